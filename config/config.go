@@ -1,0 +1,79 @@
+package config
+
+import (
+	"net/netip"
+
+	"vzones/topology"
+)
+
+// Config is one configuration, validated, with every default filled in.
+type Config struct {
+	// File is the path that the configuration was read from.
+	File string
+	// VCenters are in the order of the file; there is at least one.
+	VCenters []VCenter
+	// Rules give Nodes their topology labels; empty means Nodes without zones.
+	Rules topology.Rules
+	// Addresses says which addresses of a machine its Node gets.
+	Addresses AddressRules
+}
+
+// VCenter is one vCenter and how to reach it. What the file leaves unset for
+// it comes from the file's global section.
+type VCenter struct {
+	// Name is the entry's key in the file. It names the vCenter in messages,
+	// metrics and references.
+	Name string
+	// Server is the vCenter's address: an IP address (IPv6 without brackets)
+	// or a host name, without a port.
+	Server string
+	// Port is 443 unless configured.
+	Port int
+	// Datacenters limits where machines are looked for: names or inventory
+	// paths. Empty means all datacenters that the account can see.
+	Datacenters []string
+
+	// User and Password are the credentials in the file, empty if it has none.
+	User     string
+	Password Password
+	// Secret names the Kubernetes Secret with the credentials. Its zero value
+	// means that there is none. Where both are configured the Secret's entry
+	// for Server wins and the file's is used if the Secret has no such entry.
+	Secret SecretRef
+
+	// Insecure switches off the verification of the server's certificate.
+	Insecure bool
+	// CAFile is a path to PEM certificates to verify the server with instead
+	// of the system's; CA is what the file held when it was read.
+	CAFile string
+	CA     []byte
+	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the server's
+	// certificate: upper-case hex pairs separated by colons. Empty means that
+	// the certificate chain decides.
+	Thumbprint string
+
+	// RoundTrips is how often a call is tried that the network broke, 3 unless
+	// configured (soapRoundtripCount).
+	RoundTrips int
+	// IPFamilies are the families of Node addresses in order of preference:
+	// "ipv4", "ipv6" or both; ["ipv4"] unless configured.
+	IPFamilies []string
+}
+
+// SecretRef names a Kubernetes Secret.
+type SecretRef struct {
+	Namespace string
+	Name      string
+}
+
+// AddressRules say which addresses of a machine become its Node's internal and
+// external one. Empty rules match nothing: without any the first address
+// serves as both.
+type AddressRules struct {
+	InternalSubnets        []netip.Prefix
+	ExternalSubnets        []netip.Prefix
+	InternalNetwork        string
+	ExternalNetwork        string
+	ExcludeInternalSubnets []netip.Prefix
+	ExcludeExternalSubnets []netip.Prefix
+}
