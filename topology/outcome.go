@@ -1,0 +1,19 @@
+package topology
+
+import "errors"
+
+// The outcomes of looking for a machine or its placement, besides finding it.
+// They are never interchangeable: only ErrAbsent lets a Node be deleted.
+var (
+	// ErrAbsent: every vCenter answered completely and none has the machine.
+	ErrAbsent = errors.New("no such machine")
+	// ErrUnknown: something that had to be read could not be, so nothing can
+	// be said.
+	ErrUnknown = errors.New("unknown")
+	// ErrAmbiguous: several answers are equally right, so none is picked.
+	ErrAmbiguous = errors.New("ambiguous")
+	// ErrMissing: everything could be read and a required value is not there.
+	ErrMissing = errors.New("missing")
+	// ErrInvalid: the value that was found cannot be a label value.
+	ErrInvalid = errors.New("invalid")
+)

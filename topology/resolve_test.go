@@ -1,0 +1,51 @@
+package topology
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func outcomeOf(err error) error {
+	for _, outcome := range []error{ErrAbsent, ErrUnknown, ErrAmbiguous, ErrMissing, ErrInvalid} {
+		if errors.Is(err, outcome) {
+			return outcome
+		}
+	}
+	return err
+}
+
+func TestNoRulesMeansNoLabels(t *testing.T) {
+	p, err := Resolve(nil, nil)
+	if err != nil || len(p.Decisions) != 0 {
+		t.Errorf("got %v, %v", p, err)
+	}
+}
+
+func TestNoPathIsUnknown(t *testing.T) {
+	_, err := Resolve(Rules{{Label: LabelZone, Category: "zone", Required: true}}, nil)
+	if outcomeOf(err) != ErrUnknown {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBrokenPathKeepsItsCause(t *testing.T) {
+	cause := errors.New("no privilege")
+	_, err := Resolve(Rules{{Label: LabelZone, Category: "zone", Required: true}},
+		[]Path{{Kind: ComputePath, Objects: []*Object{{}}, Broken: cause}})
+	if !errors.Is(err, ErrUnknown) || !errors.Is(err, cause) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLabelValues(t *testing.T) {
+	for value, valid := range map[string]bool{
+		"a": true, "A-1_b.c": true, "0": true, strings.Repeat("x", 63): true,
+		"": false, "-a": false, "a-": false, ".": false, "a b": false, "ä": false, "a/b": false,
+		strings.Repeat("x", 64): false,
+	} {
+		if got := invalidLabelValue(value) == ""; got != valid {
+			t.Errorf("%q: valid is %v, want %v", value, got, valid)
+		}
+	}
+}
