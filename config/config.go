@@ -16,6 +16,9 @@ type Config struct {
 	Rules topology.Rules
 	// Addresses says which addresses of a machine its Node gets.
 	Addresses AddressRules
+	// Warnings are what is valid in the file and has no effect or not the one
+	// to expect, by line. Whoever applies the Config logs them, once.
+	Warnings []Warning
 }
 
 // VCenter is one vCenter and how to reach it. What the file leaves unset for
@@ -33,7 +36,9 @@ type VCenter struct {
 	// paths. Empty means all datacenters that the account can see.
 	Datacenters []string
 
-	// User and Password are the credentials in the file, empty if it has none.
+	// User and Password are the credentials in the file: both or neither. Each
+	// comes from the entry or from the global section, but where Secret is set
+	// from the entry alone, so that no other vCenter's account is tried here.
 	User     string
 	Password Password
 	// Secret names the Kubernetes Secret with the credentials. Its zero value

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
+	nodecontroller "k8s.io/cloud-provider/controllers/node"
+	"k8s.io/cloud-provider/names"
+	genericapp "k8s.io/controller-manager/app"
+	"k8s.io/controller-manager/controller"
+	"k8s.io/klog/v2"
+)
+
+// aliases are the controllers' older names, which --controllers takes too.
+func aliases() map[string]string { return names.CCMControllerAliases() }
+
+// controllers are the framework's controllers by name. The names of those that
+// serve load balancers and routes stay known, because deployments of the
+// incumbent list them in --controllers.
+func (d *daemon) controllers() map[string]app.ControllerInitFuncConstructor {
+	defaults := app.DefaultInitFuncConstructors
+	node := defaults[names.CloudNodeController]
+	node.Constructor = d.nodeController
+	return map[string]app.ControllerInitFuncConstructor{
+		names.CloudNodeController:          node,
+		names.CloudNodeLifecycleController: defaults[names.CloudNodeLifecycleController],
+		names.ServiceLBController:          {Constructor: notOurs("load balancers")},
+		names.NodeRouteController:          {Constructor: notOurs("routes")},
+	}
+}
+
+// nodeController is the framework's own node controller on an informer that
+// the provider can wake it through.
+func (d *daemon) nodeController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
+	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
+		n, err := nodecontroller.NewCloudNodeController(
+			d.provider.NodeInformer(),
+			c.ClientBuilder.ClientOrDie(init.ClientName),
+			cloud,
+			c.ComponentConfig.NodeStatusUpdateFrequency.Duration,
+			c.ComponentConfig.NodeController.ConcurrentNodeSyncs,
+			c.ComponentConfig.NodeController.ConcurrentNodeStatusUpdates,
+		)
+		if err != nil {
+			return nil, false, fmt.Errorf("making the node controller: %w", err)
+		}
+		go n.RunWithContext(ctx, cc.ControllerManagerMetrics)
+		return nil, true, nil
+	}
+}
+
+func notOurs(what string) app.InitFuncConstructor {
+	return func(app.ControllerInitContext, *appconfig.CompletedConfig, cloudprovider.Interface) app.InitFunc {
+		return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {
+			klog.FromContext(ctx).V(2).Info("vzones has no such controller; leave it out of --controllers", "serves", what)
+			return nil, false, nil
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	cloudprovider "k8s.io/cloud-provider"
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/provider"
+	"vzones/vcenter"
+)
+
+// stopTimeout bounds the end of the daemon: logging out of all vCenters takes
+// at most 3 s, and the whole process has 5.
+const stopTimeout = 4 * time.Second
+
+// daemon owns what runs beside the framework: the fleet and the provider.
+type daemon struct {
+	ctx    context.Context //nolint:containedctx // the framework's callbacks carry none
+	cancel context.CancelFunc
+	group  errgroup.Group
+	once   sync.Once
+
+	cfg      *config.Config
+	provider *provider.Provider
+}
+
+func newDaemon(ctx context.Context) *daemon {
+	d := &daemon{}
+	d.ctx, d.cancel = context.WithCancel(ctx)
+	return d
+}
+
+// configure reads the configuration file; it contacts nothing.
+func (d *daemon) configure(name, file string) error {
+	if name != provider.Name {
+		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
+	}
+	if file == "" {
+		return errors.New("--cloud-config is not set: it is the path of the configuration file with the vCenters")
+	}
+	cfg, err := config.Read(file)
+	if err != nil {
+		return err
+	}
+	d.cfg = cfg
+	return nil
+}
+
+// provide makes the provider for the framework and starts what runs beside it.
+func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
+	for _, w := range d.cfg.Warnings {
+		klog.FromContext(d.ctx).Info("The configuration has a setting without effect", "setting", w.String())
+	}
+	secrets := &secretReader{client: c.ClientBuilder.ClientOrDie("vsphere-credentials")}
+	fleet := vcenter.NewFleet(d.cfg.VCenters, secrets.credentials, vcenter.Options{Tags: len(d.cfg.Rules) > 0})
+	d.provider = provider.New(fleet, d.cfg)
+	d.group.Go(func() error { return d.provider.Run(d.ctx) })
+	d.group.Go(func() error {
+		// A process that waits to lead has no business with the vCenters.
+		select {
+		case <-d.provider.Started():
+			return fleet.Run(d.ctx)
+		case <-d.ctx.Done():
+			return nil
+		}
+	})
+	return d.provider
+}
+
+// stop ends what provide started and waits for it, though not for ever.
+func (d *daemon) stop() {
+	d.once.Do(func() {
+		d.cancel()
+		done := make(chan error, 1)
+		go func() { done <- d.group.Wait() }()
+		select {
+		case err := <-done:
+			if err != nil {
+				klog.Background().Error(err, "Stopped with an error")
+			}
+		case <-time.After(stopTimeout):
+			klog.Background().Info("Stopped without waiting any longer", "waited", stopTimeout)
+		}
+		klog.Flush()
+	})
+}

@@ -1,0 +1,87 @@
+// Command vsphere-cloud-controller-manager is the cloud controller manager for
+// fleets of vCenters. The name is the one that Kubernetes' convention gives it
+// and that the incumbent's manifests use.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cloud-provider/app"
+	"k8s.io/cloud-provider/options"
+	"k8s.io/component-base/cli"
+	cliflag "k8s.io/component-base/cli/flag"
+	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
+	_ "k8s.io/component-base/metrics/prometheus/version"  // the build's version as a metric
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stderr))
+}
+
+// run runs the daemon until SIGTERM or SIGINT and returns its exit status: 0
+// after a signal, 1 after an error.
+func run(args []string, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	opts, err := options.NewCloudControllerManagerOptions()
+	if err != nil {
+		fmt.Fprintf(stderr, "Error: %v\n", err)
+		return 1
+	}
+	setDefaults(opts)
+	d := newDaemon(ctx)
+	// The framework ends the process when it loses its lease.
+	klog.OsExit = func(code int) {
+		d.stop()
+		os.Exit(code)
+	}
+	cmd, printed := newCommand(ctx, opts, d)
+	cmd.SetArgs(args)
+	err = cli.RunNoErrOutput(cmd)
+	stop()
+	d.stop()
+	if err == nil {
+		return 0
+	}
+	var mistakes config.Errors
+	switch {
+	case *printed:
+	case errors.As(err, &mistakes):
+		fmt.Fprintf(stderr, "%v\n", err)
+	default:
+		fmt.Fprintf(stderr, "Error: %v\nRun with --help for all flags.\n", err)
+	}
+	return 1
+}
+
+// newCommand returns the framework's command with our provider, and whether the
+// framework itself has printed the error that the command returned.
+func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions, d *daemon) (*cobra.Command, *bool) {
+	cmd := app.NewCloudControllerManagerCommand(opts, d.provide, d.controllers(), aliases(), cliflag.NamedFlagSets{}, ctx.Done())
+	cmd.Use = "vsphere-cloud-controller-manager"
+	cmd.Long = long
+	cmd.SilenceUsage = true
+	// The framework contacts the API server before it makes the provider, and
+	// a mistaken configuration is to be told of before anything is contacted.
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		return d.configure(opts.KubeCloudShared.CloudProvider.Name, opts.KubeCloudShared.CloudProvider.CloudConfigFile)
+	}
+	printed := new(bool)
+	runE := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		*printed = true
+		return runE(cmd, args)
+	}
+	return cmd, printed
+}

@@ -1,0 +1,316 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// decoder reads YAML nodes into the schema. It reports what does not fit the
+// schema's shape and goes on; what values mean is not its concern.
+type decoder struct {
+	*problems
+	places map[string]string
+}
+
+func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
+	for _, p := range d.pairs(n, at) {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == p.name })
+		if i < 0 {
+			d.unknown(p, fields)
+			continue
+		}
+		d.field(p, fields[i].into)
+	}
+}
+
+func (d *decoder) field(p pair, into any) {
+	switch into := into.(type) {
+	case group:
+		if d.isMapping(p.node, p.at) {
+			d.mapping(p.node, p.at, into.fields)
+		} else if into.unsure != nil {
+			*into.unsure = true
+		}
+	case entries:
+		d.entries(p, into)
+	case ignored:
+		if !empty(p.node) {
+			d.warnf(p.at, "%s", string(into))
+		}
+	case refused:
+		if !empty(p.node) {
+			d.errorf(p.at, "%s", into.why)
+			if into.seen != nil {
+				*into.seen = true
+			}
+		}
+	case *text:
+		*into = d.text(p.node, p.at)
+	case *secret:
+		v := d.text(p.node, p.at)
+		*into = secret{v: NewPassword(v.v), at: v.at, set: v.set, bad: v.bad, mute: true}
+	case *number:
+		*into = d.number(p.node, p.at)
+	case *toggle:
+		*into = d.toggle(p.node, p.at)
+	case *list:
+		*into = d.list(p.node, p.at)
+	default:
+		panic(fmt.Sprintf("config: the schema has a %T at %s", into, p.at.path))
+	}
+}
+
+func (d *decoder) entries(p pair, into entries) {
+	*into.at = p.at
+	if !d.isMapping(p.node, p.at) {
+		*into.broken = true
+		return
+	}
+	for _, entry := range d.pairs(p.node, p.at) {
+		switch {
+		case parseName(entry.name) != nil:
+			d.errorf(entry.at, "is no name for a vCenter: write one without line breaks, "+
+				"nor blanks at its ends, such as its address")
+			*into.broken = true
+		case !d.isMapping(entry.node, entry.at):
+			*into.broken = true
+		default:
+			d.mapping(entry.node, entry.at, into.add(entry.name, entry.at))
+		}
+	}
+}
+
+// unknown reports a key that the schema does not have in this place.
+func (d *decoder) unknown(p pair, fields []field) {
+	known := make([]string, len(fields))
+	for i, f := range fields {
+		known[i] = f.name
+	}
+	if near := nearest(p.name, known); near != "" {
+		meant := fields[slices.Index(known, near)].into
+		if r, ok := meant.(refused); ok && plain(near) == plain(p.name) {
+			d.errorf(p.at, "%s", r.why)
+			return
+		}
+		d.errorf(p.at, "unknown key: did you mean %s?", near)
+		misspelt(meant, p.at)
+		return
+	}
+	if place := d.places[p.name]; place != "" {
+		d.errorf(p.at, "unknown key in this place: it belongs %s", place)
+		return
+	}
+	known = slices.DeleteFunc(known, func(name string) bool { return !useful(fields, name) })
+	slices.Sort(known)
+	d.errorf(p.at, "unknown key: remove it, or write one of %s", strings.Join(known, ", "))
+}
+
+func useful(fields []field, name string) bool {
+	for _, f := range fields {
+		switch f.into.(type) {
+		case ignored, refused:
+			if f.name == name {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// misspelt takes what stands under a misspelt key as given, if only wrongly, so
+// that it is not reported as missing too.
+func misspelt(into any, at position) {
+	switch into := into.(type) {
+	case group:
+		if into.unsure != nil {
+			*into.unsure = true
+		}
+	case entries:
+		*into.broken = true
+	case *text:
+		spoil(into, at)
+	case *secret:
+		spoil(into, at)
+	case *list:
+		spoil(into, at)
+	}
+}
+
+func spoil[T any](v *value[T], at position) {
+	if !v.set {
+		v.at, v.set, v.bad = at, true, true
+	}
+}
+
+// text takes any single value as it is written, as the CPI does: a password of
+// digits needs no quotes.
+func (d *decoder) text(n *yaml.Node, at position) text {
+	v := text{at: at, mute: n.Kind == yaml.AliasNode || n.Anchor != ""}
+	n = follow(n)
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		d.errorf(at, "is %s: write text", describe(n))
+		v.set, v.bad = true, true
+	case n.Anchor != "" && null(n):
+		d.errorf(at, "begins with &, which makes it the name of a YAML anchor: put the value in quotes")
+		v.set, v.bad = true, true
+	case tagged(n):
+		d.errorf(at, "begins with !, which makes it a YAML tag: put the value in quotes")
+		v.set, v.bad = true, true
+	case !null(n):
+		v.v, v.set = n.Value, n.Value != ""
+	}
+	return v
+}
+
+func (d *decoder) number(n *yaml.Node, at position) number {
+	v := number{at: at}
+	n = follow(n)
+	if null(n) {
+		return v
+	}
+	v.set = true
+	decimal, err := strconv.ParseInt(n.Value, 10, 32)
+	switch {
+	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int":
+		v.bad = true
+		if n.Kind == yaml.ScalarNode && err == nil && !tagged(n) {
+			d.errorf(at, "is text: write the number without quotes")
+			break
+		}
+		d.errorf(at, "is %s: write a whole number", describe(n))
+	case err != nil || strconv.FormatInt(decimal, 10) != n.Value:
+		// A leading 0 means octal to some YAML readers and nothing to others.
+		v.bad = true
+		d.errorf(at, "is not a number that fits: write it in decimal digits, without a leading 0")
+	default:
+		v.v, v.set = int(decimal), decimal != 0
+	}
+	return v
+}
+
+// yaml11 are the words that the CPI's YAML reader takes for truth values
+// besides true and false.
+var yaml11 = map[string]bool{
+	"y": true, "yes": true, "on": true,
+	"n": false, "no": false, "off": false,
+}
+
+func (d *decoder) toggle(n *yaml.Node, at position) toggle {
+	v := toggle{at: at}
+	n = follow(n)
+	if null(n) {
+		return v
+	}
+	v.set = true
+	word := strings.ToLower(n.Value)
+	old, isOld := yaml11[word]
+	switch {
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" && (word == "true" || word == "false"):
+		v.v = word == "true"
+	case n.Kind == yaml.ScalarNode && n.Style == 0 && !tagged(n) && isOld:
+		v.v = old
+	case n.Kind == yaml.ScalarNode && (word == "true" || word == "false"):
+		v.bad = true
+		d.errorf(at, "is text: write %s without quotes", word)
+	default:
+		v.bad = true
+		d.errorf(at, "is %s: write true or false", describe(n))
+	}
+	return v
+}
+
+func (d *decoder) list(n *yaml.Node, at position) list {
+	v := list{at: at}
+	n = follow(n)
+	if null(n) {
+		return v
+	}
+	if n.Kind != yaml.SequenceNode {
+		v.set, v.bad = true, true
+		d.errorf(at, "is %s: write a list, such as [a, b]", describe(n))
+		return v
+	}
+	for i, item := range n.Content {
+		at := position{line: item.Line, path: fmt.Sprintf("%s[%d]", at.path, i)}
+		element := d.text(item, at)
+		v.v, v.bad = append(v.v, element), v.bad || element.bad
+	}
+	v.set = len(v.v) > 0
+	return v
+}
+
+// follow returns the node that an alias stands for.
+func follow(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// empty says that a value asks for nothing, as the zero values do that
+// generators write for everything that they do not set.
+func empty(n *yaml.Node) bool {
+	n = follow(n)
+	if n.Kind != yaml.ScalarNode {
+		return len(n.Content) == 0
+	}
+	return null(n) || n.Value == "" || n.Value == "false" || n.Value == "0"
+}
+
+// tagged says that a scalar has a tag that means nothing here.
+func tagged(n *yaml.Node) bool {
+	switch n.ShortTag() {
+	case "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!merge":
+		return false
+	}
+	return true
+}
+
+// describe names the kind of a node, never its text.
+func describe(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case null(n):
+		return "empty"
+	case n.ShortTag() == "!!int" || n.ShortTag() == "!!float":
+		return "a number"
+	case n.ShortTag() == "!!bool":
+		return "true or false"
+	case tagged(n):
+		return "a value with a YAML tag"
+	}
+	return "text"
+}
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// child is the path to a key of a mapping.
+func child(path, key string) string {
+	switch {
+	case !bareKey.MatchString(key):
+		return path + "[" + quote(key) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+// quote puts a text into a message: on one line and not too long.
+func quote(s string) string {
+	const limit = 80
+	if runes := []rune(s); len(runes) > limit {
+		s = string(runes[:limit]) + "…"
+	}
+	return strconv.Quote(s)
+}

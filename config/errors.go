@@ -1,0 +1,107 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Error is one mistake in a configuration file. None of its fields ever
+// holds a secret from the file.
+type Error struct {
+	File string
+	// Line counts from 1. A mistake of the whole file is at line 1.
+	Line int
+	// Field is the path to the mistake, such as vcenter.east.port or
+	// vcenter["vc.example.com"].datacenters[1]. It is empty for a mistake of
+	// the whole file.
+	Field string
+	// Message says what is wrong and what to write instead, in one line.
+	Message string
+}
+
+// Error returns FILE:LINE: FIELD: MESSAGE.
+func (e Error) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
+	}
+	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Field, e.Message)
+}
+
+// Errors are all mistakes of a file, by line; there is at least one.
+type Errors []Error
+
+// Error returns one line for each mistake.
+func (es Errors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns each mistake as an error of its own.
+func (es Errors) Unwrap() []error {
+	errs := make([]error, len(es))
+	for i, e := range es {
+		errs[i] = e
+	}
+	return errs
+}
+
+// A Warning is something in the file that is valid and does not do what one
+// might expect, such as a setting without effect. It is made like an Error.
+type Warning Error
+
+// String returns FILE:LINE: FIELD: MESSAGE.
+func (w Warning) String() string { return Error(w).Error() }
+
+// position is where in the file something was written.
+type position struct {
+	line int
+	path string
+}
+
+// problems collects what is wrong with one file.
+type problems struct {
+	file     string
+	errors   Errors
+	warnings []Warning
+}
+
+func (p *problems) errorf(at position, format string, args ...any) {
+	p.errors = append(p.errors, p.problem(at, format, args))
+}
+
+func (p *problems) warnf(at position, format string, args ...any) {
+	p.warnings = append(p.warnings, Warning(p.problem(at, format, args)))
+}
+
+func (p *problems) problem(at position, format string, args []any) Error {
+	return Error{
+		File:    p.file,
+		Line:    max(at.line, 1),
+		Field:   at.path,
+		Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// err returns the errors by line, each once: what several entries inherit is
+// one mistake. Without any it returns nil.
+func (p *problems) err() error {
+	if len(p.errors) == 0 {
+		return nil
+	}
+	return sorted(p.errors, func(e Error) Error { return e })
+}
+
+func sorted[S ~[]E, E comparable](all S, as func(E) Error) S {
+	slices.SortStableFunc(all, func(a, b E) int { return cmp.Compare(as(a).Line, as(b).Line) })
+	seen := make(map[E]bool, len(all))
+	return slices.DeleteFunc(all, func(e E) bool {
+		repeated := seen[e]
+		seen[e] = true
+		return repeated
+	})
+}

@@ -1,0 +1,183 @@
+package config
+
+import "slices"
+
+// fleet makes a VCenter of each entry, in the order of the file, and of the
+// global section's server if no entry is it; that one comes first.
+func (c *checker) fleet(s *schema) []VCenter {
+	global := c.settings(&s.global)
+	var all []settings
+	for _, entry := range s.vcenters {
+		e := c.settings(entry)
+		c.entryServer(&e)
+		all = append(all, e)
+	}
+	if e, alone := c.globalServer(global, all); alone {
+		all = slices.Insert(all, 0, e)
+	}
+	if len(all) == 0 && !s.broken && !global.server.set {
+		at := position{path: "vcenter", line: s.vcentersAt.line}
+		c.errorf(at, "no vCenter: write at least one entry under vcenter")
+	}
+
+	c.idleAccount(all, global)
+	var fleet []VCenter
+	seen := make(map[string]settings)
+	for _, e := range all {
+		c.credentials(e, global)
+		vc := assemble(e, global)
+		c.verification(e, global)
+		if e.server.usable() && !either(e.port, global.port).bad {
+			key := sameServer(vc.Server, vc.Port)
+			if other, again := seen[key]; again {
+				c.errorf(e.server.at, "is the same vCenter as %s in line %d: remove one of the two",
+					other.at.path, other.at.line)
+			} else {
+				seen[key] = e
+			}
+		}
+		fleet = append(fleet, vc)
+	}
+	return fleet
+}
+
+// entryServer lets an entry's name stand for its server where it can be nothing
+// but an address. The CPI wants server in any case.
+func (c *checker) entryServer(e *settings) {
+	switch {
+	case e.server.set:
+	case e.server.written():
+		e.server.bad = true
+		c.errorf(e.server.at, "is empty: %s", wantAddress)
+	case isFullAddress(e.name):
+		address, _ := parseServer(e.name)
+		e.server = text{v: address, at: e.at, set: true}
+	default:
+		e.server.bad = true
+		c.errorf(e.at, "has no server: write server with a host name or an IP address "+
+			"(the name of the entry stands for it only if it is an IP address or a full host name)")
+	}
+}
+
+// globalServer returns the vCenter of the global section's server: one more
+// than the entries, as in the CPI, unless an entry has that name. Unlike there
+// an entry with that server is it too, so that it is not connected to twice.
+func (c *checker) globalServer(global settings, entries []settings) (settings, bool) {
+	if !global.server.usable() {
+		return settings{}, false
+	}
+	vc := assemble(global, global)
+	for _, e := range entries {
+		other := assemble(e, global)
+		named := e.name == global.server.v
+		if !named && (!e.server.usable() || sameServer(other.Server, other.Port) != sameServer(vc.Server, vc.Port)) {
+			continue
+		}
+		c.warnf(global.server.at, "has no effect: the vCenter is the one of %s in line %d", e.at.path, e.at.line)
+		return settings{}, false
+	}
+	global.name, global.at = global.server.v, global.server.at
+	return global, true
+}
+
+// account returns the user and the password for an entry, each from the entry
+// or from the global section. Where a Secret applies, the entry's own alone
+// count, as in the CPI: another vCenter's account is not tried on it.
+func account(e, global settings) (user text, password secret) {
+	if either(e.secret, global.secret).set {
+		return e.user, e.password
+	}
+	return either(e.user, global.user), either(e.password, global.password)
+}
+
+// credentials demands a user with a password, or a Secret.
+func (c *checker) credentials(e, global settings) {
+	user, password := account(e, global)
+	secret := either(e.secret, global.secret)
+	switch {
+	case user.set && password.set, e.unsure, global.unsure:
+	case user.set && secret.set:
+		c.warnf(user.at, "has no effect without a password: the credentials come from the Secret")
+	case password.set && secret.set:
+		c.warnf(password.at, "has no effect without a user: the credentials come from the Secret")
+	case user.set:
+		c.errorf(user.at, "has no password beside it: write password, or secretName and secretNamespace instead")
+	case password.set:
+		c.errorf(password.at, "has no user beside it: write user, or secretName and secretNamespace instead")
+	case !secret.set:
+		c.errorf(e.at, "has no credentials: write user and password, or secretName and secretNamespace, "+
+			"here or under global")
+	}
+}
+
+// idleAccount tells of a global user or password that no vCenter gets.
+func (c *checker) idleAccount(all []settings, global settings) {
+	for _, e := range all {
+		if !either(e.secret, global.secret).set || e.at == global.server.at {
+			return
+		}
+	}
+	const why = "has no effect: every vCenter has a Secret"
+	if global.user.set {
+		c.warnf(global.user.at, why)
+	}
+	if global.password.set {
+		c.warnf(global.password.at, why)
+	}
+}
+
+// verification tells of settings that insecureFlag makes idle.
+func (c *checker) verification(e, global settings) {
+	insecure := either(e.insecure, global.insecure)
+	if !insecure.v {
+		return
+	}
+	const why = "has no effect for %s: insecureFlag in line %d switches the verification of certificates off"
+	if authority := either(e.authority, global.authority); authority.set {
+		c.warnf(authority.at, why, e.at.path, insecure.at.line)
+	}
+	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.set {
+		c.warnf(thumbprint.at, why, e.at.path, insecure.at.line)
+	}
+}
+
+// assemble fills in what an entry leaves unset.
+func assemble(e, global settings) VCenter {
+	const roundTrips = 3
+	user, password := account(e, global)
+	if !user.set || !password.set {
+		user, password = text{}, secret{}
+	}
+	authority := either(e.authority, global.authority).v
+	vc := VCenter{
+		Name:        e.name,
+		Server:      e.server.v,
+		Port:        otherwise(either(e.port, global.port), defaultPort),
+		Datacenters: slices.Clone(either(e.datacenters, global.datacenters).v),
+		User:        user.v,
+		Password:    password.v,
+		Secret:      either(e.secret, global.secret).v,
+		Insecure:    either(e.insecure, global.insecure).v,
+		CAFile:      authority.file,
+		CA:          slices.Clone(authority.pem),
+		Thumbprint:  either(e.thumbprint, global.thumbprint).v,
+		RoundTrips:  otherwise(either(e.roundTrips, global.roundTrips), roundTrips),
+		IPFamilies:  slices.Clone(otherwise(either(e.families, global.families), []string{"ipv4"})),
+	}
+	return vc
+}
+
+// either is the entry's value where it has one.
+func either[T any](entry, global value[T]) value[T] {
+	if entry.set {
+		return entry
+	}
+	return global
+}
+
+func otherwise[T any](v value[T], unset T) T {
+	if v.set {
+		return v.v
+	}
+	return unset
+}

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// FuzzParse checks what holds for any file: no panic, a Config or Errors with
+// their lines, the same each time, and no password in what is printed.
+func FuzzParse(f *testing.F) {
+	for _, folder := range []string{"good", "mistakes"} {
+		paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		config, err := Parse("fuzz.yaml", data)
+		if (config == nil) == (err == nil) {
+			t.Fatalf("got %v and error %v", config, err)
+		}
+		var printed string
+		if err != nil {
+			checkErrors(t, "fuzz.yaml", data, err)
+			printed = err.Error()
+		} else {
+			checkConfig(t, config)
+			printed = dump(config)
+		}
+		for _, password := range passwords(data) {
+			if strings.Contains(printed, password) {
+				t.Errorf("shows the password %q:\n%s", password, printed)
+			}
+		}
+		again, errAgain := Parse("fuzz.yaml", data)
+		if err != nil && (errAgain == nil || errAgain.Error() != printed) || err == nil && dump(again) != printed {
+			t.Errorf("got another result the second time:\n%v\n%v", printed, errAgain)
+		}
+	})
+}
+
+// checkConfig checks what holds for any Config.
+func checkConfig(t *testing.T, config *Config) {
+	t.Helper()
+	if len(config.VCenters) == 0 {
+		t.Error("no vCenter")
+	}
+	for _, vc := range config.VCenters {
+		if vc.Name == "" || vc.Server == "" || vc.Port < 1 || vc.Port > 65535 || vc.RoundTrips < 1 || len(vc.IPFamilies) == 0 {
+			t.Errorf("not filled in: %+v", vc)
+		}
+		if (vc.User == "") != vc.Password.IsEmpty() {
+			t.Errorf("half an account: %+v", vc)
+		}
+		if vc.Password.IsEmpty() && vc.Secret == (SecretRef{}) || (vc.Secret.Name == "") != (vc.Secret.Namespace == "") {
+			t.Errorf("no credentials: %+v", vc)
+		}
+	}
+	seen := make(map[string]bool)
+	for _, rule := range config.Rules {
+		if !rule.Required || rule.Category == "" || seen[rule.Label] || seen[rule.Category] {
+			t.Errorf("bad rules: %+v", config.Rules)
+		}
+		seen[rule.Label], seen[rule.Category] = true, true
+	}
+}
+
+// passwords returns, by a walk of its own, the values under keys named password
+// that are nowhere else in the file and, with a letter and a digit, no word of a
+// message.
+func passwords(data []byte) []string {
+	var root yaml.Node
+	if yaml.Unmarshal(data, &root) != nil {
+		return nil
+	}
+	var found []string
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		for i, child := range n.Content {
+			walk(child)
+			if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "password" &&
+				child.Kind == yaml.ScalarNode && len(child.Value) >= 8 && strings.ContainsAny(child.Value, "0123456789") &&
+				strings.ContainsAny(child.Value, "abcdefghijklmnopqrstuvwxyz") && bytes.Count(data, []byte(child.Value)) == 1 {
+				found = append(found, child.Value)
+			}
+		}
+	}
+	walk(&root)
+	return found
+}

@@ -1,0 +1,255 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const anAccount = "    user: user\n    password: password\n"
+
+func TestReadNamesTheFileItCannotRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vsphere.conf")
+	config, err := Read(path)
+	if config != nil || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v and error %v", config, err)
+	}
+}
+
+func TestReadKeepsTheFile(t *testing.T) {
+	config, err := Read("testdata/good/no-labels.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.File != "testdata/good/no-labels.yaml" || config.Rules != nil || config.Warnings != nil ||
+		!reflect.DeepEqual(config.Addresses, AddressRules{}) {
+		t.Errorf("got %+v", config)
+	}
+	if got := config.VCenters[0].Password.Reveal(); got != "password" {
+		t.Errorf("got password %q", got)
+	}
+}
+
+func TestPasswordsAreTakenAsWritten(t *testing.T) {
+	for written, want := range map[string]string{
+		"12345678":             "12345678",
+		"0123":                 "0123",
+		"1e3":                  "1e3",
+		"true":                 "true",
+		"2020-01-01":           "2020-01-01",
+		"a#b":                  "a#b",
+		`"with \"quotes\" #1"`: `with "quotes" #1`,
+		"'it''s: {odd}'":       "it's: {odd}",
+		"'*star'":              "*star",
+		"!!str 12":             "12",
+		"!!binary aGk=":        "",
+	} {
+		config, err := Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: user\n    password: "+written+"\n"))
+		if want == "" {
+			if err == nil {
+				t.Errorf("password %s: no error", written)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("password %s: %v", written, err)
+		} else if got := config.VCenters[0].Password.Reveal(); got != want {
+			t.Errorf("password %s: got %q, want %q", written, got, want)
+		}
+	}
+}
+
+func TestWordsForTruth(t *testing.T) {
+	for word, want := range map[string]bool{
+		"true": true, "True": true, "TRUE": true, "yes": true, "On": true, "y": true,
+		"false": false, "False": false, "no": false, "OFF": false, "n": false,
+	} {
+		config, err := Parse("f", []byte("global:\n  insecureFlag: "+fmt.Sprint(!want)+
+			"\nvcenter:\n  10.0.0.1:\n    insecureFlag: "+word+"\n"+anAccount))
+		if err != nil {
+			t.Errorf("%s: %v", word, err)
+		} else if got := config.VCenters[0].Insecure; got != want {
+			t.Errorf("%s: got %t", word, got)
+		}
+	}
+}
+
+func TestServers(t *testing.T) {
+	for server, want := range map[string]string{
+		"10.0.0.1":                            "10.0.0.1",
+		"fd00::10":                            "fd00::10",
+		"[fd00::10]":                          "fd00::10",
+		"vc":                                  "vc",
+		"VC.example.com":                      "VC.example.com",
+		"vc.example.com.":                     "vc.example.com.",
+		"3com.example":                        "3com.example",
+		"xn--bcher-kva.de":                    "xn--bcher-kva.de",
+		"bücher.de":                           "",
+		"-vc.example.com":                     "",
+		"vc..example.com":                     "",
+		".":                                   "",
+		" vc":                                 "",
+		"10.0.0":                              "",
+		"[10.0.0.1]":                          "",
+		"[vc.example.com]":                    "",
+		"fe80::1%eth0":                        "",
+		"vc:443":                              "",
+		"https://vc":                          "",
+		"user:secret@vc":                      "",
+		"vc/sdk":                              "",
+		"vc example":                          "",
+		strings.Repeat("a", 64) + ".example":  "",
+		strings.Repeat("a.", 127) + "example": "",
+	} {
+		got, wrong := parseServer(server)
+		if (wrong == nil) != (want != "") || wrong == nil && got != want {
+			t.Errorf("%q: got %q, %+v", server, got, wrong)
+		}
+		if wrong != nil && strings.Contains(wrong.what+wrong.detail, "secret") {
+			t.Errorf("%q: shows credentials: %+v", server, wrong)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	var known []string
+	for _, f := range (&section{}).fields(true) {
+		known = append(known, f.name)
+	}
+	for unknown, want := range map[string]string{
+		"prot":                  "port",
+		"Port":                  "port",
+		"sever":                 "server",
+		"pasword":               "password",
+		"username":              "user",
+		"insecure":              "insecureFlag",
+		"insecure-flag":         "insecureFlag",
+		"secret_name":           "secretName",
+		"soapRoundTripCount":    "soapRoundtripCount",
+		"datacenter":            "datacenters",
+		"ca-file":               "caFile",
+		"thumbPrint":            "thumbprint",
+		"ip-family":             "ipFamily",
+		"folder":                "",
+		"x":                     "",
+		"":                      "",
+		strings.Repeat("p", 99): "",
+	} {
+		if got := nearest(unknown, known); got != want {
+			t.Errorf("%q: got %q, want %q", unknown, got, want)
+		}
+	}
+	for _, key := range known {
+		if got := nearest(key, known); got != key {
+			t.Errorf("%q: got %q", key, got)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"port", "prot", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"abc", "abc", 0}} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: got %d, want %d", c.a, c.b, got, c.want)
+		}
+		if got := editDistance(c.b, c.a); got != c.want {
+			t.Errorf("%q to %q: got %d, want %d", c.b, c.a, got, c.want)
+		}
+	}
+}
+
+// TestMergesCostNoMoreThanTheFile builds a pyramid: each of its mappings merges
+// the one below twice.
+func TestMergesCostNoMoreThanTheFile(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("vcenter:\n  vc0.example.com: &m0\n" + anAccount)
+	const levels = 60
+	for i := 1; i < levels; i++ {
+		fmt.Fprintf(&b, "  vc%d.example.com: &m%d\n    <<: [*m%d, *m%d]\n", i, i, i-1, i-1)
+	}
+	began := time.Now()
+	config, err := Parse("f", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(config.VCenters) != levels || config.VCenters[levels-1].User != "user" {
+		t.Errorf("got %d vCenters", len(config.VCenters))
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestBrokenLineOfALongFile(t *testing.T) {
+	for _, entries := range []int{200, 2000} {
+		var b strings.Builder
+		b.WriteString("vcenter:\n")
+		for i := range entries {
+			fmt.Fprintf(&b, "  vc%d.example.com:\n"+anAccount, i)
+		}
+		b.WriteString("labels: [\n")
+		_, err := Parse("f", []byte(b.String()))
+		all, _ := errors.AsType[Errors](err)
+		if len(all) != 1 || entries == 200 && all[0].Line != 3*entries+2 {
+			t.Errorf("%d entries: got %v", entries, err)
+		}
+	}
+}
+
+func TestOrderOfTheFile(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("vcenter:\n")
+	var want []string
+	for i := range 20 {
+		want = append(want, fmt.Sprintf("vc%d.example.com", (i*7)%20))
+		fmt.Fprintf(&b, "  %s:\n"+anAccount, want[i])
+	}
+	config, err := Parse("f", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, vc := range config.VCenters {
+		got = append(got, vc.Name)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestVCentersShareNothing: what two entries inherit is not one slice.
+func TestVCentersShareNothing(t *testing.T) {
+	config, err := Parse("f", []byte("global:\n  datacenters: [dc1]\n  ipFamily: [ipv6]\n  caFile: testdata/ca/ca.pem\n"+
+		"vcenter:\n  10.0.0.1:\n"+anAccount+"  10.0.0.2:\n"+anAccount))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := config.VCenters[0], config.VCenters[1]
+	a.Datacenters[0], a.IPFamilies[0], a.CA[0] = "x", "x", 'x'
+	if b.Datacenters[0] != "dc1" || b.IPFamilies[0] != "ipv6" || b.CA[0] != '-' {
+		t.Errorf("got %v, %v, %q", b.Datacenters, b.IPFamilies, b.CA[0])
+	}
+}
+
+func TestAccounts(t *testing.T) {
+	// Where a Secret applies, another vCenter's account is not tried.
+	config, err := Parse("f", []byte("global:\n  user: shared\n  password: shared\n"+
+		"vcenter:\n  10.0.0.1:\n    secretName: s\n    secretNamespace: n\n  10.0.0.2:\n  10.0.0.3:\n    user: own\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{" ", "shared shared", "own shared"} {
+		vc := config.VCenters[i]
+		if got := vc.User + " " + vc.Password.Reveal(); got != want {
+			t.Errorf("vCenter %s: got %q, want %q", vc.Name, got, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// redacted is printed in place of every secret.
+const redacted = "[redacted]"
+
+// A Password is a secret that prints as [redacted], whatever prints it: any
+// verb of fmt, JSON, YAML, text, slog. The empty one prints as nothing, since
+// that a password is missing is no secret and worth seeing.
+//
+// The secret sits behind a pointer because fmt prints unexported fields, and
+// %p, without asking their methods: it then shows an address. Two Passwords are
+// compared with Equal or reflect.DeepEqual, not with ==.
+type Password struct {
+	secret *string
+}
+
+// NewPassword returns the Password that Reveal gives secret back from.
+func NewPassword(secret string) Password {
+	if secret == "" {
+		return Password{}
+	}
+	return Password{secret: &secret}
+}
+
+// Reveal returns the secret itself, for logging in with it and nothing else.
+func (p Password) Reveal() string {
+	if p.secret == nil {
+		return ""
+	}
+	return *p.secret
+}
+
+// IsEmpty says that there is no password.
+func (p Password) IsEmpty() bool { return p.secret == nil }
+
+// Equal says that both hold the same secret.
+func (p Password) Equal(other Password) bool {
+	return subtle.ConstantTimeCompare([]byte(p.Reveal()), []byte(other.Reveal())) == 1
+}
+
+// String returns [redacted], or nothing for the empty Password.
+func (p Password) String() string {
+	if p.IsEmpty() {
+		return ""
+	}
+	return redacted
+}
+
+// GoString is String.
+func (p Password) GoString() string { return p.String() }
+
+// Format writes String for every verb, flag and width.
+func (p Password) Format(s fmt.State, _ rune) {
+	_, _ = io.WriteString(s, p.String())
+}
+
+// MarshalText is String, for encodings that know nothing better.
+func (p Password) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// MarshalJSON is String as a JSON text.
+func (p Password) MarshalJSON() ([]byte, error) { return []byte(`"` + p.String() + `"`), nil }
+
+// MarshalYAML is String as a YAML text.
+func (p Password) MarshalYAML() (any, error) { return p.String(), nil }
+
+// MarshalLog is String, for logr's sinks.
+func (p Password) MarshalLog() any { return p.String() }
+
+// LogValue is String, for slog.
+func (p Password) LogValue() slog.Value { return slog.StringValue(p.String()) }

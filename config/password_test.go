@@ -1,0 +1,164 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+	"k8s.io/klog/v2/textlogger"
+)
+
+const theSecret = "hunter2-äß\"secret"
+
+// hidden fails if text shows the secret in any of the encodings of fmt.
+func hidden(t *testing.T, how, text string) {
+	t.Helper()
+	for _, verb := range []string{"%s", "%x", "%X", "% x", "%v", "%d", "%#v", "%q"} {
+		for _, form := range []string{fmt.Sprintf(verb, theSecret), fmt.Sprintf(verb, []byte(theSecret))} {
+			if strings.Contains(text, strings.Trim(form, `"[]`)) {
+				t.Errorf("%s shows the secret: %s", how, text)
+			}
+		}
+	}
+	if strings.Contains(text, "hunter2") {
+		t.Errorf("%s shows the secret: %s", how, text)
+	}
+}
+
+func TestPasswordIsPrintedByNoVerb(t *testing.T) {
+	p := NewPassword(theSecret)
+	type outer struct {
+		Exported   Password
+		unexported Password
+		nested     VCenter
+		pointer    *Password
+		list       []Password
+		keyed      map[string]Password
+		any        any
+	}
+	values := map[string]any{
+		"value":   p,
+		"pointer": &p,
+		"list":    []Password{p},
+		"keyed":   map[string]Password{"a": p},
+		"vcenter": VCenter{Name: "east", Password: p},
+		"config":  &Config{VCenters: []VCenter{{Password: p}}},
+		"outer": outer{p, p, VCenter{Password: p}, &p, []Password{p},
+			map[string]Password{"a": p}, p},
+	}
+	verbs := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!"
+	for name, value := range values {
+		for _, verb := range verbs {
+			for _, flags := range []string{"", "+", "#", "-", " ", "0", "20", ".3", "+#", "*"} {
+				format := "%" + flags + string(verb)
+				args := []any{value}
+				if flags == "*" {
+					args = []any{7, value}
+				}
+				hidden(t, name+" with "+format, fmt.Sprintf(format, args...))
+			}
+		}
+		hidden(t, name+" as a width", fmt.Sprintf("%*d", value, 1))
+		format := "no verb"
+		hidden(t, name+" without a verb", fmt.Sprintf(format, value))
+		hidden(t, name+" printed", fmt.Sprint(value))
+		hidden(t, name+" in an error", fmt.Errorf("login: %v", value).Error())
+	}
+	for _, format := range []string{"%v", "%s", "%q", "%x", "%d", "%+v", "%#v", "%20s"} {
+		if got := fmt.Sprintf(format, p); got != redacted {
+			t.Errorf("%s: got %q, want %s", format, got, redacted)
+		}
+	}
+}
+
+func TestPasswordIsEncodedByNothing(t *testing.T) {
+	config := Config{VCenters: []VCenter{{Name: "east", Password: NewPassword(theSecret)}}}
+	asJSON, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden(t, "JSON", string(asJSON))
+	if !strings.Contains(string(asJSON), `"Password":"[redacted]"`) {
+		t.Errorf("JSON: %s", asJSON)
+	}
+	asYAML, err := yaml.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden(t, "YAML", string(asYAML))
+	if !strings.Contains(string(asYAML), `password: '[redacted]'`) {
+		t.Errorf("YAML: %s", asYAML)
+	}
+	asXML, err := xml.Marshal(config.VCenters[0].Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden(t, "XML", string(asXML))
+	asText, err := config.VCenters[0].Password.MarshalText()
+	if err != nil || string(asText) != redacted {
+		t.Errorf("text: %s, %v", asText, err)
+	}
+}
+
+func TestPasswordIsLoggedByNothing(t *testing.T) {
+	p := NewPassword(theSecret)
+	vc := VCenter{Name: "east", Password: p}
+	var out bytes.Buffer
+	for _, logger := range []*slog.Logger{
+		slog.New(slog.NewTextHandler(&out, nil)),
+		slog.New(slog.NewJSONHandler(&out, nil)),
+	} {
+		logger.Info("login", "password", p, "vcenter", vc, "pointer", &vc, slog.Any("any", p))
+	}
+	klogger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out), textlogger.Verbosity(10)))
+	klogger.Info("login", "password", p, "vcenter", vc, "pointer", &vc, "list", []Password{p})
+	klogger.Error(fmt.Errorf("login with %+v", vc), "failed", "map", map[string]any{"p": p})
+	if strings.Count(out.String(), redacted) < 6 {
+		t.Errorf("the logs lack %s:\n%s", redacted, out.String())
+	}
+	hidden(t, "log", out.String())
+}
+
+func TestPasswordReveal(t *testing.T) {
+	p := NewPassword(theSecret)
+	if p.Reveal() != theSecret || p.IsEmpty() {
+		t.Errorf("got %q back", p.Reveal())
+	}
+	var none Password
+	if none.Reveal() != "" || !none.IsEmpty() || fmt.Sprintf("%v%q%#v", none, none, none) != "" {
+		t.Errorf("the empty password prints as %q", fmt.Sprintf("%v%q%#v", none, none, none))
+	}
+	if !NewPassword("").Equal(none) || !reflect.DeepEqual(NewPassword(""), none) {
+		t.Errorf("an empty password is not the zero value")
+	}
+	same, other := NewPassword(strings.Clone(theSecret)), NewPassword("other")
+	if !p.Equal(same) || p.Equal(other) || p.Equal(none) {
+		t.Errorf("Equal does not compare the secrets")
+	}
+	if !reflect.DeepEqual(VCenter{Password: p}, VCenter{Password: same}) ||
+		reflect.DeepEqual(VCenter{Password: p}, VCenter{Password: other}) {
+		t.Errorf("reflect.DeepEqual does not compare the secrets")
+	}
+}
+
+// TestPasswordAsksNobody calls what the printers above may find another way
+// around.
+func TestPasswordAsksNobody(t *testing.T) {
+	p := NewPassword(theSecret)
+	for how, got := range map[string]any{
+		"String":     p.String(),
+		"GoString":   p.GoString(),
+		"MarshalLog": p.MarshalLog(),
+		"LogValue":   p.LogValue().String(),
+	} {
+		if got != redacted {
+			t.Errorf("%s: got %v, want %s", how, got, redacted)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with the .txt file beside a .yaml file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	path := strings.TrimSuffix(file, ".yaml") + ".txt"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// eachFile runs test with every .yaml file of a folder under testdata. Messages
+// name a file without its folder.
+func eachFile(t *testing.T, folder string, least int, test func(t *testing.T, path, file string, data []byte)) {
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) < least {
+		t.Fatalf("%d files in %s, want at least %d", len(paths), folder, least)
+	}
+	for _, path := range paths {
+		file := filepath.Base(path)
+		t.Run(strings.TrimSuffix(file, ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, path, file, data)
+		})
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	eachFile(t, "mistakes", 100, func(t *testing.T, path, file string, data []byte) {
+		config, err := Parse(file, data)
+		if err == nil || config != nil {
+			t.Fatalf("got %v and error %v, want an error alone", config, err)
+		}
+		golden(t, path, err.Error()+"\n")
+		checkErrors(t, file, data, err)
+		if strings.Contains(err.Error(), "S3cret") {
+			t.Errorf("the error holds a secret")
+		}
+	})
+}
+
+// checkErrors checks what holds for the error of any file.
+func checkErrors(t *testing.T, file string, data []byte, err error) {
+	t.Helper()
+	all, ok := errors.AsType[Errors](err)
+	if !ok || len(all) == 0 {
+		t.Fatalf("got an error of type %T, want Errors", err)
+	}
+	if !slices.IsSortedFunc(all, func(a, b Error) int { return a.Line - b.Line }) {
+		t.Errorf("not sorted by line:\n%v", err)
+	}
+	last := bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r")) + 1
+	for i, e := range all {
+		if e.File != file || e.Line < 1 || e.Line > last || e.Message == "" {
+			t.Errorf("bad error: %#v", e)
+		}
+		if strings.ContainsAny(e.Error(), "\n\r") {
+			t.Errorf("not on one line: %q", e.Error())
+		}
+		if slices.Contains(all[:i], e) {
+			t.Errorf("reported twice: %v", e)
+		}
+		if !errors.Is(err, e) {
+			t.Errorf("not unwrapped: %v", e)
+		}
+	}
+}
+
+func TestFiveMistakesAtOnce(t *testing.T) {
+	_, err := Read("testdata/mistakes/five.yaml")
+	all, _ := errors.AsType[Errors](err)
+	var lines []int
+	for _, e := range all {
+		lines = append(lines, e.Line)
+	}
+	if want := []int{2, 3, 6, 11, 15}; !slices.Equal(lines, want) {
+		t.Errorf("got lines %v, want %v:\n%v", lines, want, err)
+	}
+	for line := range strings.Lines(err.Error()) {
+		if !strings.HasPrefix(line, "testdata/mistakes/five.yaml:") {
+			t.Errorf("does not name the file: %q", line)
+		}
+	}
+}
+
+func TestGood(t *testing.T) {
+	eachFile(t, "good", 15, func(t *testing.T, path, file string, data []byte) {
+		config, err := Parse(file, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, path, dump(config))
+		for _, vc := range config.VCenters {
+			if vc.CAFile != "" && !bytes.Contains(vc.CA, []byte("BEGIN CERTIFICATE")) {
+				t.Errorf("vCenter %q: no CA beside its file", vc.Name)
+			}
+		}
+	})
+}
+
+// dump renders what is in force, one setting a line.
+func dump(c *Config) string {
+	var b strings.Builder
+	line := func(name string, value any) {
+		switch text := fmt.Sprint(value); text {
+		case "", "[]", "false":
+		default:
+			fmt.Fprintf(&b, "%s: %s\n", name, text)
+		}
+	}
+	for _, vc := range c.VCenters {
+		fmt.Fprintf(&b, "vcenter %q\n", vc.Name)
+		line("  server", fmt.Sprintf("%s port %d", vc.Server, vc.Port))
+		line("  datacenters", strings.Join(vc.Datacenters, " | "))
+		line("  user", vc.User)
+		line("  password", vc.Password)
+		line("  secret", strings.Trim(vc.Secret.Namespace+"/"+vc.Secret.Name, "/"))
+		line("  insecure", vc.Insecure)
+		line("  ca file", vc.CAFile)
+		line("  thumbprint", vc.Thumbprint)
+		line("  round trips", vc.RoundTrips)
+		line("  ip families", vc.IPFamilies)
+	}
+	for _, rule := range c.Rules {
+		fmt.Fprintf(&b, "label %s: category %q required %t\n", rule.Label, rule.Category, rule.Required)
+	}
+	line("internal subnets", c.Addresses.InternalSubnets)
+	line("external subnets", c.Addresses.ExternalSubnets)
+	line("internal network", c.Addresses.InternalNetwork)
+	line("external network", c.Addresses.ExternalNetwork)
+	line("exclude internal", c.Addresses.ExcludeInternalSubnets)
+	line("exclude external", c.Addresses.ExcludeExternalSubnets)
+	for _, w := range c.Warnings {
+		fmt.Fprintf(&b, "warning %v\n", w)
+	}
+	return b.String()
+}

@@ -1,0 +1,256 @@
+package config
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"vzones/topology"
+)
+
+// validate makes a Config of what a file says. It is to be used only if
+// problems has no errors afterwards.
+func validate(s *schema, p *problems) *Config {
+	c := &checker{p}
+	return &Config{
+		File:      p.file,
+		VCenters:  c.fleet(s),
+		Rules:     c.rules(s.region, s.zone),
+		Addresses: c.addresses(s.nodes),
+	}
+}
+
+type checker struct {
+	*problems
+}
+
+// complain reports what is wrong with a value, if anything is.
+func (c *checker) complain(v text, wrong *complaint) bool {
+	if wrong == nil {
+		return false
+	}
+	if v.mute {
+		c.errorf(v.at, "%s", wrong.what)
+	} else {
+		c.errorf(v.at, "%s%s", wrong.what, wrong.detail)
+	}
+	return true
+}
+
+// settings are a section whose values were checked one by one.
+type settings struct {
+	name string
+	at   position
+
+	user             text
+	password         secret
+	server           text
+	port, roundTrips number
+	insecure         toggle
+	datacenters      value[[]string]
+	families         value[[]string]
+	authority        value[authority]
+	thumbprint       text
+	secret           value[SecretRef]
+	unsure           bool
+}
+
+type authority struct {
+	file string
+	pem  []byte
+}
+
+func (c *checker) settings(s *section) settings {
+	c.user(&s.user)
+	if s.password.usable() && strings.HasSuffix(s.password.v.Reveal(), "\n") {
+		c.warnf(s.password.at, "ends with a line break, which is taken for a part of the password: "+
+			"after | write |-, or write it on one line in quotes")
+	}
+	if s.server.usable() {
+		address, wrong := parseServer(s.server.v)
+		s.server.bad = c.complain(s.server, wrong)
+		s.server.v = address
+	}
+	if s.port.usable() && (s.port.v < 1 || s.port.v > 65535) {
+		s.port.bad = true
+		c.errorf(s.port.at, "%d is no port: write a number from 1 to 65535", s.port.v)
+	}
+	if s.roundTrips.usable() && s.roundTrips.v < 1 {
+		s.roundTrips.bad = true
+		c.errorf(s.roundTrips.at, "%d is no count: write 1 or more", s.roundTrips.v)
+	}
+	if s.thumbprint.usable() {
+		thumbprint, wrong := parseThumbprint(s.thumbprint.v)
+		s.thumbprint.bad = c.complain(s.thumbprint, wrong)
+		s.thumbprint.v = thumbprint
+	}
+	return settings{
+		name: s.name, at: s.at,
+		user: s.user, password: s.password, server: s.server,
+		port: s.port, roundTrips: s.roundTrips, insecure: s.insecure,
+		datacenters: c.datacenters(s.datacenters), families: c.families(s.ipFamilies),
+		authority: c.authority(s.caFile), thumbprint: s.thumbprint,
+		secret: c.secret(s.secretName, s.secretNamespace), unsure: s.unsure,
+	}
+}
+
+func (c *checker) user(user *text) {
+	if !user.usable() {
+		return
+	}
+	if strings.HasPrefix(strings.TrimSpace(user.v), "-----BEGIN") {
+		user.bad = true
+		c.errorf(user.at, "is a certificate: logging in with a SAML token is not supported yet: "+
+			"write a user name and a password")
+		return
+	}
+	user.bad = c.complain(*user, parseName(user.v))
+}
+
+func (c *checker) authority(path text) value[authority] {
+	v := value[authority]{at: path.at, set: path.set, bad: path.bad}
+	if !path.usable() {
+		return v
+	}
+	pem, wrong := readCA(path.v)
+	v.bad = c.complain(path, wrong)
+	v.v = authority{path.v, pem}
+	return v
+}
+
+// secret takes name and namespace together: half of a pair from the entry and
+// half from the global section would name a Secret that nobody wrote down.
+func (c *checker) secret(name, namespace text) value[SecretRef] {
+	v := value[SecretRef]{at: name.at, set: name.set || namespace.set, bad: name.bad || namespace.bad}
+	switch {
+	case name.set && !namespace.set:
+		v.bad = true
+		c.errorf(name.at, "has no secretNamespace beside it: write both in the same place")
+	case namespace.set && !name.set:
+		v.at, v.bad = namespace.at, true
+		c.errorf(namespace.at, "has no secretName beside it: write both in the same place")
+	}
+	if name.usable() && (len(name.v) > 253 || !secretName.MatchString(name.v)) {
+		v.bad = c.complain(name, &complaint{"is no name of a Secret: write lower-case letters, digits, - and .", found(name.v)})
+	}
+	if namespace.usable() && !namespaceName.MatchString(namespace.v) {
+		v.bad = c.complain(namespace, &complaint{"is no name of a namespace: write lower-case letters, digits and -",
+			found(namespace.v)})
+	}
+	v.v = SecretRef{Namespace: namespace.v, Name: name.v}
+	return v
+}
+
+// datacenters splits elements at commas, since Rancher's chart writes all names
+// into one. A list of nothing but blanks, which charts write where no
+// datacenter is given, means all datacenters, as in the CPI.
+func (c *checker) datacenters(given list) value[[]string] {
+	v := value[[]string]{at: given.at, set: given.set, bad: given.bad}
+	if !given.usable() || allBlank(given.v) {
+		return v
+	}
+	for _, element := range given.v {
+		for part := range strings.SplitSeq(element.v, ",") {
+			part = strings.TrimSpace(part)
+			switch {
+			case part == "":
+				v.bad = c.complain(element, &complaint{what: "has an empty name: write the names of datacenters, or remove the element"})
+			case parseName(part) != nil:
+				v.bad = c.complain(element, parseName(part))
+			case slices.Contains(v.v, part):
+				c.warnf(element.at, "names a datacenter again that the list already has")
+			default:
+				v.v = append(v.v, part)
+			}
+		}
+	}
+	return v
+}
+
+func (c *checker) families(given list) value[[]string] {
+	v := value[[]string]{at: given.at, set: given.set, bad: given.bad}
+	if !given.usable() {
+		return v
+	}
+	if allBlank(given.v) {
+		v.set = false
+		return v
+	}
+	for _, element := range given.v {
+		family := strings.ToLower(strings.TrimSpace(element.v))
+		switch {
+		case family != "ipv4" && family != "ipv6":
+			v.bad = c.complain(element, &complaint{"is no IP family: write ipv4 or ipv6, each as an element of its own",
+				found(element.v)})
+		case slices.Contains(v.v, family):
+			v.bad = true
+			c.errorf(element.at, "is listed twice: remove one of the two")
+		default:
+			v.v = append(v.v, family)
+		}
+	}
+	return v
+}
+
+func allBlank(elements []text) bool {
+	return !slices.ContainsFunc(elements, func(t text) bool { return strings.TrimSpace(t.v) != "" })
+}
+
+// rules takes a region without a zone, or the reverse, for what it says.
+func (c *checker) rules(region, zone text) topology.Rules {
+	var rules topology.Rules
+	for _, label := range []struct {
+		key, what string
+		category  *text
+	}{
+		{topology.LabelRegion, "region", &region},
+		{topology.LabelZone, "zone", &zone},
+	} {
+		category := label.category
+		if category.written() && !category.set {
+			c.warnf(category.at, "is empty: Nodes get no %s", label.what)
+		}
+		if !category.usable() {
+			continue
+		}
+		category.bad = c.complain(*category, parseName(category.v))
+		rules = append(rules, topology.Rule{Label: label.key, Category: category.v, Required: true})
+	}
+	if region.usable() && zone.usable() && region.v == zone.v {
+		later := zone
+		if region.at.line > zone.at.line {
+			later = region
+		}
+		c.complain(later, &complaint{what: "region and zone have the same tag category: write one category for each"})
+	}
+	return rules
+}
+
+func (c *checker) addresses(n nodes) AddressRules {
+	return AddressRules{
+		InternalSubnets:        c.subnets(n.internalSubnets),
+		ExternalSubnets:        c.subnets(n.externalSubnets),
+		InternalNetwork:        c.network(n.internalNetwork),
+		ExternalNetwork:        c.network(n.externalNetwork),
+		ExcludeInternalSubnets: c.subnets(n.excludeInternalSubnets),
+		ExcludeExternalSubnets: c.subnets(n.excludeExternalSubnets),
+	}
+}
+
+func (c *checker) subnets(t text) []netip.Prefix {
+	if !t.usable() {
+		return nil
+	}
+	subnets, wrong := parseSubnets(t.v)
+	for _, w := range wrong {
+		c.complain(t, &w)
+	}
+	return subnets
+}
+
+func (c *checker) network(t text) string {
+	if t.usable() {
+		c.complain(t, parseName(t.v))
+	}
+	return t.v
+}

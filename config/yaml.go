@@ -1,0 +1,143 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+var (
+	iniSection = regexp.MustCompile(`^\[\s*[A-Za-z][^\]]*\]\s*([#;].*)?$`)
+	iniKey     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
+)
+
+// readYAML reads a file in the YAML format into the schema. Without one the
+// file could not be read at all, and problems has the reason.
+func readYAML(data []byte, p *problems) *schema {
+	if line := iniLine(data); line > 0 {
+		p.errorf(position{line: line}, "this is the INI format, which a later version of vzones will read: "+
+			"write the YAML format, with global, vcenter, labels and nodes at the top level")
+		return nil
+	}
+	documents, err := documents(data)
+	if err != nil {
+		line, content := brokenLine(data)
+		p.errorf(position{line: line}, "this is not YAML: %s", syntaxProblem(err, content))
+		return nil
+	}
+	if len(documents) == 0 || len(documents[0].Content) == 0 || null(documents[0].Content[0]) {
+		p.errorf(position{}, "the file is empty: write at least one vCenter under vcenter")
+		return nil
+	}
+	root := documents[0].Content[0]
+	if root.Kind != yaml.MappingNode {
+		p.errorf(position{line: root.Line}, "the file is %s: write a mapping with vcenter and, where needed, "+
+			"global, labels and nodes", describe(root))
+		return nil
+	}
+	if len(documents) > 1 {
+		p.errorf(position{line: documents[1].Line}, "a second YAML document begins here: "+
+			"write one document, without a further --- line")
+	}
+	s := new(schema)
+	fields := s.fields()
+	d := &decoder{problems: p, places: places(fields)}
+	d.mapping(root, position{line: root.Line}, fields)
+	return s
+}
+
+// iniLine returns the line that shows a file to be in the INI format, or 0. Its
+// first line that says anything decides: no YAML mapping begins like that.
+func iniLine(data []byte) int {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if iniSection.Match(line) || iniKey.Match(line) {
+			return number
+		}
+		return 0
+	}
+	return 0
+}
+
+// documents parses the first two documents of a file.
+func documents(data []byte) ([]*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var all []*yaml.Node
+	for len(all) < 2 {
+		var n yaml.Node
+		err := decoder.Decode(&n)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &n)
+	}
+	return all, nil
+}
+
+// brokenLine returns the line at which a file stops being YAML: the one after
+// the longest beginning that is. The parser itself reports the beginning of the
+// construct around a mistake, or no line at all.
+func brokenLine(data []byte) (int, []byte) {
+	const limit = 1000 // The search is quadratic.
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	if len(lines) > limit {
+		return 1, nil
+	}
+	for end, n := len(data), len(lines); n > 0; n-- {
+		end -= len(lines[n-1])
+		if _, err := documents(data[:end]); err == nil {
+			return n, lines[n-1]
+		}
+	}
+	return 1, nil
+}
+
+// syntaxProblem says what the parser found. Its own words are never passed on:
+// they can hold text of the file, such as a password that begins with a *.
+func syntaxProblem(err error, line []byte) string {
+	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+	if bytes.ContainsRune(indent, '\t') {
+		return "the line is indented with a tab: indent with spaces"
+	}
+	found := err.Error()
+	for _, known := range []struct{ parser, ours string }{
+		{"unknown anchor", "a value begins with *, which makes it a YAML alias: put the value in quotes"},
+		{"cannot start any token", "a value begins with a character that YAML reserves, such as @, ` or %: " +
+			"put it in quotes"},
+		{"mapping values are not allowed", "a second \": \" in the line, or a line that is indented too far: " +
+			"put a value with a colon in quotes"},
+		{"unexpected end of stream", "a quote or bracket is not closed: close it"},
+		{"unexpected document indicator", "a quote is not closed: close it"},
+		{"escape character", "a \\ in double quotes begins an escape that YAML does not have: use single quotes"},
+		{"escape code", "a \\ in double quotes begins an escape that YAML does not have: use single quotes"},
+		{"could not find expected ':'", "a line is not a key with a value: write key: value, " +
+			"and indent text that goes on below its key"},
+		{"did not find expected key", "a key is indented differently from those before it, " +
+			"or text follows a closing quote"},
+		{"expected '-' indicator", "an element of a list is indented differently from those before it, or lacks its -"},
+		{"expected ',' or", "a bracket is not closed, or a comma is missing"},
+		{"sequence entries are not allowed", "a list begins on the line of its key: begin it on the next line"},
+		{"tag", "a value begins with !, which makes it a YAML tag: put the value in quotes"},
+		{"UTF-8", "a character is not UTF-8: save the file as UTF-8"},
+		{"control characters", "there is a control character: remove it"},
+		{"max depth", "it is nested too deeply"},
+	} {
+		if strings.Contains(found, known.parser) {
+			return known.ours
+		}
+	}
+	return "check quotes, colons and indentation"
+}

@@ -1,0 +1,190 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	"k8s.io/klog/v2"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// confirmTimeout bounds the search that confirms an absence. The framework
+// checks one Node after the other, so a vCenter that hangs must not hold up the
+// rest; the check comes again after its --node-monitor-period.
+const confirmTimeout = 3 * time.Second
+
+// InstanceExists says whether a Node's machine exists. False makes the
+// framework delete the Node, so it is said only of a machine that had been
+// found once (the Node has its provider ID), that no vCenter's complete index
+// has, and that a direct search of every vCenter does not find. Anything short
+// of that is an error. A Node of another provider always exists.
+func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+	if isForeign(node.Spec.ProviderID) {
+		return true, nil
+	}
+	id, err := identify(node)
+	if err != nil {
+		return false, err
+	}
+	_, err = inventory.Find(p.fleet.States(), id)
+	switch {
+	case err == nil, errors.Is(err, topology.ErrAmbiguous):
+		return true, nil
+	case !errors.Is(err, topology.ErrAbsent):
+		return false, err
+	case node.Spec.ProviderID == "":
+		return false, fmt.Errorf("%w: the machine of Node %s was never found, so nothing tells that it is gone: %w", topology.ErrUnknown, node.Name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	if err := p.fleet.ConfirmAbsent(ctx, id.UUIDs); err != nil {
+		return false, fmt.Errorf("the absence of the machine with %s is not confirmed: %w", id, err)
+	}
+	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", node.Name, "machine", id.String())
+	return false, nil
+}
+
+// InstanceShutdown says whether a Node's machine is powered off or suspended,
+// according to a vCenter that could be read lately. A Node of another provider
+// is not shut down.
+func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, error) {
+	if isForeign(node.Spec.ProviderID) {
+		return false, nil
+	}
+	id, err := identify(node)
+	if err != nil {
+		return false, err
+	}
+	states := p.fleet.States()
+	m, err := inventory.Find(states, id)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range states {
+		if s.VCenter == m.Ref.VCenter && s.Trouble != nil {
+			return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, m.InventoryPath, s.Trouble)
+		}
+	}
+	switch m.Power {
+	case inventory.PowerOn:
+		return false, nil
+	case inventory.PowerOff, inventory.PowerSuspended:
+		return true, nil
+	}
+	return false, fmt.Errorf("%w: the power state of vCenter %q %s cannot be read", topology.ErrUnknown, m.Ref.VCenter, m.InventoryPath)
+}
+
+// InstanceMetadata returns what the framework writes to a Node.
+//
+// For a Node that carries the framework's taint it is complete or nothing: nil
+// without an error leaves the Node alone, and the provider wakes the
+// framework's controller once there is more to say. An error instead would be
+// tried again at intervals that grow to a quarter of an hour.
+//
+// For a Node without the taint only the addresses count. For a Node of another
+// provider the result is empty, which changes nothing.
+func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	if isForeign(node.Spec.ProviderID) {
+		if isUninitialized(node) {
+			return nil, nil
+		}
+		return &cloudprovider.InstanceMetadata{}, nil
+	}
+	if isUninitialized(node) {
+		d, err := p.describe(node)
+		if err != nil {
+			klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
+			return nil, nil
+		}
+		d.log(ctx, node)
+		return d.metadata, nil
+	}
+	m, err := p.machine(node)
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := addresses(m, &p.cfg.Addresses, p.families[m.Ref.VCenter])
+	if err != nil {
+		return nil, err
+	}
+	return &cloudprovider.InstanceMetadata{
+		ProviderID:    providerID(m.UUID),
+		InstanceType:  instanceType(m),
+		NodeAddresses: addrs,
+	}, nil
+}
+
+func (p *Provider) machine(node *v1.Node) (*inventory.Machine, error) {
+	id, err := identify(node)
+	if err != nil {
+		return nil, err
+	}
+	return inventory.Find(p.fleet.States(), id)
+}
+
+// description is all that is known of an uninitialised Node.
+type description struct {
+	machine   *inventory.Machine
+	placement topology.Placement
+	metadata  *cloudprovider.InstanceMetadata
+}
+
+// describe returns what a Node is to be initialised with. It is all or
+// nothing: a Node without its zone would be scheduled to for good.
+func (p *Provider) describe(node *v1.Node) (*description, error) {
+	m, err := p.machine(node)
+	if err != nil {
+		return nil, err
+	}
+	placement, err := topology.Resolve(p.cfg.Rules, m.Paths)
+	if err != nil {
+		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
+	}
+	addrs, err := addresses(m, &p.cfg.Addresses, p.families[m.Ref.VCenter])
+	if err != nil {
+		return nil, err
+	}
+	return &description{
+		machine:   m,
+		placement: placement,
+		metadata: &cloudprovider.InstanceMetadata{
+			ProviderID:    providerID(m.UUID),
+			InstanceType:  instanceType(m),
+			NodeAddresses: addrs,
+			Region:        placement.Value(topology.LabelRegion),
+			Zone:          placement.Value(topology.LabelZone),
+		},
+	}, nil
+}
+
+func (d *description) log(ctx context.Context, node *v1.Node) {
+	log := klog.FromContext(ctx).V(2)
+	if !log.Enabled() {
+		return
+	}
+	keys := []any{
+		"node", node.Name, "vcenter", d.machine.Ref.VCenter, "moid", d.machine.Ref.ID,
+		"region", d.metadata.Region, "zone", d.metadata.Zone,
+	}
+	for _, by := range d.placement.Decisions {
+		keys = append(keys, by.Category, by.By.String())
+	}
+	log.Info("Placed Node", keys...)
+}
+
+// isUninitialized says whether a Node waits for the cloud provider.
+func isUninitialized(node *v1.Node) bool {
+	for _, t := range node.Spec.Taints {
+		if t.Key == cloudproviderapi.TaintExternalCloudProvider {
+			return true
+		}
+	}
+	return false
+}

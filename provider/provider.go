@@ -1,0 +1,110 @@
+package provider
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+)
+
+// Fleet is what the provider needs of the vCenters.
+type Fleet interface {
+	// States returns what is known of each vCenter now, in configured order.
+	States() []inventory.State
+	// Follow says of which machines the details are wanted.
+	Follow([]inventory.Identity)
+	// Subscribe returns a channel that has a token when a state has changed.
+	Subscribe() <-chan struct{}
+	// ConfirmAbsent searches every vCenter and returns nil only if each
+	// answered and none has a machine with one of the UUIDs.
+	ConfirmAbsent(context.Context, []inventory.UUID) error
+}
+
+// Provider is the cloud provider "vsphere". It is used in the framework's
+// order: Initialize, SetInformers, then everything else. Run has to run beside
+// the framework's controllers.
+type Provider struct {
+	fleet    Fleet
+	cfg      *config.Config
+	families map[string][]string
+
+	// ready is closed when client and nodes are set.
+	ready  chan struct{}
+	once   sync.Once
+	client kubernetes.Interface
+	nodes  *wakingInformer
+}
+
+var (
+	_ cloudprovider.Interface    = (*Provider)(nil)
+	_ cloudprovider.InformerUser = (*Provider)(nil)
+)
+
+// New returns a provider that answers from the states of a fleet.
+func New(fleet Fleet, cfg *config.Config) *Provider {
+	p := &Provider{
+		fleet:    fleet,
+		cfg:      cfg,
+		families: make(map[string][]string, len(cfg.VCenters)),
+		ready:    make(chan struct{}),
+		nodes:    &wakingInformer{},
+	}
+	for _, v := range cfg.VCenters {
+		p.families[v.Name] = v.IPFamilies
+	}
+	return p
+}
+
+// Initialize is called by the framework when this process leads.
+func (p *Provider) Initialize(builder cloudprovider.ControllerClientBuilder, _ <-chan struct{}) {
+	p.client = builder.ClientOrDie("vsphere-cloud-provider")
+}
+
+// SetInformers is called by the framework after Initialize and before the
+// informers start.
+func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
+	p.nodes.NodeInformer = factory.Core().V1().Nodes()
+	// Asking for the informer now makes the factory start it.
+	p.nodes.NodeInformer.Informer()
+	p.once.Do(func() { close(p.ready) })
+}
+
+// Started is closed once the framework has handed over what Run needs, which
+// it does when this process leads.
+func (p *Provider) Started() <-chan struct{} { return p.ready }
+
+// NodeInformer returns the informer that the framework's node controller has
+// to use, so that Nodes whose machine has become known are looked at again. It
+// is valid once Started is closed.
+func (p *Provider) NodeInformer() coreinformers.NodeInformer { return p.nodes }
+
+// InstancesV2 is the one interface that the provider has.
+func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) { return p, true }
+
+// ProviderName returns Name.
+func (p *Provider) ProviderName() string { return Name }
+
+// HasClusterID keeps the framework from asking for a cluster ID, which serves
+// load balancers and volumes.
+func (p *Provider) HasClusterID() bool { return true }
+
+// LoadBalancer is not supported.
+func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return nil, false }
+
+// Instances is replaced by InstancesV2.
+func (p *Provider) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+// Zones is replaced by InstancesV2.
+func (p *Provider) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+// Clusters is not supported.
+func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+// Routes is not supported.
+func (p *Provider) Routes() (cloudprovider.Routes, bool) { return nil, false }

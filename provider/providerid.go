@@ -1,0 +1,37 @@
+package provider
+
+import (
+	"fmt"
+	"strings"
+
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// Name is the cloud provider's name. It stays the incumbent's: it is part
+	// of flags, manifests and provider IDs of running clusters.
+	Name = "vsphere"
+	// idScheme begins every provider ID. spec.providerID cannot be changed once
+	// it is set, and the CSI driver and Cluster API read it, so neither this
+	// nor the form behind it may ever change.
+	idScheme = Name + "://"
+)
+
+// providerID returns the provider ID of the machine with BIOS UUID u.
+func providerID(u inventory.UUID) string { return idScheme + u.String() }
+
+// isForeign says whether a provider ID is another provider's.
+func isForeign(id string) bool { return id != "" && !strings.HasPrefix(id, idScheme) }
+
+// parseProviderID returns the BIOS UUID in a provider ID of ours.
+func parseProviderID(id string) (inventory.UUID, error) {
+	rest, ok := strings.CutPrefix(id, idScheme)
+	if !ok {
+		return inventory.UUID{}, fmt.Errorf("provider ID %q does not begin with %s", id, idScheme)
+	}
+	u, err := inventory.ParseUUID(rest)
+	if err != nil {
+		return inventory.UUID{}, fmt.Errorf("provider ID %q: %w", id, err)
+	}
+	return u, nil
+}

@@ -1,0 +1,133 @@
+package vcenter
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+)
+
+// newSOAPClient prepares a client; it contacts nothing.
+func newSOAPClient(cfg *config.VCenter, timeout time.Duration) (*soap.Client, error) {
+	u := &url.URL{
+		Scheme: "https",
+		Host:   net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port)),
+		Path:   vim25.Path,
+	}
+	trust, err := tlsConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := soap.NewClient(u, cfg.Insecure)
+	c.UserAgent = "vzones"
+	t := c.DefaultTransport()
+	// govmomi's own dial function takes no notice of the context, so a vCenter
+	// that accepts connections and then says nothing would keep it for ever.
+	t.DialTLSContext = nil
+	t.DialContext = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
+	t.TLSHandshakeTimeout = timeout
+	t.TLSClientConfig = trust
+	return c, nil
+}
+
+// tlsConfig verifies the server by the configured CA or the system's. A
+// configured thumbprint accepts its certificate besides those, as it does in
+// the incumbent.
+func tlsConfig(cfg *config.VCenter) (*tls.Config, error) {
+	if cfg.Insecure {
+		return &tls.Config{InsecureSkipVerify: true}, nil //nolint:gosec // the configuration asks for it
+	}
+	tc := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(cfg.CA) > 0 {
+		tc.RootCAs = x509.NewCertPool()
+		if !tc.RootCAs.AppendCertsFromPEM(cfg.CA) {
+			return nil, fmt.Errorf("%s holds no PEM certificate", cfg.CAFile)
+		}
+	}
+	if cfg.Thumbprint != "" {
+		// The standard verification cannot be asked to pass one certificate,
+		// so it is done by hand when the thumbprint does not match.
+		tc.InsecureSkipVerify = true
+		roots := tc.RootCAs
+		tc.VerifyConnection = func(cs tls.ConnectionState) error {
+			return verify(cs, cfg.Thumbprint, roots)
+		}
+	}
+	return tc, nil
+}
+
+func verify(cs tls.ConnectionState, thumbprint string, roots *x509.CertPool) error {
+	leaf := cs.PeerCertificates[0]
+	if thumbprint == soap.ThumbprintSHA1(leaf) || thumbprint == soap.ThumbprintSHA256(leaf) {
+		return nil
+	}
+	intermediates := x509.NewCertPool()
+	for _, c := range cs.PeerCertificates[1:] {
+		intermediates.AddCert(c)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{DNSName: cs.ServerName, Roots: roots, Intermediates: intermediates})
+	if err != nil {
+		return fmt.Errorf("the certificate's thumbprint is %s (SHA-256), not the configured one, and: %w",
+			soap.ThumbprintSHA256(leaf), err)
+	}
+	return nil
+}
+
+// caller sends SOAP requests, each with a deadline of its own, and sends a
+// request again that the network broke.
+type caller struct {
+	next    soap.RoundTripper
+	timeout time.Duration
+	tries   int
+}
+
+func (c *caller) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	var err error
+	for range max(c.tries, 1) {
+		started := time.Now()
+		err = withDeadline(ctx, c.timeout, func(ctx context.Context) error {
+			return c.next.RoundTrip(ctx, req, res)
+		})
+		if v := klog.FromContext(ctx).V(4); v.Enabled() {
+			v.Info("Called vCenter", "method", method(req), "duration", time.Since(started), "err", err)
+		}
+		if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+// method returns the SOAP method of a request body, whose type govmomi names
+// after it.
+func method(req soap.HasFault) string {
+	name := reflect.TypeOf(req).Elem().Name()
+	if n := len(name) - len("Body"); n > 0 && name[n:] == "Body" {
+		return name[:n]
+	}
+	return name
+}
+
+// withDeadline bounds one remote call. What it took too long for is said by
+// the vCenter's name in the wrapped error; this says how long.
+func withDeadline(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := call(bounded)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return fmt.Errorf("no answer within %v: %w", timeout, bounded.Err())
+	}
+	return err
+}

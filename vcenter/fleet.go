@@ -1,0 +1,213 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"vzones/config"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// Options tune a fleet. The zero value is what a daemon wants, without tags.
+type Options struct {
+	// Tags says whether tags are read at all: nobody needs them where no rule
+	// is configured.
+	Tags bool
+	// Timeout bounds each remote call; 30 s if zero.
+	Timeout time.Duration
+	// Interval is the time between two readings; 30 s if zero.
+	Interval time.Duration
+	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 30 s
+	// if zero.
+	RetryMin, RetryMax time.Duration
+}
+
+// timing is Options with the defaults filled in, and what connections need of
+// their fleet.
+type timing struct {
+	tags               bool
+	timeout, interval  time.Duration
+	retryMin, retryMax time.Duration
+	// rereadAfter is the least time between two readings of the index, for a
+	// Node whose machine is in none.
+	rereadAfter   time.Duration
+	logoutTimeout time.Duration
+	// unindexed says whether a followed machine is in no vCenter's index.
+	unindexed func() bool
+}
+
+// A Fleet is all configured vCenters.
+type Fleet struct {
+	connections []*connection
+
+	mu          sync.Mutex
+	subscribers []chan struct{}
+	followed    *followed
+}
+
+// NewFleet prepares a fleet; it contacts nothing until Run.
+func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Options) *Fleet {
+	f := &Fleet{followed: newFollowed(nil)}
+	t := timing{
+		tags:          opts.Tags,
+		timeout:       orDefault(opts.Timeout, 30*time.Second),
+		interval:      orDefault(opts.Interval, 30*time.Second),
+		retryMin:      orDefault(opts.RetryMin, 500*time.Millisecond),
+		retryMax:      orDefault(opts.RetryMax, 30*time.Second),
+		rereadAfter:   2 * time.Second,
+		logoutTimeout: 3 * time.Second,
+		unindexed:     f.unindexed,
+	}
+	for i := range vcenters {
+		f.connections = append(f.connections, newConnection(&vcenters[i], credentials, t, f.announce))
+	}
+	return f
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}
+
+// Run reads all vCenters at once until the context is done, and returns when
+// each is logged out or has not answered that within 3 s. No vCenter's failure
+// ends it or reaches another vCenter.
+func (f *Fleet) Run(ctx context.Context) error {
+	var g errgroup.Group
+	for _, c := range f.connections {
+		g.Go(func() error {
+			c.run(ctx)
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// States returns the state of each vCenter in the order of the configuration.
+func (f *Fleet) States() []inventory.State {
+	states := make([]inventory.State, len(f.connections))
+	for i, c := range f.connections {
+		states[i] = *c.state.Load()
+	}
+	return states
+}
+
+// Subscribe returns a channel that has a token whenever a state has changed
+// since the last token was taken.
+func (f *Fleet) Subscribe() <-chan struct{} {
+	ch := make(chan struct{}, 1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.subscribers = append(f.subscribers, ch)
+	return ch
+}
+
+func (f *Fleet) announce() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, ch := range f.subscribers {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Follow says of which machines the details are wanted, instead of those before.
+// Machines that are not known yet are looked for at once.
+func (f *Fleet) Follow(ids []inventory.Identity) {
+	now := newFollowed(ids)
+	f.mu.Lock()
+	f.followed = now
+	f.mu.Unlock()
+	for _, c := range f.connections {
+		c.follow(now)
+	}
+}
+
+func newFollowed(ids []inventory.Identity) *followed {
+	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, ids: ids}
+	for _, id := range ids {
+		for _, u := range id.UUIDs {
+			f.uuids[u] = true
+		}
+		if len(id.UUIDs) == 0 {
+			f.names[strings.ToLower(id.Name)] = id.Name
+		}
+	}
+	return f
+}
+
+// unindexed says whether a followed machine is in no vCenter's index.
+func (f *Fleet) unindexed() bool {
+	f.mu.Lock()
+	now := f.followed
+	f.mu.Unlock()
+	states := f.States()
+	for _, id := range now.ids {
+		if !indexed(states, id) {
+			return true
+		}
+	}
+	return false
+}
+
+func indexed(states []inventory.State, id inventory.Identity) bool {
+	for _, s := range states {
+		if s.Snapshot == nil {
+			continue
+		}
+		for _, u := range id.UUIDs {
+			if len(s.Snapshot.Index[u]) > 0 {
+				return true
+			}
+		}
+		if len(id.UUIDs) == 0 && len(s.Snapshot.Names[id.Name]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ConfirmAbsent asks every vCenter directly for a machine with one of the
+// UUIDs, in all of its datacenters, configured or not. Nil means that each
+// answered and none has it. topology.ErrUnknown means that one could not say;
+// any other error names a vCenter that has it.
+func (f *Fleet) ConfirmAbsent(ctx context.Context, uuids []inventory.UUID) error {
+	errs := make([]error, len(f.connections))
+	var g errgroup.Group
+	for i, c := range f.connections {
+		g.Go(func() error {
+			errs[i] = c.confirmAbsent(ctx, uuids)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return errors.Join(errs...)
+}
+
+func (c *connection) confirmAbsent(ctx context.Context, uuids []inventory.UUID) error {
+	s := c.session.Load()
+	if s == nil {
+		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.cfg.Name)
+	}
+	for _, u := range uuids {
+		refs, err := s.search(ctx, u)
+		if err != nil {
+			return fmt.Errorf("%w: vCenter %q: searching for UUID %s: %w", topology.ErrUnknown, c.cfg.Name, u, err)
+		}
+		if len(refs) > 0 {
+			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.cfg.Name, u, refs[0].Value)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package inventory
+
+import (
+	"net/netip"
+
+	"vzones/topology"
+)
+
+// Power is a machine's power state.
+type Power string
+
+// The power states. PowerUnknown is a state that could not be read.
+const (
+	PowerUnknown   Power = ""
+	PowerOn        Power = "poweredOn"
+	PowerOff       Power = "poweredOff"
+	PowerSuspended Power = "suspended"
+)
+
+// A Machine is everything that is read of a Node's virtual machine.
+type Machine struct {
+	Ref topology.Ref
+	// UUID is the BIOS UUID.
+	UUID UUID
+	// Name is the virtual machine's name, HostName the guest's, empty while
+	// VMware Tools report none.
+	Name     string
+	HostName string
+	// InventoryPath is the machine's, "/dc1/vm/folder/name". It is shorter
+	// where ancestors cannot be read.
+	InventoryPath string
+	// Datacenter is the inventory path of the machine's datacenter, empty if
+	// it cannot be read.
+	Datacenter string
+
+	Power    Power
+	CPUs     int32
+	MemoryMB int32
+	// GuestID is the configured guest OS, e.g. "ubuntu64Guest".
+	GuestID string
+	// NICs are in the order in which VMware Tools report them.
+	NICs []NIC
+	// Paths lead upwards from the machine, in the order in which placement
+	// tries them.
+	Paths []topology.Path
+}
+
+// A NIC is a network interface of the guest.
+type NIC struct {
+	// Network is the name of the network or port group.
+	Network string
+	// DeviceConfigID is the virtual device's key, -1 for an interface that has
+	// none, such as a bridge made inside the guest.
+	DeviceConfigID int32
+	// Addresses are in the order in which VMware Tools report them.
+	Addresses []netip.Addr
+}

@@ -1,0 +1,68 @@
+package inventory
+
+import (
+	"time"
+
+	"vzones/topology"
+)
+
+// A Snapshot is what one vCenter said at one time. It is never changed.
+type Snapshot struct {
+	VCenter string
+	// ReadAt is when the reading began. Nothing in the snapshot is older.
+	ReadAt time.Time
+	// Incomplete says why machines of the configured datacenters may be
+	// missing from the index. Nil means that none is.
+	Incomplete error
+	// Index has all machines of the configured datacenters that have a UUID,
+	// templates included.
+	Index map[UUID][]Entry
+	// Names has the machines whose guest host name or own name is that of a
+	// followed Node without a UUID, by the Node's name.
+	Names map[string][]NameEntry
+	// Machines has the details of the machines that are followed, by managed
+	// object ID.
+	Machines map[string]*Machine
+}
+
+// An Entry is all that is kept of a machine that is no Node's.
+type Entry struct {
+	// ID is the managed object ID.
+	ID       string
+	Template bool
+	// PoweredOn is false for a suspended machine and for one whose power state
+	// cannot be read.
+	PoweredOn bool
+}
+
+// A NameEntry is a machine that was found by name.
+type NameEntry struct {
+	Entry
+	// ByHostName says that the guest host name matched, not only the machine's
+	// own name.
+	ByHostName bool
+}
+
+// State is what is known of one vCenter now. It is never changed.
+type State struct {
+	VCenter string
+	// Snapshot is the latest one, nil before the first.
+	Snapshot *Snapshot
+	// Trouble says why the latest attempt to read the vCenter failed. Nil
+	// means that Snapshot is what it said when it was last asked.
+	Trouble error
+}
+
+// Ref returns the reference of a machine of the snapshot.
+func (s *Snapshot) Ref(id string) topology.Ref {
+	return topology.Ref{VCenter: s.VCenter, Type: "VirtualMachine", ID: id}
+}
+
+// describe names a machine for a person: by vCenter and inventory path where
+// that is known, by managed object ID otherwise.
+func (s *Snapshot) describe(id string) string {
+	if m, ok := s.Machines[id]; ok && m.InventoryPath != "" {
+		return "vCenter " + s.VCenter + " " + m.InventoryPath + " (" + id + ")"
+	}
+	return "vCenter " + s.VCenter + " " + id
+}

@@ -1,0 +1,146 @@
+package vcenter
+
+import (
+	"context"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// machineProperties are what is read of a Node's machine.
+var machineProperties = []string{
+	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
+	"config.uuid", "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
+	"runtime.powerState", "guest.hostName", "guest.net",
+}
+
+// machinesPerRequest bounds a request's object list; each request also returns
+// the ancestors of its machines.
+const machinesPerRequest = 1000
+
+// upwards selects the ancestors of an object. Its name lets it select itself,
+// which is how the property collector walks to the root.
+func upwards(name string) *types.TraversalSpec {
+	return &types.TraversalSpec{
+		SelectionSpec: types.SelectionSpec{Name: name},
+		Type:          "ManagedEntity",
+		Path:          "parent",
+		SelectSet:     []types.BaseSelectionSpec{&types.SelectionSpec{Name: name}},
+	}
+}
+
+// machineSelection selects everything above a machine on each of its paths.
+func machineSelection() []types.BaseSelectionSpec {
+	again := func() []types.BaseSelectionSpec {
+		return []types.BaseSelectionSpec{&types.SelectionSpec{Name: "up"}}
+	}
+	return []types.BaseSelectionSpec{
+		upwards("up"),
+		&types.TraversalSpec{Type: "VirtualMachine", Path: "runtime.host", SelectSet: again()},
+		&types.TraversalSpec{Type: "VirtualMachine", Path: "resourcePool", SelectSet: again()},
+		&types.TraversalSpec{Type: "VirtualMachine", Path: "parentVApp", SelectSet: again()},
+	}
+}
+
+// readMachines reads the machines with the given managed object IDs and
+// everything above them. A machine that is gone meanwhile fails the whole
+// request, which the next refresh repeats with a newer index.
+func (s *session) readMachines(ctx context.Context, ids []string) (*tree, error) {
+	t := newTree(s.vim.ServiceContent.RootFolder)
+	for some := range slices.Chunk(ids, machinesPerRequest) {
+		spec := types.PropertyFilterSpec{
+			PropSet: []types.PropertySpec{
+				{Type: "ManagedEntity", PathSet: []string{"name", "parent"}},
+				{Type: "VirtualMachine", PathSet: machineProperties},
+			},
+		}
+		for _, id := range some {
+			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{
+				Obj:       types.ManagedObjectReference{Type: "VirtualMachine", Value: id},
+				SelectSet: machineSelection(),
+			})
+		}
+		if err := s.retrieve(ctx, spec, t.add); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// placed turns a tree into machines and their paths. Objects above several
+// machines are shared between them.
+type placed struct {
+	vcenter string
+	tree    *tree
+	tags    attachments
+	objects map[types.ManagedObjectReference]*topology.Object
+}
+
+func (p *placed) machine(id string) *inventory.Machine {
+	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
+	read := p.tree.objects[ref]
+	if read == nil {
+		return nil
+	}
+	uuid, err := inventory.ParseUUID(read.string("config.uuid"))
+	if err != nil {
+		return nil
+	}
+	m := &inventory.Machine{
+		Ref:           p.ref(ref),
+		UUID:          uuid,
+		Name:          read.string("name"),
+		HostName:      read.string("guest.hostName"),
+		InventoryPath: p.tree.path(ref),
+		Power:         read.power(),
+		CPUs:          read.int32("config.hardware.numCPU"),
+		MemoryMB:      read.int32("config.hardware.memoryMB"),
+		GuestID:       read.string("config.guestId"),
+		NICs:          read.nics(),
+	}
+	if host, ok := read.ref("runtime.host"); ok {
+		m.Paths = append(m.Paths, p.path(topology.ComputePath, host))
+	}
+	if pool, ok := read.ref("resourcePool"); ok {
+		m.Paths = append(m.Paths, p.path(topology.PoolPath, pool))
+	}
+	m.Paths = append(m.Paths, p.path(topology.FolderPath, ref))
+	for _, path := range m.Paths {
+		for _, o := range path.Objects {
+			if o.Ref.Type == "Datacenter" {
+				m.Datacenter = o.Path
+			}
+		}
+	}
+	return m
+}
+
+func (p *placed) path(kind topology.PathKind, from types.ManagedObjectReference) topology.Path {
+	refs, broken := p.tree.upTo(from)
+	path := topology.Path{Kind: kind, Broken: broken}
+	for _, ref := range refs {
+		path.Objects = append(path.Objects, p.object(ref))
+	}
+	return path
+}
+
+func (p *placed) object(ref types.ManagedObjectReference) *topology.Object {
+	if o, ok := p.objects[ref]; ok {
+		return o
+	}
+	o := &topology.Object{
+		Ref:  p.ref(ref),
+		Name: p.tree.name(ref),
+		Path: p.tree.path(ref),
+	}
+	o.Tags, o.TagsErr = p.tags.of(ref)
+	p.objects[ref] = o
+	return o
+}
+
+func (p *placed) ref(ref types.ManagedObjectReference) topology.Ref {
+	return topology.Ref{VCenter: p.vcenter, Type: ref.Type, ID: ref.Value}
+}

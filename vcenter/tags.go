@@ -1,0 +1,156 @@
+package vcenter
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+
+	"vzones/topology"
+)
+
+const (
+	// objectsPerTagRequest bounds a batch of objects whose tags are listed.
+	objectsPerTagRequest = 2000
+	// tagRequestsAtOnce bounds how many tags and categories are read at a time.
+	tagRequestsAtOnce = 8
+	// tagNamesFor is how long the names of tags and categories are kept.
+	tagNamesFor = 5 * time.Minute
+)
+
+// attachments are the tags attached to a set of objects.
+type attachments struct {
+	tags map[types.ManagedObjectReference][]topology.Tag
+	// err says why they could not be read.
+	err error
+}
+
+// of never takes tags that were not read for tags that are not there.
+func (a attachments) of(ref types.ManagedObjectReference) ([]topology.Tag, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	return a.tags[ref], nil
+}
+
+// tagNames remembers what tag and category IDs stand for. It belongs to the
+// goroutine that reads.
+type tagNames struct {
+	since      time.Time
+	tags       map[string]tags.Tag
+	categories map[string]string
+}
+
+// attachedTags reads the tags of objects in batches.
+func (s *session) attachedTags(ctx context.Context, refs []types.ManagedObjectReference, names *tagNames) (attachments, error) {
+	result := attachments{tags: make(map[types.ManagedObjectReference][]topology.Tag, len(refs))}
+	err := s.withREST(ctx, func(c *rest.Client) error {
+		m := tags.NewManager(c)
+		attached, err := s.listAttached(ctx, m, refs)
+		if err != nil {
+			return fmt.Errorf("listing the tags of %d objects: %w", len(refs), err)
+		}
+		if err := s.learn(ctx, m, attached, names); err != nil {
+			return err
+		}
+		for _, a := range attached {
+			ref := a.ObjectID.Reference()
+			for _, id := range a.TagIDs {
+				if t, ok := names.tags[id]; ok {
+					result.tags[ref] = append(result.tags[ref],
+						topology.Tag{Category: names.categories[t.CategoryID], Name: t.Name})
+				}
+			}
+		}
+		return nil
+	})
+	return result, err
+}
+
+func (s *session) listAttached(ctx context.Context, m *tags.Manager, refs []types.ManagedObjectReference) ([]tags.AttachedTags, error) {
+	var attached []tags.AttachedTags
+	for some := range slices.Chunk(refs, objectsPerTagRequest) {
+		objects := make([]mo.Reference, len(some))
+		for i, ref := range some {
+			objects[i] = ref
+		}
+		err := withDeadline(ctx, s.timeout, func(ctx context.Context) error {
+			a, err := m.ListAttachedTagsOnObjects(ctx, objects)
+			attached = append(attached, a...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return attached, nil
+}
+
+// learn reads the tags and categories whose names are not known yet. A tag that
+// was deleted since it was listed is no longer attached, so it is passed over.
+func (s *session) learn(ctx context.Context, m *tags.Manager, attached []tags.AttachedTags, names *tagNames) error {
+	if time.Since(names.since) > tagNamesFor {
+		*names = tagNames{since: time.Now(), tags: map[string]tags.Tag{}, categories: map[string]string{}}
+	}
+	unknown := map[string]bool{}
+	for _, a := range attached {
+		for _, id := range a.TagIDs {
+			if _, ok := names.tags[id]; !ok {
+				unknown[id] = true
+			}
+		}
+	}
+	var mu sync.Mutex
+	err := s.eachAtOnce(ctx, unknown, func(ctx context.Context, id string) error {
+		t, err := m.GetTag(ctx, id)
+		if isStatus(err, http.StatusNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading tag %s: %w", id, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		names.tags[id] = *t
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	unnamed := map[string]bool{}
+	for _, t := range names.tags {
+		if _, ok := names.categories[t.CategoryID]; !ok {
+			unnamed[t.CategoryID] = true
+		}
+	}
+	return s.eachAtOnce(ctx, unnamed, func(ctx context.Context, id string) error {
+		c, err := m.GetCategory(ctx, id)
+		if err != nil {
+			return fmt.Errorf("reading tag category %s: %w", id, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		names.categories[id] = c.Name
+		return nil
+	})
+}
+
+// eachAtOnce calls f for each ID with a deadline of its own, several at a time.
+func (s *session) eachAtOnce(ctx context.Context, ids map[string]bool, f func(context.Context, string) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(tagRequestsAtOnce)
+	for id := range ids {
+		g.Go(func() error {
+			return withDeadline(ctx, s.timeout, func(ctx context.Context) error { return f(ctx, id) })
+		})
+	}
+	return g.Wait()
+}

@@ -1,0 +1,88 @@
+package vcenter
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// tree is the part of the inventory above a set of objects.
+type tree struct {
+	root    types.ManagedObjectReference
+	objects map[types.ManagedObjectReference]properties
+	paths   map[types.ManagedObjectReference]string
+}
+
+func newTree(root types.ManagedObjectReference) *tree {
+	return &tree{
+		root:    root,
+		objects: map[types.ManagedObjectReference]properties{},
+		paths:   map[types.ManagedObjectReference]string{},
+	}
+}
+
+func (t *tree) add(o *types.ObjectContent) { t.objects[o.Obj] = propertiesOf(o) }
+
+func (t *tree) name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }
+
+// ofType returns the objects of a type in the order of their IDs.
+func (t *tree) ofType(kind string) []types.ManagedObjectReference {
+	var refs []types.ManagedObjectReference
+	for ref := range t.objects {
+		if ref.Type == kind {
+			refs = append(refs, ref)
+		}
+	}
+	slices.SortFunc(refs, func(a, b types.ManagedObjectReference) int { return cmp.Compare(a.Value, b.Value) })
+	return refs
+}
+
+// parent returns the object above ref. A machine in a vApp has no folder, but
+// the vApp.
+func (t *tree) parent(ref types.ManagedObjectReference) (types.ManagedObjectReference, bool) {
+	p := t.objects[ref]
+	if above, ok := p.ref("parent"); ok {
+		return above, true
+	}
+	return p.ref("parentVApp")
+}
+
+// path returns the inventory path of an object. Where ancestors cannot be read
+// it begins with the nearest that can.
+func (t *tree) path(ref types.ManagedObjectReference) string {
+	if ref == t.root {
+		return "/"
+	}
+	if p, ok := t.paths[ref]; ok {
+		return p
+	}
+	p := "/" + t.name(ref)
+	if above, ok := t.parent(ref); ok && above != t.root && t.objects[above] != nil {
+		p = t.path(above) + p
+	}
+	t.paths[ref] = p
+	return p
+}
+
+// upTo returns the objects from ref to the root. The error says why the root
+// was not reached.
+func (t *tree) upTo(ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
+	var refs []types.ManagedObjectReference
+	for range 1000 { // no inventory is that deep, but a reading in two pages may be torn
+		if t.objects[ref] == nil {
+			return refs, fmt.Errorf("%s cannot be read", ref)
+		}
+		refs = append(refs, ref)
+		if ref == t.root {
+			return refs, nil
+		}
+		above, ok := t.parent(ref)
+		if !ok {
+			return refs, fmt.Errorf("the parent of %s %s cannot be read", ref.Type, t.path(ref))
+		}
+		ref = above
+	}
+	return refs, fmt.Errorf("the ancestors of %s do not end", ref)
+}
