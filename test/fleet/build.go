@@ -1,0 +1,265 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// inventory makes and keeps the objects of one vCenter. The simulator's own
+// methods wait for tasks and copy templates of many kilobytes, some of them
+// shared by all vCenters of a process, so most objects are made here.
+type inventory struct {
+	v     *VCenter
+	ctx   *simulator.Context
+	reg   *simulator.Registry
+	index int // of the vCenter in the fleet
+
+	names    map[string][]types.ManagedObjectReference // all but fillers
+	machines []*machine                                // in the order of the description
+	made     int                                       // machines ever made
+	dcs      map[string]*datacenter
+	order    []*datacenter
+}
+
+// A datacenter is where machines can be placed.
+type datacenter struct {
+	spec     *DatacenterSpec
+	vmFolder *simulator.Folder
+	compute  []*compute // clusters first, then standalone hosts
+}
+
+// A compute is a cluster or a standalone host.
+type compute struct {
+	name  string // of the cluster; "" for a standalone host
+	root  *simulator.ResourcePool
+	hosts []*simulator.HostSystem
+	pools map[string]*simulator.ResourcePool
+}
+
+// build makes the inventory of a description.
+func (v *VCenter) build(spec *VCenterSpec, index int) error {
+	v.world.Lock()
+	defer v.world.Unlock()
+	b := &inventory{
+		v: v, ctx: v.sim.Context, reg: v.registry(), index: index,
+		names: make(map[string][]types.ManagedObjectReference),
+		dcs:   make(map[string]*datacenter),
+	}
+	v.inv = b
+	if err := v.openTags(); err != nil {
+		return err
+	}
+	root := b.folderOf(v.rootFolder())
+	if err := v.attachAll(root.Self, spec.Tags); err != nil {
+		return err
+	}
+	for i := range spec.Datacenters {
+		if err := b.datacenter(root, &spec.Datacenters[i]); err != nil {
+			return fmt.Errorf("datacenter %q: %w", spec.Datacenters[i].Name, err)
+		}
+	}
+	if err := b.folders(root, spec.Folders); err != nil {
+		return err
+	}
+	for _, dc := range b.order {
+		for i := range dc.spec.VMs {
+			if err := b.machinesOf(dc, &dc.spec.VMs[i]); err != nil {
+				return fmt.Errorf("machine %q: %w", dc.spec.VMs[i].Name, err)
+			}
+		}
+	}
+	b.fill(spec.Fillers)
+	return nil
+}
+
+func (b *inventory) folderOf(ref types.ManagedObjectReference) *simulator.Folder {
+	return b.reg.Get(ref).(*simulator.Folder)
+}
+
+// name makes an object findable by its name.
+func (b *inventory) name(e mo.Entity) {
+	name := e.Entity().Name
+	b.names[name] = append(b.names[name], e.Reference())
+}
+
+// child registers a new object in a folder.
+func (b *inventory) child(parent *simulator.Folder, e mo.Entity) {
+	b.reg.NewEntity(e)
+	// Container views look for a new object below its folder when it is put.
+	parent.ChildEntity = append(parent.ChildEntity, e.Reference())
+	b.reg.PutEntity(parent, e)
+}
+
+// folder returns the folder at a path below parent, which is created as needed.
+func (b *inventory) folder(parent *simulator.Folder, path string) (*simulator.Folder, error) {
+	for _, name := range split(path) {
+		if e := b.reg.FindByName(name, parent.ChildEntity); e != nil {
+			f, ok := e.(*simulator.Folder)
+			if !ok {
+				return nil, fmt.Errorf("folder %q: %s is in its place", path, e.Reference())
+			}
+			parent = f
+			continue
+		}
+		f := new(simulator.Folder)
+		f.Name, f.ChildType = name, parent.ChildType
+		b.child(parent, f)
+		b.name(f)
+		parent = f
+	}
+	return parent, nil
+}
+
+func (b *inventory) folders(parent *simulator.Folder, specs []FolderSpec) error {
+	for _, spec := range specs {
+		f, err := b.folder(parent, spec.Path)
+		if err != nil {
+			return err
+		}
+		if err := b.v.attachAll(f.Self, spec.Tags); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *inventory) datacenter(root *simulator.Folder, spec *DatacenterSpec) error {
+	parent, err := b.folder(root, spec.Folder)
+	if err != nil {
+		return err
+	}
+	res := parent.CreateDatacenter(b.ctx, &types.CreateDatacenter{This: parent.Self, Name: spec.Name})
+	if f := res.Fault(); f != nil {
+		return fmt.Errorf("%T: %s", f.VimFault(), f.String)
+	}
+	obj := b.reg.Get(res.(*methods.CreateDatacenterBody).Res.Returnval).(*simulator.Datacenter)
+	b.name(obj)
+	if err := b.v.attachAll(obj.Self, spec.Tags); err != nil {
+		return err
+	}
+	hostFolder := b.folderOf(obj.HostFolder)
+	dc := &datacenter{spec: spec, vmFolder: b.folderOf(obj.VmFolder)}
+	b.dcs[spec.Name] = dc
+	b.order = append(b.order, dc)
+	if err := b.folders(hostFolder, spec.HostFolders); err != nil {
+		return err
+	}
+	if err := b.folders(dc.vmFolder, spec.VMFolders); err != nil {
+		return err
+	}
+	for i := range spec.Clusters {
+		if err := b.cluster(dc, hostFolder, &spec.Clusters[i]); err != nil {
+			return fmt.Errorf("cluster %q: %w", spec.Clusters[i].Name, err)
+		}
+	}
+	for _, h := range spec.Hosts {
+		if err := b.standalone(dc, hostFolder, h); err != nil {
+			return fmt.Errorf("host %q: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+func (b *inventory) cluster(dc *datacenter, hostFolder *simulator.Folder, spec *ClusterSpec) error {
+	folder, err := b.folder(hostFolder, spec.Folder)
+	if err != nil {
+		return err
+	}
+	obj := new(simulator.ClusterComputeResource)
+	obj.Name = spec.Name
+	obj.Summary = new(types.ClusterComputeResourceSummary)
+	obj.ConfigurationEx = new(types.ClusterConfigInfoEx)
+	b.child(folder, obj)
+	b.name(obj)
+	c := &compute{name: spec.Name, pools: make(map[string]*simulator.ResourcePool)}
+	c.root = b.pool(obj, obj.Self, "Resources")
+	obj.ResourcePool = &c.root.Self
+	dc.compute = append(dc.compute, c)
+	if err := b.v.attachAll(obj.Self, spec.Tags); err != nil {
+		return err
+	}
+	for _, h := range spec.Hosts {
+		if err := b.host(c, obj, &obj.ComputeResource, h); err != nil {
+			return err
+		}
+	}
+	return b.pools(c, c.root, spec.Pools)
+}
+
+func (b *inventory) standalone(dc *datacenter, hostFolder *simulator.Folder, spec HostSpec) error {
+	obj := new(mo.ComputeResource)
+	obj.Name = spec.Name
+	obj.Summary = new(types.ComputeResourceSummary)
+	b.child(hostFolder, obj)
+	c := &compute{}
+	c.root = b.pool(obj, obj.Self, "Resources")
+	obj.ResourcePool = &c.root.Self
+	dc.compute = append(dc.compute, c)
+	return b.host(c, obj, obj, spec)
+}
+
+// host adds a host to a cluster, or to what stands for it above a standalone
+// host; that parent's entity is given twice, by its type in the registry and
+// by the part that lists hosts.
+func (b *inventory) host(c *compute, parent mo.Entity, cr *mo.ComputeResource, spec HostSpec) error {
+	h := new(simulator.HostSystem)
+	h.Name = spec.Name
+	h.Runtime.ConnectionState = types.HostSystemConnectionStateConnected
+	h.Runtime.PowerState = types.HostSystemPowerStatePoweredOn
+	h.Summary.Config.Name = spec.Name
+	h.Summary.Runtime = &h.Runtime
+	h.Summary.Hardware = &types.HostHardwareSummary{
+		Vendor: "VMware, Inc. (govmomi simulator)", Model: "VMware Virtual Platform",
+		Uuid:       derivedUUID(b.v.name, "host/"+spec.Name),
+		MemorySize: 256 << 30, CpuMhz: 2400, NumCpuPkgs: 2, NumCpuCores: 32, NumCpuThreads: 64, NumNics: 2,
+	}
+	h.Config = &types.HostConfigInfo{Network: new(types.HostNetworkInfo)} // the search index reads it
+	b.reg.NewEntity(h)
+	// Clipped, since the simulator appends to this list while it only reads it.
+	cr.Host = slices.Clip(append(cr.Host, h.Self))
+	b.reg.PutEntity(parent, h)
+	h.Summary.Host = &h.Self
+	h.Config.Host = h.Self
+	b.name(h)
+	c.hosts = append(c.hosts, h)
+	return b.v.attachAll(h.Self, spec.Tags)
+}
+
+func (b *inventory) pool(parent mo.Entity, owner types.ManagedObjectReference, name string) *simulator.ResourcePool {
+	p := new(simulator.ResourcePool)
+	p.Name, p.Owner = name, owner
+	p.Summary = &types.ResourcePoolSummary{Name: name}
+	b.reg.NewEntity(p)
+	b.reg.PutEntity(parent, p)
+	return p
+}
+
+func (b *inventory) pools(c *compute, parent *simulator.ResourcePool, specs []PoolSpec) error {
+	for _, spec := range specs {
+		p := b.pool(parent, parent.Owner, spec.Name)
+		parent.ResourcePool.ResourcePool = slices.Clip(append(parent.ResourcePool.ResourcePool, p.Self))
+		b.name(p)
+		c.pools[spec.Name] = p
+		if err := b.v.attachAll(p.Self, spec.Tags); err != nil {
+			return err
+		}
+		if err := b.pools(c, p, spec.Pools); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// derivedUUID makes UUIDs that differ between vCenters, alike in every run, and
+// beginning with 42 as those that vCenter gives its machines.
+func derivedUUID(vcenter, name string) string {
+	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(vcenter+"\x00"+name))
+	id[0] = 0x42
+	return id.String()
+}

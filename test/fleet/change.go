@@ -1,0 +1,240 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Changes reach the property collectors that wait for them, except that the
+// lists of machines that hosts and pools keep, and of hosts that clusters keep,
+// change without a notice.
+
+type changes []types.PropertyChange
+
+func (c *changes) set(name string, val any) {
+	*c = append(*c, types.PropertyChange{Name: name, Val: val})
+}
+
+// apply makes changes before the machine is in the registry.
+func (m *machine) apply(c changes) { mo.ApplyPropertyChange(m.vm, c) }
+
+// update makes changes, and tells of them.
+func (b *inventory) update(obj mo.Reference, c changes) {
+	b.reg.WithLock(b.ctx, obj, func() { b.reg.Update(b.ctx, obj, c) })
+}
+
+// change runs f on a machine, with the inventory to itself.
+func (v *VCenter) change(vm string, f func(*inventory, *machine) error) error {
+	v.world.Lock()
+	defer v.world.Unlock()
+	m, err := v.inv.machine(vm)
+	if err != nil {
+		return err
+	}
+	return f(v.inv, m)
+}
+
+// MoveVM moves a machine to a host, as vMotion does. If the host belongs to
+// another cluster, the machine comes into its root pool; if to another
+// datacenter, into its VM folder. Its managed object ID stays.
+func (v *VCenter) MoveVM(vm, host string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		e, err := b.find(host, "HostSystem")
+		if err != nil {
+			return err
+		}
+		from, to := b.entity(*m.vm.Runtime.Host).(*simulator.HostSystem), e.(*simulator.HostSystem)
+		var c changes
+		c.set("runtime.host", to.Self)
+		c.set("summary.runtime.host", to.Self)
+		simulator.RemoveReference(&from.Vm, m.vm.Self)
+		to.Vm = append(to.Vm, m.vm.Self)
+		if *from.Parent != *to.Parent {
+			c = append(c, b.toPool(m, b.rootPool(*to.Parent))...)
+		}
+		if dc := b.above(to, "Datacenter").(*simulator.Datacenter); dc.Self != b.above(m.vm, "Datacenter").Reference() {
+			c = append(c, b.toFolder(m, b.folderOf(dc.VmFolder))...)
+		}
+		b.update(m.vm, c)
+		return nil
+	})
+}
+
+// MoveToPool moves a machine to a resource pool of the cluster it is in.
+func (v *VCenter) MoveToPool(vm, pool string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		e, err := b.find(pool, "ResourcePool")
+		if err != nil {
+			return err
+		}
+		p := e.(*simulator.ResourcePool)
+		if host := b.entity(*m.vm.Runtime.Host); p.Owner != *host.Entity().Parent {
+			return fmt.Errorf("fleet: vCenter %q: pool %q is not where the host of %q is", v.name, pool, vm)
+		}
+		b.update(m.vm, b.toPool(m, p))
+		return nil
+	})
+}
+
+// MoveToFolder moves a machine to a VM folder, named by path or name.
+func (v *VCenter) MoveToFolder(vm, folder string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		e, err := b.find(folder, "Folder")
+		if err != nil {
+			return err
+		}
+		f := e.(*simulator.Folder)
+		if !slices.Contains(f.ChildType, "VirtualMachine") {
+			return fmt.Errorf("fleet: vCenter %q: %q is no folder of machines", v.name, folder)
+		}
+		b.update(m.vm, b.toFolder(m, f))
+		return nil
+	})
+}
+
+// MoveHost moves a host, with its machines, to another cluster of its
+// datacenter. The machines come into the cluster's root pool.
+func (v *VCenter) MoveHost(host, cluster string) error {
+	v.world.Lock()
+	defer v.world.Unlock()
+	b := v.inv
+	e, err := b.find(host, "HostSystem")
+	if err != nil {
+		return err
+	}
+	c, err := b.find(cluster, "ClusterComputeResource")
+	if err != nil {
+		return err
+	}
+	h, to := e.(*simulator.HostSystem), c.(*simulator.ClusterComputeResource)
+	from, ok := b.entity(*h.Parent).(*simulator.ClusterComputeResource)
+	if !ok || b.above(from, "Datacenter") != b.above(to, "Datacenter") {
+		return fmt.Errorf("fleet: vCenter %q: host %q is in no cluster of the datacenter of %q", v.name, host, cluster)
+	}
+	simulator.RemoveReference(&from.Host, h.Self)
+	from.Host = slices.Clip(from.Host)
+	to.Host = slices.Clip(append(to.Host, h.Self))
+	b.moveCompute(h, from.Self, to.Self)
+	b.update(h, changes{{Name: "parent", Val: to.Self}})
+	for _, m := range b.machines {
+		if *m.vm.Runtime.Host == h.Self {
+			b.update(m.vm, b.toPool(m, b.rootPool(to.Self)))
+		}
+	}
+	return nil
+}
+
+// Rename renames an object. Its managed object ID and its tags stay.
+func (v *VCenter) Rename(object, name string) error {
+	v.world.Lock()
+	defer v.world.Unlock()
+	b := v.inv
+	e, err := b.find(object)
+	if err != nil {
+		return err
+	}
+	if name == "" || e.Entity().Parent == nil {
+		return fmt.Errorf("fleet: vCenter %q: renaming %q to %q is not possible", v.name, object, name)
+	}
+	b.forget(e)
+	var c changes
+	c.set("name", name)
+	if _, ok := e.(*mo.VirtualMachine); ok {
+		c.set("config.name", name)
+		c.set("summary.config.name", name)
+	}
+	b.update(e, c)
+	b.name(e)
+	return nil
+}
+
+// Destroy deletes a machine.
+func (v *VCenter) Destroy(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		host := b.entity(*m.vm.Runtime.Host).(*simulator.HostSystem)
+		pool := b.entity(*m.vm.ResourcePool).(*simulator.ResourcePool)
+		simulator.RemoveReference(&host.Vm, m.vm.Self)
+		simulator.RemoveReference(&pool.Vm, m.vm.Self)
+		simulator.RemoveReference(&b.folderOf(*m.vm.Parent).ChildEntity, m.vm.Self)
+		b.forget(m.vm)
+		b.machines = slices.DeleteFunc(b.machines, func(o *machine) bool { return o == m })
+		b.reg.Remove(b.ctx, m.vm.Self)
+		return nil
+	})
+}
+
+// Create makes a machine, or Count of them, in a datacenter. A machine that is
+// made again under its old name has its old UUID unless vm gives it another.
+func (v *VCenter) Create(datacenter string, vm VMSpec) error {
+	v.world.Lock()
+	defer v.world.Unlock()
+	b := v.inv
+	dc, ok := b.dcs[datacenter]
+	if !ok {
+		return fmt.Errorf("fleet: vCenter %q has no datacenter %q", v.name, datacenter)
+	}
+	var c checker
+	taken := c.unique("vms")
+	for _, m := range b.machines {
+		taken(m.vm.Name)
+	}
+	c.errs = nil
+	for _, name := range vm.names() {
+		taken(name)
+	}
+	c.vm(&vm, dc.spec)
+	if len(c.errs) > 0 {
+		return fmt.Errorf("fleet: vCenter %q: %w", v.name, c.errs[0])
+	}
+	return b.machinesOf(dc, &vm)
+}
+
+// toPool puts a machine into a pool's list and returns what changes with it.
+func (b *inventory) toPool(m *machine, to *simulator.ResourcePool) changes {
+	from := b.entity(*m.vm.ResourcePool).(*simulator.ResourcePool)
+	simulator.RemoveReference(&from.Vm, m.vm.Self)
+	to.Vm = append(to.Vm, m.vm.Self)
+	return changes{{Name: "resourcePool", Val: to.Self}}
+}
+
+// toFolder puts a machine into a folder's list and returns what changes with it.
+func (b *inventory) toFolder(m *machine, to *simulator.Folder) changes {
+	simulator.RemoveReference(&b.folderOf(*m.vm.Parent).ChildEntity, m.vm.Self)
+	to.ChildEntity = append(to.ChildEntity, m.vm.Self)
+	return changes{{Name: "parent", Val: to.Self}}
+}
+
+// forget makes an object unfindable by its name.
+func (b *inventory) forget(e mo.Entity) {
+	name, ref := e.Entity().Name, e.Reference()
+	b.names[name] = slices.DeleteFunc(b.names[name], func(r types.ManagedObjectReference) bool { return r == ref })
+}
+
+func (b *inventory) rootPool(owner types.ManagedObjectReference) *simulator.ResourcePool {
+	var ref *types.ManagedObjectReference
+	switch o := b.reg.Get(owner).(type) {
+	case *simulator.ClusterComputeResource:
+		ref = o.ResourcePool
+	case *mo.ComputeResource:
+		ref = o.ResourcePool
+	}
+	return b.reg.Get(*ref).(*simulator.ResourcePool)
+}
+
+// moveCompute keeps the places for new machines in step with a moved host.
+func (b *inventory) moveCompute(h *simulator.HostSystem, from, to types.ManagedObjectReference) {
+	for _, dc := range b.order {
+		for _, c := range dc.compute {
+			switch c.root.Owner {
+			case from:
+				c.hosts = slices.DeleteFunc(c.hosts, func(o *simulator.HostSystem) bool { return o == h })
+			case to:
+				c.hosts = append(c.hosts, h)
+			}
+		}
+	}
+}

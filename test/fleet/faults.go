@@ -1,0 +1,135 @@
+package fleet
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// faults is what is wrong with a vCenter just now.
+type faults struct {
+	mu       sync.Mutex
+	password string
+	reject   bool
+	delay    time.Duration
+	hang     bool
+	drop     bool
+	soap     map[string]types.BaseMethodFault
+	rest     map[string]int
+}
+
+// afflict changes what is wrong, and tells the requests that hang or wait.
+func (v *VCenter) afflict(change func(f *faults)) {
+	v.faults.mu.Lock()
+	change(&v.faults)
+	v.faults.mu.Unlock()
+	v.wake.notify()
+}
+
+func (f *faults) accepts(password string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.reject && password == f.password
+}
+
+func (f *faults) currentPassword() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.password
+}
+
+func (f *faults) now() (delay time.Duration, hang, drop bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.delay, f.hang, f.drop
+}
+
+// method returns the fault that a SOAP method is to answer with, or nil.
+func (f *faults) method(name string) types.BaseMethodFault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fault, ok := f.soap[name]; ok {
+		return fault
+	}
+	return f.soap["*"]
+}
+
+// status returns the HTTP status that a kind of request is to answer with, or 0.
+func (f *faults) status(kind string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if status, ok := f.rest[kind]; ok {
+		return status
+	}
+	best, status := -1, 0
+	for pattern, s := range f.rest {
+		prefix, ok := strings.CutSuffix(pattern, "*")
+		rest := prefix != "" || strings.Contains(kind, " /") // "*" leaves SOAP alone
+		if ok && rest && strings.HasPrefix(kind, prefix) && len(prefix) > best {
+			best, status = len(prefix), s
+		}
+	}
+	return status
+}
+
+// SetDelay lets every request wait before it is answered.
+func (v *VCenter) SetDelay(d time.Duration) { v.afflict(func(f *faults) { f.delay = d }) }
+
+// Hang lets the vCenter accept connections and requests, and answer none,
+// until Recover or Close, or until the client goes. Requests that are being
+// answered hang too; Recover answers those whose client still waits.
+func (v *VCenter) Hang() { v.afflict(func(f *faults) { f.hang = true }) }
+
+// Refuse breaks all connections and refuses new ones. The port stays reserved,
+// and sessions stay open.
+func (v *VCenter) Refuse() { v.server.stop() }
+
+// Drop lets the vCenter break each connection in the middle of an answer.
+func (v *VCenter) Drop() { v.afflict(func(f *faults) { f.drop = true }) }
+
+// Fault lets a SOAP method answer with a fault; "*" means every method that has
+// no fault of its own. A nil fault takes it back.
+func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
+	v.afflict(func(f *faults) {
+		if f.soap == nil {
+			f.soap = make(map[string]types.BaseMethodFault)
+		}
+		if f.soap[method] = fault; fault == nil {
+			delete(f.soap, method)
+		}
+	})
+}
+
+// FaultREST lets a kind of request, as Requests names it, answer with an HTTP
+// status. A kind that ends in "*" is a prefix, the longest one counts; "*" means
+// every REST request. The name of a SOAP method is a kind too: it then answers
+// with the bare status, as a proxy in front of vCenter does. Status 0 takes it
+// back.
+func (v *VCenter) FaultREST(kind string, status int) {
+	v.afflict(func(f *faults) {
+		if f.rest == nil {
+			f.rest = make(map[string]int)
+		}
+		if f.rest[kind] = status; status == 0 {
+			delete(f.rest, kind)
+		}
+	})
+}
+
+// RejectPassword refuses every login. Open sessions stay.
+func (v *VCenter) RejectPassword() { v.afflict(func(f *faults) { f.reject = true }) }
+
+// SetPassword changes the account's password. Open sessions stay, and Recover
+// does not take it back.
+func (v *VCenter) SetPassword(p string) { v.afflict(func(f *faults) { f.password = p }) }
+
+// Recover undoes SetDelay, Hang, Refuse, Drop, Fault, FaultREST and
+// RejectPassword. The vCenter listens on the same port again.
+func (v *VCenter) Recover() error {
+	v.afflict(func(f *faults) {
+		f.reject, f.delay, f.hang, f.drop, f.soap, f.rest = false, 0, false, false, nil, nil
+	})
+	return v.server.start()
+}

@@ -1,0 +1,163 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Machine is what a test needs to know of a VM, as it was when asked for.
+type Machine struct {
+	VCenter    string
+	Name       string
+	MoID       string // such as vm-42
+	UUID       string // BIOS UUID, lower case; "" while the configuration cannot be read
+	HostName   string // "" without VMware Tools
+	IPs        []string
+	Datacenter string
+	Cluster    string // "" on a standalone host
+	Host       string
+	Pool       string // Resources for a root pool
+	Path       string // inventory path, with the VM's folders
+	PoweredOn  bool
+	Template   bool
+}
+
+// ProviderID returns the provider ID of the machine's Node.
+func (m Machine) ProviderID() string { return "vsphere://" + m.UUID }
+
+// SwappedUUID returns the UUID as some guests see it, with the first three
+// fields in the other byte order.
+func (m Machine) SwappedUUID() string {
+	u := m.UUID
+	if len(u) != 36 {
+		return u
+	}
+	return u[6:8] + u[4:6] + u[2:4] + u[0:2] + "-" + u[11:13] + u[9:11] + "-" + u[16:18] + u[14:16] + u[18:]
+}
+
+// Reference returns the managed object ID of the VM with its type.
+func (m Machine) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "VirtualMachine", Value: m.MoID}
+}
+
+// Machines returns the machines, in the order of the description, as they are
+// now. Fillers are not among them.
+func (v *VCenter) Machines() []Machine {
+	v.world.RLock()
+	defer v.world.RUnlock()
+	all := make([]Machine, 0, len(v.inv.machines))
+	for _, m := range v.inv.machines {
+		all = append(all, v.inv.describe(m))
+	}
+	return all
+}
+
+// Machine returns the machine of that name, as it is now.
+func (v *VCenter) Machine(name string) (Machine, error) {
+	v.world.RLock()
+	defer v.world.RUnlock()
+	m, err := v.inv.machine(name)
+	if err != nil {
+		return Machine{}, err
+	}
+	return v.inv.describe(m), nil
+}
+
+func (b *inventory) describe(m *machine) Machine {
+	vm := m.vm
+	d := Machine{
+		VCenter: b.v.name, Name: vm.Name, MoID: vm.Self.Value, UUID: vm.Config.Uuid, HostName: vm.Guest.HostName,
+		Path: b.path(vm), PoweredOn: vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn,
+		Template: vm.Config.Template,
+	}
+	for _, nic := range vm.Guest.Net {
+		d.IPs = append(d.IPs, nic.IpAddress...)
+	}
+	host := b.entity(*vm.Runtime.Host)
+	d.Host = host.Entity().Name
+	if parent := b.entity(*host.Entity().Parent); parent.Reference().Type == "ClusterComputeResource" {
+		d.Cluster = parent.Entity().Name
+	}
+	d.Pool = b.entity(*vm.ResourcePool).Entity().Name
+	d.Datacenter = b.above(host, "Datacenter").Entity().Name
+	return d
+}
+
+// Reference returns the object at an inventory path ("/" for the root folder,
+// "/dc1/host/c1/Resources/p" for a pool), or the only one of a name.
+func (v *VCenter) Reference(object string) (types.ManagedObjectReference, error) {
+	v.world.RLock()
+	defer v.world.RUnlock()
+	e, err := v.inv.find(object)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return e.Reference(), nil
+}
+
+// find returns an object by path or name, of one of the given types if any.
+func (b *inventory) find(object string, kinds ...string) (mo.Entity, error) {
+	refs := b.names[object]
+	if strings.HasPrefix(object, "/") {
+		refs = nil
+		req := &types.FindByInventoryPath{InventoryPath: object}
+		res := b.reg.SearchIndex().FindByInventoryPath(b.ctx, req).(*methods.FindByInventoryPathBody).Res
+		if res != nil && res.Returnval != nil {
+			refs = append(refs, *res.Returnval)
+		}
+	}
+	var found []mo.Entity
+	for _, ref := range refs {
+		if len(kinds) == 0 || slices.Contains(kinds, ref.Type) {
+			found = append(found, b.entity(ref))
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("fleet: vCenter %q has no object %q", b.v.name, object)
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("fleet: vCenter %q has %d objects named %q; give the path of one", b.v.name, len(found), object)
+}
+
+// machine returns the machine of that name or path.
+func (b *inventory) machine(name string) (*machine, error) {
+	e, err := b.find(name, "VirtualMachine")
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range b.machines {
+		if m.vm.Self == e.Reference() {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("fleet: vCenter %q: %q is a filler", b.v.name, name)
+}
+
+func (b *inventory) entity(ref types.ManagedObjectReference) mo.Entity {
+	return b.reg.Get(ref).(mo.Entity)
+}
+
+// above returns the nearest object of a type above e.
+func (b *inventory) above(e mo.Entity, kind string) mo.Entity {
+	for e.Reference().Type != kind {
+		e = b.entity(*e.Entity().Parent)
+	}
+	return e
+}
+
+// path returns the inventory path of an object, without the root folder.
+func (b *inventory) path(e mo.Entity) string {
+	path := ""
+	for e.Entity().Parent != nil {
+		path = "/" + e.Entity().Name + path
+		e = b.entity(*e.Entity().Parent)
+	}
+	return path
+}

@@ -1,0 +1,107 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Fleet is a set of running vCenters. Its methods may be called concurrently.
+type Fleet struct {
+	vcenters []*VCenter
+}
+
+// Start makes the vCenters of a description, side by side, and serves them
+// until Close. The vCenters outlive ctx, which bounds Start only.
+func Start(ctx context.Context, spec *Spec) (*Fleet, error) {
+	if err := spec.complete(); err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	f := &Fleet{vcenters: make([]*VCenter, len(spec.VCenters))}
+	g, gctx := errgroup.WithContext(ctx)
+	for i := range spec.VCenters {
+		g.Go(func() error {
+			if err := gctx.Err(); err != nil {
+				return err
+			}
+			v, err := newVCenter(context.WithoutCancel(ctx), &spec.VCenters[i], i)
+			if err != nil {
+				return fmt.Errorf("fleet: vCenter %q: %w", spec.VCenters[i].Name, err)
+			}
+			f.vcenters[i] = v
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// VCenters returns the vCenters in the order of the description.
+func (f *Fleet) VCenters() []*VCenter { return f.vcenters }
+
+// VCenter returns the vCenter of that name, nil if there is none.
+func (f *Fleet) VCenter(name string) *VCenter {
+	for _, v := range f.vcenters {
+		if v.Name() == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// Machines returns the machines of all vCenters, in their order, as they are
+// now. Fillers are not among them.
+func (f *Fleet) Machines() []Machine {
+	var all []Machine
+	for _, v := range f.vcenters {
+		all = append(all, v.Machines()...)
+	}
+	return all
+}
+
+// Machine returns the machine of that name, whichever vCenter has it. A name
+// that none or several have is an error.
+func (f *Fleet) Machine(name string) (Machine, error) {
+	var found []Machine
+	for _, v := range f.vcenters {
+		if m, err := v.Machine(name); err == nil {
+			found = append(found, m)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Machine{}, fmt.Errorf("fleet: no machine %q", name)
+	case 1:
+		return found[0], nil
+	}
+	return Machine{}, fmt.Errorf("fleet: %d vCenters have a machine %q", len(found), name)
+}
+
+// Requests returns the number of requests to all vCenters since they were
+// started or last reset.
+func (f *Fleet) Requests() int {
+	n := 0
+	for _, v := range f.vcenters {
+		n += v.Total()
+	}
+	return n
+}
+
+// Close stops every vCenter and returns when none of their goroutines is left.
+// Requests that hang are cut off. Closing twice is fine.
+func (f *Fleet) Close() {
+	var g errgroup.Group
+	for _, v := range f.vcenters {
+		if v != nil {
+			g.Go(func() error { v.server.close(); return nil })
+		}
+	}
+	_ = g.Wait()
+}
+
+var errClosed = errors.New("the fleet is closed")

@@ -1,0 +1,143 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// PowerOn powers a machine on.
+func (v *VCenter) PowerOn(vm string) error { return v.power(vm, "on") }
+
+// PowerOff powers a machine off. As in vCenter its addresses go, and its host
+// name stays.
+func (v *VCenter) PowerOff(vm string) error { return v.power(vm, "off") }
+
+// Suspend suspends a machine.
+func (v *VCenter) Suspend(vm string) error { return v.power(vm, "suspended") }
+
+func (v *VCenter) power(vm, state string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		b.update(m.vm, powerChanges(m, powerStates[state], m.vm.Guest.HostName))
+		return nil
+	})
+}
+
+// powerChanges are what a power state and a host name bring with them.
+func powerChanges(m *machine, state types.VirtualMachinePowerState, hostName string) changes {
+	var c changes
+	c.set("runtime.powerState", state)
+	c.set("summary.runtime.powerState", state)
+	nics, running, guest := m.nics, types.VirtualMachineToolsRunningStatusGuestToolsRunning, types.VirtualMachineGuestStateRunning
+	status := types.VirtualMachineToolsStatusToolsOk
+	if state != types.VirtualMachinePowerStatePoweredOn || hostName == "" {
+		nics, running, guest = nil, types.VirtualMachineToolsRunningStatusGuestToolsNotRunning, types.VirtualMachineGuestStateNotRunning
+		status = types.VirtualMachineToolsStatusToolsNotRunning
+		if hostName == "" {
+			status = types.VirtualMachineToolsStatusToolsNotInstalled
+		}
+	}
+	c.set("guest.toolsStatus", status)
+	c.set("guest.toolsRunningStatus", string(running))
+	c.set("guest.guestState", string(guest))
+	c.set("guest.net", nics)
+	address := ""
+	if len(nics) > 0 && len(nics[0].IpAddress) > 0 {
+		address = nics[0].IpAddress[0]
+	}
+	c.set("guest.ipAddress", address)
+	c.set("summary.guest.ipAddress", address)
+	return c
+}
+
+// SetHostName sets the host name that Tools report, "" for no Tools.
+func (v *VCenter) SetHostName(vm, name string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		c := powerChanges(m, m.vm.Runtime.PowerState, name)
+		c.set("guest.hostName", name)
+		c.set("summary.guest.hostName", name)
+		b.update(m.vm, c)
+		return nil
+	})
+}
+
+// SetIPs sets the addresses of the machine's first interface.
+func (v *VCenter) SetIPs(vm string, ips ...string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		if len(m.nics) == 0 {
+			return fmt.Errorf("fleet: vCenter %q: machine %q has no interface", v.name, vm)
+		}
+		m.nics = append([]types.GuestNicInfo(nil), m.nics...) // the old ones may be on their way to a client
+		setIPs(&m.nics[0], ips)
+		b.update(m.vm, powerChanges(m, m.vm.Runtime.PowerState, m.vm.Guest.HostName))
+		return nil
+	})
+}
+
+// SetUUID sets the BIOS UUID, as a clone or a restored machine may carry that
+// of another.
+func (v *VCenter) SetUUID(vm, uuid string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		id := strings.ToLower(uuid)
+		b.update(m.vm, changes{{Name: "config.uuid", Val: id}, {Name: "summary.config.uuid", Val: id}})
+		return nil
+	})
+}
+
+// SetConnection sets a machine's connection state: connected, disconnected,
+// inaccessible, orphaned or invalid. In the last three its configuration cannot
+// be read: it is empty, not absent, since the simulator's search index cannot
+// bear that.
+func (v *VCenter) SetConnection(vm, state string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		var c checker
+		c.oneOf("connection", state, "connected", "disconnected", "inaccessible", "orphaned", "invalid")
+		if len(c.errs) > 0 {
+			return c.errs[0]
+		}
+		b.setConnection(m, state)
+		return nil
+	})
+}
+
+func (b *inventory) setConnection(m *machine, state string) {
+	var c changes
+	c.set("runtime.connectionState", types.VirtualMachineConnectionState(state))
+	c.set("summary.runtime.connectionState", types.VirtualMachineConnectionState(state))
+	readable := state == "connected" || state == "disconnected"
+	config := m.vm.Config
+	switch {
+	case !readable && m.saved == nil:
+		m.saved, config = config, new(types.VirtualMachineConfigInfo)
+	case readable && m.saved != nil:
+		config, m.saved = m.saved, nil
+	}
+	if config != m.vm.Config {
+		c.set("config", *config)
+		// Filters by a property below config do not notice that one.
+		c.config(config)
+	}
+	b.update(m.vm, c)
+}
+
+// config adds the properties of a configuration that a client may watch one by one.
+func (c *changes) config(config *types.VirtualMachineConfigInfo) {
+	optional := func(name, value string) {
+		if value == "" {
+			c.set(name, nil)
+			return
+		}
+		c.set(name, value)
+	}
+	optional("config.name", config.Name)
+	optional("config.uuid", config.Uuid)
+	optional("config.instanceUuid", config.InstanceUuid)
+	optional("config.guestId", config.GuestId)
+	optional("config.guestFullName", config.GuestFullName)
+	c.set("config.template", config.Template)
+	c.set("config.hardware", config.Hardware)
+	c.set("config.hardware.numCPU", config.Hardware.NumCPU)
+	c.set("config.hardware.memoryMB", config.Hardware.MemoryMB)
+	c.set("config.extraConfig", config.ExtraConfig)
+}

@@ -1,0 +1,175 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// A response is an answer that has not been sent yet.
+type response struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (r *response) Header() http.Header { return r.header }
+
+func (r *response) WriteHeader(status int) { r.status = status }
+
+func (r *response) Write(p []byte) (int, error) {
+	r.body = append(r.body, p...)
+	return len(p), nil
+}
+
+// ServeHTTP counts a request, lets it suffer what is wrong with the vCenter,
+// and has the simulator answer it.
+func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// Only once the body is read does net/http notice that a client goes.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	ctx := r.Context()
+	kind, method := kindOf(r, body)
+	v.requests.count(kind)
+	v.gate(ctx, w)
+	v.wait(ctx)
+	res := v.answer(r, kind, method, body)
+	v.gate(ctx, w) // the vCenter may have begun to hang meanwhile
+	for key, values := range res.header {
+		w.Header()[key] = values
+	}
+	w.WriteHeader(res.status)
+	_, _ = w.Write(res.body)
+}
+
+// gate holds a request while the vCenter hangs, and breaks its connection if
+// the vCenter drops connections or the client has gone.
+func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter) {
+	for {
+		changed := v.wake.next()
+		_, hang, drop := v.faults.now()
+		if drop {
+			breakOff(w)
+		}
+		if !hang && ctx.Err() == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			panic(http.ErrAbortHandler)
+		case <-changed:
+		}
+	}
+}
+
+// breakOff closes the connection in the middle of an answer.
+func breakOff(w http.ResponseWriter) {
+	w.Header().Set("Content-Length", "65536")
+	w.WriteHeader(http.StatusOK)
+	_, _ = io.WriteString(w, `<?xml version="1.0"`)
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// wait lets the vCenter's delay pass.
+func (v *VCenter) wait(ctx context.Context) {
+	delay, _, _ := v.faults.now()
+	if delay <= 0 {
+		return
+	}
+	t := time.NewTimer(delay)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		panic(http.ErrAbortHandler)
+	case <-t.C:
+	}
+}
+
+func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *response {
+	if status := v.faults.status(kind); status != 0 {
+		return &response{status, http.Header{"Content-Type": {"application/json"}},
+			[]byte(`{"type":"com.vmware.vapi.std.errors.error","value":{"messages":[]}}`)}
+	}
+	switch method {
+	case "":
+		res := v.simulated(r, body)
+		v.sessions.observe(r, res)
+		return res
+	case "WaitForUpdatesEx":
+		return v.poll(r, body)
+	case "CancelWaitForUpdates", "DestroyPropertyCollector":
+		v.polls.cancel(r, body)
+	}
+	if reads(method) {
+		v.world.RLock()
+		defer v.world.RUnlock()
+	} else {
+		v.world.Lock()
+		defer v.world.Unlock()
+	}
+	return v.simulated(r, body)
+}
+
+// reads tells whether a SOAP method leaves the simulator as it is.
+func reads(method string) bool {
+	for _, prefix := range []string{"Retrieve", "ContinueRetrieve", "Find", "Query", "CurrentTime", "SessionIsActive"} {
+		if strings.HasPrefix(method, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// simulated has the simulator answer a request. Its panics would otherwise be
+// lost in the server's log.
+func (v *VCenter) simulated(r *http.Request, body []byte) (res *response) {
+	res = &response{status: http.StatusOK, header: make(http.Header)}
+	defer func() {
+		if p := recover(); p != nil {
+			res = &response{http.StatusInternalServerError, make(http.Header), fmt.Appendf(nil, "the simulator panicked: %v", p)}
+		}
+	}()
+	inner := r.Clone(r.Context())
+	inner.Body = io.NopCloser(bytes.NewReader(body))
+	inner.ContentLength = int64(len(body))
+	v.sim.ServeMux.ServeHTTP(res, inner)
+	return res
+}
+
+// The operation IDs of requests that this package makes itself.
+const (
+	operationInternal = "fleet"          // spared from faults
+	operationCanceled = "fleet-canceled" // to be answered with RequestCanceled
+)
+
+// intercept is asked by the simulator before each SOAP method.
+func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+	switch m.Header.ID {
+	case operationInternal:
+		return nil, nil
+	case operationCanceled:
+		return nil, new(types.RequestCanceled)
+	}
+	if fault := v.faults.method(m.Name); fault != nil {
+		return nil, fault
+	}
+	if strings.HasSuffix(m.Name, "_Task") || m.Name == "UnregisterVM" {
+		return nil, new(types.NotSupported)
+	}
+	// The simulator lets property reads through without a session.
+	if ctx.Session == nil && (strings.HasPrefix(m.Name, "RetrieveProperties") || m.Name == "Fetch") {
+		return nil, &types.NotAuthenticated{NoPermission: types.NoPermission{Object: &m.This, PrivilegeId: "System.View"}}
+	}
+	return nil, nil
+}

@@ -1,0 +1,192 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// A machine is a VM that is not a filler.
+type machine struct {
+	vm    *mo.VirtualMachine
+	nics  []types.GuestNicInfo            // what Tools report while it runs
+	saved *types.VirtualMachineConfigInfo // while its configuration cannot be read
+}
+
+// machinesOf makes the machines of one description.
+func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
+	folder, err := b.folder(dc.vmFolder, spec.Folder)
+	if err != nil {
+		return err
+	}
+	c, pool, err := dc.place(spec)
+	if err != nil {
+		return err
+	}
+	for i, name := range spec.names() {
+		host := c.hosts[i%len(c.hosts)]
+		if spec.Host != "" {
+			host = c.host(spec.Host)
+		}
+		m := b.newMachine(spec, name)
+		b.putVM(folder, host, pool, m.vm)
+		b.name(m.vm)
+		b.machines = append(b.machines, m)
+		b.made++
+		if err := b.v.attachAll(m.vm.Self, spec.Tags); err != nil {
+			return err
+		}
+		if spec.Connection != "" && spec.Connection != "connected" {
+			b.setConnection(m, spec.Connection)
+		}
+	}
+	return nil
+}
+
+// place chooses the cluster or standalone host, and the pool, of a machine.
+func (dc *datacenter) place(spec *VMSpec) (*compute, *simulator.ResourcePool, error) {
+	for _, c := range dc.compute {
+		switch {
+		case spec.Cluster != "" && c.name != spec.Cluster,
+			spec.Host != "" && c.host(spec.Host) == nil,
+			spec.Pool != "" && c.pools[spec.Pool] == nil,
+			len(c.hosts) == 0:
+			continue
+		}
+		if spec.Pool != "" {
+			return c, c.pools[spec.Pool], nil
+		}
+		return c, c.root, nil
+	}
+	return nil, nil, fmt.Errorf("datacenter %q has no place with cluster %q, host %q, pool %q and a host",
+		dc.spec.Name, spec.Cluster, spec.Host, spec.Pool)
+}
+
+func (c *compute) host(name string) *simulator.HostSystem {
+	for _, h := range c.hosts {
+		if h.Name == name {
+			return h
+		}
+	}
+	return nil
+}
+
+// putVM registers a VM.
+func (b *inventory) putVM(folder *simulator.Folder, host *simulator.HostSystem, pool *simulator.ResourcePool, vm *mo.VirtualMachine) {
+	vm.Runtime.Host, vm.Summary.Runtime.Host = &host.Self, &host.Self
+	vm.ResourcePool = &pool.Self
+	b.reg.NewEntity(vm)
+	vm.Summary.Vm = &vm.Self
+	host.Vm = append(host.Vm, vm.Self)
+	pool.Vm = append(pool.Vm, vm.Self)
+	folder.ChildEntity = append(folder.ChildEntity, vm.Self)
+	b.reg.PutEntity(folder, vm)
+}
+
+func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
+	vm := new(mo.VirtualMachine)
+	m := &machine{vm: vm}
+	id := strings.ToLower(spec.UUID)
+	if id == "" {
+		id = derivedUUID(b.v.name, name)
+	}
+	b.configure(vm, name, id)
+	cfg := vm.Config
+	cfg.Template = spec.Template
+	cfg.GuestId = cmp.Or(spec.GuestID, "ubuntu64Guest")
+	cfg.GuestFullName = guestFullName(cfg.GuestId)
+	cfg.Hardware.NumCPU = cmp.Or(spec.CPUs, 4)
+	cfg.Hardware.MemoryMB = cmp.Or(spec.MemoryMB, 8192)
+	for _, key := range slices.Sorted(maps.Keys(spec.ExtraConfig)) {
+		cfg.ExtraConfig = append(cfg.ExtraConfig, &types.OptionValue{Key: key, Value: spec.ExtraConfig[key]})
+	}
+	s := &vm.Summary.Config
+	s.Template, s.GuestId, s.GuestFullName = cfg.Template, cfg.GuestId, cfg.GuestFullName
+	s.NumCpu, s.MemorySizeMB = cfg.Hardware.NumCPU, cfg.Hardware.MemoryMB
+
+	hostName := name
+	if spec.HostName != nil {
+		hostName = *spec.HostName
+	}
+	m.nics, cfg.Hardware.Device = b.nics(spec, id)
+	vm.Guest = &types.GuestInfo{HostName: hostName}
+	vm.Guest.ToolsStatus = types.VirtualMachineToolsStatusToolsNotInstalled
+	if hostName != "" {
+		vm.Guest.ToolsStatus = types.VirtualMachineToolsStatusToolsNotRunning
+		vm.Guest.GuestId, vm.Guest.GuestFullName = cfg.GuestId, cfg.GuestFullName
+		vm.Guest.GuestFamily = string(types.VirtualMachineGuestOsFamilyLinuxGuest)
+	}
+	vm.Summary.Guest.HostName = hostName
+	power := powerStates[cmp.Or(spec.Power, "on")]
+	if spec.Template {
+		power = types.VirtualMachinePowerStatePoweredOff
+	}
+	m.apply(powerChanges(m, power, hostName))
+	return m
+}
+
+// configure gives a VM what every one has.
+func (b *inventory) configure(vm *mo.VirtualMachine, name, id string) {
+	vm.Self.Type = "VirtualMachine"
+	vm.Name = name
+	vm.Config = &types.VirtualMachineConfigInfo{Name: name, Uuid: id, InstanceUuid: derivedUUID(b.v.name, "instance/"+name)}
+	vm.Config.Files.VmPathName = "[datastore1] " + name + "/" + name + ".vmx"
+	vm.Runtime.ConnectionState = types.VirtualMachineConnectionStateConnected
+	vm.Summary.Runtime.ConnectionState = vm.Runtime.ConnectionState
+	vm.Summary.Config.Name, vm.Summary.Config.Uuid = name, id
+	vm.Summary.Config.InstanceUuid, vm.Summary.Config.VmPathName = vm.Config.InstanceUuid, vm.Config.Files.VmPathName
+	vm.Summary.Guest = new(types.VirtualMachineGuestSummary)
+}
+
+var powerStates = map[string]types.VirtualMachinePowerState{
+	"on":        types.VirtualMachinePowerStatePoweredOn,
+	"off":       types.VirtualMachinePowerStatePoweredOff,
+	"suspended": types.VirtualMachinePowerStateSuspended,
+}
+
+func guestFullName(id string) string {
+	known := map[string]string{
+		"ubuntu64Guest":              "Ubuntu Linux (64-bit)",
+		"other5xLinux64Guest":        "Other 5.x or later Linux (64-bit)",
+		"vmwarePhoton64Guest":        "VMware Photon OS (64-bit)",
+		"rhel9_64Guest":              "Red Hat Enterprise Linux 9 (64-bit)",
+		"windows2022srvNext_64Guest": "Microsoft Windows Server 2025 (64-bit)",
+	}
+	return cmp.Or(known[id], id)
+}
+
+// fill makes n further machines, spread over all hosts. They have no guest, and
+// share what is alike.
+func (b *inventory) fill(n int) {
+	guest := &types.GuestInfo{ToolsStatus: types.VirtualMachineToolsStatusToolsNotInstalled}
+	type place struct {
+		folder *simulator.Folder
+		pool   *simulator.ResourcePool
+		host   *simulator.HostSystem
+	}
+	var places []place
+	for _, dc := range b.order {
+		for _, c := range dc.compute {
+			for _, h := range c.hosts {
+				places = append(places, place{dc.vmFolder, c.root, h})
+			}
+		}
+	}
+	for i := range n {
+		name := fmt.Sprintf("filler-%05d", i)
+		vm := &mo.VirtualMachine{Guest: guest}
+		b.configure(vm, name, derivedUUID(b.v.name, name))
+		vm.Config.GuestId = "otherGuest64"
+		vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB = 1, 1024
+		vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
+		vm.Summary.Runtime.PowerState = vm.Runtime.PowerState
+		p := places[i%len(places)]
+		b.putVM(p.folder, p.host, p.pool, vm)
+	}
+}

@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"bytes"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+	"github.com/vmware/govmomi/vim25/xml"
+)
+
+// polls are the long polls (WaitForUpdatesEx) of one vCenter. The simulator's
+// own would ignore that their client has gone or their session ended, and read
+// the inventory while it changes. So each is served as a series of immediate
+// ones, repeated when something has changed.
+type polls struct {
+	mu      sync.Mutex
+	waiting map[pollKey]chan struct{}
+}
+
+type pollKey struct{ session, collector string }
+
+func newPollKey(r *http.Request, m *simulator.Method) pollKey {
+	key := pollKey{collector: m.This.Value}
+	if c, err := r.Cookie(soap.SessionCookieName); err == nil {
+		key.session = c.Value
+	}
+	return key
+}
+
+func decode(body []byte) (*simulator.Method, error) {
+	return simulator.UnmarshalBody(types.TypeFunc(), body)
+}
+
+// encode makes a SOAP request that carries an operation ID.
+func encode(operation string, body any) []byte {
+	out, err := xml.Marshal(soap.Envelope{Header: &soap.Header{ID: operation}, Body: body})
+	if err != nil {
+		panic(err) // only this package's own requests come here
+	}
+	return out
+}
+
+// poll answers a long poll.
+func (v *VCenter) poll(r *http.Request, body []byte) *response {
+	m, err := decode(body)
+	if err != nil {
+		return v.simulated(r, body) // which knows how to say so
+	}
+	req := m.Body.(*types.WaitForUpdatesEx)
+	var options types.WaitOptions
+	if req.Options != nil {
+		options = *req.Options
+	}
+	var timeout <-chan time.Time
+	once := false
+	if s := options.MaxWaitSeconds; s != nil {
+		once = *s <= 0
+		t := time.NewTimer(time.Duration(*s) * time.Second)
+		defer t.Stop()
+		timeout = t.C
+	}
+	options.MaxWaitSeconds = types.NewInt32(0)
+	req.Options = &options
+	immediate := encode("", &methods.WaitForUpdatesExBody{Req: req})
+
+	canceled, leave := v.polls.enter(newPollKey(r, m))
+	defer leave()
+	for {
+		woken := v.wake.next()
+		v.world.RLock()
+		res := v.simulated(r, immediate)
+		v.world.RUnlock()
+		if _, _, drop := v.faults.now(); once || drop || !nothingNew(res) {
+			return res
+		}
+		select {
+		case <-woken:
+		case <-timeout:
+			return res
+		case <-canceled:
+			return v.simulated(r, encode(operationCanceled, &methods.WaitForUpdatesExBody{Req: req}))
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+func nothingNew(res *response) bool {
+	return res.status == http.StatusOK && !bytes.Contains(res.body, []byte("<returnval"))
+}
+
+func (p *polls) enter(key pollKey) (canceled <-chan struct{}, leave func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting == nil {
+		p.waiting = make(map[pollKey]chan struct{})
+	}
+	ch := make(chan struct{})
+	p.waiting[key] = ch
+	return ch, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.waiting[key] == ch {
+			delete(p.waiting, key)
+		}
+	}
+}
+
+// cancel ends the long poll of the collector that a request names.
+func (p *polls) cancel(r *http.Request, body []byte) {
+	m, err := decode(body)
+	if err != nil {
+		return
+	}
+	key := newPollKey(r, m)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ch, ok := p.waiting[key]; ok {
+		close(ch)
+		delete(p.waiting, key)
+	}
+}
+
+// A watcher wakes the long polls whenever an object of the registry changes.
+type watcher struct{ wake *broadcast }
+
+func (watcher) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "FleetWatcher", Value: "watcher"}
+}
+
+func (w watcher) PutObject(*simulator.Context, mo.Reference) { w.wake.notify() }
+
+func (w watcher) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {
+	w.wake.notify()
+}
+
+func (w watcher) RemoveObject(*simulator.Context, types.ManagedObjectReference) {
+	w.wake.notify()
+}

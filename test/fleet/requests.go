@@ -1,0 +1,95 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/xml"
+	"maps"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/vmware/govmomi/vim25"
+)
+
+// requests counts requests by kind.
+type requests struct {
+	mu     sync.Mutex
+	counts map[string]int
+	total  int
+}
+
+func (r *requests) count(kind string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts == nil {
+		r.counts = make(map[string]int)
+	}
+	r.counts[kind]++
+	r.total++
+}
+
+// Requests returns how many requests of each kind came in since the start or
+// the last reset, answered or not. A SOAP request's kind is its method, such as
+// "RetrievePropertiesEx"; that of a REST request is method and path below
+// /rest, with IDs folded and the action kept:
+//
+//	GET /com/vmware/cis/tagging/tag/id:{id}
+//	POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects
+func (v *VCenter) Requests() map[string]int {
+	v.requests.mu.Lock()
+	defer v.requests.mu.Unlock()
+	return maps.Clone(v.requests.counts)
+}
+
+// Total returns how many requests came in since the start or the last reset.
+func (v *VCenter) Total() int {
+	v.requests.mu.Lock()
+	defer v.requests.mu.Unlock()
+	return v.requests.total
+}
+
+// ResetRequests starts counting anew.
+func (v *VCenter) ResetRequests() {
+	v.requests.mu.Lock()
+	defer v.requests.mu.Unlock()
+	v.requests.counts, v.requests.total = nil, 0
+}
+
+var pathID = regexp.MustCompile(`/id:[^/]+`)
+
+// kindOf names the kind of a request, and its SOAP method if it has one.
+func kindOf(r *http.Request, body []byte) (kind, method string) {
+	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, vim25.Path) {
+		if method = soapMethod(body); method != "" {
+			return method, method
+		}
+	}
+	path := strings.TrimPrefix(r.URL.Path, "/rest")
+	kind = r.Method + " " + pathID.ReplaceAllString(path, "/id:{id}")
+	if action := r.URL.Query().Get("~action"); action != "" {
+		kind += "?~action=" + action
+	}
+	return kind, ""
+}
+
+// soapMethod returns the name of the first element in the body of a SOAP
+// envelope, or "".
+func soapMethod(body []byte) string {
+	dec := xml.NewDecoder(bytes.NewReader(body))
+	inBody := false
+	for {
+		tok, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		start, ok := tok.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		if inBody {
+			return start.Name.Local
+		}
+		inBody = start.Name.Local == "Body"
+	}
+}

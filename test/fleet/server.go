@@ -1,0 +1,136 @@
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A server listens on one port, which stays its own while it is stopped.
+type server struct {
+	ctx     context.Context // of requests; ended by no one
+	handler http.Handler
+	tls     *tls.Config
+	addr    string
+	reserve int // a bound socket that never listens, so that nobody else gets the port
+
+	mu      sync.Mutex
+	http    *http.Server // nil while connections are refused
+	cancel  context.CancelFunc
+	running *sync.WaitGroup // the accept loop and the connections
+	closed  bool
+}
+
+// newServer reserves a free port of address. Nothing is served before start.
+func newServer(ctx context.Context, address string, cfg *tls.Config, h http.Handler) (*server, error) {
+	s := &server{ctx: ctx, handler: h, tls: cfg}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, err
+	}
+	unix.CloseOnExec(fd)
+	port, err := bind(fd, address)
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	s.reserve = fd
+	s.addr = net.JoinHostPort(address, strconv.Itoa(port))
+	return s, nil
+}
+
+func bind(fd int, address string) (port int, err error) {
+	if err := reusePort(fd); err != nil {
+		return 0, err
+	}
+	to := &unix.SockaddrInet4{Addr: [4]byte(net.ParseIP(address).To4())}
+	if err := unix.Bind(fd, to); err != nil {
+		return 0, err
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return 0, err
+	}
+	return name.(*unix.SockaddrInet4).Port, nil
+}
+
+func reusePort(fd int) error {
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+}
+
+// start listens, if it does not yet.
+func (s *server) start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	if s.http != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		if cerr := c.Control(func(fd uintptr) { err = reusePort(int(fd)) }); cerr != nil {
+			return cerr
+		}
+		return err
+	}}
+	l, err := lc.Listen(ctx, "tcp", s.addr)
+	if err != nil {
+		cancel()
+		return err
+	}
+	running := new(sync.WaitGroup)
+	srv := &http.Server{
+		Handler:     s.handler,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				running.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				running.Done()
+			}
+		},
+		// Clients that distrust the certificate, or break off, are what tests are about.
+		ErrorLog: log.New(io.Discard, "", 0),
+		// HTTP/1.1 only, so that a request is a connection's only one.
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
+	}
+	running.Go(func() { _ = srv.Serve(tls.NewListener(l, s.tls)) })
+	s.http, s.cancel, s.running = srv, cancel, running
+	return nil
+}
+
+// stop breaks all connections and refuses new ones. It returns when every
+// request that was being answered has been given up.
+func (s *server) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.http == nil {
+		return
+	}
+	s.cancel()
+	_ = s.http.Close()
+	s.running.Wait()
+	s.http = nil
+}
+
+func (s *server) close() {
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		_ = unix.Close(s.reserve)
+	}
+}

@@ -1,0 +1,204 @@
+package fleet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Spec describes a fleet of vCenters. Parse documents the YAML form.
+type Spec struct {
+	VCenters []VCenterSpec `yaml:"vcenters"`
+}
+
+// VCenterSpec describes one vCenter.
+type VCenterSpec struct {
+	Name        string           `yaml:"name"`     // required, unique in the fleet
+	Address     string           `yaml:"address"`  // loopback IPv4 address to listen on; default 127.0.0.1
+	User        string           `yaml:"user"`     // default vzones@<name>.local
+	Password    string           `yaml:"password"` // default pw-<name>
+	Tags        Tags             `yaml:"tags"`     // on the root folder
+	Folders     []FolderSpec     `yaml:"folders"`  // folders of datacenters
+	Datacenters []DatacenterSpec `yaml:"datacenters"`
+	Fillers     int              `yaml:"fillers"` // further machines, powered on, without guest, spread over all hosts
+}
+
+// DatacenterSpec describes a datacenter.
+type DatacenterSpec struct {
+	Name        string        `yaml:"name"`   // required
+	Folder      string        `yaml:"folder"` // path below the root folder; default the root folder itself
+	Tags        Tags          `yaml:"tags"`
+	HostFolders []FolderSpec  `yaml:"hostFolders"`
+	VMFolders   []FolderSpec  `yaml:"vmFolders"`
+	Hosts       Hosts         `yaml:"hosts"` // standalone hosts
+	Clusters    []ClusterSpec `yaml:"clusters"`
+	VMs         []VMSpec      `yaml:"vms"`
+}
+
+// FolderSpec describes a folder, by its path below the folder it belongs to.
+// Folders that are only named elsewhere need no description of their own.
+type FolderSpec struct {
+	Path string `yaml:"path"`
+	Tags Tags   `yaml:"tags"`
+}
+
+// ClusterSpec describes a cluster.
+type ClusterSpec struct {
+	Name   string     `yaml:"name"`   // required
+	Folder string     `yaml:"folder"` // path below the datacenter's host folder
+	Tags   Tags       `yaml:"tags"`
+	Hosts  Hosts      `yaml:"hosts"`
+	Pools  []PoolSpec `yaml:"pools"` // below the root pool, Resources
+}
+
+// HostSpec describes a host.
+type HostSpec struct {
+	Name string `yaml:"name"`
+	Tags Tags   `yaml:"tags"`
+}
+
+// PoolSpec describes a resource pool.
+type PoolSpec struct {
+	Name  string     `yaml:"name"`
+	Tags  Tags       `yaml:"tags"`
+	Pools []PoolSpec `yaml:"pools"`
+}
+
+// VMSpec describes a machine, or Count of them.
+type VMSpec struct {
+	Name  string `yaml:"name"`  // required, unique in the vCenter; a prefix if Count is set
+	Count int    `yaml:"count"` // node: node-0000, node-0001, …, in turn on the hosts of the cluster
+
+	Cluster string `yaml:"cluster"` // default: the owner of Host or Pool, else the datacenter's first cluster
+	Host    string `yaml:"host"`    // default: the cluster's first host
+	Pool    string `yaml:"pool"`    // default: the root pool
+	Folder  string `yaml:"folder"`  // path below the datacenter's vm folder
+
+	UUID       string  `yaml:"uuid"`       // BIOS UUID; default: derived from the names of vCenter and machine
+	HostName   *string `yaml:"hostname"`   // default: the machine's name; "": no VMware Tools
+	Power      string  `yaml:"power"`      // on (default), off or suspended
+	Connection string  `yaml:"connection"` // connected (default), disconnected, inaccessible, orphaned or invalid
+	Template   bool    `yaml:"template"`
+
+	CPUs     int32  `yaml:"cpus"`     // default 4
+	MemoryMB int32  `yaml:"memoryMB"` // default 8192
+	GuestID  string `yaml:"guestID"`  // default ubuntu64Guest
+
+	NICs        []NICSpec         `yaml:"nics"` // default: one
+	ExtraConfig map[string]string `yaml:"extraConfig"`
+	Tags        Tags              `yaml:"tags"`
+}
+
+// NICSpec describes a network interface as VMware Tools report it.
+type NICSpec struct {
+	Network        string   `yaml:"network"`        // default VM Network
+	MAC            string   `yaml:"mac"`            // default: derived from the machine's UUID
+	IPs            []string `yaml:"ips"`            // default: one IPv4 address on the first interface, none on others
+	DeviceConfigID *int32   `yaml:"deviceConfigId"` // default 4000, 4001, …; -1 for an interface of the guest's own
+}
+
+// Tags maps a tag category to the names of the tags attached from it.
+type Tags map[string]Names
+
+// Names is a list of names, written as one scalar if there is only one.
+type Names []string
+
+// UnmarshalYAML reads a scalar or a list of scalars.
+func (n *Names) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*n = Names{node.Value}
+		return nil
+	}
+	return node.Decode((*[]string)(n))
+}
+
+// Hosts is a list of hosts; in YAML also a number of hosts to be named, or a
+// list of names.
+type Hosts []HostSpec
+
+// UnmarshalYAML reads a number or a list of names and of mappings.
+func (h *Hosts) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		n, err := strconv.Atoi(node.Value)
+		if err != nil || n < 0 {
+			return fmt.Errorf("line %d: hosts is a number or a list, not %q", node.Line, node.Value)
+		}
+		*h = make(Hosts, n)
+		return nil
+	}
+	if node.Kind != yaml.SequenceNode {
+		return fmt.Errorf("line %d: hosts is a number or a list", node.Line)
+	}
+	for _, item := range node.Content {
+		host, err := decodeHost(item)
+		if err != nil {
+			return err
+		}
+		*h = append(*h, host)
+	}
+	return nil
+}
+
+func decodeHost(node *yaml.Node) (HostSpec, error) {
+	if node.Kind == yaml.ScalarNode {
+		return HostSpec{Name: node.Value}, nil
+	}
+	// Node.Decode forgets that unknown fields are refused.
+	if node.Kind == yaml.MappingNode {
+		for i := 0; i < len(node.Content); i += 2 {
+			if key := node.Content[i]; !slices.Contains([]string{"name", "tags"}, key.Value) {
+				return HostSpec{}, fmt.Errorf("line %d: field %s not found in a host", key.Line, key.Value)
+			}
+		}
+	}
+	var host HostSpec
+	err := node.Decode(&host)
+	return host, err
+}
+
+// Parse reads a description:
+//
+//	vcenters:
+//	- name: east
+//	  tags: {region: east}            # on the root folder; category: tag, or [tag, tag]
+//	  folders:                        # folders of datacenters, to tag them
+//	  - {path: prod, tags: {region: east}}
+//	  fillers: 2000                   # further machines, to make the vCenter large
+//	  datacenters:
+//	  - name: dc1
+//	    folder: prod/site-a           # created if it does not exist
+//	    tags: {zone: a}
+//	    hostFolders: [{path: rack-1, tags: {rack: "1"}}]
+//	    vmFolders: [{path: a/b, tags: {team: blue}}]
+//	    hosts: [esx-1]                # standalone hosts
+//	    clusters:
+//	    - name: c1
+//	      folder: rack-1              # below the host folder
+//	      tags: {zone: b}
+//	      hosts: 2                    # or a list of names, or of {name, tags}
+//	      pools: [{name: p, tags: {…}, pools: […]}]
+//	    vms:
+//	    - name: node-1
+//	      pool: p
+//	      nics: [{ips: ["10.0.0.1", "fd00::1"]}]
+//	    - {name: worker, count: 100, cluster: c1}
+//
+// The types' fields document the rest. Unknown fields are errors, and so is a
+// name that is missing, taken or unknown; all such mistakes are joined.
+func Parse(data []byte) (*Spec, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	spec := new(Spec)
+	if err := dec.Decode(spec); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	if err := spec.complete(); err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	return spec, nil
+}

@@ -1,0 +1,59 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseMistakes(t *testing.T) {
+	tests := map[string][]string{
+		"":                                {"no vcenters"},
+		"vcentres: []":                    {"line 1", "vcentres"},
+		"vcenters:\n- name: a\n  tag: {}": {"line 3", "field tag not found"},
+		"vcenters: [{name: a}, {name: a}, {name: b/c}, {}]": {
+			`vcenters: name "a" is taken`, `name "b/c" contains`, "a name is missing",
+		},
+		"vcenters: [{name: a, address: 10.0.0.1, fillers: 1}]":                                   {"no IPv4 loopback address", "a: fillers need a host"},
+		"vcenters:\n- name: a\n  datacenters:\n  - name: d\n    hosts:\n    - {name: h, tag: x}": {"line 6", "field tag not found in a host"},
+		"vcenters:\n- {name: a, datacenters: [{name: d, hosts: many}]}":                          {"line 2", `not "many"`},
+		"vcenters: [{name: a, datacenters: [{name: d, hosts: 1, vms: [{name: v, host: x, pool: y, cluster: z, power: up, uuid: '1', nics: [{ips: [ten]}]}]}]}]": {
+			`a/d/v: host "x" is not in datacenter "d"`, `pool "y"`, `cluster "z"`, `power is "up", not one of on, off, suspended`, `"1" is no UUID`, `"ten" is no IP`,
+		},
+		"vcenters: [{name: a, datacenters: [{name: d, vms: [{name: v}]}]}]": {`a/d/v: datacenter "d" has no host`},
+		"vcenters: [{name: a, datacenters: [{name: d, hosts: 1, vms: [{name: v-0000}, {name: v, count: 2, uuid: 422e4956-ad22-1139-6d59-68cc8f26bc90}]}]}]": {
+			`vms: name "v-0000" is taken`, "with count",
+		},
+	}
+	for description, wants := range tests {
+		_, err := Parse([]byte(description))
+		if err == nil {
+			t.Errorf("%s\nis accepted", description)
+			continue
+		}
+		for _, want := range wants {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s\n%v\ndoes not say %q", description, err, want)
+			}
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	spec, err := Parse([]byte(twoVCenters))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dc := spec.VCenters[0].Datacenters[0]
+	if got := dc.Clusters[0].Hosts; len(got) != 2 || got[1].Name != "c1-host-2" {
+		t.Errorf("hosts given as a number are %+v", got)
+	}
+	if got := dc.VMFolders[0].Tags["team"]; len(got) != 2 || got[1] != "green" {
+		t.Errorf("tags given as a list are %q", got)
+	}
+	if got := spec.VCenters[0].Tags["region"]; len(got) != 1 || got[0] != "east" {
+		t.Errorf("a tag given alone is %q", got)
+	}
+	if got := *dc.VMs[2].HostName; got != "" || dc.VMs[0].HostName != nil {
+		t.Errorf("host names are %q and %v", got, dc.VMs[0].HostName)
+	}
+}

@@ -1,0 +1,167 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// tagService is the tagging service of one vCenter, reached in process.
+type tagService struct {
+	handler http.Handler
+
+	mu         sync.Mutex
+	session    string
+	categories map[string]string    // IDs by name
+	tags       map[[2]string]string // IDs by category and name
+}
+
+// attacher is what the simulator's handler offers besides REST. It is locked
+// by its user.
+type attacher interface {
+	sync.Locker
+	AttachTag(types.ManagedObjectReference, string) types.BaseMethodFault
+	DetachTag(types.ManagedObjectReference, string) types.BaseMethodFault
+}
+
+const (
+	categoryPath = "/rest/com/vmware/cis/tagging/category"
+	tagPath      = "/rest/com/vmware/cis/tagging/tag"
+)
+
+// post sends a REST request in process and reads the answer into out.
+func (v *VCenter) post(path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	r := v.internal(http.MethodPost, path)
+	if path == restSessionPath {
+		r.SetBasicAuth(v.User(), v.Password())
+	}
+	r.Header.Set(restSessionHeader, v.tags.session)
+	res := v.simulated(r, body)
+	if res.status != http.StatusOK {
+		return fmt.Errorf("%s: status %d: %s", path, res.status, res.body)
+	}
+	return decodeValue(res, out)
+}
+
+// openTags logs in to the service, while the password is still accepted. The
+// session is not among those that Sessions counts and EndSessions ends.
+func (v *VCenter) openTags() error {
+	v.tags.categories, v.tags.tags = make(map[string]string), make(map[[2]string]string)
+	return v.post(restSessionPath, nil, &v.tags.session)
+}
+
+// tag returns the ID of a tag, which is created as needed.
+func (v *VCenter) tag(category, name string) (string, error) {
+	t := &v.tags
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := [2]string{category, name}
+	if id, ok := t.tags[key]; ok {
+		return id, nil
+	}
+	cid, ok := t.categories[category]
+	if !ok {
+		// MULTIPLE, since tests need two tags of one category on one object.
+		in := map[string]any{"create_spec": map[string]any{"name": category, "cardinality": "MULTIPLE", "associable_types": []string{}}}
+		if err := v.post(categoryPath, in, &cid); err != nil {
+			return "", fmt.Errorf("tag category %q: %w", category, err)
+		}
+		t.categories[category] = cid
+	}
+	var id string
+	in := map[string]any{"create_spec": map[string]any{"name": name, "category_id": cid}}
+	if err := v.post(tagPath, in, &id); err != nil {
+		return "", fmt.Errorf("tag %q of category %q: %w", name, category, err)
+	}
+	t.tags[key] = id
+	return id, nil
+}
+
+// attach attaches a tag to an object, or detaches it.
+func (v *VCenter) attach(ref types.ManagedObjectReference, category, name string, on bool) error {
+	id, err := v.tag(category, name)
+	if err != nil {
+		return err
+	}
+	h := v.tags.handler.(attacher)
+	h.Lock()
+	defer h.Unlock()
+	do := h.AttachTag
+	if !on {
+		do = h.DetachTag
+	}
+	if fault := do(ref, id); fault != nil {
+		return fmt.Errorf("tag %q of category %q: %T", name, category, fault)
+	}
+	return nil
+}
+
+// attachAll attaches the tags of a description.
+func (v *VCenter) attachAll(ref types.ManagedObjectReference, tags Tags) error {
+	for _, category := range slices.Sorted(maps.Keys(tags)) {
+		for _, name := range tags[category] {
+			if err := v.attach(ref, category, name, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Tag attaches a tag to an object, besides those of its category that it has.
+// Category and tag are created as needed. The object is named by its inventory
+// path ("/" for the root folder) or, if it is the only one of that name, by its
+// name.
+func (v *VCenter) Tag(object, category, tag string) error {
+	ref, err := v.Reference(object)
+	if err != nil {
+		return err
+	}
+	return v.attach(ref, category, tag, true)
+}
+
+// Untag detaches a tag from an object.
+func (v *VCenter) Untag(object, category, tag string) error {
+	ref, err := v.Reference(object)
+	if err != nil {
+		return err
+	}
+	return v.attach(ref, category, tag, false)
+}
+
+// Retag attaches a tag to an object in place of all others of its category.
+// No tag at all is attached for "".
+func (v *VCenter) Retag(object, category, tag string) error {
+	ref, err := v.Reference(object)
+	if err != nil {
+		return err
+	}
+	if tag != "" {
+		if err := v.attach(ref, category, tag, true); err != nil {
+			return err
+		}
+	}
+	v.tags.mu.Lock()
+	var others []string
+	for key := range v.tags.tags {
+		if key[0] == category && key[1] != tag {
+			others = append(others, key[1])
+		}
+	}
+	v.tags.mu.Unlock()
+	for _, other := range others {
+		if err := v.attach(ref, category, other, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// complete names what the description leaves unnamed and reports every
+// mistake in it. It may run more than once.
+func (s *Spec) complete() error {
+	var c checker
+	if len(s.VCenters) == 0 {
+		c.errorf("no vcenters")
+	}
+	names := c.unique("vcenters")
+	for i := range s.VCenters {
+		v := &s.VCenters[i]
+		names(v.Name)
+		c.within(v.Name, func() { c.vcenter(v) })
+	}
+	return errors.Join(c.errs...)
+}
+
+// A checker collects mistakes, each with the path of names that leads to it.
+type checker struct {
+	path []string
+	errs []error
+}
+
+func (c *checker) errorf(format string, args ...any) {
+	prefix := ""
+	if len(c.path) > 0 {
+		prefix = strings.Join(c.path, "/") + ": "
+	}
+	c.errs = append(c.errs, errors.New(prefix+fmt.Sprintf(format, args...)))
+}
+
+func (c *checker) within(name string, f func()) {
+	c.path = append(c.path, name)
+	f()
+	c.path = c.path[:len(c.path)-1]
+}
+
+// unique returns a function that refuses a name that is empty, taken before,
+// or not fit for an inventory path.
+func (c *checker) unique(what string) func(string) {
+	taken := make(map[string]bool)
+	return func(name string) {
+		switch {
+		case name == "":
+			c.errorf("%s: a name is missing", what)
+		case strings.ContainsAny(name, `/\%`):
+			c.errorf("%s: name %q contains one of / \\ %%", what, name)
+		case taken[name]:
+			c.errorf("%s: name %q is taken", what, name)
+		}
+		taken[name] = true
+	}
+}
+
+func (c *checker) vcenter(v *VCenterSpec) {
+	if v.Address == "" {
+		v.Address = "127.0.0.1"
+	}
+	if a, err := netip.ParseAddr(v.Address); err != nil || !a.Is4() || !a.IsLoopback() {
+		c.errorf("address %q is no IPv4 loopback address", v.Address)
+	}
+	if v.User == "" {
+		v.User = "vzones@" + v.Name + ".local"
+	}
+	if v.Password == "" {
+		v.Password = "pw-" + v.Name
+	}
+	if v.Fillers < 0 {
+		c.errorf("fillers is negative")
+	}
+	c.folders(v.Folders)
+	names, vms, hosts := c.unique("datacenters"), c.unique("vms"), 0
+	for i := range v.Datacenters {
+		dc := &v.Datacenters[i]
+		names(dc.Name)
+		c.within(dc.Name, func() { hosts += c.datacenter(dc, vms) })
+	}
+	if v.Fillers > 0 && hosts == 0 {
+		c.errorf("fillers need a host")
+	}
+}
+
+func (c *checker) folders(folders []FolderSpec) {
+	for _, f := range folders {
+		if len(split(f.Path)) == 0 {
+			c.errorf("a folder has no path")
+		}
+	}
+}
+
+func (c *checker) datacenter(dc *DatacenterSpec, vms func(string)) (hosts int) {
+	c.folders(dc.HostFolders)
+	c.folders(dc.VMFolders)
+	compute := c.unique("hosts and clusters")
+	names := c.unique("hosts")
+	c.hosts(dc.Name, dc.Hosts, names)
+	for _, h := range dc.Hosts {
+		compute(h.Name)
+	}
+	hosts = len(dc.Hosts)
+	for i := range dc.Clusters {
+		cl := &dc.Clusters[i]
+		compute(cl.Name)
+		c.within(cl.Name, func() {
+			c.hosts(cl.Name, cl.Hosts, names)
+			c.pools(cl.Pools)
+		})
+		hosts += len(cl.Hosts)
+	}
+	for i := range dc.VMs {
+		vm := &dc.VMs[i]
+		for _, name := range vm.names() {
+			vms(name)
+		}
+		c.within(vm.Name, func() { c.vm(vm, dc) })
+	}
+	return hosts
+}
+
+func (c *checker) hosts(owner string, hosts Hosts, names func(string)) {
+	for i := range hosts {
+		if hosts[i].Name == "" {
+			hosts[i].Name = fmt.Sprintf("%s-host-%d", owner, i+1)
+		}
+		names(hosts[i].Name)
+	}
+}
+
+func (c *checker) pools(pools []PoolSpec) {
+	names := c.unique("pools")
+	for _, p := range pools {
+		names(p.Name)
+		c.within(p.Name, func() { c.pools(p.Pools) })
+	}
+}
+
+func (c *checker) vm(vm *VMSpec, dc *DatacenterSpec) {
+	if vm.Count < 0 {
+		c.errorf("count is negative")
+	}
+	c.place(vm, dc)
+	c.oneOf("power", vm.Power, "", "on", "off", "suspended")
+	c.oneOf("connection", vm.Connection, "", "connected", "disconnected", "inaccessible", "orphaned", "invalid")
+	if vm.UUID != "" {
+		if _, err := uuid.Parse(vm.UUID); err != nil || len(vm.UUID) != 36 {
+			c.errorf("uuid %q is no UUID", vm.UUID)
+		}
+	}
+	addresses := 0
+	for _, nic := range vm.NICs {
+		for _, ip := range nic.IPs {
+			addresses++
+			if _, err := netip.ParseAddr(ip); err != nil {
+				c.errorf("nics: %q is no IP address", ip)
+			}
+		}
+	}
+	if vm.Count > 0 && (vm.UUID != "" || addresses > 0) {
+		c.errorf("with count, uuid and ips would be the same for all")
+	}
+}
+
+// place checks that the description of a datacenter has what a machine names.
+func (c *checker) place(vm *VMSpec, dc *DatacenterSpec) {
+	var hosts, clusters, pools []string
+	for _, h := range dc.Hosts {
+		hosts = append(hosts, h.Name)
+	}
+	for _, cl := range dc.Clusters {
+		clusters = append(clusters, cl.Name)
+		for _, h := range cl.Hosts {
+			hosts = append(hosts, h.Name)
+		}
+		if vm.Cluster == "" || vm.Cluster == cl.Name {
+			pools = appendPools(pools, cl.Pools)
+		}
+	}
+	known := func(what, name string, names []string) {
+		if name != "" && !slices.Contains(names, name) {
+			c.errorf("%s %q is not in datacenter %q", what, name, dc.Name)
+		}
+	}
+	known("host", vm.Host, hosts)
+	known("cluster", vm.Cluster, clusters)
+	known("pool", vm.Pool, pools)
+	if len(hosts) == 0 {
+		c.errorf("datacenter %q has no host", dc.Name)
+	}
+}
+
+func appendPools(names []string, pools []PoolSpec) []string {
+	for _, p := range pools {
+		names = appendPools(append(names, p.Name), p.Pools)
+	}
+	return names
+}
+
+func (c *checker) oneOf(field, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		c.errorf("%s is %q, not one of %s", field, value, strings.Join(allowed[1:], ", "))
+	}
+}
+
+// names are the names of the machines that vm describes.
+func (vm *VMSpec) names() []string {
+	if vm.Count == 0 {
+		return []string{vm.Name}
+	}
+	if vm.Name == "" {
+		return []string{""}
+	}
+	names := make([]string, max(vm.Count, 0))
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%04d", vm.Name, i)
+	}
+	return names
+}
+
+// split returns the elements of a path of names.
+func split(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+}

@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/simulator/vpx"
+	vapi "github.com/vmware/govmomi/vapi/simulator"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// VCenter is one simulated vCenter. Its methods may be called concurrently.
+type VCenter struct {
+	name string
+	user string
+	cert []byte
+
+	server *server
+	sim    *simulator.Service
+	tags   tagService
+
+	faults   faults
+	requests requests
+	sessions restSessions
+	polls    polls
+	wake     broadcast // the inventory, the sessions or the faults changed
+
+	// world orders what reads the inventory and what changes it: the
+	// simulator's own locks leave races between traversals and changes.
+	world sync.RWMutex
+	inv   *inventory // guarded by world
+}
+
+// templates guards those of the simulator that a new instance writes to.
+var templates sync.Mutex
+
+var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentManager", Value: "LicenseAssignmentManager"}
+
+// newVCenter makes the index-th vCenter of a fleet and serves it.
+func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
+	cert, pem, err := newCertificate(spec.Name, spec.Address)
+	if err != nil {
+		return nil, err
+	}
+	v := &VCenter{name: spec.Name, user: spec.User, cert: pem}
+	v.faults.password = spec.Password
+	cfg := &tls.Config{Certificates: []tls.Certificate{cert}}
+	if v.server, err = newServer(ctx, spec.Address, cfg, v); err != nil {
+		return nil, err
+	}
+	v.simulate(cfg)
+	if err = v.build(spec, index); err == nil {
+		err = v.server.start()
+	}
+	if err != nil {
+		v.server.close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// simulate wires up the simulator, as its own NewServer would, but for the
+// listener and for what is global to the process.
+func (v *VCenter) simulate(cfg *tls.Config) {
+	templates.Lock()
+	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
+	templates.Unlock()
+	instance.Content.About.InstanceUuid = uuid.NewSHA1(uuid.NameSpaceOID, []byte("vcenter/"+v.name)).String()
+	reg := sctx.Map
+	v.sim = simulator.New(sctx, instance)
+	v.sim.Listen = v.URL()
+	v.sim.RegisterSDK(reg, reg.Path+"/vimService")
+	v.sim.ServeMux.HandleFunc(reg.Path+"/vimServiceVersions.xml", v.sim.ServiceVersions)
+
+	sessions := reg.SessionManager()
+	sessions.ServiceHostName = v.sim.Listen.Host
+	sessions.TLS = func() *tls.Config { return cfg }
+	sessions.ValidLogin = v.validLogin
+
+	patterns, rest := vapi.New(v.sim.Listen, reg)
+	for _, p := range patterns {
+		v.sim.Handle(p, rest)
+	}
+	v.tags.handler = rest
+	// It reads, for each new host, what starting another vCenter writes.
+	if licenses, ok := reg.Get(licenseAssignments).(simulator.RegisterObject); ok {
+		reg.RemoveHandler(licenses)
+	}
+	reg.Handler = v.intercept
+	reg.AddHandler(watcher{&v.wake})
+}
+
+func (v *VCenter) registry() *simulator.Registry { return v.sim.Context.Map }
+
+// Name returns the vCenter's name in the description.
+func (v *VCenter) Name() string { return v.name }
+
+// Host returns the address that the vCenter listens on, without the port.
+func (v *VCenter) Host() string {
+	host, _, _ := net.SplitHostPort(v.server.addr)
+	return host
+}
+
+// Port returns the port that the vCenter listens on, the same for its lifetime.
+func (v *VCenter) Port() int {
+	_, port, _ := net.SplitHostPort(v.server.addr)
+	n, _ := strconv.Atoi(port)
+	return n
+}
+
+// URL returns the address of the SOAP API, with user and password.
+func (v *VCenter) URL() *url.URL {
+	return &url.URL{Scheme: "https", Host: v.server.addr, Path: vim25.Path, User: url.UserPassword(v.User(), v.Password())}
+}
+
+// User returns the name of the only account.
+func (v *VCenter) User() string { return v.user }
+
+// Password returns the account's password as it is now.
+func (v *VCenter) Password() string { return v.faults.currentPassword() }
+
+// Certificate returns the server's self-signed certificate, PEM encoded, to be
+// trusted as an authority.
+func (v *VCenter) Certificate() []byte { return slices.Clone(v.cert) }
+
+// InstanceUUID returns what the service content reports as the vCenter's UUID.
+func (v *VCenter) InstanceUUID() string { return v.content().About.InstanceUuid }
+
+func (v *VCenter) content() *types.ServiceContent {
+	return &v.registry().Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content
+}
+
+func (v *VCenter) rootFolder() types.ManagedObjectReference { return v.content().RootFolder }
+
+func (v *VCenter) validLogin(login *types.Login) bool {
+	return login.UserName == v.user && v.faults.accepts(login.Password)
+}
+
+var _ http.Handler = (*VCenter)(nil)
