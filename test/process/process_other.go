@@ -1,0 +1,9 @@
+//go:build !linux
+
+package process
+
+import "syscall"
+
+// childAttributes leaves a child in our process group: where the kernel does
+// not kill it with us, at least a Ctrl-C in the terminal ends both.
+func childAttributes() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,135 @@
+package stack
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"vzones/test/process"
+)
+
+// A Daemon is the cloud controller manager as a process of its own.
+type Daemon struct {
+	process *process.Process
+	// Port serves /healthz over HTTPS on 127.0.0.1.
+	Port int
+	// Started is when it was started.
+	Started time.Time
+}
+
+// Build builds the daemon from this module into a folder and returns its path.
+// With the race detector it is built where the caller is built with it.
+func Build(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, "vsphere-cloud-controller-manager")
+	args := []string{"build", "-o", path}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	out, err := exec.CommandContext(ctx, "go", append(args, "vzones/cmd/vsphere-cloud-controller-manager")...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the daemon: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// StartDaemon starts the daemon at a path with a configuration file and the
+// token of the manifest's ServiceAccount. Flags come behind the usual ones.
+func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{
+		"--cloud-provider=vsphere",
+		"--cloud-config=" + config,
+		"--kubeconfig=" + s.kubeconfig,
+		"--authentication-kubeconfig=" + s.kubeconfig,
+		"--authorization-kubeconfig=" + s.kubeconfig,
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(port),
+		"--leader-elect=false",
+		"--v=2",
+	}, flags...)
+	d := &Daemon{Port: port, Started: time.Now()}
+	d.process, err = process.Start(s.Dir, nil, fmt.Sprintf("daemon-%d", len(s.daemons)), binary, args...)
+	if err != nil {
+		return nil, err
+	}
+	s.daemons = append(s.daemons, d)
+	return d, nil
+}
+
+// Stop sends SIGTERM and returns how long the daemon took to end and its error,
+// which is nil for exit status 0.
+func (d *Daemon) Stop() (time.Duration, error) {
+	began := time.Now()
+	if err := d.process.Stop(time.Minute); err != nil {
+		return 0, err
+	}
+	return time.Since(began), d.process.Err()
+}
+
+func (d *Daemon) kill() error { return d.process.Stop(0) }
+
+// Exited is closed when the daemon has ended.
+func (d *Daemon) Exited() <-chan struct{} { return d.process.Exited() }
+
+// Log returns all that the daemon has printed.
+func (d *Daemon) Log() string {
+	b, err := os.ReadFile(d.process.Log())
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// Complaints returns the lines of the log that are errors or warnings, besides
+// those that the framework prints in every run outside a cluster.
+func (d *Daemon) Complaints() []string {
+	var lines []string
+	for line := range strings.Lines(d.Log()) {
+		if strings.HasPrefix(line, "E") || strings.HasPrefix(line, "W") || strings.Contains(line, "DATA RACE") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// Healthy asks /healthz.
+func (d *Daemon) Healthy(ctx context.Context) error {
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // it made its certificate itself
+		DisableKeepAlives: true,
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d/healthz", d.Port), nil)
+	if err != nil {
+		return err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return errors.New(res.Status)
+	}
+	return nil
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // of a TCP listener
+}

@@ -1,0 +1,52 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"vzones/test/cluster"
+)
+
+// binary is the daemon under test, empty where the control plane is missing.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+		fmt.Printf("LEFT OUT: every test of the whole stack: %v\n", err)
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "vzones-daemon-")
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if binary, err = Build(context.Background(), dir); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return m.Run()
+}
+
+// start starts a stack that ends with the test.
+func start(t *testing.T, description string) *Stack {
+	t.Helper()
+	if binary == "" {
+		t.Skip("the control plane is not built; make controlplane builds it")
+	}
+	s, err := Start(t.Context(), Options{Fleet: description})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

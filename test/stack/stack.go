@@ -1,0 +1,219 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"vzones/manifests"
+	"vzones/test/cluster"
+	"vzones/test/fleet"
+)
+
+const (
+	namespace      = "kube-system"
+	serviceAccount = "cloud-controller-manager"
+	// secretName is the Secret that the manifest's role lets the daemon read.
+	secretName = "vsphere-cloud-secret"
+)
+
+// A Stack is a running control plane and fleet.
+type Stack struct {
+	Cluster *cluster.Cluster
+	Fleet   *fleet.Fleet
+	Client  kubernetes.Interface
+	// Dir is a temporary folder: configuration, certificates, logs.
+	Dir string
+
+	kubeconfig string
+	daemons    []*Daemon
+}
+
+// Options say what a Stack is made of.
+type Options struct {
+	// Fleet describes the vCenters, as fleet.Parse takes it. vCenters at the
+	// default address get one each, since credentials are by address.
+	Fleet string
+	// Cluster configures the control plane.
+	Cluster cluster.Options
+}
+
+// Start starts the control plane and the fleet side by side and applies the
+// manifest, the Secret with the credentials of the fleet instead of its own.
+// The caller must call Stop; after an error there is nothing to stop.
+func Start(ctx context.Context, opts Options) (s *Stack, err error) {
+	spec, err := fleet.Parse([]byte(opts.Fleet))
+	if err != nil {
+		return nil, err
+	}
+	for i := range spec.VCenters {
+		if spec.VCenters[i].Address == "127.0.0.1" {
+			spec.VCenters[i].Address = fmt.Sprintf("127.0.0.%d", 2+i)
+		}
+	}
+	s = &Stack{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Stop())
+		}
+	}()
+	if s.Dir, err = os.MkdirTemp("", "vzones-stack-"); err != nil {
+		return nil, err
+	}
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		s.Fleet, err = fleet.Start(ctx, spec)
+		return err
+	})
+	g.Go(func() (err error) {
+		s.Cluster, err = cluster.Start(ctx, opts.Cluster)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	s.Client = s.Cluster.Client()
+	if err := s.Cluster.Apply(ctx, manifests.Plain, func(kind string) bool { return kind != "Secret" }); err != nil {
+		return nil, err
+	}
+	if err := s.WriteSecret(ctx); err != nil {
+		return nil, err
+	}
+	s.kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(ctx, namespace, serviceAccount)
+	return s, err
+}
+
+// Stop ends the daemons, the fleet and the control plane, and removes Dir.
+func (s *Stack) Stop() error {
+	var errs []error
+	for _, d := range s.daemons {
+		errs = append(errs, d.kill())
+	}
+	if s.Fleet != nil {
+		s.Fleet.Close()
+	}
+	if s.Cluster != nil {
+		errs = append(errs, s.Cluster.Stop())
+	}
+	if s.Dir != "" {
+		errs = append(errs, os.RemoveAll(s.Dir))
+	}
+	return errors.Join(errs...)
+}
+
+// WriteSecret writes the credentials of all vCenters into the Secret.
+func (s *Stack) WriteSecret(ctx context.Context) error {
+	data := map[string]string{}
+	for _, v := range s.Fleet.VCenters() {
+		data[v.Host()+".username"] = v.User()
+		data[v.Host()+".password"] = v.Password()
+	}
+	secret := &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace}, StringData: data}
+	secrets := s.Client.CoreV1().Secrets(namespace)
+	_ = secrets.Delete(ctx, secretName, metav1.DeleteOptions{})
+	_, err := secrets.Create(ctx, secret, metav1.CreateOptions{})
+	return err
+}
+
+// WriteConfig writes a configuration file for the fleet, with credentials from
+// the Secret and verified certificates, and returns its path. What is in more
+// is put behind it.
+func (s *Stack) WriteConfig(more string) (string, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "global:\n  secretName: %s\n  secretNamespace: %s\nvcenter:\n", secretName, namespace)
+	for _, v := range s.Fleet.VCenters() {
+		ca := filepath.Join(s.Dir, v.Name()+".pem")
+		if err := os.WriteFile(ca, v.Certificate(), 0o600); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "  %s:\n    server: %s\n    port: %d\n    caFile: %s\n", v.Name(), v.Host(), v.Port(), ca)
+	}
+	b.WriteString(strings.TrimPrefix(more, "\n"))
+	path := filepath.Join(s.Dir, "vsphere.conf")
+	return path, os.WriteFile(path, b.Bytes(), 0o600)
+}
+
+// Register creates Nodes for machines as their kubelets do. Every third sees
+// its machine's UUID in the other byte order, as some guests do.
+func (s *Stack) Register(ctx context.Context, machines ...fleet.Machine) error {
+	specs := make([]cluster.NodeSpec, 0, len(machines))
+	for i, m := range machines {
+		uuid := m.UUID
+		if i%3 == 2 {
+			uuid = m.SwappedUUID()
+		}
+		specs = append(specs, cluster.NodeSpec{Name: m.Name, SystemUUID: uuid})
+	}
+	return s.Cluster.CreateNodes(ctx, specs)
+}
+
+// Watch calls seen with all Nodes, first as they are and then after each
+// change, until it returns true. The context bounds it.
+func (s *Stack) Watch(ctx context.Context, what string, seen func([]*v1.Node) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changed := make(chan struct{}, 1)
+	token := func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	store, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: cache.NewListWatchFromClient(s.Client.CoreV1().RESTClient(), "nodes", "", fields.Everything()),
+		ObjectType:    &v1.Node{},
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { token() },
+			UpdateFunc: func(any, any) { token() },
+			DeleteFunc: func(any) { token() },
+		},
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		informer.RunWithContext(ctx)
+	}()
+	defer func() { cancel(); <-done }()
+	for {
+		if informer.HasSynced() && seen(nodesIn(store)) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-time.After(50 * time.Millisecond): // the first list may be empty
+		case <-ctx.Done():
+			return fmt.Errorf("waiting until %s: %w", what, context.Cause(ctx))
+		}
+	}
+}
+
+func nodesIn(store cache.Store) []*v1.Node {
+	objects := store.List()
+	nodes := make([]*v1.Node, len(objects))
+	for i, o := range objects {
+		nodes[i] = o.(*v1.Node) //nolint:forcetypeassert // the informer's type
+	}
+	return nodes
+}
+
+// Initialized says whether a Node was initialised by a cloud provider.
+func Initialized(n *v1.Node) bool {
+	for _, t := range n.Spec.Taints {
+		if t.Key == "node.cloudprovider.kubernetes.io/uninitialized" {
+			return false
+		}
+	}
+	return true
+}

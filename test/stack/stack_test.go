@@ -1,0 +1,152 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/test/fleet"
+)
+
+const labels = "labels: {region: region, zone: zone}\n"
+
+// sixZones are three vCenters with two datacenters of two clusters each, the
+// same in all of them, so that managed object IDs repeat.
+func sixZones(nodes int) string {
+	var b strings.Builder
+	b.WriteString("vcenters:\n")
+	for _, v := range []string{"east", "north", "west"} {
+		fmt.Fprintf(&b, "- name: %s\n  tags: {region: %s}\n  datacenters:\n", v, v)
+		for _, dc := range []string{"a", "b"} {
+			fmt.Fprintf(&b, "  - name: dc-%s\n    tags: {zone: %s-%s}\n    clusters: [{name: %s1, hosts: 2}, {name: %s2, hosts: 2}]\n    vms:\n", dc, v, dc, dc, dc)
+			for _, c := range []string{"1", "2"} {
+				fmt.Fprintf(&b, "    - {name: %s-%s%s, count: %d, cluster: %s%s}\n", v, dc, c, nodes/12, dc, c)
+			}
+		}
+	}
+	return b.String()
+}
+
+// wrong says what is wrong with an initialised Node of a machine.
+func wrong(n *v1.Node, m fleet.Machine, region, zone string) string {
+	want := map[string]string{
+		v1.LabelTopologyRegion: region, v1.LabelFailureDomainBetaRegion: region,
+		v1.LabelTopologyZone: zone, v1.LabelFailureDomainBetaZone: zone,
+		v1.LabelInstanceTypeStable: "vsphere-vm.cpu-4.mem-8gb.os-ubuntu",
+	}
+	for k, v := range want {
+		if n.Labels[k] != v {
+			return fmt.Sprintf("label %s is %q, want %q", k, n.Labels[k], v)
+		}
+	}
+	if n.Spec.ProviderID != m.ProviderID() {
+		return fmt.Sprintf("provider ID is %s, want %s", n.Spec.ProviderID, m.ProviderID())
+	}
+	addresses := map[v1.NodeAddressType]string{}
+	for _, a := range n.Status.Addresses {
+		addresses[a.Type] = a.Address
+	}
+	for kind, want := range map[v1.NodeAddressType]string{v1.NodeHostName: m.HostName, v1.NodeInternalIP: m.IPs[0], v1.NodeExternalIP: m.IPs[0]} {
+		if addresses[kind] != want {
+			return fmt.Sprintf("%s is %q, want %q", kind, addresses[kind], want)
+		}
+	}
+	return ""
+}
+
+// initialized waits until the Nodes of the machines are initialised.
+func initialized(t *testing.T, s *Stack, d *Daemon, machines []fleet.Machine) map[string]*v1.Node {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	done := map[string]*v1.Node{}
+	err := s.Watch(ctx, fmt.Sprintf("%d Nodes are initialised", len(machines)), func(nodes []*v1.Node) bool {
+		clear(done)
+		byName := map[string]*v1.Node{}
+		for _, n := range nodes {
+			byName[n.Name] = n
+		}
+		for _, m := range machines {
+			if n := byName[m.Name]; n != nil && Initialized(n) && len(n.Status.Addresses) > 1 {
+				done[n.Name] = n
+			}
+		}
+		return len(done) == len(machines)
+	})
+	if err != nil {
+		t.Fatalf("%v (%d are)\n%s", err, len(done), d.Log())
+	}
+	return done
+}
+
+// TestFirstLight is the main job on real parts: 60 Nodes on three vCenters.
+func TestFirstLight(t *testing.T) {
+	s := start(t, sixZones(60))
+	machines := s.Fleet.Machines()
+	if err := s.Register(t.Context(), machines...); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Fleet.VCenters() {
+		v.SetDelay(5 * time.Millisecond)
+	}
+	config, err := s.WriteConfig(labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.StartDaemon(binary, config, "--v=10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := initialized(t, s, d, machines)
+	for _, v := range s.Fleet.VCenters() {
+		t.Logf("%s was asked %d times: %v", v.Name(), v.Total(), v.Requests())
+		if v.Total() > 30 {
+			t.Errorf("%s was asked %d times, at most 30 are allowed", v.Name(), v.Total())
+		}
+	}
+	moids := map[string]int{}
+	for _, m := range machines {
+		moids[m.MoID]++
+		zone := m.VCenter + "-" + strings.TrimPrefix(strings.TrimPrefix(m.Datacenter, "/"), "dc-")
+		if w := wrong(nodes[m.Name], m, m.VCenter, zone); w != "" {
+			t.Errorf("Node %s: %s", m.Name, w)
+		}
+	}
+	if len(moids) != len(machines)/3 {
+		t.Errorf("%d managed object IDs for %d machines: they should repeat", len(moids), len(machines))
+	}
+	if err := d.Healthy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	took, err := d.Stop()
+	if err != nil {
+		t.Errorf("the daemon ended with %v\n%s", err, d.Log())
+	}
+	t.Logf("ended %v after SIGTERM", took)
+	for _, v := range s.Fleet.VCenters() {
+		if n := v.Sessions(); n != 0 {
+			t.Errorf("%s has %d sessions left", v.Name(), n)
+		}
+	}
+	noSecret(t, s, d)
+	for _, c := range d.Complaints() {
+		t.Logf("complaint: %s", c)
+	}
+}
+
+// noSecret fails if a password is in the log in any of its usual forms.
+func noSecret(t *testing.T, s *Stack, d *Daemon) {
+	t.Helper()
+	log := d.Log()
+	for _, v := range s.Fleet.VCenters() {
+		for form, secret := range forms(v.Password()) {
+			if strings.Contains(log, secret) {
+				t.Errorf("the log holds %s's password (%s)", v.Name(), form)
+			}
+		}
+	}
+}
