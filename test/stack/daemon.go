@@ -92,6 +92,9 @@ func (d *Daemon) Log() string {
 	return string(b)
 }
 
+// LogPath returns the path of the file that Log reads.
+func (d *Daemon) LogPath() string { return d.process.Log() }
+
 // Complaints returns the lines of the log that are errors or warnings, besides
 // those that the framework prints in every run outside a cluster.
 func (d *Daemon) Complaints() []string {

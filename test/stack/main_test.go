@@ -34,7 +34,7 @@ func run(m *testing.M) int {
 }
 
 // start starts a stack that ends with the test.
-func start(t *testing.T, description string) *Stack {
+func start(t testing.TB, description string) *Stack {
 	t.Helper()
 	if binary == "" {
 		t.Skip("the control plane is not built; make controlplane builds it")

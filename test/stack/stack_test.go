@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/test/fleet"
 )
@@ -59,7 +60,7 @@ func wrong(n *v1.Node, m fleet.Machine, region, zone string) string {
 }
 
 // initialized waits until the Nodes of the machines are initialised.
-func initialized(t *testing.T, s *Stack, d *Daemon, machines []fleet.Machine) map[string]*v1.Node {
+func initialized(t testing.TB, s *Stack, d *Daemon, machines []fleet.Machine) map[string]*v1.Node {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -138,8 +139,103 @@ func TestFirstLight(t *testing.T) {
 	}
 }
 
+// TestSickVCenter: whatever one vCenter does, the Nodes of the others are
+// initialised, and its own are neither labelled nor removed.
+func TestSickVCenter(t *testing.T) {
+	s := start(t, sixZones(60))
+	config, err := s.WriteConfig(labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, fall := range sicknesses {
+		t.Run(name, func(t *testing.T) {
+			d, _ := withSick(t, s, config, fall)
+			nodes, err := s.Client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(nodes.Items) != 60 {
+				t.Errorf("%d Nodes are left", len(nodes.Items))
+			}
+			for _, n := range nodes.Items {
+				if m, _ := s.Fleet.Machine(n.Name); m.VCenter != "east" {
+					continue
+				}
+				if Initialized(&n) || n.Labels[v1.LabelTopologyZone] != "" || n.Spec.ProviderID != "" {
+					t.Errorf("Node %s of the sick vCenter was touched: %v", n.Name, n.Labels)
+				}
+			}
+			if err := d.Healthy(t.Context()); err != nil {
+				t.Errorf("the daemon is not healthy: %v", err)
+			}
+			if took, err := d.Stop(); err != nil || took > 5*time.Second {
+				t.Errorf("the daemon ended after %v with %v", took, err)
+			}
+			noSecret(t, s, d)
+		})
+	}
+}
+
+// BenchmarkSickVCenter measures how long the Nodes of two vCenters take while
+// the third is healthy, and how many times that while it is not.
+//
+//	go test -run '^$' -bench SickVCenter -benchtime 3x ./test/stack
+func BenchmarkSickVCenter(b *testing.B) {
+	s := start(b, sixZones(60))
+	config, err := s.WriteConfig(labels)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		d, healthy := withSick(b, s, config, func(*fleet.VCenter) {})
+		if _, err := d.Stop(); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(healthy.Seconds(), "s-healthy")
+		for name, fall := range sicknesses {
+			d, took := withSick(b, s, config, fall)
+			if _, err := d.Stop(); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(took.Seconds()/healthy.Seconds(), "x-"+name)
+		}
+	}
+}
+
+var sicknesses = map[string]func(*fleet.VCenter){
+	"hang":   func(v *fleet.VCenter) { v.Hang() },
+	"refuse": func(v *fleet.VCenter) { v.Refuse() },
+}
+
+// withSick registers all Nodes anew, lets east fall sick, starts the daemon and
+// returns how long the Nodes of the other vCenters took from then on.
+func withSick(t testing.TB, s *Stack, config string, fall func(*fleet.VCenter)) (*Daemon, time.Duration) {
+	t.Helper()
+	east := s.Fleet.VCenter("east")
+	if err := east.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Client.CoreV1().Nodes().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Register(t.Context(), s.Fleet.Machines()...); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Fleet.VCenters() {
+		v.SetDelay(5 * time.Millisecond)
+	}
+	fall(east)
+	d, err := s.StartDaemon(binary, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := append(s.Fleet.VCenter("north").Machines(), s.Fleet.VCenter("west").Machines()...)
+	initialized(t, s, d, others)
+	return d, time.Since(d.Started)
+}
+
 // noSecret fails if a password is in the log in any of its usual forms.
-func noSecret(t *testing.T, s *Stack, d *Daemon) {
+func noSecret(t testing.TB, s *Stack, d *Daemon) {
 	t.Helper()
 	log := d.Log()
 	for _, v := range s.Fleet.VCenters() {
