@@ -102,6 +102,9 @@ func (p *Process) Err() error { return p.result }
 // Name returns the name that Start was given.
 func (p *Process) Name() string { return p.name }
 
+// PID returns the process ID, which means nothing once Exited is closed.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Log returns the path of the log file.
 func (p *Process) Log() string { return p.log }
 

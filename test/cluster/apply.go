@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+)
+
+const (
+	fieldManager = "vzones-test"
+	// discoveryLag bounds the wait for a kind that the API server does not
+	// know, as that of a CustomResourceDefinition that was just applied.
+	discoveryLag = 10 * time.Second
+)
+
+// Apply applies the objects of a YAML manifest in their order, on the server's
+// side and as an administrator. Lists are taken apart. The filter, if there is
+// one, says by its kind whether an object is wanted. An object of a namespaced
+// kind without a namespace goes into default.
+func (c *Cluster) Apply(ctx context.Context, manifest []byte, filter func(kind string) bool) error {
+	objects, err := decode(manifest)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if filter != nil && !filter(object.GetKind()) {
+			continue
+		}
+		if err := c.apply(ctx, object); err != nil {
+			return fmt.Errorf("applying %s %q: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) apply(ctx context.Context, object *unstructured.Unstructured) error {
+	client, err := c.clientFor(ctx, object)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err = client.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	return err
+}
+
+// clientFor finds the resource of an object.
+func (c *Cluster) clientFor(ctx context.Context, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryLag)
+	defer cancel()
+	var mapping *meta.RESTMapping
+	kind := object.GroupVersionKind()
+	err := poll(ctx, func(ctx context.Context) (err error) {
+		if mapping, err = c.mapper.RESTMappingWithContext(ctx, kind.GroupKind(), kind.Version); err != nil {
+			c.mapper.ResetWithContext(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	resource := c.objects.Resource(mapping.Resource)
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return resource, nil
+	}
+	namespace := object.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	return resource.Namespace(namespace), nil
+}
+
+// decode reads the objects of a manifest. A document that is empty or only a
+// comment is none.
+func decode(manifest []byte) ([]*unstructured.Unstructured, error) {
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
+	var objects []*unstructured.Unstructured
+	for n := 1; ; n++ {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d of the manifest: %w", n, err)
+		}
+		found, err := decodeDocument(document)
+		if err != nil {
+			return nil, fmt.Errorf("document %d of the manifest: %w", n, err)
+		}
+		objects = append(objects, found...)
+	}
+}
+
+func decodeDocument(document []byte) ([]*unstructured.Unstructured, error) {
+	object := new(unstructured.Unstructured)
+	if err := yaml.Unmarshal(document, &object.Object); err != nil {
+		return nil, err
+	}
+	if len(object.Object) == 0 {
+		return nil, nil
+	}
+	if object.GetKind() == "" || object.GetAPIVersion() == "" {
+		return nil, errors.New("an object without apiVersion or kind")
+	}
+	if !object.IsList() {
+		return []*unstructured.Unstructured{object}, nil
+	}
+	list, err := object.ToList()
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for i := range list.Items {
+		objects = append(objects, &list.Items[i])
+	}
+	return objects, nil
+}

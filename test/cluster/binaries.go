@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The programs of a control plane, as Find and Options name them.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	Scheduler         = "kube-scheduler"
+	ControllerManager = "kube-controller-manager"
+)
+
+// ErrNoBinaries is returned where a program of the control plane is not built.
+var ErrNoBinaries = errors.New("make controlplane builds them")
+
+// Binaries gives the path of each program that was asked for, by its name.
+type Binaries map[string]string
+
+// Find returns the paths of the named programs, of etcd and kube-apiserver if
+// none is named. Each is taken from the folder $KUBEBUILDER_ASSETS if it is
+// there, else from bin/controlplane at the root of this module. The error names
+// those that are in neither and wraps ErrNoBinaries.
+func Find(names ...string) (Binaries, error) {
+	if len(names) == 0 {
+		names = []string{Etcd, APIServer}
+	}
+	var folders []string
+	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
+		folders = append(folders, assets)
+	}
+	if root, ok := moduleRoot(); ok {
+		folders = append(folders, filepath.Join(root, "bin", "controlplane"))
+	}
+	found := make(Binaries)
+	var missing []string
+	for _, name := range names {
+		i := slices.IndexFunc(folders, func(folder string) bool { return executable(filepath.Join(folder, name)) })
+		if i < 0 {
+			missing = append(missing, name)
+			continue
+		}
+		path, err := filepath.Abs(filepath.Join(folders[i], name))
+		if err != nil {
+			return nil, err
+		}
+		found[name] = path
+	}
+	if len(missing) == 0 {
+		return found, nil
+	}
+	where := "no folder (neither KUBEBUILDER_ASSETS nor the module's root is known)"
+	if len(folders) > 0 {
+		where = strings.Join(folders, " or ")
+	}
+	return nil, fmt.Errorf("%s: not in %s: %w", strings.Join(missing, ", "), where, ErrNoBinaries)
+}
+
+// moduleRoot looks for the module's go.mod from the working folder upwards. The
+// nested module test/controlplane has a go.mod of another name.
+func moduleRoot() (string, bool) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", false
+	}
+	for {
+		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && slices.Contains(strings.Split(string(content), "\n"), "module vzones") {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

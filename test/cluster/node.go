@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+)
+
+const (
+	// uninitializedTaint is set by a kubelet with --cloud-provider=external and
+	// taken off by the cloud controller manager.
+	uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
+	// providedAddress is set by a kubelet with --node-ip.
+	providedAddress = "alpha.kubernetes.io/provided-node-ip"
+	// createWorkers keep two cores busy without queueing in the API server.
+	createWorkers = 32
+)
+
+// A NodeSpec describes a Node that registers itself.
+type NodeSpec struct {
+	Name       string
+	SystemUUID string // as the guest's SMBIOS shows it
+	ProviderID string // as with --provider-id; usually empty
+	// ProvidedIP is the address of --node-ip, or two joined by a comma. Without
+	// it a kubelet knows no address but its host name.
+	ProvidedIP string
+	Labels     map[string]string // beside those that each kubelet sets
+}
+
+// Node returns the Node as a kubelet registers it that waits for a cloud
+// provider: tainted as uninitialised, but ready. It has room for 110 Pods.
+func (s NodeSpec) Node() *corev1.Node {
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Labels: s.labels()},
+		Spec: corev1.NodeSpec{
+			ProviderID: s.ProviderID,
+			Taints:     []corev1.Taint{{Key: uninitializedTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule}},
+		},
+		Status: corev1.NodeStatus{
+			Addresses:  s.addresses(),
+			Conditions: conditions(),
+			NodeInfo: corev1.NodeSystemInfo{
+				SystemUUID:              s.SystemUUID,
+				MachineID:               strings.ReplaceAll(s.SystemUUID, "-", ""),
+				BootID:                  s.SystemUUID,
+				KernelVersion:           "6.12.0",
+				OSImage:                 "none: no kubelet runs",
+				ContainerRuntimeVersion: "none://0.0.0",
+				KubeletVersion:          "v1.37.1",
+				OperatingSystem:         "linux",
+				Architecture:            runtime.GOARCH,
+			},
+		},
+	}
+	room := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("8"),
+		corev1.ResourceMemory: resource.MustParse("32Gi"),
+		corev1.ResourcePods:   resource.MustParse("110"),
+	}
+	node.Status.Capacity, node.Status.Allocatable = room, room
+	if s.ProvidedIP != "" {
+		node.Annotations = map[string]string{providedAddress: s.ProvidedIP}
+	}
+	return node
+}
+
+func (s NodeSpec) labels() map[string]string {
+	labels := map[string]string{
+		corev1.LabelHostname:      s.Name,
+		corev1.LabelOSStable:      "linux",
+		corev1.LabelArchStable:    runtime.GOARCH,
+		"beta.kubernetes.io/os":   "linux",
+		"beta.kubernetes.io/arch": runtime.GOARCH,
+	}
+	maps.Copy(labels, s.Labels)
+	return labels
+}
+
+func (s NodeSpec) addresses() []corev1.NodeAddress {
+	var all []corev1.NodeAddress
+	if s.ProvidedIP != "" {
+		for address := range strings.SplitSeq(s.ProvidedIP, ",") {
+			all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: strings.TrimSpace(address)})
+		}
+	}
+	return append(all, corev1.NodeAddress{Type: corev1.NodeHostName, Address: s.Name})
+}
+
+func conditions() []corev1.NodeCondition {
+	return []corev1.NodeCondition{
+		condition(corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory"),
+		condition(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure"),
+		condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID"),
+		condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady"),
+	}
+}
+
+func condition(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason string) corev1.NodeCondition {
+	now := metav1.NewTime(time.Now())
+	return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, LastHeartbeatTime: now, LastTransitionTime: now}
+}
+
+// CreateNode creates a Node with its status. One request does: the API keeps
+// the status of a Node that is created, and kubelets register that way.
+func (c *Cluster) CreateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	created, err := c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("creating Node %s: %w", node.Name, err)
+	}
+	return created, nil
+}
+
+// CreateNodes creates Nodes, many at a time. After an error, which it returns,
+// it begins no further one.
+func (c *Cluster) CreateNodes(ctx context.Context, specs []NodeSpec) error {
+	begin, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	workqueue.ParallelizeUntil(begin, createWorkers, len(specs), func(i int) {
+		if _, err := c.CreateNode(ctx, specs[i].Node()); err != nil {
+			stop(err)
+		}
+	})
+	return context.Cause(begin)
+}
+
+// SetNodeReady sets a Node's condition Ready, as its kubelet does, or, with
+// ConditionUnknown, as the control plane does when the kubelet is silent.
+func (c *Cluster) SetNodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	reason := map[corev1.ConditionStatus]string{
+		corev1.ConditionTrue:    "KubeletReady",
+		corev1.ConditionFalse:   "KubeletNotReady",
+		corev1.ConditionUnknown: "NodeStatusUnknown",
+	}[status]
+	patch, err := json.Marshal(map[string]any{
+		"status": map[string]any{
+			"conditions": []corev1.NodeCondition{condition(corev1.NodeReady, status, reason)},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	// The patch merges conditions by their type.
+	_, err = c.client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("setting Node %s ready %s: %w", name, status, err)
+	}
+	return nil
+}

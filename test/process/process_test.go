@@ -1,0 +1,217 @@
+package process
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain lets the test binary play the children.
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(play(role))
+	}
+	os.Exit(m.Run())
+}
+
+// leakFree fails the test if it leaves a goroutine. It is called first, so that
+// it looks last.
+func leakFree(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+}
+
+// The test binary runs itself as these children.
+const (
+	roleVariable = "VZONES_TEST_ROLE"
+	roleSleep    = "sleep"    // runs until a signal ends it
+	roleStubborn = "stubborn" // the same, and ignores SIGTERM
+	roleFail     = "fail"     // says why it ends, and ends
+	roleParent   = "parent"   // starts a child and prints its process ID
+)
+
+func play(role string) int {
+	switch role {
+	case roleStubborn:
+		signal.Ignore(syscall.SIGTERM)
+	case roleFail:
+		for i := range 100 {
+			fmt.Println("line", i)
+		}
+		fmt.Println("the disk is on fire")
+		return 3
+	case roleParent:
+		os.Setenv(roleVariable, roleSleep)
+		p, err := Start(".", nil, "child", os.Args[0])
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Println(p.cmd.Process.Pid)
+	}
+	fmt.Println("up")
+	<-time.After(time.Minute)
+	return 0
+}
+
+// startSelf runs the test binary in a role, and returns when it is up or gone.
+func startSelf(t *testing.T, role string) *Process {
+	t.Helper()
+	t.Setenv(roleVariable, role)
+	p, err := Start(t.TempDir(), nil, "self", os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(0); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "the child is up", func() bool {
+		log, err := Tail(p.log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.gone(0) || strings.Contains(log, "up")
+	})
+	return p
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func TestStopEndsAProcess(t *testing.T) {
+	leakFree(t)
+	for _, role := range []string{roleSleep, roleStubborn} {
+		p := startSelf(t, role)
+		if err := p.Stop(200 * time.Millisecond); err != nil {
+			t.Errorf("%s: %v", role, err)
+		}
+		if alive(p.cmd.Process.Pid) {
+			t.Errorf("%s: the process lives after stop", role)
+		}
+		want := map[string]string{roleSleep: "terminated", roleStubborn: "killed"}[role]
+		if got := p.Ended().Error(); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", role, got, want)
+		}
+	}
+}
+
+func TestFailureShowsTheEndOfTheLog(t *testing.T) {
+	leakFree(t)
+	p := startSelf(t, roleFail)
+	if !p.gone(10 * time.Second) {
+		t.Fatal("still there")
+	}
+	got := p.Failure().Error()
+	for _, want := range []string{"self has ended by itself: exit status 3", "line 99\nthe disk is on fire"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in:\n%s", want, got)
+		}
+	}
+	if lines := strings.Count(got, "\n"); lines != tailLines {
+		t.Errorf("%d lines of the log, want %d", lines, tailLines)
+	}
+}
+
+func TestStartingWhatIsNotThere(t *testing.T) {
+	leakFree(t)
+	path := filepath.Join(t.TempDir(), "nothing")
+	if _, err := Start(t.TempDir(), nil, "nothing", path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want one of a file that does not exist", err)
+	}
+}
+
+// Where the thread that forks may end, the child would end with it. There are
+// two children since the runtime keeps the first thread of all even then.
+func TestAChildSurvivesTheThreadThatAskedForIt(t *testing.T) {
+	leakFree(t)
+	t.Setenv(roleVariable, roleSleep)
+	for range 2 {
+		dir := t.TempDir()
+		var p *Process
+		var err error
+		var asked sync.WaitGroup
+		asked.Go(func() {
+			runtime.LockOSThread() // and never unlocked, so the thread ends with the goroutine
+			p, err = Start(dir, nil, "self", os.Args[0])
+		})
+		asked.Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.gone(500 * time.Millisecond) {
+			t.Errorf("the child ended: %v", p.Failure())
+		}
+		if err := p.Stop(0); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAChildDiesWithItsParent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("left out: only Linux can do it")
+	}
+	leakFree(t)
+	parent := exec.CommandContext(t.Context(), os.Args[0])
+	parent.Dir = t.TempDir()
+	parent.Env = append(os.Environ(), roleVariable+"="+roleParent)
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(child, syscall.SIGKILL) }() // if it should live on
+	if !alive(child) {
+		t.Fatal("the child is not there")
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait() // "signal: killed"
+	eventually(t, fmt.Sprintf("process %d has ended", child), func() bool { return !running(child) })
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	limit, tick := time.After(30*time.Second), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("never came: %s", what)
+		}
+	}
+}
+
+// running is false for a zombie too: an orphan is reaped by whoever is init,
+// which in a container may be nobody.
+func running(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
