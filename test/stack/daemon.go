@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,16 +97,15 @@ func (d *Daemon) Log() string {
 // LogPath returns the path of the file that Log reads.
 func (d *Daemon) LogPath() string { return d.process.Log() }
 
-// Complaints returns the lines of the log that are errors or warnings, besides
-// those that the framework prints in every run outside a cluster.
+// complaint matches a line that is an error or a warning, or a data race.
+var complaint = regexp.MustCompile(`(?m)^([EWF]\d{4} |WARNING: DATA RACE).*$`)
+
+// Complaints returns the errors and warnings in the log, without those of the
+// framework about the controllers that vzones does not have.
 func (d *Daemon) Complaints() []string {
-	var lines []string
-	for line := range strings.Lines(d.Log()) {
-		if strings.HasPrefix(line, "E") || strings.HasPrefix(line, "W") || strings.Contains(line, "DATA RACE") {
-			lines = append(lines, strings.TrimSpace(line))
-		}
-	}
-	return lines
+	return slices.DeleteFunc(complaint.FindAllString(d.Log(), -1), func(line string) bool {
+		return strings.Contains(line, `Skipping "service-lb-controller"`) || strings.Contains(line, `Skipping "node-route-controller"`)
+	})
 }
 
 // Healthy asks /healthz.

@@ -17,8 +17,10 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
-		fmt.Printf("LEFT OUT: every test of the whole stack: %v\n", err)
-		return m.Run()
+		// go test keeps what a passing package prints to itself, but puts
+		// [no tests to run] behind its name for this line.
+		fmt.Printf("testing: warning: no tests to run\nleft out, every test of the whole stack: %v\n", err)
+		return 0
 	}
 	dir, err := os.MkdirTemp("", "vzones-daemon-")
 	if err != nil {
@@ -36,9 +38,6 @@ func run(m *testing.M) int {
 // start starts a stack that ends with the test.
 func start(t testing.TB, description string) *Stack {
 	t.Helper()
-	if binary == "" {
-		t.Skip("the control plane is not built; make controlplane builds it")
-	}
 	s, err := Start(t.Context(), Options{Fleet: description})
 	if err != nil {
 		t.Fatal(err)
