@@ -1,20 +1,16 @@
 package vcenter
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"reflect"
 	"strconv"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
-	"k8s.io/klog/v2"
 
 	"vzones/config"
 )
@@ -83,51 +79,4 @@ func verify(cs tls.ConnectionState, thumbprint string, roots *x509.CertPool) err
 			soap.ThumbprintSHA256(leaf), err)
 	}
 	return nil
-}
-
-// caller sends SOAP requests, each with a deadline of its own, and sends a
-// request again that the network broke.
-type caller struct {
-	next    soap.RoundTripper
-	timeout time.Duration
-	tries   int
-}
-
-func (c *caller) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
-	var err error
-	for range max(c.tries, 1) {
-		started := time.Now()
-		err = withDeadline(ctx, c.timeout, func(ctx context.Context) error {
-			return c.next.RoundTrip(ctx, req, res)
-		})
-		if v := klog.FromContext(ctx).V(4); v.Enabled() {
-			v.Info("Called vCenter", "method", method(req), "duration", time.Since(started), "err", err)
-		}
-		if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			break
-		}
-	}
-	return err
-}
-
-// method returns the SOAP method of a request body, whose type govmomi names
-// after it.
-func method(req soap.HasFault) string {
-	name := reflect.TypeOf(req).Elem().Name()
-	if n := len(name) - len("Body"); n > 0 && name[n:] == "Body" {
-		return name[:n]
-	}
-	return name
-}
-
-// withDeadline bounds one remote call. What it took too long for is said by
-// the vCenter's name in the wrapped error; this says how long.
-func withDeadline(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
-	bounded, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	err := call(bounded)
-	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return fmt.Errorf("no answer within %v: %w", timeout, bounded.Err())
-	}
-	return err
 }

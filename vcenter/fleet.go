@@ -20,27 +20,28 @@ type Options struct {
 	// Tags says whether tags are read at all: nobody needs them where no rule
 	// is configured.
 	Tags bool
-	// Timeout bounds each remote call; 30 s if zero.
+	// Timeout bounds each remote call; 15 s if zero.
 	Timeout time.Duration
-	// Interval is the time between two readings; 30 s if zero.
-	Interval time.Duration
+	// TagRefresh is the time between two readings of tags, which vCenter does
+	// not announce; 30 s if zero.
+	TagRefresh time.Duration
 	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 30 s
 	// if zero.
 	RetryMin, RetryMax time.Duration
+	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
+	InFlight int
+	// Observer is told what is asked of vCenters; nil for none.
+	Observer Observer
 }
 
-// timing is Options with the defaults filled in, and what connections need of
-// their fleet.
+// timing is Options with the defaults filled in.
 type timing struct {
-	tags               bool
-	timeout, interval  time.Duration
-	retryMin, retryMax time.Duration
-	// rereadAfter is the least time between two readings of the index, for a
-	// Node whose machine is in none.
-	rereadAfter   time.Duration
-	logoutTimeout time.Duration
-	// unindexed says whether a followed machine is in no vCenter's index.
-	unindexed func() bool
+	tags                bool
+	timeout, tagRefresh time.Duration
+	retryMin, retryMax  time.Duration
+	logoutTimeout       time.Duration
+	inFlight            int
+	observer            Observer
 }
 
 // A Fleet is all configured vCenters.
@@ -49,21 +50,23 @@ type Fleet struct {
 
 	mu          sync.Mutex
 	subscribers []chan struct{}
-	followed    *followed
 }
 
 // NewFleet prepares a fleet; it contacts nothing until Run.
 func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Options) *Fleet {
-	f := &Fleet{followed: newFollowed(nil)}
+	f := &Fleet{}
 	t := timing{
 		tags:          opts.Tags,
-		timeout:       orDefault(opts.Timeout, 30*time.Second),
-		interval:      orDefault(opts.Interval, 30*time.Second),
+		timeout:       orDefault(opts.Timeout, 15*time.Second),
+		tagRefresh:    orDefault(opts.TagRefresh, 30*time.Second),
 		retryMin:      orDefault(opts.RetryMin, 500*time.Millisecond),
 		retryMax:      orDefault(opts.RetryMax, 30*time.Second),
-		rereadAfter:   2 * time.Second,
 		logoutTimeout: 3 * time.Second,
-		unindexed:     f.unindexed,
+		inFlight:      orDefault(opts.InFlight, 8),
+		observer:      opts.Observer,
+	}
+	if t.observer == nil {
+		t.observer = unobserved{}
 	}
 	for i := range vcenters {
 		f.connections = append(f.connections, newConnection(&vcenters[i], credentials, t, f.announce))
@@ -71,14 +74,15 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 	return f
 }
 
-func orDefault(d, def time.Duration) time.Duration {
-	if d == 0 {
+func orDefault[T comparable](value, def T) T {
+	var zero T
+	if value == zero {
 		return def
 	}
-	return d
+	return value
 }
 
-// Run reads all vCenters at once until the context is done, and returns when
+// Run follows all vCenters at once until the context is done, and returns when
 // each is logged out or has not answered that within 3 s. No vCenter's failure
 // ends it or reaches another vCenter.
 func (f *Fleet) Run(ctx context.Context) error {
@@ -126,16 +130,13 @@ func (f *Fleet) announce() {
 // Machines that are not known yet are looked for at once.
 func (f *Fleet) Follow(ids []inventory.Identity) {
 	now := newFollowed(ids)
-	f.mu.Lock()
-	f.followed = now
-	f.mu.Unlock()
 	for _, c := range f.connections {
 		c.follow(now)
 	}
 }
 
 func newFollowed(ids []inventory.Identity) *followed {
-	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, ids: ids}
+	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}}
 	for _, id := range ids {
 		for _, u := range id.UUIDs {
 			f.uuids[u] = true
@@ -145,37 +146,6 @@ func newFollowed(ids []inventory.Identity) *followed {
 		}
 	}
 	return f
-}
-
-// unindexed says whether a followed machine is in no vCenter's index.
-func (f *Fleet) unindexed() bool {
-	f.mu.Lock()
-	now := f.followed
-	f.mu.Unlock()
-	states := f.States()
-	for _, id := range now.ids {
-		if !indexed(states, id) {
-			return true
-		}
-	}
-	return false
-}
-
-func indexed(states []inventory.State, id inventory.Identity) bool {
-	for _, s := range states {
-		if s.Snapshot == nil {
-			continue
-		}
-		for _, u := range id.UUIDs {
-			if len(s.Snapshot.Index[u]) > 0 {
-				return true
-			}
-		}
-		if len(id.UUIDs) == 0 && len(s.Snapshot.Names[id.Name]) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // ConfirmAbsent asks every vCenter directly for a machine with one of the

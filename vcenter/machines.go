@@ -1,9 +1,6 @@
 package vcenter
 
 import (
-	"context"
-	"slices"
-
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
@@ -16,10 +13,6 @@ var machineProperties = []string{
 	"config.uuid", "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
 	"runtime.powerState", "guest.hostName", "guest.net",
 }
-
-// machinesPerRequest bounds a request's object list; each request also returns
-// the ancestors of its machines.
-const machinesPerRequest = 1000
 
 // upwards selects the ancestors of an object. Its name lets it select itself,
 // which is how the property collector walks to the root.
@@ -45,29 +38,8 @@ func machineSelection() []types.BaseSelectionSpec {
 	}
 }
 
-// readMachines reads the machines with the given managed object IDs and
-// everything above them. A machine that is gone meanwhile fails the whole
-// request, which the next refresh repeats with a newer index.
-func (s *session) readMachines(ctx context.Context, ids []string) (*tree, error) {
-	t := newTree(s.vim.ServiceContent.RootFolder)
-	for some := range slices.Chunk(ids, machinesPerRequest) {
-		spec := types.PropertyFilterSpec{
-			PropSet: []types.PropertySpec{
-				{Type: "ManagedEntity", PathSet: []string{"name", "parent"}},
-				{Type: "VirtualMachine", PathSet: machineProperties},
-			},
-		}
-		for _, id := range some {
-			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{
-				Obj:       types.ManagedObjectReference{Type: "VirtualMachine", Value: id},
-				SelectSet: machineSelection(),
-			})
-		}
-		if err := s.retrieve(ctx, spec, t.add); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
+func machineRef(id string) types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
 }
 
 // placed turns a tree into machines and their paths. Objects above several
@@ -80,7 +52,7 @@ type placed struct {
 }
 
 func (p *placed) machine(id string) *inventory.Machine {
-	ref := types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
+	ref := machineRef(id)
 	read := p.tree.objects[ref]
 	if read == nil {
 		return nil
@@ -101,13 +73,9 @@ func (p *placed) machine(id string) *inventory.Machine {
 		GuestID:       read.string("config.guestId"),
 		NICs:          read.nics(),
 	}
-	if host, ok := read.ref("runtime.host"); ok {
-		m.Paths = append(m.Paths, p.path(topology.ComputePath, host))
+	for _, start := range p.tree.starts(ref) {
+		m.Paths = append(m.Paths, p.path(start.kind, start.ref))
 	}
-	if pool, ok := read.ref("resourcePool"); ok {
-		m.Paths = append(m.Paths, p.path(topology.PoolPath, pool))
-	}
-	m.Paths = append(m.Paths, p.path(topology.FolderPath, ref))
 	for _, path := range m.Paths {
 		for _, o := range path.Objects {
 			if o.Ref.Type == "Datacenter" {

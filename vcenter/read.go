@@ -60,6 +60,33 @@ func viewSpec(view types.ManagedObjectReference, kind string, properties ...stri
 	}
 }
 
+// datacenterSpec reads the names of the datacenters in a view and of the folders
+// above them.
+func datacenterSpec(view types.ManagedObjectReference) types.PropertyFilterSpec {
+	spec := viewSpec(view, "ManagedEntity", "name", "parent")
+	spec.ObjectSet[0].SelectSet = []types.BaseSelectionSpec{&types.TraversalSpec{
+		Type: "ContainerView", Path: "view", SelectSet: []types.BaseSelectionSpec{upwards("up")},
+	}}
+	return spec
+}
+
+// detailSpec reads the machines on a list and everything above them.
+func detailSpec(list types.ManagedObjectReference) types.PropertyFilterSpec {
+	return types.PropertyFilterSpec{
+		PropSet: []types.PropertySpec{
+			{Type: "ManagedEntity", PathSet: []string{"name", "parent"}},
+			{Type: "VirtualMachine", PathSet: machineProperties},
+		},
+		ObjectSet: []types.ObjectSpec{{
+			Obj:  list,
+			Skip: types.NewBool(true),
+			SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{
+				Type: "ListView", Path: "view", SelectSet: machineSelection(),
+			}},
+		}},
+	}
+}
+
 func (s *session) containerView(ctx context.Context, root types.ManagedObjectReference, kind string) (types.ManagedObjectReference, error) {
 	res, err := methods.CreateContainerView(ctx, s.vim, &types.CreateContainerView{
 		This:      *s.vim.ServiceContent.ViewManager,
@@ -73,43 +100,18 @@ func (s *session) containerView(ctx context.Context, root types.ManagedObjectRef
 	return res.Returnval, nil
 }
 
-// ensureViews makes the container views that hold all machines of the
-// configured datacenters, or of the whole vCenter where none is configured.
-// Views that leave out a datacenter, because it is not there or not visible to
-// the account, are made anew the next time.
-func (s *session) ensureViews(ctx context.Context, datacenters []string) error {
-	if s.views != nil && s.incomplete == nil {
-		return nil
+// roots returns what contains the machines of the configured datacenters, the
+// whole vCenter where none is configured. A configured datacenter that is not
+// there, or not visible to the account, is in the second result.
+func (s *session) roots(ctx context.Context, datacenters []string) (roots []types.ManagedObjectReference, incomplete, err error) {
+	if len(datacenters) == 0 {
+		return []types.ManagedObjectReference{s.vim.ServiceContent.RootFolder}, nil, nil
 	}
-	if err := s.destroyViews(ctx, s.views...); err != nil {
-		return err
+	roots, incomplete, err = s.datacenters(ctx, datacenters)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing datacenters: %w", err)
 	}
-	s.views, s.incomplete = nil, nil
-	roots := []types.ManagedObjectReference{s.vim.ServiceContent.RootFolder}
-	if len(datacenters) > 0 {
-		var err error
-		roots, s.incomplete, err = s.datacenters(ctx, datacenters)
-		if err != nil {
-			return fmt.Errorf("listing datacenters: %w", err)
-		}
-	}
-	for _, root := range roots {
-		v, err := s.containerView(ctx, root, "VirtualMachine")
-		if err != nil {
-			return fmt.Errorf("listing the machines of %s: %w", root.Value, err)
-		}
-		s.views = append(s.views, v)
-	}
-	return nil
-}
-
-func (s *session) destroyViews(ctx context.Context, views ...types.ManagedObjectReference) error {
-	for _, v := range views {
-		if _, err := methods.DestroyView(ctx, s.vim, &types.DestroyView{This: v}); err != nil && !gone(err) {
-			return err
-		}
-	}
-	return nil
+	return roots, incomplete, nil
 }
 
 // datacenters finds the configured datacenters by name or inventory path, in
@@ -120,16 +122,19 @@ func (s *session) datacenters(ctx context.Context, wanted []string) (refs []type
 		return nil, nil, err
 	}
 	t := newTree(s.vim.ServiceContent.RootFolder)
-	spec := viewSpec(view, "ManagedEntity", "name", "parent")
-	spec.ObjectSet[0].SelectSet = []types.BaseSelectionSpec{&types.TraversalSpec{
-		Type: "ContainerView", Path: "view", SelectSet: []types.BaseSelectionSpec{upwards("up")},
-	}}
-	if err := s.retrieve(ctx, spec, t.add); err != nil {
+	if err := s.retrieve(ctx, datacenterSpec(view), t.add); err != nil {
 		return nil, nil, err
 	}
-	if err := s.destroyViews(ctx, view); err != nil {
+	if err := destroyView(ctx, s, view); err != nil {
 		return nil, nil, err
 	}
+	refs, incomplete = matching(t, wanted)
+	return refs, incomplete, nil
+}
+
+// matching returns the datacenters that are wanted, and why others are not
+// among them.
+func matching(t *tree, wanted []string) (refs []types.ManagedObjectReference, incomplete error) {
 	var missing []error
 	for _, w := range wanted {
 		found := false
@@ -145,7 +150,7 @@ func (s *session) datacenters(ctx context.Context, wanted []string) (refs []type
 			missing = append(missing, fmt.Errorf("datacenter %q is not there or the account may not see it", w))
 		}
 	}
-	return refs, errors.Join(missing...), nil
+	return refs, errors.Join(missing...)
 }
 
 // unescaped undoes vSphere's %2f, %5c and %25.
@@ -156,44 +161,27 @@ func unescaped(name string) string {
 	return name
 }
 
-// readIndex reads the UUIDs of all machines, and which of them have one of the
-// given names (lower case) where there are any.
-func (s *session) readIndex(ctx context.Context, into *inventory.Snapshot, names map[string]string) error {
-	properties := []string{"config.uuid", "config.template", "runtime.powerState"}
-	if len(names) > 0 {
-		properties = append(properties, "name", "guest.hostName")
-	}
-	nameless := 0
-	for _, view := range s.views {
-		err := s.retrieve(ctx, viewSpec(view, "VirtualMachine", properties...), func(o *types.ObjectContent) {
+// readNames looks for the machines that have one of the given names (lower
+// case), which stand for Nodes.
+func (s *session) readNames(ctx context.Context, views []types.ManagedObjectReference, names map[string]string) (map[string][]inventory.NameEntry, error) {
+	found := map[string][]inventory.NameEntry{}
+	for _, view := range views {
+		spec := viewSpec(view, "VirtualMachine", "name", "guest.hostName", "config.template", "runtime.powerState")
+		err := s.retrieve(ctx, spec, func(o *types.ObjectContent) {
 			p := propertiesOf(o)
 			e := inventory.Entry{ID: o.Obj.Value, Template: p.bool("config.template"), PoweredOn: p.power() == inventory.PowerOn}
-			addNames(into, names, p, e)
-			u, err := inventory.ParseUUID(p.string("config.uuid"))
-			if err != nil {
-				nameless++
-				return
+			host, own := strings.ToLower(p.string("guest.hostName")), strings.ToLower(p.string("name"))
+			if node, ok := names[host]; ok && host != "" {
+				found[node] = append(found[node], inventory.NameEntry{Entry: e, ByHostName: true})
+			} else if node, ok := names[own]; ok && own != "" {
+				found[node] = append(found[node], inventory.NameEntry{Entry: e})
 			}
-			into.Index[u] = append(into.Index[u], e)
 		})
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("looking for machines by name: %w", err)
 		}
 	}
-	if nameless > 0 && into.Incomplete == nil {
-		// Inaccessible and orphaned machines exist, whatever their UUID is.
-		into.Incomplete = fmt.Errorf("vCenter %q: the configuration of %d machines cannot be read", into.VCenter, nameless)
-	}
-	return nil
-}
-
-func addNames(into *inventory.Snapshot, names map[string]string, p properties, e inventory.Entry) {
-	host, own := strings.ToLower(p.string("guest.hostName")), strings.ToLower(p.string("name"))
-	if node, ok := names[host]; ok && host != "" {
-		into.Names[node] = append(into.Names[node], inventory.NameEntry{Entry: e, ByHostName: true})
-	} else if node, ok := names[own]; ok && own != "" {
-		into.Names[node] = append(into.Names[node], inventory.NameEntry{Entry: e})
-	}
+	return found, nil
 }
 
 // search asks the whole vCenter, beyond the configured datacenters, for

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
+	"strings"
 
 	"github.com/vmware/govmomi/fault"
 	vim "github.com/vmware/govmomi/session"
@@ -25,29 +25,27 @@ var errRejected = errors.New("the user name or password is rejected")
 // session is one login: a SOAP session and, once tags are read, a REST one.
 // The SOAP client may be used concurrently.
 type session struct {
-	soap    *soap.Client
-	vim     *vim25.Client
-	creds   Credentials
-	timeout time.Duration
+	soap  *soap.Client
+	vim   *vim25.Client
+	creds Credentials
+	calls *calls
 
-	// What follows belongs to the goroutine that reads.
+	// leftovers are objects of a watch that has ended, to be destroyed before
+	// the next begins. The server destroys them with the session.
+	leftovers []leftover
 
-	// rest is nil until tags are read.
+	// rest belongs to the goroutine that reads tags. It is nil until then.
 	rest *rest.Client
-	// views are the container views of the machines, made once a session; the
-	// server destroys them with it. incomplete says what they leave out.
-	views      []types.ManagedObjectReference
-	incomplete error
 }
 
 // login opens a SOAP session.
-func login(ctx context.Context, cfg *config.VCenter, creds Credentials, timeout time.Duration) (*session, error) {
-	sc, err := newSOAPClient(cfg, timeout)
+func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *calls) (*session, error) {
+	sc, err := newSOAPClient(cfg, calls.timeout)
 	if err != nil {
 		return nil, err
 	}
 	var vc *vim25.Client
-	err = withDeadline(ctx, timeout, func(ctx context.Context) (err error) {
+	err = calls.do(ctx, "RetrieveServiceContent", func(ctx context.Context) (err error) {
 		vc, err = vim25.NewClient(ctx, sc)
 		return err
 	})
@@ -57,7 +55,7 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, timeout 
 	}
 	// A login that the network broke is not repeated: the first one may have
 	// left a session behind.
-	vc.RoundTripper = &caller{next: sc, timeout: timeout, tries: 1}
+	vc.RoundTripper = calls.roundTripper(sc, 1)
 	err = vim.NewManager(vc).Login(ctx, url.UserPassword(creds.User, creds.Password.Reveal()))
 	if err != nil {
 		sc.CloseIdleConnections()
@@ -66,8 +64,8 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, timeout 
 		}
 		return nil, fmt.Errorf("logging in to %s as %s: %w", sc.URL().Host, creds.User, err)
 	}
-	vc.RoundTripper = &caller{next: sc, timeout: timeout, tries: cfg.RoundTrips}
-	return &session{soap: sc, vim: vc, creds: creds, timeout: timeout}, nil
+	vc.RoundTripper = calls.roundTripper(sc, calls.tries)
+	return &session{soap: sc, vim: vc, creds: creds, calls: calls}, nil
 }
 
 // lost says whether the server no longer knows the session.
@@ -77,7 +75,7 @@ func lost(err error) bool {
 
 // withREST calls f with the session's REST client, after logging in where that
 // has not happened yet or the server has forgotten it. It belongs to the
-// goroutine that reads; f bounds its own calls.
+// goroutine that reads tags; f bounds its own calls.
 func (s *session) withREST(ctx context.Context, f func(*rest.Client) error) error {
 	fresh := s.rest == nil
 	if fresh {
@@ -98,7 +96,7 @@ func (s *session) withREST(ctx context.Context, f func(*rest.Client) error) erro
 
 func (s *session) loginREST(ctx context.Context) error {
 	c := rest.NewClient(s.vim)
-	err := withDeadline(ctx, s.timeout, func(ctx context.Context) error {
+	err := s.calls.do(ctx, "tagging: log in", func(ctx context.Context) error {
 		return c.Login(ctx, url.UserPassword(s.creds.User, s.creds.Password.Reveal()))
 	})
 	if isStatus(err, http.StatusUnauthorized) {
@@ -115,6 +113,19 @@ func (s *session) loginREST(ctx context.Context) error {
 func isStatus(err error, code int) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if rest.IsStatusError(err, code) {
+			return true
+		}
+	}
+	return false
+}
+
+// answered says whether an error of the REST API is the server's own word.
+func answered(err error) bool {
+	if errors.Is(err, errRejected) || strings.Contains(err.Error(), "400 Bad Request") {
+		return true
+	}
+	for code := http.StatusUnauthorized; code < 600; code++ {
+		if isStatus(err, code) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -20,25 +21,40 @@ import (
 const (
 	// objectsPerTagRequest bounds a batch of objects whose tags are listed.
 	objectsPerTagRequest = 2000
-	// tagRequestsAtOnce bounds how many tags and categories are read at a time.
-	tagRequestsAtOnce = 8
 	// tagNamesFor is how long the names of tags and categories are kept.
 	tagNamesFor = 5 * time.Minute
 )
 
 // attachments are the tags attached to a set of objects.
 type attachments struct {
+	// tags has an entry, if an empty one, for each object that was asked for.
 	tags map[types.ManagedObjectReference][]topology.Tag
 	// err says why they could not be read.
 	err error
 }
+
+var errTagsNotRead = errors.New("not read yet")
 
 // of never takes tags that were not read for tags that are not there.
 func (a attachments) of(ref types.ManagedObjectReference) ([]topology.Tag, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
-	return a.tags[ref], nil
+	tags, ok := a.tags[ref]
+	if !ok {
+		return nil, errTagsNotRead
+	}
+	return tags, nil
+}
+
+// covers says whether the tags of all these objects were asked for.
+func (a attachments) covers(refs []types.ManagedObjectReference) bool {
+	for _, ref := range refs {
+		if _, ok := a.tags[ref]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // tagNames remembers what tag and category IDs stand for. It belongs to the
@@ -52,6 +68,9 @@ type tagNames struct {
 // attachedTags reads the tags of objects in batches.
 func (s *session) attachedTags(ctx context.Context, refs []types.ManagedObjectReference, names *tagNames) (attachments, error) {
 	result := attachments{tags: make(map[types.ManagedObjectReference][]topology.Tag, len(refs))}
+	for _, ref := range refs {
+		result.tags[ref] = nil
+	}
 	err := s.withREST(ctx, func(c *rest.Client) error {
 		m := tags.NewManager(c)
 		attached, err := s.listAttached(ctx, m, refs)
@@ -82,7 +101,7 @@ func (s *session) listAttached(ctx context.Context, m *tags.Manager, refs []type
 		for i, ref := range some {
 			objects[i] = ref
 		}
-		err := withDeadline(ctx, s.timeout, func(ctx context.Context) error {
+		err := s.calls.do(ctx, "tagging: list attached tags", func(ctx context.Context) error {
 			a, err := m.ListAttachedTagsOnObjects(ctx, objects)
 			attached = append(attached, a...)
 			return err
@@ -109,7 +128,7 @@ func (s *session) learn(ctx context.Context, m *tags.Manager, attached []tags.At
 		}
 	}
 	var mu sync.Mutex
-	err := s.eachAtOnce(ctx, unknown, func(ctx context.Context, id string) error {
+	err := s.eachAtOnce(ctx, "tagging: get tag", unknown, func(ctx context.Context, id string) error {
 		t, err := m.GetTag(ctx, id)
 		if isStatus(err, http.StatusNotFound) {
 			return nil
@@ -131,7 +150,7 @@ func (s *session) learn(ctx context.Context, m *tags.Manager, attached []tags.At
 			unnamed[t.CategoryID] = true
 		}
 	}
-	return s.eachAtOnce(ctx, unnamed, func(ctx context.Context, id string) error {
+	return s.eachAtOnce(ctx, "tagging: get category", unnamed, func(ctx context.Context, id string) error {
 		c, err := m.GetCategory(ctx, id)
 		if err != nil {
 			return fmt.Errorf("reading tag category %s: %w", id, err)
@@ -144,12 +163,12 @@ func (s *session) learn(ctx context.Context, m *tags.Manager, attached []tags.At
 }
 
 // eachAtOnce calls f for each ID with a deadline of its own, several at a time.
-func (s *session) eachAtOnce(ctx context.Context, ids map[string]bool, f func(context.Context, string) error) error {
+func (s *session) eachAtOnce(ctx context.Context, call string, ids map[string]bool, f func(context.Context, string) error) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(tagRequestsAtOnce)
+	g.SetLimit(cap(s.calls.slots))
 	for id := range ids {
 		g.Go(func() error {
-			return withDeadline(ctx, s.timeout, func(ctx context.Context) error { return f(ctx, id) })
+			return s.calls.do(ctx, call, func(ctx context.Context) error { return f(ctx, id) })
 		})
 	}
 	return g.Wait()

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
 )
 
 // tree is the part of the inventory above a set of objects.
@@ -24,6 +26,28 @@ func newTree(root types.ManagedObjectReference) *tree {
 }
 
 func (t *tree) add(o *types.ObjectContent) { t.objects[o.Obj] = propertiesOf(o) }
+
+// apply takes over a change of an object.
+func (t *tree) apply(u *types.ObjectUpdate) {
+	// A renamed or moved object changes the paths of all below it.
+	clear(t.paths)
+	if u.Kind == types.ObjectUpdateKindLeave {
+		delete(t.objects, u.Obj)
+		return
+	}
+	p := t.objects[u.Obj]
+	if p == nil {
+		p = properties{}
+		t.objects[u.Obj] = p
+	}
+	for _, change := range u.ChangeSet {
+		if change.Val == nil {
+			delete(p, change.Name)
+		} else {
+			p[change.Name] = change.Val
+		}
+	}
+}
 
 func (t *tree) name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }
 
@@ -47,6 +71,25 @@ func (t *tree) parent(ref types.ManagedObjectReference) (types.ManagedObjectRefe
 		return above, true
 	}
 	return p.ref("parentVApp")
+}
+
+// start is where a path upwards from a machine begins.
+type start struct {
+	kind topology.PathKind
+	ref  types.ManagedObjectReference
+}
+
+// starts returns where the paths upwards from a machine begin, in the order in
+// which placement tries them.
+func (t *tree) starts(machine types.ManagedObjectReference) []start {
+	var all []start
+	if host, ok := t.objects[machine].ref("runtime.host"); ok {
+		all = append(all, start{topology.ComputePath, host})
+	}
+	if pool, ok := t.objects[machine].ref("resourcePool"); ok {
+		all = append(all, start{topology.PoolPath, pool})
+	}
+	return append(all, start{topology.FolderPath, machine})
 }
 
 // path returns the inventory path of an object. Where ancestors cannot be read

@@ -9,7 +9,8 @@ import (
 // A Snapshot is what one vCenter said at one time. It is never changed.
 type Snapshot struct {
 	VCenter string
-	// ReadAt is when the reading began. Nothing in the snapshot is older.
+	// ReadAt is when the snapshot was made. Until then the vCenter had told of
+	// no change that is not in it.
 	ReadAt time.Time
 	// Incomplete says why machines of the configured datacenters may be
 	// missing from the index. Nil means that none is.
@@ -48,9 +49,11 @@ type State struct {
 	VCenter string
 	// Snapshot is the latest one, nil before the first.
 	Snapshot *Snapshot
-	// Trouble says why the latest attempt to read the vCenter failed. Nil
-	// means that Snapshot is what it said when it was last asked.
+	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
+	// has every change that the vCenter has told of.
 	Trouble error
+	// Contact is when the vCenter last answered, zero if it never did.
+	Contact time.Time
 }
 
 // Ref returns the reference of a machine of the snapshot.

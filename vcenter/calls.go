@@ -1,0 +1,113 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+	"k8s.io/klog/v2"
+)
+
+// An Observer is told what is asked of vCenters. Its methods are called
+// concurrently and must not block.
+type Observer interface {
+	// Requested is called after each remote call. Call is a SOAP method or one
+	// of this package's names of REST calls, a closed set.
+	Requested(vcenter, call string, took time.Duration, err error)
+	// LoggedIn is called after each attempt to log in.
+	LoggedIn(vcenter string, err error)
+	// WatchStarted is called each time a vCenter's watch begins anew.
+	WatchStarted(vcenter string)
+}
+
+// unobserved is the Observer of who wants none.
+type unobserved struct{}
+
+func (unobserved) Requested(string, string, time.Duration, error) {}
+func (unobserved) LoggedIn(string, error)                         {}
+func (unobserved) WatchStarted(string)                            {}
+
+// calls is how one vCenter is called: with a deadline, not too often at a time,
+// and observed.
+type calls struct {
+	vcenter  string
+	timeout  time.Duration
+	tries    int
+	observer Observer
+	// slots bounds the requests in flight. The long poll takes none.
+	slots chan struct{}
+}
+
+// do makes one remote call.
+func (c *calls) do(ctx context.Context, name string, call func(context.Context) error) error {
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return c.observed(ctx, name, c.timeout, call)
+}
+
+func (c *calls) observed(ctx context.Context, name string, timeout time.Duration, call func(context.Context) error) error {
+	began := time.Now()
+	err := withDeadline(ctx, timeout, call)
+	took := time.Since(began)
+	c.observer.Requested(c.vcenter, name, took, err)
+	klog.FromContext(ctx).V(4).Info("Called vCenter", "call", name, "duration", took, "err", err)
+	return err
+}
+
+// roundTripper sends the SOAP requests of a client, each that the network broke
+// once more, up to the configured number of times.
+func (c *calls) roundTripper(next soap.RoundTripper, tries int) soap.RoundTripper {
+	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
+		for range max(tries, 1) {
+			err = c.do(ctx, method(req), func(ctx context.Context) error { return next.RoundTrip(ctx, req, res) })
+			if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// poller sends long polls, which may take longer than other calls and do not
+// stand in their way.
+func (c *calls) poller(next soap.RoundTripper) soap.RoundTripper {
+	return roundTrip(func(ctx context.Context, req, res soap.HasFault) error {
+		return c.observed(ctx, method(req), pollTime+c.timeout, func(ctx context.Context) error { return next.RoundTrip(ctx, req, res) })
+	})
+}
+
+type roundTrip func(ctx context.Context, req, res soap.HasFault) error
+
+func (f roundTrip) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	return f(ctx, req, res)
+}
+
+// method returns the SOAP method of a request body, whose type govmomi names
+// after it.
+func method(req soap.HasFault) string {
+	name := reflect.TypeOf(req).Elem().Name()
+	if n := len(name) - len("Body"); n > 0 && name[n:] == "Body" {
+		return name[:n]
+	}
+	return name
+}
+
+// withDeadline bounds one remote call. What was asked is said by whoever wraps
+// the error; this says how long it took.
+func withDeadline(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := call(bounded)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return fmt.Errorf("no answer within %v: %w", timeout, bounded.Err())
+	}
+	return err
+}

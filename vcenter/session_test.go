@@ -1,0 +1,107 @@
+package vcenter
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/klog/v2/ktesting"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+)
+
+func TestRejectedPasswordIsTriedOnce(t *testing.T) {
+	sim, cfgs := simulate(t, twoVCenters)
+	east := sim.VCenter("east")
+	good := cfgs[0].Password
+	cfgs[0].Password = config.NewPassword("wrong")
+	current := make(chan config.Password, 1)
+	current <- cfgs[0].Password
+	asked := make(chan struct{}, 100)
+	source := func(ctx context.Context, c *config.VCenter) (Credentials, error) {
+		if c.Name != "east" {
+			return FromFile(ctx, c)
+		}
+		p := <-current
+		current <- p
+		asked <- struct{}{}
+		return Credentials{User: c.User, Password: p}, nil
+	}
+	f := NewFleet(cfgs, source, quick)
+	changed := f.Subscribe()
+	_, ctx := ktesting.NewTestContext(t)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	for range 5 {
+		<-asked
+	}
+	if n := east.Requests()["Login"]; n != 1 {
+		t.Errorf("%d logins with a password that is rejected", n)
+	}
+	if trouble := f.States()[0].Trouble; trouble == nil || strings.Contains(trouble.Error(), "wrong") {
+		t.Errorf("trouble is %v", trouble)
+	}
+	<-current
+	current <- good
+	for f.States()[0].Snapshot == nil {
+		<-changed
+	}
+	if n := east.Requests()["Login"]; n != 2 {
+		t.Errorf("%d logins", n)
+	}
+}
+
+func TestLostSessionsAreReplaced(t *testing.T) {
+	w := run(t, twoVCenters, quick, nil)
+	id := w.id("n1")
+	w.fleet.Follow([]inventory.Identity{id})
+	w.found(id)
+	east := w.sim.VCenter("east")
+	for range 3 {
+		east.EndSessions()
+		before := w.fleet.States()[0].Snapshot.ReadAt
+		w.until("a newer snapshot", func(states []inventory.State) bool {
+			return states[0].Trouble == nil && states[0].Snapshot.ReadAt.After(before) && states[0].Snapshot.Machines != nil
+		})
+		if got := w.zone(id); got != "east/a" {
+			t.Errorf("n1 is in %s", got)
+		}
+	}
+	if n := east.Sessions(); n > 2 {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+func TestRunLogsOut(t *testing.T) {
+	w := run(t, twoVCenters, quick, nil)
+	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
+	w.found(w.id("n1"))
+	w.found(w.id("w1"))
+	w.stop()
+	for _, v := range w.sim.VCenters() {
+		if n := v.Sessions(); n != 0 {
+			t.Errorf("%s has %d sessions left", v.Name(), n)
+		}
+	}
+}
+
+func TestRunEndsWhileAVCenterHangs(t *testing.T) {
+	w := run(t, twoVCenters, Options{Tags: true}, nil)
+	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
+	w.found(w.id("n1"))
+	w.found(w.id("w1"))
+	w.sim.VCenter("east").Hang()
+	started := time.Now()
+	w.stop()
+	// The bound is the logout's own deadline, ten times over.
+	if took := time.Since(started); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if n := w.sim.VCenter("west").Sessions(); n != 0 {
+		t.Errorf("west has %d sessions left", n)
+	}
+}

@@ -1,0 +1,81 @@
+package vcenter
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/config"
+	"vzones/test/fleet"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// troubles are ways in which a vCenter can fail, and what the state says then.
+var troubles = map[string]struct {
+	begin func(*fleet.VCenter)
+	says  string
+}{
+	"hangs":       {func(v *fleet.VCenter) { v.Hang() }, "no answer within"},
+	"refuses":     {func(v *fleet.VCenter) { v.Refuse() }, "connection refused"},
+	"drops":       {func(v *fleet.VCenter) { v.Drop() }, ""},
+	"faults":      {func(v *fleet.VCenter) { v.Fault("*", &types.RuntimeFault{}) }, ""},
+	"no password": {func(v *fleet.VCenter) { v.RejectPassword(); v.EndSessions() }, "rejected"},
+}
+
+func TestTroubleFromTheStartStaysItsOwn(t *testing.T) {
+	for name, trouble := range troubles {
+		t.Run(name, func(t *testing.T) {
+			opts := quick
+			opts.Timeout = 500 * time.Millisecond
+			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) { trouble.begin(sim.VCenter("east")) })
+			w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
+			if got := w.zone(w.id("w1")); got != "west/a" {
+				t.Errorf("w1 is in %s", got)
+			}
+			w.until("east's trouble known", func(states []inventory.State) bool { return states[0].Trouble != nil })
+			east := w.fleet.States()[0]
+			if !strings.Contains(east.Trouble.Error(), trouble.says) || !strings.Contains(east.Trouble.Error(), `vCenter "east"`) {
+				t.Errorf("trouble is %v", east.Trouble)
+			}
+			if _, err := inventory.Find(w.fleet.States(), w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
+				t.Errorf("n1: %v", err)
+			}
+			if err := w.fleet.ConfirmAbsent(w.ctx, w.id("n1").UUIDs); !errors.Is(err, topology.ErrUnknown) {
+				t.Errorf("absence of n1: %v", err)
+			}
+		})
+	}
+}
+
+func TestTroubleLaterKeepsTheSnapshot(t *testing.T) {
+	for name, trouble := range troubles {
+		t.Run(name, func(t *testing.T) {
+			opts := quick
+			opts.Timeout = 500 * time.Millisecond
+			w := run(t, twoVCenters, opts, nil)
+			id := w.id("n1")
+			w.fleet.Follow([]inventory.Identity{id})
+			w.found(id)
+			east := w.sim.VCenter("east")
+			trouble.begin(east)
+			w.until("trouble known", func(states []inventory.State) bool { return states[0].Trouble != nil })
+			if got := w.zone(id); got != "east/a" {
+				t.Errorf("n1 is in %s", got)
+			}
+			if _, err := inventory.Find(w.fleet.States(), w.id("tmpl")); !errors.Is(err, topology.ErrUnknown) {
+				t.Errorf("absence is claimed: %v", err)
+			}
+			if name == "no password" {
+				return // the same password is not tried again
+			}
+			if err := east.Recover(); err != nil {
+				t.Fatal(err)
+			}
+			w.until("recovery", func(states []inventory.State) bool { return states[0].Trouble == nil })
+		})
+	}
+}

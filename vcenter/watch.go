@@ -1,0 +1,381 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
+
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// pollTime is how long the server may hold a long poll open while nothing
+	// changes. Its return proves contact.
+	pollTime = 25 * time.Second
+	// primeTime bounds the wait for the details of followed machines before the
+	// first snapshot of a watch. Some may have none.
+	primeTime = 5 * time.Second
+)
+
+// errAgain ends a watch that has to begin anew though nothing is wrong.
+var errAgain = errors.New("the configured datacenters have changed")
+
+// watch follows the changes of one vCenter through one session. Its goroutines
+// end with run.
+type watch struct {
+	c *connection
+	s *session
+
+	collector types.ManagedObjectReference
+	// index, details and datacenters are the filters whose updates tell of the
+	// machines of the views, of the machines on the list and what is above
+	// them, and of the datacenters' names.
+	index, details, datacenters map[types.ManagedObjectReference]bool
+	views                       []types.ManagedObjectReference
+	list                        types.ManagedObjectReference
+
+	model *model
+	// known are the datacenters with their folders; roots are those of them
+	// that the views were made for.
+	known *tree
+	roots []types.ManagedObjectReference
+	// incomplete says which of the configured datacenters the views leave out.
+	incomplete error
+	names      map[string][]inventory.NameEntry
+	named      *followed
+
+	listed    map[string]bool
+	complete  bool // the index has come in whole
+	patient   bool // the details of followed machines are waited for
+	primed    bool // a snapshot may be published
+	primeBy   <-chan time.Time
+	tagWanted chan []types.ManagedObjectReference
+	tagged    chan attachments
+}
+
+// watch begins a watch and follows it until it breaks or the context is done.
+func (c *connection) watch(ctx context.Context, s *session) error {
+	w := &watch{
+		c: c, s: s,
+		index: map[types.ManagedObjectReference]bool{}, details: map[types.ManagedObjectReference]bool{},
+		datacenters: map[types.ManagedObjectReference]bool{},
+		model:       newModel(c.cfg.Name, s.vim.ServiceContent.RootFolder),
+		known:       newTree(s.vim.ServiceContent.RootFolder),
+		listed:      map[string]bool{},
+		tagWanted:   make(chan []types.ManagedObjectReference, 1),
+		tagged:      make(chan attachments),
+	}
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	c.opts.observer.WatchStarted(c.cfg.Name)
+	updates := make(chan *types.UpdateSet)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return w.poll(ctx, updates) })
+	if c.opts.tags {
+		g.Go(func() error { return w.readTags(ctx) })
+	}
+	g.Go(func() error { return w.run(ctx, updates) })
+	return g.Wait()
+}
+
+// begin makes the collector, the views and the filters. What an earlier watch
+// of the session has left is destroyed first.
+func (w *watch) begin(ctx context.Context) (err error) {
+	s := w.s
+	if err := s.clean(ctx); err != nil {
+		return err
+	}
+	if w.roots, w.incomplete, err = s.roots(ctx, w.c.cfg.Datacenters); err != nil {
+		return err
+	}
+	res, err := methods.CreatePropertyCollector(ctx, s.vim, &types.CreatePropertyCollector{This: s.vim.ServiceContent.PropertyCollector})
+	if err != nil {
+		return fmt.Errorf("making a property collector: %w", err)
+	}
+	w.collector = res.Returnval
+	s.leave(w.collector, destroyCollector)
+	for _, root := range w.roots {
+		view, err := s.containerView(ctx, root, "VirtualMachine")
+		if err != nil {
+			return fmt.Errorf("listing the machines of %s: %w", root.Value, err)
+		}
+		s.leave(view, destroyView)
+		w.views = append(w.views, view)
+		if err := w.filter(ctx, w.index, viewSpec(view, "VirtualMachine", indexProperties...)); err != nil {
+			return err
+		}
+	}
+	if len(w.c.cfg.Datacenters) > 0 {
+		if err := w.watchDatacenters(ctx); err != nil {
+			return err
+		}
+	}
+	list, err := methods.CreateListView(ctx, s.vim, &types.CreateListView{This: *s.vim.ServiceContent.ViewManager})
+	if err != nil {
+		return fmt.Errorf("making a list view: %w", err)
+	}
+	w.list = list.Returnval
+	s.leave(w.list, destroyView)
+	return w.filter(ctx, w.details, detailSpec(w.list))
+}
+
+// watchDatacenters tells of datacenters that come, go or get another name.
+func (w *watch) watchDatacenters(ctx context.Context) error {
+	view, err := w.s.containerView(ctx, w.s.vim.ServiceContent.RootFolder, "Datacenter")
+	if err != nil {
+		return fmt.Errorf("listing datacenters: %w", err)
+	}
+	w.s.leave(view, destroyView)
+	return w.filter(ctx, w.datacenters, datacenterSpec(view))
+}
+
+func (w *watch) filter(ctx context.Context, into map[types.ManagedObjectReference]bool, spec types.PropertyFilterSpec) error {
+	res, err := methods.CreateFilter(ctx, w.s.vim, &types.CreateFilter{This: w.collector, Spec: spec})
+	if err != nil {
+		return fmt.Errorf("watching: %w", err)
+	}
+	into[res.Returnval] = true
+	return nil
+}
+
+// poll waits for changes and hands them over, nil where nothing has changed.
+func (w *watch) poll(ctx context.Context, updates chan<- *types.UpdateSet) error {
+	poller := &vim25.Client{Client: w.s.soap, ServiceContent: w.s.vim.ServiceContent, RoundTripper: w.c.calls.poller(w.s.soap)}
+	seconds := int32(pollTime / time.Second)
+	for version := ""; ; {
+		res, err := methods.WaitForUpdatesEx(ctx, poller, &types.WaitForUpdatesEx{
+			This:    w.collector,
+			Version: version,
+			Options: &types.WaitOptions{MaxWaitSeconds: &seconds},
+		})
+		if err != nil {
+			return fmt.Errorf("waiting for changes: %w", err)
+		}
+		if res.Returnval != nil {
+			version = res.Returnval.Version
+		}
+		select {
+		case updates <- res.Returnval:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// run owns the model: it takes over changes, keeps the list of followed
+// machines, and publishes.
+func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error {
+	again := time.NewTicker(w.c.opts.tagRefresh)
+	defer again.Stop()
+	for {
+		select {
+		case set := <-updates:
+			w.c.contact()
+			if more, err := w.apply(set); err != nil {
+				return err
+			} else if more {
+				continue
+			}
+			if w.complete && set == nil {
+				continue
+			}
+			if !w.complete {
+				w.complete, w.patient = true, true
+				timer := time.NewTimer(primeTime)
+				defer timer.Stop()
+				w.primeBy = timer.C
+			}
+		case <-w.c.wake:
+		case w.model.tags = <-w.tagged:
+		case <-w.primeBy:
+			w.patient = false
+		case <-again.C:
+			w.named = nil // names are not watched
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if w.complete {
+			if err := w.settle(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// apply takes over a page of changes, which may be nil, and says whether more
+// pages follow.
+func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
+	if set == nil {
+		return false, nil
+	}
+	more = set.Truncated != nil && *set.Truncated
+	renamed := false
+	for _, f := range set.FilterSet {
+		for i := range f.ObjectSet {
+			switch u := &f.ObjectSet[i]; {
+			case w.index[f.Filter]:
+				w.model.applyIndex(u)
+			case w.details[f.Filter]:
+				w.model.tree.apply(u)
+			case w.datacenters[f.Filter]:
+				w.known.apply(u)
+				renamed = true
+			}
+		}
+	}
+	if renamed && !more {
+		if roots, _ := matching(w.known, w.c.cfg.Datacenters); !slices.Equal(roots, w.roots) {
+			return false, errAgain
+		}
+	}
+	return more, nil
+}
+
+// settle lets the list of followed machines and the wanted tags follow the
+// model, and publishes what is known.
+func (w *watch) settle(ctx context.Context) error {
+	f := w.c.followed.Load()
+	if err := w.lookUpNames(ctx, f); err != nil {
+		return err
+	}
+	ids := w.model.wanted(f, w.names)
+	if err := w.enlist(ctx, ids); err != nil {
+		return err
+	}
+	above := w.model.above(ids)
+	if w.c.opts.tags {
+		w.wantTags(above)
+	}
+	w.primed = w.primed || w.whole(ids, above)
+	if w.primed {
+		w.c.published(ctx, w.model.snapshot(ids, w.names, w.why()))
+	}
+	return nil
+}
+
+func (w *watch) why() error {
+	if w.incomplete == nil {
+		return nil
+	}
+	return fmt.Errorf("vCenter %q: %w", w.c.cfg.Name, w.incomplete)
+}
+
+// whole says whether everything that the first snapshot should have is there.
+func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
+	for _, id := range ids {
+		if w.patient && !w.model.has(id) {
+			return false
+		}
+	}
+	return !w.c.opts.tags || len(above) == 0 || w.model.tags.err != nil || w.model.tags.covers(above)
+}
+
+// lookUpNames looks for the machines of Nodes without a UUID, when those have
+// changed and once in a while.
+func (w *watch) lookUpNames(ctx context.Context, f *followed) error {
+	if w.named == f {
+		return nil
+	}
+	same := w.named != nil && maps.Equal(w.named.names, f.names)
+	w.named = f
+	if same || len(f.names) == 0 {
+		if len(f.names) == 0 {
+			w.names = nil
+		}
+		return nil
+	}
+	names, err := w.s.readNames(ctx, w.views, f.names)
+	if err != nil {
+		return err
+	}
+	w.names = names
+	return nil
+}
+
+// enlist makes the list view hold exactly these machines.
+func (w *watch) enlist(ctx context.Context, ids []string) error {
+	var add, remove []types.ManagedObjectReference
+	now := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		now[id] = true
+		if !w.listed[id] {
+			add = append(add, machineRef(id))
+		}
+	}
+	for id := range w.listed {
+		if !now[id] {
+			remove = append(remove, machineRef(id))
+			delete(w.model.tree.objects, machineRef(id))
+		}
+	}
+	if len(add) == 0 && len(remove) == 0 {
+		return nil
+	}
+	_, err := methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.list, Add: add, Remove: remove})
+	if err != nil {
+		return fmt.Errorf("following %d machines: %w", len(ids), err)
+	}
+	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "removed", len(remove))
+	w.listed = now
+	return nil
+}
+
+// wantTags asks for the tags of these objects, if they are others than before.
+func (w *watch) wantTags(refs []types.ManagedObjectReference) {
+	if len(refs) == len(w.model.tags.tags) && w.model.tags.covers(refs) {
+		return
+	}
+	select {
+	case <-w.tagWanted:
+	default:
+	}
+	w.tagWanted <- refs
+}
+
+// readTags reads the tags of the wanted objects when those change and at the
+// refresh interval, sooner after a failure. A vCenter that does not answer ends
+// the watch.
+func (w *watch) readTags(ctx context.Context) error {
+	var refs []types.ManagedObjectReference
+	next := time.NewTimer(w.c.opts.tagRefresh)
+	defer next.Stop()
+	delay := w.c.opts.retryMin
+	for {
+		select {
+		case refs = <-w.tagWanted:
+		case <-next.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if len(refs) == 0 {
+			next.Reset(w.c.opts.tagRefresh)
+			continue
+		}
+		result, err := w.c.readTags(ctx, w.s, refs)
+		if err != nil {
+			return err
+		}
+		wait := w.c.opts.tagRefresh
+		if result.err != nil {
+			wait, delay = delay, min(2*delay, w.c.opts.tagRefresh)
+		} else {
+			delay = w.c.opts.retryMin
+		}
+		next.Reset(wait)
+		select {
+		case w.tagged <- result:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

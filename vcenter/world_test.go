@@ -1,0 +1,164 @@
+package vcenter
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"k8s.io/klog/v2/ktesting"
+
+	"vzones/config"
+	"vzones/test/fleet"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var rules = topology.Rules{
+	{Label: topology.LabelRegion, Category: "region", Required: true},
+	{Label: topology.LabelZone, Category: "zone", Required: true},
+}
+
+const twoVCenters = `
+vcenters:
+- name: east
+  datacenters:
+  - name: dc1
+    folder: prod
+    tags: {region: east}
+    clusters:
+    - {name: c1, tags: {zone: a}, hosts: 2, pools: [{name: gold}]}
+    - {name: c2, tags: {zone: b}, hosts: 1}
+    vms:
+    - {name: n1, cluster: c1, pool: gold}
+    - {name: n2, cluster: c2, folder: x/y}
+    - {name: off, cluster: c1, power: "off"}
+    - {name: tmpl, cluster: c1, template: true}
+  - name: dc2
+    tags: {region: east}
+    clusters: [{name: c3, tags: {zone: c}, hosts: 1}]
+    vms: [{name: n3, cluster: c3}]
+- name: west
+  datacenters:
+  - name: dc1
+    folder: prod
+    tags: {region: west}
+    clusters:
+    - {name: c1, tags: {zone: a}, hosts: 2, pools: [{name: gold}]}
+    vms: [{name: w1, cluster: c1, pool: gold}]
+`
+
+// world is a simulated fleet and a Fleet that reads it.
+type world struct {
+	*testing.T
+	ctx     context.Context
+	sim     *fleet.Fleet
+	cfgs    []config.VCenter
+	fleet   *Fleet
+	changed <-chan struct{}
+	stop    func()
+}
+
+func simulate(t *testing.T, description string) (*fleet.Fleet, []config.VCenter) {
+	t.Helper()
+	spec, err := fleet.Parse([]byte(description))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim, err := fleet.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(sim.Close)
+	var cfgs []config.VCenter
+	for _, v := range sim.VCenters() {
+		cfgs = append(cfgs, config.VCenter{
+			Name: v.Name(), Server: v.Host(), Port: v.Port(), RoundTrips: 3, CA: v.Certificate(),
+			User: v.User(), Password: config.NewPassword(v.Password()), IPFamilies: []string{"ipv4"},
+		})
+	}
+	return sim, cfgs
+}
+
+// quick are timings under which a test need not wait.
+var quick = Options{Tags: true, Timeout: 2 * time.Second, TagRefresh: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+
+func run(t *testing.T, description string, opts Options, change func(*fleet.Fleet, []config.VCenter)) *world {
+	t.Helper()
+	sim, cfgs := simulate(t, description)
+	if change != nil {
+		change(sim, cfgs)
+	}
+	_, ctx := ktesting.NewTestContext(t)
+	ctx, cancel := context.WithCancel(ctx)
+	w := &world{T: t, ctx: ctx, sim: sim, cfgs: cfgs, fleet: NewFleet(cfgs, FromFile, opts)}
+	w.changed = w.fleet.Subscribe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := w.fleet.Run(ctx); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}()
+	w.stop = func() { cancel(); <-done }
+	t.Cleanup(w.stop)
+	return w
+}
+
+// until waits for the states to satisfy a condition and fails after a bound
+// that no working machine needs.
+func (w *world) until(what string, ok func([]inventory.State) bool) {
+	w.Helper()
+	limit := time.After(30 * time.Second)
+	for !ok(w.fleet.States()) {
+		select {
+		case <-w.changed:
+		case <-limit:
+			for _, s := range w.fleet.States() {
+				w.Logf("%s: trouble %v, snapshot %+v", s.VCenter, s.Trouble, s.Snapshot)
+			}
+			w.Fatalf("never came: %s", what)
+		}
+	}
+}
+
+func (w *world) id(machine string) inventory.Identity {
+	w.Helper()
+	m, err := w.sim.Machine(machine)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return identity(w.T, m.UUID)
+}
+
+func identity(t *testing.T, uuid string) inventory.Identity {
+	t.Helper()
+	u, err := inventory.ParseUUID(uuid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inventory.Identity{UUIDs: []inventory.UUID{u}}
+}
+
+// found waits for a machine and returns it.
+func (w *world) found(id inventory.Identity) *inventory.Machine {
+	w.Helper()
+	var m *inventory.Machine
+	w.until(id.String()+" found", func(states []inventory.State) bool {
+		var err error
+		m, err = inventory.Find(states, id)
+		return err == nil
+	})
+	return m
+}
+
+func (w *world) zone(id inventory.Identity) string {
+	w.Helper()
+	p, err := topology.Resolve(rules, w.found(id).Paths)
+	if err != nil {
+		return err.Error()
+	}
+	return p.Value(topology.LabelRegion) + "/" + p.Value(topology.LabelZone)
+}
