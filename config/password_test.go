@@ -66,7 +66,7 @@ func TestPasswordIsPrintedByNoVerb(t *testing.T) {
 		}
 		hidden(t, name+" as a width", fmt.Sprintf("%*d", value, 1))
 		format := "no verb"
-		hidden(t, name+" without a verb", fmt.Sprintf(format, value))
+		hidden(t, name+" without a verb", fmt.Sprintf(format, value)) //nolint:staticcheck // what fmt says of a value too many is looked at
 		hidden(t, name+" printed", fmt.Sprint(value))
 		hidden(t, name+" in an error", fmt.Errorf("login: %v", value).Error())
 	}

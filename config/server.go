@@ -61,7 +61,7 @@ func serverHint(s string) string {
 		return ""
 	}
 	host := u.Hostname()
-	if _, complaint := parseHost(host); complaint {
+	if !isHost(host) {
 		return ""
 	}
 	if port := u.Port(); port != "" && port != strconv.Itoa(defaultPort) {
@@ -70,9 +70,10 @@ func serverHint(s string) string {
 	return ", here " + host
 }
 
-func parseHost(s string) (netip.Addr, bool) {
+// isHost says whether s is an IP address or a host name.
+func isHost(s string) bool {
 	addr, err := netip.ParseAddr(s)
-	return addr, (err != nil || addr.Zone() != "") && !isHostName(s)
+	return err == nil && addr.Zone() == "" || isHostName(s)
 }
 
 // splitPort splits host:port and [v6]:port where that is what s is.
@@ -85,8 +86,7 @@ func splitPort(s string) (host, port string, ok bool) {
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return "", "", false
 	}
-	_, wrong := parseHost(host)
-	return host, port, !wrong
+	return host, port, isHost(host)
 }
 
 // isHostName follows RFC 1123. A name that ends in digits only would be read

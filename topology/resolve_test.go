@@ -24,7 +24,7 @@ func TestNoRulesMeansNoLabels(t *testing.T) {
 
 func TestNoPathIsUnknown(t *testing.T) {
 	_, err := Resolve(Rules{{Label: LabelZone, Category: "zone", Required: true}}, nil)
-	if outcomeOf(err) != ErrUnknown {
+	if !errors.Is(err, ErrUnknown) {
 		t.Errorf("got %v", err)
 	}
 }

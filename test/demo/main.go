@@ -29,7 +29,9 @@ var fleetYAML string
 // limit bounds the demo without the building of programs.
 const limit = 3 * time.Minute
 
-func main() {
+func main() { os.Exit(show()) }
+
+func show() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// What client-go logs about itself is no part of the show.
@@ -37,8 +39,9 @@ func main() {
 	d := &demo{out: os.Stdout, began: time.Now(), keep: os.Getenv("DEMO_KEEP") != ""}
 	if err := d.run(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 type demo struct {

@@ -56,7 +56,7 @@ func (v *VCenter) MoveVM(vm, host string) error {
 		if *from.Parent != *to.Parent {
 			c = append(c, b.toPool(m, b.rootPool(*to.Parent))...)
 		}
-		if dc := b.above(to, "Datacenter").(*simulator.Datacenter); dc.Self != b.above(m.vm, "Datacenter").Reference() {
+		if dc := b.datacenterOf(to).(*simulator.Datacenter); dc.Self != b.datacenterOf(m.vm).Reference() {
 			c = append(c, b.toFolder(m, b.folderOf(dc.VmFolder))...)
 		}
 		b.update(m.vm, c)
@@ -112,7 +112,7 @@ func (v *VCenter) MoveHost(host, cluster string) error {
 	}
 	h, to := e.(*simulator.HostSystem), c.(*simulator.ClusterComputeResource)
 	from, ok := b.entity(*h.Parent).(*simulator.ClusterComputeResource)
-	if !ok || b.above(from, "Datacenter") != b.above(to, "Datacenter") {
+	if !ok || b.datacenterOf(from) != b.datacenterOf(to) {
 		return fmt.Errorf("fleet: vCenter %q: host %q is in no cluster of the datacenter of %q", v.name, host, cluster)
 	}
 	simulator.RemoveReference(&from.Host, h.Self)

@@ -84,7 +84,7 @@ func (b *inventory) describe(m *machine) Machine {
 		d.Cluster = parent.Entity().Name
 	}
 	d.Pool = b.entity(*vm.ResourcePool).Entity().Name
-	d.Datacenter = b.above(host, "Datacenter").Entity().Name
+	d.Datacenter = b.datacenterOf(host).Entity().Name
 	return d
 }
 
@@ -144,9 +144,9 @@ func (b *inventory) entity(ref types.ManagedObjectReference) mo.Entity {
 	return b.reg.Get(ref).(mo.Entity)
 }
 
-// above returns the nearest object of a type above e.
-func (b *inventory) above(e mo.Entity, kind string) mo.Entity {
-	for e.Reference().Type != kind {
+// datacenterOf returns the datacenter that e is in.
+func (b *inventory) datacenterOf(e mo.Entity) mo.Entity {
+	for e.Reference().Type != "Datacenter" {
 		e = b.entity(*e.Entity().Parent)
 	}
 	return e

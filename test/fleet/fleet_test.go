@@ -75,7 +75,7 @@ func start(t *testing.T, description string) *Fleet {
 }
 
 func deadline(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
+	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -201,7 +201,7 @@ vcenters:
 
 func TestStartFails(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	spec, err := Parse([]byte(twoVCenters))
 	if err != nil {
@@ -215,7 +215,7 @@ func TestStartFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Start(context.Background(), spec); err == nil || !strings.Contains(err.Error(), `vCenter "a": datacenter "e": folder "d"`) {
+	if _, err := Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), `vCenter "a": datacenter "e": folder "d"`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // A server listens on one port, which stays its own while it is stopped.
 type server struct {
-	ctx     context.Context // of requests; ended by no one
+	ctx     context.Context //nolint:containedctx // of requests; ended by no one
 	handler http.Handler
 	tls     *tls.Config
 	addr    string

@@ -59,7 +59,7 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 	}
 	v.simulate(cfg)
 	if err = v.build(spec, index); err == nil {
-		err = v.server.start()
+		err = v.server.start() //nolint:contextcheck // requests outlive the start
 	}
 	if err != nil {
 		v.server.close()

@@ -53,24 +53,26 @@ type Options struct {
 // Start starts the control plane and the fleet side by side and applies the
 // manifest, the Secret with the credentials of the fleet instead of its own.
 // The caller must call Stop; after an error there is nothing to stop.
-func Start(ctx context.Context, opts Options) (s *Stack, err error) {
+func Start(ctx context.Context, opts Options) (*Stack, error) {
+	s := &Stack{}
+	if err := s.start(ctx, opts); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+func (s *Stack) start(ctx context.Context, opts Options) error {
 	spec, err := fleet.Parse([]byte(opts.Fleet))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range spec.VCenters {
 		if spec.VCenters[i].Address == "127.0.0.1" {
 			spec.VCenters[i].Address = fmt.Sprintf("127.0.0.%d", 2+i)
 		}
 	}
-	s = &Stack{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Stop())
-		}
-	}()
 	if s.Dir, err = os.MkdirTemp("", "vzones-stack-"); err != nil {
-		return nil, err
+		return err
 	}
 	var g errgroup.Group
 	g.Go(func() (err error) {
@@ -82,17 +84,17 @@ func Start(ctx context.Context, opts Options) (s *Stack, err error) {
 		return err
 	})
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return err
 	}
 	s.Client = s.Cluster.Client()
 	if err := s.Cluster.Apply(ctx, manifests.Plain, func(kind string) bool { return kind != "Secret" }); err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.WriteSecret(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	s.kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(ctx, namespace, serviceAccount)
-	return s, err
+	return err
 }
 
 // Stop ends the daemons, the fleet and the control plane, and removes Dir.

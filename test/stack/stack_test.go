@@ -246,3 +246,14 @@ func noSecret(t testing.TB, s *Stack, d *Daemon) {
 		}
 	}
 }
+
+func TestAFailedStartSaysWhy(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s, err := Start(ctx, Options{Fleet: pair}); err == nil {
+		t.Errorf("started with a context that is done: %v", s.Stop())
+	}
+	if _, err := Start(t.Context(), Options{Fleet: "vcenters: [{nam: east}]"}); err == nil || !strings.Contains(err.Error(), "nam") {
+		t.Errorf("a mistaken description: %v", err)
+	}
+}

@@ -1,0 +1,24 @@
+# The daemon's image: one static binary and the CA certificates; no shell, no root.
+#
+#   docker build -t vsphere-cloud-controller-manager \
+#     --build-arg VERSION=v0.1.0 --build-arg COMMIT=$(git rev-parse HEAD) .
+#
+# Add --platform=linux/arm64 for another architecture; the build is not emulated.
+
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG TARGETOS TARGETARCH
+# The context has no .git to take them from.
+ARG VERSION=v0.0.0-dev COMMIT
+RUN --mount=type=cache,target=/root/.cache/go-build \
+    GOOS=$TARGETOS GOARCH=$TARGETARCH make build COMMANDS=./cmd/vsphere-cloud-controller-manager \
+    VERSION="$VERSION" COMMIT="$COMMIT"
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /src/bin/vsphere-cloud-controller-manager /
+USER 65532:65532
+ENTRYPOINT ["/vsphere-cloud-controller-manager"]

@@ -1,0 +1,85 @@
+# Go, make, git and a POSIX shell are all that this needs.
+# What it builds goes to bin/, and is built again only when it is not current.
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+COMMANDS ?= ./cmd/...
+# What the commands report as their version.
+VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
+	echo v0.0.0-dev$$(git describe --always --dirty 2>/dev/null | sed 's/^/+/'))
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+STAMP = $(foreach p,component-base/version client-go/pkg/version, \
+	-X k8s.io/$p.gitVersion=$(VERSION) -X k8s.io/$p.gitCommit=$(COMMIT))
+
+# Static, and the same wherever it is built. The linter takes the same flags, to
+# find in the build cache what the commands have left there.
+STATIC = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath -buildvcs=false"
+# The race detector needs a C compiler.
+RACE ?= $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
+LINT := bin/tools/golangci-lint
+MODULES := . test/controlplane .ci/tools
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## build the commands into bin/
+	@echo "build: the commands, into bin/ (three minutes the first time)"
+	@go mod download
+	@$(STATIC) go build -ldflags '-s -w $(STAMP)' -o bin/ $(COMMANDS)
+
+.PHONY: demo
+demo: build ## show three vCenters labelling the Nodes of a real control plane
+	@go run -C test/controlplane . etcd kube-apiserver
+	@echo "demo: building it (a minute the first time)"
+	@$(STATIC) go build -o bin/demo ./test/demo
+	@exec bin/demo
+
+.PHONY: test
+test: build controlplane ## run all tests, with the race detector if there is a C compiler
+	@echo "test: all packages,$(if $(RACE),, without the race detector for want of a C compiler,)" \
+		"against the control plane (ten minutes the first time)"
+	@go test $(RACE) -timeout 20m ./...
+	@go test -C test/controlplane $(RACE) -timeout 5m ./...
+
+.PHONY: verify
+verify: lint check-tidy check-generated ## lint, and check go.mod, go.sum and generated files
+
+.PHONY: lint
+lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
+	@echo "lint: gofmt, goimports, vet and the linters of .golangci.yml (two minutes the first time)"
+	@$(STATIC) $(LINT) run
+	@cd test/controlplane && $(STATIC) ../../$(LINT) run
+
+.PHONY: fmt
+fmt: $(LINT) ## format the Go files
+	@$(LINT) fmt
+	@cd test/controlplane && ../../$(LINT) fmt
+
+.PHONY: check-tidy
+check-tidy:
+	@echo "check-tidy: go.mod and go.sum of $(MODULES)"
+	@status=0; for m in $(MODULES); do go mod tidy -C $$m -diff || status=1; done; exit $$status
+
+.PHONY: check-generated
+check-generated:
+	@echo "check-generated: what make generate writes is current"
+	@.ci/check-generated
+
+.PHONY: generate
+generate: ## write the generated files anew
+	@go generate ./...
+
+.PHONY: controlplane
+controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-scheduler
+	@go run -C test/controlplane .
+
+.PHONY: clean
+clean: ## remove bin/
+	rm -rf bin
+
+$(LINT): .ci/tools/go.mod .ci/tools/go.sum
+	@echo "lint: building golangci-lint, into $@ (three minutes the first time)"
+	@go mod download -C .ci/tools
+	@$(STATIC) go build -C .ci/tools -ldflags '-s -w' -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
