@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
@@ -111,3 +112,14 @@ func withDeadline(ctx context.Context, timeout time.Duration, call func(context.
 	}
 	return err
 }
+
+// localPort matches our side of a connection in an error of package net.
+var localPort = regexp.MustCompile(`\S+:\d+->`)
+
+// portless is an error without the local port in its message, which is another
+// one with each connection: the same trouble has to read the same.
+type portless struct{ error }
+
+func (p portless) Error() string { return localPort.ReplaceAllString(p.error.Error(), "") }
+
+func (p portless) Unwrap() error { return p.error }

@@ -143,11 +143,11 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 		return nil, fmt.Errorf("credentials: %w", err)
 	}
 	if c.rejected != nil && c.rejected.equal(creds) {
-		return nil, fmt.Errorf("%w; they are not tried again until they change", errRejected)
+		return nil, fmt.Errorf("%w; they are not tried again until they change", ErrRejected)
 	}
 	s, err := login(ctx, &c.cfg, creds, c.calls)
 	c.opts.observer.LoggedIn(c.cfg.Name, err)
-	if errors.Is(err, errRejected) {
+	if errors.Is(err, ErrRejected) {
 		c.rejected = &creds
 		return nil, fmt.Errorf("%w; they are not tried again until they change", err)
 	}
@@ -181,7 +181,7 @@ func (c *connection) readTags(ctx context.Context, s *session, refs []types.Mana
 
 // report publishes trouble and logs it once for each change.
 func (c *connection) report(ctx context.Context, err error) {
-	err = fmt.Errorf("vCenter %q: %w", c.cfg.Name, err)
+	err = fmt.Errorf("vCenter %q: %w", c.cfg.Name, portless{err})
 	before := *c.state.Load()
 	if before.Trouble == nil || before.Trouble.Error() != err.Error() {
 		klog.FromContext(ctx).Error(err, "Cannot read the vCenter; its Nodes keep what they have")

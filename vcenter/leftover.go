@@ -26,6 +26,11 @@ func destroyCollector(ctx context.Context, s *session, ref types.ManagedObjectRe
 	return err
 }
 
+func destroyEvents(ctx context.Context, s *session, ref types.ManagedObjectReference) error {
+	_, err := methods.DestroyCollector(ctx, s.vim, &types.DestroyCollector{This: ref})
+	return err
+}
+
 // leave notes an object to be destroyed by clean.
 func (s *session) leave(ref types.ManagedObjectReference, d destroyer) {
 	s.leftovers = append(s.leftovers, leftover{ref, d})

@@ -18,9 +18,9 @@ import (
 	"vzones/config"
 )
 
-// errRejected: the vCenter does not accept the credentials. Trying them again
-// would lock the account.
-var errRejected = errors.New("the user name or password is rejected")
+// ErrRejected says that a vCenter does not accept the credentials. Trying them
+// again would lock the account.
+var ErrRejected = errors.New("the user name or password is rejected")
 
 // session is one login: a SOAP session and, once tags are read, a REST one.
 // The SOAP client may be used concurrently.
@@ -60,7 +60,7 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *c
 	if err != nil {
 		sc.CloseIdleConnections()
 		if fault.Is(err, &types.InvalidLogin{}) {
-			return nil, fmt.Errorf("logging in to %s as %s: %w", sc.URL().Host, creds.User, errRejected)
+			return nil, fmt.Errorf("logging in to %s as %s: %w", sc.URL().Host, creds.User, ErrRejected)
 		}
 		return nil, fmt.Errorf("logging in to %s as %s: %w", sc.URL().Host, creds.User, err)
 	}
@@ -100,7 +100,7 @@ func (s *session) loginREST(ctx context.Context) error {
 		return c.Login(ctx, url.UserPassword(s.creds.User, s.creds.Password.Reveal()))
 	})
 	if isStatus(err, http.StatusUnauthorized) {
-		return errRejected
+		return ErrRejected
 	}
 	if err == nil {
 		s.rest = c
@@ -121,7 +121,7 @@ func isStatus(err error, code int) bool {
 
 // answered says whether an error of the REST API is the server's own word.
 func answered(err error) bool {
-	if errors.Is(err, errRejected) || strings.Contains(err.Error(), "400 Bad Request") {
+	if errors.Is(err, ErrRejected) || strings.Contains(err.Error(), "400 Bad Request") {
 		return true
 	}
 	for code := http.StatusUnauthorized; code < 600; code++ {

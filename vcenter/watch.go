@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
@@ -29,6 +30,9 @@ const (
 // errAgain ends a watch that has to begin anew though nothing is wrong.
 var errAgain = errors.New("the configured datacenters have changed")
 
+// filters is a set of property filters.
+type filters map[types.ManagedObjectReference]bool
+
 // watch follows the changes of one vCenter through one session. Its goroutines
 // end with run.
 type watch struct {
@@ -36,12 +40,12 @@ type watch struct {
 	s *session
 
 	collector types.ManagedObjectReference
-	// index, details and datacenters are the filters whose updates tell of the
-	// machines of the views, of the machines on the list and what is above
-	// them, and of the datacenters' names.
-	index, details, datacenters map[types.ManagedObjectReference]bool
-	views                       []types.ManagedObjectReference
-	list                        types.ManagedObjectReference
+	// These are the filters whose updates tell of the machines of the views, of
+	// the machines on the list and what is above them, of the datacenters'
+	// names, and of tags attached and detached.
+	index, details, datacenters, tagging filters
+	views                                []types.ManagedObjectReference
+	list                                 types.ManagedObjectReference
 
 	model *model
 	// known are the datacenters with their folders; roots are those of them
@@ -53,11 +57,13 @@ type watch struct {
 	names      map[string][]inventory.NameEntry
 	named      *followed
 
-	listed    map[string]bool
-	complete  bool // the index has come in whole
-	patient   bool // the details of followed machines are waited for
-	primed    bool // a snapshot may be published
-	primeBy   <-chan time.Time
+	listed   map[string]bool
+	complete bool // the index has come in whole
+	patient  bool // the details of followed machines are waited for
+	primed   bool // a snapshot may be published
+	primeBy  <-chan time.Time
+	// tagRefs are the objects whose tags were last asked for.
+	tagRefs   []types.ManagedObjectReference
 	tagWanted chan []types.ManagedObjectReference
 	tagged    chan attachments
 }
@@ -66,13 +72,12 @@ type watch struct {
 func (c *connection) watch(ctx context.Context, s *session) error {
 	w := &watch{
 		c: c, s: s,
-		index: map[types.ManagedObjectReference]bool{}, details: map[types.ManagedObjectReference]bool{},
-		datacenters: map[types.ManagedObjectReference]bool{},
-		model:       newModel(c.cfg.Name, s.vim.ServiceContent.RootFolder),
-		known:       newTree(s.vim.ServiceContent.RootFolder),
-		listed:      map[string]bool{},
-		tagWanted:   make(chan []types.ManagedObjectReference, 1),
-		tagged:      make(chan attachments),
+		index: filters{}, details: filters{}, datacenters: filters{}, tagging: filters{},
+		model:     newModel(c.cfg.Name, s.vim.ServiceContent.RootFolder),
+		known:     newTree(s.vim.ServiceContent.RootFolder),
+		listed:    map[string]bool{},
+		tagWanted: make(chan []types.ManagedObjectReference, 1),
+		tagged:    make(chan attachments),
 	}
 	if err := w.begin(ctx); err != nil {
 		return err
@@ -120,6 +125,11 @@ func (w *watch) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if w.c.opts.tags {
+		if err := w.watchTagging(ctx); err != nil {
+			return err
+		}
+	}
 	list, err := methods.CreateListView(ctx, s.vim, &types.CreateListView{This: *s.vim.ServiceContent.ViewManager})
 	if err != nil {
 		return fmt.Errorf("making a list view: %w", err)
@@ -139,7 +149,29 @@ func (w *watch) watchDatacenters(ctx context.Context) error {
 	return w.filter(ctx, w.datacenters, datacenterSpec(view))
 }
 
-func (w *watch) filter(ctx context.Context, into map[types.ManagedObjectReference]bool, spec types.PropertyFilterSpec) error {
+// watchTagging tells of the events that vCenter logs when a tag is attached or
+// detached. They only make the next reading of tags come sooner, so a vCenter
+// that does not let us see events is none the worse.
+func (w *watch) watchTagging(ctx context.Context) error {
+	res, err := methods.CreateCollectorForEvents(ctx, w.s.vim, &types.CreateCollectorForEvents{
+		This:   *w.s.vim.ServiceContent.EventManager,
+		Filter: types.EventFilterSpec{EventTypeId: []string{"com.vmware.cis.tagging.attach", "com.vmware.cis.tagging.detach"}},
+	})
+	if fault.Is(err, &types.NoPermission{}) && !lost(err) {
+		klog.FromContext(ctx).V(2).Info("Tagging events cannot be seen; tags are read at intervals only", "err", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("watching tagging events: %w", err)
+	}
+	w.s.leave(res.Returnval, destroyEvents)
+	return w.filter(ctx, w.tagging, types.PropertyFilterSpec{
+		PropSet:   []types.PropertySpec{{Type: "EventHistoryCollector", PathSet: []string{"latestPage"}}},
+		ObjectSet: []types.ObjectSpec{{Obj: res.Returnval}},
+	})
+}
+
+func (w *watch) filter(ctx context.Context, into filters, spec types.PropertyFilterSpec) error {
 	res, err := methods.CreateFilter(ctx, w.s.vim, &types.CreateFilter{This: w.collector, Spec: spec})
 	if err != nil {
 		return fmt.Errorf("watching: %w", err)
@@ -230,6 +262,8 @@ func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
 			case w.datacenters[f.Filter]:
 				w.known.apply(u)
 				renamed = true
+			case w.tagging[f.Filter] && w.complete:
+				w.want(w.tagRefs)
 			}
 		}
 	}
@@ -335,6 +369,12 @@ func (w *watch) wantTags(refs []types.ManagedObjectReference) {
 	if len(refs) == len(w.model.tags.tags) && w.model.tags.covers(refs) {
 		return
 	}
+	w.tagRefs = refs
+	w.want(refs)
+}
+
+// want has the tags of these objects read now.
+func (w *watch) want(refs []types.ManagedObjectReference) {
 	select {
 	case <-w.tagWanted:
 	default:

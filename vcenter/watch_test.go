@@ -1,11 +1,17 @@
 package vcenter
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
 
 	"vzones/config"
 	"vzones/test/fleet"
@@ -145,6 +151,84 @@ func TestSessionsEndedTenTimes(t *testing.T) {
 	w.stop()
 	if n := east.Sessions(); n != 0 {
 		t.Errorf("%d sessions are left", n)
+	}
+}
+
+// TestTaggingEventsAreANudge: tags are read again when vCenter logs that one was
+// attached or detached. The simulator logs no such events, so the update that
+// they cause is made by hand.
+func TestTaggingEventsAreANudge(t *testing.T) {
+	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "events"}
+	refs := []types.ManagedObjectReference{machineRef("vm-1")}
+	update := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
+		Filter:    filter,
+		ObjectSet: []types.ObjectUpdate{{Kind: types.ObjectUpdateKindModify}},
+	}}}
+	w := &watch{tagging: filters{filter: true}, tagRefs: refs, tagWanted: make(chan []types.ManagedObjectReference, 1)}
+	if _, err := w.apply(update); err != nil || len(w.tagWanted) != 0 {
+		t.Errorf("events from before the watch are a nudge: %v", err)
+	}
+	w.complete = true
+	for range 2 {
+		if _, err := w.apply(update); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := <-w.tagWanted; !slices.Equal(got, refs) {
+		t.Errorf("the tags of %v are wanted", got)
+	}
+}
+
+func TestEventsThatMayNotBeSeen(t *testing.T) {
+	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
+		sim.VCenter("east").Fault("CreateCollectorForEvents", &types.NoPermission{})
+	})
+	id := w.id("n1")
+	w.fleet.Follow([]inventory.Identity{id})
+	w.found(id)
+	w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+	for _, v := range w.sim.VCenters() {
+		if n := v.Requests()["CreateCollectorForEvents"]; n != 1 {
+			t.Errorf("%s was asked for events %d times", v.Name(), n)
+		}
+	}
+}
+
+// TestRequestsInFlight: however many tags there are to read, no more than the
+// bound are asked for at a time.
+func TestRequestsInFlight(t *testing.T) {
+	var most, now atomic.Int32
+	opts := quick
+	opts.InFlight = 3
+	c := &calls{vcenter: "east", timeout: time.Second, observer: unobserved{}, slots: make(chan struct{}, opts.InFlight)}
+	var g errgroup.Group
+	release := make(chan struct{})
+	for range 20 {
+		g.Go(func() error {
+			return c.do(t.Context(), "test", func(context.Context) error {
+				most.Store(max(most.Load(), now.Add(1)))
+				<-release
+				now.Add(-1)
+				return nil
+			})
+		})
+	}
+	for range 20 {
+		release <- struct{}{}
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if most.Load() > 3 || most.Load() < 1 {
+		t.Errorf("%d at a time", most.Load())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	for range cap(c.slots) {
+		c.slots <- struct{}{}
+	}
+	cancel()
+	if err := c.do(ctx, "test", func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that waits for its turn: %v", err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	cloudprovider "k8s.io/cloud-provider"
 	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
@@ -28,8 +30,17 @@ type daemon struct {
 	group  errgroup.Group
 	once   sync.Once
 
+	flags    flags
 	cfg      *config.Config
 	provider *provider.Provider
+}
+
+// legacyRegistry is the registry that /metrics of the framework shows.
+type legacyRegistry struct{}
+
+func (legacyRegistry) MustRegister(m ...metrics.Registerable) { legacyregistry.MustRegister(m...) }
+func (legacyRegistry) CustomMustRegister(m ...metrics.StableCollector) {
+	legacyregistry.CustomMustRegister(m...)
 }
 
 func newDaemon(ctx context.Context) *daemon {
@@ -59,9 +70,22 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 	for _, w := range d.cfg.Warnings {
 		klog.FromContext(d.ctx).Info("The configuration has a setting without effect", "setting", w.String())
 	}
+	observed := newObserver(legacyRegistry{})
 	secrets := &secretReader{client: c.ClientBuilder.ClientOrDie("vsphere-credentials")}
-	fleet := vcenter.NewFleet(d.cfg.VCenters, secrets.credentials, vcenter.Options{Tags: len(d.cfg.Rules) > 0})
+	fleet := vcenter.NewFleet(d.cfg.VCenters, secrets.credentials, vcenter.Options{
+		Tags:       len(d.cfg.Rules) > 0,
+		TagRefresh: d.flags.tagRefresh,
+		Observer:   observed,
+	})
 	d.provider = provider.New(fleet, d.cfg)
+	legacyregistry.CustomMustRegister(newStates(fleet, d.provider.Outcomes))
+	ready := &readiness{leads: d.provider.Started(), states: fleet.States}
+	if err := serve(c, ready, d.ctx.Done()); err != nil {
+		// The framework takes no error from here. Without its port the daemon
+		// would run unprobed, so it does not run.
+		klog.FromContext(d.ctx).Error(err, "Cannot serve on the secure port")
+		klog.FlushAndExit(klog.ExitFlushTimeout, 1)
+	}
 	d.group.Go(func() error { return d.provider.Run(d.ctx) })
 	d.group.Go(func() error {
 		// A process that waits to lead has no business with the vCenters.

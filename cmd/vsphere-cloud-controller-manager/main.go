@@ -16,7 +16,6 @@ import (
 	"k8s.io/cloud-provider/app"
 	"k8s.io/cloud-provider/options"
 	"k8s.io/component-base/cli"
-	cliflag "k8s.io/component-base/cli/flag"
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
 	_ "k8s.io/component-base/metrics/prometheus/version"  // the build's version as a metric
@@ -68,7 +67,7 @@ func run(args []string, stderr io.Writer) int {
 // newCommand returns the framework's command with our provider, and whether the
 // framework itself has printed the error that the command returned.
 func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions, d *daemon) (*cobra.Command, *bool) {
-	cmd := app.NewCloudControllerManagerCommand(opts, d.provide, d.controllers(), aliases(), cliflag.NamedFlagSets{}, ctx.Done())
+	cmd := app.NewCloudControllerManagerCommand(opts, d.provide, d.controllers(), aliases(), d.flags.sets(), ctx.Done())
 	cmd.Use = "vsphere-cloud-controller-manager"
 	cmd.Long = long
 	cmd.SilenceUsage = true

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/component-base/metrics"
+
+	"vzones/provider"
+	"vzones/vcenter"
+	"vzones/vcenter/inventory"
+)
+
+const subsystem = "vsphere_ccm"
+
+// registry is what metrics are registered with.
+type registry interface {
+	MustRegister(...metrics.Registerable)
+	CustomMustRegister(...metrics.StableCollector)
+}
+
+// observer counts what is asked of the vCenters.
+type observer struct {
+	requests *metrics.CounterVec
+	duration *metrics.HistogramVec
+	logins   *metrics.CounterVec
+	watches  *metrics.CounterVec
+}
+
+var _ vcenter.Observer = (*observer)(nil)
+
+func newObserver(r registry) *observer {
+	o := &observer{
+		requests: metrics.NewCounterVec(&metrics.CounterOpts{
+			Subsystem: subsystem, Name: "vcenter_requests_total", StabilityLevel: metrics.ALPHA,
+			Help: "Requests to a vCenter, by call and result.",
+		}, []string{"vcenter", "call", "result"}),
+		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
+			Subsystem: subsystem, Name: "vcenter_request_duration_seconds", StabilityLevel: metrics.ALPHA,
+			Help:    "Time that requests to a vCenter took, by call. WaitForUpdatesEx is held open by the vCenter while nothing changes.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 30},
+		}, []string{"vcenter", "call"}),
+		logins: metrics.NewCounterVec(&metrics.CounterOpts{
+			Subsystem: subsystem, Name: "vcenter_logins_total", StabilityLevel: metrics.ALPHA,
+			Help: "Attempts to log in to a vCenter, by result.",
+		}, []string{"vcenter", "result"}),
+		watches: metrics.NewCounterVec(&metrics.CounterOpts{
+			Subsystem: subsystem, Name: "vcenter_watch_starts_total", StabilityLevel: metrics.ALPHA,
+			Help: "How often the watch of a vCenter has begun. Each time after the first is a restart, which reads everything anew.",
+		}, []string{"vcenter"}),
+	}
+	r.MustRegister(o.requests, o.duration, o.logins, o.watches)
+	return o
+}
+
+// Requested implements vcenter.Observer.
+func (o *observer) Requested(name, call string, took time.Duration, err error) {
+	o.requests.WithLabelValues(name, call, result(err)).Inc()
+	o.duration.WithLabelValues(name, call).Observe(took.Seconds())
+}
+
+// LoggedIn implements vcenter.Observer.
+func (o *observer) LoggedIn(name string, err error) {
+	o.logins.WithLabelValues(name, result(err)).Inc()
+}
+
+// WatchStarted implements vcenter.Observer.
+func (o *observer) WatchStarted(name string) { o.watches.WithLabelValues(name).Inc() }
+
+// result tells the ends of a call apart: ok, timeout, canceled (by the daemon
+// itself), rejected (the credentials) and error.
+func result(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, vcenter.ErrRejected):
+		return "rejected"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	}
+	return "error"
+}
+
+// states shows what is known of vCenters and Nodes at the time it is asked.
+type states struct {
+	metrics.BaseStableCollector
+	fleet    interface{ States() []inventory.State }
+	outcomes func() map[string]int
+
+	up, contact, complete, indexed, followed, nodes *metrics.Desc
+}
+
+func newStates(fleet interface{ States() []inventory.State }, outcomes func() map[string]int) *states {
+	desc := func(name, help string, labels ...string) *metrics.Desc {
+		return metrics.NewDesc(subsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
+	}
+	return &states{
+		fleet:    fleet,
+		outcomes: outcomes,
+		up:       desc("vcenter_up", "1 if a vCenter was read and its watch runs, else 0.", "vcenter"),
+		contact:  desc("vcenter_snapshot_age_seconds", "Time since a vCenter last answered its watch, which is how old its snapshot may be. Absent before the first answer.", "vcenter"),
+		complete: desc("vcenter_snapshot_complete", "1 if all machines of a vCenter's configured datacenters are known, else 0: then no machine counts as absent.", "vcenter"),
+		indexed:  desc("vcenter_indexed_uuids", "Different machine UUIDs in a vCenter's index.", "vcenter"),
+		followed: desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
+		nodes:    desc("nodes", "Nodes by what is known of them: "+provider.OutcomesHelp+".", "outcome"),
+	}
+}
+
+// DescribeWithStability implements metrics.StableCollector.
+func (s *states) DescribeWithStability(ch chan<- *metrics.Desc) {
+	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.followed, s.nodes} {
+		ch <- d
+	}
+}
+
+// CollectWithStability implements metrics.StableCollector.
+func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
+	gauge := func(d *metrics.Desc, v float64, label string) {
+		ch <- metrics.NewLazyConstMetric(d, metrics.GaugeValue, v, label)
+	}
+	for _, v := range s.fleet.States() {
+		gauge(s.up, number(v.Trouble == nil && v.Snapshot != nil), v.VCenter)
+		if !v.Contact.IsZero() {
+			gauge(s.contact, time.Since(v.Contact).Seconds(), v.VCenter)
+		}
+		if v.Snapshot == nil {
+			gauge(s.complete, 0, v.VCenter)
+			continue
+		}
+		gauge(s.complete, number(v.Snapshot.Incomplete == nil), v.VCenter)
+		gauge(s.indexed, float64(len(v.Snapshot.Index)), v.VCenter)
+		gauge(s.followed, float64(len(v.Snapshot.Machines)), v.VCenter)
+	}
+	for outcome, n := range s.outcomes() {
+		gauge(s.nodes, float64(n), outcome)
+	}
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

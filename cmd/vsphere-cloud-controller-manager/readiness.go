@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"vzones/vcenter/inventory"
+)
+
+// readiness answers /readyz: 200 once each vCenter was either read or is known
+// to be in trouble, or while another instance leads. A vCenter in trouble never
+// makes the daemon unready, since a restart would not help it. The answer names
+// each vCenter and its state and says no more, for it is open to everyone.
+type readiness struct {
+	leads  <-chan struct{}
+	states func() []inventory.State
+}
+
+func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	select {
+	case <-r.leads:
+	default:
+		fmt.Fprintln(w, "ok: standing by, another instance leads or the API server is waited for")
+		return
+	}
+	var b strings.Builder
+	ready := true
+	for _, s := range r.states() {
+		fmt.Fprintf(&b, "vcenter %s: %s\n", s.VCenter, condition(s))
+		ready = ready && (s.Snapshot != nil || s.Trouble != nil)
+	}
+	if !ready {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, "not ready: some vCenters have neither been read nor failed yet\n", b.String())
+		return
+	}
+	fmt.Fprint(w, "ok\n", b.String())
+}
+
+func condition(s inventory.State) string {
+	switch {
+	case s.Trouble != nil && s.Snapshot == nil:
+		return "down, never read"
+	case s.Trouble != nil:
+		return fmt.Sprintf("down, last answer %v ago", time.Since(s.Contact).Round(time.Second))
+	case s.Snapshot == nil:
+		return "connecting"
+	case s.Snapshot.Incomplete != nil:
+		return "synced, but not all of its machines can be seen"
+	}
+	return "synced"
+}
