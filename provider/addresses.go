@@ -60,10 +60,11 @@ func candidates(nics []inventory.NIC) []candidate {
 			continue
 		}
 		for _, a := range nic.Addresses {
+			a = a.Unmap()
 			if a.IsLoopback() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsMulticast() {
 				continue
 			}
-			out = append(out, candidate{address: a.Unmap(), network: nic.Network})
+			out = append(out, candidate{address: a, network: nic.Network})
 		}
 	}
 	return out

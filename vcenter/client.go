@@ -58,22 +58,24 @@ func tlsConfig(cfg *config.VCenter) (*tls.Config, error) {
 		tc.InsecureSkipVerify = true
 		roots := tc.RootCAs
 		tc.VerifyConnection = func(cs tls.ConnectionState) error {
-			return verify(cs, cfg.Thumbprint, roots)
+			return verify(cs, cfg, roots)
 		}
 	}
 	return tc, nil
 }
 
-func verify(cs tls.ConnectionState, thumbprint string, roots *x509.CertPool) error {
+// verify takes the server's address from the configuration: the connection's
+// ServerName is empty for an IP address, and an empty name is not compared.
+func verify(cs tls.ConnectionState, cfg *config.VCenter, roots *x509.CertPool) error {
 	leaf := cs.PeerCertificates[0]
-	if thumbprint == soap.ThumbprintSHA1(leaf) || thumbprint == soap.ThumbprintSHA256(leaf) {
+	if cfg.Thumbprint == soap.ThumbprintSHA1(leaf) || cfg.Thumbprint == soap.ThumbprintSHA256(leaf) {
 		return nil
 	}
 	intermediates := x509.NewCertPool()
 	for _, c := range cs.PeerCertificates[1:] {
 		intermediates.AddCert(c)
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{DNSName: cs.ServerName, Roots: roots, Intermediates: intermediates})
+	_, err := leaf.Verify(x509.VerifyOptions{DNSName: cfg.Server, Roots: roots, Intermediates: intermediates})
 	if err != nil {
 		return fmt.Errorf("the certificate's thumbprint is %s (SHA-256), not the configured one, and: %w",
 			soap.ThumbprintSHA256(leaf), err)

@@ -27,6 +27,9 @@ func (r *secretReader) credentials(ctx context.Context, cfg *config.VCenter) (vc
 	where := cfg.Secret.Namespace + "/" + cfg.Secret.Name
 	// client-go logs the bodies of responses at -v=8 and above.
 	quiet := klog.NewContext(ctx, logr.Discard())
+	if klog.FromContext(quiet).V(8).Enabled() {
+		return vcenter.Credentials{}, fmt.Errorf("the Secret %s is not read, since it would be logged: switch the feature gate ContextualLogging on or set -v to less than 8", where)
+	}
 	s, err := r.client.CoreV1().Secrets(cfg.Secret.Namespace).Get(quiet, cfg.Secret.Name, metav1.GetOptions{})
 	hasOwn := cfg.User != "" && !cfg.Password.IsEmpty()
 	if apierrors.IsNotFound(err) && hasOwn {

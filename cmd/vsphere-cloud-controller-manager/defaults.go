@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/spf13/cobra"
 	"k8s.io/cloud-provider/options"
 
 	"vzones/provider"
@@ -20,8 +21,16 @@ takes the configuration file of the vSphere CPI, which it replaces.
 func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.KubeCloudShared.CloudProvider.Name = provider.Name
 	opts.NodeController.ConcurrentNodeSyncs = 30
-	opts.NodeController.ConcurrentNodeStatusUpdates = 4
 	opts.NodeLifecycleController.ConcurrentNodeLifecycleSyncs = 4
 	opts.Generic.ClientConnection.QPS = 1000
 	opts.Generic.ClientConnection.Burst = 2000
+}
+
+// setFlagDefaults sets the default of the flag that the framework registers
+// with one of its own, whatever the options hold.
+func setFlagDefaults(cmd *cobra.Command) {
+	if f := cmd.Flags().Lookup("concurrent-node-status-updates"); f != nil {
+		f.DefValue = "4"
+		_ = f.Value.Set(f.DefValue)
+	}
 }

@@ -19,6 +19,7 @@ import (
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
 	_ "k8s.io/component-base/metrics/prometheus/version"  // the build's version as a metric
+	"k8s.io/component-base/version/verflag"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
@@ -71,9 +72,11 @@ func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions
 	cmd.Use = "vsphere-cloud-controller-manager"
 	cmd.Long = long
 	cmd.SilenceUsage = true
+	setFlagDefaults(cmd)
 	// The framework contacts the API server before it makes the provider, and
 	// a mistaken configuration is to be told of before anything is contacted.
 	cmd.PreRunE = func(*cobra.Command, []string) error {
+		verflag.PrintAndExitIfRequested() // the version needs no configuration
 		return d.configure(opts.KubeCloudShared.CloudProvider.Name, opts.KubeCloudShared.CloudProvider.CloudConfigFile)
 	}
 	printed := new(bool)

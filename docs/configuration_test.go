@@ -1,0 +1,204 @@
+package docs_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/config"
+)
+
+// In the paths of keys here, an entry under vcenter is called entry.
+const entry = "vcenter.entry."
+
+// tables says where in the file the keys of each table belong.
+var tables = map[string][]string{
+	"## Top level":                        {""},
+	"## Keys of `global` and of an entry": {"global.", entry},
+	"## Keys of `global` alone":           {"global."},
+	"## Keys of an entry alone":           {entry},
+	"## Keys of `labels`":                 {"labels."},
+	"## Keys of `nodes`":                  {"nodes."},
+	"## What is refused":                  {""},
+}
+
+// documented returns the keys in the tables of the reference.
+func documented(t *testing.T) map[string]bool {
+	t.Helper()
+	text := read(t, "reference/configuration.md")
+	keys := make(map[string]bool)
+	for heading, places := range tables {
+		found := rows(t, text, heading)
+		if len(found) == 0 {
+			t.Errorf("no table below %q", heading)
+		}
+		for _, row := range found {
+			for _, place := range places {
+				if keys[place+row[0]] {
+					t.Errorf("%s%s is documented twice", place, row[0])
+				}
+				keys[place+row[0]] = true
+			}
+		}
+	}
+	return keys
+}
+
+// inSource returns the keys of the schema, as its source lists them.
+func inSource(t *testing.T) map[string]bool {
+	t.Helper()
+	const file = "../config/schema.go"
+	keys := make(map[string]bool)
+	listed(function(t, file, "schema", "fields").Body, []string{""}, keys)
+	for _, statement := range function(t, file, "section", "fields").Body.List {
+		places := []string{entry}
+		switch statement.(type) {
+		case *ast.AssignStmt: // what both have
+			places = []string{"global.", entry}
+		case *ast.IfStmt: // if global
+			places = []string{"global."}
+		}
+		listed(statement, places, keys)
+	}
+	return keys
+}
+
+// listed adds the names of the fields below a node of source: composite
+// literals of a string and something else.
+func listed(n ast.Node, places []string, into map[string]bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		c, ok := n.(*ast.CompositeLit)
+		if !ok || len(c.Elts) != 2 {
+			return true
+		}
+		name, ok := literal(c.Elts[0])
+		if !ok {
+			return true
+		}
+		var below []string
+		for _, place := range places {
+			into[place+name] = true
+			below = append(below, place+name+".")
+		}
+		listed(c.Elts[1], below, into)
+		return false
+	})
+}
+
+// parse returns what is wrong with a file that has one key.
+func parse(t *testing.T, key string) config.Errors {
+	t.Helper()
+	parts := strings.Split(key, ".")
+	var text strings.Builder
+	for depth, part := range parts {
+		fmt.Fprintf(&text, "%s%s:\n", strings.Repeat("  ", depth), part)
+	}
+	_, err := config.Parse("f", []byte(strings.TrimSuffix(text.String(), "\n")+" x\n"))
+	found, ok := errors.AsType[config.Errors](err)
+	if !ok {
+		t.Fatalf("%s: %v", key, err)
+	}
+	return found
+}
+
+func isUnknown(found config.Errors, key string) bool {
+	return slices.ContainsFunc(found, func(e config.Error) bool {
+		return e.Field == key && strings.HasPrefix(e.Message, "unknown key")
+	})
+}
+
+// TestKeysAreDocumented: the reference has every key of the schema and no other.
+func TestKeysAreDocumented(t *testing.T) {
+	docs, source := documented(t), inSource(t)
+	for key := range source {
+		if !docs[key] {
+			t.Errorf("%s is in the schema and not documented", key)
+		}
+		if isUnknown(parse(t, key), key) {
+			t.Errorf("%s was taken for a key of the schema", key)
+		}
+	}
+	for key := range docs {
+		if isUnknown(parse(t, key), key) {
+			t.Errorf("%s is documented and not in the schema", key)
+		}
+	}
+	// What the parser itself offers shows whether the source was understood.
+	for _, place := range []string{"", "global.", entry, "labels.", "nodes."} {
+		const nonsense = "qqqqqqqqqqqqqqqqqqqq"
+		offered := 0
+		for _, e := range parse(t, place+nonsense) {
+			_, list, ok := strings.Cut(e.Message, "write one of ")
+			if !ok {
+				continue
+			}
+			for name := range strings.SplitSeq(list, ", ") {
+				offered++
+				if !source[place+name] {
+					t.Errorf("%s%s is a key that was not found in the source", place, name)
+				}
+			}
+		}
+		if offered == 0 {
+			t.Errorf("the parser offers no key at %q: %v", place, parse(t, place+nonsense))
+		}
+	}
+	if t.Failed() {
+		t.Logf("in the source: %v", slices.Sorted(maps.Keys(source)))
+	}
+}
+
+// TestDefaultsAreDocumented compares the table with what a small file gives.
+func TestDefaultsAreDocumented(t *testing.T) {
+	c, err := config.Parse("f", []byte("vcenter: {vc.example.com: {user: user, password: password}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vc := c.VCenters[0]
+	if len(vc.Datacenters) > 0 || vc.CAFile != "" || vc.Thumbprint != "" || len(c.Rules) > 0 {
+		t.Errorf("a default that the reference does not have: %+v", vc)
+	}
+	want := map[string]string{
+		"port":               fmt.Sprint(vc.Port),
+		"insecureFlag":       fmt.Sprint(vc.Insecure),
+		"soapRoundtripCount": fmt.Sprint(vc.RoundTrips),
+		"ipFamily":           fmt.Sprint(vc.IPFamilies),
+		"datacenters":        "all",
+	}
+	for _, row := range rows(t, read(t, "reference/configuration.md"), "## Keys of `global` and of an entry") {
+		if got := strings.Trim(row[2], "`"); got != want[row[0]] {
+			t.Errorf("the default of %s is documented as %q, and is %q", row[0], got, want[row[0]])
+		}
+	}
+}
+
+// TestExamplesAreRead: YAML in the reference is a configuration file without
+// mistakes and warnings, or the next block of text is what is said of it.
+func TestExamplesAreRead(t *testing.T) {
+	all := blocks(read(t, "reference/configuration.md"))
+	good, bad := 0, 0
+	for i, b := range all {
+		if b.language != "yaml" {
+			continue
+		}
+		c, err := config.Parse("vsphere.conf", []byte(b.text))
+		if i+1 < len(all) && all[i+1].language == "text" {
+			bad++
+			if got := fmt.Sprint(err) + "\n"; got != all[i+1].text {
+				t.Errorf("got:\n%s\nthe reference says:\n%s", got, all[i+1].text)
+			}
+			continue
+		}
+		good++
+		if err != nil || len(c.Warnings) > 0 {
+			t.Errorf("%s\n%v", b.text, err)
+		}
+	}
+	if good == 0 || bad == 0 {
+		t.Errorf("%d examples without and %d with mistakes", good, bad)
+	}
+}

@@ -1,0 +1,117 @@
+// Package docs_test checks the documentation: that its links resolve, and that
+// its references say what the code does.
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// rows returns the rows of all tables below a heading, up to the next heading of
+// any level, without the tables' heads. Backquotes are taken off the first cell.
+func rows(t *testing.T, text, heading string) [][]string {
+	t.Helper()
+	_, below, ok := strings.Cut(text, "\n"+heading+"\n")
+	if !ok {
+		t.Fatalf("no heading %q", heading)
+	}
+	var all [][]string
+	inTable := false
+	for line := range strings.Lines(below) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "#"):
+			return all
+		case !strings.HasPrefix(line, "|"):
+			inTable = false
+		case strings.HasPrefix(line, "|--"):
+			inTable = true
+		case inTable:
+			cells := strings.Split(strings.Trim(line, "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			cells[0] = strings.Trim(cells[0], "`")
+			all = append(all, cells)
+		}
+	}
+	return all
+}
+
+// A block is a fenced block of code.
+type block struct{ language, text string }
+
+func blocks(text string) []block {
+	var all []block
+	inside := false
+	for line := range strings.Lines(text) {
+		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case isFence && !inside:
+			all = append(all, block{language: fence})
+			inside = true
+		case isFence:
+			inside = false
+		case inside:
+			all[len(all)-1].text += line
+		}
+	}
+	return all
+}
+
+// function returns a function of a file of source, a method if there is a
+// receiver.
+func function(t *testing.T, file, receiver, name string) *ast.FuncDecl {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if ok && f.Name.Name == name && receiverOf(f) == receiver {
+			return f
+		}
+	}
+	t.Fatalf("%s: no function %s of %q", file, name, receiver)
+	return nil
+}
+
+func receiverOf(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	star, ok := f.Recv.List[0].Type.(*ast.StarExpr)
+	if !ok {
+		return ""
+	}
+	name, ok := star.X.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	return name.Name
+}
+
+// literal returns the value of a string literal.
+func literal(e ast.Expr) (string, bool) {
+	l, ok := e.(*ast.BasicLit)
+	if !ok || l.Kind != token.STRING {
+		return "", false
+	}
+	s, err := strconv.Unquote(l.Value)
+	return s, err == nil
+}

@@ -1,0 +1,152 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	code    = regexp.MustCompile("`[^`]*`")
+	scheme  = regexp.MustCompile(`^[a-z]+:`)
+	command = regexp.MustCompile("(?:^|`)(?:[A-Z_]+=\\S+ )*make ([a-z-]+)")
+	target  = regexp.MustCompile(`(?m)^([a-z-]+):`)
+)
+
+// pages returns the Markdown files of the repository, by path from here.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", "bin", "testdata"}, d.Name()):
+			return filepath.SkipDir
+		case !d.IsDir() && strings.HasSuffix(path, ".md"):
+			all[path] = read(t, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 10 {
+		t.Fatalf("only %d pages found", len(all))
+	}
+	return all
+}
+
+// prose calls f with each line outside of blocks of code.
+func prose(text string, f func(line string)) {
+	inside := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			inside = !inside
+			continue
+		}
+		if !inside {
+			f(line)
+		}
+	}
+}
+
+// anchors returns what can stand behind a # in a link to a page: its headings in
+// lower case, hyphens for blanks, without punctuation.
+func anchors(text string) map[string]bool {
+	all := make(map[string]bool)
+	prose(text, func(line string) {
+		heading := strings.TrimLeft(line, "#")
+		if heading == line || !strings.HasPrefix(heading, " ") {
+			return
+		}
+		all[strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(heading))] = true
+	})
+	return all
+}
+
+// TestLinksResolve: relative links lead to files and headings that exist.
+func TestLinksResolve(t *testing.T) {
+	all, links := pages(t), 0
+	for page, text := range all {
+		prose(text, func(line string) {
+			for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(line, ""), -1) {
+				if scheme.MatchString(match[1]) {
+					continue
+				}
+				links++
+				file, anchor, _ := strings.Cut(match[1], "#")
+				path := page
+				if file != "" {
+					path = filepath.Join(filepath.Dir(page), file)
+				}
+				if _, err := os.Stat(path); err != nil || filepath.IsAbs(file) {
+					t.Errorf("%s: %s leads nowhere", page, match[1])
+				} else if anchor != "" && !anchors(all[path])[anchor] {
+					t.Errorf("%s: %s: no such heading", page, match[1])
+				}
+			}
+		})
+	}
+	if links < 20 {
+		t.Errorf("only %d links found", links)
+	}
+}
+
+// TestIndexIsComplete: every page below docs is in its index.
+func TestIndexIsComplete(t *testing.T) {
+	index := read(t, "README.md")
+	for page := range pages(t) {
+		if page = filepath.ToSlash(page); !strings.HasPrefix(page, "../docs/") || page == "../docs/README.md" {
+			continue
+		}
+		if name := strings.TrimPrefix(page, "../docs/"); !strings.Contains(index, "("+name+")") {
+			t.Errorf("%s is not in the index", name)
+		}
+	}
+}
+
+// TestMakeTargetsExist: what the pages tell to make can be made.
+func TestMakeTargetsExist(t *testing.T) {
+	known, told := make(map[string]bool), 0
+	for _, match := range target.FindAllStringSubmatch(read(t, "../Makefile"), -1) {
+		known[match[1]] = true
+	}
+	check := func(page, line string) {
+		for _, match := range command.FindAllStringSubmatch(line, -1) {
+			if told++; !known[match[1]] {
+				t.Errorf("%s: make %s: no such target", page, match[1])
+			}
+		}
+	}
+	for page, text := range pages(t) {
+		for _, b := range blocks(text) {
+			for line := range strings.Lines(b.text) {
+				check(page, strings.TrimSpace(line))
+			}
+		}
+		prose(text, func(line string) {
+			for _, span := range code.FindAllString(line, -1) {
+				check(page, span)
+			}
+		})
+	}
+	if told < 5 {
+		t.Errorf("only %d commands found", told)
+	}
+}

@@ -1,0 +1,329 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+type states = []inventory.State
+
+func provide(s states) (*Provider, *fakeFleet) {
+	f := &fakeFleet{states: s}
+	return New(f, testConfig()), f
+}
+
+const foreignID = "aws:///eu-central-1a/i-0abcdef"
+
+// ours is a Node that was initialised once.
+func ours() *v1.Node { return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted) }
+
+func TestInstanceExists(t *testing.T) {
+	a, b := machine(uuidA), machine(uuidB)
+	for _, c := range []struct {
+		name   string
+		node   *v1.Node
+		states states
+		exists bool
+		err    error // nil with exists false: the Node is to be deleted
+	}{
+		{"found", ours(), states{stateOf("east", a), stateOf("west", b)}, true, nil},
+		{"found, powered off", ours(), states{stateOf("east", machine(uuidA, withPower(inventory.PowerOff)))}, true, nil},
+		{"found by system UUID", aNode("n", withSystemUUID(uuidA)), states{stateOf("east", a)}, true, nil},
+		{"found while another vCenter is in trouble", ours(), states{stateOf("east", a), troubled(stateOf("west"))}, true, nil},
+		{"two machines run", ours(), states{stateOf("east", a), stateOf("west", a)}, true, nil},
+		{"a vCenter in trouble", ours(), states{stateOf("east"), troubled(stateOf("west"))}, false, topology.ErrUnknown},
+		{"a vCenter not read yet", ours(), states{stateOf("east"), {VCenter: "west"}}, false, topology.ErrUnknown},
+		{"an incomplete index", ours(), states{stateOf("east"), incomplete(stateOf("west"))}, false, topology.ErrUnknown},
+		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://node-1"), withSystemUUID(uuidA)), states{stateOf("east", a)}, false, topology.ErrUnknown},
+		{"never found, by system UUID", aNode("n", withSystemUUID(uuidA)), states{stateOf("east")}, false, topology.ErrUnknown},
+		{"never found, by name", aNode("n"), states{stateOf("east")}, false, topology.ErrUnknown},
+		{"never found, without taint", aNode("n", withSystemUUID(uuidA), untainted), states{stateOf("east")}, false, topology.ErrUnknown},
+		{"another provider's", aNode("n", withProviderID(foreignID), withSystemUUID(uuidA)), states{stateOf("east")}, true, nil},
+		{"another provider's, nothing is known", aNode("n", withProviderID(foreignID)), states{{VCenter: "east"}}, true, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, f := provide(c.states)
+			f.confirm = func(context.Context, []inventory.UUID) error {
+				t.Error("the vCenters were searched")
+				return nil
+			}
+			exists, err := p.InstanceExists(t.Context(), c.node)
+			if exists != c.exists || !errors.Is(err, c.err) {
+				t.Errorf("%v, %v, want %v, %v", exists, err, c.exists, c.err)
+			}
+			if !exists && err == nil {
+				t.Error("the Node would be deleted")
+			}
+		})
+	}
+}
+
+// TestAbsenceIsConfirmed: only a search of all vCenters makes a machine absent.
+func TestAbsenceIsConfirmed(t *testing.T) {
+	empty := states{stateOf("east", machine(uuidB)), stateOf("west")}
+
+	t.Run("nobody has it", func(t *testing.T) {
+		p, f := provide(empty)
+		var searched []inventory.UUID
+		f.confirm = func(_ context.Context, uuids []inventory.UUID) error {
+			searched = uuids
+			return nil
+		}
+		if exists, err := p.InstanceExists(t.Context(), ours()); exists || err != nil {
+			t.Errorf("%v, %v, want absence", exists, err)
+		}
+		if !slices.Equal(searched, []inventory.UUID{mustUUID(uuidA)}) {
+			t.Errorf("searched for %v", searched)
+		}
+	})
+	t.Run("somebody has it", func(t *testing.T) {
+		p, f := provide(empty)
+		has := errors.New(`vCenter "west" has it`)
+		f.confirm = func(context.Context, []inventory.UUID) error { return has }
+		if exists, err := p.InstanceExists(t.Context(), ours()); exists || !errors.Is(err, has) {
+			t.Errorf("%v, %v, want the error", exists, err)
+		}
+	})
+	t.Run("somebody does not answer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p, f := provide(empty)
+			f.confirm = func(ctx context.Context, _ []inventory.UUID) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			started := time.Now()
+			exists, err := p.InstanceExists(t.Context(), ours())
+			if exists || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v, %v, want the deadline", exists, err)
+			}
+			// The framework asks for one Node after the other, every 5 s.
+			if took := time.Since(started); took >= 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	})
+}
+
+func TestInstanceShutdown(t *testing.T) {
+	power := func(p inventory.Power) *inventory.Machine { return machine(uuidA, withPower(p)) }
+	for _, c := range []struct {
+		name   string
+		node   *v1.Node
+		states states
+		down   bool
+		err    error
+	}{
+		{"on", ours(), states{stateOf("east", power(inventory.PowerOn))}, false, nil},
+		{"off", ours(), states{stateOf("east", power(inventory.PowerOff))}, true, nil},
+		{"suspended", ours(), states{stateOf("east", power(inventory.PowerSuspended))}, true, nil},
+		{"cannot be read", ours(), states{stateOf("east", power(inventory.PowerUnknown))}, false, topology.ErrUnknown},
+		{"stale, on", ours(), states{troubled(stateOf("east", power(inventory.PowerOn)))}, false, topology.ErrUnknown},
+		{"stale, off", ours(), states{troubled(stateOf("east", power(inventory.PowerOff)))}, false, topology.ErrUnknown},
+		{"on, another vCenter in trouble", ours(), states{stateOf("east", power(inventory.PowerOn)), troubled(stateOf("west"))}, false, nil},
+		{"off, another vCenter in trouble", ours(), states{stateOf("east", power(inventory.PowerOff)), troubled(stateOf("west"))}, false, topology.ErrUnknown},
+		{"off here, on there", ours(), states{stateOf("east", power(inventory.PowerOff)), stateOf("west", power(inventory.PowerOn))}, false, nil},
+		{"two machines run", ours(), states{stateOf("east", power(inventory.PowerOn)), stateOf("west", power(inventory.PowerOn))}, false, topology.ErrAmbiguous},
+		{"absent", ours(), states{stateOf("east")}, false, topology.ErrAbsent},
+		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x")), states{stateOf("east")}, false, topology.ErrUnknown},
+		{"another provider's", aNode("n", withProviderID(foreignID), withSystemUUID(uuidA)), states{stateOf("east", power(inventory.PowerOff))}, false, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, _ := provide(c.states)
+			down, err := p.InstanceShutdown(t.Context(), c.node)
+			if down != c.down || !errors.Is(err, c.err) {
+				t.Errorf("%v, %v, want %v, %v", down, err, c.down, c.err)
+			}
+		})
+	}
+}
+
+// complete is what the Node of machine(uuidA) is initialised with.
+func complete() *cloudprovider.InstanceMetadata {
+	return &cloudprovider.InstanceMetadata{
+		ProviderID:   "vsphere://" + uuidA,
+		InstanceType: "vsphere-vm.cpu-4.mem-8gb.os-ubuntu",
+		NodeAddresses: []v1.NodeAddress{
+			{Type: v1.NodeHostName, Address: "node-1"},
+			{Type: v1.NodeInternalIP, Address: "10.0.0.1"},
+			{Type: v1.NodeExternalIP, Address: "10.0.0.1"},
+		},
+		Region: "east",
+		Zone:   "a",
+	}
+}
+
+func TestMetadataOfANewNode(t *testing.T) {
+	guest := "56492e42-22ad-3911-6d72-59cc8f26bc90" // uuidA as some guests show it
+	for name, node := range map[string]*v1.Node{
+		"by system UUID":             aNode("n", withSystemUUID(uuidA)),
+		"by UUID in the other order": aNode("n", withSystemUUID(guest)),
+		"by provider ID":             aNode("n", withProviderID("vsphere://"+uuidA)),
+		"by name":                    aNode("node-1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := provide(states{stateOf("east", machine(uuidB, func(m *inventory.Machine) { m.HostName = "node-2" })), stateOf("west", machine(uuidA))})
+			got, err := p.InstanceMetadata(t.Context(), node)
+			if diff := cmp.Diff(complete(), got); err != nil || diff != "" {
+				t.Error(err, diff)
+			}
+		})
+	}
+}
+
+// TestMetadataOfANewNodeIsCompleteOrNothing: an error would make the framework
+// try again at growing intervals, anything half would take the taint off.
+func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
+	node := aNode("node-1", withSystemUUID(uuidA))
+	twoZones := pathOf("east", "a")
+	cluster := twoZones[0].Objects[1]
+	cluster.Tags = append(cluster.Tags, topology.Tag{Category: "k8s-zone", Name: "b"})
+	unreadTags := pathOf("east", "a")
+	unreadTags[0].Objects[0].TagsErr = errors.New("503")
+	unread := stateOf("east", machine(uuidA))
+	clear(unread.Snapshot.Machines)
+
+	for _, c := range []struct {
+		name   string
+		node   *v1.Node
+		states states
+		reason string // of the Event
+	}{
+		{"no zone", node, states{stateOf("east", machine(uuidA, in("east", "")))}, "TopologyMissing"},
+		{"no region", node, states{stateOf("east", machine(uuidA, in("", "a")))}, "TopologyMissing"},
+		{"a zone that is no label value", node, states{stateOf("east", machine(uuidA, in("east", "zone a")))}, "TopologyInvalid"},
+		{"two zones", node, states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.Paths = twoZones }))}, "Ambiguous"},
+		{"tags not read", node, states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.Paths = unreadTags }))}, "VCenterUnknown"},
+		{"two machines run", node, states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, "Ambiguous"},
+		{"no address", node, states{stateOf("east", machine(uuidA, withoutAddress))}, "AddressMissing"},
+		{"absent", node, states{stateOf("east"), stateOf("west")}, "MachineNotFound"},
+		{"a vCenter in trouble", node, states{stateOf("east"), troubled(stateOf("west"))}, "VCenterUnknown"},
+		{"nothing read yet", node, states{{VCenter: "east"}, {VCenter: "west"}}, "VCenterUnknown"},
+		{"details not read yet", node, states{unread}, "VCenterUnknown"},
+		{"a provider ID that says nothing", aNode("node-1", withProviderID("vsphere://x"), withSystemUUID(uuidA)), states{stateOf("east", machine(uuidA))}, "VCenterUnknown"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, _ := provide(c.states)
+			if got, err := p.InstanceMetadata(t.Context(), c.node); got != nil || err != nil {
+				t.Errorf("%+v, %v, want nothing at all", got, err)
+			}
+			if _, err := p.describe(c.node); err == nil || eventReason(err) != c.reason {
+				t.Errorf("%v is told of as %s, want %s", err, eventReason(err), c.reason)
+			}
+		})
+	}
+}
+
+// TestMetadataWithoutRules: a fleet without zones has Nodes without zones.
+func TestMetadataWithoutRules(t *testing.T) {
+	cfg := testConfig()
+	cfg.Rules = nil
+	p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA))}}, cfg)
+	want := complete()
+	want.Region, want.Zone = "", ""
+	got, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// TestFamiliesAreTheVCenters: each vCenter has IP families of its own.
+func TestFamiliesAreTheVCenters(t *testing.T) {
+	cfg := testConfig()
+	cfg.VCenters[1].IPFamilies = []string{"ipv6"}
+	dual := machine(uuidA, func(m *inventory.Machine) { m.NICs = nics("a=10.0.0.1,fd00::1") })
+	for vcenter, want := range map[string]string{"east": "10.0.0.1", "west": "fd00::1"} {
+		p := New(&fakeFleet{states: states{stateOf(vcenter, dual)}}, cfg)
+		got, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
+		if err != nil || got == nil || len(got.NodeAddresses) != 3 || got.NodeAddresses[1].Address != want {
+			t.Errorf("%s: %+v, %v, want %s", vcenter, got, err, want)
+		}
+	}
+}
+
+func TestMetadataOfAnInitialisedNode(t *testing.T) {
+	withoutZone := complete()
+	withoutZone.Region, withoutZone.Zone = "", ""
+	for _, c := range []struct {
+		name   string
+		node   *v1.Node
+		states states
+		want   *cloudprovider.InstanceMetadata
+		err    error
+	}{
+		{"found", ours(), states{stateOf("east", machine(uuidA))}, withoutZone, nil},
+		{"found, with no zone", ours(), states{stateOf("east", machine(uuidA, in("east", "")))}, withoutZone, nil},
+		{"found, with a zone that is no label value", ours(), states{stateOf("east", machine(uuidA, in("east", "zone a")))}, withoutZone, nil},
+		{"no address", ours(), states{stateOf("east", machine(uuidA, withoutAddress))}, nil, errNoAddress},
+		{"absent", ours(), states{stateOf("east")}, nil, topology.ErrAbsent},
+		{"a vCenter in trouble", ours(), states{troubled(stateOf("east"))}, nil, topology.ErrUnknown},
+		{"two machines run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, nil, topology.ErrAmbiguous},
+		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x"), untainted), states{stateOf("east")}, nil, topology.ErrUnknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, _ := provide(c.states)
+			got, err := p.InstanceMetadata(t.Context(), c.node)
+			if !errors.Is(err, c.err) {
+				t.Fatalf("%v, want %v", err, c.err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestNodesOfAnotherProvider: whatever vSphere knows of such a Node's UUID.
+func TestNodesOfAnotherProvider(t *testing.T) {
+	p, _ := provide(states{stateOf("east", machine(uuidA))})
+	waits := aNode("node-1", withProviderID(foreignID), withSystemUUID(uuidA))
+	if got, err := p.InstanceMetadata(t.Context(), waits); got != nil || err != nil {
+		t.Errorf("with the taint: %+v, %v, want nothing", got, err)
+	}
+	runs := aNode("node-1", withProviderID(foreignID), withSystemUUID(uuidA), untainted)
+	got, err := p.InstanceMetadata(t.Context(), runs)
+	if diff := cmp.Diff(&cloudprovider.InstanceMetadata{}, got); err != nil || diff != "" {
+		t.Error("without the taint:", err, diff)
+	}
+}
+
+// TestErrorsNameTheMachine: what a person reads has to say where to look.
+func TestErrorsNameTheMachine(t *testing.T) {
+	p, _ := provide(states{stateOf("west", machine(uuidA, in("east", ""))), stateOf("east")})
+	_, err := p.describe(aNode("n", withSystemUUID(uuidA)))
+	for _, s := range []string{`"west"`, "/dc1/vm/node-1", `"k8s-zone"`, "/dc1/host/c1/h1"} {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("%s is not in: %v", s, err)
+		}
+	}
+}
+
+// TestOnlyInstances: what the provider does not have, the framework must not use.
+func TestOnlyInstances(t *testing.T) {
+	p, _ := provide(nil)
+	if i, ok := p.InstancesV2(); !ok || i != cloudprovider.InstancesV2(p) {
+		t.Error("no InstancesV2")
+	}
+	_, instances := p.Instances()
+	_, zones := p.Zones()
+	_, balancers := p.LoadBalancer()
+	_, clusters := p.Clusters()
+	_, routes := p.Routes()
+	if instances || zones || balancers || clusters || routes {
+		t.Error("offers what it does not have")
+	}
+	if p.ProviderName() != "vsphere" || !p.HasClusterID() {
+		t.Error("the framework would refuse to start")
+	}
+}

@@ -1,0 +1,232 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+func TestMain(m *testing.M) {
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	if err := flags.Parse([]string{"--logtostderr=false", "--stderrthreshold=FATAL"}); err != nil {
+		panic(err)
+	}
+	klog.SetOutput(io.Discard)
+	// The rest of them throttles by a clock that outlives each test's bubble.
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// fakeFleet has the states that a test gives it.
+type fakeFleet struct {
+	// confirm answers ConfirmAbsent; without it nothing is confirmed.
+	confirm func(context.Context, []inventory.UUID) error
+
+	mu          sync.Mutex
+	states      []inventory.State
+	asked       int
+	follows     [][]inventory.Identity
+	subscribers []chan struct{}
+}
+
+var _ Fleet = (*fakeFleet)(nil)
+
+func (f *fakeFleet) States() []inventory.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked++
+	return f.states
+}
+
+// timesAsked returns how often the states were looked at.
+func (f *fakeFleet) timesAsked() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked
+}
+
+func (f *fakeFleet) Follow(ids []inventory.Identity) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.follows = append(f.follows, ids)
+}
+
+func (f *fakeFleet) followed() [][]inventory.Identity {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.follows
+}
+
+func (f *fakeFleet) Subscribe() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := make(chan struct{}, 1)
+	f.subscribers = append(f.subscribers, ch)
+	return ch
+}
+
+func (f *fakeFleet) ConfirmAbsent(ctx context.Context, uuids []inventory.UUID) error {
+	if f.confirm == nil {
+		return errors.New("nobody was to be asked")
+	}
+	return f.confirm(ctx, uuids)
+}
+
+// become changes the states and announces that.
+func (f *fakeFleet) become(states ...inventory.State) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.states = states
+	for _, ch := range f.subscribers {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// stateOf is the state of a vCenter that was read completely and lately.
+func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
+	s := &inventory.Snapshot{
+		VCenter:  vcenter,
+		Index:    map[inventory.UUID][]inventory.Entry{},
+		Names:    map[string][]inventory.NameEntry{},
+		Machines: map[string]*inventory.Machine{},
+	}
+	for i, m := range machines {
+		placed := *m
+		placed.Ref = s.Ref(fmt.Sprint("vm-", i+1))
+		e := inventory.Entry{ID: placed.Ref.ID, PoweredOn: m.Power == inventory.PowerOn}
+		s.Index[m.UUID] = append(s.Index[m.UUID], e)
+		s.Names[m.HostName] = append(s.Names[m.HostName], inventory.NameEntry{Entry: e, ByHostName: true})
+		s.Machines[placed.Ref.ID] = &placed
+	}
+	return inventory.State{VCenter: vcenter, Snapshot: s}
+}
+
+var errRefused = errors.New(`vCenter "west": connection refused`)
+
+// troubled is a state that could not be renewed.
+func troubled(s inventory.State) inventory.State {
+	s.Trouble = errRefused
+	return s
+}
+
+// incomplete is a state whose index lacks machines.
+func incomplete(s inventory.State) inventory.State {
+	snapshot := *s.Snapshot
+	snapshot.Incomplete = errors.New("datacenter dc9 cannot be listed")
+	s.Snapshot = &snapshot
+	return s
+}
+
+const (
+	uuidA = "422e4956-ad22-1139-6d72-59cc8f26bc90"
+	uuidB = "422e4956-ad22-1139-6d72-000000000002"
+)
+
+func mustUUID(s string) inventory.UUID {
+	u, err := inventory.ParseUUID(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// machine is one with everything that a Node needs, in region east, zone a.
+func machine(uuid string, changes ...func(*inventory.Machine)) *inventory.Machine {
+	m := &inventory.Machine{
+		UUID: mustUUID(uuid), Name: "node-1", HostName: "node-1", InventoryPath: "/dc1/vm/node-1",
+		Power: inventory.PowerOn, CPUs: 4, MemoryMB: 8192, GuestID: "ubuntu64Guest",
+		NICs:  []inventory.NIC{{Network: "VM Network", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}},
+		Paths: pathOf("east", "a"),
+	}
+	for _, change := range changes {
+		change(m)
+	}
+	return m
+}
+
+// pathOf is a compute path with the zone on the cluster and the region on the
+// datacenter; an empty one has no tag.
+func pathOf(region, zone string) []topology.Path {
+	tagged := func(kind, path, category, tag string) *topology.Object {
+		o := &topology.Object{Ref: topology.Ref{Type: kind, ID: kind + "-1"}, Path: path}
+		if tag != "" {
+			o.Tags = []topology.Tag{{Category: category, Name: tag}}
+		}
+		return o
+	}
+	return []topology.Path{{Kind: topology.ComputePath, Objects: []*topology.Object{
+		tagged("HostSystem", "/dc1/host/c1/h1", "", ""),
+		tagged("ClusterComputeResource", "/dc1/host/c1", "k8s-zone", zone),
+		tagged("Datacenter", "/dc1", "k8s-region", region),
+		tagged("Folder", "/", "", ""),
+	}}}
+}
+
+func in(region, zone string) func(*inventory.Machine) {
+	return func(m *inventory.Machine) { m.Paths = pathOf(region, zone) }
+}
+
+func withPower(p inventory.Power) func(*inventory.Machine) {
+	return func(m *inventory.Machine) { m.Power = p }
+}
+
+func withoutAddress(m *inventory.Machine) { m.NICs = nil }
+
+func testConfig() *config.Config {
+	return &config.Config{
+		VCenters: []config.VCenter{{Name: "east", IPFamilies: []string{"ipv4"}}, {Name: "west", IPFamilies: []string{"ipv4"}}},
+		Rules: topology.Rules{
+			{Label: topology.LabelRegion, Category: "k8s-region", Required: true},
+			{Label: topology.LabelZone, Category: "k8s-zone", Required: true},
+		},
+	}
+}
+
+// aNode is one that kubelet has just registered.
+func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
+	n := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)},
+		Spec:       v1.NodeSpec{Taints: []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule}}},
+	}
+	for _, change := range changes {
+		change(n)
+	}
+	return n
+}
+
+func withSystemUUID(s string) func(*v1.Node) {
+	return func(n *v1.Node) { n.Status.NodeInfo.SystemUUID = s }
+}
+
+func withProviderID(s string) func(*v1.Node) {
+	return func(n *v1.Node) { n.Spec.ProviderID = s }
+}
+
+func untainted(n *v1.Node) { n.Spec.Taints = nil }
