@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	helpers "k8s.io/cloud-provider/node/helpers"
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
@@ -34,12 +36,13 @@ func addresses(m *inventory.Machine, rules *config.AddressRules, families []stri
 	}
 	all := candidates(m.NICs)
 	if err := checkNetworks(m.NICs, rules); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: vCenter %q %s: %w", errNoAddress, m.Ref.VCenter, m.InventoryPath, err)
 	}
 	for _, family := range families {
 		internal, external := choose(ofFamily(all, family), rules)
 		if internal == nil && external == nil {
-			return nil, fmt.Errorf("%w: %s reports no usable %s address; are VMware Tools running?", errNoAddress, m.InventoryPath, family)
+			return nil, fmt.Errorf("%w: vCenter %q %s: VMware Tools report no usable %s address; are they running?",
+				errNoAddress, m.Ref.VCenter, m.InventoryPath, family)
 		}
 		if internal != nil {
 			out = append(out, v1.NodeAddress{Type: v1.NodeInternalIP, Address: internal.address.String()})
@@ -87,7 +90,7 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 		}
 		names = append(names, nic.Network)
 	}
-	return fmt.Errorf("%w: the machine is on networks %q, neither on %q (internal) nor on %q (external)", errNoAddress, names, in, ex)
+	return fmt.Errorf("the machine is on networks %q, neither on %q (internal) nor on %q (external)", names, in, ex)
 }
 
 func ofFamily(all []candidate, family string) []candidate {
@@ -140,6 +143,20 @@ func matching(from []candidate, subnets []netip.Prefix, network string) *candida
 		if network != "" && strings.EqualFold(from[i].network, network) {
 			return &from[i]
 		}
+	}
+	return nil
+}
+
+// checkProvided makes a Node wait whose kubelet was given an address (--node-ip)
+// that its machine does not have: the framework would refuse it, and try again
+// at growing intervals.
+func checkProvided(node *v1.Node, addrs []v1.NodeAddress) error {
+	provided, ok := node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
+	if !ok {
+		return nil
+	}
+	if _, err := helpers.GetNodeAddressesFromNodeIP(provided, addrs); err != nil {
+		return fmt.Errorf("%w: the kubelet's --node-ip is %s: %w", errNoAddress, provided, err)
 	}
 	return nil
 }

@@ -44,6 +44,10 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
+	// A provider ID that something else has set may be in the other byte order.
+	for _, u := range id.UUIDs[:len(id.UUIDs):len(id.UUIDs)] {
+		id.UUIDs = append(id.UUIDs, u.Swapped())
+	}
 	if err := p.fleet.ConfirmAbsent(ctx, id.UUIDs); err != nil {
 		return false, fmt.Errorf("the absence of the machine with %s is not confirmed: %w", id, err)
 	}
@@ -107,6 +111,9 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 		return d.metadata, nil
 	}
 	m, err := p.machine(node)
+	if errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID == "" {
+		return &cloudprovider.InstanceMetadata{}, nil // it never was ours
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +156,9 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	}
 	addrs, err := addresses(m, &p.cfg.Addresses, p.families[m.Ref.VCenter])
 	if err != nil {
+		return nil, err
+	}
+	if err := checkProvided(node, addrs); err != nil {
 		return nil, err
 	}
 	return &description{

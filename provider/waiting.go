@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
 	"vzones/topology"
@@ -96,8 +98,9 @@ type waitingRoom struct {
 
 // waiting is one uninitialised Node.
 type waiting struct {
-	// woken says that the framework was told that the Node can be initialised.
-	woken bool
+	// woken is what the framework was last told that the Node can be initialised
+	// with.
+	woken *cloudprovider.InstanceMetadata
 	// reason and since are what the Node waits for and since when; said is
 	// what the last Event told.
 	reason, said string
@@ -120,6 +123,10 @@ func (w *waitingRoom) run(ctx context.Context, nodes, states <-chan struct{}) {
 			case <-time.After(gather):
 			case <-ctx.Done():
 			}
+			select { // what has come meanwhile is about to be looked at
+			case <-nodes:
+			default:
+			}
 		case <-states:
 		case <-explain:
 		case <-ctx.Done():
@@ -134,9 +141,6 @@ func (w *waitingRoom) run(ctx context.Context, nodes, states <-chan struct{}) {
 func (w *waitingRoom) follow(nodes []*v1.Node) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	for _, n := range nodes {
-		if isForeign(n.Spec.ProviderID) {
-			continue
-		}
 		if id, err := identify(n); err == nil {
 			ids = append(ids, id)
 		}
@@ -167,10 +171,10 @@ func (w *waitingRoom) look(ctx context.Context, nodes []*v1.Node) <-chan time.Ti
 			here = &waiting{}
 			w.waiting[n.UID] = here
 		}
-		_, err := w.provider.describe(n)
+		d, err := w.provider.describe(n)
 		if err == nil {
-			if !here.woken {
-				*here = waiting{woken: true}
+			if !reflect.DeepEqual(here.woken, d.metadata) {
+				*here = waiting{woken: d.metadata}
 				w.provider.nodes.wake(n)
 			}
 			continue
@@ -195,7 +199,7 @@ func (w *waitingRoom) look(ctx context.Context, nodes []*v1.Node) <-chan time.Ti
 // explain calls say once for each reason that has held for long enough, and
 // returns how long that still takes, 0 if it is said.
 func (h *waiting) explain(err error, say func(string)) time.Duration {
-	h.woken = false
+	h.woken = nil
 	if reason := err.Error(); reason != h.reason {
 		h.reason, h.since = reason, time.Now()
 	}

@@ -43,7 +43,7 @@ vcenters:
 // tryLogin logs in to a simulated vCenter and out again.
 func tryLogin(t *testing.T, cfg *config.VCenter) error {
 	t.Helper()
-	s, err := login(t.Context(), cfg, Credentials{User: cfg.User, Password: cfg.Password}, 5*time.Second)
+	s, err := login(t.Context(), cfg, Credentials{User: cfg.User, Password: cfg.Password}, callsWithin(5*time.Second, 3))
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func TestSilentServer(t *testing.T) {
 
 	const timeout = 100 * time.Millisecond
 	started := time.Now()
-	_, err = login(context.Background(), cfg, Credentials{}, timeout)
+	_, err = login(t.Context(), cfg, Credentials{}, callsWithin(timeout, 3))
 	// 10 s say that it ended for its deadline and not for another's.
 	if took := time.Since(started); err == nil || took < timeout || took > 10*time.Second {
 		t.Errorf("it took %v: %v", took, err)
@@ -245,7 +245,7 @@ func TestSilentServer(t *testing.T) {
 // TestCallsEndWithTheirContext: stopping the daemon waits for no vCenter.
 func TestCallsEndWithTheirContext(t *testing.T) {
 	sim, cfgs := simulate(t, bare)
-	s, err := login(t.Context(), &cfgs[0], Credentials{User: cfgs[0].User, Password: cfgs[0].Password}, time.Hour)
+	s, err := login(t.Context(), &cfgs[0], Credentials{User: cfgs[0].User, Password: cfgs[0].Password}, callsWithin(time.Hour, 3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +353,7 @@ func TestCallsAreRepeated(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next := &scripted{errs: c.errs}
-			err := (&caller{next: next, timeout: time.Minute, tries: c.tries}).RoundTrip(t.Context(), &methods.LoginBody{}, &methods.LoginBody{})
+			err := callsWithin(time.Minute, c.tries).roundTripper(next, c.tries).RoundTrip(t.Context(), &methods.LoginBody{}, &methods.LoginBody{})
 			if next.calls != c.calls || (err == nil) != c.ok {
 				t.Errorf("%d calls, %v; want %d", next.calls, err, c.calls)
 			}
@@ -382,4 +382,8 @@ func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
 		return &url.Error{Op: "Post", URL: "https://vc/sdk", Err: s.errs[s.calls-1]}
 	}
 	return nil
+}
+
+func callsWithin(timeout time.Duration, tries int) *calls {
+	return &calls{vcenter: "east", timeout: timeout, tries: tries, observer: unobserved{}, slots: make(chan struct{}, 8)}
 }

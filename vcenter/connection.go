@@ -120,9 +120,15 @@ func (c *connection) once(ctx context.Context) error {
 		return err
 	}
 	err = c.watch(ctx, s)
-	if lost(err) {
+	switch {
+	case lost(err):
 		c.session.CompareAndSwap(s, nil)
 		s.soap.CloseIdleConnections()
+	case errors.Is(err, ErrRejected):
+		// The password was changed while the session lived on. Trying it again
+		// at the tagging API would lock the account.
+		c.rejected = &s.creds
+		c.logout(ctx)
 	}
 	return err
 }
@@ -168,7 +174,7 @@ func (c *connection) readTags(ctx context.Context, s *session, refs []types.Mana
 		c.tagTrouble = ""
 		return a, nil
 	}
-	if !answered(err) {
+	if errors.Is(err, ErrRejected) || !answered(err) {
 		return attachments{}, err
 	}
 	a.err = fmt.Errorf("vCenter %q: %w", c.cfg.Name, err)

@@ -100,8 +100,9 @@ func (s *session) loginREST(ctx context.Context) error {
 		return c.Login(ctx, url.UserPassword(s.creds.User, s.creds.Password.Reveal()))
 	})
 	if isStatus(err, http.StatusUnauthorized) {
-		return ErrRejected
+		err = ErrRejected
 	}
+	s.calls.observer.LoggedIn(s.calls.vcenter, err)
 	if err == nil {
 		s.rest = c
 	}
@@ -121,7 +122,7 @@ func isStatus(err error, code int) bool {
 
 // answered says whether an error of the REST API is the server's own word.
 func answered(err error) bool {
-	if errors.Is(err, ErrRejected) || strings.Contains(err.Error(), "400 Bad Request") {
+	if strings.Contains(err.Error(), "400 Bad Request") {
 		return true
 	}
 	for code := http.StatusUnauthorized; code < 600; code++ {

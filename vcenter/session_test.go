@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,40 @@ func TestRejectedPasswordIsTriedOnce(t *testing.T) {
 	}
 	if n := east.Requests()["Login"]; n != 2 {
 		t.Errorf("%d logins", n)
+	}
+}
+
+// TestPasswordChangedUnderALivingSession: the tagging API rejects the password
+// that the session was opened with. It is not tried there again and again.
+func TestPasswordChangedUnderALivingSession(t *testing.T) {
+	w := run(t, twoVCenters, quick, nil)
+	id := w.id("n1")
+	w.fleet.Follow([]inventory.Identity{id})
+	w.found(id)
+	w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+	east := w.sim.VCenter("east")
+	const restLogin = "POST /com/vmware/cis/session"
+	logins, restLogins := east.Requests()["Login"], east.Requests()[restLogin]
+	east.SetPassword("another")
+	east.FaultREST("POST /com/vmware/cis/tagging/*", http.StatusUnauthorized)
+	w.until("the rejection known", func(states []inventory.State) bool {
+		return states[0].Trouble != nil && strings.Contains(states[0].Trouble.Error(), "until they change")
+	})
+	// The next attempts find the same credentials and do not use them.
+	for range 3 {
+		<-w.changed
+	}
+	if n := east.Requests()["Login"]; n != logins {
+		t.Errorf("%d further logins", n-logins)
+	}
+	if n := east.Requests()[restLogin]; n != restLogins+1 {
+		t.Errorf("%d further logins to the tagging API", n-restLogins)
+	}
+	if n := east.SOAPSessions(); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+	if got := w.zone(id); got != "east/a" {
+		t.Errorf("n1 is in %s", got)
 	}
 }
 

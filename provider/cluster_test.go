@@ -1,0 +1,202 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+	cloudprovider "k8s.io/cloud-provider"
+	nodecontroller "k8s.io/cloud-provider/controllers/node"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+)
+
+// statusEvery is the framework's default --node-status-update-frequency.
+const statusEvery = 5 * time.Minute
+
+// cluster is a provider beside a fake API server, in a bubble of its own time.
+type cluster struct {
+	*testing.T
+	ctx      context.Context
+	client   *fake.Clientset
+	fleet    *fakeFleet
+	provider *Provider
+	// asked is what the framework asked the provider.
+	asked *recorded
+	stop  func()
+}
+
+// recorded notes the calls that the framework makes.
+type recorded struct {
+	*Provider
+	mu     sync.Mutex
+	calls  int
+	errors []error
+}
+
+func (r *recorded) InstancesV2() (cloudprovider.InstancesV2, bool) { return r, true }
+
+func (r *recorded) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	m, err := r.Provider.InstanceMetadata(ctx, node)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls++
+	if err != nil {
+		r.errors = append(r.errors, err)
+	}
+	return m, err
+}
+
+func (r *recorded) seen() (int, []error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls, r.errors
+}
+
+// builder gives out one client under any name.
+type builder struct{ kubernetes.Interface }
+
+func (b builder) Config(string) (*rest.Config, error)         { return nil, errors.ErrUnsupported }
+func (b builder) ConfigOrDie(string) *rest.Config             { panic(errors.ErrUnsupported) }
+func (b builder) Client(string) (kubernetes.Interface, error) { return b, nil }
+func (b builder) ClientOrDie(string) kubernetes.Interface     { return b }
+
+// withFramework runs a test in a bubble, with the provider and the framework's
+// own node controller at work, and expects that stopping leaves no goroutine.
+func withFramework(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Node) {
+	t.Helper()
+	inBubble(t, fleet, nodes, func(c *cluster, run func(func())) {
+		n, err := nodecontroller.NewCloudNodeController(c.provider.NodeInformer(), c.client, c.asked, statusEvery, 2, 1)
+		if err != nil {
+			c.Fatal(err)
+		}
+		run(func() { n.RunWithContext(c.ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
+	}, test)
+}
+
+// alone is withFramework without the framework's controller.
+func alone(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Node) {
+	t.Helper()
+	inBubble(t, fleet, nodes, func(*cluster, func(func())) {}, test)
+}
+
+func inBubble(t *testing.T, fleet *fakeFleet, nodes []*v1.Node, add func(*cluster, func(func())), test func(*cluster)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var objects []runtime.Object
+		for _, n := range nodes {
+			objects = append(objects, n)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &cluster{T: t, ctx: ctx, fleet: fleet, client: fake.NewClientset(objects...)}
+		c.provider = New(fleet, testConfig())
+		c.asked = &recorded{Provider: c.provider}
+		factory := informers.NewSharedInformerFactory(c.client, 0)
+		c.provider.Initialize(builder{c.client}, nil)
+		c.provider.SetInformers(factory)
+
+		var running sync.WaitGroup
+		add(c, running.Go)
+		running.Go(func() {
+			if err := c.provider.Run(ctx); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+		c.stop = sync.OnceFunc(func() {
+			cancel()
+			running.Wait()
+			factory.Shutdown()
+		})
+		defer c.stop()
+		factory.Start(ctx.Done())
+		c.pass(time.Second) // informers have synced, the first looks are done
+		test(c)
+	})
+}
+
+// settle waits until everybody waits, without time passing.
+func (c *cluster) settle() { synctest.Wait() }
+
+// pass lets time pass and everybody do what is due.
+func (c *cluster) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (c *cluster) create(n *v1.Node) {
+	c.Helper()
+	if _, err := c.client.CoreV1().Nodes().Create(c.ctx, n, metav1.CreateOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *cluster) node(name string) *v1.Node {
+	c.Helper()
+	n, err := c.client.CoreV1().Nodes().Get(c.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return n
+}
+
+// heartbeat is what kubelet reports every few seconds.
+func (c *cluster) heartbeat(name string) {
+	c.Helper()
+	n := c.node(name).DeepCopy()
+	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, LastHeartbeatTime: metav1.Now()}}
+	if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// writes returns the writes to Nodes, as verb and subresource.
+func (c *cluster) writes() []string {
+	var out []string
+	for _, a := range c.client.Actions() {
+		if a.GetResource().Resource == "nodes" && slices.Contains([]string{"update", "patch", "delete"}, a.GetVerb()) {
+			out = append(out, strings.Trim(a.GetVerb()+" "+a.GetSubresource(), " "))
+		}
+	}
+	return out
+}
+
+// events returns the provider's own Events as "Node reason", in their order. A
+// repeated Event is a patch of the first.
+func (c *cluster) events() []string {
+	var out []string
+	for _, a := range c.client.Actions() {
+		if patch, ok := a.(clienttesting.PatchAction); ok && a.GetResource().Resource == "events" {
+			out = append(out, "again "+patch.GetName())
+		}
+		create, ok := a.(clienttesting.CreateAction)
+		if !ok {
+			continue
+		}
+		if e, ok := create.GetObject().(*v1.Event); ok && e.Source.Component == "vzones" {
+			out = append(out, e.InvolvedObject.Name+" "+e.Reason)
+			if e.Type != v1.EventTypeWarning || e.InvolvedObject.Kind != "Node" || e.Message == "" || e.Count != 1 {
+				c.Errorf("an Event that tells nobody anything: %+v", e)
+			}
+		}
+	}
+	return out
+}
+
+func (c *cluster) wantEvents(want ...string) {
+	c.Helper()
+	if got := c.events(); !slices.Equal(got, want) {
+		c.Errorf("Events %q, want %q", got, want)
+	}
+}
