@@ -23,7 +23,7 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 	}
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
 	if err != nil {
-		return inventory.Identity{Name: node.Name}, nil
+		return inventory.Identity{Name: node.Name}, nil //nolint:nilerr // without a usable UUID the name counts
 	}
 	id := inventory.Identity{UUIDs: []inventory.UUID{u}, Name: node.Name}
 	if s := u.Swapped(); s != u {

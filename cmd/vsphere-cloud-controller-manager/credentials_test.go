@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -225,7 +224,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		if err == nil {
 			t.Fatal("no error")
 		}
-		klog.FromContext(context.Background()).Error(err, "Cannot read the vCenter")
+		klog.FromContext(t.Context()).Error(err, "Cannot read the vCenter")
 		if leaked := leaks(l); len(leaked) > 0 {
 			t.Errorf("logged: %q\n%s", leaked, l)
 		}

@@ -27,8 +27,12 @@ const stopTimeout = 4 * time.Second
 type daemon struct {
 	ctx    context.Context //nolint:containedctx // the framework's callbacks carry none
 	cancel context.CancelFunc
-	group  errgroup.Group
-	once   sync.Once
+	// end ends the framework; failure is why, where it is not a signal.
+	end     func()
+	failure error
+
+	group errgroup.Group
+	once  sync.Once
 
 	flags    flags
 	cfg      *config.Config
@@ -43,8 +47,10 @@ func (legacyRegistry) CustomMustRegister(m ...metrics.StableCollector) {
 	legacyregistry.CustomMustRegister(m...)
 }
 
-func newDaemon(ctx context.Context) *daemon {
-	d := &daemon{}
+// newDaemon returns a daemon that ends with the context. End is to end the
+// framework.
+func newDaemon(ctx context.Context, end func()) *daemon {
+	d := &daemon{end: end}
 	d.ctx, d.cancel = context.WithCancel(ctx)
 	return d
 }
@@ -81,10 +87,7 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 	legacyregistry.CustomMustRegister(newStates(fleet, d.provider.Outcomes))
 	ready := &readiness{leads: d.provider.Started(), states: fleet.States}
 	if err := serve(c, ready, d.ctx.Done()); err != nil {
-		// The framework takes no error from here. Without its port the daemon
-		// would run unprobed, so it does not run.
-		klog.FromContext(d.ctx).Error(err, "Cannot serve on the secure port")
-		klog.FlushAndExit(klog.ExitFlushTimeout, 1)
+		d.fail(fmt.Errorf("serving on the secure port: %w", err))
 	}
 	d.group.Go(func() error { return d.provider.Run(d.ctx) })
 	d.group.Go(func() error {
@@ -97,6 +100,12 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 		}
 	})
 	return d.provider
+}
+
+// fail ends the framework for an error that it takes none of from provide.
+func (d *daemon) fail(err error) {
+	d.failure = err
+	d.end()
 }
 
 // stop ends what provide started and waits for it, though not for ever.

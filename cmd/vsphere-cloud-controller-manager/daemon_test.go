@@ -30,12 +30,12 @@ func TestConfigure(t *testing.T) {
 		{"vsphere", good + ".absent", "good.yaml.absent"},
 		{"vsphere", bad, "bad.yaml:1: vcenter.east.prot"},
 	} {
-		d := newDaemon(t.Context())
+		d := newDaemon(t.Context(), func() {})
 		if err := d.configure(c.provider, c.file); err == nil || !strings.Contains(err.Error(), c.says) || d.cfg != nil {
 			t.Errorf("%q, %s: %v, want %s", c.provider, c.file, err, c.says)
 		}
 	}
-	d := newDaemon(t.Context())
+	d := newDaemon(t.Context(), func() {})
 	if err := d.configure("vsphere", good); err != nil || d.cfg == nil || d.cfg.VCenters[0].Name != "east" {
 		t.Errorf("%v, %+v", err, d.cfg)
 	}
@@ -51,7 +51,7 @@ func TestConfigure(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Run("waits for what runs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDaemon(t.Context())
+			d := newDaemon(t.Context(), func() {})
 			ended := false
 			d.group.Go(func() error {
 				<-d.ctx.Done()
@@ -72,7 +72,7 @@ func TestStop(t *testing.T) {
 	})
 	t.Run("but not for ever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDaemon(t.Context())
+			d := newDaemon(t.Context(), func() {})
 			release := make(chan struct{})
 			d.group.Go(func() error { <-release; return nil })
 			started := time.Now()
@@ -86,7 +86,7 @@ func TestStop(t *testing.T) {
 	t.Run("before anything runs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			started := time.Now()
-			newDaemon(t.Context()).stop()
+			newDaemon(t.Context(), func() {}).stop()
 			if waited := time.Since(started); waited > 0 {
 				t.Errorf("waited for %v", waited)
 			}

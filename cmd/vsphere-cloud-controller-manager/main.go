@@ -30,7 +30,8 @@ func main() {
 }
 
 // run runs the daemon until SIGTERM or SIGINT and returns its exit status: 0
-// after a signal, 1 after an error.
+// after a signal, 1 after an error. The framework itself ends the process with
+// 1 when it loses its lease, and with 255 when the API server does not answer.
 func run(args []string, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -40,7 +41,7 @@ func run(args []string, stderr io.Writer) int {
 		return 1
 	}
 	setDefaults(opts)
-	d := newDaemon(ctx)
+	d := newDaemon(ctx, stop)
 	// The framework ends the process when it loses its lease.
 	klog.OsExit = func(code int) {
 		d.stop()
@@ -51,11 +52,13 @@ func run(args []string, stderr io.Writer) int {
 	err = cli.RunNoErrOutput(cmd)
 	stop()
 	d.stop()
-	if err == nil {
+	if err == nil && d.failure == nil {
 		return 0
 	}
 	var mistakes config.Errors
 	switch {
+	case d.failure != nil:
+		fmt.Fprintf(stderr, "Error: %v\n", d.failure)
 	case *printed:
 	case errors.As(err, &mistakes):
 		fmt.Fprintf(stderr, "%v\n", err)

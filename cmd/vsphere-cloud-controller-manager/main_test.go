@@ -146,7 +146,7 @@ func newOptions(t *testing.T) *options.CloudControllerManagerOptions {
 // them.
 func parse(t *testing.T, args ...string) (*options.CloudControllerManagerOptions, error) {
 	t.Helper()
-	opts, d := newOptions(t), newDaemon(t.Context())
+	opts, d := newOptions(t), newDaemon(t.Context(), func() {})
 	cmd, _ := newCommand(t.Context(), opts, d)
 	if err := cmd.ParseFlags(args); err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func TestControllerNames(t *testing.T) {
 		}
 	}
 	for alias, name := range aliases() {
-		if _, ok := newDaemon(t.Context()).controllers()[name]; !ok {
+		if _, ok := newDaemon(t.Context(), func() {}).controllers()[name]; !ok {
 			t.Errorf("%s stands for %s, which is no controller", alias, name)
 		}
 	}
@@ -206,7 +206,7 @@ func TestControllerNames(t *testing.T) {
 
 // TestControllersThatAreNotOurs do nothing instead of failing the daemon.
 func TestControllersThatAreNotOurs(t *testing.T) {
-	all := newDaemon(t.Context()).controllers()
+	all := newDaemon(t.Context(), func() {}).controllers()
 	for _, name := range []string{names.ServiceLBController, names.NodeRouteController} {
 		c, started, err := all[name].Constructor(app.ControllerInitContext{}, nil, nil)(t.Context(), genericapp.ControllerContext{})
 		if c != nil || started || err != nil {
