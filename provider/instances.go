@@ -33,7 +33,11 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 	if err != nil {
 		return false, err
 	}
-	_, err = inventory.Find(p.fleet.States(), id)
+	states := p.fleet.States()
+	if inventory.Indexed(states, id.UUIDs) {
+		return true, nil
+	}
+	_, err = inventory.Find(states, id)
 	switch {
 	case err == nil, errors.Is(err, topology.ErrAmbiguous):
 		return true, nil
@@ -67,7 +71,7 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 		return false, err
 	}
 	states := p.fleet.States()
-	m, err := inventory.Find(states, id)
+	m, err := inventory.FindStopped(states, id)
 	if err != nil {
 		return false, err
 	}

@@ -132,7 +132,7 @@ func TestInstanceShutdown(t *testing.T) {
 		{"stale, on", ours(), states{troubled(stateOf("east", power(inventory.PowerOn)))}, false, topology.ErrUnknown},
 		{"stale, off", ours(), states{troubled(stateOf("east", power(inventory.PowerOff)))}, false, topology.ErrUnknown},
 		{"on, another vCenter in trouble", ours(), states{stateOf("east", power(inventory.PowerOn)), troubled(stateOf("west"))}, false, nil},
-		{"off, another vCenter in trouble", ours(), states{stateOf("east", power(inventory.PowerOff)), troubled(stateOf("west"))}, false, topology.ErrUnknown},
+		{"off, another vCenter in trouble", ours(), states{stateOf("east", power(inventory.PowerOff)), troubled(stateOf("west"))}, true, nil},
 		{"off here, on there", ours(), states{stateOf("east", power(inventory.PowerOff)), stateOf("west", power(inventory.PowerOn))}, false, nil},
 		{"two machines run", ours(), states{stateOf("east", power(inventory.PowerOn)), stateOf("west", power(inventory.PowerOn))}, false, topology.ErrAmbiguous},
 		{"absent", ours(), states{stateOf("east")}, false, topology.ErrAbsent},

@@ -57,11 +57,12 @@ type watch struct {
 	named      *followed
 
 	listed   map[string]bool
+	torn     bool // further pages of a change are to come
 	complete bool // the index has come in whole
 	patient  bool // the details of followed machines are waited for
 	primed   bool // a snapshot may be published
 	primeBy  <-chan time.Time
-	// tagRefs are the objects whose tags were last asked for.
+	// tagRefs are the objects whose tags were last asked for, in order.
 	tagRefs   []types.ManagedObjectReference
 	tagWanted chan []types.ManagedObjectReference
 	tagged    chan attachments
@@ -190,15 +191,14 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 		select {
 		case set := <-updates:
 			w.c.contact()
-			if more, err := w.apply(set); err != nil {
+			var err error
+			if w.torn, err = w.apply(set); err != nil {
 				return err
-			} else if more {
-				continue
 			}
 			if w.complete && set == nil {
 				continue
 			}
-			if !w.complete {
+			if !w.complete && !w.torn {
 				w.complete, w.patient = true, true
 				timer := time.NewTimer(primeTime)
 				defer timer.Stop()
@@ -213,7 +213,8 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if w.complete {
+		// Between two pages the model may show a machine half moved.
+		if w.complete && !w.torn {
 			if err := w.settle(ctx); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package vcenter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/fault"
@@ -35,7 +36,7 @@ func (w *watch) watchTagging(ctx context.Context) error {
 
 // wantTags asks for the tags of these objects, if they are others than before.
 func (w *watch) wantTags(refs []types.ManagedObjectReference) {
-	if len(refs) == len(w.model.tags.tags) && w.model.tags.covers(refs) {
+	if slices.Equal(refs, w.tagRefs) {
 		return
 	}
 	w.tagRefs = refs

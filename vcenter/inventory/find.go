@@ -3,6 +3,7 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vzones/topology"
@@ -35,11 +36,23 @@ func (id Identity) String() string {
 //     completely, or its details are not read yet.
 //   - topology.ErrAbsent: every vCenter was read completely, and none has it.
 //     That is what the snapshots say, which may be seconds old.
-func Find(states []State, id Identity) (*Machine, error) {
+func Find(states []State, id Identity) (*Machine, error) { return find(states, id, unread) }
+
+// FindStopped is Find for a Node that may be shut down: a machine that is off
+// counts although other vCenters, or some of their machines, cannot be seen, so
+// that another vCenter's trouble does not hide it. It must not decide where a
+// Node is, since a machine that runs may be among those.
+func FindStopped(states []State, id Identity) (*Machine, error) {
+	return find(states, id, func([]State) error { return nil })
+}
+
+// find looks for a machine. What needs to be known of all vCenters before a
+// machine that is off counts is asked of doubt.
+func find(states []State, id Identity, doubt func([]State) error) (*Machine, error) {
 	var found match
 	var err error
 	if len(id.UUIDs) > 0 {
-		found, err = findByUUID(states, id)
+		found, err = findByUUID(states, id, doubt)
 	} else {
 		found, err = findByName(states, id)
 	}
@@ -62,9 +75,10 @@ type match struct {
 func (m match) String() string { return m.snapshot.describe(m.entry.ID) }
 
 // findByUUID prefers the one machine that is powered on. Machines that are not
-// count only when all vCenters are known, since the one that runs may be in
-// the vCenter that is not.
-func findByUUID(states []State, id Identity) (match, error) {
+// count only where there is no doubt, since the one that runs may be where
+// nothing can be seen. That there is none at all is said only when all vCenters
+// were read completely.
+func findByUUID(states []State, id Identity, doubt func([]State) error) (match, error) {
 	var on, off []match
 	for _, s := range states {
 		if s.Snapshot == nil {
@@ -85,7 +99,10 @@ func findByUUID(states []State, id Identity) (match, error) {
 	if len(on) > 0 {
 		return only(on, id)
 	}
-	if err := unread(states); err != nil {
+	if len(off) == 0 {
+		doubt = unread
+	}
+	if err := doubt(states); err != nil {
 		return match{}, fmt.Errorf("%w: no running machine with %s found: %w", topology.ErrUnknown, id, err)
 	}
 	return only(off, id)
@@ -127,6 +144,22 @@ func only(matches []match, id Identity) (match, error) {
 		names[i] = m.String()
 	}
 	return match{}, fmt.Errorf("%w: %d machines have %s: %s", topology.ErrAmbiguous, len(matches), id, strings.Join(names, ", "))
+}
+
+// Indexed says whether any vCenter's index has a machine, which is not a
+// template, with one of the UUIDs. It may be one of several, and out of date.
+func Indexed(states []State, uuids []UUID) bool {
+	for _, s := range states {
+		if s.Snapshot == nil {
+			continue
+		}
+		for _, u := range uuids {
+			if slices.ContainsFunc(s.Snapshot.Index[u], func(e Entry) bool { return !e.Template }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unread joins the reasons for which machines may exist that no snapshot has.

@@ -153,3 +153,44 @@ func TestOutcomesExclude(t *testing.T) {
 		}
 	}
 }
+
+// TestFindStopped: that some machines cannot be seen does not hide that the
+// Node's is off, and still says nothing of one that is not found.
+func TestFindStopped(t *testing.T) {
+	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
+	id := Identity{UUIDs: []UUID{u}, Name: "n1"}
+	off := stateOf("east", vm{id: "vm-1", uuid: u})
+	for name, other := range map[string]State{
+		"machines that cannot be seen": incomplete(stateOf("west")),
+		"a vCenter in trouble":         troubled(stateOf("west")),
+		"a vCenter not read":           {VCenter: "west"},
+	} {
+		if m, err := FindStopped([]State{off, other}, id); err != nil || m.Ref.ID != "vm-1" {
+			t.Errorf("beside %s: %v, %v", name, m, err)
+		}
+		if m, err := FindStopped([]State{stateOf("east"), other}, id); !errors.Is(err, topology.ErrUnknown) {
+			t.Errorf("not found, beside %s: %v, %v", name, m, err)
+		}
+	}
+	if _, err := FindStopped([]State{off, stateOf("west", vm{id: "vm-2", uuid: u})}, id); !errors.Is(err, topology.ErrAmbiguous) {
+		t.Errorf("two that are off: %v", err)
+	}
+}
+
+func TestIndexed(t *testing.T) {
+	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
+	for name, c := range map[string]struct {
+		states []State
+		want   bool
+	}{
+		"on":           {[]State{{VCenter: "north"}, stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, true},
+		"in trouble":   {[]State{troubled(stateOf("east", vm{id: "vm-1", uuid: u}))}, true},
+		"a template":   {[]State{stateOf("east", vm{id: "vm-1", uuid: u, template: true})}, false},
+		"nobody's":     {[]State{stateOf("east")}, false},
+		"nothing read": {[]State{{VCenter: "east"}}, false},
+	} {
+		if got := Indexed(c.states, []UUID{u.Swapped(), u}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
