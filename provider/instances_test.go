@@ -218,8 +218,8 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 			if got, err := p.InstanceMetadata(t.Context(), c.node); got != nil || err != nil {
 				t.Errorf("%+v, %v, want nothing at all", got, err)
 			}
-			if _, err := p.describe(c.node); err == nil || eventReason(err) != c.reason {
-				t.Errorf("%v is told of as %s, want %s", err, eventReason(err), c.reason)
+			if _, err := p.describe(c.node); err == nil || judge(err).event != c.reason {
+				t.Errorf("%v is told of as %s, want %s", err, judge(err).event, c.reason)
 			}
 		})
 	}

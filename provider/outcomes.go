@@ -8,18 +8,52 @@ import (
 	"vzones/topology"
 )
 
-// The outcomes of looking for a Node's machine and its place. A Node that is
-// initialised is counted by the same rules as one that waits.
+// outcome is what looking for a Node's machine and its place can come to. A Node
+// that is initialised is judged by the same rules as one that waits.
+type outcome struct {
+	// err is what the error of describe is, nil for a Node that is placed.
+	err error
+	// name is the value of the metric's label.
+	name string
+	// event is the reason of the Event of a Node that waits for it.
+	event string
+}
+
 const (
-	outcomePlaced    = "placed"
-	outcomeForeign   = "foreign"
-	outcomeMissing   = "topology_missing"
-	outcomeInvalid   = "topology_invalid"
-	outcomeAmbiguous = "ambiguous"
-	outcomeAbsent    = "machine_not_found"
-	outcomeAddress   = "address_missing"
-	outcomeUnknown   = "unknown"
+	outcomePlaced  = "placed"
+	outcomeForeign = "foreign"
 )
+
+// unplaced are the outcomes of Nodes that are not placed, in the order in which
+// an error is compared with them. The last is for whatever is none of them.
+var unplaced = []outcome{
+	{topology.ErrMissing, "topology_missing", "TopologyMissing"},
+	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid"},
+	{topology.ErrAmbiguous, "ambiguous", "Ambiguous"},
+	{topology.ErrAbsent, "machine_not_found", "MachineNotFound"},
+	{errNoAddress, "address_missing", "AddressMissing"},
+	{topology.ErrUnknown, "unknown", "VCenterUnknown"},
+}
+
+// judge returns the outcome that an error of describe stands for.
+func judge(err error) outcome {
+	for _, o := range unplaced {
+		if errors.Is(err, o.err) {
+			return o
+		}
+	}
+	return unplaced[len(unplaced)-1]
+}
+
+// EventReasons returns the reasons of the Events that tell what a Node waits for,
+// for whoever documents them or alerts on them.
+func EventReasons() []string {
+	var reasons []string
+	for _, o := range unplaced {
+		reasons = append(reasons, o.event)
+	}
+	return reasons
+}
 
 // OutcomesHelp explains the outcomes in a line.
 const OutcomesHelp = "placed; foreign (another provider's); topology_missing (a required tag), topology_invalid (no label value), " +
@@ -28,9 +62,9 @@ const OutcomesHelp = "placed; foreign (another provider's); topology_missing (a 
 // Outcomes counts the Nodes by what is known of them now. Every outcome is in
 // the result. Before the Nodes are known all are 0.
 func (p *Provider) Outcomes() map[string]int {
-	counts := map[string]int{
-		outcomePlaced: 0, outcomeForeign: 0, outcomeMissing: 0, outcomeInvalid: 0,
-		outcomeAmbiguous: 0, outcomeAbsent: 0, outcomeAddress: 0, outcomeUnknown: 0,
+	counts := map[string]int{outcomePlaced: 0, outcomeForeign: 0}
+	for _, o := range unplaced {
+		counts[o.name] = 0
 	}
 	select {
 	case <-p.ready:
@@ -46,27 +80,11 @@ func (p *Provider) Outcomes() map[string]int {
 			counts[outcomeForeign]++
 			continue
 		}
-		_, err := p.describe(n)
-		counts[outcomeOf(err)]++
+		if _, err := p.describe(n); err != nil {
+			counts[judge(err).name]++
+		} else {
+			counts[outcomePlaced]++
+		}
 	}
 	return counts
-}
-
-// outcomeOf names the outcome of describe.
-func outcomeOf(err error) string {
-	switch {
-	case err == nil:
-		return outcomePlaced
-	case errors.Is(err, topology.ErrMissing):
-		return outcomeMissing
-	case errors.Is(err, topology.ErrInvalid):
-		return outcomeInvalid
-	case errors.Is(err, topology.ErrAmbiguous):
-		return outcomeAmbiguous
-	case errors.Is(err, topology.ErrAbsent):
-		return outcomeAbsent
-	case errors.Is(err, errNoAddress):
-		return outcomeAddress
-	}
-	return outcomeUnknown
 }

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -19,7 +18,6 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
-	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -180,7 +178,7 @@ func (w *waitingRoom) look(ctx context.Context, nodes []*v1.Node) <-chan time.Ti
 			continue
 		}
 		left := here.explain(err, func(reason string) {
-			w.recorder.Event(n, v1.EventTypeWarning, eventReason(err), reason)
+			w.recorder.Event(n, v1.EventTypeWarning, judge(err).event, reason)
 			klog.FromContext(ctx).Info("Node waits", "node", n.Name, "reason", reason)
 		})
 		if left > 0 && (next == 0 || left < next) {
@@ -212,22 +210,4 @@ func (h *waiting) explain(err error, say func(string)) time.Duration {
 	h.said = h.reason
 	say(h.reason)
 	return 0
-}
-
-// eventReason returns the machine-readable reason of the Event that tells of an
-// error of describe.
-func eventReason(err error) string {
-	switch {
-	case errors.Is(err, topology.ErrMissing):
-		return "TopologyMissing"
-	case errors.Is(err, topology.ErrInvalid):
-		return "TopologyInvalid"
-	case errors.Is(err, topology.ErrAmbiguous):
-		return "Ambiguous"
-	case errors.Is(err, topology.ErrAbsent):
-		return "MachineNotFound"
-	case errors.Is(err, errNoAddress):
-		return "AddressMissing"
-	}
-	return "VCenterUnknown"
 }
