@@ -43,6 +43,14 @@ test: build controlplane ## run all tests, with the race detector if there is a 
 	@go test $(RACE) -timeout 20m ./...
 	@go test -C test/controlplane $(RACE) -timeout 5m ./...
 
+.PHONY: bench
+bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: five minutes)
+	@go run -C test/controlplane . etcd kube-apiserver
+	@echo "bench: building it (a minute the first time)"
+	@$(STATIC) go build -ldflags '-s -w' -o bin/bench ./test/bench
+	@$(STATIC) go build -ldflags '-s -w' -o bin/bench-floor ./test/bench/floor
+	@exec bin/bench $(BENCH)
+
 .PHONY: verify
 verify: lint check-tidy check-generated ## lint, and check go.mod, go.sum and generated files
 

@@ -187,10 +187,11 @@ func (d *description) log(ctx context.Context, node *v1.Node) {
 		"node", node.Name, "vcenter", d.machine.Ref.VCenter, "moid", d.machine.Ref.ID,
 		"region", d.metadata.Region, "zone", d.metadata.Zone,
 	}
+	var deciders []string
 	for _, by := range d.placement.Decisions {
-		keys = append(keys, by.Category, by.By.String())
+		deciders = append(deciders, by.Category+" on "+by.By.String())
 	}
-	log.Info("Placed Node", keys...)
+	log.Info("Placed Node", append(keys, "by", deciders)...)
 }
 
 // isUninitialized says whether a Node waits for the cloud provider.

@@ -56,7 +56,7 @@ func EventReasons() []string {
 }
 
 // OutcomesHelp explains the outcomes in a line.
-const OutcomesHelp = "placed; foreign (another provider's); topology_missing (a required tag), topology_invalid (no label value), " +
+const OutcomesHelp = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
 	"ambiguous (several machines or tags), machine_not_found, address_missing, unknown (a vCenter cannot say)"
 
 // Outcomes counts the Nodes by what is known of them now. Every outcome is in
@@ -80,10 +80,13 @@ func (p *Provider) Outcomes() map[string]int {
 			counts[outcomeForeign]++
 			continue
 		}
-		if _, err := p.describe(n); err != nil {
-			counts[judge(err).name]++
-		} else {
+		switch _, err := p.describe(n); {
+		case err == nil:
 			counts[outcomePlaced]++
+		case errors.Is(err, topology.ErrAbsent) && n.Spec.ProviderID == "" && !isUninitialized(n):
+			counts[outcomeForeign]++ // it never was ours, and waits for nothing
+		default:
+			counts[judge(err).name]++
 		}
 	}
 	return counts

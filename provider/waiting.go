@@ -145,13 +145,23 @@ func (w *waitingRoom) follow(nodes []*v1.Node) {
 	}
 	key := make([]string, len(ids))
 	for i, id := range ids {
-		key[i] = id.String()
+		key[i] = followKey(id)
 	}
 	slices.Sort(key)
 	if !slices.Equal(key, w.followed) {
 		w.followed = key
 		w.provider.fleet.Follow(ids)
 	}
+}
+
+// followKey is the same for a Node before it has its provider ID and after, when
+// the other byte order of its UUID is ruled out: the machine is the same.
+func followKey(id inventory.Identity) string {
+	if len(id.UUIDs) == 0 {
+		return id.Name
+	}
+	u := id.UUIDs[0]
+	return min(u.String(), u.Swapped().String())
 }
 
 // look wakes the framework for each Node that can be initialised now and

@@ -1,5 +1,7 @@
 package topology
 
+import "slices"
+
 // A Ref names one managed object of the fleet. Managed object IDs repeat
 // between vCenters, so a reference without its vCenter means nothing.
 type Ref struct {
@@ -36,22 +38,19 @@ type Object struct {
 
 func (o *Object) String() string { return o.Ref.Type + " " + o.Path }
 
-// named returns the names of the distinct tags of one category, in the order
-// in which they are attached.
+// named returns the names of the distinct tags of one category, sorted: the order
+// in which they are listed means nothing.
 func (o *Object) named(category string) []string {
 	var names []string
 	for _, t := range o.Tags {
 		if t.Category != category {
 			continue
 		}
-		seen := false
-		for _, n := range names {
-			seen = seen || n == t.Name
-		}
-		if !seen {
+		if !slices.Contains(names, t.Name) {
 			names = append(names, t.Name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 

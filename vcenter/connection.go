@@ -89,8 +89,8 @@ func (c *connection) run(ctx context.Context) {
 			klog.FromContext(ctx).Info("The configured datacenters have changed, reading them anew")
 			continue
 		}
-		if time.Since(began) > c.opts.retryMax {
-			delay = c.opts.retryMin // it went well for a while
+		if time.Since(began) > c.opts.retryMax || c.state.Load().Trouble == nil {
+			delay = c.opts.retryMin // it went well
 		}
 		if lost(err) && delay == c.opts.retryMin {
 			// Nothing is wrong yet: vCenters end sessions.

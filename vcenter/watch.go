@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -57,6 +58,7 @@ type watch struct {
 	named      *followed
 
 	listed   map[string]bool
+	changed  bool // something is not published yet
 	torn     bool // further pages of a change are to come
 	complete bool // the index has come in whole
 	patient  bool // the details of followed machines are waited for
@@ -198,6 +200,7 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			if w.complete && set == nil {
 				continue
 			}
+			w.changed = true
 			if !w.complete && !w.torn {
 				w.complete, w.patient = true, true
 				timer := time.NewTimer(primeTime)
@@ -205,9 +208,11 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 				w.primeBy = timer.C
 			}
 		case <-w.c.wake:
-		case w.model.tags = <-w.tagged:
+		case tags := <-w.tagged:
+			w.changed = w.changed || !reflect.DeepEqual(tags, w.model.tags)
+			w.model.tags = tags
 		case <-w.primeBy:
-			w.patient = false
+			w.patient, w.changed = false, true
 		case <-again.C:
 			w.named = nil // names are not watched
 		case <-ctx.Done():
@@ -269,7 +274,8 @@ func (w *watch) settle(ctx context.Context) error {
 		w.wantTags(above)
 	}
 	w.primed = w.primed || w.whole(ids, above)
-	if w.primed {
+	if w.primed && w.changed {
+		w.changed = false
 		w.c.published(ctx, w.model.snapshot(ids, w.names, w.why()))
 	}
 	return nil
@@ -310,6 +316,7 @@ func (w *watch) lookUpNames(ctx context.Context, f *followed) error {
 	if err != nil {
 		return err
 	}
+	w.changed = w.changed || !reflect.DeepEqual(names, w.names)
 	w.names = names
 	return nil
 }
@@ -337,6 +344,7 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 	if err != nil {
 		return fmt.Errorf("following %d machines: %w", len(ids), err)
 	}
+	w.changed = true
 	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "removed", len(remove))
 	w.listed = now
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	cliflag "k8s.io/component-base/cli/flag"
@@ -15,6 +16,14 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	sets.FlagSet("vsphere").DurationVar(&f.tagRefresh, "tag-refresh", 30*time.Second,
 		"Time between two readings of the tags above the Nodes' machines, which vCenter does not announce. "+
-			"Everything else is seen when it happens.")
+			"At least 1s. Machines of Nodes without a UUID are looked for by name as often. Everything else is seen when it happens.")
 	return sets
+}
+
+// check returns what is wrong with the flags' values.
+func (f *flags) check() error {
+	if f.tagRefresh < time.Second {
+		return fmt.Errorf("--tag-refresh is %v: write at least 1s", f.tagRefresh)
+	}
+	return nil
 }

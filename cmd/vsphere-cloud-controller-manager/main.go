@@ -80,6 +80,9 @@ func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions
 	// a mistaken configuration is to be told of before anything is contacted.
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		verflag.PrintAndExitIfRequested() // the version needs no configuration
+		if err := d.flags.check(); err != nil {
+			return err
+		}
 		return d.configure(opts.KubeCloudShared.CloudProvider.Name, opts.KubeCloudShared.CloudProvider.CloudConfigFile)
 	}
 	printed := new(bool)

@@ -68,8 +68,8 @@ func (o *observer) LoggedIn(name string, err error) {
 // WatchStarted implements vcenter.Observer.
 func (o *observer) WatchStarted(name string) { o.watches.WithLabelValues(name).Inc() }
 
-// result tells the ends of a call apart: ok, timeout, canceled (by the daemon
-// itself), rejected (the credentials) and error.
+// result tells the ends of calls and logins apart: ok, timeout, canceled (by the
+// daemon itself) and error; of logins also rejected (the credentials).
 func result(err error) string {
 	switch {
 	case err == nil:
@@ -87,17 +87,21 @@ func result(err error) string {
 // states shows what is known of vCenters and Nodes at the time it is asked.
 type states struct {
 	metrics.BaseStableCollector
+	// leads is closed when this instance leads. One that stands by knows
+	// nothing, so it shows nothing.
+	leads    <-chan struct{}
 	fleet    interface{ States() []inventory.State }
 	outcomes func() map[string]int
 
 	up, contact, complete, indexed, followed, nodes *metrics.Desc
 }
 
-func newStates(fleet interface{ States() []inventory.State }, outcomes func() map[string]int) *states {
+func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.State }, outcomes func() map[string]int) *states {
 	desc := func(name, help string, labels ...string) *metrics.Desc {
 		return metrics.NewDesc(subsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
 	return &states{
+		leads:    leads,
 		fleet:    fleet,
 		outcomes: outcomes,
 		up:       desc("vcenter_up", "1 if a vCenter was read and its watch runs, else 0.", "vcenter"),
@@ -118,6 +122,11 @@ func (s *states) DescribeWithStability(ch chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector.
 func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
+	select {
+	case <-s.leads:
+	default:
+		return
+	}
 	gauge := func(d *metrics.Desc, v float64, label string) {
 		ch <- metrics.NewLazyConstMetric(d, metrics.GaugeValue, v, label)
 	}

@@ -2,12 +2,17 @@ package main
 
 import (
 	"net/http"
+	"time"
 
 	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/component-base/metrics/prometheus/slis"
 	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/pkg/healthz"
 )
+
+// shutdownTimeout is what a request gets that is being answered when the daemon
+// stops.
+const shutdownTimeout = time.Second
 
 // serve serves on the secure port what the framework does, and /readyz besides,
 // for which the framework's own server has no place. Taking the listener out of
@@ -21,6 +26,6 @@ func serve(c *appconfig.CompletedConfig, ready http.Handler, stop <-chan struct{
 	mux := genericapp.NewBaseHandler(&c.ComponentConfig.Generic.Debugging, healthz.NewMutableHealthzHandler())
 	slis.SLIMetricsWithReset{}.Install(mux)
 	mux.Handle("/readyz", ready)
-	_, _, err := secure.Serve(genericapp.BuildHandlerChain(mux, &c.Authorization, &c.Authentication), 0, stop)
+	_, _, err := secure.Serve(genericapp.BuildHandlerChain(mux, &c.Authorization, &c.Authentication), shutdownTimeout, stop)
 	return err
 }

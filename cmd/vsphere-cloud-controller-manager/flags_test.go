@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestFlagsAreDocumented: the reference names flags that exist, with the
+// defaults that they have, and all of the daemon's own.
+func TestFlagsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reference/flags.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDaemon(t.Context(), func() {})
+	cmd, _ := newCommand(t.Context(), newOptions(t), d)
+	found := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 || !strings.HasPrefix(cells[1], " `--") {
+			continue
+		}
+		name, want := strings.Trim(cells[1], " `-"), strings.Trim(cells[2], " `")
+		found[name] = true
+		if f := cmd.Flags().Lookup(name); f == nil || f.DefValue != want {
+			t.Errorf("--%s is documented with the default %q, and is %+v", name, want, f)
+		}
+	}
+	if len(found) < 10 {
+		t.Errorf("only %d flags found", len(found))
+	}
+	own := d.flags.sets()
+	if len(own.FlagSets) == 0 {
+		t.Error("the daemon has no flags of its own")
+	}
+	for _, set := range own.FlagSets {
+		for line := range strings.Lines(set.FlagUsages()) {
+			name, _, _ := strings.Cut(strings.TrimLeft(line, " -"), " ")
+			if !found[name] {
+				t.Errorf("--%s is not documented", name)
+			}
+		}
+	}
+}
+
+// TestTagRefresh: the flag reaches what the fleet is made with.
+func TestTagRefresh(t *testing.T) {
+	d := newDaemon(t.Context(), func() {})
+	cmd, _ := newCommand(t.Context(), newOptions(t), d)
+	if got := d.flags.tagRefresh.String(); got != "30s" {
+		t.Errorf("the default is %s", got)
+	}
+	if err := cmd.ParseFlags([]string{"--tag-refresh=2m"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.flags.tagRefresh.String(); got != "2m0s" {
+		t.Errorf("it is %s", got)
+	}
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/component-base/metrics"
+
+	"vzones/vcenter/inventory"
+)
+
+// reviewer stands for the API server that says who asks and whether they may.
+// The token is the user's name; the user monitor may read /metrics.
+func reviewer(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/tokenreviews"):
+			var review authenticationv1.TokenReview
+			if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+				t.Error(err)
+			}
+			review.Status.Authenticated = true
+			review.Status.User.Username = review.Spec.Token
+			answer = &review
+		case strings.HasSuffix(r.URL.Path, "/subjectaccessreviews"):
+			var review authorizationv1.SubjectAccessReview
+			if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+				t.Error(err)
+			}
+			asked := review.Spec.NonResourceAttributes
+			review.Status.Allowed = review.Spec.User == "monitor" && asked != nil && asked.Path == "/metrics" && asked.Verb == "get"
+			answer = &review
+		default:
+			t.Errorf("the API server was asked for %s", r.URL.Path)
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// frameworkConfig returns the framework's configuration as its command would
+// make it, and the address on which it listens: a free port, unless securePort
+// is 0.
+func frameworkConfig(t *testing.T, securePort int) (*appconfig.CompletedConfig, string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	api := strings.TrimPrefix(reviewer(t).URL, "http://")
+	if err := os.WriteFile(file, fmt.Appendf(nil, kubeconfig, api), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts, d := newOptions(t), newDaemon(t.Context(), func() {})
+	cmd, _ := newCommand(t.Context(), opts, d)
+	args := []string{
+		"--kubeconfig=" + file, "--authentication-kubeconfig=" + file, "--authorization-kubeconfig=" + file,
+		"--authentication-skip-lookup", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", securePort),
+	}
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	address := ""
+	if securePort != 0 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		opts.SecureServing.Listener, address = l, l.Addr().String()
+	}
+	c, err := opts.Config(app.ControllerNames(d.controllers()), app.ControllersDisabledByDefault.List(), aliases(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Complete(), address
+}
+
+// port asks a secure port.
+type port struct {
+	t       *testing.T
+	address string
+	client  *http.Client
+}
+
+func (p *port) get(path, token string) (int, string) {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "https://"+p.address+path, http.NoBody)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := p.client.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// registerOnce registers a metric where the daemon registers its own. That
+// registry is the process's, so with -count it is the same one each time.
+var registerOnce = sync.OnceFunc(func() {
+	counter := metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "test_total", Help: "Made by a test.", StabilityLevel: metrics.ALPHA,
+	})
+	legacyRegistry{}.MustRegister(counter)
+	counter.Inc()
+})
+
+// TestServe: the framework's own authentication and authorization stand before
+// everything, /healthz and /readyz are open, and the framework has nothing left
+// to serve on.
+func TestServe(t *testing.T) {
+	c, address := frameworkConfig(t, 10258)
+	registerOnce()
+	var mu sync.Mutex
+	current := inventory.State{VCenter: "east"}
+	leads, stop := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(stop) })
+	defer end()
+	err := serve(c, &readiness{leads: leads, states: func() []inventory.State {
+		mu.Lock()
+		defer mu.Unlock()
+		return []inventory.State{current}
+	}}, stop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.SecureServing != nil {
+		t.Error("the framework would serve on the same listener")
+	}
+	p := &port{t: t, address: address, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server made its certificate itself
+		DisableKeepAlives: true,
+	}}}
+	expect := func(path, token string, code int, says string) {
+		t.Helper()
+		if got, body := p.get(path, token); got != code || !strings.Contains(body, says) {
+			t.Errorf("%s of %q: %d %.200q, want %d %q", path, token, got, body, code, says)
+		}
+	}
+	expect("/healthz", "", 200, "ok")
+	expect("/readyz", "", 200, "ok: standing by")
+	close(leads)
+	expect("/readyz", "", 503, "vcenter east: connecting")
+	mu.Lock()
+	current.Snapshot = &inventory.Snapshot{}
+	mu.Unlock()
+	expect("/readyz", "", 200, "vcenter east: synced")
+	expect("/healthz", "", 200, "ok")
+
+	expect("/metrics", "", 403, "")
+	expect("/metrics", "visitor", 403, "")
+	expect("/metrics", "monitor", 200, "kubernetes_build_info")
+	expect("/metrics", "monitor", 200, "\nvsphere_ccm_test_total 1\n")
+	expect("/metrics/slis", "", 403, "")
+	expect("/configz", "monitor", 403, "")
+	expect("/debug/pprof/", "", 403, "")
+	expect("/nowhere", "", 403, "")
+
+	end()
+	for attempt := 0; ; attempt++ {
+		conn, err := net.DialTimeout("tcp", address, time.Second)
+		if err != nil {
+			break
+		}
+		_ = conn.Close()
+		if attempt == 1000 {
+			t.Fatal("the port is still open")
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// TestServeNothing: with --secure-port=0 there is no port, and no error.
+func TestServeNothing(t *testing.T) {
+	c, _ := frameworkConfig(t, 0)
+	if c.SecureServing != nil {
+		t.Fatal("the framework has a listener for --secure-port=0")
+	}
+	if err := serve(c, http.NotFoundHandler(), nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,89 @@
+package figures
+
+import "fmt"
+
+// A Quantity is a figure of a case that has a limit.
+type Quantity string
+
+// The quantities, as they are printed.
+const (
+	TotalRequests      Quantity = "requests"
+	RequestsPerVCenter Quantity = "requests/vCenter"
+	RequestsPerMinute  Quantity = "requests/minute/vCenter"
+	Seconds            Quantity = "seconds"
+	TimesFloor         Quantity = "time / floor"
+	TimesHealthy       Quantity = "time / healthy"
+	PeakMiB            Quantity = "MiB"
+)
+
+// A Bound is what a quantity may be at most.
+type Bound struct {
+	Of  Quantity
+	Max float64
+}
+
+// A Limit is a bound and what was measured.
+type Limit struct {
+	Of    Quantity `json:"of"`
+	Max   float64  `json:"max"`
+	Value float64  `json:"value"`
+	OK    bool     `json:"ok"`
+}
+
+// Compare divides the daemon's time by that of the floor and of the healthy run.
+func (c *Case) Compare() {
+	c.ToFloor = ratio(c.Daemon, c.Floor)
+	c.ToHealthy = ratio(c.Daemon, c.Healthy)
+}
+
+// Judge holds the case against bounds. A quantity that was not measured is an
+// error.
+func (c *Case) Judge(bounds []Bound) error {
+	c.Limits = nil
+	for _, b := range bounds {
+		value, ok := c.value(b.Of)
+		if !ok {
+			return fmt.Errorf("%s: no figure for %q", c.Name, b.Of)
+		}
+		c.Limits = append(c.Limits, Limit{Of: b.Of, Max: b.Max, Value: value, OK: value <= b.Max})
+	}
+	return nil
+}
+
+func ratio(a, b *Reading) float64 {
+	if a == nil || b == nil || b.Seconds == 0 {
+		return 0
+	}
+	return a.Seconds / b.Seconds
+}
+
+func (c *Case) value(q Quantity) (value float64, ok bool) {
+	d := c.Daemon
+	if d == nil {
+		return 0, false
+	}
+	switch q {
+	case Seconds:
+		return d.Seconds, true
+	case PeakMiB:
+		return mebibytes(d.PeakBytes), true
+	case TimesFloor:
+		return c.ToFloor, c.ToFloor > 0
+	case TimesHealthy:
+		return c.ToHealthy, c.ToHealthy > 0
+	}
+	if d.Requests == nil {
+		return 0, false
+	}
+	switch q {
+	case TotalRequests:
+		return float64(d.Requests.Total), true
+	case RequestsPerVCenter:
+		return float64(d.Requests.MaxPerVCenter), true
+	case RequestsPerMinute:
+		return float64(d.Requests.MaxPerVCenter) * 60 / d.Seconds, d.Seconds > 0
+	}
+	return 0, false
+}
+
+func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }

@@ -1,0 +1,235 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/test/stack"
+)
+
+// A state is one Node as it is seen.
+type state struct {
+	*registration
+	// node is nil if the Node is gone.
+	node *v1.Node
+	// events are those about the Node.
+	events []*v1.Event
+}
+
+// A check returns "" if a condition holds, and else what is so instead.
+type check func(s state) string
+
+// A conditionKind is one kind of condition. The argument of parse is what
+// follows the = of the first word; further words are read from the line.
+type conditionKind struct {
+	usage string
+	does  string
+	parse func(a *arguments, value string) check
+}
+
+const none = "none"
+
+func conditions() []conditionKind {
+	return []conditionKind{
+		{"region=REGION", "the label and its beta twin are that, or not there for `region=none`", topology(v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion)},
+		{"zone=ZONE", "the same for the zone", topology(v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone)},
+		{"provider=ID", "the provider ID is that; `yes`: that of the machine for which the Node was created; `none`: there is none", providerCheck},
+		{"initialized", "the cloud provider's taint is off", func(*arguments, string) check {
+			return present(func(s state) string { return unless(stack.Initialized(s.node), "uninitialized") })
+		}},
+		{"uninitialized", "it is on", func(*arguments, string) check {
+			return present(func(s state) string { return unless(!stack.Initialized(s.node), "initialized") })
+		}},
+		{"tainted TAINT", "the Node has a taint; a key without a slash is one of `node.cloudprovider.kubernetes.io/`", taintCheck(true)},
+		{"untainted TAINT", "it does not", taintCheck(false)},
+		{"exists", "the Node is there, and the same as was created", func(*arguments, string) check {
+			return present(func(state) string { return "" })
+		}},
+		{"gone", "it is not", func(*arguments, string) check {
+			return func(s state) string { return unless(s.node == nil, "is there") }
+		}},
+		{"label KEY=VALUE", "the Node has a label; `KEY=none`: it does not", labelCheck},
+		{"address TYPE=ADDRESS", "the first address of a type, such as `InternalIP`, is that; `none`: there is none", addressCheck},
+		{"event REASON [count=N | says TEXT]", "there are Events of a reason about the Node: at least one, or N, or one whose message contains TEXT", eventCheck},
+		{"no-warning", "there is no Event of type Warning about the Node", func(*arguments, string) check { return noWarning }},
+	}
+}
+
+// keyOf returns what a condition of the kind begins with, up to its argument.
+func (k *conditionKind) keyOf() string {
+	word, _, _ := strings.Cut(k.usage, " ")
+	if key, _, ok := strings.Cut(word, "="); ok {
+		return key + "="
+	}
+	return word
+}
+
+func findCondition(word string) (kind conditionKind, value string, ok bool) {
+	for _, k := range conditions() {
+		key := k.keyOf()
+		if word == key || strings.HasSuffix(key, "=") && strings.HasPrefix(word, key) {
+			return k, word[len(key):], true
+		}
+	}
+	return conditionKind{}, "", false
+}
+
+func isCondition(word string) bool {
+	_, _, ok := findCondition(word)
+	return ok
+}
+
+// present is a check that fails where the Node is gone.
+func present(f check) check {
+	return func(s state) string {
+		if s.node == nil {
+			return "there is no such Node"
+		}
+		return f(s)
+	}
+}
+
+func unless(ok bool, is string) string {
+	if ok {
+		return ""
+	}
+	return is
+}
+
+func topology(keys ...string) func(*arguments, string) check {
+	return func(a *arguments, value string) check {
+		if value == "" {
+			a.fail("a value is missing")
+		}
+		return present(func(s state) string {
+			for _, key := range keys {
+				if is := labelIs(s.node, key, value); is != "" {
+					return is
+				}
+			}
+			return ""
+		})
+	}
+}
+
+func labelIs(n *v1.Node, key, want string) string {
+	value, ok := n.Labels[key]
+	switch {
+	case ok && want != none && value == want, !ok && want == none:
+		return ""
+	case !ok:
+		return "no label " + key
+	}
+	return fmt.Sprintf("%s=%s", key, value)
+}
+
+func labelCheck(a *arguments, _ string) check {
+	key, value, ok := strings.Cut(a.word("KEY=VALUE"), "=")
+	if !ok {
+		a.fail("KEY=VALUE is missing")
+	}
+	return present(func(s state) string { return labelIs(s.node, key, value) })
+}
+
+func providerCheck(a *arguments, want string) check {
+	if want == "" {
+		a.fail("a provider ID is missing")
+	}
+	return present(func(s state) string {
+		is, id := s.node.Spec.ProviderID, want
+		switch want {
+		case "yes":
+			id = s.providerID
+			if id == "" {
+				return "the Node was not created for a machine"
+			}
+		case none:
+			id = ""
+		}
+		return unless(is == id, fmt.Sprintf("provider ID %q, not %q", is, id))
+	})
+}
+
+func taintCheck(want bool) func(*arguments, string) check {
+	return func(a *arguments, _ string) check {
+		key := a.word("TAINT")
+		if !strings.Contains(key, "/") {
+			key = "node.cloudprovider.kubernetes.io/" + key
+		}
+		return present(func(s state) string {
+			var keys []string
+			for _, t := range s.node.Spec.Taints {
+				keys = append(keys, t.Key)
+			}
+			return unless(slices.Contains(keys, key) == want, fmt.Sprintf("taints %q", keys))
+		})
+	}
+}
+
+func addressCheck(a *arguments, _ string) check {
+	kind, want, ok := strings.Cut(a.word("TYPE=ADDRESS"), "=")
+	if !ok {
+		a.fail("TYPE=ADDRESS is missing")
+	}
+	return present(func(s state) string {
+		is := none
+		for _, address := range s.node.Status.Addresses {
+			if string(address.Type) == kind {
+				is = address.Address
+				break
+			}
+		}
+		return unless(is == want, fmt.Sprintf("%s=%s of %v", kind, is, s.node.Status.Addresses))
+	})
+}
+
+func eventCheck(a *arguments, _ string) check {
+	reason := a.word("REASON")
+	count, text := -1, ""
+	if a.next("says") {
+		text = a.word("TEXT")
+	} else if len(a.words) > 0 && strings.HasPrefix(a.words[0], "count=") {
+		n, err := strconv.Atoi(strings.TrimPrefix(a.word("count=N"), "count="))
+		if err != nil || n < 0 {
+			a.fail("count= is a number")
+		}
+		count = n
+	}
+	return func(s state) string {
+		n, said := 0, text == ""
+		for _, e := range s.events {
+			if e.Reason == reason {
+				n += max(1, int(e.Count))
+				said = said || strings.Contains(e.Message, text)
+			}
+		}
+		ok := said && (count < 0 && n > 0 || n == count)
+		return unless(ok, "Events: "+listEvents(s.events))
+	}
+}
+
+func noWarning(s state) string {
+	var bad []*v1.Event
+	for _, e := range s.events {
+		if e.Type == v1.EventTypeWarning {
+			bad = append(bad, e)
+		}
+	}
+	return unless(len(bad) == 0, "Events: "+listEvents(bad))
+}
+
+func listEvents(events []*v1.Event) string {
+	if len(events) == 0 {
+		return none
+	}
+	list := make([]string, len(events))
+	for i, e := range events {
+		list[i] = fmt.Sprintf("%s (%d times): %s", e.Reason, max(1, e.Count), e.Message)
+	}
+	slices.Sort(list)
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var errNoDaemon = errors.New("no daemon runs")
+
+// daemonCommands start and end the daemon.
+func daemonCommands() []command {
+	return []command{
+		{"daemon start [FLAG…]", "starts the daemon, with flags behind the usual ones", func(a *arguments) action {
+			flags := a.rest()
+			return func(_ context.Context, w *world) error {
+				if w.daemon != nil {
+					return errors.New("a daemon runs already")
+				}
+				w.flags = flags
+				return w.start()
+			}
+		}},
+		{"daemon stop", "sends SIGTERM and checks that it ends well: see [what is always checked](#what-is-always-checked)", func(*arguments) action {
+			return func(_ context.Context, w *world) error { return w.stop() }
+		}},
+		{"daemon restart", "is `stop` and `start` with the same flags", func(*arguments) action {
+			return func(_ context.Context, w *world) error {
+				if err := w.stop(); err != nil {
+					return err
+				}
+				return w.start()
+			}
+		}},
+		{"daemon kill", "sends SIGKILL; the sessions that it leaves behind are not held against it", func(*arguments) action {
+			return func(_ context.Context, w *world) error { return w.kill() }
+		}},
+		{"daemon refuses TEXT", "starts the daemon, which has to end by itself, with a status that is not 0 and TEXT in its log", refuses},
+		{"daemon healthy [within DURATION]", "waits until /healthz says so", func(a *arguments) action {
+			within := a.within()
+			a.p.asserts = true
+			return func(ctx context.Context, w *world) error {
+				if w.daemon == nil {
+					return errNoDaemon
+				}
+				var last error
+				return w.poll(ctx, within, func() bool {
+					last = w.daemon.Healthy(ctx)
+					return last == nil
+				}, func() error { return fmt.Errorf("/healthz: %w", last) })
+			}
+		}},
+	}
+}
+
+func refuses(a *arguments) action {
+	text := a.word("TEXT")
+	a.p.asserts = true
+	return func(ctx context.Context, w *world) error {
+		if err := w.start(); err != nil {
+			return err
+		}
+		d := w.daemon
+		w.daemon = nil
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		select {
+		case <-d.Exited():
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("runs after %s", patience), d.Kill())
+		}
+		_, err := d.Stop()
+		switch {
+		case err == nil:
+			return errors.New("it ended with status 0")
+		case !strings.Contains(w.log(), text):
+			return fmt.Errorf("the log does not contain %q", text)
+		}
+		return w.audit(d)
+	}
+}

@@ -1,0 +1,95 @@
+package scenarios
+
+import (
+	"context"
+	"strings"
+
+	"vzones/test/fleet"
+)
+
+// machineCommands let something happen to machines, tags and other objects in
+// a vCenter.
+func machineCommands() []command {
+	return []command{
+		{"vm off VM", "powers a machine off", onMachines((*fleet.VCenter).PowerOff)},
+		{"vm on VM", "powers it on", onMachines((*fleet.VCenter).PowerOn)},
+		{"vm suspend VM", "suspends it", onMachines((*fleet.VCenter).Suspend)},
+		{"vm destroy VM", "deletes it", onMachines((*fleet.VCenter).Destroy)},
+		{"vm move VM HOST", "moves it to a host, as vMotion does", onMachinesWith("HOST", (*fleet.VCenter).MoveVM)},
+		{"vm pool VM POOL", "moves it to a resource pool of its cluster", onMachinesWith("POOL", (*fleet.VCenter).MoveToPool)},
+		{"vm folder VM FOLDER", "moves it to a VM folder", onMachinesWith("FOLDER", (*fleet.VCenter).MoveToFolder)},
+		{"vm rename VM NAME", "renames it", onMachinesWith("NAME", func(v *fleet.VCenter, vm, name string) error { return v.Rename(vm, name) })},
+		{"vm uuid VM UUID", "gives it a BIOS UUID", onMachinesWith("UUID", (*fleet.VCenter).SetUUID)},
+		{"vm hostname VM NAME", "lets its guest report a host name, `\"\"` for no VMware Tools", onMachinesWith("NAME", (*fleet.VCenter).SetHostName)},
+		{"vm address VM IP", "lets its first interface have that one address", onMachinesWith("IP", func(v *fleet.VCenter, vm, ip string) error { return v.SetIPs(vm, ip) })},
+		{"vm connection VM STATE", "makes it `connected`, `disconnected`, `inaccessible`, `orphaned` or `invalid`", onMachinesWith("STATE", (*fleet.VCenter).SetConnection)},
+		{"vm create VCENTER DATACENTER NAME [KEY=VALUE…]", "makes a machine; KEY is `cluster`, `host`, `pool`, `folder`, `uuid` or `power`", createMachine},
+		{"tag VCENTER OBJECT CATEGORY TAG", "attaches a tag, which is made if need be; OBJECT is a path (`/` for the root folder), or a name that is unique in its vCenter", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Tag(w[0], w[1], w[2]) })},
+		{"untag VCENTER OBJECT CATEGORY TAG", "detaches it", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Untag(w[0], w[1], w[2]) })},
+		{"retag VCENTER OBJECT CATEGORY TAG", "attaches it in place of the others of its category", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Retag(w[0], w[1], w[2]) })},
+		{"rename VCENTER OBJECT NAME", "renames any other object", onObject(2, func(v *fleet.VCenter, w []string) error { return v.Rename(w[0], w[1]) })},
+		{"host move VCENTER HOST CLUSTER", "moves a host with its machines", onObject(2, func(v *fleet.VCenter, w []string) error { return v.MoveHost(w[0], w[1]) })},
+	}
+}
+
+// onMachines is a command about machines, each in the vCenter that has it.
+func onMachines(do func(*fleet.VCenter, string) error) func(*arguments) action {
+	return func(a *arguments) action {
+		pattern := a.word("VM")
+		return eachMachine(pattern, do)
+	}
+}
+
+// onMachinesWith is the same with one more argument.
+func onMachinesWith(what string, do func(v *fleet.VCenter, vm, arg string) error) func(*arguments) action {
+	return func(a *arguments) action {
+		pattern, arg := a.word("VM"), a.word(what)
+		return eachMachine(pattern, func(v *fleet.VCenter, vm string) error { return do(v, vm, arg) })
+	}
+}
+
+func eachMachine(pattern string, do func(*fleet.VCenter, string) error) action {
+	return func(_ context.Context, w *world) error {
+		machines, err := w.machinesNamed(pattern)
+		if err != nil {
+			return err
+		}
+		for _, m := range machines {
+			if err := do(w.stack.Fleet.VCenter(m.VCenter), m.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// onObject is a command about an object of a vCenter, with its name and what
+// else it needs in n words.
+func onObject(n int, do func(*fleet.VCenter, []string) error) func(*arguments) action {
+	return func(a *arguments) action {
+		name := a.vcenter()
+		var words []string
+		for range n {
+			words = append(words, a.word("an argument"))
+		}
+		return onVCenters([]string{name}, func(_ *world, v *fleet.VCenter) error { return do(v, words) })
+	}
+}
+
+func createMachine(a *arguments) action {
+	vcenter, datacenter := a.vcenter(), a.word("DATACENTER")
+	vm := fleet.VMSpec{Name: a.word("NAME")}
+	fields := map[string]*string{
+		"cluster": &vm.Cluster, "host": &vm.Host, "pool": &vm.Pool,
+		"folder": &vm.Folder, "uuid": &vm.UUID, "power": &vm.Power,
+	}
+	for _, word := range a.rest() {
+		key, value, _ := strings.Cut(word, "=")
+		if fields[key] == nil || value == "" {
+			a.fail("%q is unknown of a machine", word)
+			break
+		}
+		*fields[key] = value
+	}
+	return onVCenters([]string{vcenter}, func(_ *world, v *fleet.VCenter) error { return v.Create(datacenter, vm) })
+}

@@ -1,0 +1,125 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/test/fleet"
+)
+
+// vcenterCommands let something happen to a vCenter.
+func vcenterCommands() []command {
+	return []command{
+		{"vcenter VCENTER hang", "lets it accept connections and answer nothing", trouble((*fleet.VCenter).Hang)},
+		{"vcenter VCENTER refuse", "breaks its connections and refuses new ones; sessions stay", trouble((*fleet.VCenter).Refuse)},
+		{"vcenter VCENTER drop", "lets it break each connection in the middle of an answer", trouble((*fleet.VCenter).Drop)},
+		{"vcenter VCENTER delay DURATION", "lets every answer take that much longer", func(a *arguments) action {
+			names, d := a.vcenters(), a.duration("DURATION")
+			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { v.SetDelay(d); return nil })
+		}},
+		{"vcenter VCENTER fault METHOD FAULT", "lets a SOAP method, or all (`*`), answer with a vSphere fault such as `NoPermission`", faultCommand},
+		{"vcenter VCENTER fault-rest KIND STATUS", "lets requests of a kind, as `requests` counts them, answer with an HTTP status; a KIND may end in `*`", faultRESTCommand},
+		{"vcenter VCENTER reject-password", "refuses every login; sessions stay", func(a *arguments) action {
+			return onVCenters(a.vcenters(), func(_ *world, v *fleet.VCenter) error { v.RejectPassword(); return nil })
+		}},
+		{"vcenter VCENTER password PASSWORD", "changes the account's password; sessions stay", func(a *arguments) action {
+			names, password := a.vcenters(), a.word("PASSWORD")
+			return onVCenters(names, func(w *world, v *fleet.VCenter) error {
+				v.SetPassword(password)
+				w.passwords = append(w.passwords, password)
+				return nil
+			})
+		}},
+		{"vcenter VCENTER end-sessions", "ends all its sessions, as a restart does", func(a *arguments) action {
+			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
+				v.EndSessions()
+				delete(w.orphans, v.Name())
+				return nil
+			})
+		}},
+		{"vcenter VCENTER recover", "undoes all of these but `password` and `end-sessions`", func(a *arguments) action {
+			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
+				delete(w.sick, v.Name())
+				return v.Recover()
+			})
+		}},
+		{"secret write", "writes the passwords of all vCenters, as they are now, into the Secret", func(*arguments) action {
+			return func(ctx context.Context, w *world) error { return w.stack.WriteSecret(ctx) }
+		}},
+	}
+}
+
+// onVCenters does something with each of the named vCenters.
+func onVCenters(names []string, do func(*world, *fleet.VCenter) error) action {
+	return func(_ context.Context, w *world) error {
+		for _, name := range names {
+			if err := do(w, w.stack.Fleet.VCenter(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// trouble is a command without arguments after which no logout can be asked of
+// the vCenter.
+func trouble(do func(*fleet.VCenter)) func(*arguments) action {
+	return func(a *arguments) action {
+		return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
+			w.sick[v.Name()] = true
+			do(v)
+			return nil
+		})
+	}
+}
+
+func faultCommand(a *arguments) action {
+	names, method, name := a.vcenters(), a.word("METHOD"), a.word("FAULT")
+	var made types.BaseMethodFault
+	if t, ok := types.TypeFunc()(name); ok && t.Kind() == reflect.Struct {
+		made, _ = reflect.New(t).Interface().(types.BaseMethodFault)
+	}
+	if made == nil {
+		a.fail("vSphere has no fault %q", name)
+	}
+	return onVCenters(names, func(w *world, v *fleet.VCenter) error {
+		if slices.Contains([]string{"*", "Logout"}, method) {
+			w.sick[v.Name()] = true
+		}
+		v.Fault(method, made)
+		return nil
+	})
+}
+
+func faultRESTCommand(a *arguments) action {
+	names, kind, status := a.vcenters(), a.word("KIND"), a.number("STATUS")
+	if status < 400 || status > 599 {
+		a.fail("%s is no status of an error", strconv.Itoa(status))
+	}
+	return onVCenters(names, func(w *world, v *fleet.VCenter) error {
+		if kind == "*" {
+			w.sick[v.Name()] = true
+		}
+		v.FaultREST(kind, status)
+		return nil
+	})
+}
+
+// machinesNamed finds the machines of all vCenters whose name a pattern fits.
+func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
+	var found []fleet.Machine
+	for _, m := range w.stack.Fleet.Machines() {
+		if matches(pattern, m.Name) {
+			found = append(found, m)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("the fleet has no machine %q", pattern)
+	}
+	return found, nil
+}

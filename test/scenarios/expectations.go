@@ -1,0 +1,281 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"vzones/test/fleet"
+)
+
+// patience is how long an expectation waits that does not say it.
+const patience = 30 * time.Second
+
+// expectations are the commands that look.
+func expectations() []command {
+	return []command{
+		{"expect NODE… CONDITION… [within DURATION]",
+			"waits until all [conditions](#conditions) hold for all these Nodes at once, 30 s if nothing else is said", expectCommand},
+		{"hold DURATION NODE… CONDITION…", "watches that they hold now, all the time, and to the end of it", holdCommand},
+		{"mark requests", "counts requests anew from here on", func(*arguments) action {
+			return func(_ context.Context, w *world) error {
+				for _, v := range w.stack.Fleet.VCenters() {
+					v.ResetRequests()
+				}
+				return nil
+			}
+		}},
+		{"requests VCENTER KIND COMPARE N [within DURATION]",
+			"compares how many requests came in since the mark: of a SOAP method, of a kind of REST request, of all that begin so (`KIND*`), or in all (`total`). " +
+				"COMPARE is `=`, `<=` or `>=`; `>=` waits for it, the others are checked at once", requestsCommand},
+		{"sessions VCENTER COMPARE N [within DURATION]", "waits until it has so many sessions, SOAP and REST together", sessionsCommand},
+		{"log has TEXT [within DURATION]", "waits until the log of the daemon, or of the last one, contains it", func(a *arguments) action {
+			text, within := a.word("TEXT"), a.within()
+			a.p.asserts = true
+			return func(ctx context.Context, w *world) error {
+				return w.poll(ctx, within, func() bool { return strings.Contains(w.log(), text) },
+					func() error { return fmt.Errorf("the log does not contain %q", text) })
+			}
+		}},
+		{"log lacks TEXT", "checks that it does not", func(a *arguments) action {
+			text := a.word("TEXT")
+			return func(_ context.Context, w *world) error {
+				for line := range strings.Lines(w.log()) {
+					if strings.Contains(line, text) {
+						return fmt.Errorf("the log contains: %s", strings.TrimSpace(line))
+					}
+				}
+				return nil
+			}
+		}},
+	}
+}
+
+// within takes the end of a line, if it is there.
+func (a *arguments) within() time.Duration {
+	if !a.next("within") {
+		return patience
+	}
+	return a.duration("DURATION")
+}
+
+// conditions takes names of Nodes and then conditions, up to "within".
+func (a *arguments) conditions() (nodes []string, checks []check) {
+	for len(a.words) > 0 && !isCondition(a.words[0]) && a.words[0] != "within" {
+		word := a.words[0]
+		if strings.Contains(word, "=") {
+			a.fail("%q is no condition", word)
+			return nil, nil
+		}
+		nodes = append(nodes, a.node())
+	}
+	for len(a.words) > 0 && a.words[0] != "within" {
+		kind, value, ok := findCondition(a.words[0])
+		if !ok {
+			a.fail("%q is no condition", a.words[0])
+			return nil, nil
+		}
+		a.words = a.words[1:]
+		checks = append(checks, kind.parse(a, value))
+	}
+	if len(nodes) == 0 {
+		a.fail("NODE is missing")
+	}
+	if len(checks) == 0 {
+		a.fail("CONDITION is missing")
+	}
+	a.p.asserts = true
+	return nodes, checks
+}
+
+func expectCommand(a *arguments) action {
+	patterns, checks := a.conditions()
+	within := a.within()
+	return func(ctx context.Context, w *world) error {
+		nodes, err := w.registered(patterns)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		err = w.eyes.until(ctx, w.ended(), func(s sight) bool { return s.first(nodes, checks) })
+		if err == nil {
+			return nil
+		}
+		var is string
+		w.eyes.now(func(s sight) { is = s.wrong(nodes, checks) })
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("not within %s", within)
+		}
+		return fmt.Errorf("%w; instead:%s", err, is)
+	}
+}
+
+func holdCommand(a *arguments) action {
+	d := a.duration("DURATION")
+	patterns, checks := a.conditions()
+	return func(ctx context.Context, w *world) error {
+		nodes, err := w.registered(patterns)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		is := ""
+		err = w.eyes.until(ctx, w.ended(), func(s sight) bool {
+			is = s.wrong(nodes, checks)
+			return is != ""
+		})
+		switch {
+		case err == nil:
+			return fmt.Errorf("no longer after %s; instead:%s", time.Since(began).Round(10*time.Millisecond), is)
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil
+		}
+		return err
+	}
+}
+
+// first says whether all checks hold for all Nodes.
+func (s sight) first(nodes []*registration, checks []check) bool {
+	for _, n := range nodes {
+		state := s.of(n)
+		for _, c := range checks {
+			if c(state) != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wrong lists what is not as the checks want it, with one line for each of the
+// first few Nodes.
+func (s sight) wrong(nodes []*registration, checks []check) string {
+	const few = 5
+	var b strings.Builder
+	count := 0
+	for _, n := range nodes {
+		state := s.of(n)
+		var is []string
+		for _, c := range checks {
+			if i := c(state); i != "" {
+				is = append(is, i)
+			}
+		}
+		if len(is) == 0 {
+			continue
+		}
+		if count++; count <= few {
+			fmt.Fprintf(&b, "\n  %s: %s", n.name, strings.Join(is, ", "))
+		}
+	}
+	if count > few {
+		fmt.Fprintf(&b, "\n  and %d further Nodes", count-few)
+	}
+	return b.String()
+}
+
+// of returns what is seen of a Node. Another Node of the same name is not it.
+func (s sight) of(n *registration) state {
+	is := state{registration: n, node: s.nodes[n.name]}
+	if is.node != nil && is.node.UID != n.uid {
+		is.node = nil
+	}
+	for _, e := range s.events {
+		if e.InvolvedObject.Kind == "Node" && e.InvolvedObject.UID == n.uid {
+			is.events = append(is.events, e)
+		}
+	}
+	return is
+}
+
+func requestsCommand(a *arguments) action {
+	names, kind := a.vcenters(), a.word("KIND")
+	sign, compare := a.compare()
+	want := a.number("N")
+	within := a.within()
+	a.p.asserts = true
+	return onEach(names, func(ctx context.Context, w *world, v *fleet.VCenter) error {
+		met := func() bool { return compare(requestsOf(v, kind), want) }
+		wrong := func() error {
+			return fmt.Errorf("%s: %d requests of %s, not %s %d:%s", v.Name(), requestsOf(v, kind), kind, sign, want, listRequests(v))
+		}
+		if sign == ">=" {
+			return w.poll(ctx, within, met, wrong)
+		}
+		if !met() {
+			return wrong()
+		}
+		return nil
+	})
+}
+
+func requestsOf(v *fleet.VCenter, kind string) int {
+	if kind == "total" {
+		return v.Total()
+	}
+	n := 0
+	prefix, open := strings.CutSuffix(kind, "*")
+	for k, count := range v.Requests() {
+		if k == kind || open && strings.HasPrefix(k, prefix) {
+			n += count
+		}
+	}
+	return n
+}
+
+func listRequests(v *fleet.VCenter) string {
+	var b strings.Builder
+	all := v.Requests()
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "\n  %4d %s", all[kind], kind)
+	}
+	return b.String()
+}
+
+func sessionsCommand(a *arguments) action {
+	names := a.vcenters()
+	sign, compare := a.compare()
+	want, within := a.number("N"), a.within()
+	a.p.asserts = true
+	return onEach(names, func(ctx context.Context, w *world, v *fleet.VCenter) error {
+		return w.poll(ctx, within, func() bool { return compare(v.Sessions(), want) },
+			func() error { return fmt.Errorf("%s has %d sessions, not %s %d", v.Name(), v.Sessions(), sign, want) })
+	})
+}
+
+// onEach looks at each of the named vCenters.
+func onEach(names []string, look func(context.Context, *world, *fleet.VCenter) error) action {
+	return func(ctx context.Context, w *world) error {
+		for _, name := range names {
+			if err := look(ctx, w, w.stack.Fleet.VCenter(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// registered returns the Nodes that the script has created and whose name one
+// of the patterns fits.
+func (w *world) registered(patterns []string) ([]*registration, error) {
+	var found []*registration
+	for _, pattern := range patterns {
+		before := len(found)
+		for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
+			if matches(pattern, name) {
+				found = append(found, w.nodes[name])
+			}
+		}
+		if len(found) == before {
+			return nil, fmt.Errorf("no Node %q was created", pattern)
+		}
+	}
+	return found, nil
+}

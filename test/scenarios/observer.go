@@ -1,0 +1,126 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// An observer watches all Nodes and Events. It shows each change to whoever
+// waits, not only what has come of several.
+type observer struct {
+	mu      sync.Mutex
+	sight   sight
+	waiting map[*waiter]bool
+}
+
+// A sight is what is seen at one moment.
+type sight struct {
+	nodes  map[string]*v1.Node
+	events map[types.UID]*v1.Event
+}
+
+type waiter struct {
+	seen func(sight) bool
+	done chan struct{}
+}
+
+func newObserver() *observer {
+	return &observer{
+		sight:   sight{nodes: map[string]*v1.Node{}, events: map[types.UID]*v1.Event{}},
+		waiting: map[*waiter]bool{},
+	}
+}
+
+// observe watches until the context is done. It calls synced when everything
+// that was there at the beginning is seen.
+func (o *observer) observe(ctx context.Context, client kubernetes.Interface, synced func()) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	var all []cache.DoneChecker
+	for resource, kind := range map[string]runtime.Object{"nodes": &v1.Node{}, "events": &v1.Event{}} {
+		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+			ListerWatcher: cache.NewListWatchFromClient(client.CoreV1().RESTClient(), resource, v1.NamespaceAll, fields.Everything()),
+			ObjectType:    kind,
+			Handler: cache.ResourceEventHandlerFuncs{
+				AddFunc:    func(now any) { o.note(now, true) },
+				UpdateFunc: func(_, now any) { o.note(now, true) },
+				DeleteFunc: func(last any) { o.note(last, false) },
+			},
+		})
+		all = append(all, informer.HasSyncedChecker())
+		group.Go(func() { informer.RunWithContext(ctx) })
+	}
+	if cache.WaitFor(ctx, "", all...) {
+		synced()
+	}
+}
+
+// note takes over a change and shows it to all that wait.
+func (o *observer) note(object any, there bool) {
+	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = last.Obj
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch object := object.(type) {
+	case *v1.Node:
+		if o.sight.nodes[object.Name] = object; !there {
+			delete(o.sight.nodes, object.Name)
+		}
+	case *v1.Event:
+		if o.sight.events[object.UID] = object; !there {
+			delete(o.sight.events, object.UID)
+		}
+	}
+	for w := range o.waiting {
+		if w.seen(o.sight) {
+			close(w.done)
+			delete(o.waiting, w)
+		}
+	}
+}
+
+// errEnded is what until returns when the daemon has ended.
+var errEnded = errors.New("the daemon has ended by itself")
+
+// until calls seen with what is there now and after each change, until it
+// returns true. It returns the cause if the context is done before that, and
+// errEnded if the channel is closed.
+func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(sight) bool) error {
+	w := &waiter{seen: seen, done: make(chan struct{})}
+	o.mu.Lock()
+	if seen(o.sight) {
+		o.mu.Unlock()
+		return nil
+	}
+	o.waiting[w] = true
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.waiting, w)
+	}()
+	select {
+	case <-w.done:
+		return nil
+	case <-ended:
+		return errEnded
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// now returns what f makes of what is seen now.
+func (o *observer) now(f func(sight)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f(o.sight)
+}

@@ -1,0 +1,79 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"vzones/test/process"
+	"vzones/test/stack"
+)
+
+// Play makes the stack new for the scenario's fleet and plays its script with
+// the daemon at a path. It tells of each line that is done. The error names the
+// line at which it ended, what was wrong there, and the end of the daemon's
+// log. Whatever else happens, the daemon is stopped and what it leaves behind
+// is checked.
+func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tell func(string)) error {
+	if err := on.Renew(ctx, s.fleet); err != nil {
+		return err
+	}
+	w := newWorld(on, binary, s.config)
+	ctx, cancel := context.WithCancel(ctx)
+	synced, closed := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(closed)
+		w.eyes.observe(ctx, on.Client, func() { close(synced) })
+	}()
+	defer func() { cancel(); <-closed }()
+	select {
+	case <-synced:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	began := time.Now()
+	err := w.play(ctx, s.steps, func(step *step) {
+		tell(fmt.Sprintf("%6.2fs  %s", time.Since(began).Seconds(), step))
+	})
+	log := w.lastWords(err)
+	if w.daemon != nil {
+		if end := w.stop(); end != nil {
+			err, log = errors.Join(err, fmt.Errorf("at the end: %w", end)), log+w.lastWords(end)
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, log)
+	}
+	return err
+}
+
+// lastWords is the end of the daemon's log, where something went wrong.
+func (w *world) lastWords(err error) string {
+	if err == nil || w.last == nil {
+		return ""
+	}
+	tail, err := process.Tail(w.last.LogPath())
+	if err != nil {
+		tail = err.Error()
+	}
+	return "\nthe end of the daemon's log:\n" + tail
+}
+
+func (w *world) play(ctx context.Context, steps []step, done func(*step)) error {
+	for i := range steps {
+		step := &steps[i]
+		if step.do != nil {
+			if err := step.do(ctx, w); err != nil {
+				return fmt.Errorf("%s: %w", step, err)
+			}
+			done(step)
+		}
+		for round := range step.times {
+			if err := w.play(ctx, step.inner, done); err != nil {
+				return fmt.Errorf("round %d of %d: %w", round+1, step.times, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"vzones/test/cluster"
+	"vzones/test/stack"
+)
+
+// binaryVariable names the daemon to play with, instead of one that is built
+// from this tree.
+const binaryVariable = "VZONES_DAEMON"
+
+// missing says why no scenario can be played.
+var missing error
+
+// A theatre is where scenarios are played, one after the other, since a daemon
+// looks after all Nodes that there are. A second one halves the time: scenarios
+// mostly wait. They open when they are needed.
+var theatre struct {
+	mu     sync.Mutex
+	dir    string
+	binary string
+	opened []*stack.Stack
+	// free are those in which nothing is played.
+	free chan *stack.Stack
+}
+
+const theatres = 2
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+		missing = err
+		// go test keeps what a passing package prints to itself, but puts
+		// [no tests to run] behind its name for this line.
+		fmt.Printf("testing: warning: no tests to run\nleft out, every scenario: %v\n", err)
+	}
+	theatre.free = make(chan *stack.Stack, theatres)
+	status := m.Run()
+	errs := []error{os.RemoveAll(theatre.dir)}
+	for _, s := range theatre.opened {
+		errs = append(errs, s.Stop())
+	}
+	if err := errors.Join(append(errs, goleak.Find())...); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return status
+}
+
+// play plays a scenario in a theatre that is free.
+func play(t *testing.T, s *Scenario) error {
+	t.Helper()
+	if missing != nil {
+		t.Skip(missing)
+	}
+	on, err := enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { theatre.free <- on }()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	return s.Play(ctx, on, theatre.binary, func(line string) { fmt.Fprintln(t.Output(), line) })
+}
+
+func enter() (*stack.Stack, error) {
+	select {
+	case s := <-theatre.free:
+		return s, nil
+	default:
+	}
+	theatre.mu.Lock()
+	defer theatre.mu.Unlock()
+	if len(theatre.opened) == theatres {
+		return <-theatre.free, nil
+	}
+	ctx := context.Background()
+	if err := build(ctx); err != nil {
+		return nil, err
+	}
+	// Each scenario brings a fleet of its own.
+	s, err := stack.Start(ctx, stack.Options{Fleet: "vcenters: [{name: none}]"})
+	if err == nil {
+		theatre.opened = append(theatre.opened, s)
+	}
+	return s, err
+}
+
+// build builds the daemon, once.
+func build(ctx context.Context) (err error) {
+	if theatre.binary != "" {
+		return nil
+	}
+	if binary := os.Getenv(binaryVariable); binary != "" {
+		theatre.binary = binary
+		return nil
+	}
+	if err := stack.DependOnSources(filepath.Join("..", "..")); err != nil {
+		return err
+	}
+	if theatre.dir, err = os.MkdirTemp("", "vzones-scenarios-"); err != nil {
+		return err
+	}
+	theatre.binary, err = stack.Build(ctx, theatre.dir)
+	return err
+}
+
+// TestScenarios plays all files of this folder.
+func TestScenarios(t *testing.T) {
+	for _, scenario := range load(t) {
+		t.Run(scenario.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := play(t, scenario); err != nil {
+				t.Errorf("%s\n\n%v", scenario.Story, err)
+			}
+		})
+	}
+}
+
+// TestScenariosAreWellFormed needs no control plane.
+func TestScenariosAreWellFormed(t *testing.T) { load(t) }
+
+func load(t *testing.T) []*Scenario {
+	t.Helper()
+	files, err := filepath.Glob("*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 25 {
+		t.Fatalf("only %d scenarios found", len(files))
+	}
+	all := make([]*Scenario, len(files))
+	for i, file := range files {
+		if all[i], err = Load(file); err != nil {
+			t.Error(err)
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return all
+}
+
+// TestFailures: a script that is wrong about the world fails, and says where,
+// what is so instead, and what the daemon did last.
+func TestFailures(t *testing.T) {
+	const node, daemon = "node create node\n", "node create node\ndaemon start\nexpect node initialized\n"
+	for name, c := range map[string]struct{ script, want string }{
+		"wrong zone":    {daemon + "expect node initialized zone=b within 100ms", "story.txtar:11: expect node initialized zone=b within 100ms: not within 100ms; instead:\n  node: topology.kubernetes.io/zone=a\n"},
+		"not for long":  {"node create node\ndaemon start\nhold 20s node uninitialized", "instead:\n  node: initialized"},
+		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, not = 7:\n"},
+		"sessions left": {daemon + `vcenter east fault-rest "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 of killed daemons)"},
+		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon has ended by itself"},
+		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "instead:\n  node: there is no such Node"},
+		"no Event":      {node + "expect node event Fire within 100ms", "instead:\n  node: Events: none"},
+		"log":           {node + "log has fire within 100ms", `the log does not contain "fire"`},
+		"sessions":      {node + "sessions east = 7 within 100ms", "not within 100ms: east has 0 sessions, not = 7"},
+		"no machine":    {node + "vm off other", `the fleet has no machine "other"`},
+		"no daemon":     {node + "expect node exists\ndaemon stop", "no daemon runs"},
+		"second round":  {node + "repeat 2 {\nexpect node exists within 100ms\nnode delete node\n}", "round 2 of 2: story.txtar:10: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := loaded(t, strings.Replace(head, "{name: dc,", "{name: dc, tags: {zone: a},", 1)+c.script+"\nhold 1ms node exists\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = play(t, s)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("\n got: %v\nwant: %s", err, c.want)
+			}
+			if strings.Contains(c.script, "daemon start") && !strings.Contains(err.Error(), "\nthe end of the daemon's log:\n") {
+				t.Errorf("no log: %v", err)
+			}
+		})
+	}
+}

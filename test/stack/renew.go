@@ -1,0 +1,34 @@
+package stack
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Renew makes the stack as good as new for another fleet, in a fraction of the
+// time that another control plane takes: it ends the daemons, removes all
+// Nodes, the Events about them and the daemon's Lease, and replaces the fleet.
+// After an error the stack can only be stopped.
+func (s *Stack) Renew(ctx context.Context, description string) error {
+	var errs []error
+	for _, d := range s.daemons {
+		// An ended daemon writes no further Event about a Node that is gone.
+		errs = append(errs, d.kill())
+	}
+	all, now := metav1.ListOptions{}, metav1.DeleteOptions{}
+	lease := s.Client.CoordinationV1().Leases(namespace).Delete(ctx, serviceAccount, now)
+	if !apierrors.IsNotFound(lease) {
+		errs = append(errs, lease)
+	}
+	errs = append(errs,
+		s.Client.CoreV1().Nodes().DeleteCollection(ctx, now, all),
+		s.Client.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, now, all),
+	)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return s.ReplaceFleet(ctx, description)
+}

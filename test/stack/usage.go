@@ -1,0 +1,40 @@
+package stack
+
+import "time"
+
+// Usage is what a daemon has used of the machine.
+type Usage struct {
+	// CPU is the time in user and system mode.
+	CPU time.Duration
+	// Peak is the largest resident memory so far, in bytes.
+	Peak int64
+}
+
+// StopUsage stops the daemon as Stop does and returns what it used in all. Only
+// Linux tells. No other child of this process may end meanwhile: the kernel
+// gives the times of all children that have ended as one sum.
+//
+// The peak is read just before the end, not from the ended process: to Linux,
+// the peak of a child begins with what its parent held when it forked.
+func (d *Daemon) StopUsage() (Usage, error) {
+	live, err := d.Usage()
+	if err != nil {
+		return Usage{}, err
+	}
+	before, err := childrenCPU()
+	if err != nil {
+		return Usage{}, err
+	}
+	if _, err := d.Stop(); err != nil {
+		return Usage{}, err
+	}
+	after, err := childrenCPU()
+	return Usage{CPU: after - before, Peak: live.Peak}, err
+}
+
+// OwnCPU returns the time that this process has used so far. Only Linux tells.
+func OwnCPU() (time.Duration, error) { return ownCPU() }
+
+// Usage returns what the daemon has used so far, the CPU time in steps of 10 ms.
+// Only Linux tells.
+func (d *Daemon) Usage() (Usage, error) { return usageOf(d.process.PID()) }

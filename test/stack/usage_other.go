@@ -1,0 +1,14 @@
+//go:build !linux
+
+package stack
+
+import (
+	"errors"
+	"time"
+)
+
+func usageOf(int) (Usage, error) { return Usage{}, errors.ErrUnsupported }
+
+func ownCPU() (time.Duration, error) { return 0, errors.ErrUnsupported }
+
+func childrenCPU() (time.Duration, error) { return 0, errors.ErrUnsupported }
