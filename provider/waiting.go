@@ -24,7 +24,7 @@ import (
 const (
 	// gather is how long changes of Nodes are gathered before they are acted
 	// on, so that a burst of them costs one request and not one each.
-	gather = 20 * time.Millisecond
+	gather = 100 * time.Millisecond
 	// patience is how long a Node waits before an Event says for what. Every
 	// Node waits for a moment.
 	patience = 10 * time.Second
@@ -92,6 +92,8 @@ type waitingRoom struct {
 	recorder record.EventRecorder
 	waiting  map[types.UID]*waiting
 	followed []string
+	// round counts the changes of the states.
+	round int
 }
 
 // waiting is one uninitialised Node.
@@ -99,6 +101,9 @@ type waiting struct {
 	// woken is what the framework was last told that the Node can be initialised
 	// with.
 	woken *cloudprovider.InstanceMetadata
+	// judged is the Node, and round that of the states, for which that is right.
+	judged *v1.Node
+	round  int
 	// reason and since are what the Node waits for and since when; said is
 	// what the last Event told.
 	reason, said string
@@ -126,6 +131,7 @@ func (w *waitingRoom) run(ctx context.Context, nodes, states <-chan struct{}) {
 			default:
 			}
 		case <-states:
+			w.round++
 		case <-explain:
 		case <-ctx.Done():
 		}
@@ -179,12 +185,16 @@ func (w *waitingRoom) look(ctx context.Context, nodes []*v1.Node) <-chan time.Ti
 			here = &waiting{}
 			w.waiting[n.UID] = here
 		}
+		if here.woken != nil && here.judged == n && here.round == w.round {
+			continue
+		}
 		d, err := w.provider.describe(n)
 		if err == nil {
 			if !reflect.DeepEqual(here.woken, d.metadata) {
 				*here = waiting{woken: d.metadata}
 				w.provider.nodes.wake(n)
 			}
+			here.judged, here.round = n, w.round
 			continue
 		}
 		left := here.explain(err, func(reason string) {

@@ -7,6 +7,10 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 )
 
+// minTagRefresh keeps a slip of the pen from asking a vCenter for its tags all the
+// time.
+const minTagRefresh = 100 * time.Millisecond
+
 // flags are the daemon's own, beside the framework's.
 type flags struct {
 	tagRefresh time.Duration
@@ -16,14 +20,14 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	sets.FlagSet("vsphere").DurationVar(&f.tagRefresh, "tag-refresh", 30*time.Second,
 		"Time between two readings of the tags above the Nodes' machines, which vCenter does not announce. "+
-			"At least 1s. Machines of Nodes without a UUID are looked for by name as often. Everything else is seen when it happens.")
+			"At least 100ms. Machines of Nodes without a UUID are looked for by name as often. Everything else is seen when it happens.")
 	return sets
 }
 
 // check returns what is wrong with the flags' values.
 func (f *flags) check() error {
-	if f.tagRefresh < time.Second {
-		return fmt.Errorf("--tag-refresh is %v: write at least 1s", f.tagRefresh)
+	if f.tagRefresh < minTagRefresh {
+		return fmt.Errorf("--tag-refresh is %v: write at least %v", f.tagRefresh, minTagRefresh)
 	}
 	return nil
 }

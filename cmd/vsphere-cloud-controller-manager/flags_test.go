@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestFlagsAreDocumented: the reference names flags that exist, with the
@@ -56,5 +57,13 @@ func TestTagRefresh(t *testing.T) {
 	}
 	if got := d.flags.tagRefresh.String(); got != "2m0s" {
 		t.Errorf("it is %s", got)
+	}
+}
+
+func TestTagRefreshIsChecked(t *testing.T) {
+	for d, valid := range map[time.Duration]bool{-time.Second: false, 0: false, 99 * time.Millisecond: false, 100 * time.Millisecond: true, time.Hour: true} {
+		if err := (&flags{tagRefresh: d}).check(); (err == nil) != valid {
+			t.Errorf("%v: %v", d, err)
+		}
 	}
 }

@@ -38,6 +38,9 @@ func run(m *testing.M) int {
 // start starts a stack that ends with the test.
 func start(t testing.TB, description string) *Stack {
 	t.Helper()
+	if err := DependOnSources("../.."); err != nil {
+		t.Fatal(err)
+	}
 	s, err := Start(t.Context(), Options{Fleet: description})
 	if err != nil {
 		t.Fatal(err)
