@@ -14,8 +14,12 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// pageSize is how many objects a server is asked to put on a page of results.
-const pageSize = 500
+const (
+	// pageSize is how many objects a server is asked to put on a page of results.
+	pageSize = 1000
+	// machinesPerRequest bounds the list of objects in a request.
+	machinesPerRequest = 1000
+)
 
 // retrieve reads properties and hands over the objects page by page.
 func (s *session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error {
@@ -73,10 +77,7 @@ func datacenterSpec(view types.ManagedObjectReference) types.PropertyFilterSpec 
 // detailSpec reads the machines on a list and everything above them.
 func detailSpec(list types.ManagedObjectReference) types.PropertyFilterSpec {
 	return types.PropertyFilterSpec{
-		PropSet: []types.PropertySpec{
-			{Type: "ManagedEntity", PathSet: []string{"name", "parent"}},
-			{Type: "VirtualMachine", PathSet: machineProperties},
-		},
+		PropSet: detailProperties(),
 		ObjectSet: []types.ObjectSpec{{
 			Obj:  list,
 			Skip: types.NewBool(true),
@@ -85,6 +86,27 @@ func detailSpec(list types.ManagedObjectReference) types.PropertyFilterSpec {
 			}},
 		}},
 	}
+}
+
+func detailProperties() []types.PropertySpec {
+	return []types.PropertySpec{
+		{Type: "ManagedEntity", PathSet: []string{"name", "parent"}},
+		{Type: "VirtualMachine", PathSet: machineProperties},
+	}
+}
+
+// readMachines reads machines and everything above them into a tree.
+func (s *session) readMachines(ctx context.Context, machines []types.ManagedObjectReference, into *tree) error {
+	for some := range slices.Chunk(machines, machinesPerRequest) {
+		spec := types.PropertyFilterSpec{PropSet: detailProperties()}
+		for _, ref := range some {
+			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref, SelectSet: machineSelection()})
+		}
+		if err := s.retrieve(ctx, spec, into.add); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *session) containerView(ctx context.Context, root types.ManagedObjectReference, kind string) (types.ManagedObjectReference, error) {

@@ -25,7 +25,11 @@ func newTree(root types.ManagedObjectReference) *tree {
 	}
 }
 
-func (t *tree) add(o *types.ObjectContent) { t.objects[o.Obj] = propertiesOf(o) }
+// add takes over an object as it was read.
+func (t *tree) add(o *types.ObjectContent) {
+	clear(t.paths)
+	t.objects[o.Obj] = propertiesOf(o)
+}
 
 // apply takes over a change of an object.
 func (t *tree) apply(u *types.ObjectUpdate) {

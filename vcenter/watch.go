@@ -345,6 +345,10 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 		return fmt.Errorf("following %d machines: %w", len(ids), err)
 	}
 	w.changed = true
+	// The watch tells of them too, a page of 100 objects at a time.
+	if err := w.s.readMachines(ctx, add, w.model.tree); err != nil && !gone(err) {
+		return fmt.Errorf("reading %d machines: %w", len(add), err)
+	}
 	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "removed", len(remove))
 	w.listed = now
 	return nil
