@@ -89,8 +89,13 @@ func (c *connection) run(ctx context.Context) {
 			klog.FromContext(ctx).Info("The configured datacenters have changed, reading them anew")
 			continue
 		}
-		if time.Since(began) > c.opts.retryMax || c.state.Load().Trouble == nil {
-			delay = c.opts.retryMin // it went well
+		switch {
+		case time.Since(began) > c.opts.retryMax:
+			delay = c.opts.retryMin // it went well for a while
+		case c.state.Load().Trouble == nil:
+			// It went well for a moment: a vCenter that ends each session is
+			// asked again soon, and not without a pause.
+			delay = min(delay, restartMax)
 		}
 		if lost(err) && delay == c.opts.retryMin {
 			// Nothing is wrong yet: vCenters end sessions.
@@ -132,6 +137,10 @@ func (c *connection) once(ctx context.Context) error {
 	}
 	return err
 }
+
+// restartMax bounds the pause before a watch that had read the vCenter begins
+// anew.
+const restartMax = 2 * time.Second
 
 // gone says whether an object that was asked for is no longer there.
 func gone(err error) bool { return fault.Is(err, &types.ManagedObjectNotFound{}) }

@@ -116,6 +116,26 @@ func TestLostSessionsAreReplaced(t *testing.T) {
 	}
 }
 
+// TestSessionsThatEndAtOnceAreNoStorm: a vCenter that forgets each session as soon
+// as it was read is not logged in to without a pause.
+func TestSessionsThatEndAtOnceAreNoStorm(t *testing.T) {
+	opts := slow
+	opts.RetryMin, opts.RetryMax = 100*time.Millisecond, 30*time.Second
+	w := run(t, twoVCenters, opts, nil)
+	east := w.sim.VCenter("east")
+	began := time.Now()
+	for range 6 {
+		logins := east.Requests()["Login"]
+		w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil && states[0].Trouble == nil })
+		east.EndSessions()
+		w.until("a new session", func([]inventory.State) bool { return east.Requests()["Login"] > logins || logins == 0 })
+	}
+	// The pauses after the first are at least 50, 100, 200, 400 ms long.
+	if took := time.Since(began); took < 700*time.Millisecond {
+		t.Errorf("six logins in %v", took)
+	}
+}
+
 func TestRunLogsOut(t *testing.T) {
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
