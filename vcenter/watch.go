@@ -60,6 +60,7 @@ type watch struct {
 	listed   map[string]bool
 	changed  bool // something is not published yet
 	torn     bool // further pages of a change are to come
+	renamed  bool // a page of the change told of datacenters
 	complete bool // the index has come in whole
 	patient  bool // the details of followed machines are waited for
 	primed   bool // a snapshot may be published
@@ -234,7 +235,6 @@ func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
 		return false, nil
 	}
 	more = set.Truncated != nil && *set.Truncated
-	renamed := false
 	for _, f := range set.FilterSet {
 		for i := range f.ObjectSet {
 			switch u := &f.ObjectSet[i]; {
@@ -244,13 +244,14 @@ func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
 				w.model.tree.apply(u)
 			case w.datacenters[f.Filter]:
 				w.known.apply(u)
-				renamed = true
+				w.renamed = true
 			case w.tagging[f.Filter] && w.complete:
 				w.want(w.tagRefs)
 			}
 		}
 	}
-	if renamed && !more {
+	if w.renamed && !more {
+		w.renamed = false
 		if roots, _ := matching(w.known, w.c.cfg.Datacenters); !slices.Equal(roots, w.roots) {
 			return false, errAgain
 		}

@@ -179,6 +179,30 @@ func TestTaggingEventsAreANudge(t *testing.T) {
 	}
 }
 
+// TestADatacenterOnAnEarlierPage: that a datacenter was renamed counts, on
+// whichever page of the change it stands.
+func TestADatacenterOnAnEarlierPage(t *testing.T) {
+	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "datacenters"}
+	dc := types.ManagedObjectReference{Type: "Datacenter", Value: "datacenter-1"}
+	w := &watch{
+		c:           &connection{cfg: config.VCenter{Datacenters: []string{"dc1"}}},
+		datacenters: filters{filter: true},
+		known:       newTree(types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}),
+		roots:       []types.ManagedObjectReference{dc},
+	}
+	first := &types.UpdateSet{Truncated: types.NewBool(true), FilterSet: []types.PropertyFilterUpdate{{
+		Filter: filter,
+		ObjectSet: []types.ObjectUpdate{{Kind: types.ObjectUpdateKindModify, Obj: dc,
+			ChangeSet: []types.PropertyChange{{Name: "name", Val: "renamed"}}}},
+	}}}
+	if more, err := w.apply(first); !more || err != nil {
+		t.Errorf("the first page: %v, %v", more, err)
+	}
+	if _, err := w.apply(&types.UpdateSet{}); !errors.Is(err, errAgain) {
+		t.Errorf("the last page: %v", err)
+	}
+}
+
 func TestEventsThatMayNotBeSeen(t *testing.T) {
 	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
 		sim.VCenter("east").Fault("CreateCollectorForEvents", &types.NoPermission{})

@@ -62,14 +62,9 @@ func Start(ctx context.Context, opts Options) (*Stack, error) {
 }
 
 func (s *Stack) start(ctx context.Context, opts Options) error {
-	spec, err := fleet.Parse([]byte(opts.Fleet))
+	spec, err := parseFleet(opts.Fleet)
 	if err != nil {
 		return err
-	}
-	for i := range spec.VCenters {
-		if spec.VCenters[i].Address == "127.0.0.1" {
-			spec.VCenters[i].Address = fmt.Sprintf("127.0.0.%d", 2+i)
-		}
 	}
 	if s.Dir, err = os.MkdirTemp("", "vzones-stack-"); err != nil {
 		return err
@@ -95,6 +90,20 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 	}
 	s.kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(ctx, namespace, serviceAccount)
 	return err
+}
+
+// parseFleet reads a description and gives each vCenter an address of its own.
+func parseFleet(description string) (*fleet.Spec, error) {
+	spec, err := fleet.Parse([]byte(description))
+	if err != nil {
+		return nil, err
+	}
+	for i := range spec.VCenters {
+		if spec.VCenters[i].Address == "127.0.0.1" {
+			spec.VCenters[i].Address = fmt.Sprintf("127.0.0.%d", 2+i)
+		}
+	}
+	return spec, nil
 }
 
 // Stop ends the daemons, the fleet and the control plane, and removes Dir.
