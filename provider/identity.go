@@ -19,7 +19,11 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 		if err != nil {
 			return inventory.Identity{}, fmt.Errorf("%w: %w", topology.ErrUnknown, err)
 		}
-		return inventory.Identity{UUIDs: []inventory.UUID{u}, Name: node.Name}, nil
+		return inventory.Identity{
+			UUIDs: []inventory.UUID{u},
+			Name:  node.Name,
+			Known: parseRecord(node.Annotations[machineKey]),
+		}, nil
 	}
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
 	if err != nil {
@@ -30,4 +34,11 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 		id.UUIDs = append(id.UUIDs, s)
 	}
 	return id, nil
+}
+
+// identify is the function of that name, with what this process remembers.
+func (p *Provider) identify(node *v1.Node) (inventory.Identity, error) {
+	id, err := identify(node)
+	id.Seen = p.sightings.last(node.UID)
+	return id, err
 }

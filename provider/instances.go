@@ -26,10 +26,10 @@ const confirmTimeout = 3 * time.Second
 // has, and that a direct search of every vCenter does not find. Anything short
 // of that is an error. A Node of another provider always exists.
 func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
-	if isForeign(node.Spec.ProviderID) {
+	if p.isForeign(node) {
 		return true, nil
 	}
-	id, err := identify(node)
+	id, err := p.identify(node)
 	if err != nil {
 		return false, err
 	}
@@ -52,7 +52,7 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 	for _, u := range id.UUIDs[:len(id.UUIDs):len(id.UUIDs)] {
 		id.UUIDs = append(id.UUIDs, u.Swapped())
 	}
-	if err := p.fleet.ConfirmAbsent(ctx, id.UUIDs); err != nil {
+	if err := p.fleet.ConfirmAbsent(ctx, id); err != nil {
 		return false, fmt.Errorf("the absence of the machine with %s is not confirmed: %w", id, err)
 	}
 	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", node.Name, "machine", id.String())
@@ -63,10 +63,10 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 // according to a vCenter that could be read lately. A Node of another provider
 // is not shut down.
 func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, error) {
-	if isForeign(node.Spec.ProviderID) {
+	if p.isForeign(node) {
 		return false, nil
 	}
-	id, err := identify(node)
+	id, err := p.identify(node)
 	if err != nil {
 		return false, err
 	}
@@ -99,7 +99,7 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 // For a Node without the taint only the addresses count. For a Node of another
 // provider the result is empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	if isForeign(node.Spec.ProviderID) {
+	if p.isForeign(node) {
 		if isUninitialized(node) {
 			return nil, nil
 		}
@@ -133,7 +133,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 }
 
 func (p *Provider) machine(node *v1.Node) (*inventory.Machine, error) {
-	id, err := identify(node)
+	id, err := p.identify(node)
 	if err != nil {
 		return nil, err
 	}

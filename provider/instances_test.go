@@ -55,7 +55,7 @@ func TestInstanceExists(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, f := provide(c.states)
-			f.confirm = func(context.Context, []inventory.UUID) error {
+			f.confirm = func(context.Context, inventory.Identity) error {
 				t.Error("the vCenters were searched")
 				return nil
 			}
@@ -77,7 +77,8 @@ func TestAbsenceIsConfirmed(t *testing.T) {
 	t.Run("nobody has it", func(t *testing.T) {
 		p, f := provide(empty)
 		var searched []inventory.UUID
-		f.confirm = func(_ context.Context, uuids []inventory.UUID) error {
+		f.confirm = func(_ context.Context, id inventory.Identity) error {
+			uuids := id.UUIDs
 			searched = uuids
 			return nil
 		}
@@ -91,7 +92,7 @@ func TestAbsenceIsConfirmed(t *testing.T) {
 	t.Run("somebody has it", func(t *testing.T) {
 		p, f := provide(empty)
 		has := errors.New(`vCenter "west" has it`)
-		f.confirm = func(context.Context, []inventory.UUID) error { return has }
+		f.confirm = func(context.Context, inventory.Identity) error { return has }
 		if exists, err := p.InstanceExists(t.Context(), ours()); exists || !errors.Is(err, has) {
 			t.Errorf("%v, %v, want the error", exists, err)
 		}
@@ -99,7 +100,7 @@ func TestAbsenceIsConfirmed(t *testing.T) {
 	t.Run("somebody does not answer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p, f := provide(empty)
-			f.confirm = func(ctx context.Context, _ []inventory.UUID) error {
+			f.confirm = func(ctx context.Context, _ inventory.Identity) error {
 				<-ctx.Done()
 				return ctx.Err()
 			}
@@ -208,7 +209,7 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 		{"two machines run", node, states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, "Ambiguous"},
 		{"no address", node, states{stateOf("east", machine(uuidA, withoutAddress))}, "AddressMissing"},
 		{"absent", node, states{stateOf("east"), stateOf("west")}, "MachineNotFound"},
-		{"a vCenter in trouble", node, states{stateOf("east"), troubled(stateOf("west"))}, "VCenterUnknown"},
+		{"a vCenter in trouble", node, states{stateOf("east"), troubled(stateOf("west"))}, "VCenterUnreachable"},
 		{"nothing read yet", node, states{{VCenter: "east"}, {VCenter: "west"}}, "VCenterUnknown"},
 		{"details not read yet", node, states{unread}, "VCenterUnknown"},
 		{"a provider ID that says nothing", aNode("node-1", withProviderID("vsphere://x"), withSystemUUID(uuidA)), states{stateOf("east", machine(uuidA))}, "VCenterUnknown"},

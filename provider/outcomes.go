@@ -2,10 +2,12 @@ package provider
 
 import (
 	"errors"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // outcome is what looking for a Node's machine and its place can come to. A Node
@@ -32,6 +34,9 @@ var unplaced = []outcome{
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous"},
 	{topology.ErrAbsent, "machine_not_found", "MachineNotFound"},
 	{errNoAddress, "address_missing", "AddressMissing"},
+	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters"},
+	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable"},
+	{inventory.ErrUnreadable, "machine_unreadable", "MachineUnreadable"},
 	{topology.ErrUnknown, "unknown", "VCenterUnknown"},
 }
 
@@ -43,6 +48,16 @@ func judge(err error) outcome {
 		}
 	}
 	return unplaced[len(unplaced)-1]
+}
+
+// key is the same for errors that tell a person the same. A vCenter in trouble
+// says it in many ways.
+func key(err error) string {
+	vcenters := inventory.UnreachableIn(err)
+	if len(vcenters) == 0 {
+		return err.Error()
+	}
+	return judge(err).event + " " + strings.Join(vcenters, " ")
 }
 
 // EventReasons returns the reasons of the Events that tell what a Node waits for,
@@ -57,7 +72,7 @@ func EventReasons() []string {
 
 // OutcomesHelp explains the outcomes in a line.
 const OutcomesHelp = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), machine_not_found, address_missing, unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), machine_not_found, address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
 
 // Outcomes counts the Nodes by what is known of them now. Every outcome is in
 // the result. Before the Nodes are known all are 0.
@@ -71,12 +86,12 @@ func (p *Provider) Outcomes() map[string]int {
 	default:
 		return counts
 	}
-	nodes, err := p.nodes.Lister().List(labels.Everything())
+	nodes, err := p.nodes.NodeInformer.Lister().List(labels.Everything())
 	if err != nil {
 		return counts
 	}
 	for _, n := range nodes {
-		if isForeign(n.Spec.ProviderID) {
+		if p.isForeign(n) {
 			counts[outcomeForeign]++
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -22,8 +23,8 @@ type Fleet interface {
 	// Subscribe returns a channel that has a token when a state has changed.
 	Subscribe() <-chan struct{}
 	// ConfirmAbsent searches every vCenter and returns nil only if each
-	// answered and none has a machine with one of the UUIDs.
-	ConfirmAbsent(context.Context, []inventory.UUID) error
+	// answered and none has the machine.
+	ConfirmAbsent(context.Context, inventory.Identity) error
 }
 
 // Provider is the cloud provider "vsphere". It is used in the framework's
@@ -33,6 +34,9 @@ type Provider struct {
 	fleet    Fleet
 	cfg      *config.Config
 	families map[string][]string
+	selector labels.Selector
+
+	sightings sightings
 
 	// ready is closed when client and nodes are set.
 	ready  chan struct{}
@@ -52,9 +56,10 @@ func New(fleet Fleet, cfg *config.Config) *Provider {
 		fleet:    fleet,
 		cfg:      cfg,
 		families: make(map[string][]string, len(cfg.VCenters)),
+		selector: labels.Everything(),
 		ready:    make(chan struct{}),
-		nodes:    &wakingInformer{},
 	}
+	p.nodes = &wakingInformer{foreign: p.isForeign}
 	for _, v := range cfg.VCenters {
 		p.families[v.Name] = v.IPFamilies
 	}
@@ -79,9 +84,9 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 // it does when this process leads.
 func (p *Provider) Started() <-chan struct{} { return p.ready }
 
-// NodeInformer returns the informer that the framework's node controller has
-// to use, so that Nodes whose machine has become known are looked at again. It
-// is valid once Started is closed.
+// NodeInformer returns the informer that the framework's controllers have to
+// use, so that Nodes whose machine has become known are looked at again, and
+// those of others are not touched. It is valid once Started is closed.
 func (p *Provider) NodeInformer() coreinformers.NodeInformer { return p.nodes }
 
 // InstancesV2 is the one interface that the provider has.

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 // fakeFleet has the states that a test gives it.
 type fakeFleet struct {
 	// confirm answers ConfirmAbsent; without it nothing is confirmed.
-	confirm func(context.Context, []inventory.UUID) error
+	confirm func(context.Context, inventory.Identity) error
 
 	mu          sync.Mutex
 	states      []inventory.State
@@ -89,11 +89,11 @@ func (f *fakeFleet) Subscribe() <-chan struct{} {
 	return ch
 }
 
-func (f *fakeFleet) ConfirmAbsent(ctx context.Context, uuids []inventory.UUID) error {
+func (f *fakeFleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	if f.confirm == nil {
 		return errors.New("nobody was to be asked")
 	}
-	return f.confirm(ctx, uuids)
+	return f.confirm(ctx, id)
 }
 
 // become changes the states and announces that.

@@ -20,9 +20,6 @@ const (
 // providerID returns the provider ID of the machine with BIOS UUID u.
 func providerID(u inventory.UUID) string { return idScheme + u.String() }
 
-// isForeign says whether a provider ID is another provider's.
-func isForeign(id string) bool { return id != "" && !strings.HasPrefix(id, idScheme) }
-
 // parseProviderID returns the BIOS UUID in a provider ID of ours.
 func parseProviderID(id string) (inventory.UUID, error) {
 	rest, ok := strings.CutPrefix(id, idScheme)

@@ -20,8 +20,8 @@ func TestParseProviderID(t *testing.T) {
 		"vsphere://" + strings.ToUpper(uuidA),
 		"vsphere://" + strings.ReplaceAll(uuidA, "-", ""),
 	} {
-		if u, err := parseProviderID(id); err != nil || u != mustUUID(uuidA) || isForeign(id) {
-			t.Errorf("%s is %s, %v, foreign %v", id, u, err, isForeign(id))
+		if u, err := parseProviderID(id); err != nil || u != mustUUID(uuidA) || isForeignID(id) {
+			t.Errorf("%s is %s, %v, foreign %v", id, u, err, isForeignID(id))
 		}
 	}
 	for id, foreign := range map[string]bool{
@@ -39,8 +39,8 @@ func TestParseProviderID(t *testing.T) {
 		"providerless://vsphere://" + uuidA: true,
 		uuidA:                               true,
 	} {
-		if isForeign(id) != foreign {
-			t.Errorf("%q foreign: %v", id, isForeign(id))
+		if isForeignID(id) != foreign {
+			t.Errorf("%q foreign: %v", id, isForeignID(id))
 		}
 		if u, err := parseProviderID(id); err == nil {
 			t.Errorf("%q is %s", id, u)
@@ -60,7 +60,7 @@ func FuzzProviderID(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if isForeign(id) {
+		if isForeignID(id) {
 			t.Errorf("%q is foreign and %s", id, u)
 		}
 		if u == (inventory.UUID{}) {

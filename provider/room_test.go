@@ -22,7 +22,7 @@ func TestLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := provide(states{stateOf("east")})
 		recorder := record.NewFakeRecorder(10)
-		w := &waitingRoom{provider: p, recorder: recorder, waiting: map[types.UID]*waiting{}}
+		w := &rounds{provider: p, recorder: recorder, records: &records{}, nodes: map[types.UID]*attended{}}
 		early, late := aNode("early", withSystemUUID(uuidA)), aNode("late", withSystemUUID(uuidB))
 		started := time.Now()
 		due := func(next <-chan time.Time, want time.Duration) {
@@ -43,8 +43,8 @@ func TestLook(t *testing.T) {
 		if next := w.look(t.Context(), []*v1.Node{late, early}); next != nil || len(recorder.Events) != 2 {
 			t.Errorf("%d Events, and another look is due: %v", len(recorder.Events), next != nil)
 		}
-		if w.look(t.Context(), []*v1.Node{late}); len(w.waiting) != 1 {
-			t.Errorf("%d Nodes are remembered, want 1", len(w.waiting))
+		if w.look(t.Context(), []*v1.Node{late}); len(w.nodes) != 1 {
+			t.Errorf("%d Nodes are remembered, want 1", len(w.nodes))
 		}
 	})
 }

@@ -97,7 +97,7 @@ func TestNodeIsWokenOnce(t *testing.T) {
 
 // TestNodesOfAnotherProviderAreLeftAlone: with the taint and without, although
 // vSphere has machines with their UUIDs, through several rounds of the status
-// loop, which would crash on metadata that is nil.
+// loop. The framework would make their beta and stable labels alike.
 func TestNodesOfAnotherProviderAreLeftAlone(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
 	withFramework(t, fleet, func(c *cluster) {
@@ -108,8 +108,8 @@ func TestNodesOfAnotherProviderAreLeftAlone(t *testing.T) {
 		c.fleet.become(stateOf("east"))
 		c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB)))
 		c.pass(statusEvery)
-		if calls, errs := c.asked.seen(); calls < 6 || len(errs) > 0 {
-			t.Errorf("the framework asked %d times and got the errors %v", calls, errs)
+		if calls, _ := c.asked.seen(); calls > 0 {
+			t.Errorf("the framework asked %d times", calls)
 		}
 		if w := c.writes(); len(w) > 0 {
 			t.Errorf("written: %q", w)
@@ -125,7 +125,9 @@ func TestNodesOfAnotherProviderAreLeftAlone(t *testing.T) {
 		}
 	},
 		aNode("waits", withProviderID("openstack:///"+uuidA), withSystemUUID(uuidA)),
-		aNode("runs", withProviderID("openstack:///"+uuidB), withSystemUUID(uuidB), untainted))
+		aNode("runs", withProviderID("openstack:///"+uuidB), withSystemUUID(uuidB), untainted, func(n *v1.Node) {
+			n.Labels = map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelTopologyZone: "b"}
+		}))
 }
 
 // TestAddressesAreKeptCurrent: of an initialised Node, also without a zone.

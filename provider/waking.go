@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -14,8 +15,11 @@ import (
 // when the informer announces it, or after an error with a delay that grows to
 // a quarter of an hour and a rate that 300 waiting Nodes exhaust. What its
 // Nodes wait for, a vCenter's answer, is no change of the Node.
+//
+// Its lister leaves out the Nodes of others.
 type wakingInformer struct {
 	coreinformers.NodeInformer
+	foreign func(*v1.Node) bool
 
 	mu       sync.Mutex
 	handlers []cache.ResourceEventHandler
@@ -24,6 +28,11 @@ type wakingInformer struct {
 // Informer returns the shared informer, noting the handlers added to it.
 func (w *wakingInformer) Informer() cache.SharedIndexInformer {
 	return &wakingShared{SharedIndexInformer: w.NodeInformer.Informer(), waking: w}
+}
+
+// Lister returns the Nodes that are ours.
+func (w *wakingInformer) Lister() corelisters.NodeLister {
+	return ownNodes{w.NodeInformer.Lister(), w.foreign}
 }
 
 // wake announces a Node to all handlers as updated.

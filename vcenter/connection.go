@@ -32,9 +32,11 @@ type connection struct {
 	// wake has a token when followed has changed.
 	wake chan struct{}
 
-	// names belongs to the goroutine that reads tags, rejected to run.
+	// names belongs to the goroutine that reads tags, the rest to run.
 
 	names tagNames
+	// remembered is the model of the last watch that had the index in whole.
+	remembered *model
 	// tagTrouble is what was last logged about tags.
 	tagTrouble string
 	// rejected are the credentials that the vCenter did not accept.
@@ -46,6 +48,9 @@ type followed struct {
 	uuids map[inventory.UUID]bool
 	// names are the Nodes without a UUID, by their lower-case name.
 	names map[string]string
+	// known are the UUIDs of the machines that Nodes were found to be, by
+	// vCenter and managed object ID.
+	known map[string]map[string]inventory.UUID
 }
 
 func newConnection(cfg *config.VCenter, credentials CredentialSource, opts timing, changed func()) *connection {

@@ -2,8 +2,6 @@ package vcenter
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/config"
-	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -136,7 +133,7 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 }
 
 func newFollowed(ids []inventory.Identity) *followed {
-	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}}
+	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, known: map[string]map[string]inventory.UUID{}}
 	for _, id := range ids {
 		for _, u := range id.UUIDs {
 			f.uuids[u] = true
@@ -144,40 +141,12 @@ func newFollowed(ids []inventory.Identity) *followed {
 		if len(id.UUIDs) == 0 {
 			f.names[strings.ToLower(id.Name)] = id.Name
 		}
+		if vc := id.Known.VCenter; vc != "" && len(id.UUIDs) == 1 {
+			if f.known[vc] == nil {
+				f.known[vc] = map[string]inventory.UUID{}
+			}
+			f.known[vc][id.Known.ID] = id.UUIDs[0]
+		}
 	}
 	return f
-}
-
-// ConfirmAbsent asks every vCenter directly for a machine with one of the
-// UUIDs, in all of its datacenters, configured or not. Nil means that each
-// answered and none has it. topology.ErrUnknown means that one could not say;
-// any other error names a vCenter that has it.
-func (f *Fleet) ConfirmAbsent(ctx context.Context, uuids []inventory.UUID) error {
-	errs := make([]error, len(f.connections))
-	var g errgroup.Group
-	for i, c := range f.connections {
-		g.Go(func() error {
-			errs[i] = c.confirmAbsent(ctx, uuids)
-			return nil
-		})
-	}
-	_ = g.Wait()
-	return errors.Join(errs...)
-}
-
-func (c *connection) confirmAbsent(ctx context.Context, uuids []inventory.UUID) error {
-	s := c.session.Load()
-	if s == nil {
-		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.cfg.Name)
-	}
-	for _, u := range uuids {
-		refs, err := s.search(ctx, u)
-		if err != nil {
-			return fmt.Errorf("%w: vCenter %q: searching for UUID %s: %w", topology.ErrUnknown, c.cfg.Name, u, err)
-		}
-		if len(refs) > 0 {
-			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.cfg.Name, u, refs[0].Value)
-		}
-	}
-	return nil
 }

@@ -11,7 +11,7 @@ import (
 var machineProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
 	"config.uuid", "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
-	"runtime.powerState", "guest.hostName", "guest.net",
+	"runtime.powerState", "runtime.connectionState", "guest.hostName", "guest.net",
 }
 
 // upwards selects the ancestors of an object. Its name lets it select itself,
@@ -59,7 +59,7 @@ func (p *placed) machine(id string) *inventory.Machine {
 	}
 	uuid, err := inventory.ParseUUID(read.string("config.uuid"))
 	if err != nil {
-		return nil
+		return &inventory.Machine{Ref: p.ref(ref), Name: read.string("name"), InventoryPath: p.tree.path(ref)}
 	}
 	m := &inventory.Machine{
 		Ref:           p.ref(ref),
@@ -72,6 +72,9 @@ func (p *placed) machine(id string) *inventory.Machine {
 		MemoryMB:      read.int32("config.hardware.memoryMB"),
 		GuestID:       read.string("config.guestId"),
 		NICs:          read.nics(),
+	}
+	if !read.connected() {
+		m.Power = inventory.PowerUnknown // what is told is how it was
 	}
 	for _, start := range p.tree.starts(ref) {
 		m.Paths = append(m.Paths, p.path(start.kind, start.ref))

@@ -1,7 +1,7 @@
 package vcenter
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,16 +19,25 @@ type model struct {
 	vcenter string
 	tree    *tree
 	index   map[string]indexed // by managed object ID
-	// unreadable counts the machines in index without a UUID.
-	unreadable int
-	tags       attachments
+	// unknown are the machines in index that never had a UUID, and since when
+	// they are seen; claims are the UUIDs that Nodes tell of some of them.
+	unknown map[string]time.Time
+	claims  map[string]inventory.UUID
+	tags    attachments
+	// before is what the watch before had at its end; nil once this one has
+	// the index in whole.
+	before *model
 
-	// byUUID is shared with snapshots and made anew when the index has changed.
-	byUUID map[inventory.UUID][]inventory.Entry
+	// byUUID and unclaimed are shared with snapshots and made anew when the
+	// index has changed.
+	byUUID    map[inventory.UUID][]inventory.Entry
+	unclaimed map[string]time.Time
 }
 
 // indexed is all that is kept of a machine that is not followed.
 type indexed struct {
+	// uuid is zero if it was never known. It stays when the configuration can
+	// no longer be read, and readable is false then.
 	uuid     inventory.UUID
 	readable bool
 	template bool
@@ -38,38 +47,90 @@ type indexed struct {
 // indexProperties are what is read of every machine.
 var indexProperties = []string{"config.uuid", "config.template", "runtime.powerState"}
 
-func newModel(vcenter string, root types.ManagedObjectReference) *model {
-	return &model{vcenter: vcenter, tree: newTree(root), index: map[string]indexed{}}
+func newModel(vcenter string, root types.ManagedObjectReference, before *model) *model {
+	return &model{
+		vcenter: vcenter, tree: newTree(root),
+		index: map[string]indexed{}, unknown: map[string]time.Time{},
+		before: before,
+	}
 }
 
 // applyIndex takes over a change of a machine in the index.
 func (m *model) applyIndex(u *types.ObjectUpdate) {
+	id := u.Obj.Value
 	m.byUUID = nil
-	before, known := m.index[u.Obj.Value]
-	if known && !before.readable {
-		m.unreadable--
-	}
 	if u.Kind == types.ObjectUpdateKindLeave {
-		delete(m.index, u.Obj.Value)
+		delete(m.index, id)
+		delete(m.unknown, id)
 		return
 	}
-	now := before
+	now, known := m.index[id]
+	if !known {
+		now = m.remembered(id)
+	}
 	for _, change := range u.ChangeSet {
 		p := properties{change.Name: change.Val}
 		switch change.Name {
 		case "config.uuid":
 			uuid, err := inventory.ParseUUID(p.string(change.Name))
-			now.uuid, now.readable = uuid, err == nil
+			now.readable = err == nil
+			if now.readable {
+				now.uuid = uuid
+			}
 		case "config.template":
-			now.template = p.bool(change.Name)
+			if change.Val != nil {
+				now.template = p.bool(change.Name)
+			}
 		case "runtime.powerState":
 			now.power = p.power()
 		}
 	}
-	if !now.readable {
-		m.unreadable++
+	m.index[id] = now
+	switch {
+	case !now.uuid.IsZero():
+		delete(m.unknown, id)
+	case m.unknown[id].IsZero():
+		m.unknown[id] = m.since(id)
 	}
-	m.index[u.Obj.Value] = now
+}
+
+// remembered is what the watch before knew of a machine whose configuration
+// this one may not be able to read.
+func (m *model) remembered(id string) indexed {
+	if m.before == nil {
+		return indexed{}
+	}
+	was := m.before.index[id]
+	return indexed{uuid: was.uuid, template: was.template}
+}
+
+// since is from when on a machine without a UUID is seen.
+func (m *model) since(id string) time.Time {
+	if m.before != nil {
+		if t, ok := m.before.unknown[id]; ok {
+			return t
+		}
+	}
+	return time.Now()
+}
+
+// claim takes over what Nodes tell of machines without a UUID, and says whether
+// that is news.
+func (m *model) claim(known map[string]inventory.UUID) bool {
+	var claims map[string]inventory.UUID
+	for id := range m.unknown {
+		if u, ok := known[id]; ok {
+			if claims == nil {
+				claims = map[string]inventory.UUID{}
+			}
+			claims[id] = u
+		}
+	}
+	if maps.Equal(claims, m.claims) {
+		return false
+	}
+	m.claims, m.byUUID = claims, nil
+	return true
 }
 
 // uuids returns the index by UUID, with the entries of one UUID in order.
@@ -78,10 +139,20 @@ func (m *model) uuids() map[inventory.UUID][]inventory.Entry {
 		return m.byUUID
 	}
 	m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
+	m.unclaimed = nil
 	for id, e := range m.index {
-		if e.readable {
-			m.byUUID[e.uuid] = append(m.byUUID[e.uuid], m.entry(id))
+		u := e.uuid
+		if u.IsZero() {
+			u = m.claims[id]
 		}
+		if !u.IsZero() {
+			m.byUUID[u] = append(m.byUUID[u], m.entry(id))
+			continue
+		}
+		if m.unclaimed == nil {
+			m.unclaimed = map[string]time.Time{}
+		}
+		m.unclaimed[id] = m.unknown[id]
 	}
 	for _, entries := range m.byUUID {
 		if len(entries) > 1 {
@@ -93,12 +164,18 @@ func (m *model) uuids() map[inventory.UUID][]inventory.Entry {
 
 func (m *model) entry(id string) inventory.Entry {
 	e := m.index[id]
-	return inventory.Entry{ID: id, Template: e.template, PoweredOn: e.power == inventory.PowerOn}
+	return inventory.Entry{ID: id, Template: e.template, PoweredOn: e.power == inventory.PowerOn, Unreadable: !e.readable}
 }
 
-// wanted returns the managed object IDs of the followed machines, in order.
-func (m *model) wanted(f *followed, names map[string][]inventory.NameEntry) []string {
-	var ids []string
+// namedMax bounds how many machines without a UUID are followed, so that they
+// can be named by their inventory paths.
+const namedMax = 10
+
+// wanted returns the managed object IDs of the machines to follow, in order: the
+// Nodes', those that may be but are in none of the configured datacenters, and
+// a few that nothing is known of.
+func (m *model) wanted(f *followed, names map[string][]inventory.NameEntry, outside []string) []string {
+	ids := slices.Clone(outside)
 	index := m.uuids()
 	for u := range f.uuids {
 		for _, e := range index[u] {
@@ -114,12 +191,23 @@ func (m *model) wanted(f *followed, names map[string][]inventory.NameEntry) []st
 			}
 		}
 	}
+	some := slices.Sorted(maps.Keys(m.unclaimed))
+	ids = append(ids, some[:min(len(some), namedMax)]...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
 // has says whether the details of a machine are there.
 func (m *model) has(id string) bool { return m.tree.objects[machineRef(id)] != nil }
+
+// uuid returns the UUID in the details of a machine, zero if there is none.
+func (m *model) uuid(id string) inventory.UUID {
+	u, err := inventory.ParseUUID(m.tree.objects[machineRef(id)].string("config.uuid"))
+	if err != nil {
+		return inventory.UUID{}
+	}
+	return u
+}
 
 // above returns the machines and everything above them, in order.
 func (m *model) above(ids []string) []types.ManagedObjectReference {
@@ -143,24 +231,26 @@ func (m *model) above(ids []string) []types.ManagedObjectReference {
 }
 
 // snapshot makes an immutable picture of the model with the details of the
-// given machines.
-func (m *model) snapshot(ids []string, names map[string][]inventory.NameEntry, incomplete error) *inventory.Snapshot {
+// given machines, some of which are outside the configured datacenters.
+func (m *model) snapshot(ids, outside []string, names map[string][]inventory.NameEntry, incomplete error) *inventory.Snapshot {
 	snap := &inventory.Snapshot{
 		VCenter:    m.vcenter,
 		ReadAt:     time.Now(),
 		Incomplete: incomplete,
 		Index:      m.uuids(),
+		Unreadable: m.unclaimed,
 		Names:      names,
 		Machines:   make(map[string]*inventory.Machine, len(ids)),
-	}
-	if m.unreadable > 0 && incomplete == nil {
-		// Inaccessible and orphaned machines exist, whatever their UUID is.
-		snap.Incomplete = fmt.Errorf("vCenter %q: the configuration of %d machines cannot be read", m.vcenter, m.unreadable)
 	}
 	p := placed{vcenter: m.vcenter, tree: m.tree, tags: m.tags, objects: map[types.ManagedObjectReference]*topology.Object{}}
 	for _, id := range ids {
 		if machine := p.machine(id); machine != nil {
 			snap.Machines[id] = machine
+		}
+	}
+	for _, id := range outside {
+		if snap.Machines[id] != nil {
+			snap.Outside = append(snap.Outside, id)
 		}
 	}
 	return snap

@@ -53,6 +53,12 @@ func (p properties) power() inventory.Power {
 	return inventory.PowerUnknown
 }
 
+// connected says whether the vCenter reaches the machine through its host.
+func (p properties) connected() bool {
+	s, ok := p["runtime.connectionState"].(types.VirtualMachineConnectionState)
+	return ok && s == types.VirtualMachineConnectionStateConnected
+}
+
 func (p properties) nics() []inventory.NIC {
 	guest, _ := p["guest.net"].(types.ArrayOfGuestNicInfo)
 	var nics []inventory.NIC

@@ -120,7 +120,7 @@ func TestChangesShow(t *testing.T) {
 		_, err := inventory.Find(states, id)
 		return errors.Is(err, topology.ErrAbsent)
 	})
-	if err := w.fleet.ConfirmAbsent(w.ctx, id.UUIDs); err != nil {
+	if err := w.fleet.ConfirmAbsent(w.ctx, id); err != nil {
 		t.Errorf("not confirmed: %v", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestConfiguredDatacentersLimitTheIndex(t *testing.T) {
 				_, err := inventory.Find(states, w.id("n1"))
 				return errors.Is(err, topology.ErrAbsent)
 			})
-			if err := w.fleet.ConfirmAbsent(w.ctx, w.id("n1").UUIDs); err == nil || errors.Is(err, topology.ErrUnknown) {
+			if err := w.fleet.ConfirmAbsent(w.ctx, w.id("n1")); err == nil || errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("a machine outside the configured datacenters counts as absent: %v", err)
 			}
 		})

@@ -44,7 +44,7 @@ func TestTroubleFromTheStartStaysItsOwn(t *testing.T) {
 			if _, err := inventory.Find(w.fleet.States(), w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("n1: %v", err)
 			}
-			if err := w.fleet.ConfirmAbsent(w.ctx, w.id("n1").UUIDs); !errors.Is(err, topology.ErrUnknown) {
+			if err := w.fleet.ConfirmAbsent(w.ctx, w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("absence of n1: %v", err)
 			}
 		})

@@ -13,7 +13,6 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/klog/v2"
 
 	"vzones/vcenter/inventory"
 )
@@ -58,12 +57,13 @@ type watch struct {
 	named      *followed
 
 	listed   map[string]bool
-	changed  bool // something is not published yet
-	torn     bool // further pages of a change are to come
-	renamed  bool // a page of the change told of datacenters
-	complete bool // the index has come in whole
-	patient  bool // the details of followed machines are waited for
-	primed   bool // a snapshot may be published
+	missing  map[string]bool // known machines that the vCenter does not have
+	changed  bool            // something is not published yet
+	torn     bool            // further pages of a change are to come
+	renamed  bool            // a page of the change told of datacenters
+	complete bool            // the index has come in whole
+	patient  bool            // the details of followed machines are waited for
+	primed   bool            // a snapshot may be published
 	primeBy  <-chan time.Time
 	// tagRefs are the objects whose tags were last asked for, in order.
 	tagRefs   []types.ManagedObjectReference
@@ -76,9 +76,10 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	w := &watch{
 		c: c, s: s,
 		index: filters{}, details: filters{}, datacenters: filters{}, tagging: filters{},
-		model:     newModel(c.cfg.Name, s.vim.ServiceContent.RootFolder),
+		model:     newModel(c.cfg.Name, s.vim.ServiceContent.RootFolder, c.remembered),
 		known:     newTree(s.vim.ServiceContent.RootFolder),
 		listed:    map[string]bool{},
+		missing:   map[string]bool{},
 		tagWanted: make(chan []types.ManagedObjectReference, 1),
 		tagged:    make(chan attachments),
 	}
@@ -93,7 +94,11 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		g.Go(func() error { return w.readTags(ctx) })
 	}
 	g.Go(func() error { return w.run(ctx, updates) })
-	return g.Wait()
+	err := g.Wait()
+	if w.complete {
+		c.remembered = w.model
+	}
+	return err
 }
 
 // begin makes the collector, the views and the filters. What an earlier watch
@@ -204,6 +209,7 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			w.changed = true
 			if !w.complete && !w.torn {
 				w.complete, w.patient = true, true
+				w.model.before = nil
 				timer := time.NewTimer(primeTime)
 				defer timer.Stop()
 				w.primeBy = timer.C
@@ -266,7 +272,9 @@ func (w *watch) settle(ctx context.Context) error {
 	if err := w.lookUpNames(ctx, f); err != nil {
 		return err
 	}
-	ids := w.model.wanted(f, w.names)
+	w.changed = w.model.claim(f.known[w.c.cfg.Name]) || w.changed
+	outside := w.outside(f)
+	ids := w.model.wanted(f, w.names, outside)
 	if err := w.enlist(ctx, ids); err != nil {
 		return err
 	}
@@ -277,7 +285,7 @@ func (w *watch) settle(ctx context.Context) error {
 	w.primed = w.primed || w.whole(ids, above)
 	if w.primed && w.changed {
 		w.changed = false
-		w.c.published(ctx, w.model.snapshot(ids, w.names, w.why()))
+		w.c.published(ctx, w.model.snapshot(ids, outside, w.names, w.why()))
 	}
 	return nil
 }
@@ -319,38 +327,5 @@ func (w *watch) lookUpNames(ctx context.Context, f *followed) error {
 	}
 	w.changed = w.changed || !reflect.DeepEqual(names, w.names)
 	w.names = names
-	return nil
-}
-
-// enlist makes the list view hold exactly these machines.
-func (w *watch) enlist(ctx context.Context, ids []string) error {
-	var add, remove []types.ManagedObjectReference
-	now := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		now[id] = true
-		if !w.listed[id] {
-			add = append(add, machineRef(id))
-		}
-	}
-	for id := range w.listed {
-		if !now[id] {
-			remove = append(remove, machineRef(id))
-			delete(w.model.tree.objects, machineRef(id))
-		}
-	}
-	if len(add) == 0 && len(remove) == 0 {
-		return nil
-	}
-	_, err := methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.list, Add: add, Remove: remove})
-	if err != nil {
-		return fmt.Errorf("following %d machines: %w", len(ids), err)
-	}
-	w.changed = true
-	// The watch tells of them too, a page of 100 objects at a time.
-	if err := w.s.readMachines(ctx, add, w.model.tree); err != nil && !gone(err) {
-		return fmt.Errorf("reading %d machines: %w", len(add), err)
-	}
-	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "removed", len(remove))
-	w.listed = now
 	return nil
 }

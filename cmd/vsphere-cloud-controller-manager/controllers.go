@@ -8,6 +8,7 @@ import (
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
 	nodecontroller "k8s.io/cloud-provider/controllers/node"
+	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
 	"k8s.io/cloud-provider/names"
 	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
@@ -24,9 +25,11 @@ func (d *daemon) controllers() map[string]app.ControllerInitFuncConstructor {
 	defaults := app.DefaultInitFuncConstructors
 	node := defaults[names.CloudNodeController]
 	node.Constructor = d.nodeController
+	lifecycle := defaults[names.CloudNodeLifecycleController]
+	lifecycle.Constructor = d.lifecycleController
 	return map[string]app.ControllerInitFuncConstructor{
 		names.CloudNodeController:          node,
-		names.CloudNodeLifecycleController: defaults[names.CloudNodeLifecycleController],
+		names.CloudNodeLifecycleController: lifecycle,
 		names.ServiceLBController:          {Constructor: notOurs("load balancers")},
 		names.NodeRouteController:          {Constructor: notOurs("routes")},
 	}
@@ -48,6 +51,25 @@ func (d *daemon) nodeController(init app.ControllerInitContext, c *appconfig.Com
 			return nil, false, fmt.Errorf("making the node controller: %w", err)
 		}
 		go n.RunWithContext(ctx, cc.ControllerManagerMetrics)
+		return nil, true, nil
+	}
+}
+
+// lifecycleController is the framework's own on the same informer, which leaves
+// out the Nodes of others.
+func (d *daemon) lifecycleController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
+	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
+		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(
+			d.provider.NodeInformer(),
+			c.ClientBuilder.ClientOrDie(init.ClientName),
+			cloud,
+			c.ComponentConfig.NodeLifecycleController.NodeMonitorPeriod.Duration,
+			int(c.ComponentConfig.NodeLifecycleController.ConcurrentNodeLifecycleSyncs),
+		)
+		if err != nil {
+			return nil, false, fmt.Errorf("making the node lifecycle controller: %w", err)
+		}
+		go l.Run(ctx, cc.ControllerManagerMetrics)
 		return nil, true, nil
 	}
 }

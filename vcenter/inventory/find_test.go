@@ -34,7 +34,7 @@ func stateOf(vcenter string, vms ...vm) State {
 			s.Names[m.name] = append(s.Names[m.name], NameEntry{Entry: e})
 		}
 		if !m.unread {
-			s.Machines[m.id] = &Machine{Ref: s.Ref(m.id), InventoryPath: "/dc1/vm/" + m.id}
+			s.Machines[m.id] = &Machine{Ref: s.Ref(m.id), UUID: UUID{1}, InventoryPath: "/dc1/vm/" + m.id}
 		}
 	}
 	return State{VCenter: vcenter, Snapshot: s}

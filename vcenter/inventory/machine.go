@@ -20,7 +20,7 @@ const (
 // A Machine is everything that is read of a Node's virtual machine.
 type Machine struct {
 	Ref topology.Ref
-	// UUID is the BIOS UUID.
+	// UUID is the BIOS UUID, zero if the configuration cannot be read.
 	UUID UUID
 	// Name is the virtual machine's name, HostName the guest's, empty while
 	// VMware Tools report none.

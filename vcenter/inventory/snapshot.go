@@ -15,14 +15,21 @@ type Snapshot struct {
 	// Incomplete says why machines of the configured datacenters may be
 	// missing from the index. Nil means that none is.
 	Incomplete error
-	// Index has all machines of the configured datacenters that have a UUID,
+	// Index has all machines of the configured datacenters whose UUID is known,
 	// templates included.
 	Index map[UUID][]Entry
+	// Unreadable are the machines of the configured datacenters of which no
+	// UUID was ever known, by managed object ID, and since when they are seen.
+	// Inaccessible and orphaned machines exist, whatever their UUID is.
+	Unreadable map[string]time.Time
+	// Outside are the followed machines that are in the vCenter but in none of
+	// the configured datacenters, in order. Their details are in Machines.
+	Outside []string
 	// Names has the machines whose guest host name or own name is that of a
 	// followed Node without a UUID, by the Node's name.
 	Names map[string][]NameEntry
 	// Machines has the details of the machines that are followed, by managed
-	// object ID.
+	// object ID. Those of an unreadable one are its name and place.
 	Machines map[string]*Machine
 }
 
@@ -34,6 +41,9 @@ type Entry struct {
 	// PoweredOn is false for a suspended machine and for one whose power state
 	// cannot be read.
 	PoweredOn bool
+	// Unreadable says that the configuration cannot be read now; the UUID is
+	// what was known before.
+	Unreadable bool
 }
 
 // A NameEntry is a machine that was found by name.

@@ -40,6 +40,9 @@ func ParseUUID(s string) (UUID, error) {
 	return u, nil
 }
 
+// IsZero says whether u identifies no machine.
+func (u UUID) IsZero() bool { return u == UUID{} }
+
 // String is the form that vSphere and provider IDs use: lower case, dashes.
 func (u UUID) String() string {
 	h := hex.EncodeToString(u[:])

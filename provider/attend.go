@@ -1,0 +1,111 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// patience is how long a Node waits before an Event says for what. Every
+	// Node waits for a moment.
+	patience = 10 * time.Second
+	// patienceRunning is the same for a Node that is initialised: nothing waits
+	// for it, and a vCenter that is back soon concerns nobody.
+	patienceRunning = 30 * time.Second
+)
+
+// attendWaiting wakes the framework for a Node that can be initialised now, and
+// has an Event tell what another one waits for. It returns how long that still
+// takes, 0 if nothing is to be told.
+func (r *rounds) attendWaiting(ctx context.Context, n *v1.Node, here *attended) time.Duration {
+	if here.woken != nil && here.judged == n && here.round == r.round {
+		return 0
+	}
+	d, err := r.provider.describe(n)
+	if err == nil {
+		if !reflect.DeepEqual(here.woken, d.metadata) {
+			*here = attended{woken: d.metadata}
+			r.provider.nodes.wake(n)
+		}
+		here.judged, here.round = n, r.round
+		return 0
+	}
+	here.woken = nil
+	return here.tell(err, patience, func() { r.event(ctx, n, "Node waits", err) })
+}
+
+// attendRunning remembers where the machine of an initialised Node is, and has
+// an Event tell what is wrong with it.
+func (r *rounds) attendRunning(ctx context.Context, n *v1.Node, here *attended) time.Duration {
+	here.woken = nil
+	err := r.sight(n)
+	if err == nil || errors.Is(err, topology.ErrAbsent) && n.Spec.ProviderID == "" {
+		here.grievance = grievance{} // or the Node never was ours
+		return 0
+	}
+	return here.tell(err, patienceRunning, func() { r.event(ctx, n, "Node is in doubt", err) })
+}
+
+// sight finds the machine of an initialised Node in a vCenter that is in
+// contact.
+func (r *rounds) sight(n *v1.Node) error {
+	id, err := r.provider.identify(n)
+	if err != nil {
+		return err
+	}
+	m, err := inventory.Find(r.states, id)
+	if err != nil {
+		return err
+	}
+	for _, s := range r.states {
+		if s.VCenter != m.Ref.VCenter {
+			continue
+		}
+		if err := s.Reach(); err != nil {
+			return err
+		}
+		r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: s.VCenter, At: s.Contact})
+	}
+	if n.Spec.ProviderID != "" && id.Known != m.Ref {
+		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref)})
+	}
+	return nil
+}
+
+func (r *rounds) event(ctx context.Context, n *v1.Node, what string, err error) {
+	r.recorder.Event(n, v1.EventTypeWarning, judge(err).event, err.Error())
+	klog.FromContext(ctx).Info(what, "node", n.Name, "reason", err.Error())
+}
+
+// grievance is what is wrong with a Node, and since when.
+type grievance struct {
+	key   string
+	since time.Time
+	// said is the key of what the last Event told.
+	said string
+}
+
+// tell calls say once for each error that has held for long enough, and returns
+// how long that still takes, 0 if it is said.
+func (g *grievance) tell(err error, patience time.Duration, say func()) time.Duration {
+	if key := key(err); key != g.key {
+		g.key, g.since = key, time.Now()
+	}
+	if g.key == g.said {
+		return 0
+	}
+	if left := patience - time.Since(g.since); left > 0 {
+		return left
+	}
+	g.said = g.key
+	say()
+	return 0
+}

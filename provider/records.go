@@ -1,0 +1,134 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"vzones/topology"
+)
+
+const (
+	// recordsPerSecond keeps the records of many new Nodes from delaying their
+	// initialisation.
+	recordsPerSecond = 20
+	recordTimeout    = 10 * time.Second
+)
+
+// formatRecord is the value of the annotation machineKey.
+func formatRecord(machine topology.Ref) string { return machine.VCenter + "/" + machine.ID }
+
+// parseRecord is its reverse; what it cannot read is zero. A vCenter's name may
+// have slashes, a managed object ID has none.
+func parseRecord(s string) topology.Ref {
+	i := strings.LastIndexByte(s, '/')
+	if i <= 0 || i == len(s)-1 {
+		return topology.Ref{}
+	}
+	return topology.Ref{VCenter: s[:i], Type: "VirtualMachine", ID: s[i+1:]}
+}
+
+// records writes onto Nodes where their machines were found, so that a restart
+// does not forget it: a machine whose configuration cannot be read has no UUID.
+type records struct {
+	nodes typedv1.NodeInterface
+	queue workqueue.TypedRateLimitingInterface[types.UID]
+
+	mu     sync.Mutex
+	wanted map[types.UID]finding
+}
+
+// finding is what is to be written onto a Node.
+type finding struct {
+	node  string
+	value string
+}
+
+func newRecords(nodes typedv1.NodeInterface) *records {
+	return &records{
+		nodes: nodes,
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](time.Second, 5*time.Minute)),
+		wanted: map[types.UID]finding{},
+	}
+}
+
+// want has a record written, instead of the one wanted before.
+func (r *records) want(uid types.UID, to finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wanted[uid] != to {
+		r.wanted[uid] = to
+		r.queue.Add(uid)
+	}
+}
+
+// forget ends what is wanted for a Node.
+func (r *records) forget(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.wanted, uid)
+}
+
+// run writes records until the context is done.
+func (r *records) run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, r.queue.ShutDown)
+	defer stop()
+	pace := flowcontrol.NewTokenBucketRateLimiter(recordsPerSecond, 1)
+	defer pace.Stop()
+	for {
+		uid, done := r.queue.Get()
+		if done {
+			return
+		}
+		if pace.Wait(ctx) == nil {
+			r.next(ctx, uid)
+		}
+		r.queue.Done(uid)
+	}
+}
+
+func (r *records) next(ctx context.Context, uid types.UID) {
+	r.mu.Lock()
+	to, ok := r.wanted[uid]
+	r.mu.Unlock()
+	if !ok {
+		r.queue.Forget(uid)
+		return
+	}
+	err := r.write(ctx, uid, to)
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
+		r.queue.Forget(uid) // or the Node is gone, and one of that name has another UID
+		return
+	}
+	if ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Cannot note on the Node where its machine is; it is tried again", "node", to.node)
+		r.queue.AddRateLimited(uid)
+	}
+}
+
+// write patches nothing but the annotation, on no other Node of that name.
+func (r *records) write(ctx context.Context, uid types.UID, to finding) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":         uid,
+		"annotations": map[string]string{machineKey: to.value},
+	}})
+	if err != nil {
+		return fmt.Errorf("encoding the annotation: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	_, err = r.nodes.Patch(ctx, to.node, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}

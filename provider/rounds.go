@@ -1,0 +1,171 @@
+package provider
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// gather is how long changes of Nodes are gathered before they are acted
+	// on, so that a burst of them costs one request and not one each.
+	gather = 100 * time.Millisecond
+	// again is the time between two rounds while nothing changes. They renew
+	// what is remembered of machines.
+	again = time.Minute
+)
+
+// rounds goes round all Nodes whenever something has changed. It belongs to one
+// goroutine.
+type rounds struct {
+	provider *Provider
+	recorder record.EventRecorder
+	records  *records
+	nodes    map[types.UID]*attended
+	// followed are the machines that the fleet was last told of, where those
+	// that Nodes say they were found as.
+	followed, where []string
+	// round counts the changes of the states.
+	round int
+	// states are those that a round goes by.
+	states []inventory.State
+}
+
+// attended is one Node.
+type attended struct {
+	// woken is what the framework was last told that the Node can be initialised
+	// with.
+	woken *cloudprovider.InstanceMetadata
+	// judged is the Node, and round that of the states, for which that is right.
+	judged *v1.Node
+	round  int
+	grievance
+}
+
+func (r *rounds) run(ctx context.Context, nodes, states <-chan struct{}) {
+	tick := time.NewTicker(again)
+	defer tick.Stop()
+	for whole := false; ; whole = false {
+		all := r.provider.allNodes(ctx)
+		r.follow(all, whole)
+		explain := r.look(ctx, all)
+		select {
+		case <-nodes:
+			select {
+			case <-time.After(gather):
+			case <-ctx.Done():
+			}
+			select { // what has come meanwhile is about to be looked at
+			case <-nodes:
+			default:
+			}
+		case <-states:
+			r.round++
+		case <-explain:
+		case <-tick.C:
+			whole = true
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// allNodes returns all Nodes, those of others too.
+func (p *Provider) allNodes(ctx context.Context) []*v1.Node {
+	all, err := p.nodes.NodeInformer.Lister().List(labels.Everything())
+	if err != nil {
+		// The lister reads a cache; it has no error to give.
+		klog.FromContext(ctx).Error(err, "Cannot list Nodes")
+	}
+	return all
+}
+
+// follow tells the fleet about the machines of all Nodes, if they have changed.
+// Where they were found counts only in a whole comparison: it is of use after a
+// restart, and hundreds of Nodes that are initialised get it one by one.
+func (r *rounds) follow(nodes []*v1.Node, whole bool) {
+	ids := make([]inventory.Identity, 0, len(nodes))
+	for _, n := range nodes {
+		if r.provider.isForeign(n) {
+			continue
+		}
+		if id, err := identify(n); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = followKey(id)
+	}
+	slices.Sort(keys)
+	where := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if id.Known.VCenter != "" {
+			where = append(where, formatRecord(id.Known))
+		}
+	}
+	slices.Sort(where)
+	if !slices.Equal(keys, r.followed) || whole && !slices.Equal(where, r.where) {
+		r.followed, r.where = keys, where
+		r.provider.fleet.Follow(ids)
+	}
+}
+
+// followKey is the same for a Node before it has its provider ID and after, when
+// the other byte order of its UUID is ruled out: the machine is the same.
+func followKey(id inventory.Identity) string {
+	if len(id.UUIDs) == 0 {
+		return id.Name
+	}
+	u := id.UUIDs[0]
+	return min(u.String(), u.Swapped().String())
+}
+
+// look attends to each Node and returns when the next has been in its trouble for
+// long enough to be told of.
+func (r *rounds) look(ctx context.Context, nodes []*v1.Node) <-chan time.Time {
+	r.states = r.provider.fleet.States()
+	gone := maps.Clone(r.nodes)
+	next := time.Duration(0)
+	for _, n := range nodes {
+		if r.provider.isForeign(n) {
+			continue
+		}
+		delete(gone, n.UID)
+		here := r.nodes[n.UID]
+		if here == nil {
+			here = &attended{}
+			r.nodes[n.UID] = here
+		}
+		left := time.Duration(0)
+		if isUninitialized(n) {
+			left = r.attendWaiting(ctx, n, here)
+		} else {
+			left = r.attendRunning(ctx, n, here)
+		}
+		if left > 0 && (next == 0 || left < next) {
+			next = left
+		}
+	}
+	for uid := range gone {
+		delete(r.nodes, uid)
+		r.provider.sightings.forget(uid)
+		r.records.forget(uid)
+	}
+	if next == 0 {
+		return nil
+	}
+	return time.After(next)
+}

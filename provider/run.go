@@ -1,0 +1,77 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+)
+
+// Run tells the fleet which machines to follow, wakes the framework's node
+// controller for Nodes that can be initialised now, notes on Nodes where their
+// machines are, and explains in Events what a person has to act on. It returns
+// nil when the context is done.
+func (p *Provider) Run(ctx context.Context) error {
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+		return nil
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: p.client.CoreV1().Events("")})
+
+	changed := make(chan struct{}, 1)
+	informer := p.nodes.NodeInformer.Informer()
+	registration, err := informer.AddEventHandler(p.onRelevantChange(changed))
+	if err != nil {
+		return fmt.Errorf("watching Nodes: %w", err)
+	}
+	defer func() { _ = informer.RemoveEventHandler(registration) }()
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return nil
+	}
+	notes := newRecords(p.client.CoreV1().Nodes())
+	var writer sync.WaitGroup
+	writer.Go(func() { notes.run(ctx) })
+	defer writer.Wait()
+	r := &rounds{
+		provider: p,
+		recorder: broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"}),
+		records:  notes,
+		nodes:    map[types.UID]*attended{},
+	}
+	r.run(ctx, changed, p.fleet.Subscribe())
+	return nil
+}
+
+// onRelevantChange puts a token into changed when a Node comes, goes, or
+// changes in what says which machine it is, whether it is ours, or whether it
+// waits. Kubelets report far more often than that.
+func (p *Provider) onRelevantChange(changed chan<- struct{}) cache.ResourceEventHandler {
+	token := func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { token() },
+		DeleteFunc: func(any) { token() },
+		UpdateFunc: func(before, now any) {
+			b, ok1 := before.(*v1.Node)
+			n, ok2 := now.(*v1.Node)
+			if !ok1 || !ok2 || b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
+				b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
+				isUninitialized(b) != isUninitialized(n) || p.isForeign(b) != p.isForeign(n) {
+				token()
+			}
+		},
+	}
+}

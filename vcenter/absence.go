@@ -1,0 +1,75 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// ConfirmAbsent asks every vCenter directly for the machine: for each of its
+// UUIDs in all datacenters, configured or not, and where it was found last. Nil
+// means that each answered and none has it. topology.ErrUnknown means that one
+// could not say; any other error names a vCenter that has it. Templates do not
+// count.
+func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
+	errs := make([]error, len(f.connections))
+	var g errgroup.Group
+	for i, c := range f.connections {
+		g.Go(func() error {
+			errs[i] = c.confirmAbsent(ctx, id)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return errors.Join(errs...)
+}
+
+func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) error {
+	s := c.session.Load()
+	if s == nil {
+		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.cfg.Name)
+	}
+	for _, u := range id.UUIDs {
+		refs, err := s.search(ctx, u)
+		if err != nil {
+			return fmt.Errorf("%w: vCenter %q: searching for UUID %s: %w", topology.ErrUnknown, c.cfg.Name, u, err)
+		}
+		for _, ref := range refs {
+			template, err := s.template(ctx, ref)
+			switch {
+			case err != nil && !gone(err):
+				return fmt.Errorf("%w: vCenter %q: reading %s, which has UUID %s: %w", topology.ErrUnknown, c.cfg.Name, ref.Value, u, err)
+			case err == nil && !template:
+				return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.cfg.Name, u, ref.Value)
+			}
+		}
+	}
+	if id.Known.VCenter != c.cfg.Name {
+		return nil
+	}
+	// An account that may not see a machine does not find it by its UUID, but
+	// is not told either that there is none.
+	_, err := s.template(ctx, machineRef(id.Known.ID))
+	switch {
+	case err == nil:
+		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.cfg.Name, id.Known.ID)
+	case gone(err):
+		return nil
+	}
+	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.cfg.Name, id.Known.ID, err)
+}
+
+// template says whether a machine is one.
+func (s *session) template(ctx context.Context, machine types.ManagedObjectReference) (template bool, err error) {
+	err = s.retrieve(ctx, types.PropertyFilterSpec{
+		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.template"}}},
+		ObjectSet: []types.ObjectSpec{{Obj: machine}},
+	}, func(o *types.ObjectContent) { template = propertiesOf(o).bool("config.template") })
+	return template, err
+}
