@@ -55,9 +55,11 @@ type attended struct {
 func (r *rounds) run(ctx context.Context, nodes, states <-chan struct{}) {
 	tick := time.NewTicker(again)
 	defer tick.Stop()
-	for whole := false; ; whole = false {
+	whole := false
+	for {
 		all := r.provider.allNodes(ctx)
 		r.follow(all, whole)
+		whole = false
 		explain := r.look(ctx, all)
 		select {
 		case <-nodes:
