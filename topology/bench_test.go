@@ -21,15 +21,37 @@ func aFleetsPaths() []Path {
 }
 
 func BenchmarkResolve(b *testing.B) {
-	rules := Rules{
+	regionAndZone := Rules{
 		{Label: LabelRegion, Category: "k8s-region", Required: true},
 		{Label: LabelZone, Category: "k8s-zone", Required: true},
 	}
-	paths := aFleetsPaths()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Resolve(rules, paths); err != nil {
-			b.Fatal(err)
-		}
+	conflicting := aFleetsPaths()
+	conflicting[0].Objects[0].Tags = append(conflicting[0].Objects[0].Tags, Tag{"k8s-zone", "near"})
+	for _, c := range []struct {
+		name   string
+		policy Policy
+		paths  []Path
+	}{
+		{"tags", Policy{Rules: regionAndZone}, aFleetsPaths()},
+		{"nearest", Policy{Rules: regionAndZone, Precedence: PrecedenceNearest}, aFleetsPaths()},
+		{"levels", Policy{Rules: regionAndZone, Levels: Rules{
+			{Label: "example.com/rack", Category: "rack"},
+			{Label: "example.com/host", Inventory: InventoryHost},
+			{Label: "example.com/none", Category: "none"},
+		}}, aFleetsPaths()},
+		{"inventory", Policy{Rules: Rules{
+			{Label: LabelRegion, Inventory: InventoryDatacenter, Required: true},
+			{Label: LabelZone, Inventory: InventoryCluster, Required: true},
+		}}, aFleetsPaths()},
+		{"conflict", Policy{Rules: regionAndZone}, conflicting},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Resolve(c.policy, c.paths); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
