@@ -4,11 +4,13 @@ import (
 	"context"
 	"sync"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
@@ -76,8 +78,19 @@ func (p *Provider) Initialize(builder cloudprovider.ControllerClientBuilder, _ <
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	p.nodes.NodeInformer = factory.Core().V1().Nodes()
 	// Asking for the informer now makes the factory start it.
-	p.nodes.NodeInformer.Informer()
+	if err := p.nodes.NodeInformer.Informer().SetTransform(withoutManagedFields); err != nil {
+		klog.Background().Error(err, "Keeps more of each Node than is needed") // it was started before
+	}
 	p.once.Do(func() { close(p.ready) })
+}
+
+// withoutManagedFields keeps less of each Node: who set which field is a third of
+// it, and nobody here reads that.
+func withoutManagedFields(object any) (any, error) {
+	if n, ok := object.(*v1.Node); ok {
+		n.ManagedFields = nil
+	}
+	return object, nil
 }
 
 // Started is closed once the framework has handed over what Run needs, which
