@@ -89,6 +89,8 @@ func (f *fakeFleet) Subscribe() <-chan struct{} {
 	return ch
 }
 
+func (f *fakeFleet) Probe(string) {}
+
 func (f *fakeFleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	if f.confirm == nil {
 		return errors.New("nobody was to be asked")

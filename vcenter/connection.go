@@ -31,6 +31,8 @@ type connection struct {
 	followed atomic.Pointer[followed]
 	// wake has a token when followed has changed.
 	wake chan struct{}
+	// probe has a token when the vCenter is to prove that it answers.
+	probe chan struct{}
 
 	// names belongs to the goroutine that reads tags, the rest to run.
 
@@ -64,6 +66,7 @@ func newConnection(cfg *config.VCenter, credentials CredentialSource, opts timin
 		},
 		changed: changed,
 		wake:    make(chan struct{}, 1),
+		probe:   make(chan struct{}, 1),
 	}
 	c.state.Store(&inventory.State{VCenter: cfg.Name})
 	c.followed.Store(newFollowed(nil))

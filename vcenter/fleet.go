@@ -132,6 +132,20 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 	}
 }
 
+// Probe has a vCenter prove that it answers. Then its state has a new Contact and
+// subscribers are told; otherwise it is in trouble. One that is not watched now
+// will be heard of anyway.
+func (f *Fleet) Probe(vcenter string) {
+	for _, c := range f.connections {
+		if c.cfg.Name == vcenter {
+			select {
+			case c.probe <- struct{}{}:
+			default: // one is under way
+			}
+		}
+	}
+}
+
 func newFollowed(ids []inventory.Identity) *followed {
 	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, known: map[string]map[string]inventory.UUID{}}
 	for _, id := range ids {

@@ -69,6 +69,8 @@ type watch struct {
 	tagRefs   []types.ManagedObjectReference
 	tagWanted chan []types.ManagedObjectReference
 	tagged    chan attachments
+	// answered has a token when the vCenter has answered a probe.
+	answered chan struct{}
 }
 
 // watch begins a watch and follows it until it breaks or the context is done.
@@ -82,6 +84,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		missing:   map[string]bool{},
 		tagWanted: make(chan []types.ManagedObjectReference, 1),
 		tagged:    make(chan attachments),
+		answered:  make(chan struct{}),
 	}
 	if err := w.begin(ctx); err != nil {
 		return err
@@ -93,6 +96,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	if c.opts.tags {
 		g.Go(func() error { return w.readTags(ctx) })
 	}
+	g.Go(func() error { return w.answer(ctx) })
 	g.Go(func() error { return w.run(ctx, updates) })
 	err := g.Wait()
 	if w.complete {
@@ -215,6 +219,10 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 				w.primeBy = timer.C
 			}
 		case <-w.c.wake:
+		case <-w.answered:
+			w.c.contact()
+			w.c.changed()
+			continue
 		case tags := <-w.tagged:
 			w.changed = w.changed || !reflect.DeepEqual(tags, w.model.tags)
 			w.model.tags = tags

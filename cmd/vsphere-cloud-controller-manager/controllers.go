@@ -15,6 +15,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
+// topologyController is the name of our own for --controllers.
+const topologyController = "topology-controller"
+
 // aliases are the controllers' older names, which --controllers takes too.
 func aliases() map[string]string { return names.CCMControllerAliases() }
 
@@ -30,6 +33,10 @@ func (d *daemon) controllers() map[string]app.ControllerInitFuncConstructor {
 	return map[string]app.ControllerInitFuncConstructor{
 		names.CloudNodeController:          node,
 		names.CloudNodeLifecycleController: lifecycle,
+		topologyController: {
+			InitContext: app.ControllerInitContext{ClientName: topologyController},
+			Constructor: d.topologyController,
+		},
 		names.ServiceLBController:          {Constructor: notOurs("load balancers")},
 		names.NodeRouteController:          {Constructor: notOurs("routes")},
 	}
@@ -70,6 +77,16 @@ func (d *daemon) lifecycleController(init app.ControllerInitContext, c *appconfi
 			return nil, false, fmt.Errorf("making the node lifecycle controller: %w", err)
 		}
 		go l.Run(ctx, cc.ControllerManagerMetrics)
+		return nil, true, nil
+	}
+}
+
+// topologyController is the one that keeps the topology labels of initialised
+// Nodes true.
+func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
+	return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
+		r := d.newReconciler(c.ClientBuilder.ClientOrDie(init.ClientName))
+		d.group.Go(func() error { return r.Run(d.ctx) })
 		return nil, true, nil
 	}
 }

@@ -1,0 +1,78 @@
+package reconcile
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/topology"
+)
+
+// A Policy says what may be done to running Nodes.
+type Policy struct {
+	// Topology has the labels.
+	Topology topology.Policy
+	// Backfill lets missing labels be written.
+	Backfill bool
+	// Drift is what happens to a Node whose labels are not those of its place.
+	Drift Drift
+	// Settle is how long a difference has to last before anything happens.
+	Settle time.Duration
+}
+
+// Drift is what happens to a Node whose labels are not those of its place.
+type Drift string
+
+// The policies. Each includes an Event.
+const (
+	// DriftReport leaves the Node alone.
+	DriftReport Drift = "report"
+	// DriftTaint keeps new Pods away until the Node is home.
+	DriftTaint Drift = "taint"
+	// DriftUpdate rewrites the labels.
+	DriftUpdate Drift = "update"
+)
+
+// Keys of ours on Nodes. They are in running clusters: another name would make
+// vzones forget what it wrote there, so none of them may ever change.
+const (
+	// labelsKey is the annotation that lists the labels of further levels that
+	// vzones wrote, in order, with commas between them.
+	labelsKey = "vzones/labels"
+	// taintKey is the taint of a Node that is not where its labels say.
+	taintKey = "vzones/topology-drift"
+)
+
+// twins returns the keys that have a label's value. The framework's node
+// controller copies the beta label over the stable one, so it comes first.
+func twins(label string) []string {
+	switch label {
+	case topology.LabelRegion:
+		return []string{v1.LabelFailureDomainBetaRegion, label}
+	case topology.LabelZone:
+		return []string{v1.LabelFailureDomainBetaZone, label}
+	}
+	return []string{label}
+}
+
+// isLevel says whether a label is a further one. Those of region and zone are
+// never removed: volumes are bound to them.
+func isLevel(label string) bool { return label != topology.LabelRegion && label != topology.LabelZone }
+
+// owned returns the labels that vzones wrote to a Node and that are still there.
+func owned(node *v1.Node) []string {
+	var keys []string
+	for key := range strings.SplitSeq(node.Annotations[labelsKey], ",") {
+		if _, there := node.Labels[key]; there && isLevel(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func isTainted(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == taintKey })
+}
