@@ -159,7 +159,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	vc := c.VCenters[0]
-	if len(vc.Datacenters) > 0 || vc.CAFile != "" || vc.Thumbprint != "" || len(c.Rules) > 0 {
+	if len(vc.Datacenters) > 0 || vc.CAFile != "" || vc.Thumbprint != "" || len(c.Topology.Policy.Labels()) > 0 {
 		t.Errorf("a default that the reference does not have: %+v", vc)
 	}
 	want := map[string]string{

@@ -154,7 +154,7 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	placement, err := topology.Resolve(topology.Policy{Rules: p.cfg.Rules}, m.Paths)
+	placement, err := topology.Resolve(p.cfg.Topology.Policy, m.Paths)
 	if err != nil {
 		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}
@@ -174,6 +174,8 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 			NodeAddresses: addrs,
 			Region:        placement.Value(topology.LabelRegion),
 			Zone:          placement.Value(topology.LabelZone),
+
+			AdditionalLabels: placement.Further(),
 		},
 	}, nil
 }

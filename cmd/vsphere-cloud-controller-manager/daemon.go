@@ -79,7 +79,7 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 	observed := newObserver(legacyRegistry{})
 	secrets := &secretReader{client: c.ClientBuilder.ClientOrDie("vsphere-credentials")}
 	fleet := vcenter.NewFleet(d.cfg.VCenters, secrets.credentials, vcenter.Options{
-		Tags:       len(d.cfg.Rules) > 0,
+		Tags:       len(d.cfg.Topology.Policy.Categories()) > 0,
 		TagRefresh: d.flags.tagRefresh,
 		Observer:   observed,
 	})
