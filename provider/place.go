@@ -24,7 +24,7 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 			place.Contact = s.Contact
 		}
 	}
-	place.Placement, err = topology.Resolve(p.policy(), m.Paths)
+	place.Placement, err = topology.Resolve(p.cfg.Topology.Policy, m.Paths)
 	return place, err
 }
 
@@ -63,5 +63,3 @@ func (p *Provider) Probe(vcenter string) { p.fleet.Probe(vcenter) }
 
 // Reason returns the reason of the Event that tells of an error.
 func (p *Provider) Reason(err error) string { return judge(err).event }
-
-func (p *Provider) policy() topology.Policy { return topology.Policy{Rules: p.cfg.Rules} }

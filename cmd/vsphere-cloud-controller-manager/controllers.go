@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"vzones/provider/reconcile"
+
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -37,8 +39,8 @@ func (d *daemon) controllers() map[string]app.ControllerInitFuncConstructor {
 			InitContext: app.ControllerInitContext{ClientName: topologyController},
 			Constructor: d.topologyController,
 		},
-		names.ServiceLBController:          {Constructor: notOurs("load balancers")},
-		names.NodeRouteController:          {Constructor: notOurs("routes")},
+		names.ServiceLBController: {Constructor: notOurs("load balancers")},
+		names.NodeRouteController: {Constructor: notOurs("routes")},
 	}
 }
 
@@ -85,7 +87,8 @@ func (d *daemon) lifecycleController(init app.ControllerInitContext, c *appconfi
 // Nodes true.
 func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
 	return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
-		r := d.newReconciler(c.ClientBuilder.ClientOrDie(init.ClientName))
+		r := reconcile.New(d.provider, d.provider.NodeInformer(), c.ClientBuilder.ClientOrDie(init.ClientName), d.cfg.Topology)
+		d.reconciler.Store(r)
 		d.group.Go(func() error { return r.Run(d.ctx) })
 		return nil, true, nil
 	}

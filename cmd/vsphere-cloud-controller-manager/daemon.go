@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +17,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/reconcile"
 	"vzones/vcenter"
 )
 
@@ -37,6 +39,8 @@ type daemon struct {
 	flags    flags
 	cfg      *config.Config
 	provider *provider.Provider
+	// reconciler is nil until this instance leads, and if it is switched off.
+	reconciler atomic.Pointer[reconcile.Controller]
 }
 
 // legacyRegistry is the registry that /metrics of the framework shows.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
+	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -63,7 +64,7 @@ type Controller struct {
 	source   Source
 	informer coreinformers.NodeInformer
 	client   kubernetes.Interface
-	policy   Policy
+	policy   policy
 	recorder record.EventRecorder
 	queue    workqueue.TypedRateLimitingInterface[string]
 	pace     flowcontrol.RateLimiter
@@ -93,9 +94,9 @@ type known struct {
 }
 
 // New prepares a controller; it does nothing until Run.
-func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface, policy Policy) *Controller {
+func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface, cfg config.Topology) *Controller {
 	return &Controller{
-		source: source, informer: informer, client: client, policy: policy,
+		source: source, informer: informer, client: client, policy: policy{cfg},
 		known: map[types.UID]*known{}, writes: map[Action]int{},
 	}
 }

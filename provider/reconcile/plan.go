@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/config"
 	"vzones/topology"
 )
 
@@ -77,10 +78,10 @@ const levelGone = "the configuration"
 
 // decide plans for a Node that has a placement. before are the drifts of the plan
 // made last, claims the labels that the framework wrote for us.
-func (p *Policy) decide(node *v1.Node, placed topology.Placement, before []timed, claims []string, now time.Time) *plan {
+func (p *policy) decide(node *v1.Node, placed topology.Placement, before []timed, claims []string, now time.Time) *plan {
 	out := p.begin(node, claims)
 	settled := false
-	for _, label := range p.Topology.Labels() {
+	for _, label := range p.Policy.Labels() {
 		d, differs := compare(node, label, placed, out.owned)
 		switch {
 		case !differs:
@@ -103,13 +104,13 @@ func (p *Policy) decide(node *v1.Node, placed topology.Placement, before []timed
 				continue
 			}
 			settled = true
-			if p.Drift == DriftUpdate {
+			if p.Drift == config.DriftUpdate {
 				out.update(d)
 			}
 		}
 	}
 	tainted := isTainted(node)
-	out.taint = p.Drift == DriftTaint && (settled || tainted && len(out.drifts) > 0)
+	out.taint = p.Drift == config.DriftTaint && (settled || tainted && len(out.drifts) > 0)
 	out.retaint = out.taint != tainted
 	out.finish(node)
 	return out
@@ -117,7 +118,7 @@ func (p *Policy) decide(node *v1.Node, placed topology.Placement, before []timed
 
 // undecided plans for a Node that has no placement: what was said of it before is
 // kept, and only what the configuration has no more goes.
-func (p *Policy) undecided(node *v1.Node, claims []string) *plan {
+func (p *policy) undecided(node *v1.Node, claims []string) *plan {
 	out := p.begin(node, claims)
 	out.taint = isTainted(node)
 	out.finish(node)
@@ -126,9 +127,9 @@ func (p *Policy) undecided(node *v1.Node, claims []string) *plan {
 
 // begin plans the removal of labels that vzones wrote for levels that are gone
 // from the configuration.
-func (p *Policy) begin(node *v1.Node, claims []string) *plan {
+func (p *policy) begin(node *v1.Node, claims []string) *plan {
 	out := &plan{owned: owned(node)}
-	labels := p.Topology.Labels()
+	labels := p.Policy.Labels()
 	for _, label := range claims {
 		if _, there := node.Labels[label]; there && isLevel(label) {
 			out.own(label)

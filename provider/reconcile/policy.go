@@ -3,37 +3,15 @@ package reconcile
 import (
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/config"
 	"vzones/topology"
 )
 
-// A Policy says what may be done to running Nodes.
-type Policy struct {
-	// Topology has the labels.
-	Topology topology.Policy
-	// Backfill lets missing labels be written.
-	Backfill bool
-	// Drift is what happens to a Node whose labels are not those of its place.
-	Drift Drift
-	// Settle is how long a difference has to last before anything happens.
-	Settle time.Duration
-}
-
-// Drift is what happens to a Node whose labels are not those of its place.
-type Drift string
-
-// The policies. Each includes an Event.
-const (
-	// DriftReport leaves the Node alone.
-	DriftReport Drift = "report"
-	// DriftTaint keeps new Pods away until the Node is home.
-	DriftTaint Drift = "taint"
-	// DriftUpdate rewrites the labels.
-	DriftUpdate Drift = "update"
-)
+// policy says what may be done to running Nodes.
+type policy struct{ config.Topology }
 
 // Keys of ours on Nodes. They are in running clusters: another name would make
 // vzones forget what it wrote there, so none of them may ever change.

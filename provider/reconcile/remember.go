@@ -45,7 +45,7 @@ func (c *Controller) forget(node types.UID) {
 func (c *Controller) claim(before, now *v1.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, label := range c.policy.Topology.Labels() {
+	for _, label := range c.policy.Policy.Labels() {
 		_, had := before.Labels[label]
 		if _, has := now.Labels[label]; has && !had && isLevel(label) {
 			k := c.of(now)

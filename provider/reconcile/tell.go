@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"vzones/config"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 )
@@ -80,11 +82,11 @@ func (d difference) text() string {
 }
 
 // advice says what happens to a Node that is not at home.
-func (p *Policy) advice() string {
+func (p *policy) advice() string {
 	switch p.Drift {
-	case DriftTaint:
+	case config.DriftTaint:
 		return "; new Pods are kept away until the Node is back, or its labels are corrected"
-	case DriftUpdate:
+	case config.DriftUpdate:
 		return "; region and zone are not removed"
 	}
 	return "; the labels stay as they are: move the machine back, correct them, or set topology.drift in the configuration"
