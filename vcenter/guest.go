@@ -31,8 +31,10 @@ var seed = maphash.MakeSeed()
 
 // follow reads metadata, unless it is what s was made of.
 func (s static) follow(value any) static {
-	option, _ := value.(types.OptionValue)
-	text, _ := option.Value.(string)
+	if option, whole := value.(types.OptionValue); whole {
+		value = option.Value
+	}
+	text, _ := value.(string)
 	digest := maphash.String(seed, text)
 	if digest == s.digest {
 		return s

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 
 	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/inventory"
@@ -101,10 +104,19 @@ func TestMetadataIsReadOnce(t *testing.T) {
 			t.Errorf("%v, noted %d times", s, len(tree.unreadable))
 		}
 	}
-	tree.tellUnreadable(t.Context())
+	log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(2)))
+	tree.tellUnreadable(klog.NewContext(t.Context(), log))
+	told := log.GetSink().(ktesting.Underlier).GetBuffer().String()
+	if strings.Count(told, "vm-1") != 1 || strings.Contains(told, "S3cret") {
+		t.Errorf("logged: %s", told)
+	}
 	tree.add(object("S3cret: ["))
 	if len(tree.unreadable) != 0 {
 		t.Error("noted again")
+	}
+	tree.apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: guestMetadata + ".value", Val: good}}})
+	if s := tree.objects[ref].static(); len(s.addresses) != 1 || s.unreadable != nil {
+		t.Errorf("its value alone was told of: %v", s)
 	}
 	tree.apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: guestMetadata}}})
 	if s := tree.objects[ref].static(); s.addresses != nil || s.unreadable != nil {

@@ -26,6 +26,9 @@ func propertiesOf(o *types.ObjectContent, before properties) properties {
 
 // set takes over the value of a property, nil for one that is unset.
 func (p properties) set(name string, value any) {
+	if name == guestMetadata+".value" { // vCenter may tell of what has changed below a property
+		name = guestMetadata
+	}
 	switch {
 	case value == nil:
 		delete(p, name)
