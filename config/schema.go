@@ -63,6 +63,8 @@ type nodes struct {
 	internalSubnets, externalSubnets               text
 	internalNetwork, externalNetwork               text
 	excludeInternalSubnets, excludeExternalSubnets text
+	networks, excludeNetworks                      list
+	selector                                       text
 }
 
 // A field is one key of a mapping and where its value goes: a pointer to a
@@ -115,6 +117,9 @@ func (s *schema) fields() []field {
 			{"externalVmNetworkName", &s.nodes.externalNetwork},
 			{"excludeInternalNetworkSubnetCidr", &s.nodes.excludeInternalSubnets},
 			{"excludeExternalNetworkSubnetCidr", &s.nodes.excludeExternalSubnets},
+			{"networks", &s.nodes.networks},
+			{"excludeNetworks", &s.nodes.excludeNetworks},
+			{"selector", &s.nodes.selector},
 		}}},
 		{"loadBalancer", refused{why: noNSXT}},
 		{"loadBalancerClass", refused{why: noNSXT}},

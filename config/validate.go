@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -17,6 +16,8 @@ func validate(s *schema, p *problems) *Config {
 		VCenters:  c.fleet(s),
 		Rules:     c.rules(s.region, s.zone),
 		Addresses: c.addresses(s.nodes),
+
+		NodeSelector: c.selector(s.nodes.selector),
 	}
 }
 
@@ -224,33 +225,4 @@ func (c *checker) rules(region, zone text) topology.Rules {
 		c.complain(later, &complaint{what: "region and zone have the same tag category: write one category for each"})
 	}
 	return rules
-}
-
-func (c *checker) addresses(n nodes) AddressRules {
-	return AddressRules{
-		InternalSubnets:        c.subnets(n.internalSubnets),
-		ExternalSubnets:        c.subnets(n.externalSubnets),
-		InternalNetwork:        c.network(n.internalNetwork),
-		ExternalNetwork:        c.network(n.externalNetwork),
-		ExcludeInternalSubnets: c.subnets(n.excludeInternalSubnets),
-		ExcludeExternalSubnets: c.subnets(n.excludeExternalSubnets),
-	}
-}
-
-func (c *checker) subnets(t text) []netip.Prefix {
-	if !t.usable() {
-		return nil
-	}
-	subnets, wrong := parseSubnets(t.v)
-	for _, w := range wrong {
-		c.complain(t, &w)
-	}
-	return subnets
-}
-
-func (c *checker) network(t text) string {
-	if t.usable() {
-		c.complain(t, parseName(t.v))
-	}
-	return t.v
 }
