@@ -2,7 +2,11 @@ package config
 
 import (
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/topology"
 )
@@ -17,6 +21,9 @@ type Config struct {
 	Topology Topology
 	// Addresses says which addresses of a machine its Node gets.
 	Addresses AddressRules
+	// NodeSelector selects the Nodes that vzones looks after, by their labels:
+	// all of them unless configured.
+	NodeSelector labels.Selector
 	// Warnings are what is valid in the file and has no effect or not the one
 	// to expect, by line. Whoever applies the Config logs them, once.
 	Warnings []Warning
@@ -109,4 +116,38 @@ type AddressRules struct {
 	ExternalNetwork        string
 	ExcludeInternalSubnets []netip.Prefix
 	ExcludeExternalSubnets []netip.Prefix
+	// Networks and ExcludeNetworks are patterns of network names, see
+	// Considers.
+	Networks        []string
+	ExcludeNetworks []string
+}
+
+// Considers says whether network interfaces on a network count: those on a
+// network that is in Networks, if there are any, and not in ExcludeNetworks. A
+// * in a pattern stands for any text, and letter case does not count.
+func (r *AddressRules) Considers(network string) bool {
+	if len(r.Networks) == 0 && len(r.ExcludeNetworks) == 0 {
+		return true
+	}
+	name := strings.ToLower(network)
+	is := func(pattern string) bool { return fits(strings.ToLower(pattern), name) }
+	return (len(r.Networks) == 0 || slices.ContainsFunc(r.Networks, is)) && !slices.ContainsFunc(r.ExcludeNetworks, is)
+}
+
+// fits says whether a pattern, in which * stands for any text, covers a name.
+func fits(pattern, name string) bool {
+	begin, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == name
+	}
+	name, ok := strings.CutPrefix(name, begin)
+	for ok && wild {
+		// The first place is as good as any for all but the last part.
+		var part string
+		if part, rest, wild = strings.Cut(rest, "*"); !wild {
+			return strings.HasSuffix(name, part)
+		}
+		_, name, ok = strings.Cut(name, part)
+	}
+	return false
 }

@@ -160,6 +160,9 @@ func dump(c *Config) string {
 	line("external network", c.Addresses.ExternalNetwork)
 	line("exclude internal", c.Addresses.ExcludeInternalSubnets)
 	line("exclude external", c.Addresses.ExcludeExternalSubnets)
+	line("networks", strings.Join(c.Addresses.Networks, " | "))
+	line("exclude networks", strings.Join(c.Addresses.ExcludeNetworks, " | "))
+	line("node selector", c.NodeSelector)
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&b, "warning %v\n", w)
 	}

@@ -64,6 +64,8 @@ type nodes struct {
 	internalSubnets, externalSubnets               text
 	internalNetwork, externalNetwork               text
 	excludeInternalSubnets, excludeExternalSubnets text
+	networks, excludeNetworks                      list
+	selector                                       text
 }
 
 // rule is where a label's value comes from.
@@ -153,6 +155,9 @@ func (s *schema) fields() []field {
 			{"externalVmNetworkName", &s.nodes.externalNetwork},
 			{"excludeInternalNetworkSubnetCidr", &s.nodes.excludeInternalSubnets},
 			{"excludeExternalNetworkSubnetCidr", &s.nodes.excludeExternalSubnets},
+			{"networks", &s.nodes.networks},
+			{"excludeNetworks", &s.nodes.excludeNetworks},
+			{"selector", &s.nodes.selector},
 		}}},
 		{"loadBalancer", refused{why: noNSXT}},
 		{"loadBalancerClass", refused{why: noNSXT}},

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 )
@@ -16,6 +15,8 @@ func validate(s *schema, p *problems) *Config {
 		VCenters:  fleet,
 		Topology:  c.topology(s, fleet),
 		Addresses: c.addresses(s.nodes),
+
+		NodeSelector: c.selector(s.nodes.selector),
 	}
 }
 
@@ -193,33 +194,4 @@ func (c *checker) families(given list) value[[]string] {
 
 func allBlank(elements []text) bool {
 	return !slices.ContainsFunc(elements, func(t text) bool { return strings.TrimSpace(t.v) != "" })
-}
-
-func (c *checker) addresses(n nodes) AddressRules {
-	return AddressRules{
-		InternalSubnets:        c.subnets(n.internalSubnets),
-		ExternalSubnets:        c.subnets(n.externalSubnets),
-		InternalNetwork:        c.network(n.internalNetwork),
-		ExternalNetwork:        c.network(n.externalNetwork),
-		ExcludeInternalSubnets: c.subnets(n.excludeInternalSubnets),
-		ExcludeExternalSubnets: c.subnets(n.excludeExternalSubnets),
-	}
-}
-
-func (c *checker) subnets(t text) []netip.Prefix {
-	if !t.usable() {
-		return nil
-	}
-	subnets, wrong := parseSubnets(t.v)
-	for _, w := range wrong {
-		c.complain(t, &w)
-	}
-	return subnets
-}
-
-func (c *checker) network(t text) string {
-	if t.usable() {
-		c.complain(t, parseName(t.v))
-	}
-	return t.v
 }

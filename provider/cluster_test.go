@@ -161,10 +161,14 @@ func (c *cluster) heartbeat(name string) {
 	}
 }
 
-// writes returns the writes to Nodes, as verb and subresource.
+// writes returns the writes to Nodes, as verb and subresource, but for those of
+// where the machine is.
 func (c *cluster) writes() []string {
 	var out []string
 	for _, a := range c.client.Actions() {
+		if patch, ok := a.(clienttesting.PatchAction); ok && strings.Contains(string(patch.GetPatch()), machineKey) {
+			continue
+		}
 		if a.GetResource().Resource == "nodes" && slices.Contains([]string{"update", "patch", "delete"}, a.GetVerb()) {
 			out = append(out, strings.Trim(a.GetVerb()+" "+a.GetSubresource(), " "))
 		}

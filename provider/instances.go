@@ -96,8 +96,9 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 // framework's controller once there is more to say. An error instead would be
 // tried again at intervals that grow to a quarter of an hour.
 //
-// For a Node without the taint only the addresses count. For a Node of another
-// provider the result is empty, which changes nothing.
+// For a Node without the taint only the addresses count, and there are none if
+// they are to stay as they are. For a Node of another provider the result is
+// empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if p.isForeign(node) {
 		if isUninitialized(node) {
@@ -121,7 +122,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := addresses(m, &p.cfg.Addresses, p.families[m.Ref.VCenter])
+	addrs, err := p.newAddresses(m, node)
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +159,8 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	if err != nil {
 		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}
-	addrs, err := addresses(m, &p.cfg.Addresses, p.families[m.Ref.VCenter])
+	addrs, err := p.addresses(m, node)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkProvided(node, addrs); err != nil {
 		return nil, err
 	}
 	return &description{

@@ -257,6 +257,7 @@ func TestFamiliesAreTheVCenters(t *testing.T) {
 func TestMetadataOfAnInitialisedNode(t *testing.T) {
 	withoutZone := complete()
 	withoutZone.Region, withoutZone.Zone = "", ""
+	withoutAddresses := &cloudprovider.InstanceMetadata{ProviderID: withoutZone.ProviderID, InstanceType: withoutZone.InstanceType}
 	for _, c := range []struct {
 		name   string
 		node   *v1.Node
@@ -267,7 +268,10 @@ func TestMetadataOfAnInitialisedNode(t *testing.T) {
 		{"found", ours(), states{stateOf("east", machine(uuidA))}, withoutZone, nil},
 		{"found, with no zone", ours(), states{stateOf("east", machine(uuidA, in("east", "")))}, withoutZone, nil},
 		{"found, with a zone that is no label value", ours(), states{stateOf("east", machine(uuidA, in("east", "zone a")))}, withoutZone, nil},
-		{"no address", ours(), states{stateOf("east", machine(uuidA, withoutAddress))}, nil, errNoAddress},
+		{"no address at the moment", ours(), states{stateOf("east", machine(uuidA, withoutAddress))}, withoutAddresses, nil},
+		{"the same addresses", withStatus(ours(), complete().NodeAddresses...), states{stateOf("east", machine(uuidA))}, withoutAddresses, nil},
+		{"none that the Node may have", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA))}, nil, errNoAddress},
+		{"none at the moment, and a kubelet with --node-ip", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA, withoutAddress))}, withoutAddresses, nil},
 		{"absent", ours(), states{stateOf("east")}, nil, topology.ErrAbsent},
 		{"a vCenter in trouble", ours(), states{troubled(stateOf("east"))}, nil, topology.ErrUnknown},
 		{"two machines run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, nil, topology.ErrAmbiguous},

@@ -61,8 +61,11 @@ func New(fleet Fleet, cfg *config.Config) *Provider {
 		fleet:    fleet,
 		cfg:      cfg,
 		families: make(map[string][]string, len(cfg.VCenters)),
-		selector: labels.Everything(),
+		selector: cfg.NodeSelector,
 		ready:    make(chan struct{}),
+	}
+	if p.selector == nil {
+		p.selector = labels.Everything()
 	}
 	p.nodes = &wakingInformer{foreign: p.isForeign}
 	for _, v := range cfg.VCenters {

@@ -203,7 +203,12 @@ func withoutAddress(m *inventory.Machine) { m.NICs = nil }
 
 func testConfig() *config.Config {
 	return &config.Config{
-		VCenters: []config.VCenter{{Name: "east", IPFamilies: []string{"ipv4"}}, {Name: "west", IPFamilies: []string{"ipv4"}}},
+		VCenters: []config.VCenter{
+			{Name: "east", IPFamilies: []string{"ipv4"}},
+			{Name: "west", IPFamilies: []string{"ipv4"}},
+			{Name: "dual", IPFamilies: []string{"ipv4", "ipv6"}},
+			{Name: "ipv6 first", IPFamilies: []string{"ipv6", "ipv4"}},
+		},
 		Topology: config.Topology{Policy: topology.Policy{Rules: topology.Rules{
 			{Label: topology.LabelRegion, Category: "k8s-region", Required: true},
 			{Label: topology.LabelZone, Category: "k8s-zone", Required: true},

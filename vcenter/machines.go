@@ -11,7 +11,9 @@ import (
 var machineProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
 	"config.uuid", "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
-	"runtime.powerState", "runtime.connectionState", "guest.hostName", "guest.net",
+	"runtime.powerState", "runtime.connectionState", "guest.hostName", guestNet,
+	// One key alone: others, such as guestinfo.userdata, hold secrets.
+	guestMetadata,
 }
 
 // upwards selects the ancestors of an object. Its name lets it select itself,
@@ -72,6 +74,7 @@ func (p *placed) machine(id string) *inventory.Machine {
 		MemoryMB:      read.int32("config.hardware.memoryMB"),
 		GuestID:       read.string("config.guestId"),
 		NICs:          read.nics(),
+		Static:        read.static().addresses,
 	}
 	if !read.connected() {
 		m.Power = inventory.PowerUnknown // what is told is how it was

@@ -1,23 +1,44 @@
 package vcenter
 
 import (
-	"net/netip"
-
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/inventory"
 )
 
 // properties are the properties of one object that could be read. A property
-// that is unset or not readable is not in it.
+// that is unset or not readable is not in it. What the guest says is not kept as
+// it is reported, but as what is needed of it.
 type properties map[string]any
 
-func propertiesOf(o *types.ObjectContent) properties {
+// propertiesOf takes over the properties of an object as they were read; before
+// are those that were known of it, if any were.
+func propertiesOf(o *types.ObjectContent, before properties) properties {
 	p := make(properties, len(o.PropSet))
 	for _, d := range o.PropSet {
-		p[d.Name] = d.Val
+		if old, known := before[d.Name].(static); known {
+			p[d.Name] = old
+		}
+		p.set(d.Name, d.Val)
 	}
 	return p
+}
+
+// set takes over the value of a property, nil for one that is unset.
+func (p properties) set(name string, value any) {
+	if name == guestMetadata+".value" { // vCenter may tell of what has changed below a property
+		name = guestMetadata
+	}
+	switch {
+	case value == nil:
+		delete(p, name)
+	case name == guestNet:
+		p[name] = nicsOf(value)
+	case name == guestMetadata:
+		p[name] = p.static().follow(value)
+	default:
+		p[name] = value
+	}
 }
 
 func (p properties) string(name string) string {
@@ -57,20 +78,4 @@ func (p properties) power() inventory.Power {
 func (p properties) connected() bool {
 	s, ok := p["runtime.connectionState"].(types.VirtualMachineConnectionState)
 	return ok && s == types.VirtualMachineConnectionStateConnected
-}
-
-func (p properties) nics() []inventory.NIC {
-	guest, _ := p["guest.net"].(types.ArrayOfGuestNicInfo)
-	var nics []inventory.NIC
-	for _, n := range guest.GuestNicInfo {
-		nic := inventory.NIC{Network: n.Network, DeviceConfigID: n.DeviceConfigId}
-		for _, s := range n.IpAddress {
-			// What is no address is nothing that a Node can be reached by.
-			if a, err := netip.ParseAddr(s); err == nil {
-				nic.Addresses = append(nic.Addresses, a.WithZone(""))
-			}
-		}
-		nics = append(nics, nic)
-	}
-	return nics
 }

@@ -190,7 +190,7 @@ func (s *session) readNames(ctx context.Context, views []types.ManagedObjectRefe
 	for _, view := range views {
 		spec := viewSpec(view, "VirtualMachine", "name", "guest.hostName", "config.template", "runtime.powerState")
 		err := s.retrieve(ctx, spec, func(o *types.ObjectContent) {
-			p := propertiesOf(o)
+			p := propertiesOf(o, nil)
 			e := inventory.Entry{ID: o.Obj.Value, Template: p.bool("config.template"), PoweredOn: p.power() == inventory.PowerOn}
 			host, own := strings.ToLower(p.string("guest.hostName")), strings.ToLower(p.string("name"))
 			if node, ok := names[host]; ok && host != "" {

@@ -15,6 +15,9 @@ type tree struct {
 	root    types.ManagedObjectReference
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
+	// unreadable are the machines whose metadata came since this was last
+	// emptied, and cannot be read.
+	unreadable []types.ManagedObjectReference
 }
 
 func newTree(root types.ManagedObjectReference) *tree {
@@ -28,7 +31,16 @@ func newTree(root types.ManagedObjectReference) *tree {
 // add takes over an object as it was read.
 func (t *tree) add(o *types.ObjectContent) {
 	clear(t.paths)
-	t.objects[o.Obj] = propertiesOf(o)
+	before := t.objects[o.Obj]
+	t.objects[o.Obj] = propertiesOf(o, before)
+	t.note(o.Obj, before.static())
+}
+
+// note remembers a machine whose metadata has become unreadable.
+func (t *tree) note(ref types.ManagedObjectReference, before static) {
+	if now := t.objects[ref].static(); now.unreadable != nil && now.digest != before.digest {
+		t.unreadable = append(t.unreadable, ref)
+	}
 }
 
 // apply takes over a change of an object.
@@ -44,13 +56,11 @@ func (t *tree) apply(u *types.ObjectUpdate) {
 		p = properties{}
 		t.objects[u.Obj] = p
 	}
+	before := p.static()
 	for _, change := range u.ChangeSet {
-		if change.Val == nil {
-			delete(p, change.Name)
-		} else {
-			p[change.Name] = change.Val
-		}
+		p.set(change.Name, change.Val)
 	}
+	t.note(u.Obj, before)
 }
 
 func (t *tree) name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }

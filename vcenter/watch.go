@@ -286,6 +286,7 @@ func (w *watch) settle(ctx context.Context) error {
 	if err := w.enlist(ctx, ids); err != nil {
 		return err
 	}
+	w.model.tree.tellUnreadable(ctx)
 	above := w.model.above(ids)
 	if w.c.opts.tags {
 		w.wantTags(above)

@@ -114,6 +114,9 @@ func (b *inventory) setConnection(m *machine, state string) {
 		config, m.saved = m.saved, nil
 	}
 	if config != m.vm.Config {
+		for _, o := range m.vm.Config.ExtraConfig {
+			c.set(extraConfigProperty(o.GetOptionValue().Key), nil)
+		}
 		c.set("config", *config)
 		// Filters by a property below config do not notice that one.
 		c.config(config)
@@ -140,4 +143,33 @@ func (c *changes) config(config *types.VirtualMachineConfigInfo) {
 	c.set("config.hardware.numCPU", config.Hardware.NumCPU)
 	c.set("config.hardware.memoryMB", config.Hardware.MemoryMB)
 	c.set("config.extraConfig", config.ExtraConfig)
+	for _, o := range config.ExtraConfig {
+		c.set(extraConfigProperty(o.GetOptionValue().Key), o)
+	}
+}
+
+func extraConfigProperty(key string) string { return `config.extraConfig["` + key + `"]` }
+
+// SetExtraConfig sets a key of the machine's extraConfig, or takes it away where
+// the value is empty.
+func (v *VCenter) SetExtraConfig(vm, key, value string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		config := make([]types.BaseOptionValue, 0, len(m.vm.Config.ExtraConfig)+1)
+		for _, o := range m.vm.Config.ExtraConfig {
+			if o.GetOptionValue().Key != key {
+				config = append(config, o)
+			}
+		}
+		var c changes
+		if value == "" {
+			c = append(c, types.PropertyChange{Name: extraConfigProperty(key), Op: types.PropertyChangeOpRemove})
+		} else {
+			option := &types.OptionValue{Key: key, Value: value}
+			config = append(config, option)
+			c.set(extraConfigProperty(key), option)
+		}
+		c.set("config.extraConfig", config)
+		b.update(m.vm, c)
+		return nil
+	})
 }

@@ -38,8 +38,12 @@ type Machine struct {
 	MemoryMB int32
 	// GuestID is the configured guest OS, e.g. "ubuntu64Guest".
 	GuestID string
-	// NICs are in the order in which VMware Tools report them.
+	// NICs are in the order in which VMware Tools report them; none while they
+	// report nothing.
 	NICs []NIC
+	// Static are the addresses that the machine is configured with, in the
+	// order of its guestinfo.metadata. It need not have them.
+	Static []netip.Addr
 	// Paths lead upwards from the machine, in the order in which placement
 	// tries them.
 	Paths []topology.Path
@@ -52,6 +56,15 @@ type NIC struct {
 	// DeviceConfigID is the virtual device's key, -1 for an interface that has
 	// none, such as a bridge made inside the guest.
 	DeviceConfigID int32
+	MAC            string
 	// Addresses are in the order in which VMware Tools report them.
 	Addresses []netip.Addr
+	// Unusable are those of Addresses that nothing can be reached by: the guest
+	// says that they are invalid, a duplicate of another machine's, or still
+	// being checked for that.
+	Unusable []netip.Addr
+	// Secondary are those of Addresses that are not what the interface is known
+	// by: deprecated and temporary ones, those of an interface that is down, and
+	// IPv4 addresses with a prefix of 32 bits, which float between machines.
+	Secondary []netip.Addr
 }

@@ -1,0 +1,188 @@
+package addresses
+
+import (
+	"fmt"
+	"math/rand"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	v1 "k8s.io/api/core/v1"
+	helpers "k8s.io/cloud-provider/node/helpers"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+)
+
+// invariants checks what holds for any input.
+func invariants(t *testing.T, in Input) {
+	t.Helper()
+	got, err := Select(in)
+	if err != nil && got.Addresses != nil {
+		t.Errorf("addresses %v beside the error %v", got.Addresses, err)
+	}
+	if diff := cmp.Diff(oracle(in), got.Addresses, cmpopts.EquateEmpty()); diff != "" && !tie(in) {
+		t.Errorf("not what the oracle says (-want +got):\n%s%s", diff, rendered(got, err))
+	}
+	if in.Provided != "" && err == nil {
+		if _, refused := helpers.GetNodeAddressesFromNodeIP(in.Provided, got.Addresses); refused != nil {
+			t.Errorf("the framework refuses %v: %v", got.Addresses, refused)
+		}
+	}
+	agree(t, in, got, err)
+
+	again := in
+	again.NICs = slices.Clone(in.NICs)
+	random := rand.New(rand.NewSource(1))
+	for range 3 {
+		random.Shuffle(len(again.NICs), func(i, j int) { again.NICs[i], again.NICs[j] = again.NICs[j], again.NICs[i] })
+		for i := range again.NICs {
+			all := slices.Clone(again.NICs[i].Addresses)
+			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			again.NICs[i].Addresses = all
+		}
+		if a, b := rendered(got, err), rendered(Select(again)); a != b {
+			t.Errorf("in another order %s\nbecomes %s", a, b)
+		}
+	}
+}
+
+// tie says whether nothing but their addresses tells two interfaces apart. The
+// oracle has no opinion on their order.
+func tie(in Input) bool {
+	for i, a := range in.NICs {
+		for _, b := range in.NICs[:i] {
+			if a.DeviceConfigID == b.DeviceConfigID && a.Network == b.Network && a.MAC == b.MAC {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// agree checks that verdicts and addresses say the same, and that each verdict
+// is on an address of the input.
+func agree(t *testing.T, in Input, got Selection, err error) {
+	t.Helper()
+	chosen := map[v1.NodeAddress]int{}
+	for _, v := range got.Verdicts {
+		if v.Internal.Chosen() {
+			chosen[v1.NodeAddress{Type: v1.NodeInternalIP, Address: v.Address.String()}]++
+		}
+		if v.External.Chosen() {
+			chosen[v1.NodeAddress{Type: v1.NodeExternalIP, Address: v.Address.String()}]++
+		}
+		known := v.Assumed && in.Provided != ""
+		for _, nic := range in.NICs {
+			known = known || !v.Assumed && nic.Network == v.Network && nic.DeviceConfigID == v.Device &&
+				slices.Contains(unmapped(nic.Addresses), v.Address)
+		}
+		if !known {
+			t.Errorf("a verdict on what is not there: %v", v)
+		}
+	}
+	for _, nic := range in.NICs {
+		for _, a := range nic.Addresses {
+			if !slices.ContainsFunc(got.Verdicts, func(v Verdict) bool { return v.Address == a.Unmap() && v.Network == nic.Network }) {
+				t.Errorf("no verdict on %v", a)
+			}
+		}
+	}
+	if err != nil {
+		return
+	}
+	for _, a := range got.Addresses {
+		if a.Type != v1.NodeHostName {
+			chosen[a]--
+		}
+	}
+	for a, n := range chosen {
+		if n != 0 {
+			t.Errorf("%v is chosen by verdict and address %d times more than the other way round", a, n)
+		}
+	}
+}
+
+// pool are the addresses that generated machines have: few, so that rules meet.
+var pool = []netip.Addr{
+	netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2"),
+	netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("::ffff:10.0.0.3"), netip.MustParseAddr("169.254.0.1"), netip.MustParseAddr("127.0.0.1"),
+	netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fd00::2"), netip.MustParseAddr("fd01::1"), netip.MustParseAddr("2001:db8::1"),
+	netip.MustParseAddr("fe80::1"), netip.MustParseAddr("::1"), netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("ff02::1"),
+}
+
+// generated makes an input out of bytes; when they are used up, of zeros.
+func generated(data []byte) Input {
+	next := func(n int) int {
+		if len(data) == 0 {
+			return 0
+		}
+		b := data[0]
+		data = data[1:]
+		return int(b) % n
+	}
+	some := func(most int) (out []netip.Addr) {
+		for range next(most + 1) {
+			out = append(out, pool[next(len(pool))])
+		}
+		return out
+	}
+	networks := []string{"", "blue", "Red", "red", "green", "storage-1"}
+	in := Input{
+		HostName: []string{"node-1", ""}[next(2)],
+		Families: [][]string{{"ipv4"}, {"ipv6"}, {"ipv4", "ipv6"}, {"ipv6", "ipv4"}}[next(4)],
+		Rules:    &config.AddressRules{},
+	}
+	subnets := func() (out []netip.Prefix) {
+		for range next(3) {
+			out = append(out, netip.MustParsePrefix([]string{"10.0.0.0/16", "10.1.0.0/16", "10.0.0.0/8", "192.0.2.0/24", "10.0.0.1/32", "fd00::/64", "fd00::/8", "::/0"}[next(8)]))
+		}
+		return out
+	}
+	r := in.Rules
+	r.InternalSubnets, r.ExternalSubnets, r.ExcludeInternalSubnets, r.ExcludeExternalSubnets = subnets(), subnets(), subnets(), subnets()
+	r.InternalNetwork, r.ExternalNetwork = networks[next(len(networks))], networks[next(len(networks))]
+	r.Networks = [][]string{nil, nil, {"*e*"}, {"red", "green"}}[next(4)]
+	r.ExcludeNetworks = [][]string{nil, nil, {"storage-*"}, {"red"}}[next(4)]
+	in.Provided = []string{"", "", "10.0.0.1", "fd00::1", "10.0.0.1,fd00::1", "fd00::2,10.1.0.1", "10.9.9.9", "127.0.0.1", "x", "10.0.0.1,10.0.0.2", "0.0.0.0", "fe80::1%a"}[next(12)]
+	in.Static = some(3)
+	for i := range next(5) {
+		nic := inventory.NIC{Network: networks[next(len(networks))], DeviceConfigID: []int32{-1, 4000, 4001, 4000 + int32(i)}[next(4)], MAC: fmt.Sprint(next(3))}
+		nic.Addresses = some(5)
+		for _, a := range nic.Addresses {
+			switch next(6) {
+			case 4:
+				nic.Secondary = append(nic.Secondary, a)
+			case 5:
+				nic.Unusable = append(nic.Unusable, a)
+			}
+		}
+		in.NICs = append(in.NICs, nic)
+	}
+	return in
+}
+
+// FuzzSelect: no panic, what the oracle says, and the same whatever the order.
+func FuzzSelect(f *testing.F) {
+	for seed := range 300 {
+		data := make([]byte, 80)
+		_, _ = rand.New(rand.NewSource(int64(seed))).Read(data)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { invariants(t, generated(data)) })
+}
+
+// TestSelectChangesNothing: what it is given belongs to a snapshot.
+func TestSelectChangesNothing(t *testing.T) {
+	for seed := range 200 {
+		data := make([]byte, 80)
+		_, _ = rand.New(rand.NewSource(int64(seed))).Read(data)
+		in, same := generated(data), generated(data)
+		_, _ = Select(in)
+		if diff := cmp.Diff(same, in, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package guestinfo
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+
+func gz(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(s))
+	_ = w.Close()
+	return b.String()
+}
+
+const (
+	// v2 is what Cluster API writes, in short.
+	v2 = `
+instance-id: "node-1"
+local-hostname: "node-1"
+wait-on-network:
+  ipv4: false
+network:
+  version: 2
+  ethernets:
+    id1:
+      match: {macaddress: "00:50:56:00:00:02"}
+      set-name: "eth1"
+      addresses: ["192.0.2.7/24", "fd00::7/64"]
+      gateway4: "192.0.2.1"
+      nameservers: {addresses: ["192.0.2.53"]}
+    id0:
+      dhcp4: true
+      addresses:
+      - 10.0.0.7/24
+      - "10.0.0.8/32": {label: "eth0:vip", lifetime: 0}
+      routes: [{to: 0.0.0.0/0, via: 10.0.0.1}]
+`
+	v1 = `
+local-hostname: node-1
+network:
+  version: 1
+  config:
+  - type: physical
+    name: ens192
+    subnets:
+    - {type: dhcp}
+    - {type: static, address: 10.0.0.7, netmask: 255.255.255.0, gateway: 10.0.0.1}
+    - {type: static6, address: "fd00::7/64"}
+  - type: nameserver
+    address: 10.0.0.53
+`
+	wantV2 = "192.0.2.7 fd00::7 10.0.0.7 10.0.0.8"
+)
+
+func TestAddresses(t *testing.T) {
+	inner := "version: 2\nethernets: {a: {addresses: [10.0.0.7/24]}}\n"
+	for _, c := range []struct{ name, metadata, want string }{
+		{"version 2", v2, wantV2},
+		{"version 2, base64", b64(v2), wantV2},
+		{"version 2, gzip and base64", b64(gz(v2)), wantV2},
+		{"base64 with line breaks", b64(v2)[:40] + "\r\n" + b64(v2)[40:] + "\n", wantV2},
+		{"version 1", v1, "10.0.0.7 fd00::7"},
+		{"version 1, base64", b64(v1), "10.0.0.7 fd00::7"},
+		{"JSON", `{"network":{"ethernets":{"a":{"addresses":["10.0.0.7/24"]}}}}`, "10.0.0.7"},
+		{"the network configuration in base64", "network: " + b64(inner) + "\nnetwork.encoding: base64\n", "10.0.0.7"},
+		{"the same, gzipped", b64("network: " + b64(gz(inner))), "10.0.0.7"},
+		{"the network configuration as text", "network: |\n  " + strings.ReplaceAll(inner, "\n", "\n  "), "10.0.0.7"},
+		{"netplan's own key", "network:\n  network:\n    ethernets: {a: {addresses: [10.0.0.7/24]}}", "10.0.0.7"},
+		{"bonds after ethernets", "network: {bonds: {b: {addresses: [10.0.0.8/24]}}, ethernets: {a: {addresses: [10.0.0.7/24]}}}", "10.0.0.7 10.0.0.8"},
+		{"each address once", "network: {ethernets: {a: {addresses: [10.0.0.7/24, 10.0.0.7]}, b: {addresses: [\"::ffff:10.0.0.7\"]}}}", "10.0.0.7"},
+		{"aliases", "x: &a [10.0.0.7/24]\nnetwork: {ethernets: {a: {addresses: *a}}}", "10.0.0.7"},
+		{"what is no address", "network: {ethernets: {a: {addresses: [\"${address}\", 7, null, [x], 10.0.0.7/24]}}}", "10.0.0.7"},
+		{"what is no network configuration", "network: {ethernets: [a], config: {b: c}, bonds: null, vlans: {v: x}}", ""},
+		{"no network configuration", "local-hostname: node-1", ""},
+		{"an empty network configuration", "network:\nlocal-hostname: node-1", ""},
+		{"DHCP", "network: {ethernets: {a: {dhcp4: true}}}", ""},
+		{"nothing", "", ""},
+		{"blanks", " \n", ""},
+		{"a comment", "# to be done", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Addresses(c.metadata)
+			if text := strings.Trim(fmt.Sprint(got), "[]"); err != nil || text != c.want {
+				t.Errorf("got %s, %v, want %s", text, err, c.want)
+			}
+		})
+	}
+}
+
+// TestUnreadable: what cannot be read is an error without a word of the text.
+func TestUnreadable(t *testing.T) {
+	var aliases strings.Builder
+	aliases.WriteString("x: &x [" + strings.Repeat("10.0.0.1,", 1000) + "]\ny: &y {addresses: *x}\nnetwork: {ethernets: {")
+	for i := range 1000 {
+		fmt.Fprintf(&aliases, "e%d: *y,", i)
+	}
+	aliases.WriteString("}}")
+	for name, metadata := range map[string]string{
+		"no YAML":                   "S3cret: [",
+		"a list":                    "- S3cret: a",
+		"a word":                    "S3cret!",
+		"a word in base64":          b64("S3cret"),
+		"base64 of nothing that is": "S3cret==",
+		"no gzip":                   b64("\x1f\x8bS3cret"),
+		"cut off":                   b64(gz("S3cret: " + v2)[:60]),
+		"an alias of nothing":       "network: *S3cret",
+		"an inner text":             "network: S3cret!",
+		"too long":                  "S3cret: " + strings.Repeat("x", maxSize),
+		"a bomb":                    b64(gz("S3cret: " + strings.Repeat("x", 100*maxSize))),
+		"a bomb inside":             b64("network: " + b64(gz("S3cret: "+strings.Repeat("x", 100*maxSize)))),
+		"a pyramid of aliases":      aliases.String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Addresses(metadata)
+			if err == nil || got != nil {
+				t.Fatalf("got %v, %v, want an error", got, err)
+			}
+			if strings.Contains(err.Error(), "S3cret") {
+				t.Errorf("the error has the text: %v", err)
+			}
+		})
+	}
+}
+
+// FuzzAddresses: no panic, the same each time, and no more than a text can hold.
+func FuzzAddresses(f *testing.F) {
+	for _, s := range []string{v1, v2, "network: {config: [{subnets: [{address: 10.0.0.1}]}]}", "a: &a [*a]", "network: &n {network: *n}"} {
+		f.Add(s)
+		f.Add(b64(s))
+		f.Add(b64(gz(s)))
+	}
+	f.Fuzz(func(t *testing.T, metadata string) {
+		got, err := Addresses(metadata)
+		again, errAgain := Addresses(metadata)
+		if fmt.Sprint(got, err) != fmt.Sprint(again, errAgain) {
+			t.Errorf("%v, %v the first time, %v, %v the second", got, err, again, errAgain)
+		}
+		if err != nil && got != nil || len(got) > maxNodes {
+			t.Errorf("%d addresses and %v", len(got), err)
+		}
+		for i, a := range got {
+			if !a.IsValid() || a.Zone() != "" || a.Is4In6() {
+				t.Errorf("address %d is %v", i, a)
+			}
+		}
+	})
+}
