@@ -89,6 +89,9 @@ type known struct {
 	// claims are labels that the framework wrote for us and that are not in the
 	// annotation yet.
 	claims []string
+	// unplaced is why the Node has no placement, and since when.
+	unplaced      string
+	unplacedSince time.Time
 	// said are the keys of what the last Events told, by reason.
 	said map[string]string
 }

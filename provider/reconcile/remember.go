@@ -73,12 +73,13 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 		if place.Machine != nil {
 			k.conflicts = c.conflictsOf(place.Placement)
 			c.tellConflicts(ctx, n, k)
-			c.tellUnplaced(ctx, n, k, err)
+			todo.due = c.tellUnplaced(ctx, n, k, err)
 		}
 		return place, todo
 	}
 	todo := c.policy.decide(n, place.Placement, k.drifts, k.claims, time.Now())
 	k.drifts, k.conflicts = todo.drifts, c.conflictsOf(place.Placement)
+	k.unplaced = ""
 	delete(k.said, unplaced)
 	c.tellConflicts(ctx, n, k)
 	c.tellDrift(ctx, n, k, todo)

@@ -29,6 +29,10 @@ func EventReasons() []string {
 	return []string{reasonDrift, reasonConflict, reasonBackfilled, reasonUpdated}
 }
 
+// patience is how long a Node has to be without a placement before that is told:
+// after a move the tags of its new host are read first.
+const patience = 10 * time.Second
+
 // say records a Warning once for each change of its text.
 func (c *Controller) say(ctx context.Context, n *v1.Node, k *known, key, reason, text string) {
 	if k.said[key] == text {
@@ -39,8 +43,17 @@ func (c *Controller) say(ctx context.Context, n *v1.Node, k *known, key, reason,
 	klog.FromContext(ctx).Info("Topology of Node", "node", n.Name, "reason", reason, "text", text)
 }
 
-func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err error) {
-	c.say(ctx, n, k, unplaced, c.source.Reason(err), err.Error())
+// tellUnplaced returns when there is more to tell, zero if never.
+func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err error) time.Time {
+	text := err.Error()
+	if k.unplaced != text {
+		k.unplaced, k.unplacedSince = text, time.Now()
+	}
+	if due := k.unplacedSince.Add(patience); due.After(time.Now()) {
+		return due
+	}
+	c.say(ctx, n, k, unplaced, c.source.Reason(err), text)
+	return time.Time{}
 }
 
 func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known) {
