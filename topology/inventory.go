@@ -13,7 +13,7 @@ func (r *resolution) inventory(rule *Rule) {
 		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrUnknown, unknown))
 		return
 	case by == nil && rule.Required:
-		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrMissing, absent))
+		r.fail(rule, fmt.Errorf("label %s: %w: %s%s", rule.Label, ErrMissing, absent, r.looked(rule.Inventory)))
 		return
 	case by == nil:
 		return
@@ -34,6 +34,21 @@ func (r *resolution) inventory(rule *Rule) {
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
 		Label: rule.Label, Value: name, Inventory: rule.Inventory, By: by,
 	})
+}
+
+// looked lists where something was looked for that the machine is in none of.
+func (r *resolution) looked(what Inventory) string {
+	kind := ComputePath
+	switch what {
+	case InventoryPool:
+		kind = PoolPath
+	case InventoryFolder:
+		kind = FolderPath
+	}
+	if p := r.path(kind); p != nil {
+		return " (" + listed(p.Objects) + ")"
+	}
+	return ""
 }
 
 // escapes are what vSphere writes for the three characters that have a meaning in
