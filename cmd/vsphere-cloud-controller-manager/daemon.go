@@ -88,7 +88,10 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 		Observer:   observed,
 	})
 	d.provider = provider.New(fleet, d.cfg)
-	legacyregistry.CustomMustRegister(newStates(d.provider.Started(), fleet, d.provider.Outcomes))
+	legacyregistry.CustomMustRegister(
+		newStates(d.provider.Started(), fleet, d.provider.Outcomes),
+		newTopologyStats(d.reconciler.Load),
+	)
 	ready := &readiness{leads: d.provider.Started(), states: fleet.States}
 	if err := serve(c, ready, d.ctx.Done()); err != nil {
 		d.fail(fmt.Errorf("serving on the secure port: %w", err))
