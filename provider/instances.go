@@ -155,7 +155,7 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	placement, err := topology.Resolve(p.cfg.Topology.Policy, m.Paths)
+	placement, err := p.resolve(p.fleet.States(), m)
 	if err != nil {
 		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}

@@ -1,6 +1,9 @@
 package provider
 
 import (
+	"errors"
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/reconcile"
@@ -24,8 +27,24 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 			place.Contact = s.Contact
 		}
 	}
-	place.Placement, err = topology.Resolve(p.cfg.Topology.Policy, m.Paths)
+	place.Placement, err = p.resolve(states, m)
 	return place, err
+}
+
+// resolve places a machine, and says where the reason for what is missing is the
+// name of a category.
+func (p *Provider) resolve(states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+	policy := p.cfg.Topology.Policy
+	placement, err := topology.Resolve(policy, m.Paths)
+	none := policy.NoCategory(inventory.NoCategory(states))
+	if len(none) == 0 {
+		return placement, err
+	}
+	placement.Conflicts = append(placement.Conflicts, none...)
+	if errors.Is(err, topology.ErrMissing) {
+		err = fmt.Errorf("%w. %s", err, none[0].Text())
+	}
+	return placement, err
 }
 
 // Machine returns the machine in the result of Place, or nil.

@@ -23,13 +23,15 @@ const (
 	ConflictOffPath ConflictKind = "off_compute_path"
 	// ConflictSpans: machines of several vCenters have the same region and zone.
 	ConflictSpans ConflictKind = "spans_vcenters"
+	// ConflictNoCategory: no vCenter has a tag category of the policy.
+	ConflictNoCategory ConflictKind = "no_category"
 )
 
 // ConflictKinds returns all kinds.
 func ConflictKinds() []ConflictKind {
 	return []ConflictKind{
 		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags,
-		ConflictInvalidValue, ConflictOffPath, ConflictSpans,
+		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory,
 	}
 }
 

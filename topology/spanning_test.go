@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -56,7 +57,7 @@ func TestSpanning(t *testing.T) {
 }
 
 func TestKindsAreAllListed(t *testing.T) {
-	if got := len(ConflictKinds()); got != 6 {
+	if got := len(ConflictKinds()); got != 7 {
 		t.Errorf("%d kinds", got)
 	}
 	for _, kind := range Inventories() {
@@ -64,6 +65,23 @@ func TestKindsAreAllListed(t *testing.T) {
 		if absent != "" || unknown == "" {
 			t.Errorf("%s of a machine without paths: %q, %q", kind, absent, unknown)
 		}
+	}
+}
+
+func TestNoCategory(t *testing.T) {
+	p := Policy{
+		Rules:  Rules{{Label: "r", Category: "a"}, {Label: "z", Inventory: InventoryCluster}},
+		Levels: Rules{{Label: "l", Category: "a"}, {Label: "m", Category: "b"}},
+	}
+	var got []string
+	for _, c := range p.NoCategory([]string{"a", "c", ""}) {
+		got = append(got, c.Labels...)
+		if c.Kind != ConflictNoCategory || !strings.Contains(c.Text(), `"a"`) || !strings.Contains(c.Text(), "label "+c.Labels[0]) {
+			t.Errorf("%s: %s", c.Kind, c.Text())
+		}
+	}
+	if fmt.Sprint(got) != "[r l]" || p.NoCategory(nil) != nil {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -186,7 +186,7 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 // readTags reads the tags of objects. That the vCenter refuses is part of the
 // result; that it does not answer is an error.
 func (c *connection) readTags(ctx context.Context, s *session, refs []types.ManagedObjectReference) (attachments, error) {
-	a, err := s.attachedTags(ctx, refs, &c.names)
+	a, err := s.attachedTags(ctx, refs, c.opts.categories, &c.names)
 	if err == nil {
 		c.tagTrouble = ""
 		return a, nil
