@@ -163,6 +163,7 @@ func (v *VCenter) Destroy(vm string) error {
 		b.forget(m.vm)
 		b.machines = slices.DeleteFunc(b.machines, func(o *machine) bool { return o == m })
 		b.reg.Remove(b.ctx, m.vm.Self)
+		delete(b.hidden, m.vm.Self)
 		return nil
 	})
 }
@@ -216,13 +217,13 @@ func (b *inventory) forget(e mo.Entity) {
 
 func (b *inventory) rootPool(owner types.ManagedObjectReference) *simulator.ResourcePool {
 	var ref *types.ManagedObjectReference
-	switch o := b.reg.Get(owner).(type) {
+	switch o := b.entity(owner).(type) {
 	case *simulator.ClusterComputeResource:
 		ref = o.ResourcePool
 	case *mo.ComputeResource:
 		ref = o.ResourcePool
 	}
-	return b.reg.Get(*ref).(*simulator.ResourcePool)
+	return b.entity(*ref).(*simulator.ResourcePool)
 }
 
 // moveCompute keeps the places for new machines in step with a moved host.

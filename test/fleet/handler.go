@@ -167,6 +167,9 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	if strings.HasSuffix(m.Name, "_Task") || m.Name == "UnregisterVM" {
 		return nil, new(types.NotSupported)
 	}
+	if ref := v.forbidden(m); ref != nil && ctx.Session != nil {
+		return nil, &types.NoPermission{Object: ref, PrivilegeId: "System.View"}
+	}
 	// The simulator lets property reads through without a session.
 	if ctx.Session == nil && (strings.HasPrefix(m.Name, "RetrieveProperties") || m.Name == "Fetch") {
 		return nil, &types.NotAuthenticated{NoPermission: types.NoPermission{Object: &m.This, PrivilegeId: "System.View"}}
