@@ -21,6 +21,8 @@ type Scenario struct {
 	Name string
 	// Story says what the scenario shows.
 	Story string
+	// Brief lets it hold nothing for long, at the cost of what it proves.
+	Brief bool
 
 	fleet  string
 	config map[string]any

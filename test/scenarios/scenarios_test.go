@@ -71,8 +71,9 @@ func play(t *testing.T, s *Scenario) error {
 		t.Fatal(err)
 	}
 	defer func() { theatre.free <- on }()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
+	s.Brief = testing.Short()
 	return s.Play(ctx, on, theatre.binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
 
@@ -161,6 +162,9 @@ func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
 		"wrong zone":    {daemon + "expect node initialized zone=b within 100ms", "story.txtar:11: expect node initialized zone=b within 100ms: not within 100ms; instead:\n  node: topology.kubernetes.io/zone=a\n"},
 		"not for long":  {"node create node\ndaemon start\nhold 20s node uninitialized", "instead:\n  node: initialized"},
+		"touched":       {node + "daemon start\nhold 20s node untouched", "instead:\n  node: written to by vsphere-cloud-controller-manager"},
+		"wrong machine": {daemon + "expect node machine=none annotation vzones/other=none\nexpect node annotation a=b within 100ms", "instead:\n  node: no annotation a"},
+		"addresses":     {daemon + "expect node addresses Hostname=node within 100ms", "instead:\n  node: addresses \"Hostname=node InternalIP="},
 		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, not = 7:\n"},
 		"sessions left": {daemon + `vcenter east fault-rest "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 of killed daemons)"},
 		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon has ended by itself"},

@@ -30,6 +30,8 @@ type world struct {
 	binary string
 	config map[string]any
 
+	// brief says that nothing is held for long.
+	brief bool
 	// daemon is nil while none runs; last is it, or the one before.
 	daemon, last *stack.Daemon
 	flags        []string
