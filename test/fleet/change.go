@@ -60,6 +60,7 @@ func (v *VCenter) MoveVM(vm, host string) error {
 			c = append(c, b.toFolder(m, b.folderOf(dc.VmFolder))...)
 		}
 		b.update(m.vm, c)
+		b.moved(m.vm)
 		return nil
 	})
 }
@@ -92,6 +93,7 @@ func (v *VCenter) MoveToFolder(vm, folder string) error {
 			return fmt.Errorf("fleet: vCenter %q: %q is no folder of machines", v.name, folder)
 		}
 		b.update(m.vm, b.toFolder(m, f))
+		b.moved(m.vm)
 		return nil
 	})
 }

@@ -20,6 +20,7 @@
 //   - each vCenter has an instance UUID of its own, and no two machines of a
 //     fleet share a BIOS UUID unless the description says so;
 //   - a long poll ends when its client goes, and when its session ends;
+//   - a container view follows machines that move out of its container or into it;
 //   - what the account has no right to see is not listed and not found, but an
 //     object that is named outright is forbidden and not missing.
 //

@@ -91,28 +91,17 @@ func (b *inventory) leaveHost(e mo.Entity) {
 
 // below returns an object and all that are below it and in sight, parents first.
 func (b *inventory) below(top mo.Entity) []mo.Entity {
-	depths := map[types.ManagedObjectReference]int{top.Reference(): 0}
-	all := []mo.Entity{top}
-	for _, e := range b.reg.All("") {
-		depth := 0
-		for at := e; ; depth++ {
-			if at.Reference() == top.Reference() {
-				break
-			}
-			if at.Entity().Parent == nil {
-				depth = -1
-				break
-			}
-			at = b.entity(*at.Entity().Parent)
+	depth := func(e mo.Entity) (n int) {
+		for ; e.Reference() != top.Reference(); n++ {
+			e = b.entity(*e.Entity().Parent)
 		}
-		if depth > 0 {
-			depths[e.Reference()] = depth
-			all = append(all, e)
-		}
+		return n
 	}
+	all := b.reg.All("")
+	all = slices.DeleteFunc(all, func(e mo.Entity) bool { return !b.contains(top.Reference(), e) })
 	slices.SortFunc(all, func(x, y mo.Entity) int {
-		a, b := x.Reference(), y.Reference()
-		return cmp.Or(cmp.Compare(depths[a], depths[b]), cmp.Compare(len(a.Value), len(b.Value)), strings.Compare(a.Value, b.Value))
+		i, j := x.Reference().Value, y.Reference().Value
+		return cmp.Or(cmp.Compare(depth(x), depth(y)), cmp.Compare(len(i), len(j)), strings.Compare(i, j))
 	})
 	return all
 }
