@@ -121,6 +121,7 @@ func expectCommand(a *arguments) action {
 func holdCommand(a *arguments) action {
 	d := a.duration("DURATION")
 	patterns, checks := a.conditions()
+	a.p.held += d
 	return func(ctx context.Context, w *world) error {
 		nodes, err := w.registered(patterns)
 		if err != nil {
