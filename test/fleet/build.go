@@ -25,6 +25,11 @@ type inventory struct {
 	made     int                                       // machines ever made
 	dcs      map[string]*datacenter
 	order    []*datacenter
+
+	// hidden are the objects that the account may not see, which are not in the
+	// registry; veils are what hid them, by the words that it was done with.
+	hidden map[types.ManagedObjectReference]mo.Entity
+	veils  map[string]*veil
 }
 
 // A datacenter is where machines can be placed.
@@ -49,7 +54,7 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 	b := &inventory{
 		v: v, ctx: v.sim.Context, reg: v.registry(), index: index,
 		names: make(map[string][]types.ManagedObjectReference),
-		dcs:   make(map[string]*datacenter),
+		dcs:   make(map[string]*datacenter), hidden: make(map[types.ManagedObjectReference]mo.Entity), veils: make(map[string]*veil),
 	}
 	v.inv = b
 	if err := v.openTags(); err != nil {
@@ -79,7 +84,7 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 }
 
 func (b *inventory) folderOf(ref types.ManagedObjectReference) *simulator.Folder {
-	return b.reg.Get(ref).(*simulator.Folder)
+	return b.entity(ref).(*simulator.Folder)
 }
 
 // name makes an object findable by its name.

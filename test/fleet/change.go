@@ -60,6 +60,7 @@ func (v *VCenter) MoveVM(vm, host string) error {
 			c = append(c, b.toFolder(m, b.folderOf(dc.VmFolder))...)
 		}
 		b.update(m.vm, c)
+		b.moved(m.vm)
 		return nil
 	})
 }
@@ -92,6 +93,7 @@ func (v *VCenter) MoveToFolder(vm, folder string) error {
 			return fmt.Errorf("fleet: vCenter %q: %q is no folder of machines", v.name, folder)
 		}
 		b.update(m.vm, b.toFolder(m, f))
+		b.moved(m.vm)
 		return nil
 	})
 }
@@ -163,6 +165,7 @@ func (v *VCenter) Destroy(vm string) error {
 		b.forget(m.vm)
 		b.machines = slices.DeleteFunc(b.machines, func(o *machine) bool { return o == m })
 		b.reg.Remove(b.ctx, m.vm.Self)
+		delete(b.hidden, m.vm.Self)
 		return nil
 	})
 }
@@ -216,13 +219,13 @@ func (b *inventory) forget(e mo.Entity) {
 
 func (b *inventory) rootPool(owner types.ManagedObjectReference) *simulator.ResourcePool {
 	var ref *types.ManagedObjectReference
-	switch o := b.reg.Get(owner).(type) {
+	switch o := b.entity(owner).(type) {
 	case *simulator.ClusterComputeResource:
 		ref = o.ResourcePool
 	case *mo.ComputeResource:
 		ref = o.ResourcePool
 	}
-	return b.reg.Get(*ref).(*simulator.ResourcePool)
+	return b.entity(*ref).(*simulator.ResourcePool)
 }
 
 // moveCompute keeps the places for new machines in step with a moved host.

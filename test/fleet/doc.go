@@ -19,7 +19,10 @@
 //   - the user's name and password are checked, on SOAP and REST alike;
 //   - each vCenter has an instance UUID of its own, and no two machines of a
 //     fleet share a BIOS UUID unless the description says so;
-//   - a long poll ends when its client goes, and when its session ends.
+//   - a long poll ends when its client goes, and when its session ends;
+//   - a container view follows machines that move out of its container or into it;
+//   - what the account has no right to see is not listed and not found, but an
+//     object that is named outright is forbidden and not missing.
 //
 // Managed object IDs do repeat between the vCenters of a fleet: equal
 // descriptions give equal IDs.

@@ -140,7 +140,11 @@ func (b *inventory) machine(name string) (*machine, error) {
 	return nil, fmt.Errorf("fleet: vCenter %q: %q is a filler", b.v.name, name)
 }
 
+// entity returns an object, be it hidden or not.
 func (b *inventory) entity(ref types.ManagedObjectReference) mo.Entity {
+	if e, ok := b.hidden[ref]; ok {
+		return e
+	}
 	return b.reg.Get(ref).(mo.Entity)
 }
 

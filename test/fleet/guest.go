@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -16,6 +18,18 @@ func (v *VCenter) PowerOff(vm string) error { return v.power(vm, "off") }
 
 // Suspend suspends a machine.
 func (v *VCenter) Suspend(vm string) error { return v.power(vm, "suspended") }
+
+// HidePower lets vCenter not say whether a machine runs, until it is powered
+// on, off or suspended again.
+func (v *VCenter) HidePower(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		b.update(m.vm, changes{
+			{Name: "runtime.powerState", Val: types.VirtualMachinePowerState("")},
+			{Name: "summary.runtime.powerState", Val: types.VirtualMachinePowerState("")},
+		})
+		return nil
+	})
+}
 
 func (v *VCenter) power(vm, state string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
@@ -75,6 +89,59 @@ func (v *VCenter) SetIPs(vm string, ips ...string) error {
 	})
 }
 
+// ReverseNICs lets Tools report the machine's interfaces in the opposite order,
+// as they may after any restart of the guest.
+func (v *VCenter) ReverseNICs(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		m.nics = append([]types.GuestNicInfo(nil), m.nics...) // the old ones may be on their way to a client
+		slices.Reverse(m.nics)
+		b.update(m.vm, powerChanges(m, m.vm.Runtime.PowerState, m.vm.Guest.HostName))
+		return nil
+	})
+}
+
+// SetMetadata sets the metadata that cloud-init reads in the machine, as YAML,
+// with an encoding: base64, gzip+base64 or plain.
+func (v *VCenter) SetMetadata(vm, text, encoding string) error {
+	var c checker
+	if c.oneOf("metadataEncoding", encoding, "", "base64", "gzip+base64", "plain"); len(c.errs) > 0 {
+		return c.errs[0]
+	}
+	all := metadata(text, encoding)
+	for _, key := range []string{metadataKey, encodingKey} {
+		if err := v.SetExtraConfig(vm, key, all[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetExtraConfig sets an entry of the machine's extra configuration, such as
+// guestinfo.metadata; "" takes it away.
+func (v *VCenter) SetExtraConfig(vm, key, value string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		config := cmp.Or(m.saved, m.vm.Config)
+		entries := slices.DeleteFunc(slices.Clone(config.ExtraConfig), func(o types.BaseOptionValue) bool {
+			return o.GetOptionValue().Key == key
+		})
+		var entry any
+		if value != "" {
+			entries = append(entries, &types.OptionValue{Key: key, Value: value})
+			entry = types.OptionValue{Key: key, Value: value}
+		}
+		if m.saved != nil {
+			m.saved.ExtraConfig = entries // to be seen when the configuration can be read
+			return nil
+		}
+		// Who watches one entry is told of that one only.
+		b.update(m.vm, changes{{Name: "config.extraConfig", Val: entries}, {Name: extraConfigPath(key), Val: entry}})
+		return nil
+	})
+}
+
+// extraConfigPath is the property path of one entry.
+func extraConfigPath(key string) string { return fmt.Sprintf("config.extraConfig[%q]", key) }
+
 // SetUUID sets the BIOS UUID, as a clone or a restored machine may carry that
 // of another.
 func (v *VCenter) SetUUID(vm, uuid string) error {
@@ -115,7 +182,7 @@ func (b *inventory) setConnection(m *machine, state string) {
 	}
 	if config != m.vm.Config {
 		for _, o := range m.vm.Config.ExtraConfig {
-			c.set(extraConfigProperty(o.GetOptionValue().Key), nil)
+			c.set(extraConfigPath(o.GetOptionValue().Key), nil)
 		}
 		c.set("config", *config)
 		// Filters by a property below config do not notice that one.
@@ -144,32 +211,6 @@ func (c *changes) config(config *types.VirtualMachineConfigInfo) {
 	c.set("config.hardware.memoryMB", config.Hardware.MemoryMB)
 	c.set("config.extraConfig", config.ExtraConfig)
 	for _, o := range config.ExtraConfig {
-		c.set(extraConfigProperty(o.GetOptionValue().Key), o)
+		c.set(extraConfigPath(o.GetOptionValue().Key), *o.GetOptionValue())
 	}
-}
-
-func extraConfigProperty(key string) string { return `config.extraConfig["` + key + `"]` }
-
-// SetExtraConfig sets a key of the machine's extraConfig, or takes it away where
-// the value is empty.
-func (v *VCenter) SetExtraConfig(vm, key, value string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
-		config := make([]types.BaseOptionValue, 0, len(m.vm.Config.ExtraConfig)+1)
-		for _, o := range m.vm.Config.ExtraConfig {
-			if o.GetOptionValue().Key != key {
-				config = append(config, o)
-			}
-		}
-		var c changes
-		if value == "" {
-			c = append(c, types.PropertyChange{Name: extraConfigProperty(key), Op: types.PropertyChangeOpRemove})
-		} else {
-			option := &types.OptionValue{Key: key, Value: value}
-			config = append(config, option)
-			c.set(extraConfigProperty(key), option)
-		}
-		c.set("config.extraConfig", config)
-		b.update(m.vm, c)
-		return nil
-	})
 }

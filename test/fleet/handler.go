@@ -118,7 +118,11 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		v.world.Lock()
 		defer v.world.Unlock()
 	}
-	return v.simulated(r, body)
+	res := v.simulated(r, body)
+	if method == "CreateFilter" {
+		v.filters(res)
+	}
+	return res
 }
 
 // reads tells whether a SOAP method leaves the simulator as it is.
@@ -166,6 +170,10 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	}
 	if strings.HasSuffix(m.Name, "_Task") || m.Name == "UnregisterVM" {
 		return nil, new(types.NotSupported)
+	}
+	v.watches(ctx, m)
+	if ref := v.forbidden(m); ref != nil && ctx.Session != nil {
+		return nil, &types.NoPermission{Object: ref, PrivilegeId: "System.View"}
 	}
 	// The simulator lets property reads through without a session.
 	if ctx.Session == nil && (strings.HasPrefix(m.Name, "RetrieveProperties") || m.Name == "Fetch") {

@@ -103,8 +103,10 @@ func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
 	cfg.GuestFullName = guestFullName(cfg.GuestId)
 	cfg.Hardware.NumCPU = cmp.Or(spec.CPUs, 4)
 	cfg.Hardware.MemoryMB = cmp.Or(spec.MemoryMB, 8192)
-	for _, key := range slices.Sorted(maps.Keys(spec.ExtraConfig)) {
-		cfg.ExtraConfig = append(cfg.ExtraConfig, &types.OptionValue{Key: key, Value: spec.ExtraConfig[key]})
+	extra := metadata(spec.Metadata, spec.Encoding)
+	maps.Copy(extra, spec.ExtraConfig)
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		cfg.ExtraConfig = append(cfg.ExtraConfig, &types.OptionValue{Key: key, Value: extra[key]})
 	}
 	s := &vm.Summary.Config
 	s.Template, s.GuestId, s.GuestFullName = cfg.Template, cfg.GuestId, cfg.GuestFullName

@@ -74,7 +74,7 @@ func (v *VCenter) poll(r *http.Request, body []byte) *response {
 	for {
 		woken := v.wake.next()
 		v.world.RLock()
-		res := v.simulated(r, immediate)
+		res := v.viewings.leaves(m.This, v.simulated(r, immediate))
 		v.world.RUnlock()
 		if _, _, drop := v.faults.now(); once || drop || !nothingNew(res) {
 			return res

@@ -91,6 +91,8 @@ type VMSpec struct {
 
 	NICs        []NICSpec         `yaml:"nics"` // default: one
 	ExtraConfig map[string]string `yaml:"extraConfig"`
+	Metadata    string            `yaml:"metadata"`         // of cloud-init, as YAML; goes into the extra config as guestinfo.metadata
+	Encoding    string            `yaml:"metadataEncoding"` // of Metadata: base64 (default), gzip+base64 or plain
 	Tags        Tags              `yaml:"tags"`
 }
 

@@ -151,6 +151,7 @@ func (c *checker) vm(vm *VMSpec, dc *DatacenterSpec) {
 	}
 	c.place(vm, dc)
 	c.oneOf("power", vm.Power, "", "on", "off", "suspended")
+	c.oneOf("metadataEncoding", vm.Encoding, "", "base64", "gzip+base64", "plain")
 	c.oneOf("connection", vm.Connection, "", "connected", "disconnected", "inaccessible", "orphaned", "invalid")
 	if vm.UUID != "" {
 		if _, err := uuid.Parse(vm.UUID); err != nil || len(vm.UUID) != 36 {

@@ -32,6 +32,7 @@ type VCenter struct {
 	requests requests
 	sessions restSessions
 	polls    polls
+	viewings viewings
 	wake     broadcast // the inventory, the sessions or the faults changed
 
 	// world orders what reads the inventory and what changes it: the

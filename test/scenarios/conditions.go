@@ -53,7 +53,11 @@ func conditions() []conditionKind {
 			return func(s state) string { return unless(s.node == nil, "is there") }
 		}},
 		{"label KEY=VALUE", "the Node has a label; `KEY=none`: it does not", labelCheck},
+		{"annotation KEY=VALUE", "the same for an annotation", annotationCheck},
+		{"machine=VM", "the annotation `vzones/machine` names that machine, as its vCenter and its managed object ID; `none`: it is not there", machineCheck},
 		{"address TYPE=ADDRESS", "the first address of a type, such as `InternalIP`, is that; `none`: there is none", addressCheck},
+		{"addresses LIST", "all its addresses are these, in this order, written like `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
+		{"untouched", "nobody but the script has written to the Node, and there is no Event about it", func(*arguments, string) check { return present(untouched) }},
 		{"event REASON [count=N | says TEXT]", "there are Events of a reason about the Node: at least one, or N, or one whose message contains TEXT", eventCheck},
 		{"no-warning", "there is no Event of type Warning about the Node", func(*arguments, string) check { return noWarning }},
 	}
@@ -116,23 +120,35 @@ func topology(keys ...string) func(*arguments, string) check {
 	}
 }
 
-func labelIs(n *v1.Node, key, want string) string {
-	value, ok := n.Labels[key]
+func labelIs(n *v1.Node, key, want string) string { return entryIs(n.Labels, "label", key, want) }
+
+func entryIs(all map[string]string, what, key, want string) string {
+	value, ok := all[key]
 	switch {
 	case ok && want != none && value == want, !ok && want == none:
 		return ""
 	case !ok:
-		return "no label " + key
+		return "no " + what + " " + key
 	}
 	return fmt.Sprintf("%s=%s", key, value)
 }
 
-func labelCheck(a *arguments, _ string) check {
+func (a *arguments) keyAndValue() (key, value string) {
 	key, value, ok := strings.Cut(a.word("KEY=VALUE"), "=")
 	if !ok {
 		a.fail("KEY=VALUE is missing")
 	}
+	return key, value
+}
+
+func labelCheck(a *arguments, _ string) check {
+	key, value := a.keyAndValue()
 	return present(func(s state) string { return labelIs(s.node, key, value) })
+}
+
+func annotationCheck(a *arguments, _ string) check {
+	key, value := a.keyAndValue()
+	return present(func(s state) string { return entryIs(s.node.Annotations, "annotation", key, value) })
 }
 
 func providerCheck(a *arguments, want string) check {

@@ -14,16 +14,19 @@ func machineCommands() []command {
 		{"vm off VM", "powers a machine off", onMachines((*fleet.VCenter).PowerOff)},
 		{"vm on VM", "powers it on", onMachines((*fleet.VCenter).PowerOn)},
 		{"vm suspend VM", "suspends it", onMachines((*fleet.VCenter).Suspend)},
+		{"vm hide-power VM", "lets its vCenter not say whether it runs, until one of these", onMachines((*fleet.VCenter).HidePower)},
 		{"vm destroy VM", "deletes it", onMachines((*fleet.VCenter).Destroy)},
-		{"vm move VM HOST", "moves it to a host, as vMotion does", onMachinesWith("HOST", (*fleet.VCenter).MoveVM)},
+		{"vm move VM HOST", "moves it to a host, as vMotion does; if that is in another datacenter, also to the VM folder there", onMachinesWith("HOST", (*fleet.VCenter).MoveVM)},
 		{"vm pool VM POOL", "moves it to a resource pool of its cluster", onMachinesWith("POOL", (*fleet.VCenter).MoveToPool)},
 		{"vm folder VM FOLDER", "moves it to a VM folder", onMachinesWith("FOLDER", (*fleet.VCenter).MoveToFolder)},
 		{"vm rename VM NAME", "renames it", onMachinesWith("NAME", func(v *fleet.VCenter, vm, name string) error { return v.Rename(vm, name) })},
 		{"vm uuid VM UUID", "gives it a BIOS UUID", onMachinesWith("UUID", (*fleet.VCenter).SetUUID)},
 		{"vm hostname VM NAME", "lets its guest report a host name, `\"\"` for no VMware Tools", onMachinesWith("NAME", (*fleet.VCenter).SetHostName)},
-		{"vm address VM IP", "lets its first interface have that one address", onMachinesWith("IP", func(v *fleet.VCenter, vm, ip string) error { return v.SetIPs(vm, ip) })},
+		{"vm address VM IP…", "lets its first interface have these addresses", setAddresses},
+		{"vm shuffle VM", "lets its guest report its interfaces in the opposite order", onMachines((*fleet.VCenter).ReverseNICs)},
+		{"vm metadata VM YAML", "gives it the metadata that cloud-init reads in it, `\"\"` for none", onMachinesWith("YAML", func(v *fleet.VCenter, vm, text string) error { return v.SetMetadata(vm, text, "") })},
 		{"vm connection VM STATE", "makes it `connected`, `disconnected`, `inaccessible`, `orphaned` or `invalid`", onMachinesWith("STATE", (*fleet.VCenter).SetConnection)},
-		{"vm create VCENTER DATACENTER NAME [KEY=VALUE…]", "makes a machine; KEY is `cluster`, `host`, `pool`, `folder`, `uuid` or `power`", createMachine},
+		{"vm create VCENTER DATACENTER NAME [KEY=VALUE…]", "makes a machine; KEY is `cluster`, `host`, `pool`, `folder`, `uuid`, `power`, `hostname` or `ip`", createMachine},
 		{"tag VCENTER OBJECT CATEGORY TAG", "attaches a tag, which is made if need be; OBJECT is a path (`/` for the root folder), or a name that is unique in its vCenter", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Tag(w[0], w[1], w[2]) })},
 		{"untag VCENTER OBJECT CATEGORY TAG", "detaches it", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Untag(w[0], w[1], w[2]) })},
 		{"retag VCENTER OBJECT CATEGORY TAG", "attaches it in place of the others of its category", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Retag(w[0], w[1], w[2]) })},
@@ -76,12 +79,18 @@ func onObject(n int, do func(*fleet.VCenter, []string) error) func(*arguments) a
 	}
 }
 
+func setAddresses(a *arguments) action {
+	pattern, ips := a.word("VM"), append([]string{a.word("IP")}, a.rest()...)
+	return eachMachine(pattern, func(v *fleet.VCenter, vm string) error { return v.SetIPs(vm, ips...) })
+}
+
 func createMachine(a *arguments) action {
 	vcenter, datacenter := a.vcenter(), a.word("DATACENTER")
 	vm := fleet.VMSpec{Name: a.word("NAME")}
+	hostName, ip := vm.Name, ""
 	fields := map[string]*string{
-		"cluster": &vm.Cluster, "host": &vm.Host, "pool": &vm.Pool,
-		"folder": &vm.Folder, "uuid": &vm.UUID, "power": &vm.Power,
+		"cluster": &vm.Cluster, "host": &vm.Host, "pool": &vm.Pool, "folder": &vm.Folder,
+		"uuid": &vm.UUID, "power": &vm.Power, "hostname": &hostName, "ip": &ip,
 	}
 	for _, word := range a.rest() {
 		key, value, _ := strings.Cut(word, "=")
@@ -90,6 +99,10 @@ func createMachine(a *arguments) action {
 			break
 		}
 		*fields[key] = value
+	}
+	vm.HostName = &hostName
+	if ip != "" {
+		vm.NICs = []fleet.NICSpec{{IPs: []string{ip}}}
 	}
 	return onVCenters([]string{vcenter}, func(_ *world, v *fleet.VCenter) error { return v.Create(datacenter, vm) })
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -16,10 +17,11 @@ import (
 // nodeCommands do what kubelets and the control plane do.
 func nodeCommands() []command {
 	return []command{
-		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP]",
+		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [label=KEY=VALUE] [untainted]",
 			"registers Nodes as the kubelets of the machines of these names do; `swapped`: with the system UUID in the other byte order; " +
 				"`machine=`: of a machine of another name; `uuid=`: with that system UUID, whether or not a machine has it, or with none at all (`uuid=none`); " +
-				"`provider-id=`, `node-ip=`: as with these flags of the kubelet", createNodes},
+				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`", createNodes},
+		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", labelNode},
 		{"node ready NODE…", "lets kubelets report that all is well", setReady(v1.ConditionTrue)},
 		{"node unknown NODE…", "marks Nodes as the control plane does when kubelets are silent", setReady(v1.ConditionUnknown)},
 		{"node delete NODE…", "deletes Nodes", func(a *arguments) action {
@@ -39,6 +41,10 @@ type registration struct {
 	uid  types.UID
 	// providerID is that of the machine that it was made for, if any.
 	providerID string
+	// made is the Node as the script has made it.
+	made *v1.Node
+	// machines finds machines by name.
+	machines func(pattern string) ([]fleet.Machine, error)
 }
 
 func setReady(status v1.ConditionStatus) func(*arguments) action {
@@ -66,12 +72,13 @@ func onNodes(patterns []string, do func(context.Context, *world, string) error) 
 
 // kubelet is what a line says about the Nodes that it creates.
 type kubelet struct {
-	swapped                         bool
+	swapped, untainted              bool
 	machine, uuid, providerID, node string
+	labels                          map[string]string
 }
 
 func createNodes(a *arguments) action {
-	var k kubelet
+	k := kubelet{labels: map[string]string{}}
 	var names []string
 	options := map[string]*string{"machine": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node}
 	for _, word := range a.rest() {
@@ -79,6 +86,14 @@ func createNodes(a *arguments) action {
 		switch {
 		case word == "swapped":
 			k.swapped = true
+		case word == "untainted":
+			k.untainted = true
+		case assigned && key == "label":
+			label, of, ok := strings.Cut(value, "=")
+			if !ok {
+				a.fail("label=KEY=VALUE is written otherwise")
+			}
+			k.labels[label] = of
 		case assigned && options[key] != nil && value != "":
 			*options[key] = value
 		case assigned:
@@ -109,7 +124,7 @@ func createNodes(a *arguments) action {
 // create registers a Node, or one for each machine that a pattern fits.
 func (w *world) create(ctx context.Context, name string, k kubelet) error {
 	if k.uuid != "" && k.uuid != "none" {
-		return w.register(ctx, cluster.NodeSpec{Name: name, SystemUUID: k.uuid, ProviderID: k.providerID, ProvidedIP: k.node}, "")
+		return w.register(ctx, k, k.spec(name, fleet.Machine{UUID: k.uuid}), "")
 	}
 	pattern := name
 	if k.machine != "" {
@@ -121,7 +136,7 @@ func (w *world) create(ctx context.Context, name string, k kubelet) error {
 	}
 	if k.machine == "" {
 		for _, m := range machines {
-			if err := w.register(ctx, k.spec(m.Name, m), m.ProviderID()); err != nil {
+			if err := w.register(ctx, k, k.spec(m.Name, m), m.ProviderID()); err != nil {
 				return err
 			}
 		}
@@ -130,11 +145,11 @@ func (w *world) create(ctx context.Context, name string, k kubelet) error {
 	if len(machines) > 1 {
 		return fmt.Errorf("the fleet has %d machines %q", len(machines), k.machine)
 	}
-	return w.register(ctx, k.spec(name, machines[0]), machines[0].ProviderID())
+	return w.register(ctx, k, k.spec(name, machines[0]), machines[0].ProviderID())
 }
 
 func (k kubelet) spec(name string, m fleet.Machine) cluster.NodeSpec {
-	s := cluster.NodeSpec{Name: name, SystemUUID: m.UUID, ProviderID: k.providerID, ProvidedIP: k.node}
+	s := cluster.NodeSpec{Name: name, SystemUUID: m.UUID, ProviderID: k.providerID, ProvidedIP: k.node, Labels: k.labels}
 	if k.swapped {
 		s.SystemUUID = m.SwappedUUID()
 	}
@@ -144,11 +159,38 @@ func (k kubelet) spec(name string, m fleet.Machine) cluster.NodeSpec {
 	return s
 }
 
-func (w *world) register(ctx context.Context, spec cluster.NodeSpec, providerID string) error {
-	node, err := w.stack.Cluster.CreateNode(ctx, spec.Node())
+func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, providerID string) error {
+	node := spec.Node()
+	if k.untainted {
+		node.Spec.Taints = nil
+	}
+	node, err := w.stack.Cluster.CreateNode(ctx, node)
 	if err != nil {
 		return err
 	}
-	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID}
+	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID, made: node, machines: w.machinesNamed}
 	return w.see(ctx, spec.Name, node.UID)
+}
+
+func labelNode(a *arguments) action {
+	node := a.node()
+	key, value := a.keyAndValue()
+	return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
+		labels, made := map[string]any{key: value}, w.nodes[name].made.DeepCopy()
+		if made.Labels[key] = value; value == none {
+			labels[key] = nil
+			delete(made.Labels, key)
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+		if err != nil {
+			return err
+		}
+		if _, err := w.stack.Client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return err
+		}
+		w.nodes[name].made = made // nobody looks while an event happens
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return w.eyes.until(ctx, nil, func(s sight) bool { n := s.nodes[name]; return n == nil || labelIs(n, key, value) == "" })
+	})
 }

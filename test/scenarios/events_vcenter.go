@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -42,12 +43,14 @@ func vcenterCommands() []command {
 				return nil
 			})
 		}},
-		{"vcenter VCENTER recover", "undoes all of these but `password` and `end-sessions`", func(a *arguments) action {
+		{"vcenter VCENTER recover", "undoes all of the above but `password` and `end-sessions`", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
 				delete(w.sick, v.Name())
 				return v.Recover()
 			})
 		}},
+		{"vcenter VCENTER hide OBJECT", "takes the account's rights on an object and all below it; OBJECT, as in `tag`, is a datacenter, a folder, a cluster or a machine", onObject(1, func(v *fleet.VCenter, w []string) error { return v.Hide(w[0]) })},
+		{"vcenter VCENTER show OBJECT", "gives back what `hide` has taken with the same words", onObject(1, func(v *fleet.VCenter, w []string) error { return v.Show(w[0]) })},
 		{"secret write", "writes the passwords of all vCenters, as they are now, into the Secret", func(*arguments) action {
 			return func(ctx context.Context, w *world) error { return w.stack.WriteSecret(ctx) }
 		}},
@@ -110,11 +113,16 @@ func faultRESTCommand(a *arguments) action {
 	})
 }
 
-// machinesNamed finds the machines of all vCenters whose name a pattern fits.
+// machinesNamed finds the machines whose name a pattern fits: in all vCenters,
+// or in those before its slash.
 func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 	var found []fleet.Machine
+	within, name, ok := strings.Cut(pattern, "/")
+	if !ok {
+		within, name = "*", pattern
+	}
 	for _, m := range w.stack.Fleet.Machines() {
-		if matches(pattern, m.Name) {
+		if matches(within, m.VCenter) && matches(name, m.Name) {
 			found = append(found, m)
 		}
 	}

@@ -15,12 +15,15 @@ import (
 // patience is how long an expectation waits that does not say it.
 const patience = 30 * time.Second
 
+// briefly is how long a brief scenario holds at most.
+const briefly = 10 * time.Second
+
 // expectations are the commands that look.
 func expectations() []command {
 	return []command{
 		{"expect NODE… CONDITION… [within DURATION]",
 			"waits until all [conditions](#conditions) hold for all these Nodes at once, 30 s if nothing else is said", expectCommand},
-		{"hold DURATION NODE… CONDITION…", "watches that they hold now, all the time, and to the end of it", holdCommand},
+		{"hold DURATION NODE… CONDITION…", "watches that they hold now, all the time, and to the end of it; with `go test -short` for ten seconds at most", holdCommand},
 		{"mark requests", "counts requests anew from here on", func(*arguments) action {
 			return func(_ context.Context, w *world) error {
 				for _, v := range w.stack.Fleet.VCenters() {
@@ -118,10 +121,14 @@ func expectCommand(a *arguments) action {
 func holdCommand(a *arguments) action {
 	d := a.duration("DURATION")
 	patterns, checks := a.conditions()
+	a.p.held += d
 	return func(ctx context.Context, w *world) error {
 		nodes, err := w.registered(patterns)
 		if err != nil {
 			return err
+		}
+		if w.brief {
+			d = min(d, briefly)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, d)

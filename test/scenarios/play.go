@@ -20,6 +20,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 		return err
 	}
 	w := newWorld(on, binary, s.config)
+	w.brief = s.Brief
 	ctx, cancel := context.WithCancel(ctx)
 	synced, closed := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/tools/txtar"
 	"gopkg.in/yaml.v3"
@@ -21,6 +22,10 @@ type Scenario struct {
 	Name string
 	// Story says what the scenario shows.
 	Story string
+	// Brief lets it hold nothing for long, at the cost of what it proves.
+	Brief bool
+	// Held is how long it holds what must not happen: about the least that it takes.
+	Held time.Duration
 
 	fleet  string
 	config map[string]any
@@ -89,6 +94,7 @@ func (p *parser) section(s *Scenario, section txtar.File, line int) {
 			return
 		}
 		s.steps = p.script(string(section.Data), line+1)
+		s.Held = p.held
 	default:
 		p.mistake(line, "section %q is unknown", section.Name)
 	}
@@ -114,6 +120,7 @@ type parser struct {
 	// nodes are the names and patterns that have been created so far.
 	nodes    []string
 	asserts  bool
+	held     time.Duration
 	mistakes []error
 }
 

@@ -1,11 +1,15 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,8 +29,9 @@ const binaryVariable = "VZONES_DAEMON"
 var missing error
 
 // A theatre is where scenarios are played, one after the other, since a daemon
-// looks after all Nodes that there are. A second one halves the time: scenarios
-// mostly wait. They open when they are needed.
+// looks after all Nodes that there are. Further ones take their part of the time,
+// whatever the number of processors: scenarios mostly wait. They open when they
+// are needed.
 var theatre struct {
 	mu     sync.Mutex
 	dir    string
@@ -36,7 +41,7 @@ var theatre struct {
 	free chan *stack.Stack
 }
 
-const theatres = 2
+const theatres = 3
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -46,6 +51,11 @@ func run(m *testing.M) int {
 		// go test keeps what a passing package prints to itself, but puts
 		// [no tests to run] behind its name for this line.
 		fmt.Printf("testing: warning: no tests to run\nleft out, every scenario: %v\n", err)
+	}
+	// Without it go test plays as many at a time as there are processors.
+	if err := flag.Set("test.parallel", strconv.Itoa(theatres)); err != nil {
+		fmt.Println(err)
+		return 1
 	}
 	theatre.free = make(chan *stack.Stack, theatres)
 	status := m.Run()
@@ -71,8 +81,9 @@ func play(t *testing.T, s *Scenario) error {
 		t.Fatal(err)
 	}
 	defer func() { theatre.free <- on }()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
+	s.Brief = testing.Short()
 	return s.Play(ctx, on, theatre.binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
 
@@ -120,7 +131,11 @@ func build(ctx context.Context) (err error) {
 
 // TestScenarios plays all files of this folder.
 func TestScenarios(t *testing.T) {
-	for _, scenario := range load(t) {
+	all := load(t)
+	// Of parallel tests go test begins with the last one, and the longest should
+	// not be what is left over.
+	slices.SortStableFunc(all, func(a, b *Scenario) int { return cmp.Compare(a.Held, b.Held) })
+	for _, scenario := range all {
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := play(t, scenario); err != nil {
@@ -139,7 +154,7 @@ func load(t *testing.T) []*Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) < 25 {
+	if len(files) < 60 {
 		t.Fatalf("only %d scenarios found", len(files))
 	}
 	all := make([]*Scenario, len(files))
@@ -161,8 +176,11 @@ func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
 		"wrong zone":    {daemon + "expect node initialized zone=b within 100ms", "story.txtar:11: expect node initialized zone=b within 100ms: not within 100ms; instead:\n  node: topology.kubernetes.io/zone=a\n"},
 		"not for long":  {"node create node\ndaemon start\nhold 20s node uninitialized", "instead:\n  node: initialized"},
+		"touched":       {node + "daemon start\nhold 20s node untouched", "instead:\n  node: written to by vsphere-cloud-controller-manager"},
+		"wrong machine": {daemon + "expect node machine=none annotation vzones/other=none\nexpect node annotation a=b within 100ms", "instead:\n  node: no annotation a"},
+		"addresses":     {daemon + "expect node addresses InternalIP=192.0.2.1 within 100ms", "instead:\n  node: addresses \"Hostname=node"},
 		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, not = 7:\n"},
-		"sessions left": {daemon + `vcenter east fault-rest "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 of killed daemons)"},
+		"sessions left": {daemon + `vcenter east fault-rest "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 forgiven)"},
 		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon has ended by itself"},
 		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "instead:\n  node: there is no such Node"},
 		"no Event":      {node + "expect node event Fire within 100ms", "instead:\n  node: Events: none"},

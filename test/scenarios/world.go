@@ -30,6 +30,8 @@ type world struct {
 	binary string
 	config map[string]any
 
+	// brief says that nothing is held for long.
+	brief bool
 	// daemon is nil while none runs; last is it, or the one before.
 	daemon, last *stack.Daemon
 	flags        []string
@@ -38,7 +40,8 @@ type world struct {
 	passwords []string
 	// sick are the vCenters that a daemon need not be able to log out of.
 	sick map[string]bool
-	// orphans are the sessions that killed daemons have left in a vCenter.
+	// orphans are the sessions that daemons have left in a vCenter which were
+	// killed, or could not log out of it.
 	orphans map[string]int
 }
 
@@ -140,8 +143,12 @@ func (w *world) stop() error {
 		errs = append(errs, fmt.Errorf("the daemon took %s to end after SIGTERM, at most %s are allowed", took.Round(time.Millisecond), grace))
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
-		if left := v.Sessions() - w.orphans[v.Name()]; left > 0 && !w.sick[v.Name()] {
-			errs = append(errs, fmt.Errorf("%s has %d sessions left (%d SOAP, %d REST; %d of killed daemons)",
+		if w.sick[v.Name()] {
+			w.orphans[v.Name()] = v.Sessions()
+			continue
+		}
+		if left := v.Sessions() - w.orphans[v.Name()]; left > 0 {
+			errs = append(errs, fmt.Errorf("%s has %d sessions left (%d SOAP, %d REST; %d forgiven)",
 				v.Name(), left, v.SOAPSessions(), v.RESTSessions(), w.orphans[v.Name()]))
 		}
 	}

@@ -1,0 +1,138 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// A veil is what Hide took out of the account's sight: the object that it named
+// and all below it, parents first.
+type veil struct {
+	top mo.Entity
+	all []mo.Entity
+}
+
+// Hide takes the account's rights on an object and on all below it: on a
+// datacenter, a folder, a cluster or a machine. To the account they vanish from
+// views, from searches and from what a traversal reaches; naming one of them in
+// a request is answered with NoPermission, where an object that does not exist
+// would be ManagedObjectNotFound. Machines belong to their folders here, not to
+// their hosts, since vCenter lets an account see what either gives it.
+//
+// The objects live on, and may be changed in themselves; they must not be moved.
+func (v *VCenter) Hide(object string) error {
+	v.world.Lock()
+	defer v.world.Unlock()
+	b := v.inv
+	top, err := b.find(object)
+	if err != nil {
+		return err
+	}
+	parent := top.Entity().Parent
+	if parent == nil || parent.Type != "Folder" || b.hidden[top.Reference()] != nil {
+		return fmt.Errorf("fleet: vCenter %q: %q cannot be hidden", v.name, object)
+	}
+	hide := &veil{top: top, all: b.below(top)}
+	b.veils[object] = hide
+	simulator.RemoveReference(&b.folderOf(*parent).ChildEntity, top.Reference())
+	for _, e := range slices.Backward(hide.all) {
+		b.leaveHost(e)
+		b.reg.Remove(b.ctx, e.Reference())
+		b.hidden[e.Reference()] = e
+	}
+	return nil
+}
+
+// Show gives back the rights that Hide has taken, by the same path or name.
+func (v *VCenter) Show(object string) error {
+	v.world.Lock()
+	defer v.world.Unlock()
+	b := v.inv
+	hide := b.veils[object]
+	if hide == nil {
+		return fmt.Errorf("fleet: vCenter %q: %q is not hidden", v.name, object)
+	}
+	delete(b.veils, object)
+	for _, e := range hide.all {
+		ref := e.Reference()
+		if b.hidden[ref] == nil {
+			continue // it was destroyed meanwhile
+		}
+		delete(b.hidden, ref)
+		if e == hide.top {
+			above := b.folderOf(*e.Entity().Parent)
+			above.ChildEntity = append(above.ChildEntity, ref)
+		}
+		if vm, ok := e.(*mo.VirtualMachine); ok {
+			host, pool := b.entity(*vm.Runtime.Host).(*simulator.HostSystem), b.entity(*vm.ResourcePool).(*simulator.ResourcePool)
+			host.Vm, pool.Vm = append(host.Vm, ref), append(pool.Vm, ref)
+		}
+		b.reg.Put(e)
+	}
+	return nil
+}
+
+// leaveHost takes a machine off the lists of its host and pool, which may stay
+// in sight.
+func (b *inventory) leaveHost(e mo.Entity) {
+	vm, ok := e.(*mo.VirtualMachine)
+	if !ok {
+		return
+	}
+	simulator.RemoveReference(&b.entity(*vm.Runtime.Host).(*simulator.HostSystem).Vm, vm.Self)
+	simulator.RemoveReference(&b.entity(*vm.ResourcePool).(*simulator.ResourcePool).Vm, vm.Self)
+}
+
+// below returns an object and all that are below it and in sight, parents first.
+func (b *inventory) below(top mo.Entity) []mo.Entity {
+	depth := func(e mo.Entity) (n int) {
+		for ; e.Reference() != top.Reference(); n++ {
+			e = b.entity(*e.Entity().Parent)
+		}
+		return n
+	}
+	all := b.reg.All("")
+	all = slices.DeleteFunc(all, func(e mo.Entity) bool { return !b.contains(top.Reference(), e) })
+	slices.SortFunc(all, func(x, y mo.Entity) int {
+		i, j := x.Reference().Value, y.Reference().Value
+		return cmp.Or(cmp.Compare(depth(x), depth(y)), cmp.Compare(len(i), len(j)), strings.Compare(i, j))
+	})
+	return all
+}
+
+// forbidden returns the first object that a request names and the account may
+// not see.
+func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {
+	if v.inv == nil || len(v.inv.hidden) == 0 {
+		return nil
+	}
+	named := []types.ManagedObjectReference{m.This}
+	var specs []types.PropertyFilterSpec
+	switch body := m.Body.(type) {
+	case *types.RetrieveProperties:
+		specs = body.SpecSet
+	case *types.RetrievePropertiesEx:
+		specs = body.SpecSet
+	case *types.CreateFilter:
+		specs = []types.PropertyFilterSpec{body.Spec}
+	case *types.CreateContainerView:
+		named = append(named, body.Container)
+	}
+	for _, spec := range specs {
+		for _, o := range spec.ObjectSet {
+			named = append(named, o.Obj)
+		}
+	}
+	for _, ref := range named {
+		if v.inv.hidden[ref] != nil {
+			return &ref
+		}
+	}
+	return nil
+}

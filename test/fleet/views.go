@@ -1,0 +1,161 @@
+package fleet
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+	"github.com/vmware/govmomi/vim25/xml"
+)
+
+// viewings are the filters over container views. The simulator's views do not
+// notice that an object moves out of what they contain or into it, and its
+// filters know of no object that leaves them but those that are deleted. So what
+// leaves a view is put into the answers to long polls here.
+type viewings struct {
+	mu  sync.Mutex
+	all []*viewing
+}
+
+// A viewing is a container view that a filter of a property collector is over.
+type viewing struct {
+	view              *simulator.ContainerView
+	collector, filter types.ManagedObjectReference
+	// left are the objects that have left the view; those that map to true are
+	// still to be told of.
+	left map[types.ManagedObjectReference]bool
+}
+
+// watches notes the container views that a new filter is over.
+func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
+	req, ok := m.Body.(*types.CreateFilter)
+	if !ok || ctx.Session == nil {
+		return
+	}
+	v.viewings.mu.Lock()
+	defer v.viewings.mu.Unlock()
+	for _, o := range req.Spec.ObjectSet {
+		if view, ok := ctx.Session.Get(o.Obj).(*simulator.ContainerView); ok {
+			w := &viewing{view: view, collector: m.This, left: map[types.ManagedObjectReference]bool{}}
+			v.viewings.all = append(v.viewings.all, w)
+		}
+	}
+}
+
+// filters notes which filter was made for what watches has just noted.
+func (v *VCenter) filters(res *response) {
+	var body methods.CreateFilterBody
+	if err := open(res, &body); err != nil || body.Res == nil {
+		return
+	}
+	v.viewings.mu.Lock()
+	defer v.viewings.mu.Unlock()
+	for _, w := range v.viewings.all {
+		if w.filter.Value == "" {
+			w.filter = body.Res.Returnval
+		}
+	}
+}
+
+// moved puts a machine that has moved into the views that contain it now, and
+// takes it out of those that do not, as vCenter does.
+func (b *inventory) moved(vm *mo.VirtualMachine) {
+	all := &b.v.viewings
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, w := range all.all {
+		has, was := b.contains(w.view.Container, vm), slices.Contains(w.view.View, vm.Self)
+		switch {
+		case !slices.Contains(w.view.Type, vm.Self.Type):
+		case has && !was:
+			delete(w.left, vm.Self)
+			w.view.PutObject(b.ctx, vm)
+		case was && !has:
+			w.left[vm.Self] = true
+			w.view.RemoveObject(b.ctx, vm.Self)
+		}
+	}
+	b.v.wake.notify()
+}
+
+// contains says whether an object is somewhere below another one.
+func (b *inventory) contains(above types.ManagedObjectReference, e mo.Entity) bool {
+	for e.Reference() != above {
+		if e.Entity().Parent == nil {
+			return false
+		}
+		e = b.entity(*e.Entity().Parent)
+	}
+	return true
+}
+
+// leaves returns the answer to a long poll with what has left a view, and
+// without what the simulator still says of that.
+func (v *viewings) leaves(collector types.ManagedObjectReference, res *response) *response {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var body methods.WaitForUpdatesExBody
+	for _, w := range v.all {
+		if w.collector != collector || len(w.left) == 0 {
+			continue
+		}
+		if body.Res == nil {
+			if err := open(res, &body); err != nil || body.Res == nil {
+				return res // a fault
+			}
+		}
+		if body.Res.Returnval == nil {
+			body.Res.Returnval = &types.UpdateSet{Version: "L"}
+		}
+		w.amend(body.Res.Returnval)
+	}
+	if body.Res == nil {
+		return res
+	}
+	if len(body.Res.Returnval.FilterSet) == 0 {
+		body.Res.Returnval = nil
+	} else {
+		v.order(body.Res.Returnval.FilterSet)
+	}
+	return &response{res.status, res.header, encode("", &body)}
+}
+
+// order puts what filters over views say into the order in which they were made,
+// before what others say, as the simulator does.
+func (v *viewings) order(set []types.PropertyFilterUpdate) {
+	place := func(f types.PropertyFilterUpdate) int {
+		if i := slices.IndexFunc(v.all, func(w *viewing) bool { return w.filter == f.Filter }); i >= 0 {
+			return i
+		}
+		return len(v.all)
+	}
+	slices.SortStableFunc(set, func(x, y types.PropertyFilterUpdate) int { return place(x) - place(y) })
+}
+
+func (w *viewing) amend(set *types.UpdateSet) {
+	for i := range set.FilterSet {
+		if f := &set.FilterSet[i]; f.Filter == w.filter {
+			f.ObjectSet = slices.DeleteFunc(f.ObjectSet, func(u types.ObjectUpdate) bool { _, left := w.left[u.Obj]; return left })
+		}
+	}
+	set.FilterSet = slices.DeleteFunc(set.FilterSet, func(f types.PropertyFilterUpdate) bool { return len(f.ObjectSet) == 0 })
+	for ref, untold := range w.left {
+		if untold {
+			w.left[ref] = false
+			leave := types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref}
+			set.FilterSet = append(set.FilterSet, types.PropertyFilterUpdate{Filter: w.filter, ObjectSet: []types.ObjectUpdate{leave}})
+		}
+	}
+}
+
+// open reads the body of a SOAP answer.
+func open(res *response, body any) error {
+	dec := xml.NewDecoder(bytes.NewReader(res.body))
+	dec.TypeFunc = types.TypeFunc()
+	return dec.Decode(&soap.Envelope{Body: body})
+}

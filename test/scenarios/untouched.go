@@ -1,0 +1,77 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// machineKey is the annotation in which the daemon keeps what it knows of a
+// Node's machine.
+const machineKey = "vzones/machine"
+
+func machineCheck(a *arguments, name string) check {
+	if name == "" {
+		a.fail("a machine is missing")
+	}
+	return present(func(s state) string {
+		if name == none {
+			return entryIs(s.node.Annotations, "annotation", machineKey, none)
+		}
+		machines, err := s.machines(name)
+		if err != nil {
+			return err.Error()
+		}
+		if len(machines) > 1 {
+			return fmt.Sprintf("the fleet has %d machines %q", len(machines), name)
+		}
+		want := machines[0].VCenter + "/" + machines[0].MoID
+		is := entryIs(s.node.Annotations, "annotation", machineKey, want)
+		return unless(is == "", is+", not "+want)
+	})
+}
+
+func addressesCheck(a *arguments, _ string) check {
+	want := strings.Fields(a.word("LIST"))
+	return present(func(s state) string {
+		is := []string{}
+		for _, address := range s.node.Status.Addresses {
+			is = append(is, string(address.Type)+"="+address.Address)
+		}
+		return unless(slices.Equal(is, want), fmt.Sprintf("addresses %q", strings.Join(is, " ")))
+	})
+}
+
+// untouched says who else has written to a Node, or what. The API keeps who has
+// set which fields; what is not there any more tells of who has removed it.
+func untouched(s state) string {
+	own := writers(s.made)
+	for _, writer := range writers(s.node) {
+		if !slices.Contains(own, writer) {
+			return "written to by " + writer
+		}
+	}
+	switch is, was := s.node, s.made; {
+	case !maps.Equal(is.Labels, was.Labels):
+		return fmt.Sprintf("labels %v, not %v", is.Labels, was.Labels)
+	case !maps.Equal(is.Annotations, was.Annotations):
+		return fmt.Sprintf("annotations %v, not %v", is.Annotations, was.Annotations)
+	case !equality.Semantic.DeepEqual(is.Spec, was.Spec):
+		return fmt.Sprintf("spec %+v, not %+v", is.Spec, was.Spec)
+	case !equality.Semantic.DeepEqual(is.Status.Addresses, was.Status.Addresses):
+		return fmt.Sprintf("addresses %v, not %v", is.Status.Addresses, was.Status.Addresses)
+	}
+	return unless(len(s.events) == 0, "Events: "+listEvents(s.events))
+}
+
+func writers(n *v1.Node) []string {
+	var all []string
+	for _, f := range n.ManagedFields {
+		all = append(all, f.Manager)
+	}
+	return all
+}
