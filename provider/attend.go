@@ -47,8 +47,9 @@ func (r *rounds) attendWaiting(ctx context.Context, n *v1.Node, here *attended) 
 func (r *rounds) attendRunning(ctx context.Context, n *v1.Node, here *attended) time.Duration {
 	here.woken = nil
 	err := r.sight(n)
-	if err == nil || errors.Is(err, topology.ErrAbsent) && n.Spec.ProviderID == "" {
-		here.grievance = grievance{} // or the Node never was ours
+	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
+	if err == nil || never {
+		here.grievance = grievance{} // or the Node never was ours, as far as is known
 		return 0
 	}
 	return here.tell(err, patienceRunning, func() { r.event(ctx, n, "Node is in doubt", err) })
@@ -74,7 +75,7 @@ func (r *rounds) sight(n *v1.Node) error {
 		}
 		r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: s.VCenter, At: s.Contact})
 	}
-	if n.Spec.ProviderID != "" && id.Known != m.Ref {
+	if n.Spec.ProviderID != "" && id.Known != m.Ref && !inventory.Held(r.states, id) {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref)})
 	}
 	return nil

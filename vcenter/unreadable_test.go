@@ -136,15 +136,14 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 	w.restarted()
 	claimed("in a new watch")
 
-	// A claim on the same ID in another vCenter is none, and one that its Node
-	// takes back ends.
-	w.fleet.Follow([]inventory.Identity{known(n2, "west", moid), nobody})
-	doubted("without the claim")
 	// Two Nodes that claim one machine cannot both be right.
 	w.fleet.Follow([]inventory.Identity{known(n2, "east", moid), known(nobody, "east", moid)})
 	doubted("with two claims")
 	w.fleet.Follow([]inventory.Identity{known(n2, "east", moid), nobody})
 	claimed("again")
+	// A claim on the same ID in another vCenter is none.
+	w.fleet.Follow([]inventory.Identity{known(n2, "west", moid), nobody})
+	doubted("without the claim")
 }
 
 // TestClaimsThatDoNotFit: where what Nodes tell contradicts what can be read, the
