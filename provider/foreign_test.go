@@ -45,7 +45,7 @@ func tempting() []*v1.Node {
 	}
 }
 
-func temptation(t *testing.T) *fakeFleet {
+func temptation() *fakeFleet {
 	down := machine("422e4956-ad22-1139-6d72-000000000004", withPower(inventory.PowerOff))
 	return &fakeFleet{
 		states:  states{stateOf("east", machine(uuidA), machine(uuidB), down)},
@@ -55,7 +55,7 @@ func temptation(t *testing.T) *fakeFleet {
 
 // TestNodesThatTheSelectorLeavesOut are not touched, whoever's they are.
 func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
-	fleet := temptation(t)
+	fleet := temptation()
 	withBoth(t, fleet, "cloud=vsphere", func(c *cluster) {
 		for range 3 {
 			c.heartbeat("ready")
@@ -100,7 +100,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 
 // TestTemptation: without the selector all of it happens, so the test above can fail.
 func TestTemptation(t *testing.T) {
-	withBoth(t, temptation(t), "", func(c *cluster) {
+	withBoth(t, temptation(), "", func(c *cluster) {
 		c.heartbeat("ready")
 		c.pass(statusEvery + time.Second)
 		if isUninitialized(c.node("waits")) {
@@ -120,7 +120,7 @@ func TestTemptation(t *testing.T) {
 
 // TestAskedAboutANodeThatIsLeftOut: by whoever does not list through us.
 func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
-	withBoth(t, temptation(t), "cloud=vsphere", func(c *cluster) {
+	withBoth(t, temptation(), "cloud=vsphere", func(c *cluster) {
 		for _, n := range tempting() {
 			if exists, err := c.provider.InstanceExists(c.ctx, n); !exists || err != nil {
 				t.Errorf("%s: exists %v, %v", n.Name, exists, err)

@@ -177,6 +177,39 @@ func TestClaimsThatDoNotFit(t *testing.T) {
 	}
 }
 
+// TestClaimsAreNews once, also where there are more machines than are named.
+func TestClaimsAreNews(t *testing.T) {
+	m := newModel("east", types.ServiceContent{}, nil)
+	for _, id := range []string{"vm-1", "vm-2"} {
+		m.applyIndex("f", &types.ObjectUpdate{Obj: machineRef(id)})
+	}
+	m.applyIndex("f", &types.ObjectUpdate{Obj: machineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+	u := inventory.UUID{7}
+	for i, c := range []struct {
+		known     map[string]inventory.UUID
+		news      bool
+		unclaimed int
+	}{
+		{nil, false, 2},
+		{map[string]inventory.UUID{"vm-1": u, "vm-9": u}, true, 1},
+		{map[string]inventory.UUID{"vm-1": u}, false, 1},
+		{map[string]inventory.UUID{"vm-1": u, "vm-3": u}, true, 2}, // which is another
+		{map[string]inventory.UUID{"vm-1": {}}, true, 2},
+		{map[string]inventory.UUID{"vm-1": u, "vm-2": u}, true, 0},
+		{map[string]inventory.UUID{"vm-1": identity(t, stranger).UUIDs[0]}, true, 2}, // which is vm-3
+	} {
+		news := m.claim(c.known)
+		m.uuids()
+		if news != c.news || len(m.unclaimed) != c.unclaimed {
+			t.Errorf("%d: news %v, unclaimed %v", i, news, m.unclaimed)
+		}
+	}
+	m.applyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: machineRef("vm-2")})
+	if m.uuids(); len(m.unclaimed) != 1 || len(m.unknown) != 1 {
+		t.Errorf("one that left is unclaimed still: %v", m.unclaimed)
+	}
+}
+
 // TestAnotherVCenterUnderTheSameName remembers nothing: its managed object IDs
 // are other machines'.
 func TestAnotherVCenterUnderTheSameName(t *testing.T) {
@@ -247,5 +280,7 @@ func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 		t.Errorf("the whole change: %v after %v", after.Contact, before.Contact)
 	}
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }
