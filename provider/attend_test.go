@@ -2,11 +2,14 @@ package provider
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"vzones/vcenter/inventory"
 )
@@ -180,4 +183,27 @@ func TestSightings(t *testing.T) {
 			t.Errorf("%d Nodes are remembered", n)
 		}
 	}, running())
+}
+
+// TestManyEvents: of a vCenter with many Nodes none is left out, though what
+// records Events drops those that come too fast.
+func TestManyEvents(t *testing.T) {
+	const many = 1200
+	var nodes []*v1.Node
+	for i := range many {
+		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID(fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-00000001%04d", i)), untainted))
+	}
+	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
+		c.client.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+			time.Sleep(50 * time.Millisecond) // as the client's own limit has it
+			return false, nil, nil
+		})
+		for range 200 { // whatever else happens
+			c.fleet.become(stateOf("east"))
+			c.pass(time.Second)
+		}
+		if n := len(c.events()); n != many {
+			t.Errorf("%d Events for %d Nodes", n, many)
+		}
+	}, nodes...)
 }

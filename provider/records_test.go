@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,9 +162,10 @@ func TestRecordsArePaced(t *testing.T) {
 
 func TestRecordsAreRetried(t *testing.T) {
 	alone(t, &fakeFleet{}, func(c *cluster) {
-		fails := true
+		var fails atomic.Bool
+		fails.Store(true)
 		c.patches(func(string, patched) error {
-			if fails {
+			if fails.Load() {
 				return errors.New("the API server is not itself")
 			}
 			return nil
@@ -174,7 +176,7 @@ func TestRecordsAreRetried(t *testing.T) {
 		if n := len(c.recorded()); n < 15 || n > 25 {
 			t.Errorf("tried %d times in an hour", n)
 		}
-		fails = false
+		fails.Store(false)
 		c.pass(5 * time.Minute)
 		if got := c.node("node-1").Annotations[machineKey]; got != "east/vm-1" {
 			t.Errorf("annotated %q", got)
@@ -189,10 +191,11 @@ func TestRecordsAreRetried(t *testing.T) {
 // machine is found.
 func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 	alone(t, &fakeFleet{}, func(c *cluster) {
-		fails := true
+		var fails atomic.Bool
+		fails.Store(true)
 		c.patches(func(name string, to patched) error {
 			switch {
-			case fails:
+			case fails.Load():
 				return errors.New("the API server is not itself")
 			case to.Metadata.UID != c.node(name).UID: // as the API server answers
 				return apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, name, nil)
@@ -207,7 +210,7 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 		anew := aNode("node-1", withSystemUUID(uuidB))
 		anew.UID = "anew"
 		c.create(anew)
-		fails = false
+		fails.Store(false)
 		c.client.ClearActions()
 		c.pass(10 * time.Minute)
 		c.wantRecorded()
