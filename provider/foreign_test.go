@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/vcenter/inventory"
@@ -133,4 +134,25 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 			}
 		}
 	}, tempting()...)
+}
+
+// TestLabelsThatMakeANodeOurs are looked into at once; other labels are not.
+func TestLabelsThatMakeANodeOurs(t *testing.T) {
+	p, _ := provide(nil)
+	p.selector = labels.SelectorFromSet(labels.Set{"cloud": "vsphere"})
+	ours, other := aNode("n", labelled(map[string]string{"cloud": "vsphere"})), aNode("n", labelled(map[string]string{"a": "b"}))
+	for name, c := range map[string]struct {
+		before, now *v1.Node
+		want        bool
+	}{
+		"becomes ours":    {other, ours, true},
+		"is ours no more": {ours, other, true},
+		"another label":   {aNode("n"), other, false},
+	} {
+		token := make(chan struct{}, 1)
+		p.onRelevantChange(token).OnUpdate(c.before, c.now)
+		if got := len(token) == 1; got != c.want {
+			t.Errorf("%s: relevant: %v", name, got)
+		}
+	}
 }

@@ -271,3 +271,15 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// TestRecordsAreFollowed: the fleet is told of new ones once, within a minute.
+func TestRecordsAreFollowed(t *testing.T) {
+	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
+	alone(t, fleet, func(c *cluster) {
+		c.pass(10 * again)
+		follows := fleet.followed()
+		if len(follows) != 2 || follows[0][0].Known.ID != "" || follows[1][0].Known != parseRecord("east/vm-1") {
+			t.Errorf("followed %+v", follows)
+		}
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
+}
