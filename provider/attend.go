@@ -20,6 +20,9 @@ const (
 	// patienceRunning is the same for a Node that is initialised: nothing waits
 	// for it, and a vCenter that is back soon concerns nobody.
 	patienceRunning = 30 * time.Second
+	// eventsPerSecond is how many Events are written when many Nodes are in
+	// trouble at once.
+	eventsPerSecond = 10
 )
 
 // attendWaiting wakes the framework for a Node that can be initialised now, and
@@ -39,7 +42,7 @@ func (r *rounds) attendWaiting(ctx context.Context, n *v1.Node, here *attended) 
 		return 0
 	}
 	here.woken = nil
-	return here.tell(err, patience, func() { r.event(ctx, n, "Node waits", err) })
+	return here.tell(err, patience, func() time.Duration { return r.event(ctx, n, "Node waits", err) })
 }
 
 // attendRunning remembers where the machine of an initialised Node is, and has
@@ -47,11 +50,12 @@ func (r *rounds) attendWaiting(ctx context.Context, n *v1.Node, here *attended) 
 func (r *rounds) attendRunning(ctx context.Context, n *v1.Node, here *attended) time.Duration {
 	here.woken = nil
 	err := r.sight(n)
-	if err == nil || errors.Is(err, topology.ErrAbsent) && n.Spec.ProviderID == "" {
-		here.grievance = grievance{} // or the Node never was ours
+	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
+	if err == nil || never {
+		here.grievance = grievance{} // or the Node never was ours, as far as is known
 		return 0
 	}
-	return here.tell(err, patienceRunning, func() { r.event(ctx, n, "Node is in doubt", err) })
+	return here.tell(err, patienceRunning, func() time.Duration { return r.event(ctx, n, "Node is in doubt", err) })
 }
 
 // sight finds the machine of an initialised Node in a vCenter that is in
@@ -74,15 +78,24 @@ func (r *rounds) sight(n *v1.Node) error {
 		}
 		r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: s.VCenter, At: s.Contact})
 	}
-	if n.Spec.ProviderID != "" && id.Known != m.Ref {
+	if n.Spec.ProviderID != "" && id.Known != m.Ref && !inventory.Held(r.states, id) {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref)})
 	}
 	return nil
 }
 
-func (r *rounds) event(ctx context.Context, n *v1.Node, what string, err error) {
+// event writes an Event, or returns how long that has to wait: what records Events
+// drops those that come faster than the API server takes them.
+func (r *rounds) event(ctx context.Context, n *v1.Node, what string, err error) time.Duration {
+	if passed := time.Since(r.second); passed >= time.Second {
+		r.second, r.told = time.Now(), 0
+	} else if r.told == eventsPerSecond {
+		return time.Second - passed
+	}
+	r.told++
 	r.recorder.Event(n, v1.EventTypeWarning, judge(err).event, err.Error())
 	klog.FromContext(ctx).Info(what, "node", n.Name, "reason", err.Error())
+	return 0
 }
 
 // grievance is what is wrong with a Node, and since when.
@@ -93,9 +106,9 @@ type grievance struct {
 	said string
 }
 
-// tell calls say once for each error that has held for long enough, and returns
-// how long that still takes, 0 if it is said.
-func (g *grievance) tell(err error, patience time.Duration, say func()) time.Duration {
+// tell calls say for each error that has held for long enough, once unless that
+// has to wait, and returns how long that still takes, 0 if it is said.
+func (g *grievance) tell(err error, patience time.Duration, say func() time.Duration) time.Duration {
 	if key := key(err); key != g.key {
 		g.key, g.since = key, time.Now()
 	}
@@ -105,7 +118,9 @@ func (g *grievance) tell(err error, patience time.Duration, say func()) time.Dur
 	if left := patience - time.Since(g.since); left > 0 {
 		return left
 	}
+	if left := say(); left > 0 {
+		return left
+	}
 	g.said = g.key
-	say()
 	return 0
 }

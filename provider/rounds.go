@@ -39,6 +39,9 @@ type rounds struct {
 	round int
 	// states are those that a round goes by.
 	states []inventory.State
+	// told are the Events written in the second that began then.
+	told   int
+	second time.Time
 }
 
 // attended is one Node.

@@ -76,7 +76,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	w := &watch{
 		c: c, s: s,
 		index: filters{}, details: filters{}, datacenters: filters{}, tagging: filters{},
-		model:     newModel(c.cfg.Name, s.vim.ServiceContent.RootFolder, c.remembered),
+		model:     newModel(c.cfg.Name, s.vim.ServiceContent, c.remembered),
 		known:     newTree(s.vim.ServiceContent.RootFolder),
 		listed:    map[string]bool{},
 		missing:   map[string]bool{},
@@ -198,12 +198,16 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 	for {
 		select {
 		case set := <-updates:
-			w.c.contact()
+			torn := w.torn
 			var err error
 			if w.torn, err = w.apply(set); err != nil {
 				return err
 			}
-			if w.complete && set == nil {
+			if w.complete && set == nil && !torn {
+				// Contact says until when what is published was right.
+				if w.primed && !w.changed {
+					w.c.contact()
+				}
 				continue
 			}
 			w.changed = true
@@ -245,7 +249,7 @@ func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
 		for i := range f.ObjectSet {
 			switch u := &f.ObjectSet[i]; {
 			case w.index[f.Filter]:
-				w.model.applyIndex(u)
+				w.model.applyIndex(f.Filter.Value, u)
 			case w.details[f.Filter]:
 				w.model.tree.apply(u)
 			case w.datacenters[f.Filter]:
@@ -301,7 +305,7 @@ func (w *watch) why() error {
 // whole says whether everything that the first snapshot should have is there.
 func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 	for _, id := range ids {
-		if w.patient && !w.model.has(id) {
+		if w.patient && !w.model.has(id) && !w.missing[id] {
 			return false
 		}
 	}

@@ -45,7 +45,7 @@ func find(states []State, id Identity, doubts func([]State, Identity) error) (*M
 		return nil, fmt.Errorf("%w: %s is %w", topology.ErrUnknown, found, ErrOutside)
 	case found.entry.Unreadable:
 		return nil, fmt.Errorf("%w: %s: %w; is the machine inaccessible, or orphaned?", topology.ErrUnknown, found, ErrUnreadable)
-	case m == nil || m.UUID.IsZero():
+	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
 		return nil, fmt.Errorf("%w: the details of %s are not read yet", topology.ErrUnknown, found)
 	}
 	return m, nil
