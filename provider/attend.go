@@ -1,13 +1,11 @@
 package provider
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -20,15 +18,12 @@ const (
 	// patienceRunning is the same for a Node that is initialised: nothing waits
 	// for it, and a vCenter that is back soon concerns nobody.
 	patienceRunning = 30 * time.Second
-	// eventsPerSecond is how many Events are written when many Nodes are in
-	// trouble at once.
-	eventsPerSecond = 10
 )
 
 // attendWaiting wakes the framework for a Node that can be initialised now, and
 // has an Event tell what another one waits for. It returns how long that still
 // takes, 0 if nothing is to be told.
-func (r *rounds) attendWaiting(ctx context.Context, n *v1.Node, here *attended) time.Duration {
+func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 	if here.woken != nil && here.judged == n && here.round == r.round {
 		return 0
 	}
@@ -42,12 +37,12 @@ func (r *rounds) attendWaiting(ctx context.Context, n *v1.Node, here *attended) 
 		return 0
 	}
 	here.woken = nil
-	return here.tell(err, patience, func() time.Duration { return r.event(ctx, n, "Node waits", err) })
+	return here.tell(err, patience, func() time.Duration { return r.teller.tell(complaint{n, "Node waits", err}) })
 }
 
 // attendRunning remembers where the machine of an initialised Node is, and has
 // an Event tell what is wrong with it.
-func (r *rounds) attendRunning(ctx context.Context, n *v1.Node, here *attended) time.Duration {
+func (r *rounds) attendRunning(n *v1.Node, here *attended) time.Duration {
 	here.woken = nil
 	err := r.sight(n)
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
@@ -55,7 +50,7 @@ func (r *rounds) attendRunning(ctx context.Context, n *v1.Node, here *attended) 
 		here.grievance = grievance{} // or the Node never was ours, as far as is known
 		return 0
 	}
-	return here.tell(err, patienceRunning, func() time.Duration { return r.event(ctx, n, "Node is in doubt", err) })
+	return here.tell(err, patienceRunning, func() time.Duration { return r.teller.tell(complaint{n, "Node is in doubt", err}) })
 }
 
 // sight finds the machine of an initialised Node in a vCenter that is in
@@ -82,20 +77,6 @@ func (r *rounds) sight(n *v1.Node) error {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref)})
 	}
 	return nil
-}
-
-// event writes an Event, or returns how long that has to wait: what records Events
-// drops those that come faster than the API server takes them.
-func (r *rounds) event(ctx context.Context, n *v1.Node, what string, err error) time.Duration {
-	if passed := time.Since(r.second); passed >= time.Second {
-		r.second, r.told = time.Now(), 0
-	} else if r.told == eventsPerSecond {
-		return time.Second - passed
-	}
-	r.told++
-	r.recorder.Event(n, v1.EventTypeWarning, judge(err).event, err.Error())
-	klog.FromContext(ctx).Info(what, "node", n.Name, "reason", err.Error())
-	return 0
 }
 
 // grievance is what is wrong with a Node, and since when.

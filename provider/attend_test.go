@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -206,4 +207,26 @@ func TestManyEvents(t *testing.T) {
 			t.Errorf("%d Events for %d Nodes", n, many)
 		}
 	}, nodes...)
+}
+
+// TestBeyondTheConfiguredDatacenters: before an Event says that no vCenter has the
+// machine, it is looked for where no index reaches, once.
+func TestBeyondTheConfiguredDatacenters(t *testing.T) {
+	for reason, outside := range map[string]error{
+		"MachineNotFound":           nil,
+		"MachineOutsideDatacenters": fmt.Errorf("%w: /dc9/vm/a is %w", topology.ErrUnknown, inventory.ErrOutside),
+	} {
+		fleet := &fakeFleet{states: states{stateOf("east"), stateOf("west")}, outside: outside}
+		alone(t, fleet, func(c *cluster) {
+			c.pass(patience + time.Second)
+			for range 5 {
+				c.fleet.become(stateOf("east"), stateOf("west"))
+				c.pass(time.Minute)
+			}
+			c.wantEvents("waits " + reason)
+			if n := fleet.searches; n != 1 {
+				t.Errorf("%d searches, want 1", n)
+			}
+		}, aNode("waits", withSystemUUID(uuidA)))
+	}
 }

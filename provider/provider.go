@@ -24,6 +24,9 @@ type Fleet interface {
 	Follow([]inventory.Identity)
 	// Subscribe returns a channel that has a token when a state has changed.
 	Subscribe() <-chan struct{}
+	// SearchOutside returns inventory.ErrOutside if a machine that no index has is
+	// in none of the configured datacenters. Nil says nothing.
+	SearchOutside(context.Context, inventory.Identity) error
 	// ConfirmAbsent searches every vCenter and returns nil only if each
 	// answered and none has the machine.
 	ConfirmAbsent(context.Context, inventory.Identity) error

@@ -3,6 +3,7 @@ package vcenter
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,8 +41,8 @@ func (w *world) isOutside(id inventory.Identity, moid string) func([]inventory.S
 	}
 }
 
-// TestMovedOutOfTheConfiguredDatacenters and back, and destroyed there. The views
-// of the simulator do not notice moves, so the watch begins anew.
+// TestMovedOutOfTheConfiguredDatacenters and back, and destroyed there, as seen by
+// watches that begin anew.
 func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
 	w := run(t, twoVCenters, slow, only("dc1"))
 	moid := w.moid("n1")
@@ -225,4 +226,27 @@ func TestARecordOfAMachineThatMayNotBeSeen(t *testing.T) {
 		return outcome(states, n3, inventory.ErrOutside)
 	})
 	w.found(n1)
+}
+
+// TestSearchOutside: a machine that was never in a configured datacenter is found
+// by a search, and only where there is something outside of an index.
+func TestSearchOutside(t *testing.T) {
+	w := run(t, twoVCenters, slow, only("dc1"))
+	n3, n1 := w.id("n3"), w.id("n1")
+	w.fleet.Follow([]inventory.Identity{n1, n3})
+	w.found(n1)
+	err := w.fleet.SearchOutside(w.ctx, n3)
+	if !errors.Is(err, inventory.ErrOutside) || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "/dc2/vm/n3") {
+		t.Errorf("n3: %v", err)
+	}
+	if err := w.fleet.SearchOutside(w.ctx, identity(t, "422e4956-0000-1139-6d72-59cc8f26bc90")); err != nil {
+		t.Errorf("no machine: %v", err)
+	}
+	if n := w.sim.VCenter("west").Requests()["FindAllByUuid"]; n > 0 {
+		t.Errorf("%d searches in a vCenter whose index has everything", n)
+	}
+	w.sim.VCenter("east").Refuse()
+	if err := w.fleet.SearchOutside(w.ctx, n3); err != nil {
+		t.Errorf("a vCenter that cannot be asked: %v", err)
+	}
 }
