@@ -250,3 +250,19 @@ func TestSearchOutside(t *testing.T) {
 		t.Errorf("a vCenter that cannot be asked: %v", err)
 	}
 }
+
+// TestDispute: a machine that was listed and is said not to be there has to leave
+// the index soon, or everything is read anew. It is not asked for again meanwhile.
+func TestDispute(t *testing.T) {
+	w := &watch{model: newModel("east", types.ServiceContent{}, nil), missing: map[string]bool{"vm-1": true}, disputed: make(chan time.Time)}
+	if err := w.dispute(); err != nil || w.disputed != nil {
+		t.Errorf("one that has left: %v, to be looked at again: %v", err, w.disputed != nil)
+	}
+	w.model.index["vm-1"] = indexed{}
+	if err := w.dispute(); err == nil || !strings.Contains(err.Error(), "vm-1") {
+		t.Errorf("one that is still there: %v", err)
+	}
+	if err := w.enlist(t.Context(), []string{"vm-1"}); err != nil || len(w.listed) > 0 {
+		t.Errorf("it is asked for again: %v", err)
+	}
+}

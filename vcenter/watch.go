@@ -29,6 +29,10 @@ const (
 // errAgain ends a watch that has to begin anew though nothing is wrong.
 var errAgain = errors.New("the configured datacenters have changed")
 
+// disputeTime is how long a machine may be in the index that the vCenter says is
+// not there. Its leaving should have been told by then.
+const disputeTime = 2 * time.Second
+
 // filters is a set of property filters.
 type filters map[types.ManagedObjectReference]bool
 
@@ -57,13 +61,14 @@ type watch struct {
 	named      *followed
 
 	listed   map[string]bool
-	missing  map[string]bool // known machines that the vCenter does not have
-	changed  bool            // something is not published yet
-	torn     bool            // further pages of a change are to come
-	renamed  bool            // a page of the change told of datacenters
-	complete bool            // the index has come in whole
-	patient  bool            // the details of followed machines are waited for
-	primed   bool            // a snapshot may be published
+	missing  map[string]bool // machines that the vCenter says it does not have
+	disputed <-chan time.Time
+	changed  bool // something is not published yet
+	torn     bool // further pages of a change are to come
+	renamed  bool // a page of the change told of datacenters
+	complete bool // the index has come in whole
+	patient  bool // the details of followed machines are waited for
+	primed   bool // a snapshot may be published
 	primeBy  <-chan time.Time
 	// tagRefs are the objects whose tags were last asked for, in order.
 	tagRefs   []types.ManagedObjectReference
@@ -224,6 +229,10 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			w.model.tags = tags
 		case <-w.primeBy:
 			w.patient, w.changed = false, true
+		case <-w.disputed:
+			if err := w.dispute(); err != nil {
+				return err
+			}
 		case <-again.C:
 			w.named = nil // names are not watched
 		case <-ctx.Done():
@@ -250,6 +259,7 @@ func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
 			switch u := &f.ObjectSet[i]; {
 			case w.index[f.Filter]:
 				w.model.applyIndex(f.Filter.Value, u)
+				delete(w.missing, u.Obj.Value)
 			case w.details[f.Filter]:
 				w.model.tree.apply(u)
 			case w.datacenters[f.Filter]:
