@@ -1,13 +1,11 @@
 package provider
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -25,7 +23,7 @@ const (
 // attendWaiting wakes the framework for a Node that can be initialised now, and
 // has an Event tell what another one waits for. It returns how long that still
 // takes, 0 if nothing is to be told.
-func (r *rounds) attendWaiting(ctx context.Context, n *v1.Node, here *attended) time.Duration {
+func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 	if here.woken != nil && here.judged == n && here.round == r.round {
 		return 0
 	}
@@ -39,19 +37,20 @@ func (r *rounds) attendWaiting(ctx context.Context, n *v1.Node, here *attended) 
 		return 0
 	}
 	here.woken = nil
-	return here.tell(err, patience, func() { r.event(ctx, n, "Node waits", err) })
+	return here.tell(err, patience, func() time.Duration { return r.teller.tell(complaint{n, "Node waits", err}) })
 }
 
 // attendRunning remembers where the machine of an initialised Node is, and has
 // an Event tell what is wrong with it.
-func (r *rounds) attendRunning(ctx context.Context, n *v1.Node, here *attended) time.Duration {
+func (r *rounds) attendRunning(n *v1.Node, here *attended) time.Duration {
 	here.woken = nil
 	err := r.sight(n)
-	if err == nil || errors.Is(err, topology.ErrAbsent) && n.Spec.ProviderID == "" {
-		here.grievance = grievance{} // or the Node never was ours
+	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
+	if err == nil || never {
+		here.grievance = grievance{} // or the Node never was ours, as far as is known
 		return 0
 	}
-	return here.tell(err, patienceRunning, func() { r.event(ctx, n, "Node is in doubt", err) })
+	return here.tell(err, patienceRunning, func() time.Duration { return r.teller.tell(complaint{n, "Node is in doubt", err}) })
 }
 
 // sight finds the machine of an initialised Node in a vCenter that is in
@@ -74,15 +73,10 @@ func (r *rounds) sight(n *v1.Node) error {
 		}
 		r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: s.VCenter, At: s.Contact})
 	}
-	if n.Spec.ProviderID != "" && id.Known != m.Ref {
+	if n.Spec.ProviderID != "" && id.Known != m.Ref && !inventory.Held(r.states, id) {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref)})
 	}
 	return nil
-}
-
-func (r *rounds) event(ctx context.Context, n *v1.Node, what string, err error) {
-	r.recorder.Event(n, v1.EventTypeWarning, judge(err).event, err.Error())
-	klog.FromContext(ctx).Info(what, "node", n.Name, "reason", err.Error())
 }
 
 // grievance is what is wrong with a Node, and since when.
@@ -93,9 +87,9 @@ type grievance struct {
 	said string
 }
 
-// tell calls say once for each error that has held for long enough, and returns
-// how long that still takes, 0 if it is said.
-func (g *grievance) tell(err error, patience time.Duration, say func()) time.Duration {
+// tell calls say for each error that has held for long enough, once unless that
+// has to wait, and returns how long that still takes, 0 if it is said.
+func (g *grievance) tell(err error, patience time.Duration, say func() time.Duration) time.Duration {
 	if key := key(err); key != g.key {
 		g.key, g.since = key, time.Now()
 	}
@@ -105,7 +99,9 @@ func (g *grievance) tell(err error, patience time.Duration, say func()) time.Dur
 	if left := patience - time.Since(g.since); left > 0 {
 		return left
 	}
+	if left := say(); left > 0 {
+		return left
+	}
 	g.said = g.key
-	say()
 	return 0
 }

@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -20,6 +21,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	cloudprovider "k8s.io/cloud-provider"
 	nodecontroller "k8s.io/cloud-provider/controllers/node"
+	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 )
 
@@ -34,21 +36,21 @@ type cluster struct {
 	fleet    *fakeFleet
 	provider *Provider
 	// asked is what the framework asked the provider.
-	asked *recorded
+	asked *recorder
 	stop  func()
 }
 
-// recorded notes the calls that the framework makes.
-type recorded struct {
+// recorder notes the calls that the framework makes.
+type recorder struct {
 	*Provider
 	mu     sync.Mutex
 	calls  int
 	errors []error
 }
 
-func (r *recorded) InstancesV2() (cloudprovider.InstancesV2, bool) { return r, true }
+func (r *recorder) InstancesV2() (cloudprovider.InstancesV2, bool) { return r, true }
 
-func (r *recorded) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+func (r *recorder) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	m, err := r.Provider.InstanceMetadata(ctx, node)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +61,14 @@ func (r *recorded) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	return m, err
 }
 
-func (r *recorded) seen() (int, []error) {
+func (r *recorder) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+	r.mu.Lock()
+	r.calls++
+	r.mu.Unlock()
+	return r.Provider.InstanceExists(ctx, node)
+}
+
+func (r *recorder) seen() (int, []error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls, r.errors
@@ -86,6 +95,32 @@ func withFramework(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ..
 	}, test)
 }
 
+// monitorEvery is the framework's default --node-monitor-period.
+const monitorEvery = 5 * time.Second
+
+// withBoth is withFramework with the lifecycle controller too, for Nodes that a
+// selector chooses.
+func withBoth(t *testing.T, fleet *fakeFleet, selector string, test func(*cluster), nodes ...*v1.Node) {
+	t.Helper()
+	inBubble(t, fleet, nodes, func(c *cluster, run func(func())) {
+		own, err := labels.Parse(selector)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.provider.selector = own
+		n, err := nodecontroller.NewCloudNodeController(c.provider.NodeInformer(), c.client, c.asked, statusEvery, 2, 1)
+		if err != nil {
+			c.Fatal(err)
+		}
+		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(c.provider.NodeInformer(), c.client, c.asked, monitorEvery, 1)
+		if err != nil {
+			c.Fatal(err)
+		}
+		run(func() { n.RunWithContext(c.ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
+		run(func() { l.Run(c.ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
+	}, test)
+}
+
 // alone is withFramework without the framework's controller.
 func alone(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Node) {
 	t.Helper()
@@ -102,7 +137,7 @@ func inBubble(t *testing.T, fleet *fakeFleet, nodes []*v1.Node, add func(*cluste
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &cluster{T: t, ctx: ctx, fleet: fleet, client: fake.NewClientset(objects...)}
 		c.provider = New(fleet, testConfig())
-		c.asked = &recorded{Provider: c.provider}
+		c.asked = &recorder{Provider: c.provider}
 		factory := informers.NewSharedInformerFactory(c.client, 0)
 		c.provider.Initialize(builder{c.client}, nil)
 		c.provider.SetInformers(factory)

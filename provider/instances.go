@@ -55,8 +55,23 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 	if err := p.fleet.ConfirmAbsent(ctx, id); err != nil {
 		return false, fmt.Errorf("the absence of the machine with %s is not confirmed: %w", id, err)
 	}
+	// The framework deletes by name, from a list that may be minutes old.
+	if p.replaced(node) {
+		return false, fmt.Errorf("%w: Node %s was made anew", topology.ErrUnknown, node.Name)
+	}
 	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", node.Name, "machine", id.String())
 	return false, nil
+}
+
+// replaced says whether another Node has the name by now.
+func (p *Provider) replaced(node *v1.Node) bool {
+	select {
+	case <-p.ready:
+	default:
+		return false
+	}
+	now, err := p.nodes.NodeInformer.Lister().Get(node.Name)
+	return err == nil && now.UID != node.UID
 }
 
 // InstanceShutdown says whether a Node's machine is powered off or suspended,

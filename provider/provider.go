@@ -27,6 +27,9 @@ type Fleet interface {
 	// Probe has a vCenter prove that it answers: its state gets a new Contact,
 	// and subscribers are told, or it gets into trouble.
 	Probe(vcenter string)
+	// SearchOutside returns inventory.ErrOutside if a machine that no index has is
+	// in none of the configured datacenters. Nil says nothing.
+	SearchOutside(context.Context, inventory.Identity) error
 	// ConfirmAbsent searches every vCenter and returns nil only if each
 	// answered and none has the machine.
 	ConfirmAbsent(context.Context, inventory.Identity) error

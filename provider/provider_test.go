@@ -46,10 +46,13 @@ type fakeFleet struct {
 	// confirm answers ConfirmAbsent; without it nothing is confirmed.
 	confirm func(context.Context, inventory.Identity) error
 
-	mu          sync.Mutex
-	states      []inventory.State
-	asked       int
-	follows     [][]inventory.Identity
+	mu      sync.Mutex
+	states  []inventory.State
+	asked   int
+	follows [][]inventory.Identity
+	// outside answers SearchOutside, searches counts the questions.
+	outside     error
+	searches    int
 	subscribers []chan struct{}
 }
 
@@ -90,6 +93,13 @@ func (f *fakeFleet) Subscribe() <-chan struct{} {
 }
 
 func (f *fakeFleet) Probe(string) {}
+
+func (f *fakeFleet) SearchOutside(context.Context, inventory.Identity) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.searches++
+	return f.outside
+}
 
 func (f *fakeFleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	if f.confirm == nil {

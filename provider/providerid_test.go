@@ -71,3 +71,31 @@ func FuzzProviderID(f *testing.F) {
 		}
 	})
 }
+
+// FuzzProviderIDOfUUID: from any machine to its provider ID and back, however it
+// is written.
+func FuzzProviderIDOfUUID(f *testing.F) {
+	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), "")
+	f.Add([]byte("\x42\x2e\x49\x56\xad\x22\x11\x39\x6d\x72\x59\xcc\x8f\x26\xbc\x90"), " \t\n")
+	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe"), "\u00a0")
+	f.Fuzz(func(t *testing.T, b []byte, blank string) {
+		if len(b) != 16 || strings.TrimSpace(blank) != "" {
+			return
+		}
+		u := inventory.UUID(b)
+		if _, err := inventory.ParseUUID(u.String()); err != nil {
+			return // it identifies no machine
+		}
+		id := providerID(u)
+		if id != strings.ToLower(id) || len(id) != len("vsphere://")+36 {
+			t.Errorf("%v has the ID %q", b, id)
+		}
+		plain := strings.TrimPrefix(id, idScheme)
+		for _, form := range []string{plain, strings.ToUpper(plain), "{" + plain + "}", blank + plain + blank, "{" + blank + plain + blank + "}", strings.ReplaceAll(plain, "-", "")} {
+			got, err := parseProviderID(idScheme + form)
+			if err != nil || got != u || providerID(got) != id || isForeignID(idScheme+form) {
+				t.Errorf("%q is %s, %v", form, got, err)
+			}
+		}
+	})
+}

@@ -24,6 +24,8 @@ const (
 	// initialisation.
 	recordsPerSecond = 20
 	recordTimeout    = 10 * time.Second
+	// rewriteAfter is longer than a Node takes to show what was written.
+	rewriteAfter = 30 * time.Second
 )
 
 // formatRecord is the value of the annotation machineKey.
@@ -47,6 +49,8 @@ type records struct {
 
 	mu     sync.Mutex
 	wanted map[types.UID]finding
+	// written is when what is wanted was written, or refused for good.
+	written map[types.UID]time.Time
 }
 
 // finding is what is to be written onto a Node.
@@ -60,18 +64,24 @@ func newRecords(nodes typedv1.NodeInterface) *records {
 		nodes: nodes,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](time.Second, 5*time.Minute)),
-		wanted: map[types.UID]finding{},
+		wanted:  map[types.UID]finding{},
+		written: map[types.UID]time.Time{},
 	}
 }
 
-// want has a record written, instead of the one wanted before.
+// want has a record written, instead of the one wanted before. It is called for
+// as long as the Node does not show it: one that was written a while ago has been
+// taken off.
 func (r *records) want(uid types.UID, to finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.wanted[uid] != to {
-		r.wanted[uid] = to
-		r.queue.Add(uid)
+	at, written := r.written[uid]
+	if r.wanted[uid] == to && (!written || time.Since(at) < rewriteAfter) {
+		return
 	}
+	r.wanted[uid] = to
+	delete(r.written, uid)
+	r.queue.Add(uid)
 }
 
 // forget ends what is wanted for a Node.
@@ -79,6 +89,16 @@ func (r *records) forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.wanted, uid)
+	delete(r.written, uid)
+}
+
+// done notes that what was wanted needs no more writing.
+func (r *records) done(uid types.UID, what finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wanted[uid] == what {
+		r.written[uid] = time.Now()
+	}
 }
 
 // run writes records until the context is done.
@@ -110,6 +130,7 @@ func (r *records) next(ctx context.Context, uid types.UID) {
 	err := r.write(ctx, uid, to)
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
 		r.queue.Forget(uid) // or the Node is gone, and one of that name has another UID
+		r.done(uid, to)
 		return
 	}
 	if ctx.Err() == nil {

@@ -14,15 +14,14 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
 )
 
 // whatever order they come, and what is known of Nodes that are gone goes too.
 func TestLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := provide(states{stateOf("east")})
-		recorder := record.NewFakeRecorder(10)
-		w := &rounds{provider: p, recorder: recorder, records: &records{}, nodes: map[types.UID]*attended{}}
+		told := newTeller(p.fleet, nil)
+		w := &rounds{provider: p, teller: told, records: &records{}, nodes: map[types.UID]*attended{}}
 		early, late := aNode("early", withSystemUUID(uuidA)), aNode("late", withSystemUUID(uuidB))
 		started := time.Now()
 		due := func(next <-chan time.Time, want time.Duration) {
@@ -33,17 +32,17 @@ func TestLook(t *testing.T) {
 			}
 		}
 
-		w.look(t.Context(), []*v1.Node{early})
+		w.look([]*v1.Node{early})
 		time.Sleep(patience / 4)
-		due(w.look(t.Context(), []*v1.Node{late, early}), patience)
-		due(w.look(t.Context(), []*v1.Node{late, early}), patience*5/4)
-		if n := len(recorder.Events); n != 1 {
+		due(w.look([]*v1.Node{late, early}), patience)
+		due(w.look([]*v1.Node{late, early}), patience*5/4)
+		if n := len(told.queue); n != 1 {
 			t.Errorf("%d Events, want one for the first Node", n)
 		}
-		if next := w.look(t.Context(), []*v1.Node{late, early}); next != nil || len(recorder.Events) != 2 {
-			t.Errorf("%d Events, and another look is due: %v", len(recorder.Events), next != nil)
+		if next := w.look([]*v1.Node{late, early}); next != nil || len(told.queue) != 2 {
+			t.Errorf("%d Events, and another look is due: %v", len(told.queue), next != nil)
 		}
-		if w.look(t.Context(), []*v1.Node{late}); len(w.nodes) != 1 {
+		if w.look([]*v1.Node{late}); len(w.nodes) != 1 {
 			t.Errorf("%d Nodes are remembered, want 1", len(w.nodes))
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
@@ -29,7 +28,7 @@ const (
 // goroutine.
 type rounds struct {
 	provider *Provider
-	recorder record.EventRecorder
+	teller   *teller
 	records  *records
 	nodes    map[types.UID]*attended
 	// followed are the machines that the fleet was last told of, where those
@@ -60,7 +59,7 @@ func (r *rounds) run(ctx context.Context, nodes, states <-chan struct{}) {
 		all := r.provider.allNodes(ctx)
 		r.follow(all, whole)
 		whole = false
-		explain := r.look(ctx, all)
+		explain := r.look(all)
 		select {
 		case <-nodes:
 			select {
@@ -137,7 +136,7 @@ func followKey(id inventory.Identity) string {
 
 // look attends to each Node and returns when the next has been in its trouble for
 // long enough to be told of.
-func (r *rounds) look(ctx context.Context, nodes []*v1.Node) <-chan time.Time {
+func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 	r.states = r.provider.fleet.States()
 	gone := maps.Clone(r.nodes)
 	next := time.Duration(0)
@@ -153,9 +152,9 @@ func (r *rounds) look(ctx context.Context, nodes []*v1.Node) <-chan time.Time {
 		}
 		left := time.Duration(0)
 		if isUninitialized(n) {
-			left = r.attendWaiting(ctx, n, here)
+			left = r.attendWaiting(n, here)
 		} else {
-			left = r.attendRunning(ctx, n, here)
+			left = r.attendRunning(n, here)
 		}
 		if left > 0 && (next == 0 || left < next) {
 			next = left

@@ -38,12 +38,14 @@ func (p *Provider) Run(ctx context.Context) error {
 		return nil
 	}
 	notes := newRecords(p.client.CoreV1().Nodes())
-	var writer sync.WaitGroup
-	writer.Go(func() { notes.run(ctx) })
-	defer writer.Wait()
+	events := newTeller(p.fleet, broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"}))
+	var writers sync.WaitGroup
+	writers.Go(func() { notes.run(ctx) })
+	writers.Go(func() { events.run(ctx) })
+	defer writers.Wait()
 	r := &rounds{
 		provider: p,
-		recorder: broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"}),
+		teller:   events,
 		records:  notes,
 		nodes:    map[types.UID]*attended{},
 	}

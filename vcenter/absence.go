@@ -55,8 +55,10 @@ func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) e
 	}
 	// An account that may not see a machine does not find it by its UUID, but
 	// is not told either that there is none.
-	_, err := s.template(ctx, machineRef(id.Known.ID))
+	template, err := s.template(ctx, machineRef(id.Known.ID))
 	switch {
+	case err == nil && template:
+		return nil
 	case err == nil:
 		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.cfg.Name, id.Known.ID)
 	case gone(err):

@@ -51,7 +51,7 @@ type followed struct {
 	// names are the Nodes without a UUID, by their lower-case name.
 	names map[string]string
 	// known are the UUIDs of the machines that Nodes were found to be, by
-	// vCenter and managed object ID.
+	// vCenter and managed object ID, zero where Nodes contradict each other.
 	known map[string]map[string]inventory.UUID
 }
 
@@ -152,6 +152,9 @@ const restartMax = 2 * time.Second
 
 // gone says whether an object that was asked for is no longer there.
 func gone(err error) bool { return fault.Is(err, &types.ManagedObjectNotFound{}) }
+
+// denied says whether the account may not see an object that was asked for.
+func denied(err error) bool { return fault.Is(err, &types.NoPermission{}) && !lost(err) }
 
 func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	if s := c.session.Load(); s != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
@@ -32,12 +33,27 @@ func (w *watch) outside(f *followed) []string {
 	return slices.Compact(ids)
 }
 
+// dispute ends the watch if the index still has a machine that the vCenter says it
+// does not have: something was not told.
+func (w *watch) dispute() error {
+	w.disputed = nil
+	for id := range w.missing {
+		if _, inside := w.model.index[id]; inside {
+			return fmt.Errorf("%s was listed and is not there; reading everything anew", id)
+		}
+	}
+	return nil
+}
+
 // enlist makes the list view hold exactly these machines, but for those that
 // the vCenter does not have.
 func (w *watch) enlist(ctx context.Context, ids []string) error {
 	var add, remove []types.ManagedObjectReference
 	now := make(map[string]bool, len(ids))
 	for _, id := range ids {
+		if w.missing[id] {
+			continue
+		}
 		now[id] = true
 		if !w.listed[id] {
 			add = append(add, machineRef(id))
@@ -58,12 +74,16 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 	}
 	for _, ref := range res.Returnval {
 		w.missing[ref.Value] = true
+		if w.disputed == nil {
+			w.disputed = time.After(disputeTime)
+		}
 		delete(now, ref.Value)
 		add = slices.DeleteFunc(add, func(r types.ManagedObjectReference) bool { return r == ref })
 	}
 	w.changed = true
 	// The watch tells of them too, a page of 100 objects at a time.
-	if err := w.s.readMachines(ctx, add, w.model.tree); err != nil && !gone(err) {
+	// A machine that only a Node tells of may be one that the account may not see.
+	if err := w.s.readMachines(ctx, add, w.model.tree); err != nil && !gone(err) && !denied(err) {
 		return fmt.Errorf("reading %d machines: %w", len(add), err)
 	}
 	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "removed", len(remove))

@@ -164,7 +164,11 @@ func newFollowed(ids []inventory.Identity) *followed {
 			if f.known[vc] == nil {
 				f.known[vc] = map[string]inventory.UUID{}
 			}
-			f.known[vc][id.Known.ID] = id.UUIDs[0]
+			u := id.UUIDs[0]
+			if before, ok := f.known[vc][id.Known.ID]; ok && before != u {
+				u = inventory.UUID{} // one of the Nodes is wrong
+			}
+			f.known[vc][id.Known.ID] = u
 		}
 	}
 	return f

@@ -17,12 +17,17 @@ import (
 // goroutine and turns into immutable snapshots.
 type model struct {
 	vcenter string
-	tree    *tree
-	index   map[string]indexed // by managed object ID
+	// instance is the vCenter's own UUID. Another one under the same name has
+	// other machines under the same managed object IDs.
+	instance string
+	tree     *tree
+	index    map[string]indexed // by managed object ID
 	// unknown are the machines in index that never had a UUID, and since when
 	// they are seen; claims are the UUIDs that Nodes tell of some of them.
 	unknown map[string]time.Time
 	claims  map[string]inventory.UUID
+	// doubted says that what Nodes tell does not fit this vCenter.
+	doubted bool
 	tags    attachments
 	// before is what the watch before had at its end; nil once this one has
 	// the index in whole.
@@ -38,7 +43,11 @@ type model struct {
 type indexed struct {
 	// uuid is zero if it was never known. It stays when the configuration can
 	// no longer be read, and readable is false then.
-	uuid     inventory.UUID
+	uuid inventory.UUID
+	// filter is the one that told of the machine last. A machine that moves from
+	// one configured datacenter to another may be told of before the first says
+	// that it has left.
+	filter   string
 	readable bool
 	template bool
 	power    inventory.Power
@@ -47,19 +56,26 @@ type indexed struct {
 // indexProperties are what is read of every machine.
 var indexProperties = []string{"config.uuid", "config.template", "runtime.powerState"}
 
-func newModel(vcenter string, root types.ManagedObjectReference, before *model) *model {
+func newModel(vcenter string, about types.ServiceContent, before *model) *model {
+	instance := about.About.InstanceUuid
+	if before != nil && before.instance != instance {
+		before = nil
+	}
 	return &model{
-		vcenter: vcenter, tree: newTree(root),
+		vcenter: vcenter, instance: instance, tree: newTree(about.RootFolder),
 		index: map[string]indexed{}, unknown: map[string]time.Time{},
 		before: before,
 	}
 }
 
-// applyIndex takes over a change of a machine in the index.
-func (m *model) applyIndex(u *types.ObjectUpdate) {
+// applyIndex takes over a change of a machine in the index, as a filter tells it.
+func (m *model) applyIndex(filter string, u *types.ObjectUpdate) {
 	id := u.Obj.Value
 	m.byUUID = nil
 	if u.Kind == types.ObjectUpdateKindLeave {
+		if m.index[id].filter != filter {
+			return
+		}
 		delete(m.index, id)
 		delete(m.unknown, id)
 		return
@@ -68,6 +84,7 @@ func (m *model) applyIndex(u *types.ObjectUpdate) {
 	if !known {
 		now = m.remembered(id)
 	}
+	now.filter = filter
 	for _, change := range u.ChangeSet {
 		p := properties{change.Name: change.Val}
 		switch change.Name {
@@ -118,41 +135,56 @@ func (m *model) since(id string) time.Time {
 // that is news.
 func (m *model) claim(known map[string]inventory.UUID) bool {
 	var claims map[string]inventory.UUID
-	for id := range m.unknown {
-		if u, ok := known[id]; ok {
+	doubted := false
+	for id, u := range known {
+		e, ok := m.index[id]
+		switch {
+		case !ok || u.IsZero(): // gone, or several Nodes claim it
+		case e.uuid.IsZero():
 			if claims == nil {
 				claims = map[string]inventory.UUID{}
 			}
 			claims[id] = u
+		case e.readable && e.uuid != u:
+			doubted = true
 		}
 	}
-	if maps.Equal(claims, m.claims) {
+	if maps.Equal(claims, m.claims) && doubted == m.doubted {
 		return false
 	}
-	m.claims, m.byUUID = claims, nil
+	m.claims, m.doubted, m.byUUID = claims, doubted, nil
 	return true
 }
 
-// uuids returns the index by UUID, with the entries of one UUID in order.
+// uuids returns the index by UUID, with the entries of one UUID in order. A
+// machine counts by what a Node claims too. It stays unclaimed beside that where
+// the claim may be out of date: where the machine that it means is readable in
+// another place, or where this vCenter is evidently not the one that Nodes tell of.
 func (m *model) uuids() map[inventory.UUID][]inventory.Entry {
 	if m.byUUID != nil {
 		return m.byUUID
 	}
 	m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
-	m.unclaimed = nil
 	for id, e := range m.index {
-		u := e.uuid
-		if u.IsZero() {
-			u = m.claims[id]
+		if !e.uuid.IsZero() {
+			m.byUUID[e.uuid] = append(m.byUUID[e.uuid], m.entry(id))
 		}
-		if !u.IsZero() {
-			m.byUUID[u] = append(m.byUUID[u], m.entry(id))
+	}
+	m.unclaimed = nil
+	for id, since := range m.unknown {
+		u, claimed := m.claims[id]
+		if claimed && !m.doubted && !slices.ContainsFunc(m.byUUID[u], func(e inventory.Entry) bool { return !e.Unreadable }) {
 			continue
 		}
 		if m.unclaimed == nil {
 			m.unclaimed = map[string]time.Time{}
 		}
-		m.unclaimed[id] = m.unknown[id]
+		m.unclaimed[id] = since
+	}
+	for id, u := range m.claims {
+		if _, ok := m.unknown[id]; ok {
+			m.byUUID[u] = append(m.byUUID[u], m.entry(id))
+		}
 	}
 	for _, entries := range m.byUUID {
 		if len(entries) > 1 {
@@ -233,11 +265,12 @@ func (m *model) above(ids []string) []types.ManagedObjectReference {
 // snapshot makes an immutable picture of the model with the details of the
 // given machines, some of which are outside the configured datacenters.
 func (m *model) snapshot(ids, outside []string, names map[string][]inventory.NameEntry, incomplete error) *inventory.Snapshot {
+	index := m.uuids() // which makes unclaimed
 	snap := &inventory.Snapshot{
 		VCenter:    m.vcenter,
 		ReadAt:     time.Now(),
 		Incomplete: incomplete,
-		Index:      m.uuids(),
+		Index:      index,
 		Unreadable: m.unclaimed,
 		Names:      names,
 		NoCategory: m.tags.absent,

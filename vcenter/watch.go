@@ -29,6 +29,10 @@ const (
 // errAgain ends a watch that has to begin anew though nothing is wrong.
 var errAgain = errors.New("the configured datacenters have changed")
 
+// disputeTime is how long a machine may be in the index that the vCenter says is
+// not there. Its leaving should have been told by then.
+const disputeTime = 2 * time.Second
+
 // filters is a set of property filters.
 type filters map[types.ManagedObjectReference]bool
 
@@ -57,13 +61,14 @@ type watch struct {
 	named      *followed
 
 	listed   map[string]bool
-	missing  map[string]bool // known machines that the vCenter does not have
-	changed  bool            // something is not published yet
-	torn     bool            // further pages of a change are to come
-	renamed  bool            // a page of the change told of datacenters
-	complete bool            // the index has come in whole
-	patient  bool            // the details of followed machines are waited for
-	primed   bool            // a snapshot may be published
+	missing  map[string]bool // machines that the vCenter says it does not have
+	disputed <-chan time.Time
+	changed  bool // something is not published yet
+	torn     bool // further pages of a change are to come
+	renamed  bool // a page of the change told of datacenters
+	complete bool // the index has come in whole
+	patient  bool // the details of followed machines are waited for
+	primed   bool // a snapshot may be published
 	primeBy  <-chan time.Time
 	// tagRefs are the objects whose tags were last asked for, in order.
 	tagRefs   []types.ManagedObjectReference
@@ -78,7 +83,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	w := &watch{
 		c: c, s: s,
 		index: filters{}, details: filters{}, datacenters: filters{}, tagging: filters{},
-		model:     newModel(c.cfg.Name, s.vim.ServiceContent.RootFolder, c.remembered),
+		model:     newModel(c.cfg.Name, s.vim.ServiceContent, c.remembered),
 		known:     newTree(s.vim.ServiceContent.RootFolder),
 		listed:    map[string]bool{},
 		missing:   map[string]bool{},
@@ -202,12 +207,16 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 	for {
 		select {
 		case set := <-updates:
-			w.c.contact()
+			torn := w.torn
 			var err error
 			if w.torn, err = w.apply(set); err != nil {
 				return err
 			}
-			if w.complete && set == nil {
+			if w.complete && set == nil && !torn {
+				// Contact says until when what is published was right.
+				if w.primed && !w.changed {
+					w.c.contact()
+				}
 				continue
 			}
 			w.changed = true
@@ -220,14 +229,20 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			}
 		case <-w.c.wake:
 		case <-w.answered:
-			w.c.contact()
-			w.c.changed()
+			if w.primed && !w.changed && !w.torn {
+				w.c.contact()
+				w.c.changed()
+			}
 			continue
 		case tags := <-w.tagged:
 			w.changed = w.changed || !reflect.DeepEqual(tags, w.model.tags)
 			w.model.tags = tags
 		case <-w.primeBy:
 			w.patient, w.changed = false, true
+		case <-w.disputed:
+			if err := w.dispute(); err != nil {
+				return err
+			}
 		case <-again.C:
 			w.named = nil // names are not watched
 		case <-ctx.Done():
@@ -253,7 +268,8 @@ func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
 		for i := range f.ObjectSet {
 			switch u := &f.ObjectSet[i]; {
 			case w.index[f.Filter]:
-				w.model.applyIndex(u)
+				w.model.applyIndex(f.Filter.Value, u)
+				delete(w.missing, u.Obj.Value)
 			case w.details[f.Filter]:
 				w.model.tree.apply(u)
 			case w.datacenters[f.Filter]:
@@ -309,7 +325,7 @@ func (w *watch) why() error {
 // whole says whether everything that the first snapshot should have is there.
 func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 	for _, id := range ids {
-		if w.patient && !w.model.has(id) {
+		if w.patient && !w.model.has(id) && !w.missing[id] {
 			return false
 		}
 	}

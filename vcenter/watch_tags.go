@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
@@ -20,7 +19,7 @@ func (w *watch) watchTagging(ctx context.Context) error {
 		This:   *w.s.vim.ServiceContent.EventManager,
 		Filter: types.EventFilterSpec{EventTypeId: []string{"com.vmware.cis.tagging.attach", "com.vmware.cis.tagging.detach"}},
 	})
-	if fault.Is(err, &types.NoPermission{}) && !lost(err) {
+	if denied(err) {
 		klog.FromContext(ctx).V(2).Info("Tagging events cannot be seen; tags are read at intervals only", "err", err)
 		return nil
 	}

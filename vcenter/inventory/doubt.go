@@ -110,3 +110,20 @@ func absentee(states []State, id Identity) error {
 	}
 	return fmt.Errorf("vCenter %q, which had the machine as %s, is not in the configuration", id.Known.VCenter, id.Known.ID)
 }
+
+// Held says whether the machine that the Node was found as last is there with its
+// UUID, though it cannot be read. Another one with that UUID is not the Node's
+// for sure then.
+func Held(states []State, id Identity) bool {
+	for _, s := range states {
+		if s.Snapshot == nil || s.VCenter != id.Known.VCenter {
+			continue
+		}
+		for _, u := range id.UUIDs {
+			if slices.ContainsFunc(s.Snapshot.Index[u], func(e Entry) bool { return e.ID == id.Known.ID && e.Unreadable }) {
+				return true
+			}
+		}
+	}
+	return false
+}

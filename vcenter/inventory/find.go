@@ -45,10 +45,20 @@ func find(states []State, id Identity, doubts func([]State, Identity) error) (*M
 		return nil, fmt.Errorf("%w: %s is %w", topology.ErrUnknown, found, ErrOutside)
 	case found.entry.Unreadable:
 		return nil, fmt.Errorf("%w: %s: %w; is the machine inaccessible, or orphaned?", topology.ErrUnknown, found, ErrUnreadable)
-	case m == nil || m.UUID.IsZero():
-		return nil, fmt.Errorf("%w: the details of %s are not read yet", topology.ErrUnknown, found)
+	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
+		return nil, unreadYet(states, found)
 	}
 	return m, nil
+}
+
+// unreadYet says why a machine in an index has no details.
+func unreadYet(states []State, m match) error {
+	for _, s := range states {
+		if err := s.Reach(); err != nil && s.VCenter == m.snapshot.VCenter {
+			return fmt.Errorf("%w: the details of %s are not read yet: %w", topology.ErrUnknown, m, err)
+		}
+	}
+	return fmt.Errorf("%w: the details of %s are not read yet", topology.ErrUnknown, m)
 }
 
 // match is a machine that fits an identity.

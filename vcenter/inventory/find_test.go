@@ -1,9 +1,11 @@
 package inventory
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"vzones/topology"
 )
@@ -17,24 +19,48 @@ type vm struct {
 	on         bool
 	template   bool
 	unread     bool // in the index, but without details
+	unreadable bool // without a UUID, it never had one
+	since      int  // minutes after began at which an unreadable one came
+	outside    bool // of the configured datacenters
 }
+
+// began is a time that all tests count from.
+var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func minute(n int) time.Time { return began.Add(time.Duration(n) * time.Minute) }
 
 // stateOf returns the state of a vCenter that was read completely and lately.
 func stateOf(vcenter string, vms ...vm) State {
-	s := &Snapshot{VCenter: vcenter, Index: map[UUID][]Entry{}, Names: map[string][]NameEntry{}, Machines: map[string]*Machine{}}
+	s := &Snapshot{
+		VCenter: vcenter, Index: map[UUID][]Entry{}, Names: map[string][]NameEntry{},
+		Unreadable: map[string]time.Time{}, Machines: map[string]*Machine{},
+	}
 	for _, m := range vms {
-		e := Entry{ID: m.id, Template: m.template, PoweredOn: m.on}
-		if m.uuid != (UUID{}) {
+		e := Entry{ID: m.id, Template: m.template, PoweredOn: m.on, Unreadable: m.unreadable}
+		details := &Machine{Ref: s.Ref(m.id), InventoryPath: "/dc1/vm/" + m.id}
+		if !m.unreadable {
+			details.UUID = cmp.Or(m.uuid, UUID{1})
+		}
+		if m.on {
+			details.Power = PowerOn
+		}
+		if !m.unread {
+			s.Machines[m.id] = details
+		}
+		switch {
+		case m.outside:
+			s.Outside = append(s.Outside, m.id)
+			continue
+		case m.uuid != (UUID{}):
 			s.Index[m.uuid] = append(s.Index[m.uuid], e)
+		case m.unreadable:
+			s.Unreadable[m.id] = minute(m.since)
 		}
 		switch {
 		case m.host != "":
 			s.Names[m.host] = append(s.Names[m.host], NameEntry{Entry: e, ByHostName: true})
 		case m.name != "":
 			s.Names[m.name] = append(s.Names[m.name], NameEntry{Entry: e})
-		}
-		if !m.unread {
-			s.Machines[m.id] = &Machine{Ref: s.Ref(m.id), UUID: UUID{1}, InventoryPath: "/dc1/vm/" + m.id}
 		}
 	}
 	return State{VCenter: vcenter, Snapshot: s}

@@ -1,0 +1,89 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// TestInstanceExistsBesideUnreadableMachines: one of them may be the Node's, unless
+// its UUID is known, or it stood beside the Node's machine.
+func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	seen := func(vcenter string, after time.Duration) inventory.Sighting {
+		return inventory.Sighting{VCenter: vcenter, At: noon.Add(after)}
+	}
+	for _, c := range []struct {
+		name     string
+		node     *v1.Node
+		seen     inventory.Sighting
+		states   states
+		exists   bool
+		searched bool // and the Node is deleted, since the search finds nothing
+	}{
+		{"never seen", ours(), inventory.Sighting{}, states{stateOf("east"), unreadable("west", "", noon)}, false, false},
+		{"seen beside it", ours(), seen("west", 0), states{stateOf("east"), unreadable("west", "", noon)}, false, true},
+		{"it came after", ours(), seen("west", -time.Second), states{stateOf("east"), unreadable("west", "", noon)}, false, false},
+		{"elsewhere, not long enough", ours(), seen("east", 59*time.Minute), states{stateOf("east"), unreadable("west", "", noon)}, false, false},
+		{"elsewhere, long enough", ours(), seen("east", time.Hour), states{stateOf("east"), unreadable("west", "", noon)}, false, true},
+		{"its own, remembered", ours(), inventory.Sighting{}, states{unreadable("east", uuidA, noon)}, true, false},
+		{"its own, in trouble", ours(), inventory.Sighting{}, states{troubled(unreadable("east", uuidA, noon))}, true, false},
+		{"another's, remembered", ours(), inventory.Sighting{}, states{unreadable("east", uuidB, noon)}, false, true},
+		{"another's, in trouble", ours(), inventory.Sighting{}, states{troubled(unreadable("east", uuidB, noon))}, false, false},
+		{"outside", ours(), inventory.Sighting{}, states{outside(machine(uuidA))}, false, false},
+		{"known in a vCenter that is not configured", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("old/vm-1")), seen("east", time.Hour), states{stateOf("east")}, false, false},
+		{"known in one that is", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")), inventory.Sighting{}, states{stateOf("east")}, false, true},
+		{"known as nothing that can be read", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("nonsense")), inventory.Sighting{}, states{stateOf("east")}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, f := provide(c.states)
+			searched := false
+			f.confirm = func(_ context.Context, id inventory.Identity) error {
+				searched = true
+				if id.Known != parseRecord(c.node.Annotations[machineKey]) {
+					t.Errorf("searched for %+v", id.Known)
+				}
+				return nil
+			}
+			if c.seen.VCenter != "" {
+				p.sightings.note(c.node.UID, c.seen)
+			}
+			exists, err := p.InstanceExists(t.Context(), c.node)
+			if exists != c.exists || searched != c.searched || !c.exists && !c.searched && !errors.Is(err, topology.ErrUnknown) || (c.exists || c.searched) && err != nil {
+				t.Errorf("%v, %v, searched %v", exists, err, searched)
+			}
+		})
+	}
+}
+
+// TestANodeMadeAnewIsNotDeleted: the framework goes through a list of Nodes that
+// may be minutes old, and deletes by name.
+func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidB))}}, func(c *cluster) {
+		old := c.node("node-1")
+		c.fleet.confirm = func(context.Context, inventory.Identity) error { return nil }
+		if exists, err := c.provider.InstanceExists(c.ctx, old); exists || err != nil {
+			t.Errorf("before: %v, %v", exists, err)
+		}
+		c.fleet.confirm = func(ctx context.Context, _ inventory.Identity) error {
+			if err := c.client.CoreV1().Nodes().Delete(ctx, "node-1", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			anew := aNode("node-1", withProviderID("vsphere://"+uuidB))
+			anew.UID = "anew"
+			c.create(anew)
+			c.settle()
+			return nil
+		}
+		if exists, err := c.provider.InstanceExists(c.ctx, old); exists || !errors.Is(err, topology.ErrUnknown) {
+			t.Errorf("made anew meanwhile: %v, %v", exists, err)
+		}
+	}, running())
+}

@@ -1,0 +1,285 @@
+package provider
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// patched is what a record's patch says.
+type patched struct {
+	Metadata struct {
+		UID         types.UID
+		Annotations map[string]string
+	}
+}
+
+// recorded returns the records that were to be written, as "Node uid value".
+func (c *cluster) recorded() []string {
+	c.Helper()
+	var out []string
+	for _, a := range c.client.Actions() {
+		p, ok := a.(clienttesting.PatchAction)
+		if !ok || a.GetResource().Resource != "nodes" || a.GetSubresource() != "" {
+			continue
+		}
+		var to patched
+		if err := json.Unmarshal(p.GetPatch(), &to); err != nil || len(to.Metadata.Annotations) != 1 {
+			c.Errorf("patched %s: %v", p.GetPatch(), err)
+		}
+		out = append(out, fmt.Sprintf("%s %s %s", p.GetName(), to.Metadata.UID, to.Metadata.Annotations[machineKey]))
+	}
+	return out
+}
+
+func (c *cluster) wantRecorded(want ...string) {
+	c.Helper()
+	if got := c.recorded(); !slices.Equal(got, want) {
+		c.Errorf("recorded %q, want %q", got, want)
+	}
+}
+
+// patches answers patches of Nodes; nil lets them through.
+func (c *cluster) patches(answer func(name string, to patched) error) {
+	c.client.PrependReactor("patch", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		p := a.(clienttesting.PatchAction)
+		var to patched
+		if err := json.Unmarshal(p.GetPatch(), &to); err != nil {
+			return true, nil, err
+		}
+		err := answer(p.GetName(), to)
+		return err != nil, nil, err
+	})
+}
+
+func withRecord(value string) func(*v1.Node) {
+	return func(n *v1.Node) { n.Annotations = map[string]string{machineKey: value} }
+}
+
+// annotate sets the record of a Node as somebody else, or takes it off.
+func (c *cluster) annotate(name, value string) {
+	c.Helper()
+	n := c.node(name).DeepCopy()
+	delete(n.Annotations, machineKey)
+	if value != "" {
+		n.Annotations = map[string]string{machineKey: value}
+	}
+	if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func TestRecordsAreWrittenOnce(t *testing.T) {
+	east := stateOf("east", machine(uuidA))
+	fleet := &fakeFleet{states: states{east, stateOf("west")}}
+	alone(t, fleet, func(c *cluster) {
+		for range 10 {
+			c.fleet.become(east, stateOf("west"))
+			c.pass(again)
+		}
+		c.wantRecorded("node-1 uid-node-1 east/vm-1")
+		if got := c.node("node-1").Annotations[machineKey]; got != "east/vm-1" {
+			t.Errorf("annotated %q", got)
+		}
+
+		// Whoever takes it off, or writes another one, has it for a while.
+		for _, by := range []string{"", "west/vm-9", "nonsense"} {
+			c.client.ClearActions()
+			c.annotate("node-1", by)
+			c.pass(2 * again)
+			c.wantRecorded("node-1 uid-node-1 east/vm-1")
+		}
+
+		// The machine is in another vCenter, as a new object.
+		c.client.ClearActions()
+		c.fleet.become(stateOf("east"), stateOf("west", machine(uuidB), machine(uuidA)))
+		c.pass(time.Hour)
+		c.wantRecorded("node-1 uid-node-1 west/vm-2")
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
+}
+
+// TestNoRecord: of what is not certain, or nobody's.
+func TestNoRecord(t *testing.T) {
+	two := machine(uuidB)
+	held := stateOf("east", machine(uuidA))
+	u := mustUUID(uuidA)
+	held.Snapshot.Index[u] = append(held.Snapshot.Index[u], inventory.Entry{ID: "vm-9", Unreadable: true})
+	for name, c := range map[string]struct {
+		states states
+		node   *v1.Node
+	}{
+		"right already":              {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))},
+		"never initialised":          {states{stateOf("east", machine(uuidA))}, aNode("n", withSystemUUID(uuidA), untainted)},
+		"another's":                  {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted)},
+		"ambiguous":                  {states{stateOf("east", two, two)}, aNode("n", withProviderID("vsphere://"+uuidB), untainted)},
+		"absent":                     {states{stateOf("east")}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-7"))},
+		"in trouble":                 {states{troubled(stateOf("east", machine(uuidA)))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted)},
+		"the recorded one is unread": {states{held}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-9"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, &fakeFleet{states: c.states}, func(cl *cluster) {
+				cl.pass(3 * again)
+				cl.wantRecorded()
+			}, c.node)
+		})
+	}
+}
+
+// TestRecordsArePaced: a cluster of new Nodes is initialised meanwhile.
+func TestRecordsArePaced(t *testing.T) {
+	var machines []*inventory.Machine
+	var nodes []*v1.Node
+	for i := range 100 {
+		uuid := fmt.Sprintf("422e4956-ad22-1139-6d72-0000000001%02d", i)
+		machines = append(machines, machine(uuid))
+		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID("vsphere://"+uuid), untainted))
+	}
+	alone(t, &fakeFleet{states: states{stateOf("east", machines...)}}, func(c *cluster) {
+		if n := len(c.recorded()); n < recordsPerSecond/2 || n > recordsPerSecond+1 {
+			t.Errorf("%d in the first second", n)
+		}
+		c.pass(100 / recordsPerSecond * time.Second)
+		if n := len(c.recorded()); n != 100 {
+			t.Errorf("%d in all", n)
+		}
+	}, nodes...)
+}
+
+func TestRecordsAreRetried(t *testing.T) {
+	alone(t, &fakeFleet{}, func(c *cluster) {
+		var fails atomic.Bool
+		fails.Store(true)
+		c.patches(func(string, patched) error {
+			if fails.Load() {
+				return errors.New("the API server is not itself")
+			}
+			return nil
+		})
+		c.fleet.become(stateOf("east", machine(uuidA)))
+		c.pass(time.Hour)
+		// From 1 s to 5 min apart.
+		if n := len(c.recorded()); n < 15 || n > 25 {
+			t.Errorf("tried %d times in an hour", n)
+		}
+		fails.Store(false)
+		c.pass(5 * time.Minute)
+		if got := c.node("node-1").Annotations[machineKey]; got != "east/vm-1" {
+			t.Errorf("annotated %q", got)
+		}
+		c.client.ClearActions()
+		c.pass(time.Hour)
+		c.wantRecorded()
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
+}
+
+// TestNoRecordOnANodeMadeAnew: one of the same name is another Node, until its own
+// machine is found.
+func TestNoRecordOnANodeMadeAnew(t *testing.T) {
+	alone(t, &fakeFleet{}, func(c *cluster) {
+		var fails atomic.Bool
+		fails.Store(true)
+		c.patches(func(name string, to patched) error {
+			switch {
+			case fails.Load():
+				return errors.New("the API server is not itself")
+			case to.Metadata.UID != c.node(name).UID: // as the API server answers
+				return apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, name, nil)
+			}
+			return nil
+		})
+		c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB)))
+		c.pass(time.Second / 2) // it failed and is to be tried again
+		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		anew := aNode("node-1", withSystemUUID(uuidB))
+		anew.UID = "anew"
+		c.create(anew)
+		fails.Store(false)
+		c.client.ClearActions()
+		c.pass(10 * time.Minute)
+		c.wantRecorded()
+		if got, ok := c.node("node-1").Annotations[machineKey]; ok {
+			t.Errorf("annotated %q", got)
+		}
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
+}
+
+// TestRefusedRecords: a write that the API server will not have is not tried on
+// and on.
+func TestRefusedRecords(t *testing.T) {
+	alone(t, &fakeFleet{}, func(c *cluster) {
+		c.patches(func(name string, _ patched) error {
+			return apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, name, nil)
+		})
+		for range 60 {
+			c.fleet.become(stateOf("east", machine(uuidA)))
+			c.pass(time.Second)
+		}
+		if n := len(c.recorded()); n < 1 || n > 3 {
+			t.Errorf("tried %d times in a minute", n)
+		}
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
+}
+
+func TestRecordForms(t *testing.T) {
+	for s, want := range map[string]topology.Ref{
+		"east/vm-1":    {VCenter: "east", Type: "VirtualMachine", ID: "vm-1"},
+		"a/b/vm-1":     {VCenter: "a/b", Type: "VirtualMachine", ID: "vm-1"},
+		"10.0.0.1/vm1": {VCenter: "10.0.0.1", Type: "VirtualMachine", ID: "vm1"},
+		"":             {}, "/": {}, "east": {}, "east/": {}, "/vm-1": {},
+	} {
+		if got := parseRecord(s); got != want {
+			t.Errorf("%q is %+v", s, got)
+		}
+	}
+}
+
+// FuzzRecord: from a record to a machine and back, and the other way round.
+func FuzzRecord(f *testing.F) {
+	for _, s := range []string{"east/vm-1", "a/b/vm-2", "//vm-3", "east/", "/vm-4", "", "é/vm 5"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		ref := parseRecord(s)
+		if ref == (topology.Ref{}) {
+			return
+		}
+		if ref.VCenter == "" || ref.ID == "" || ref.Type != "VirtualMachine" {
+			t.Errorf("%q is %+v", s, ref)
+		}
+		if got := formatRecord(ref); got != s {
+			t.Errorf("%q became %q", s, got)
+		}
+		if again := parseRecord(formatRecord(ref)); again != ref {
+			t.Errorf("%+v became %+v", ref, again)
+		}
+	})
+}
+
+// TestRecordsAreFollowed: the fleet is told of new ones once, within a minute.
+func TestRecordsAreFollowed(t *testing.T) {
+	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
+	alone(t, fleet, func(c *cluster) {
+		c.pass(10 * again)
+		follows := fleet.followed()
+		if len(follows) != 2 || follows[0][0].Known.ID != "" || follows[1][0].Known != parseRecord("east/vm-1") {
+			t.Errorf("followed %+v", follows)
+		}
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
+}

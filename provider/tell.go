@@ -1,0 +1,92 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"vzones/topology"
+)
+
+// eventsPerSecond is how many Events are written when many Nodes are in trouble
+// at once.
+const eventsPerSecond = 10
+
+// complaint is what an Event is to tell of a Node.
+type complaint struct {
+	node *v1.Node
+	what string
+	err  error
+}
+
+// teller writes Events about Nodes in trouble. Before one says that no vCenter has
+// the machine it looks beyond the configured datacenters, which takes a request.
+type teller struct {
+	fleet    Fleet
+	recorder record.EventRecorder
+	queue    chan complaint
+
+	// told are the Events handed over in the second that began then. They belong
+	// to the goroutine that tells.
+	told   int
+	second time.Time
+}
+
+func newTeller(fleet Fleet, recorder record.EventRecorder) *teller {
+	return &teller{fleet: fleet, recorder: recorder, queue: make(chan complaint, eventsPerSecond)}
+}
+
+// tell has an Event written, or returns how long that has to wait: what records
+// Events drops those that come faster than the API server takes them.
+func (t *teller) tell(of complaint) time.Duration {
+	if passed := time.Since(t.second); passed >= time.Second {
+		t.second, t.told = time.Now(), 0
+	} else if t.told == eventsPerSecond {
+		return time.Second - passed
+	}
+	select {
+	case t.queue <- of:
+		t.told++
+		return 0
+	default:
+		return time.Second // a search takes that long
+	}
+}
+
+// run writes Events until the context is done.
+func (t *teller) run(ctx context.Context) {
+	for {
+		select {
+		case of := <-t.queue:
+			err := t.seek(ctx, of)
+			if ctx.Err() != nil {
+				return
+			}
+			t.recorder.Event(of.node, v1.EventTypeWarning, judge(err).event, err.Error())
+			klog.FromContext(ctx).Info(of.what, "node", of.node.Name, "reason", err.Error())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// seek returns what is wrong, after a look at where the index does not reach.
+func (t *teller) seek(ctx context.Context, of complaint) error {
+	if !errors.Is(of.err, topology.ErrAbsent) {
+		return of.err
+	}
+	id, err := identify(of.node)
+	if err != nil || len(id.UUIDs) == 0 {
+		return of.err
+	}
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	if err := t.fleet.SearchOutside(ctx, id); err != nil {
+		return err
+	}
+	return of.err
+}

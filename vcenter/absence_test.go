@@ -1,0 +1,76 @@
+package vcenter
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// TestConfirmAbsent asks by UUID and for the managed object that the machine was.
+func TestConfirmAbsent(t *testing.T) {
+	w := run(t, twoVCenters, slow, nil)
+	w.until("both vCenters read", func(states []inventory.State) bool {
+		return states[0].Snapshot != nil && states[1].Snapshot != nil
+	})
+	east := w.sim.VCenter("east")
+	nobody := identity(t, stranger)
+	const confirmed, has, unknown = "confirmed", "has it", "cannot say"
+	ask := func(id inventory.Identity) string {
+		switch err := w.fleet.ConfirmAbsent(w.ctx, id); {
+		case err == nil:
+			return confirmed
+		case errors.Is(err, topology.ErrUnknown):
+			return unknown
+		}
+		return has
+	}
+	for _, c := range []struct {
+		name  string
+		id    inventory.Identity
+		fault string // a method without permission
+		want  string
+	}{
+		{"nobody's UUID", nobody, "", confirmed},
+		{"a machine's UUID", w.id("n1"), "", has},
+		{"a machine's UUID in the second vCenter", w.id("w1"), "", has},
+		{"a template's UUID", w.id("tmpl"), "", confirmed},
+		{"the object is there", known(nobody, "east", w.moid("n1")), "", has},
+		{"the object is there in another vCenter", known(nobody, "west", w.moid("n3")), "", confirmed},
+		{"the object is a template", known(nobody, "east", w.moid("tmpl")), "", confirmed},
+		{"the object is gone", known(nobody, "east", "vm-99999"), "", confirmed},
+		{"the object may not be seen", known(nobody, "east", "vm-99999"), "RetrievePropertiesEx", unknown},
+		{"the search is not allowed", nobody, "FindAllByUuid", unknown},
+		{"what the search finds may not be seen", w.id("n1"), "RetrievePropertiesEx", unknown},
+	} {
+		if c.fault != "" {
+			east.Fault(c.fault, &types.NoPermission{})
+		}
+		if got := ask(c.id); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if c.fault != "" {
+			east.Fault(c.fault, nil)
+		}
+	}
+
+	// A machine that cannot be read is not found by its UUID.
+	n2 := known(w.id("n2"), "east", w.moid("n2"))
+	if err := east.SetConnection("n2", "inaccessible"); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(n2); got != has {
+		t.Errorf("an unreadable machine: %s", got)
+	}
+	// Asking the vCenters costs a few requests, and only theirs.
+	east.ResetRequests()
+	ask(known(nobody, "east", "vm-99999"))
+	for call, n := range east.Requests() {
+		if n > 1 && call != "WaitForUpdatesEx" {
+			t.Errorf("%d times %s", n, call)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package vcenter
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/config"
+	"vzones/test/fleet"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// only configures datacenters of east.
+func only(datacenters ...string) func(*fleet.Fleet, []config.VCenter) {
+	return func(_ *fleet.Fleet, cfgs []config.VCenter) { cfgs[0].Datacenters = datacenters }
+}
+
+// to moves a machine of east to the host of another.
+func (w *world) to(machine, beside string) {
+	w.Helper()
+	m, err := w.sim.Machine(beside)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := w.sim.VCenter("east").MoveVM(machine, m.Host); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) isOutside(id inventory.Identity, moid string) func([]inventory.State) bool {
+	return func(states []inventory.State) bool {
+		if outcome(states, id, topology.ErrAbsent) {
+			w.Errorf("%s is absent", id)
+		}
+		return outcome(states, id, topology.ErrUnknown, inventory.ErrOutside) && slices.Equal(states[0].Snapshot.Outside, []string{moid})
+	}
+}
+
+// TestMovedOutOfTheConfiguredDatacenters and back, and destroyed there, as seen by
+// watches that begin anew.
+func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
+	w := run(t, twoVCenters, slow, only("dc1"))
+	moid := w.moid("n1")
+	n1 := known(w.id("n1"), "east", moid)
+	w.fleet.Follow([]inventory.Identity{n1})
+	w.found(n1)
+	w.to("n1", "n3")
+	w.restarted()
+	w.until("n1 outside", w.isOutside(n1, moid))
+	if err := w.fleet.ConfirmAbsent(w.ctx, n1); err == nil {
+		t.Error("its absence is confirmed")
+	}
+	w.to("n1", "n2")
+	w.restarted()
+	if m := w.found(n1); m.Ref.ID != moid || w.zone(n1) != "east/b" {
+		t.Errorf("back as %v in %s", m.Ref, w.zone(n1))
+	}
+	if s := w.fleet.States()[0].Snapshot; len(s.Outside) > 0 {
+		t.Errorf("still outside: %v", s.Outside)
+	}
+	w.to("n1", "n3")
+	w.restarted()
+	w.until("n1 outside again", w.isOutside(n1, moid))
+	if err := w.sim.VCenter("east").Destroy("n1"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("n1 gone", func(states []inventory.State) bool { return outcome(states, n1, topology.ErrAbsent) })
+	if err := w.fleet.ConfirmAbsent(w.ctx, n1); err != nil {
+		t.Errorf("not confirmed: %v", err)
+	}
+}
+
+// TestFollowedMachinesThatLeaveTheIndex stay on the list while they are told of,
+// also without a record.
+func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
+	n1 := identity(t, stranger)
+	w := &watch{
+		c:       &connection{cfg: config.VCenter{Name: "east", Datacenters: []string{"dc1"}}},
+		model:   newModel("east", types.ServiceContent{}, nil),
+		listed:  map[string]bool{"vm-1": true, "vm-2": true, "vm-3": true},
+		missing: map[string]bool{"vm-5": true},
+	}
+	for id, uuid := range map[string]string{"vm-1": stranger, "vm-2": "99999999-2222-3333-4444-555555555555", "vm-3": stranger} {
+		w.model.tree.objects[machineRef(id)] = properties{"config.uuid": uuid}
+	}
+	w.model.applyIndex("f", &types.ObjectUpdate{Obj: machineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+	f := newFollowed([]inventory.Identity{
+		n1, known(n1, "east", "vm-4"), known(n1, "east", "vm-5"), known(n1, "west", "vm-6"), known(n1, "east", "vm-3"),
+	})
+	if got := w.outside(f); !slices.Equal(got, []string{"vm-1", "vm-4"}) {
+		t.Errorf("outside: %v", got)
+	}
+	w.model.tree.apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: machineRef("vm-1")})
+	if got := w.outside(f); !slices.Equal(got, []string{"vm-4"}) {
+		t.Errorf("outside, after one is gone: %v", got)
+	}
+	w.c.cfg.Datacenters = nil
+	if got := w.outside(f); len(got) > 0 {
+		t.Errorf("outside of the whole vCenter: %v", got)
+	}
+}
+
+// TestLeavingByTheOtherFilter is the same for both orders of what is told.
+func TestLeavingByTheOtherFilter(t *testing.T) {
+	m := newModel("east", types.ServiceContent{}, nil)
+	tell := func(filter string, kind types.ObjectUpdateKind) {
+		u := &types.ObjectUpdate{Kind: kind, Obj: machineRef("vm-1")}
+		if kind == types.ObjectUpdateKindEnter {
+			u.ChangeSet = []types.PropertyChange{{Name: "config.uuid", Val: stranger}}
+		}
+		m.applyIndex(filter, u)
+	}
+	tell("dc1", types.ObjectUpdateKindEnter)
+	tell("dc2", types.ObjectUpdateKindEnter)
+	tell("dc1", types.ObjectUpdateKindLeave)
+	if len(m.uuids()) != 1 {
+		t.Error("left dc1 after it had come to dc2, and is gone")
+	}
+	tell("dc2", types.ObjectUpdateKindLeave)
+	tell("dc1", types.ObjectUpdateKindEnter)
+	if len(m.uuids()) != 1 {
+		t.Error("left dc2 before it came to dc1, and is gone")
+	}
+	tell("dc1", types.ObjectUpdateKindLeave)
+	if len(m.uuids()) != 0 || len(m.index) != 0 {
+		t.Error("it never goes")
+	}
+}
+
+// TestRestartWithARecord: what a Node tells of where its machine was.
+func TestRestartWithARecord(t *testing.T) {
+	t.Run("outside", func(t *testing.T) {
+		w := run(t, twoVCenters, slow, only("dc1"))
+		n3, moid := w.id("n3"), w.moid("n3")
+		w.fleet.Follow([]inventory.Identity{known(n3, "east", moid)})
+		w.until("n3 outside", w.isOutside(n3, moid))
+		w.restarted()
+		w.until("n3 outside in a new watch", w.isOutside(n3, moid))
+		// In a vCenter whose datacenters are all configured it would be inside.
+		if s := w.fleet.States()[1].Snapshot; s != nil && len(s.Outside) > 0 {
+			t.Errorf("outside of west: %v", s.Outside)
+		}
+	})
+	t.Run("outside, another machine's", func(t *testing.T) {
+		w := run(t, twoVCenters, slow, only("dc1"))
+		nobody := identity(t, stranger)
+		w.fleet.Follow([]inventory.Identity{known(nobody, "east", w.moid("n3"))})
+		w.until("absence", func(states []inventory.State) bool { return outcome(states, nobody, topology.ErrAbsent) })
+	})
+	for name, change := range map[string]func(*fleet.Fleet, []config.VCenter){"gone": nil, "gone, with datacenters": only("dc1")} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			w := run(t, twoVCenters, slow, change)
+			nobody := known(identity(t, stranger), "east", "vm-99999")
+			w.fleet.Follow([]inventory.Identity{nobody})
+			w.until("absence", func(states []inventory.State) bool { return outcome(states, nobody, topology.ErrAbsent) })
+			// A machine that is not there has no details to wait for.
+			if took := time.Since(began); took > primeTime {
+				t.Errorf("it took %v", took)
+			}
+			if err := w.fleet.ConfirmAbsent(w.ctx, nobody); err != nil {
+				t.Errorf("not confirmed: %v", err)
+			}
+			// It is not asked for again and again.
+			east := w.sim.VCenter("east")
+			asked := east.Requests()["ModifyListView"]
+			for range 3 {
+				before := w.fleet.States()[0].Snapshot
+				if err := east.SetHostName("n1", time.Now().String()); err != nil {
+					t.Fatal(err)
+				}
+				w.fleet.Follow([]inventory.Identity{nobody})
+				if err := east.PowerOff("n1"); err != nil {
+					t.Fatal(err)
+				}
+				w.until("another snapshot", func(states []inventory.State) bool { return states[0].Snapshot != before })
+				if err := east.PowerOn("n1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := east.Requests()["ModifyListView"]; n > asked {
+				t.Errorf("the list was changed %d times", n-asked)
+			}
+		})
+	}
+	t.Run("unreadable", func(t *testing.T) {
+		w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, cfgs []config.VCenter) {
+			if err := sim.VCenter("east").SetConnection("n1", "inaccessible"); err != nil {
+				t.Fatal(err)
+			}
+			cfgs[0].Datacenters = []string{"dc1"}
+		})
+		n1 := known(identity(t, stranger), "east", w.moid("n1"))
+		w.fleet.Follow([]inventory.Identity{n1})
+		w.until("n1 unreadable", func(states []inventory.State) bool {
+			if outcome(states, n1, topology.ErrAbsent) {
+				t.Error("n1 is absent")
+			}
+			return outcome(states, n1, inventory.ErrUnreadable) && inventory.Indexed(states, n1.UUIDs)
+		})
+		if err := w.fleet.ConfirmAbsent(w.ctx, n1); err == nil || errors.Is(err, topology.ErrUnknown) {
+			t.Errorf("it is there: %v", err)
+		}
+	})
+}
+
+// TestARecordOfAMachineThatMayNotBeSeen is no trouble of the vCenter.
+func TestARecordOfAMachineThatMayNotBeSeen(t *testing.T) {
+	w := run(t, twoVCenters, slow, only("dc1"))
+	n1, n3 := w.id("n1"), w.id("n3")
+	w.fleet.Follow([]inventory.Identity{n1})
+	w.found(n1)
+	east := w.sim.VCenter("east")
+	east.Fault("RetrievePropertiesEx", &types.NoPermission{})
+	n3 = known(n3, "east", w.moid("n3"))
+	w.fleet.Follow([]inventory.Identity{n1, n3})
+	w.until("n3 outside, from the watch", func(states []inventory.State) bool {
+		if states[0].Trouble != nil {
+			t.Fatalf("trouble: %v", states[0].Trouble)
+		}
+		return outcome(states, n3, inventory.ErrOutside)
+	})
+	w.found(n1)
+}
+
+// TestSearchOutside: a machine that was never in a configured datacenter is found
+// by a search, and only where there is something outside of an index.
+func TestSearchOutside(t *testing.T) {
+	w := run(t, twoVCenters, slow, only("dc1"))
+	n3, n1 := w.id("n3"), w.id("n1")
+	w.fleet.Follow([]inventory.Identity{n1, n3})
+	w.found(n1)
+	err := w.fleet.SearchOutside(w.ctx, n3)
+	if !errors.Is(err, inventory.ErrOutside) || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "/dc2/vm/n3") {
+		t.Errorf("n3: %v", err)
+	}
+	if err := w.fleet.SearchOutside(w.ctx, identity(t, "422e4956-0000-1139-6d72-59cc8f26bc90")); err != nil {
+		t.Errorf("no machine: %v", err)
+	}
+	if n := w.sim.VCenter("west").Requests()["FindAllByUuid"]; n > 0 {
+		t.Errorf("%d searches in a vCenter whose index has everything", n)
+	}
+	w.sim.VCenter("east").Refuse()
+	if err := w.fleet.SearchOutside(w.ctx, n3); err != nil {
+		t.Errorf("a vCenter that cannot be asked: %v", err)
+	}
+}
+
+// TestDispute: a machine that was listed and is said not to be there has to leave
+// the index soon, or everything is read anew. It is not asked for again meanwhile.
+func TestDispute(t *testing.T) {
+	w := &watch{model: newModel("east", types.ServiceContent{}, nil), missing: map[string]bool{"vm-1": true}, disputed: make(chan time.Time)}
+	if err := w.dispute(); err != nil || w.disputed != nil {
+		t.Errorf("one that has left: %v, to be looked at again: %v", err, w.disputed != nil)
+	}
+	w.model.index["vm-1"] = indexed{}
+	if err := w.dispute(); err == nil || !strings.Contains(err.Error(), "vm-1") {
+		t.Errorf("one that is still there: %v", err)
+	}
+	if err := w.enlist(t.Context(), []string{"vm-1"}); err != nil || len(w.listed) > 0 {
+		t.Errorf("it is asked for again: %v", err)
+	}
+}

@@ -1,0 +1,59 @@
+package vcenter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// SearchOutside looks for a machine that no index has beyond the configured
+// datacenters. It returns inventory.ErrOutside, with where the machine is, if a
+// vCenter has it; nil says nothing. Only vCenters with configured datacenters are
+// asked: the index of the others has everything that their account can see.
+func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error {
+	found := make([]error, len(f.connections))
+	var g errgroup.Group
+	for i, c := range f.connections {
+		if len(c.cfg.Datacenters) > 0 {
+			g.Go(func() error {
+				found[i] = c.searchOutside(ctx, id)
+				return nil
+			})
+		}
+	}
+	_ = g.Wait()
+	for _, err := range found {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *connection) searchOutside(ctx context.Context, id inventory.Identity) error {
+	s := c.session.Load()
+	if s == nil {
+		return nil
+	}
+	for _, u := range id.UUIDs {
+		refs, err := s.search(ctx, u)
+		if err != nil {
+			return nil //nolint:nilerr // that nothing is said is documented
+		}
+		for _, ref := range refs {
+			t := newTree(s.vim.ServiceContent.RootFolder)
+			if err := s.readMachines(ctx, []types.ManagedObjectReference{ref}, t); err != nil {
+				continue
+			}
+			if template, err := s.template(ctx, ref); err == nil && !template {
+				return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, c.cfg.Name, t.path(ref), ref.Value, inventory.ErrOutside)
+			}
+		}
+	}
+	return nil
+}
