@@ -194,11 +194,8 @@ func (c *Controller) next(ctx context.Context) bool {
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", name)
 		c.queue.AddRateLimited(name)
-	default:
-		c.queue.Forget(name)
-		if again > 0 {
-			c.queue.AddAfter(name, again)
-		}
+	case again > 0:
+		c.queue.AddAfter(name, again)
 	}
 	return true
 }
@@ -212,10 +209,12 @@ func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration,
 	}
 	if err != nil || uninitialized(n) {
 		c.forget(name) // it is gone, somebody else's, or the framework's
+		c.queue.Forget(name)
 		return 0, nil
 	}
 	place, todo := c.decide(ctx, n)
 	if !todo.writes() {
+		c.queue.Forget(name)
 		return until(todo.due), nil
 	}
 	if todo.rests() && time.Since(place.Contact) > fresh {
@@ -232,6 +231,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration,
 	if err := c.write(ctx, n, todo); err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
 	}
+	c.queue.Forget(name)
 	return until(todo.due), nil
 }
 
