@@ -210,7 +210,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration,
 	if err != nil || uninitialized(n) {
 		c.forget(name) // it is gone, somebody else's, or the framework's
 		c.queue.Forget(name)
-		return 0, nil
+		return 0, nil //nolint:nilerr // it is not found
 	}
 	place, todo := c.decide(ctx, n)
 	if !todo.writes() {

@@ -143,7 +143,7 @@ func TestTaintStaysWhileUndecided(t *testing.T) {
 func TestConflictIsDecidedAnew(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		met := false
-		w.refuse = func(name string) error {
+		w.refusing(func(name string) error {
 			if !met {
 				met = true
 				n := named(name, rack+"=by-hand")
@@ -152,7 +152,7 @@ func TestConflictIsDecidedAnew(t *testing.T) {
 				return w.client.Tracker().Update(v1.SchemeGroupVersion.WithResource("nodes"), n, "")
 			}
 			return nil
-		}
+		})
 		w.source.place(at("r", "a", "r1"), nil, "east-1")
 		w.pass(10 * time.Second)
 		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=by-hand")...)
@@ -167,7 +167,7 @@ func TestConflictIsDecidedAnew(t *testing.T) {
 // has not happened.
 func TestErrorsAreRetried(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		w.refuse = func(string) error { return errors.New("etcd is slow") }
+		w.refusing(func(string) error { return errors.New("etcd is slow") })
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.pass(20 * time.Second)
 		if n := w.patches(); n < 4 || n > 8 {
@@ -180,7 +180,7 @@ func TestErrorsAreRetried(t *testing.T) {
 			}
 		}
 		w.wantEvents()
-		w.refuse = nil
+		w.refusing(nil)
 		w.pass(time.Minute)
 		w.wantLabels("east-1", zoned("r", "a")...)
 		w.wantEvents("east-1 TopologyBackfilled")
@@ -213,9 +213,9 @@ func TestReplacedNode(t *testing.T) {
 // TestGoneNodesAreForgotten: also one that goes while it is being written.
 func TestGoneNodesAreForgotten(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-		w.refuse = func(name string) error {
+		w.refusing(func(name string) error {
 			return w.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("nodes"), "", name)
-		}
+		})
 		w.source.place(at("r", "b", "r1"), nil, "east-1")
 		w.pass(time.Hour)
 		if s := w.controller.Stats(); s.Drifting != 0 || len(w.controller.known) > 0 || len(w.controller.claims) > 0 {

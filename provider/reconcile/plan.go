@@ -146,7 +146,7 @@ func (p *policy) undecided(node *v1.Node, claims map[string]string) *plan {
 // beganAt is since when a difference is there.
 func beganAt(d difference, before []timed, now time.Time) time.Time {
 	for _, b := range before {
-		if b.difference.same(d) {
+		if b.same(d) {
 			return b.since
 		}
 	}

@@ -169,6 +169,7 @@ type world struct {
 	source     *fakeSource
 	controller *Controller
 	stop       func()
+	mu         sync.Mutex
 	// refuse answers patches, if it is set.
 	refuse func(node string) error
 	// at are when Nodes were patched.
@@ -197,7 +198,7 @@ func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.
 
 // start runs a controller, another one after stop.
 func (w *world) start(cfg config.Topology) {
-	ctx, cancel := context.WithCancel(w.T.Context())
+	ctx, cancel := context.WithCancel(w.Context())
 	w.ctx = ctx
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	w.controller = New(w.source, factory.Core().V1().Nodes(), w.client, cfg)
@@ -220,9 +221,12 @@ func (w *world) start(cfg config.Topology) {
 // patched does what an API server does with a merge patch.
 func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 	patch := a.(clienttesting.PatchAction)
+	w.mu.Lock()
 	w.at = append(w.at, time.Now())
-	if w.refuse != nil {
-		if err := w.refuse(patch.GetName()); err != nil {
+	refuse := w.refuse
+	w.mu.Unlock()
+	if refuse != nil {
+		if err := refuse(patch.GetName()); err != nil {
 			return true, nil, err
 		}
 	}
@@ -250,6 +254,13 @@ func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 func later(n *v1.Node) string {
 	v, _ := strconv.Atoi(n.ResourceVersion)
 	return strconv.Itoa(v + 1)
+}
+
+// refusing has patches answered so, or as usual.
+func (w *world) refusing(refuse func(node string) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = refuse
 }
 
 // edit changes a Node as somebody else would.
