@@ -216,12 +216,12 @@ func (c *connection) report(ctx context.Context, err error) {
 	c.publish(&before)
 }
 
-// published publishes a snapshot of a vCenter that is well.
-func (c *connection) published(ctx context.Context, snap *inventory.Snapshot) {
+// published publishes a snapshot of a vCenter that is well and answered then.
+func (c *connection) published(ctx context.Context, snap *inventory.Snapshot, answered time.Time) {
 	if c.state.Load().Trouble != nil {
 		klog.FromContext(ctx).Info("Reads the vCenter again")
 	}
-	c.publish(&inventory.State{VCenter: c.cfg.Name, Snapshot: snap, Contact: time.Now()})
+	c.publish(&inventory.State{VCenter: c.cfg.Name, Snapshot: snap, Contact: answered})
 }
 
 func (c *connection) publish(s *inventory.State) {
@@ -230,9 +230,9 @@ func (c *connection) publish(s *inventory.State) {
 }
 
 // contact notes that the vCenter has answered. That alone is no change.
-func (c *connection) contact() {
+func (c *connection) contact(answered time.Time) {
 	now := *c.state.Load()
-	now.Contact = time.Now()
+	now.Contact = answered
 	c.state.Store(&now)
 }
 

@@ -76,6 +76,8 @@ type watch struct {
 	tagged    chan attachments
 	// answered has a token when the vCenter has answered a probe.
 	answered chan struct{}
+	// heard is when the vCenter last answered.
+	heard time.Time
 }
 
 // watch begins a watch and follows it until it breaks or the context is done.
@@ -207,16 +209,13 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 	for {
 		select {
 		case set := <-updates:
-			torn := w.torn
+			w.heard = time.Now()
 			var err error
 			if w.torn, err = w.apply(set); err != nil {
 				return err
 			}
-			if w.complete && set == nil && !torn {
-				// Contact says until when what is published was right.
-				if w.primed && !w.changed {
-					w.c.contact()
-				}
+			if w.complete && set == nil && !w.changed {
+				w.contact()
 				continue
 			}
 			w.changed = true
@@ -229,12 +228,13 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			}
 		case <-w.c.wake:
 		case <-w.answered:
-			if w.primed && !w.changed && !w.torn {
-				w.c.contact()
+			w.heard = time.Now()
+			if w.contact() {
 				w.c.changed()
 			}
 			continue
 		case tags := <-w.tagged:
+			w.heard = time.Now()
 			w.changed = w.changed || !reflect.DeepEqual(tags, w.model.tags)
 			w.model.tags = tags
 		case <-w.primeBy:
@@ -255,6 +255,17 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			}
 		}
 	}
+}
+
+// contact notes that the vCenter has answered, unless there is something that the
+// last snapshot does not have, such as the first page of a change, or all that has
+// happened since the watch before this one: that snapshot is not of now.
+func (w *watch) contact() bool {
+	if !w.primed || w.torn || w.changed {
+		return false // what is to be published tells of it
+	}
+	w.c.contact(w.heard)
+	return true
 }
 
 // apply takes over a page of changes, which may be nil, and says whether more
@@ -310,7 +321,7 @@ func (w *watch) settle(ctx context.Context) error {
 	w.primed = w.primed || w.whole(ids, above)
 	if w.primed && w.changed {
 		w.changed = false
-		w.c.published(ctx, w.model.snapshot(ids, outside, w.names, w.why()))
+		w.c.published(ctx, w.model.snapshot(ids, outside, w.names, w.why()), w.heard)
 	}
 	return nil
 }

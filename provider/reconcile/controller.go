@@ -25,9 +25,10 @@ import (
 )
 
 const (
-	// writesPerSecond bounds the writes and Events to what a retagged cluster of
-	// hundreds of Nodes may cost the API server.
+	// writesPerSecond and eventsPerSecond bound what a retagged cluster of thousands
+	// of Nodes may cost the API server. Each write has an Event besides.
 	writesPerSecond = 20
+	eventsPerSecond = 20
 	// fresh is how old the vCenter's last answer may be when a Node is written.
 	fresh = 2 * time.Second
 	// writeTimeout bounds a write.
@@ -68,17 +69,24 @@ type Controller struct {
 	recorder record.EventRecorder
 	queue    workqueue.TypedRateLimitingInterface[string]
 	pace     flowcontrol.RateLimiter
+	// arrived has a token when a Node has come or is initialised.
+	arrived chan struct{}
 
-	mu     sync.Mutex
-	known  map[types.UID]*known
+	mu    sync.Mutex
+	known map[string]*known // by the Node's name
+	// claims are labels that the framework wrote for us and that are not in the
+	// annotation yet, with their values.
+	claims map[types.UID]map[string]string
 	writes map[Action]int
+	// free is when the next Event may be recorded.
+	free time.Time
 	// spanning are the conflicts of the whole fleet.
 	spanning map[topology.Pair]topology.Conflict
 }
 
 // known is what is remembered of a Node.
 type known struct {
-	name string
+	uid types.UID
 	// machine is the one that was last decided by; waiting says that the Node is
 	// to be looked at whenever a vCenter has answered.
 	machine *inventory.Machine
@@ -86,21 +94,23 @@ type known struct {
 
 	drifts    []timed
 	conflicts []topology.Conflict
-	// claims are labels that the framework wrote for us and that are not in the
-	// annotation yet.
-	claims []string
+	// pair is the last one that it had for certain, zero if none.
+	pair topology.Pair
 	// unplaced is why the Node has no placement, and since when.
 	unplaced      string
 	unplacedSince time.Time
 	// said are the keys of what the last Events told, by reason.
 	said map[string]string
+	// turn is when it may tell something, zero if it has nothing to tell.
+	turn time.Time
 }
 
 // New prepares a controller; it does nothing until Run.
 func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface, cfg config.Topology) *Controller {
 	return &Controller{
 		source: source, informer: informer, client: client, policy: policy{cfg},
-		known: map[types.UID]*known{}, writes: map[Action]int{},
+		arrived: make(chan struct{}, 1),
+		known:   map[string]*known{}, claims: map[types.UID]map[string]string{}, writes: map[Action]int{},
 	}
 }
 
@@ -133,13 +143,15 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// handlers enqueue Nodes that have changed in what is decided about. What the
-// framework writes to a Node that it initialises is ours.
+// handlers enqueue Nodes that have come, gone, or changed in what is decided about,
+// those of others too, which the lister hides. What the framework writes to a Node
+// that it initialises is ours.
 func (c *Controller) handlers() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) {
 			if n, ok := o.(*v1.Node); ok {
 				c.queue.Add(n.Name)
+				c.arrive()
 			}
 		},
 		UpdateFunc: func(before, now any) {
@@ -150,6 +162,7 @@ func (c *Controller) handlers() cache.ResourceEventHandler {
 			}
 			if uninitialized(b) && !uninitialized(n) && b.UID == n.UID {
 				c.claim(b, n)
+				c.arrive()
 			}
 			if changed(b, n) {
 				c.queue.Add(n.Name)
@@ -160,7 +173,8 @@ func (c *Controller) handlers() cache.ResourceEventHandler {
 				o = gone.Obj
 			}
 			if n, ok := o.(*v1.Node); ok {
-				c.forget(n.UID)
+				c.disclaim(n.UID)
+				c.queue.Add(n.Name)
 			}
 		},
 	}
@@ -180,11 +194,8 @@ func (c *Controller) next(ctx context.Context) bool {
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", name)
 		c.queue.AddRateLimited(name)
-	default:
-		c.queue.Forget(name)
-		if again > 0 {
-			c.queue.AddAfter(name, again)
-		}
+	case again > 0:
+		c.queue.AddAfter(name, again)
 	}
 	return true
 }
@@ -193,33 +204,34 @@ func (c *Controller) next(ctx context.Context) bool {
 // be looked at again, 0 for not before something changes.
 func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration, error) {
 	n, err := c.informer.Lister().Get(name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
 	}
-	if uninitialized(n) {
-		return 0, nil
+	if err != nil || uninitialized(n) {
+		c.forget(name) // it is gone, somebody else's, or the framework's
+		c.queue.Forget(name)
+		return 0, nil //nolint:nilerr // it is not found
 	}
 	place, todo := c.decide(ctx, n)
 	if !todo.writes() {
+		c.queue.Forget(name)
 		return until(todo.due), nil
 	}
 	if todo.rests() && time.Since(place.Contact) > fresh {
 		c.wait(n)
 		c.source.Probe(place.Machine.Ref.VCenter)
-		return 0, nil
+		return until(todo.due), nil
 	}
 	if err := c.pace.Wait(ctx); err != nil {
 		return 0, nil //nolint:nilerr // the context is done
 	}
-	if todo.rests() && time.Since(place.Contact) > fresh {
-		return time.Millisecond, nil // waiting for its turn took that long
+	if todo.rests() && (time.Since(place.Contact) > fresh || c.source.Machine(n) != place.Machine) {
+		return time.Millisecond, nil // something has changed while it waited for its turn
 	}
-	if err := c.write(ctx, n, todo); err != nil {
+	if err := c.write(ctx, n, todo); err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
 	}
+	c.queue.Forget(name)
 	return until(todo.due), nil
 }
 

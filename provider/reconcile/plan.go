@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,11 +12,14 @@ import (
 	"vzones/topology"
 )
 
-// difference is a label of a Node that is not what it should be. An empty have is
-// a label that is missing, an empty want one that should be.
+// difference is a label of a Node that is not what it should be. An empty want is
+// a label that should not be there.
 type difference struct {
 	label      string
 	have, want string
+	// missing says that the label or its twin is not there, and that what is there
+	// is right.
+	missing bool
 	// source is what gives want, empty if nothing does.
 	source string
 }
@@ -30,7 +34,10 @@ type timed struct {
 type plan struct {
 	// drifts are all labels that differ from the place.
 	drifts []timed
-	// due is when the first of them is settled, zero if none is awaited.
+	// held are labels that are missing and may not be written, since the Node would
+	// get a pair of region and zone that it is not in.
+	held []difference
+	// due is when the first of the drifts is settled, zero if none is awaited.
 	due time.Time
 
 	// set and remove are labels to be written, changes what they are for.
@@ -40,8 +47,12 @@ type plan struct {
 	// owned is what the annotation has to be, taint whether there has to be one.
 	owned []string
 	taint bool
+	// doubt is why the taint stays although no label is known to differ.
+	doubt error
 
 	annotate, retaint bool // whether these differ from what the Node has
+	// placed says that the taint rests on where the Node is.
+	placed bool
 }
 
 // change is one difference that a write does away with.
@@ -69,7 +80,7 @@ func (p *plan) writes() bool {
 
 // rests says whether what is to be written rests on what a vCenter said.
 func (p *plan) rests() bool {
-	return p.retaint || slices.ContainsFunc(p.changes, func(c change) bool { return c.action != ActionRemove || c.source != levelGone })
+	return p.retaint && p.placed || slices.ContainsFunc(p.changes, func(c change) bool { return c.action != ActionRemove || c.source != levelGone })
 }
 
 // levelGone is the source of the removal of a label that the configuration has
@@ -77,61 +88,132 @@ func (p *plan) rests() bool {
 const levelGone = "the configuration"
 
 // decide plans for a Node that has a placement. before are the drifts of the plan
-// made last, claims the labels that the framework wrote for us.
-func (p *policy) decide(node *v1.Node, placed topology.Placement, before []timed, claims []string, now time.Time) *plan {
+// made last, claims the labels that the framework wrote for us and their values.
+func (p *policy) decide(node *v1.Node, placed topology.Placement, before []timed, claims map[string]string, now time.Time) *plan {
 	out := p.begin(node, claims)
-	settled := false
+	var missing []difference
 	for _, label := range p.Policy.Labels() {
-		d, differs := compare(node, label, placed, out.owned)
-		switch {
+		switch d, differs := compare(node, label, placed, out.owned); {
 		case !differs:
-		case d.have == "":
-			if p.Backfill {
-				out.write(ActionBackfill, d)
-			}
+		case d.missing:
+			missing = append(missing, d)
 		default:
-			t := timed{d, now}
-			for _, b := range before {
-				if b.label == d.label && b.have == d.have && b.want == d.want {
-					t.since = b.since
-				}
-			}
-			out.drifts = append(out.drifts, t)
-			if end := t.since.Add(p.Settle); end.After(now) {
-				if out.due.IsZero() || end.Before(out.due) {
-					out.due = end
-				}
-				continue
-			}
-			settled = true
-			if p.Drift == config.DriftUpdate {
+			out.drifts = append(out.drifts, timed{d, beganAt(d, before, now)})
+		}
+	}
+	out.pair()
+	settled := out.settle(p.Settle, now)
+	whole := p.whole(node, placed, out.drifts, settled)
+	if p.Drift == config.DriftUpdate {
+		for _, d := range settled {
+			if isLevel(d.label) || whole {
 				out.update(d)
 			}
 		}
 	}
+	for _, d := range missing {
+		switch {
+		case !p.Backfill:
+		case isLevel(d.label) || whole:
+			out.write(ActionBackfill, d)
+		default:
+			out.held = append(out.held, d)
+		}
+	}
 	tainted := isTainted(node)
-	out.taint = p.Drift == config.DriftTaint && (settled || tainted && len(out.drifts) > 0)
-	out.retaint = out.taint != tainted
-	out.finish(node)
+	if p.Drift == config.DriftTaint {
+		out.placed = true
+		out.taint = len(settled) > 0 || tainted && len(out.drifts) > 0
+		if tainted && !out.taint && len(placed.Undecided) > 0 {
+			u := placed.Undecided[0]
+			out.taint, out.doubt = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", taintKey, u.Label, u.Err)
+		}
+	}
+	out.finish(node, tainted)
 	return out
 }
 
 // undecided plans for a Node that has no placement: what was said of it before is
 // kept, and only what the configuration has no more goes.
-func (p *policy) undecided(node *v1.Node, claims []string) *plan {
+func (p *policy) undecided(node *v1.Node, claims map[string]string) *plan {
 	out := p.begin(node, claims)
-	out.taint = isTainted(node)
-	out.finish(node)
+	tainted := isTainted(node)
+	out.taint = tainted && p.Drift == config.DriftTaint
+	out.finish(node, tainted)
 	return out
+}
+
+// beganAt is since when a difference is there.
+func beganAt(d difference, before []timed, now time.Time) time.Time {
+	for _, b := range before {
+		if b.same(d) {
+			return b.since
+		}
+	}
+	return now
+}
+
+// same says whether two differences are one, whatever gives what is wanted.
+func (d difference) same(as difference) bool {
+	return d.label == as.label && d.have == as.have && d.want == as.want
+}
+
+// pair lets region and zone settle together, with the later of them: half of a
+// pair that is written would be one that the Node is not in.
+func (p *plan) pair() {
+	var since time.Time
+	for _, d := range p.drifts {
+		if !isLevel(d.label) && d.since.After(since) {
+			since = d.since
+		}
+	}
+	for i := range p.drifts {
+		if d := &p.drifts[i]; !isLevel(d.label) {
+			d.since = since
+		}
+	}
+}
+
+// settle returns the drifts that have settled, and notes when the next will have.
+func (p *plan) settle(after time.Duration, now time.Time) []difference {
+	var settled []difference
+	for _, d := range p.drifts {
+		switch end := d.since.Add(after); {
+		case !end.After(now):
+			settled = append(settled, d.difference)
+		case p.due.IsZero() || end.Before(p.due):
+			p.due = end
+		}
+	}
+	return settled
+}
+
+// whole says whether region and zone can be written so that the Node has the pair
+// that it is in afterwards, as far as it is in one.
+func (p *policy) whole(node *v1.Node, placed topology.Placement, drifts []timed, settled []difference) bool {
+	for _, u := range placed.Undecided {
+		if isLevel(u.Label) {
+			continue
+		}
+		for _, key := range twins(u.Label) {
+			if _, there := node.Labels[key]; there {
+				return false
+			}
+		}
+	}
+	return !slices.ContainsFunc(drifts, func(d timed) bool {
+		written := p.Drift == config.DriftUpdate && slices.ContainsFunc(settled, d.same)
+		return !isLevel(d.label) && d.want != "" && !written
+	})
 }
 
 // begin plans the removal of labels that vzones wrote for levels that are gone
 // from the configuration.
-func (p *policy) begin(node *v1.Node, claims []string) *plan {
+func (p *policy) begin(node *v1.Node, claims map[string]string) *plan {
 	out := &plan{owned: owned(node)}
 	labels := p.Policy.Labels()
-	for _, label := range claims {
-		if _, there := node.Labels[label]; there && isLevel(label) {
+	for label, written := range claims {
+		if have, there := node.Labels[label]; there && have == written && isLevel(label) {
 			out.own(label)
 		}
 	}
@@ -143,40 +225,42 @@ func (p *policy) begin(node *v1.Node, claims []string) *plan {
 	return out
 }
 
-func (p *plan) finish(node *v1.Node) {
+func (p *plan) finish(node *v1.Node, tainted bool) {
 	p.annotate = strings.Join(p.owned, ",") != node.Annotations[labelsKey]
+	p.retaint = p.taint != tainted
 }
 
 // compare returns how a label differs from the placement. A label that the place
 // does not have is to be removed only if vzones wrote it; an undecided one is
-// what it is.
+// what it is. Where twins differ, have is the one that is not right.
 func compare(node *v1.Node, label string, placed topology.Placement, owned []string) (difference, bool) {
-	keys := twins(label)
 	d := difference{label: label}
-	complete := true
-	for _, key := range slices.Backward(keys) {
-		v, there := node.Labels[key]
-		complete = complete && there
-		if there {
-			d.have = v // the first key is the source of truth
-		}
-	}
 	for _, decision := range placed.Decisions {
 		if decision.Label == label {
 			d.want, d.source = decision.Value, decision.Source()
 		}
 	}
-	switch {
-	case d.want == "" && placed.WhyUndecided(label) != nil:
+	if d.want == "" && placed.WhyUndecided(label) != nil {
 		return difference{}, false
-	case d.want == "":
-		return d, d.have != "" && (!isLevel(label) || slices.Contains(owned, label))
-	case d.have == d.want && complete:
-		return difference{}, false
-	case d.have == d.want:
-		d.have = "" // one of the twins is missing
 	}
-	return d, true
+	there, differs := 0, false
+	keys := twins(label)
+	for _, key := range keys {
+		v, ok := node.Labels[key]
+		if ok {
+			there++
+		}
+		if ok && v != d.want && !differs {
+			d.have, differs = v, true
+		}
+	}
+	switch {
+	case d.want == "":
+		return d, there > 0 && (!isLevel(label) || slices.Contains(owned, label))
+	case !differs && there < len(keys):
+		d.missing, differs = true, true
+	}
+	return d, differs
 }
 
 func (p *plan) write(action Action, d difference) {

@@ -35,9 +35,19 @@ func twins(label string) []string {
 	return []string{label}
 }
 
-// isLevel says whether a label is a further one. Those of region and zone are
-// never removed: volumes are bound to them.
-func isLevel(label string) bool { return label != topology.LabelRegion && label != topology.LabelZone }
+// isLevel says whether a label can be one of a further level, which is what vzones
+// may remove. Region and zone are none: volumes are bound to them. Nor is any other
+// label that is reserved, although the annotation may list it: kubelets may write
+// annotations of their Nodes, and may not take Kubernetes' own labels off them.
+func isLevel(label string) bool {
+	prefix, _, prefixed := strings.Cut(label, "/")
+	return !prefixed || !slices.ContainsFunc(reserved, func(domain string) bool {
+		return prefix == domain || strings.HasSuffix(prefix, "."+domain)
+	})
+}
+
+// reserved are the domains of labels that no configuration names.
+var reserved = []string{"kubernetes.io", "k8s.io", "topology.csi.vmware.com"}
 
 // owned returns the labels that vzones wrote to a Node and that are still there.
 func owned(node *v1.Node) []string {

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -26,31 +27,50 @@ func changed(b, n *v1.Node) bool {
 
 // of returns what is known of a Node. The lock is held.
 func (c *Controller) of(n *v1.Node) *known {
-	k := c.known[n.UID]
-	if k == nil {
-		k = &known{name: n.Name, said: map[string]string{}}
-		c.known[n.UID] = k
+	k := c.known[n.Name]
+	if k == nil || k.uid != n.UID {
+		k = &known{uid: n.UID, said: map[string]string{}}
+		c.known[n.Name] = k
 	}
 	return k
 }
 
-func (c *Controller) forget(node types.UID) {
+func (c *Controller) forget(node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.known, node)
 }
 
 // claim notes the labels of levels that came with the write that initialised the
-// Node.
+// Node, unless that is somebody else's.
 func (c *Controller) claim(before, now *v1.Node) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if _, err := c.informer.Lister().Get(now.Name); err != nil {
+		return
+	}
+	claims := map[string]string{}
 	for _, label := range c.policy.Policy.Labels() {
 		_, had := before.Labels[label]
-		if _, has := now.Labels[label]; has && !had && isLevel(label) {
-			k := c.of(now)
-			k.claims = append(k.claims, label)
+		if value, has := now.Labels[label]; has && !had && isLevel(label) {
+			claims[label] = value
 		}
+	}
+	if len(claims) > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.claims[now.UID] = claims
+	}
+}
+
+func (c *Controller) disclaim(node types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.claims, node)
+}
+
+func (c *Controller) arrive() {
+	select {
+	case c.arrived <- struct{}{}:
+	default:
 	}
 }
 
@@ -67,23 +87,51 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 	defer c.mu.Unlock()
 	k := c.of(n)
 	k.machine, k.waiting = place.Machine, false
-	if err != nil {
-		k.drifts = nil // what comes afterwards has to settle anew
-		todo := c.policy.undecided(n, k.claims)
-		if place.Machine != nil {
-			k.conflicts = c.conflictsOf(place.Placement)
-			c.tellConflicts(ctx, n, k)
-			todo.due = c.tellUnplaced(ctx, n, k, err)
-		}
-		return place, todo
+	sure := certain(place.Placement, err)
+	if pair, ok := place.Placement.Pair(); ok || sure {
+		k.pair = pair
 	}
-	todo := c.policy.decide(n, place.Placement, k.drifts, k.claims, time.Now())
-	k.drifts, k.conflicts = todo.drifts, c.conflictsOf(place.Placement)
-	k.unplaced = ""
-	delete(k.said, unplaced)
-	c.tellConflicts(ctx, n, k)
-	c.tellDrift(ctx, n, k, todo)
+	var todo *plan
+	var due []time.Time
+	if err != nil {
+		todo = c.policy.undecided(n, c.claims[n.UID])
+		k.drifts = nil // what comes afterwards has to settle anew
+	} else {
+		todo = c.policy.decide(n, place.Placement, k.drifts, c.claims[n.UID], time.Now())
+		k.drifts = todo.drifts
+		err = todo.doubt
+		due = append(due, c.tellDrift(ctx, n, k, todo, len(place.Placement.Undecided) > 0))
+	}
+	if place.Machine == nil {
+		k.unplaced = ""
+	} else {
+		k.conflicts = c.conflictsOf(place.Placement)
+		due = append(due, c.tellConflicts(ctx, n, k, sure), c.tellUnplaced(ctx, n, k, err))
+	}
+	if !todo.annotate {
+		delete(c.claims, n.UID)
+	}
+	todo.await(k, due)
 	return place, todo
+}
+
+// await notes when there is something to tell.
+func (p *plan) await(k *known, due []time.Time) {
+	for _, d := range due {
+		if !d.IsZero() && (p.due.IsZero() || d.Before(p.due)) {
+			p.due = d
+		}
+	}
+	if !slices.ContainsFunc(due, func(d time.Time) bool { return !d.IsZero() }) {
+		k.turn = time.Time{}
+	}
+}
+
+// certain says whether everything was read that a placement rests on.
+func certain(placed topology.Placement, err error) bool {
+	return !errors.Is(err, topology.ErrUnknown) && !slices.ContainsFunc(placed.Undecided, func(u topology.Undecided) bool {
+		return errors.Is(u.Err, topology.ErrUnknown)
+	})
 }
 
 // Stats are what the controller counts.

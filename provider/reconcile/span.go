@@ -19,11 +19,15 @@ const spanEvery = 5 * time.Second
 // follow enqueues the Nodes whose machines have changed, whenever a vCenter's
 // state has, and looks for pairs of region and zone that span vCenters.
 func (c *Controller) follow(ctx context.Context, states <-chan struct{}) {
-	var look <-chan time.Time
+	look := time.After(spanEvery)
 	for {
 		select {
 		case <-states:
 			c.enqueueMoved(ctx)
+			if look == nil {
+				look = time.After(spanEvery)
+			}
+		case <-c.arrived:
 			if look == nil {
 				look = time.After(spanEvery)
 			}
@@ -55,8 +59,8 @@ func (c *Controller) enqueueMoved(ctx context.Context) {
 	for n := range c.initialised(ctx) {
 		machine := c.source.Machine(n)
 		c.mu.Lock()
-		k := c.known[n.UID]
-		stale := k == nil || k.machine != machine || k.waiting
+		k := c.known[n.Name]
+		stale := k == nil || k.uid != n.UID || k.machine != machine || k.waiting
 		c.mu.Unlock()
 		if stale {
 			c.queue.Add(n.Name)
@@ -65,16 +69,28 @@ func (c *Controller) enqueueMoved(ctx context.Context) {
 }
 
 // span finds the pairs that machines of several vCenters have, and enqueues all
-// Nodes if those have changed.
+// Nodes if those have changed. A Node that cannot be placed now is where it was.
 func (c *Controller) span(ctx context.Context) {
+	var unplaced []*v1.Node
 	found := topology.Spanning(func(yield func(topology.Placement) bool) {
 		for n := range c.initialised(ctx) {
-			if place, err := c.source.Place(n); err == nil && !yield(place.Placement) {
+			place, err := c.source.Place(n)
+			if _, ok := place.Placement.Pair(); !ok && !certain(place.Placement, err) {
+				unplaced = append(unplaced, n)
+			}
+			if !yield(place.Placement) {
 				return
 			}
 		}
 	})
 	c.mu.Lock()
+	for _, n := range unplaced {
+		if k := c.known[n.Name]; k != nil && k.uid == n.UID {
+			if spans, ok := c.spanning[k.pair]; ok {
+				found[k.pair] = spans
+			}
+		}
+	}
 	same := maps.EqualFunc(found, c.spanning, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
 	c.spanning = found
 	c.mu.Unlock()

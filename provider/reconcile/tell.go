@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,18 +34,47 @@ func EventReasons() []string {
 // after a move the tags of its new host are read first.
 const patience = 10 * time.Second
 
-// say records a Warning once for each change of its text.
-func (c *Controller) say(ctx context.Context, n *v1.Node, k *known, key, reason, text string) {
+// say records a Warning once for each change of its text. It returns when it will,
+// if the Node has to wait for its turn, and zero otherwise.
+func (c *Controller) say(ctx context.Context, n *v1.Node, k *known, key, reason, text string) time.Time {
 	if k.said[key] == text {
-		return
+		return time.Time{}
+	}
+	if turn := c.turn(k); !turn.IsZero() {
+		return turn
 	}
 	k.said[key] = text
 	c.recorder.Event(n, v1.EventTypeWarning, reason, text)
 	klog.FromContext(ctx).Info("Topology of Node", "node", n.Name, "reason", reason, "text", text)
+	return time.Time{}
 }
 
-// tellUnplaced returns when there is more to tell, zero if never.
+// turn returns when the Node may tell something, zero if it may now. A recorder
+// that gets thousands of Events at once drops most.
+func (c *Controller) turn(k *known) time.Time {
+	now := time.Now()
+	if k.turn.IsZero() {
+		k.turn = now
+		if c.free.After(now) {
+			k.turn = c.free
+		}
+		c.free = k.turn.Add(time.Second / eventsPerSecond)
+	}
+	if k.turn.After(now) {
+		return k.turn
+	}
+	k.turn = time.Time{}
+	return k.turn
+}
+
+// tellUnplaced tells why a Node has no placement, or does so later. Without an
+// error it has one.
 func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err error) time.Time {
+	if err == nil {
+		k.unplaced = ""
+		delete(k.said, unplaced)
+		return time.Time{}
+	}
 	text := err.Error()
 	if k.unplaced != text {
 		k.unplaced, k.unplacedSince = text, time.Now()
@@ -52,25 +82,30 @@ func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err
 	if due := k.unplacedSince.Add(patience); due.After(time.Now()) {
 		return due
 	}
-	c.say(ctx, n, k, unplaced, c.source.Reason(err), text)
-	return time.Time{}
+	return c.say(ctx, n, k, unplaced, c.source.Reason(err), text)
 }
 
-func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known) {
-	if len(k.conflicts) == 0 {
-		delete(k.said, reasonConflict)
-		return
+// tellConflicts tells of each conflict once while it lasts. It is over when it is
+// not found although everything was read.
+func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known, certain bool) time.Time {
+	var due time.Time
+	now := map[string]bool{}
+	for _, conflict := range k.conflicts {
+		text := conflict.Text()
+		now[text] = true
+		if d := c.say(ctx, n, k, reasonConflict+text, reasonConflict, text); !d.IsZero() {
+			due = d
+		}
 	}
-	texts := make([]string, len(k.conflicts))
-	for i, conflict := range k.conflicts {
-		texts[i] = conflict.Text()
+	if certain {
+		maps.DeleteFunc(k.said, func(key, text string) bool { return key == reasonConflict+text && !now[text] })
 	}
-	c.say(ctx, n, k, reasonConflict, reasonConflict, strings.Join(texts, "; "))
+	return due
 }
 
 // tellDrift tells of the differences that have settled and are not about to be
-// written.
-func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, todo *plan) {
+// written. Where a label is undecided nothing is over yet.
+func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, todo *plan, undecided bool) time.Time {
 	var texts []string
 	for _, d := range todo.drifts {
 		if d.since.Add(c.policy.Settle).After(time.Now()) || slices.ContainsFunc(todo.changes, func(c change) bool { return c.label == d.label }) {
@@ -79,16 +114,22 @@ func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, todo *
 		texts = append(texts, d.text())
 	}
 	if len(texts) == 0 {
-		if len(todo.drifts) == 0 {
+		if len(todo.drifts) == 0 && !undecided {
 			delete(k.said, reasonDrift)
 		}
-		return
+		return time.Time{}
 	}
-	c.say(ctx, n, k, reasonDrift, reasonDrift, strings.Join(texts, "; ")+c.policy.advice())
+	for _, d := range todo.held {
+		texts = append(texts, d.text())
+	}
+	return c.say(ctx, n, k, reasonDrift, reasonDrift, strings.Join(texts, "; ")+c.policy.advice())
 }
 
 func (d difference) text() string {
-	if d.want == "" {
+	switch {
+	case d.missing:
+		return fmt.Sprintf("label %s is missing, and %q is not written beside a region or zone that is not right", d.label, d.want)
+	case d.want == "":
 		return fmt.Sprintf("label %s is %q, and nothing gives it that value", d.label, d.have)
 	}
 	return fmt.Sprintf("label %s is %q, but by %s it is %q", d.label, d.have, d.source, d.want)

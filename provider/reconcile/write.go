@@ -68,7 +68,9 @@ func (p *plan) patch(n *v1.Node) map[string]any {
 func (c *Controller) count(n *v1.Node, todo *plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(n).claims = nil
+	if todo.annotate {
+		delete(c.claims, n.UID)
+	}
 	for _, ch := range todo.changes {
 		c.writes[ch.action]++
 	}

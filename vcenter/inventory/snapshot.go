@@ -66,8 +66,8 @@ type State struct {
 	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has told of.
 	Trouble error
-	// Contact is when the vCenter last answered, and Snapshot, if there is one,
-	// had all that it had told of. It is zero if it never answered.
+	// Contact is when the vCenter last answered, zero if it never did. Snapshot has
+	// all that it had told of by then.
 	Contact time.Time
 }
 
