@@ -10,9 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
@@ -79,6 +81,9 @@ func (d *daemon) configure(name, file string) error {
 func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 	for _, w := range d.cfg.Warnings {
 		klog.FromContext(d.ctx).Info("The configuration has a setting without effect", "setting", w.String())
+	}
+	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
+		klog.FromContext(d.ctx).Info("Labels of initialised Nodes are not looked at again: --controllers leaves their controller out", "controller", topologyController)
 	}
 	observed := newObserver(legacyRegistry{})
 	secrets := &secretReader{client: c.ClientBuilder.ClientOrDie("vsphere-credentials")}
