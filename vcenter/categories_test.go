@@ -47,6 +47,17 @@ func TestAbsentCategories(t *testing.T) {
 	absent("room")
 }
 
+// TestAbsentCategoriesOfAnIdleVCenter: one without Nodes is asked too, or nothing
+// could be said of the fleet.
+func TestAbsentCategoriesOfAnIdleVCenter(t *testing.T) {
+	opts := quick
+	opts.Categories = []string{"rack", "zone"}
+	w := run(t, oneCategory, opts, nil)
+	w.until("absent categories", func(states []inventory.State) bool {
+		return states[0].Snapshot != nil && slices.Equal(inventory.NoCategory(states), []string{"zone"})
+	})
+}
+
 func waitABit(t *testing.T) {
 	t.Helper()
 	select {
