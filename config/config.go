@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -16,8 +17,8 @@ type Config struct {
 	File string
 	// VCenters are in the order of the file; there is at least one.
 	VCenters []VCenter
-	// Rules give Nodes their topology labels; empty means Nodes without zones.
-	Rules topology.Rules
+	// Topology says which labels Nodes get from where their machine is.
+	Topology Topology
 	// Addresses says which addresses of a machine its Node gets.
 	Addresses AddressRules
 	// NodeSelector selects the Nodes that vzones looks after, by their labels:
@@ -27,6 +28,33 @@ type Config struct {
 	// to expect, by line. Whoever applies the Config logs them, once.
 	Warnings []Warning
 }
+
+// Topology is how Nodes get their topology labels, and what becomes of them.
+type Topology struct {
+	// Policy decides the labels. Without rules and levels Nodes get none.
+	Policy topology.Policy
+	// Backfill says that a Node which is initialised gets labels that it lacks;
+	// true unless configured.
+	Backfill bool
+	// Drift is what is done about a label that is no longer right.
+	Drift Drift
+	// Settle is how long a label has to be wrong before that is done, 60 s unless
+	// configured, at most 24 h.
+	Settle time.Duration
+}
+
+// Drift is what is done about a label that is no longer right.
+type Drift string
+
+// The policies. The default is DriftReport.
+const (
+	// DriftReport tells of it and changes nothing.
+	DriftReport Drift = "report"
+	// DriftTaint keeps new Pods away until the label is right again.
+	DriftTaint Drift = "taint"
+	// DriftUpdate changes the label.
+	DriftUpdate Drift = "update"
+)
 
 // VCenter is one vCenter and how to reach it. What the file leaves unset for
 // it comes from the file's global section.

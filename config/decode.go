@@ -38,6 +38,10 @@ func (d *decoder) field(p pair, into any) {
 		}
 	case entries:
 		d.entries(p, into)
+	case elements:
+		d.elements(p, into)
+	case *rule:
+		d.rule(p, into)
 	case ignored:
 		if !empty(p.node) {
 			d.warnf(p.at, "%s", string(into))
@@ -83,6 +87,34 @@ func (d *decoder) entries(p pair, into entries) {
 			d.mapping(entry.node, entry.at, into.add(entry.name, entry.at))
 		}
 	}
+}
+
+func (d *decoder) elements(p pair, into elements) {
+	n := follow(p.node)
+	if null(n) {
+		return
+	}
+	if n.Kind != yaml.SequenceNode {
+		d.errorf(p.at, "is %s: write a list of mappings, each behind a -", describe(n))
+		return
+	}
+	for i, item := range n.Content {
+		at := position{line: item.Line, path: fmt.Sprintf("%s[%d]", p.at.path, i)}
+		if d.isMapping(item, at) {
+			d.mapping(item, at, into.add(at))
+		}
+	}
+}
+
+// rule takes text for the name of a tag category, as the CPI does.
+func (d *decoder) rule(p pair, into *rule) {
+	into.at = p.at
+	if follow(p.node).Kind == yaml.MappingNode {
+		d.mapping(p.node, p.at, into.fields())
+		return
+	}
+	into.short = true
+	into.tag = d.text(p.node, p.at)
 }
 
 // unknown reports a key that the schema does not have in this place.
@@ -138,6 +170,8 @@ func misspelt(into any, at position) {
 		spoil(into, at)
 	case *list:
 		spoil(into, at)
+	case *rule:
+		into.bad = true
 	}
 }
 

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"vzones/topology"
 
 	"gopkg.in/yaml.v3"
 )
@@ -68,12 +71,35 @@ func checkConfig(t *testing.T, config *Config) {
 			t.Errorf("no credentials: %+v", vc)
 		}
 	}
+	checkTopology(t, &config.Topology)
+}
+
+func checkTopology(t *testing.T, top *Topology) {
+	t.Helper()
 	seen := make(map[string]bool)
-	for _, rule := range config.Rules {
-		if !rule.Required || rule.Category == "" || seen[rule.Label] || seen[rule.Category] {
-			t.Errorf("bad rules: %+v", config.Rules)
+	for _, rules := range []topology.Rules{top.Policy.Rules, top.Policy.Levels} {
+		for _, rule := range rules {
+			if (rule.Category == "") == (rule.Inventory == "") || seen["label "+rule.Label] {
+				t.Errorf("bad rules: %+v", top.Policy)
+			}
+			seen["label "+rule.Label] = true
 		}
-		seen[rule.Label], seen[rule.Category] = true, true
+	}
+	for _, rule := range top.Policy.Rules {
+		source := rule.Category + "/" + string(rule.Inventory)
+		if seen[source] || rule.Label != topology.LabelRegion && rule.Label != topology.LabelZone {
+			t.Errorf("bad rules: %+v", top.Policy.Rules)
+		}
+		seen[source] = true
+	}
+	for _, rule := range top.Policy.Levels {
+		if parseLabelKey(rule.Label) != nil {
+			t.Errorf("bad levels: %+v", top.Policy.Levels)
+		}
+	}
+	if len(top.Policy.Paths) == 0 || len(top.Policy.Paths) > 3 || top.Policy.Precedence == "" || top.Drift == "" ||
+		top.Settle < 0 || top.Settle > 24*time.Hour {
+		t.Errorf("not filled in: %+v", top)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestReadKeepsTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.File != "testdata/good/no-labels.yaml" || config.Rules != nil || config.Warnings != nil ||
+	if config.File != "testdata/good/no-labels.yaml" || config.Topology.Policy.Labels() != nil || config.Warnings != nil ||
 		!reflect.DeepEqual(config.Addresses, AddressRules{}) {
 		t.Errorf("got %+v", config)
 	}

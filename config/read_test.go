@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"vzones/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -150,9 +153,7 @@ func dump(c *Config) string {
 		line("  round trips", vc.RoundTrips)
 		line("  ip families", vc.IPFamilies)
 	}
-	for _, rule := range c.Rules {
-		fmt.Fprintf(&b, "label %s: category %q required %t\n", rule.Label, rule.Category, rule.Required)
-	}
+	dumpTopology(&b, &c.Topology)
 	line("internal subnets", c.Addresses.InternalSubnets)
 	line("external subnets", c.Addresses.ExternalSubnets)
 	line("internal network", c.Addresses.InternalNetwork)
@@ -166,4 +167,26 @@ func dump(c *Config) string {
 		fmt.Fprintf(&b, "warning %v\n", w)
 	}
 	return b.String()
+}
+
+func dumpTopology(b *strings.Builder, t *Topology) {
+	for _, rules := range []topology.Rules{t.Policy.Rules, t.Policy.Levels} {
+		for _, rule := range rules {
+			source := fmt.Sprintf("category %q", rule.Category)
+			if rule.Inventory != "" {
+				source = "inventory " + string(rule.Inventory)
+			}
+			fmt.Fprintf(b, "label %s: %s required %t\n", rule.Label, source, rule.Required)
+		}
+	}
+	// What holds unless configured is checked once, and not in each file.
+	if !slices.Equal(t.Policy.Paths, topology.DefaultPaths()) {
+		fmt.Fprintf(b, "paths: %q\n", t.Policy.Paths)
+	}
+	if t.Policy.Precedence != topology.PrecedenceCSI {
+		fmt.Fprintf(b, "precedence: %s\n", t.Policy.Precedence)
+	}
+	if !t.Backfill || t.Drift != DriftReport || t.Settle != time.Minute {
+		fmt.Fprintf(b, "backfill: %t drift: %s settle: %s\n", t.Backfill, t.Drift, t.Settle)
+	}
 }

@@ -38,7 +38,8 @@ type schema struct {
 	// broken says that there are entries that could not be read.
 	broken bool
 
-	region, zone text
+	region, zone rule
+	topology     placement
 	nodes        nodes
 }
 
@@ -67,6 +68,30 @@ type nodes struct {
 	selector                                       text
 }
 
+// rule is where a label's value comes from.
+type rule struct {
+	at             position
+	tag, inventory text
+	required       toggle
+	// short says that the rule is the name of a tag category alone, and no mapping.
+	short bool
+	// bad says that the mapping could not be read.
+	bad bool
+}
+
+// placement is the topology section.
+type placement struct {
+	precedence, drift, settle text
+	paths                     list
+	levels                    []*level
+	backfill                  toggle
+}
+
+type level struct {
+	label text
+	rule
+}
+
 // A field is one key of a mapping and where its value goes: a pointer to a
 // value, or one of the types below.
 type field struct {
@@ -87,6 +112,11 @@ type (
 		at     *position
 		broken *bool
 		add    func(name string, at position) []field
+	}
+	// elements is a list of mappings; the function makes room for one and returns
+	// its fields.
+	elements struct {
+		add func(at position) []field
 	}
 	// ignored is a key that is accepted and has no effect, and why.
 	ignored string
@@ -110,6 +140,14 @@ func (s *schema) fields() []field {
 		{"global", group{s.global.fields(true), &s.global.unsure}},
 		{"vcenter", entries{at: &s.vcentersAt, broken: &s.broken, add: s.entry}},
 		{"labels", group{fields: []field{{"region", &s.region}, {"zone", &s.zone}}}},
+		{"topology", group{fields: []field{
+			{"precedence", &s.topology.precedence},
+			{"paths", &s.topology.paths},
+			{"levels", elements{add: s.topology.level}},
+			{"backfill", &s.topology.backfill},
+			{"drift", &s.topology.drift},
+			{"settle", &s.topology.settle},
+		}}},
 		{"nodes", group{fields: []field{
 			{"internalNetworkSubnetCidr", &s.nodes.internalSubnets},
 			{"externalNetworkSubnetCidr", &s.nodes.externalSubnets},
@@ -132,6 +170,24 @@ func (s *schema) entry(name string, at position) []field {
 	entry := &section{name: name, at: at}
 	s.vcenters = append(s.vcenters, entry)
 	return entry.fields(false)
+}
+
+func (p *placement) level(at position) []field {
+	l := &level{rule: rule{at: at}}
+	p.levels = append(p.levels, l)
+	return l.fields()
+}
+
+func (l *level) fields() []field {
+	return append(l.rule.fields(), field{"label", &l.label})
+}
+
+func (r *rule) fields() []field {
+	return []field{
+		{"tag", &r.tag},
+		{"inventory", &r.inventory},
+		{"required", &r.required},
+	}
 }
 
 func (s *section) fields(global bool) []field {
@@ -170,9 +226,10 @@ func places(root []field) map[string]string {
 	note := func(fields []field, place string) {
 		for _, f := range fields {
 			if other, known := where[f.name]; known && other != place {
-				place = ""
+				where[f.name] = ""
+			} else {
+				where[f.name] = place
 			}
-			where[f.name] = place
 		}
 	}
 	note(root, "at the top level")

@@ -3,18 +3,17 @@ package config
 import (
 	"slices"
 	"strings"
-
-	"vzones/topology"
 )
 
 // validate makes a Config of what a file says. It is to be used only if
 // problems has no errors afterwards.
 func validate(s *schema, p *problems) *Config {
 	c := &checker{p}
+	fleet := c.fleet(s)
 	return &Config{
 		File:      p.file,
-		VCenters:  c.fleet(s),
-		Rules:     c.rules(s.region, s.zone),
+		VCenters:  fleet,
+		Topology:  c.topology(s, fleet),
 		Addresses: c.addresses(s.nodes),
 
 		NodeSelector: c.selector(s.nodes.selector),
@@ -195,34 +194,4 @@ func (c *checker) families(given list) value[[]string] {
 
 func allBlank(elements []text) bool {
 	return !slices.ContainsFunc(elements, func(t text) bool { return strings.TrimSpace(t.v) != "" })
-}
-
-// rules takes a region without a zone, or the reverse, for what it says.
-func (c *checker) rules(region, zone text) topology.Rules {
-	var rules topology.Rules
-	for _, label := range []struct {
-		key, what string
-		category  *text
-	}{
-		{topology.LabelRegion, "region", &region},
-		{topology.LabelZone, "zone", &zone},
-	} {
-		category := label.category
-		if category.written() && !category.set {
-			c.warnf(category.at, "is empty: Nodes get no %s", label.what)
-		}
-		if !category.usable() {
-			continue
-		}
-		category.bad = c.complain(*category, parseName(category.v))
-		rules = append(rules, topology.Rule{Label: label.key, Category: category.v, Required: true})
-	}
-	if region.usable() && zone.usable() && region.v == zone.v {
-		later := zone
-		if region.at.line > zone.at.line {
-			later = region
-		}
-		c.complain(later, &complaint{what: "region and zone have the same tag category: write one category for each"})
-	}
-	return rules
 }

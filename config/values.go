@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"vzones/topology"
 )
 
 // parseThumbprint returns a fingerprint as upper-case pairs between colons.
@@ -122,6 +124,39 @@ func parseName(s string) *complaint {
 		return &complaint{what: "has a line break or another control character: write it on one line"}
 	case strings.TrimSpace(s) != s:
 		return &complaint{what: "begins or ends with a blank: remove it"}
+	}
+	return nil
+}
+
+// The keys that Kubernetes accepts for labels: a name, with the prefix of a DNS
+// name before it or without.
+var (
+	labelName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+	labelPrefix = secretName
+)
+
+// parseLabelKey checks the key of a label that nobody but vzones may set.
+func parseLabelKey(key string) *complaint {
+	const instead = ": write one with a prefix of your own, such as example.com/rack"
+	prefix, name, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		prefix, name = "", key
+	}
+	below := func(domain string) bool { return prefix == domain || strings.HasSuffix(prefix, "."+domain) }
+	switch {
+	case !labelName.MatchString(name) || prefixed && (len(prefix) > 253 || !labelPrefix.MatchString(prefix)):
+		return &complaint{"is no label key: write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/", found(key)}
+	case key == topology.LabelRegion:
+		return &complaint{what: "is the label of labels.region: write there what gives it"}
+	case key == topology.LabelZone:
+		return &complaint{what: "is the label of labels.zone: write there what gives it"}
+	case below("kubernetes.io"), below("k8s.io"):
+		return &complaint{what: "is reserved: kubernetes.io and k8s.io are Kubernetes' own, " +
+			"and no cloud provider's label in them is kept" + instead}
+	case prefix == "topology.csi.vmware.com":
+		return &complaint{what: "is reserved: kubelet sets it for the CSI driver, whose registration fails where another has" + instead}
+	case prefix == "vzones":
+		return &complaint{what: "is reserved: vzones/ is for what vzones itself notes on a Node" + instead}
 	}
 	return nil
 }

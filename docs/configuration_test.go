@@ -13,7 +13,10 @@ import (
 )
 
 // In the paths of keys here, an entry under vcenter is called entry.
-const entry = "vcenter.entry."
+const (
+	entry = "vcenter.entry."
+	level = "topology.levels[0]."
+)
 
 // tables says where in the file the keys of each table belong.
 var tables = map[string][]string{
@@ -22,6 +25,9 @@ var tables = map[string][]string{
 	"## Keys of `global` alone":           {"global."},
 	"## Keys of an entry alone":           {entry},
 	"## Keys of `labels`":                 {"labels."},
+	"## Keys of a rule":                   {"labels.region.", "labels.zone.", level},
+	"## Keys of `topology`":               {"topology."},
+	"## Keys of a level":                  {level},
 	"## Keys of `nodes`":                  {"nodes."},
 	"## What is refused":                  {""},
 }
@@ -51,10 +57,11 @@ func documented(t *testing.T) map[string]bool {
 // inSource returns the keys of the schema, as its source lists them.
 func inSource(t *testing.T) map[string]bool {
 	t.Helper()
-	const file = "../config/schema.go"
 	keys := make(map[string]bool)
-	listed(function(t, file, "schema", "fields").Body, []string{""}, keys)
-	for _, statement := range function(t, file, "section", "fields").Body.List {
+	listed(fieldsOf(t, "schema"), []string{""}, keys)
+	listed(fieldsOf(t, "rule"), []string{"labels.region.", "labels.zone.", level}, keys)
+	listed(fieldsOf(t, "level"), []string{level}, keys)
+	for _, statement := range fieldsOf(t, "section").List {
 		places := []string{entry}
 		switch statement.(type) {
 		case *ast.AssignStmt: // what both have
@@ -94,8 +101,14 @@ func parse(t *testing.T, key string) config.Errors {
 	t.Helper()
 	parts := strings.Split(key, ".")
 	var text strings.Builder
-	for depth, part := range parts {
-		fmt.Fprintf(&text, "%s%s:\n", strings.Repeat("  ", depth), part)
+	depth := 0
+	for _, part := range parts {
+		name, isList := strings.CutSuffix(part, "[0]")
+		fmt.Fprintf(&text, "%s%s:\n", strings.Repeat("  ", depth), name)
+		if depth++; isList {
+			fmt.Fprintf(&text, "%s-\n", strings.Repeat("  ", depth))
+			depth++
+		}
 	}
 	_, err := config.Parse("f", []byte(strings.TrimSuffix(text.String(), "\n")+" x\n"))
 	found, ok := errors.AsType[config.Errors](err)
@@ -128,12 +141,12 @@ func TestKeysAreDocumented(t *testing.T) {
 		}
 	}
 	// What the parser itself offers shows whether the source was understood.
-	for _, place := range []string{"", "global.", entry, "labels.", "nodes."} {
+	for _, place := range []string{"", "global.", entry, "labels.", "labels.zone.", "nodes.", "topology.", level} {
 		const nonsense = "qqqqqqqqqqqqqqqqqqqq"
 		offered := 0
 		for _, e := range parse(t, place+nonsense) {
 			_, list, ok := strings.Cut(e.Message, "write one of ")
-			if !ok {
+			if !ok || !strings.HasPrefix(e.Message, "unknown key") {
 				continue
 			}
 			for name := range strings.SplitSeq(list, ", ") {
@@ -159,8 +172,21 @@ func TestDefaultsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	vc := c.VCenters[0]
-	if len(vc.Datacenters) > 0 || vc.CAFile != "" || vc.Thumbprint != "" || len(c.Rules) > 0 {
+	if len(vc.Datacenters) > 0 || vc.CAFile != "" || vc.Thumbprint != "" || len(c.Topology.Policy.Labels()) > 0 {
 		t.Errorf("a default that the reference does not have: %+v", vc)
+	}
+	kinds := strings.ReplaceAll(fmt.Sprintf("%q", c.Topology.Policy.Paths), "resource pool", "resourcePool")
+	inTopology := map[string]string{
+		"precedence": string(c.Topology.Policy.Precedence),
+		"paths":      strings.ReplaceAll(strings.ReplaceAll(kinds, `" "`, ", "), `"`, ""),
+		"backfill":   fmt.Sprint(c.Topology.Backfill),
+		"drift":      string(c.Topology.Drift),
+		"settle":     fmt.Sprintf("%gs", c.Topology.Settle.Seconds()),
+	}
+	for _, row := range rows(t, read(t, "reference/configuration.md"), "## Keys of `topology`") {
+		if got := strings.Trim(row[2], "`"); got != inTopology[row[0]] {
+			t.Errorf("the default of %s is documented as %q, and is %q", row[0], got, inTopology[row[0]])
+		}
 	}
 	want := map[string]string{
 		"port":               fmt.Sprint(vc.Port),

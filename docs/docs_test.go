@@ -73,21 +73,22 @@ func blocks(text string) []block {
 	return all
 }
 
-// function returns a function of a file of source, a method if there is a
-// receiver.
-func function(t *testing.T, file, receiver, name string) *ast.FuncDecl {
+// fieldsOf returns the source of the method fields of a type of the configuration's
+// schema.
+func fieldsOf(t *testing.T, receiver string) *ast.BlockStmt {
 	t.Helper()
+	const file = "../config/schema.go"
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range parsed.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if ok && f.Name.Name == name && receiverOf(f) == receiver {
-			return f
+		if ok && f.Name.Name == "fields" && receiverOf(f) == receiver {
+			return f.Body
 		}
 	}
-	t.Fatalf("%s: no function %s of %q", file, name, receiver)
+	t.Fatalf("%s: no method fields of %q", file, receiver)
 	return nil
 }
 

@@ -170,7 +170,7 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	placement, err := topology.Resolve(p.cfg.Rules, m.Paths)
+	placement, err := p.resolve(p.fleet.States(), m)
 	if err != nil {
 		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}
@@ -187,6 +187,8 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 			NodeAddresses: addrs,
 			Region:        placement.Value(topology.LabelRegion),
 			Zone:          placement.Value(topology.LabelZone),
+
+			AdditionalLabels: placement.Further(),
 		},
 	}, nil
 }
@@ -202,7 +204,7 @@ func (d *description) log(ctx context.Context, node *v1.Node) {
 	}
 	var deciders []string
 	for _, by := range d.placement.Decisions {
-		deciders = append(deciders, by.Category+" on "+by.By.String())
+		deciders = append(deciders, by.Source())
 	}
 	log.Info("Placed Node", append(keys, "by", deciders)...)
 }

@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
+	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -229,7 +230,7 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 // TestMetadataWithoutRules: a fleet without zones has Nodes without zones.
 func TestMetadataWithoutRules(t *testing.T) {
 	cfg := testConfig()
-	cfg.Rules = nil
+	cfg.Topology = config.Topology{}
 	p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA))}}, cfg)
 	want := complete()
 	want.Region, want.Zone = "", ""

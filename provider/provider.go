@@ -24,6 +24,9 @@ type Fleet interface {
 	Follow([]inventory.Identity)
 	// Subscribe returns a channel that has a token when a state has changed.
 	Subscribe() <-chan struct{}
+	// Probe has a vCenter prove that it answers: its state gets a new Contact,
+	// and subscribers are told, or it gets into trouble.
+	Probe(vcenter string)
 	// SearchOutside returns inventory.ErrOutside if a machine that no index has is
 	// in none of the configured datacenters. Nil says nothing.
 	SearchOutside(context.Context, inventory.Identity) error

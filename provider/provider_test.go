@@ -92,6 +92,8 @@ func (f *fakeFleet) Subscribe() <-chan struct{} {
 	return ch
 }
 
+func (f *fakeFleet) Probe(string) {}
+
 func (f *fakeFleet) SearchOutside(context.Context, inventory.Identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,10 +219,10 @@ func testConfig() *config.Config {
 			{Name: "dual", IPFamilies: []string{"ipv4", "ipv6"}},
 			{Name: "ipv6 first", IPFamilies: []string{"ipv6", "ipv4"}},
 		},
-		Rules: topology.Rules{
+		Topology: config.Topology{Policy: topology.Policy{Rules: topology.Rules{
 			{Label: topology.LabelRegion, Category: "k8s-region", Required: true},
 			{Label: topology.LabelZone, Category: "k8s-zone", Required: true},
-		},
+		}}},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,18 +18,23 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 
 // TestGolden resolves the layouts in testdata. A file is a txtar archive:
 //
-//	-- rules --      label=category, one a line, "optional" behind it if so
+//	-- rules --      label=category or label=inventory:kind, one a line,
+//	                 "optional" behind it if so
+//	-- levels --     the same, "required" behind it if so
+//	-- policy --     "precedence nearest", "paths folder compute"
 //	-- compute --    objects from the nearest to the root, one a line:
 //	-- pool --       Type /path category=tag category=tag …
 //	-- folder --     "unreadable: why" for tags that cannot be read,
 //	                 "broken: why" as the last line of a path
 //	-- want --       the placement or the error
+//	-- nearest --    if it is there: what precedence nearest would say
+//	-- driver --     if it is there: what the CSI driver would say
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) < 15 {
+	if len(files) < 70 {
 		t.Fatalf("only %d golden files found", len(files))
 	}
 	for _, file := range files {
@@ -36,77 +42,139 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func golden(t *testing.T, file string) {
+// A case is a golden file.
+type goldenCase struct {
+	title  string
+	policy Policy
+	paths  []Path
+	file   *txtar.Archive
+}
+
+func parseCase(t *testing.T, file string) goldenCase {
+	t.Helper()
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rules Rules
-	var paths []Path
-	var want *txtar.File
-	for i, f := range ar.Files {
+	c := goldenCase{title: strings.TrimSpace(string(ar.Comment)), file: ar}
+	for _, f := range ar.Files {
+		text := string(f.Data)
 		switch f.Name {
 		case "rules":
-			rules = parseRules(t, string(f.Data))
+			c.policy.Rules = parseRules(t, text, true)
+		case "levels":
+			c.policy.Levels = parseRules(t, text, false)
+		case "policy":
+			parsePolicy(t, text, &c.policy)
 		case "compute":
-			paths = append(paths, parsePath(t, ComputePath, string(f.Data)))
+			c.paths = append(c.paths, parsePath(t, ComputePath, text))
 		case "pool":
-			paths = append(paths, parsePath(t, PoolPath, string(f.Data)))
+			c.paths = append(c.paths, parsePath(t, PoolPath, text))
 		case "folder":
-			paths = append(paths, parsePath(t, FolderPath, string(f.Data)))
-		case "want":
-			want = &ar.Files[i]
+			c.paths = append(c.paths, parsePath(t, FolderPath, text))
+		case "want", "nearest", "driver":
 		default:
 			t.Fatalf("unknown section %q", f.Name)
 		}
 	}
-	if want == nil {
+	return c
+}
+
+func golden(t *testing.T, file string) {
+	c := parseCase(t, file)
+	compared := 0
+	for i := range c.file.Files {
+		f := &c.file.Files[i]
+		var got string
+		switch f.Name {
+		case "want":
+			got = rendered(Resolve(c.policy, c.paths))
+		case "nearest":
+			policy := c.policy
+			policy.Precedence = PrecedenceNearest
+			got = rendered(Resolve(policy, c.paths))
+		case "driver":
+			got = driverSays(c) + "\n"
+		default:
+			continue
+		}
+		compared++
+		if *update {
+			f.Data = []byte(got)
+		} else if d := cmp.Diff(string(f.Data), got); d != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", file, f.Name, d)
+		}
+	}
+	if compared == 0 {
 		t.Fatal("no section \"want\"")
 	}
-	got := rendered(Resolve(rules, paths))
 	if *update {
-		want.Data = []byte(got)
-		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+		if err := os.WriteFile(file, txtar.Format(c.file), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if d := cmp.Diff(string(want.Data), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", file, d)
 	}
 }
 
 func rendered(p Placement, err error) string {
-	if err != nil {
-		for _, outcome := range []error{ErrAbsent, ErrUnknown, ErrAmbiguous, ErrMissing, ErrInvalid} {
-			if errors.Is(err, outcome) {
-				return "error: " + err.Error() + "\n"
-			}
-		}
-		return "error that is none of the outcomes: " + err.Error() + "\n"
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "path: %s\n", p.Path)
+	if err != nil {
+		fmt.Fprintf(&b, "error: %v\n", err)
+		if outcomeOf(err) == nil {
+			b.WriteString("which is none of the outcomes\n")
+		}
+	} else {
+		fmt.Fprintf(&b, "path: %s\n", p.Path)
+	}
 	for _, d := range p.Decisions {
-		fmt.Fprintf(&b, "%s: %s (%s on %s)\n", d.Label, d.Value, d.Category, d.By)
+		fmt.Fprintf(&b, "%s: %s (%s)\n", d.Label, d.Value, d.Source())
+	}
+	for _, u := range p.Undecided {
+		fmt.Fprintf(&b, "%s: undecided: %v\n", u.Label, u.Err)
+	}
+	for _, c := range p.Conflicts {
+		fmt.Fprintf(&b, "conflict: %s on %s (%s): %s\n", c.Kind, strings.Join(c.Labels, ", "), listed(c.Objects), c.Text())
 	}
 	return b.String()
 }
 
-func parseRules(t *testing.T, text string) Rules {
+func parsePolicy(t *testing.T, text string, p *Policy) {
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		switch fields[0] {
+		case "precedence":
+			p.Precedence = Precedence(fields[1])
+		case "paths":
+			for _, kind := range fields[1:] {
+				p.Paths = append(p.Paths, PathKind(strings.Replace(kind, "pool", string(PoolPath), 1)))
+			}
+		default:
+			t.Fatalf("no policy: %q", line)
+		}
+	}
+}
+
+func parseRules(t *testing.T, text string, required bool) Rules {
 	var rules Rules
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
-		label, category, ok := strings.Cut(fields[0], "=")
+		label, source, ok := strings.Cut(fields[0], "=")
 		if !ok {
 			t.Fatalf("no rule: %q", line)
 		}
-		rules = append(rules, Rule{Label: label, Category: category, Required: len(fields) == 1})
+		r := Rule{Label: label, Category: source, Required: required}
+		if kind, ok := strings.CutPrefix(source, "inventory:"); ok {
+			r.Category, r.Inventory = "", Inventory(kind)
+		}
+		if len(fields) == 2 {
+			r.Required = fields[1] == "required"
+		}
+		rules = append(rules, r)
 	}
 	return rules
 }
 
 func parsePath(t *testing.T, kind PathKind, text string) Path {
+	t.Helper()
 	p := Path{Kind: kind}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -119,7 +187,8 @@ func parsePath(t *testing.T, kind PathKind, text string) Path {
 		if len(fields) < 2 {
 			t.Fatalf("no object: %q", line)
 		}
-		o := &Object{Ref: Ref{VCenter: "east", Type: fields[0], ID: fields[1]}, Path: fields[1]}
+		fields[1] = strings.ReplaceAll(fields[1], "␠", " ")
+		o := &Object{Ref: Ref{VCenter: "east", Type: fields[0], ID: fields[1]}, Path: fields[1], Name: path.Base(fields[1])}
 		for _, f := range fields[2:] {
 			category, name, ok := strings.Cut(f, "=")
 			if !ok {

@@ -1,9 +1,9 @@
 package topology
 
-// invalidLabelValue says what keeps s from being the value of a Kubernetes
+// InvalidLabelValue says what keeps s from being the value of a Kubernetes
 // label, or nothing. Kubernetes allows 63 characters of [-A-Za-z0-9_.], the
 // first and last of them a letter or digit.
-func invalidLabelValue(s string) string {
+func InvalidLabelValue(s string) string {
 	if s == "" {
 		return "it is empty"
 	}

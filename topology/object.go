@@ -1,6 +1,9 @@
 package topology
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Ref names one managed object of the fleet. Managed object IDs repeat
 // between vCenters, so a reference without its vCenter means nothing.
@@ -38,15 +41,85 @@ type Object struct {
 
 func (o *Object) String() string { return o.Ref.Type + " " + o.Path }
 
+// located names the object for a person who looks for it among several vCenters.
+func (o *Object) located() string {
+	if o.Path == "/" {
+		return fmt.Sprintf("the root folder of vCenter %q", o.Ref.VCenter)
+	}
+	return fmt.Sprintf("%s %s of vCenter %q", o.kind(), o.Path, o.Ref.VCenter)
+}
+
+func (o *Object) kind() string {
+	switch o.Ref.Type {
+	case typeHost:
+		return "host"
+	case typeCluster:
+		return "cluster"
+	case typeStandalone:
+		return "standalone host"
+	case typePool:
+		return "resource pool"
+	case typeVApp:
+		return "vApp"
+	case typeDatacenter:
+		return "datacenter"
+	case typeFolder:
+		return "folder"
+	case typeMachine:
+		return "virtual machine"
+	}
+	return o.Ref.Type
+}
+
+// The managed object types that mean something here.
+const (
+	typeMachine    = "VirtualMachine"
+	typeHost       = "HostSystem"
+	typeCluster    = "ClusterComputeResource"
+	typeStandalone = "ComputeResource"
+	typePool       = "ResourcePool"
+	typeVApp       = "VirtualApp"
+	typeFolder     = "Folder"
+	typeDatacenter = "Datacenter"
+)
+
+// A hit is what one object says of one category.
+type hit struct {
+	// by is the object, nil if it says nothing.
+	by *Object
+	// name is that of the only tag, or of one of several.
+	name    string
+	several bool
+}
+
+// tagged returns what the object says of a category. The same tag twice is one.
+func (o *Object) tagged(category string) hit {
+	var h hit
+	for i := range o.Tags {
+		t := &o.Tags[i]
+		if t.Category != category {
+			continue
+		}
+		if h.by == nil {
+			h = hit{by: o, name: t.Name}
+		} else if t.Name != h.name {
+			h.several = true
+		}
+	}
+	return h
+}
+
+// differs says whether another object's tags give another answer.
+func (h hit) differs(other hit) bool {
+	return h.by != other.by && (h.several || other.several || h.name != other.name)
+}
+
 // named returns the names of the distinct tags of one category, sorted: the order
 // in which they are listed means nothing.
 func (o *Object) named(category string) []string {
 	var names []string
 	for _, t := range o.Tags {
-		if t.Category != category {
-			continue
-		}
-		if !slices.Contains(names, t.Name) {
+		if t.Category == category && !slices.Contains(names, t.Name) {
 			names = append(names, t.Name)
 		}
 	}
@@ -68,6 +141,13 @@ const (
 	// ComputePath.
 	FolderPath PathKind = "folder"
 )
+
+// defaultPaths are all paths, in the vSphere CPI's order.
+var defaultPaths = [...]PathKind{ComputePath, PoolPath, FolderPath}
+
+// DefaultPaths returns the paths that are walked unless a policy says otherwise,
+// in that order.
+func DefaultPaths() []PathKind { return slices.Clone(defaultPaths[:]) }
 
 // A Path is one way upwards from a machine.
 type Path struct {

@@ -1,29 +1,86 @@
 package topology
 
-// A Placement is where a machine is, as labels.
+// A Placement is where a machine is, as labels. Each label that the policy has is
+// decided, undecided or absent, and these are never mixed: absent is a label
+// that neither Decisions nor Undecided have, for which everything was read and
+// nothing found, so that a Node may lose it. An undecided one it keeps.
 type Placement struct {
-	// Path is the path that decided, empty if there were no rules.
+	// Path is the path whose tags decided region and zone, empty if none did.
 	Path PathKind
-	// Decisions are in the order of the rules. A rule without a decision was
-	// not required and found nothing.
+	// Decisions are in the order of the rules, levels last.
 	Decisions []Decision
+	// Undecided are the labels, none of them required, of which nothing can be
+	// said.
+	Undecided []Undecided
+	// Conflicts are what an operator should know of the tags, whether or not
+	// there is a placement.
+	Conflicts []Conflict
 }
 
 // A Decision is one label's value and what decided it.
 type Decision struct {
-	Label    string
-	Value    string
-	Category string
-	// By is the object whose tag gave the value.
+	Label string
+	Value string
+	// Category and Inventory are those of the rule.
+	Category  string
+	Inventory Inventory
+	// By is the object whose tag or name gave the value. For InventoryVCenter it
+	// is the farthest object that could be read, mostly the root folder.
 	By *Object
+}
+
+// Source says what gave the value, for a person.
+func (d Decision) Source() string {
+	if d.Category == "" {
+		return string(d.Inventory) + " of " + d.By.String()
+	}
+	return d.Category + " on " + d.By.String()
+}
+
+// Undecided is a label of which nothing can be said.
+type Undecided struct {
+	Label string
+	// Err is ErrUnknown, ErrAmbiguous or ErrInvalid.
+	Err error
 }
 
 // Value returns the value of a label, empty if the placement has none.
 func (p Placement) Value(label string) string {
+	d, _ := p.decision(label)
+	return d.Value
+}
+
+func (p Placement) decision(label string) (Decision, bool) {
 	for _, d := range p.Decisions {
 		if d.Label == label {
-			return d.Value
+			return d, true
 		}
 	}
-	return ""
+	return Decision{}, false
+}
+
+// WhyUndecided returns why nothing can be said of a label. It returns nil for a
+// label that is decided, and for one that is known to have no value.
+func (p Placement) WhyUndecided(label string) error {
+	for _, u := range p.Undecided {
+		if u.Label == label {
+			return u.Err
+		}
+	}
+	return nil
+}
+
+// Further returns the labels besides region and zone, nil if there are none.
+func (p Placement) Further() map[string]string {
+	var labels map[string]string
+	for _, d := range p.Decisions {
+		if d.Label == LabelRegion || d.Label == LabelZone {
+			continue
+		}
+		if labels == nil {
+			labels = make(map[string]string, len(p.Decisions))
+		}
+		labels[d.Label] = d.Value
+	}
+	return labels
 }

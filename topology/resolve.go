@@ -5,123 +5,260 @@ import (
 	"strings"
 )
 
-// Resolve places a machine. The paths are tried in the given order, and the
-// first that gives every required category a value decides all rules, so that
-// a region and a zone never come from different paths. Without rules the
-// placement is empty.
+// Resolve places a machine. Without rules the placement is empty.
 //
-// Along a path the walk is the CSI driver's, so that volumes and Nodes agree:
-// from the nearest object upwards, a farther tag overwrites a nearer one until
-// every category has a value, and there it stops. An object's tags are taken
-// together before the walk may stop.
+// Region and zone are decided together. The paths are tried in the policy's
+// order, and the first that gives every required category decides all of them, so
+// that a region and a zone never come from different paths; where none is
+// required, the first that gives any. Along a path the policy's precedence holds.
+// An object's tags are taken together before the walk may stop. What comes from
+// the inventory is the machine's, whatever the path.
 //
-// The error is one of
+// Each level is decided by itself: by the nearest tag on the first path that has
+// one.
+//
+// The error is that of a required label, and one of
 //   - ErrMissing: each path was read to the root and none has every required
 //     category; the message says which are missing and where they were looked
-//     for.
+//     for. Or the machine is in no such part of the inventory.
 //   - ErrUnknown: a path could not be read as far as the walk had to go. No
 //     later path is tried, for this one might have decided.
 //   - ErrAmbiguous: the deciding object has two tags of one category.
-//   - ErrInvalid: the deciding tag's name is no label value.
-func Resolve(rules Rules, paths []Path) (Placement, error) {
-	if len(rules) == 0 {
+//   - ErrInvalid: the deciding name is no label value.
+//
+// With an error the placement has conflicts only. What concerns a label that is
+// not required is no error: the label is then undecided.
+func Resolve(policy Policy, paths []Path) (Placement, error) {
+	labels := len(policy.Rules) + len(policy.Levels)
+	if labels == 0 {
 		return Placement{}, nil
 	}
-	var lacking []string
-	for _, p := range paths {
-		found, err := walk(rules, p)
-		if err != nil {
-			return Placement{}, err
-		}
-		missing := found.missing(rules)
-		if len(missing) == 0 {
-			return found.placement(rules, p.Kind)
-		}
-		if p.Broken != nil {
-			return Placement{}, fmt.Errorf("%w: no tag of category %s up to where the %s path ends: %w",
-				ErrUnknown, quoted(missing), p.Kind, p.Broken)
-		}
-		lacking = append(lacking, fmt.Sprintf("no tag of category %s on the %s path (%s)",
-			quoted(missing), p.Kind, listed(p.Objects)))
+	var few [4]trace // kept off the heap
+	r := resolution{policy: &policy, paths: paths}
+	r.placement.Decisions = make([]Decision, 0, labels)
+	r.together(append(few[:0], make([]trace, len(policy.Rules))...))
+	for i := range policy.Levels {
+		r.level(&policy.Levels[i])
 	}
-	if len(lacking) == 0 {
-		return Placement{}, fmt.Errorf("%w: no path leads upwards from the machine", ErrUnknown)
+	if r.err != nil {
+		return Placement{Conflicts: r.placement.Conflicts}, r.err
 	}
-	return Placement{}, fmt.Errorf("%w: %s", ErrMissing, strings.Join(lacking, "; "))
+	return r.placement, nil
 }
 
-// candidates are the names of the tags that the walk last saw for each
-// category, and the object that they are on. More than one name means that the
-// object has several tags of the category.
-type candidates map[string]candidate
-
-type candidate struct {
-	names []string
-	by    *Object
+// resolution is one call of Resolve.
+type resolution struct {
+	policy    *Policy
+	paths     []Path
+	placement Placement
+	// err is the first error of a required label.
+	err error
 }
 
-// walk collects the candidates along one path.
-func walk(rules Rules, p Path) (candidates, error) {
-	found := candidates{}
-	for _, o := range p.Objects {
-		if o.TagsErr != nil {
-			return nil, fmt.Errorf("%w: tags of %s: %w", ErrUnknown, o, o.TagsErr)
+// path returns the machine's path of a kind, nil if it has none.
+func (r *resolution) path(kind PathKind) *Path {
+	for i := range r.paths {
+		if r.paths[i].Kind == kind {
+			return &r.paths[i]
 		}
-		for _, r := range rules {
-			if names := o.named(r.Category); len(names) > 0 {
-				found[r.Category] = candidate{names: names, by: o}
+	}
+	return nil
+}
+
+// fail ends a label without a value, although it may have one. The placement
+// fails with it if it is required.
+func (r *resolution) fail(rule *Rule, err error) {
+	switch {
+	case !rule.Required:
+		r.placement.Undecided = append(r.placement.Undecided, Undecided{Label: rule.Label, Err: err})
+	case r.err == nil:
+		r.err = err
+	}
+}
+
+// together decides the policy's rules.
+func (r *resolution) together(traces []trace) {
+	rules := r.policy.Rules
+	var v verdict
+	if r.hasCategories() {
+		v = r.choose(traces)
+	}
+	for i := range rules {
+		rule, h := &rules[i], traces[i].chosen(r.policy.Precedence)
+		switch {
+		case rule.Category == "":
+			r.inventory(rule)
+		case h.by != nil:
+			r.conclude(rule, h)
+		case rule.Required && v.unknown == nil:
+			if r.err == nil {
+				r.fail(rule, r.missing(traces))
 			}
-		}
-		if len(found) == len(rules) {
-			break
-		}
-	}
-	return found, nil
-}
-
-// missing returns the required categories without a candidate.
-func (c candidates) missing(rules Rules) []string {
-	var out []string
-	for _, r := range rules {
-		if _, ok := c[r.Category]; r.Required && !ok {
-			out = append(out, r.Category)
+		case v.unknown != nil:
+			r.fail(rule, v.unknown)
+		case v.path == nil && r.unwalked() != nil:
+			r.fail(rule, r.unwalked())
 		}
 	}
-	return out
+	if v.path != nil {
+		r.placement.Path = v.path.Kind
+		r.compare(v, traces)
+	}
 }
 
-func (c candidates) placement(rules Rules, kind PathKind) (Placement, error) {
-	p := Placement{Path: kind}
-	for _, r := range rules {
-		got, ok := c[r.Category]
-		if !ok {
+func (r *resolution) hasCategories() bool {
+	for i := range r.policy.Rules {
+		if r.policy.Rules[i].Category != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// A verdict is what the walks have come to.
+type verdict struct {
+	// path is the one that decides, nil if none does.
+	path *Path
+	// unknown says why categories that were not seen may still have a value. Nil
+	// means that they have none.
+	unknown error
+}
+
+// choose leaves the traces of the path that decides, or empty ones.
+func (r *resolution) choose(traces []trace) verdict {
+	rules := r.policy.Rules
+	for _, kind := range r.policy.paths() {
+		p := r.path(kind)
+		if p == nil {
 			continue
 		}
-		if len(got.names) > 1 {
-			return Placement{}, fmt.Errorf("%w: %s has %d tags of category %q (%s), which allows one",
-				ErrAmbiguous, got.by, len(got.names), r.Category, quoted(got.names))
+		got := walk(rules, p, traces)
+		if got.complete {
+			return verdict{path: p}
 		}
-		if reason := invalidLabelValue(got.names[0]); reason != "" {
-			return Placement{}, fmt.Errorf("%w: tag %q of category %q on %s cannot be the value of label %s: %s",
-				ErrInvalid, got.names[0], r.Category, got.by, r.Label, reason)
+		some, all := seen(rules, traces)
+		switch {
+		case !got.cut() && some && all:
+			return verdict{path: p}
+		case !got.cut():
+			continue
+		case r.policy.Precedence == PrecedenceNearest && some && all:
+			return verdict{path: p, unknown: got.unknown(lacking(rules, traces, true), kind)}
 		}
-		p.Decisions = append(p.Decisions, Decision{Label: r.Label, Value: got.names[0], Category: r.Category, By: got.by})
+		// Farther tags might have overwritten what was seen.
+		categories := lacking(rules, traces, all)
+		clear(traces)
+		return verdict{unknown: got.unknown(categories, kind)}
 	}
-	return p, nil
+	clear(traces)
+	return verdict{}
 }
 
-func quoted(names []string) string {
-	q := make([]string, len(names))
-	for i, n := range names {
-		q[i] = fmt.Sprintf("%q", n)
+// seen says whether the walk has seen any category, and all that are required.
+func seen(rules Rules, traces []trace) (some, all bool) {
+	all = true
+	for i := range rules {
+		switch {
+		case traces[i].near.by != nil:
+			some = true
+		case rules[i].Category != "" && rules[i].Required:
+			all = false
+		}
 	}
-	return strings.Join(q, ", ")
+	return some, all
 }
 
-func listed(objects []*Object) string {
-	s := make([]string, len(objects))
-	for i, o := range objects {
-		s[i] = o.String()
+// missing says where the required categories were looked for. It leaves the
+// traces empty.
+func (r *resolution) missing(traces []trace) error {
+	var where []string
+	for _, kind := range r.policy.paths() {
+		if p := r.path(kind); p != nil {
+			walk(r.policy.Rules, p, traces)
+			where = append(where, nowhere(lacking(r.policy.Rules, traces, false), p))
+		}
 	}
-	return strings.Join(s, ", ")
+	clear(traces)
+	if len(where) == 0 {
+		return errNoPath
+	}
+	return fmt.Errorf("%w: %s", ErrMissing, strings.Join(where, "; "))
+}
+
+var errNoPath = fmt.Errorf("%w: no path leads upwards from the machine", ErrUnknown)
+
+// unwalked says that a path of the policy is not known, so that a tag which the
+// others do not have may still be there.
+func (r *resolution) unwalked() error {
+	for _, kind := range r.policy.paths() {
+		if r.path(kind) == nil {
+			return fmt.Errorf("%w: the machine's %s path is not known", ErrUnknown, kind)
+		}
+	}
+	return nil
+}
+
+// level decides one of the policy's levels.
+func (r *resolution) level(rule *Rule) {
+	if rule.Category == "" {
+		r.inventory(rule)
+		return
+	}
+	for _, kind := range r.policy.paths() {
+		p := r.path(kind)
+		if p == nil {
+			continue
+		}
+		h, got := nearest(rule.Category, p)
+		if h.by != nil {
+			r.conclude(rule, h)
+			return
+		}
+		if got.cut() {
+			r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, got.unknown([]string{rule.Category}, kind)))
+			return
+		}
+	}
+	if err := r.unwalked(); err != nil {
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, err))
+	} else if rule.Required {
+		var where []string
+		for _, kind := range r.policy.paths() {
+			where = append(where, nowhere([]string{rule.Category}, r.path(kind)))
+		}
+		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrMissing, strings.Join(where, "; ")))
+	}
+}
+
+func nearest(category string, p *Path) (hit, reach) {
+	for _, o := range p.Objects {
+		if o.TagsErr != nil {
+			return hit{}, reach{unreadable: o}
+		}
+		if h := o.tagged(category); h.by != nil {
+			return h, reach{complete: true}
+		}
+	}
+	return hit{}, reach{broken: p.Broken}
+}
+
+// conclude gives a label the name of the tag that decides, if there is one only
+// and it can be a label's value.
+func (r *resolution) conclude(rule *Rule, h hit) {
+	if h.several {
+		names := h.by.named(rule.Category)
+		r.conflict(ConflictTwoTags, rule.Label, twoTags{*rule, h.by}, h.by)
+		r.fail(rule, fmt.Errorf("%w: %s has %d tags of category %q (%s), which allows one",
+			ErrAmbiguous, h.by, len(names), rule.Category, quoted(names)))
+		return
+	}
+	if reason := InvalidLabelValue(h.name); reason != "" {
+		r.conflict(ConflictInvalidValue, rule.Label, invalidTag{*rule, h}, h.by)
+		r.fail(rule, fmt.Errorf("%w: tag %q of category %q on %s cannot be the value of label %s: %s",
+			ErrInvalid, h.name, rule.Category, h.by, rule.Label, reason))
+		return
+	}
+	r.placement.Decisions = append(r.placement.Decisions, Decision{
+		Label: rule.Label, Value: h.name, Category: rule.Category, By: h.by,
+	})
 }

@@ -6,24 +6,25 @@ import (
 	"testing"
 )
 
+// outcomeOf returns nil for an error that is none of the outcomes.
 func outcomeOf(err error) error {
 	for _, outcome := range []error{ErrAbsent, ErrUnknown, ErrAmbiguous, ErrMissing, ErrInvalid} {
 		if errors.Is(err, outcome) {
 			return outcome
 		}
 	}
-	return err
+	return nil
 }
 
 func TestNoRulesMeansNoLabels(t *testing.T) {
-	p, err := Resolve(nil, nil)
+	p, err := Resolve(Policy{}, nil)
 	if err != nil || len(p.Decisions) != 0 {
 		t.Errorf("got %v, %v", p, err)
 	}
 }
 
 func TestNoPathIsUnknown(t *testing.T) {
-	_, err := Resolve(Rules{{Label: LabelZone, Category: "zone", Required: true}}, nil)
+	_, err := Resolve(Policy{Rules: Rules{{Label: LabelZone, Category: "zone", Required: true}}}, nil)
 	if !errors.Is(err, ErrUnknown) {
 		t.Errorf("got %v", err)
 	}
@@ -31,7 +32,7 @@ func TestNoPathIsUnknown(t *testing.T) {
 
 func TestBrokenPathKeepsItsCause(t *testing.T) {
 	cause := errors.New("no privilege")
-	_, err := Resolve(Rules{{Label: LabelZone, Category: "zone", Required: true}},
+	_, err := Resolve(Policy{Rules: Rules{{Label: LabelZone, Category: "zone", Required: true}}},
 		[]Path{{Kind: ComputePath, Objects: []*Object{{}}, Broken: cause}})
 	if !errors.Is(err, ErrUnknown) || !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
@@ -44,7 +45,7 @@ func TestLabelValues(t *testing.T) {
 		"": false, "-a": false, "a-": false, ".": false, "a b": false, "ä": false, "a/b": false,
 		strings.Repeat("x", 64): false,
 	} {
-		if got := invalidLabelValue(value) == ""; got != valid {
+		if got := InvalidLabelValue(value) == ""; got != valid {
 			t.Errorf("%q: valid is %v, want %v", value, got, valid)
 		}
 	}

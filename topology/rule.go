@@ -1,23 +1,113 @@
 package topology
 
+import "slices"
+
 // The labels that Kubernetes reads a Node's topology from.
 const (
 	LabelRegion = "topology.kubernetes.io/region"
 	LabelZone   = "topology.kubernetes.io/zone"
 )
 
+// Inventory is a part of the inventory whose name can be a label's value.
+type Inventory string
+
+// What a machine is in, whatever paths are walked for tags. Each is the nearest
+// one above the machine.
+const (
+	// InventoryVCenter is the name of the vCenter's entry in the configuration.
+	InventoryVCenter Inventory = "vcenter"
+	// InventoryDatacenter is the datacenter.
+	InventoryDatacenter Inventory = "datacenter"
+	// InventoryCluster is the cluster. A standalone host is in none, although
+	// vSphere puts a compute resource of the host's name above it.
+	InventoryCluster Inventory = "cluster"
+	// InventoryHost is the host.
+	InventoryHost Inventory = "host"
+	// InventoryPool is the resource pool or vApp. The pool that each cluster and
+	// standalone host has by itself, Resources, is none.
+	InventoryPool Inventory = "resourcePool"
+	// InventoryFolder is the VM folder. The one that each datacenter has by
+	// itself, vm, is none.
+	InventoryFolder Inventory = "folder"
+)
+
+// Inventories returns all there are, from the widest to the nearest.
+func Inventories() []Inventory {
+	return []Inventory{InventoryVCenter, InventoryDatacenter, InventoryCluster, InventoryHost, InventoryPool, InventoryFolder}
+}
+
 // A Rule gives one Node label its value: the name of the tag of Category that
-// decides for the machine.
+// decides for the machine, or the name of what it is in. One of the two is set.
 type Rule struct {
 	// Label is the key of the Node label.
 	Label string
 	// Category is the name of a vSphere tag category.
 	Category string
+	// Inventory is what gives its name where Category is empty.
+	Inventory Inventory
 	// Required says that a Node without a value for Label has no placement at
 	// all. Without it the label is left out.
 	Required bool
 }
 
-// Rules are applied together: one path through the inventory decides all of
-// them. Each label and each category occurs once.
+// Rules are in the order of the labels of a placement. Each label occurs once.
 type Rules []Rule
+
+// Precedence says which of several tags of one category along a path decides.
+type Precedence string
+
+const (
+	// PrecedenceCSI is the CSI driver's walk, and the default: a farther tag
+	// overwrites a nearer one until every category has a value.
+	PrecedenceCSI Precedence = "csi"
+	// PrecedenceNearest lets the nearest tag of each category decide.
+	PrecedenceNearest Precedence = "nearest"
+)
+
+// A Policy is everything that decides about a machine's placement. Its zero value
+// places nothing.
+type Policy struct {
+	// Rules are those of region and zone. Their categories are decided together,
+	// by Precedence and on one path; each category occurs in one rule only.
+	Rules Rules
+	// Levels are those of further labels, each decided by itself: by the nearest
+	// tag on the first path that has one. They have labels of their own.
+	Levels Rules
+	// Precedence is PrecedenceCSI if empty.
+	Precedence Precedence
+	// Paths are those on which tags are looked for, in that order; DefaultPaths
+	// if empty.
+	Paths []PathKind
+}
+
+// Categories returns the tag categories that the policy needs, each once. Without
+// any, no tag has to be read.
+func (p Policy) Categories() []string {
+	var names []string
+	for _, rules := range []Rules{p.Rules, p.Levels} {
+		for _, r := range rules {
+			if r.Category != "" && !slices.Contains(names, r.Category) {
+				names = append(names, r.Category)
+			}
+		}
+	}
+	return names
+}
+
+// Labels returns the labels that the policy decides about, each once.
+func (p Policy) Labels() []string {
+	var labels []string
+	for _, rules := range []Rules{p.Rules, p.Levels} {
+		for _, r := range rules {
+			labels = append(labels, r.Label)
+		}
+	}
+	return labels
+}
+
+func (p Policy) paths() []PathKind {
+	if len(p.Paths) == 0 {
+		return defaultPaths[:]
+	}
+	return p.Paths
+}

@@ -31,6 +31,8 @@ type connection struct {
 	followed atomic.Pointer[followed]
 	// wake has a token when followed has changed.
 	wake chan struct{}
+	// probe has a token when the vCenter is to prove that it answers.
+	probe chan struct{}
 
 	// names belongs to the goroutine that reads tags, the rest to run.
 
@@ -64,6 +66,7 @@ func newConnection(cfg *config.VCenter, credentials CredentialSource, opts timin
 		},
 		changed: changed,
 		wake:    make(chan struct{}, 1),
+		probe:   make(chan struct{}, 1),
 	}
 	c.state.Store(&inventory.State{VCenter: cfg.Name})
 	c.followed.Store(newFollowed(nil))
@@ -186,7 +189,7 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 // readTags reads the tags of objects. That the vCenter refuses is part of the
 // result; that it does not answer is an error.
 func (c *connection) readTags(ctx context.Context, s *session, refs []types.ManagedObjectReference) (attachments, error) {
-	a, err := s.attachedTags(ctx, refs, &c.names)
+	a, err := s.attachedTags(ctx, refs, c.opts.categories, &c.names)
 	if err == nil {
 		c.tagTrouble = ""
 		return a, nil
@@ -213,12 +216,12 @@ func (c *connection) report(ctx context.Context, err error) {
 	c.publish(&before)
 }
 
-// published publishes a snapshot of a vCenter that is well.
-func (c *connection) published(ctx context.Context, snap *inventory.Snapshot) {
+// published publishes a snapshot of a vCenter that is well and answered then.
+func (c *connection) published(ctx context.Context, snap *inventory.Snapshot, answered time.Time) {
 	if c.state.Load().Trouble != nil {
 		klog.FromContext(ctx).Info("Reads the vCenter again")
 	}
-	c.publish(&inventory.State{VCenter: c.cfg.Name, Snapshot: snap, Contact: time.Now()})
+	c.publish(&inventory.State{VCenter: c.cfg.Name, Snapshot: snap, Contact: answered})
 }
 
 func (c *connection) publish(s *inventory.State) {
@@ -227,9 +230,9 @@ func (c *connection) publish(s *inventory.State) {
 }
 
 // contact notes that the vCenter has answered. That alone is no change.
-func (c *connection) contact() {
+func (c *connection) contact(answered time.Time) {
 	now := *c.state.Load()
-	now.Contact = time.Now()
+	now.Contact = answered
 	c.state.Store(&now)
 }
 

@@ -17,6 +17,9 @@ type Options struct {
 	// Tags says whether tags are read at all: nobody needs them where no rule
 	// is configured.
 	Tags bool
+	// Categories are the tag categories that somebody needs. Snapshots tell which
+	// of them a vCenter does not have.
+	Categories []string
 	// Timeout bounds each remote call; 15 s if zero.
 	Timeout time.Duration
 	// TagRefresh is the time between two readings of tags, which vCenter does
@@ -34,6 +37,7 @@ type Options struct {
 // timing is Options with the defaults filled in.
 type timing struct {
 	tags                bool
+	categories          []string
 	timeout, tagRefresh time.Duration
 	retryMin, retryMax  time.Duration
 	logoutTimeout       time.Duration
@@ -54,6 +58,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 	f := &Fleet{}
 	t := timing{
 		tags:          opts.Tags,
+		categories:    opts.Categories,
 		timeout:       orDefault(opts.Timeout, 15*time.Second),
 		tagRefresh:    orDefault(opts.TagRefresh, 30*time.Second),
 		retryMin:      orDefault(opts.RetryMin, 500*time.Millisecond),
@@ -129,6 +134,20 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 	now := newFollowed(ids)
 	for _, c := range f.connections {
 		c.follow(now)
+	}
+}
+
+// Probe has a vCenter prove that it answers. Then its state has a new Contact and
+// subscribers are told; otherwise it is in trouble. One that is not watched now
+// will be heard of anyway.
+func (f *Fleet) Probe(vcenter string) {
+	for _, c := range f.connections {
+		if c.cfg.Name == vcenter {
+			select {
+			case c.probe <- struct{}{}:
+			default: // one is under way
+			}
+		}
 	}
 }
 

@@ -273,6 +273,7 @@ func (m *model) snapshot(ids, outside []string, names map[string][]inventory.Nam
 		Index:      index,
 		Unreadable: m.unclaimed,
 		Names:      names,
+		NoCategory: m.tags.absent,
 		Machines:   make(map[string]*inventory.Machine, len(ids)),
 	}
 	p := placed{vcenter: m.vcenter, tree: m.tree, tags: m.tags, objects: map[types.ManagedObjectReference]*topology.Object{}}

@@ -190,14 +190,14 @@ func TestUnreadableTagsAreNoMissingTags(t *testing.T) {
 	})
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
-	if _, err := topology.Resolve(rules, w.found(id).Paths); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "403") {
+	if _, err := topology.Resolve(policy, w.found(id).Paths); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "403") {
 		t.Errorf("got %v", err)
 	}
 	if err := w.sim.VCenter("east").Recover(); err != nil {
 		t.Fatal(err)
 	}
 	w.until("tags read", func([]inventory.State) bool {
-		_, err := topology.Resolve(rules, w.found(id).Paths)
+		_, err := topology.Resolve(policy, w.found(id).Paths)
 		return err == nil
 	})
 }

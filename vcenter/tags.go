@@ -29,6 +29,8 @@ const (
 type attachments struct {
 	// tags has an entry, if an empty one, for each object that was asked for.
 	tags map[types.ManagedObjectReference][]topology.Tag
+	// absent are the wanted categories that the vCenter does not have.
+	absent []string
 	// err says why they could not be read.
 	err error
 }
@@ -63,10 +65,12 @@ type tagNames struct {
 	since      time.Time
 	tags       map[string]tags.Tag
 	categories map[string]string
+	// listed says that categories has all that there are.
+	listed bool
 }
 
 // attachedTags reads the tags of objects in batches.
-func (s *session) attachedTags(ctx context.Context, refs []types.ManagedObjectReference, names *tagNames) (attachments, error) {
+func (s *session) attachedTags(ctx context.Context, refs []types.ManagedObjectReference, wanted []string, names *tagNames) (attachments, error) {
 	result := attachments{tags: make(map[types.ManagedObjectReference][]topology.Tag, len(refs))}
 	for _, ref := range refs {
 		result.tags[ref] = nil
@@ -78,6 +82,9 @@ func (s *session) attachedTags(ctx context.Context, refs []types.ManagedObjectRe
 			return fmt.Errorf("listing the tags of %d objects: %w", len(refs), err)
 		}
 		if err := s.learn(ctx, m, attached, names); err != nil {
+			return err
+		}
+		if result.absent, err = s.absentCategories(ctx, m, wanted, names); err != nil {
 			return err
 		}
 		for _, a := range attached {
@@ -150,8 +157,18 @@ func (s *session) learn(ctx context.Context, m *tags.Manager, attached []tags.At
 			unnamed[t.CategoryID] = true
 		}
 	}
+	return s.nameCategories(ctx, m, unnamed, names)
+}
+
+// nameCategories reads the names of categories. One that is gone by now is passed
+// over.
+func (s *session) nameCategories(ctx context.Context, m *tags.Manager, unnamed map[string]bool, names *tagNames) error {
+	var mu sync.Mutex
 	return s.eachAtOnce(ctx, "tagging: get category", unnamed, func(ctx context.Context, id string) error {
 		c, err := m.GetCategory(ctx, id)
+		if isStatus(err, http.StatusNotFound) {
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("reading tag category %s: %w", id, err)
 		}
@@ -159,6 +176,46 @@ func (s *session) learn(ctx context.Context, m *tags.Manager, attached []tags.At
 		defer mu.Unlock()
 		names.categories[id] = c.Name
 		return nil
+	})
+}
+
+// absentCategories returns the wanted categories that the vCenter does not have.
+// All that there are have to be read only where one of them has no tag on any of
+// the objects.
+func (s *session) absentCategories(ctx context.Context, m *tags.Manager, wanted []string, names *tagNames) ([]string, error) {
+	absent := names.without(wanted)
+	if len(absent) == 0 || names.listed {
+		return absent, nil
+	}
+	unnamed := map[string]bool{}
+	err := s.calls.do(ctx, "tagging: list categories", func(ctx context.Context) error {
+		ids, err := m.ListCategories(ctx)
+		for _, id := range ids {
+			if _, ok := names.categories[id]; !ok {
+				unnamed[id] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the tag categories: %w", err)
+	}
+	if err := s.nameCategories(ctx, m, unnamed, names); err != nil {
+		return nil, err
+	}
+	names.listed = true
+	return names.without(wanted), nil
+}
+
+// without returns those of the wanted categories that are not known.
+func (n *tagNames) without(wanted []string) []string {
+	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool {
+		for _, known := range n.categories {
+			if known == name {
+				return true
+			}
+		}
+		return false
 	})
 }
 

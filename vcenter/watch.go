@@ -74,6 +74,10 @@ type watch struct {
 	tagRefs   []types.ManagedObjectReference
 	tagWanted chan []types.ManagedObjectReference
 	tagged    chan attachments
+	// answered has a token when the vCenter has answered a probe.
+	answered chan struct{}
+	// heard is when the vCenter last answered.
+	heard time.Time
 }
 
 // watch begins a watch and follows it until it breaks or the context is done.
@@ -87,6 +91,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		missing:   map[string]bool{},
 		tagWanted: make(chan []types.ManagedObjectReference, 1),
 		tagged:    make(chan attachments),
+		answered:  make(chan struct{}),
 	}
 	if err := w.begin(ctx); err != nil {
 		return err
@@ -98,6 +103,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	if c.opts.tags {
 		g.Go(func() error { return w.readTags(ctx) })
 	}
+	g.Go(func() error { return w.answer(ctx) })
 	g.Go(func() error { return w.run(ctx, updates) })
 	err := g.Wait()
 	if w.complete {
@@ -203,16 +209,13 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 	for {
 		select {
 		case set := <-updates:
-			torn := w.torn
+			w.heard = time.Now()
 			var err error
 			if w.torn, err = w.apply(set); err != nil {
 				return err
 			}
-			if w.complete && set == nil && !torn {
-				// Contact says until when what is published was right.
-				if w.primed && !w.changed {
-					w.c.contact()
-				}
+			if w.complete && set == nil && !w.changed {
+				w.contact()
 				continue
 			}
 			w.changed = true
@@ -224,7 +227,14 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 				w.primeBy = timer.C
 			}
 		case <-w.c.wake:
+		case <-w.answered:
+			w.heard = time.Now()
+			if w.contact() {
+				w.c.changed()
+			}
+			continue
 		case tags := <-w.tagged:
+			w.heard = time.Now()
 			w.changed = w.changed || !reflect.DeepEqual(tags, w.model.tags)
 			w.model.tags = tags
 		case <-w.primeBy:
@@ -245,6 +255,17 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			}
 		}
 	}
+}
+
+// contact notes that the vCenter has answered, unless there is something that the
+// last snapshot does not have, such as the first page of a change, or all that has
+// happened since the watch before this one: that snapshot is not of now.
+func (w *watch) contact() bool {
+	if !w.primed || w.torn || w.changed {
+		return false // what is to be published tells of it
+	}
+	w.c.contact(w.heard)
+	return true
 }
 
 // apply takes over a page of changes, which may be nil, and says whether more
@@ -300,7 +321,7 @@ func (w *watch) settle(ctx context.Context) error {
 	w.primed = w.primed || w.whole(ids, above)
 	if w.primed && w.changed {
 		w.changed = false
-		w.c.published(ctx, w.model.snapshot(ids, outside, w.names, w.why()))
+		w.c.published(ctx, w.model.snapshot(ids, outside, w.names, w.why()), w.heard)
 	}
 	return nil
 }

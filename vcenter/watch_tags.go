@@ -66,7 +66,7 @@ func (w *watch) readTags(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if len(refs) == 0 {
+		if len(refs) == 0 && len(w.c.opts.categories) == 0 {
 			next.Reset(w.c.opts.tagRefresh)
 			continue
 		}

@@ -16,10 +16,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var rules = topology.Rules{
+var policy = topology.Policy{Rules: topology.Rules{
 	{Label: topology.LabelRegion, Category: "region", Required: true},
 	{Label: topology.LabelZone, Category: "zone", Required: true},
-}
+}}
 
 const twoVCenters = `
 vcenters:
@@ -156,7 +156,7 @@ func (w *world) found(id inventory.Identity) *inventory.Machine {
 
 func (w *world) zone(id inventory.Identity) string {
 	w.Helper()
-	p, err := topology.Resolve(rules, w.found(id).Paths)
+	p, err := topology.Resolve(policy, w.found(id).Paths)
 	if err != nil {
 		return err.Error()
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"vzones/provider/reconcile"
+
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -14,6 +16,9 @@ import (
 	"k8s.io/controller-manager/controller"
 	"k8s.io/klog/v2"
 )
+
+// topologyController is the name of our own for --controllers.
+const topologyController = "topology-controller"
 
 // aliases are the controllers' older names, which --controllers takes too.
 func aliases() map[string]string { return names.CCMControllerAliases() }
@@ -30,8 +35,12 @@ func (d *daemon) controllers() map[string]app.ControllerInitFuncConstructor {
 	return map[string]app.ControllerInitFuncConstructor{
 		names.CloudNodeController:          node,
 		names.CloudNodeLifecycleController: lifecycle,
-		names.ServiceLBController:          {Constructor: notOurs("load balancers")},
-		names.NodeRouteController:          {Constructor: notOurs("routes")},
+		topologyController: {
+			InitContext: app.ControllerInitContext{ClientName: topologyController},
+			Constructor: d.topologyController,
+		},
+		names.ServiceLBController: {Constructor: notOurs("load balancers")},
+		names.NodeRouteController: {Constructor: notOurs("routes")},
 	}
 }
 
@@ -70,6 +79,17 @@ func (d *daemon) lifecycleController(init app.ControllerInitContext, c *appconfi
 			return nil, false, fmt.Errorf("making the node lifecycle controller: %w", err)
 		}
 		go l.Run(ctx, cc.ControllerManagerMetrics)
+		return nil, true, nil
+	}
+}
+
+// topologyController is the one that keeps the topology labels of initialised
+// Nodes true.
+func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
+	return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
+		r := reconcile.New(d.provider, d.provider.NodeInformer(), c.ClientBuilder.ClientOrDie(init.ClientName), d.cfg.Topology)
+		d.reconciler.Store(r)
+		d.group.Go(func() error { return r.Run(d.ctx) })
 		return nil, true, nil
 	}
 }

@@ -5,17 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/reconcile"
 	"vzones/vcenter"
 )
 
@@ -37,6 +41,8 @@ type daemon struct {
 	flags    flags
 	cfg      *config.Config
 	provider *provider.Provider
+	// reconciler is nil until this instance leads, and if it is switched off.
+	reconciler atomic.Pointer[reconcile.Controller]
 }
 
 // legacyRegistry is the registry that /metrics of the framework shows.
@@ -76,15 +82,22 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 	for _, w := range d.cfg.Warnings {
 		klog.FromContext(d.ctx).Info("The configuration has a setting without effect", "setting", w.String())
 	}
+	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
+		klog.FromContext(d.ctx).Info("Labels of initialised Nodes are not looked at again: --controllers leaves their controller out", "controller", topologyController)
+	}
 	observed := newObserver(legacyRegistry{})
 	secrets := &secretReader{client: c.ClientBuilder.ClientOrDie("vsphere-credentials")}
 	fleet := vcenter.NewFleet(d.cfg.VCenters, secrets.credentials, vcenter.Options{
-		Tags:       len(d.cfg.Rules) > 0,
+		Tags:       len(d.cfg.Topology.Policy.Categories()) > 0,
+		Categories: d.cfg.Topology.Policy.Categories(),
 		TagRefresh: d.flags.tagRefresh,
 		Observer:   observed,
 	})
 	d.provider = provider.New(fleet, d.cfg)
-	legacyregistry.CustomMustRegister(newStates(d.provider.Started(), fleet, d.provider.Outcomes))
+	legacyregistry.CustomMustRegister(
+		newStates(d.provider.Started(), fleet, d.provider.Outcomes),
+		newTopologyStats(d.reconciler.Load),
+	)
 	ready := &readiness{leads: d.provider.Started(), states: fleet.States}
 	if err := serve(c, ready, d.ctx.Done()); err != nil {
 		d.fail(fmt.Errorf("serving on the secure port: %w", err))

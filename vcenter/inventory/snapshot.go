@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"time"
 
 	"vzones/topology"
@@ -28,6 +29,9 @@ type Snapshot struct {
 	// Names has the machines whose guest host name or own name is that of a
 	// followed Node without a UUID, by the Node's name.
 	Names map[string][]NameEntry
+	// NoCategory are the tag categories of the configuration that the vCenter
+	// does not have, in that order. It is empty where they could not be read.
+	NoCategory []string
 	// Machines has the details of the machines that are followed, by managed
 	// object ID. Those of an unreadable one are its name and place.
 	Machines map[string]*Machine
@@ -62,9 +66,26 @@ type State struct {
 	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has told of.
 	Trouble error
-	// Contact is when the vCenter last answered, and Snapshot, if there is one,
-	// had all that it had told of. It is zero if it never answered.
+	// Contact is when the vCenter last answered, zero if it never did. Snapshot has
+	// all that it had told of by then.
 	Contact time.Time
+}
+
+// NoCategory returns the tag categories of the configuration that no vCenter has.
+// A vCenter that was not read may have any.
+func NoCategory(states []State) []string {
+	var absent []string
+	for i, s := range states {
+		switch {
+		case s.Snapshot == nil || len(s.Snapshot.NoCategory) == 0:
+			return nil
+		case i == 0:
+			absent = s.Snapshot.NoCategory
+		default:
+			absent = slices.DeleteFunc(slices.Clone(absent), func(name string) bool { return !slices.Contains(s.Snapshot.NoCategory, name) })
+		}
+	}
+	return absent
 }
 
 // Ref returns the reference of a machine of the snapshot.

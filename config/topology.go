@@ -1,0 +1,219 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"vzones/topology"
+)
+
+const (
+	defaultSettle = 60 * time.Second
+	maxSettle     = 24 * time.Hour
+)
+
+// topology checks the labels and the topology sections together.
+func (c *checker) topology(s *schema, fleet []VCenter) Topology {
+	t := &s.topology
+	c.sameSource(&s.region, &s.zone)
+	policy := topology.Policy{
+		Rules:      c.rules(s),
+		Levels:     c.levels(t.levels),
+		Precedence: topology.Precedence(c.choice(t.precedence, "is no precedence", string(topology.PrecedenceCSI), string(topology.PrecedenceNearest))),
+		Paths:      c.paths(t.paths),
+	}
+	c.vcenterNames(s, fleet)
+	c.idle(t, policy)
+	return Topology{
+		Policy:   policy,
+		Backfill: otherwise(t.backfill, true),
+		Drift:    Drift(c.choice(t.drift, "is no policy", string(DriftReport), string(DriftTaint), string(DriftUpdate))),
+		Settle:   c.settle(t.settle),
+	}
+}
+
+// rules takes a region without a zone, or the reverse, for what it says.
+func (c *checker) rules(s *schema) topology.Rules {
+	var rules topology.Rules
+	for _, label := range []struct {
+		key, what string
+		rule      *rule
+	}{
+		{topology.LabelRegion, "region", &s.region},
+		{topology.LabelZone, "zone", &s.zone},
+	} {
+		r := label.rule
+		if r.short && r.tag.written() && !r.tag.set {
+			c.warnf(r.at, "is empty: Nodes get no %s", label.what)
+			continue
+		}
+		if rule, ok := c.rule(r, label.key, true); ok {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// rule checks where a label's value comes from. There is none if nothing is
+// written.
+func (c *checker) rule(r *rule, label string, required bool) (topology.Rule, bool) {
+	switch {
+	case r.at.line == 0 || r.bad:
+		return topology.Rule{}, false
+	case r.tag.set && r.inventory.set:
+		c.errorf(r.inventory.at, "stands beside tag: write one of the two")
+	case !r.tag.set && !r.inventory.set:
+		c.errorf(r.at, "has neither tag nor inventory: write one of the two")
+	}
+	if r.tag.usable() {
+		r.tag.bad = c.complain(r.tag, parseName(r.tag.v))
+	}
+	if r.inventory.usable() && !slices.Contains(topology.Inventories(), topology.Inventory(r.inventory.v)) {
+		r.inventory.bad = c.complain(r.inventory, &complaint{
+			"is no part of the inventory: write vcenter, datacenter, cluster, host, resourcePool or folder", found(r.inventory.v)})
+	}
+	return topology.Rule{
+		Label:     label,
+		Category:  r.tag.v,
+		Inventory: topology.Inventory(r.inventory.v),
+		Required:  otherwise(r.required, required),
+	}, true
+}
+
+// sameSource refuses a region that would always be the zone.
+func (c *checker) sameSource(region, zone *rule) {
+	later := zone
+	if region.at.line > zone.at.line {
+		later = region
+	}
+	switch {
+	case region.tag.usable() && zone.tag.usable() && region.tag.v == zone.tag.v:
+		c.errorf(later.at, "region and zone have the same tag category: write one category for each")
+	case region.inventory.usable() && zone.inventory.usable() && region.inventory.v == zone.inventory.v:
+		c.errorf(later.at, "region and zone are the same part of the inventory: write another one for one of them")
+	}
+}
+
+func (c *checker) levels(levels []*level) topology.Rules {
+	var rules topology.Rules
+	seen := make(map[string]position)
+	for _, l := range levels {
+		first, again := seen[l.label.v]
+		switch {
+		case !l.label.set:
+			c.errorf(l.at, "has no label: write the key of a Node label, such as example.com/rack")
+		case l.label.bad || c.complain(l.label, parseLabelKey(l.label.v)):
+		case again:
+			c.errorf(l.label.at, "is the label of %s in line %d too: remove one of the two", first.path, first.line)
+		default:
+			seen[l.label.v] = l.at
+		}
+		if rule, ok := c.rule(&l.rule, l.label.v, false); ok {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// vcenterNames refuses names of vCenters that a rule would make an invalid label
+// of for each of their Nodes.
+func (c *checker) vcenterNames(s *schema, fleet []VCenter) {
+	rules := []*rule{&s.region, &s.zone}
+	for _, l := range s.topology.levels {
+		rules = append(rules, &l.rule)
+	}
+	i := slices.IndexFunc(rules, func(r *rule) bool {
+		return r.inventory.usable() && r.inventory.v == string(topology.InventoryVCenter)
+	})
+	if i < 0 {
+		return
+	}
+	const wrong = "is no label value, which %s in line %d makes of it: %s: "
+	for _, vc := range fleet {
+		why := topology.InvalidLabelValue(vc.Name)
+		if why == "" {
+			continue
+		}
+		entry := slices.IndexFunc(s.vcenters, func(e *section) bool { return e.name == vc.Name })
+		if entry < 0 {
+			c.errorf(s.global.server.at, wrong+"write an entry under vcenter for it, with a name that is one",
+				rules[i].at.path, rules[i].at.line, why)
+			continue
+		}
+		c.errorf(s.vcenters[entry].at, wrong+"give the entry another name, and write the address under server",
+			rules[i].at.path, rules[i].at.line, why)
+	}
+}
+
+// idle tells of settings that no rule needs.
+func (c *checker) idle(t *placement, policy topology.Policy) {
+	together := 0
+	for _, r := range policy.Rules {
+		if r.Category != "" {
+			together++
+		}
+	}
+	if t.precedence.usable() && together < 2 {
+		c.warnf(t.precedence.at, "has no effect unless region and zone are both from tags")
+	}
+	if t.paths.usable() && len(policy.Categories()) == 0 {
+		c.warnf(t.paths.at, "has no effect: no label is from a tag")
+	}
+}
+
+func (c *checker) paths(given list) []topology.PathKind {
+	kinds := map[string]topology.PathKind{
+		"compute": topology.ComputePath, "resourcePool": topology.PoolPath, "folder": topology.FolderPath,
+	}
+	if !given.usable() {
+		return topology.DefaultPaths()
+	}
+	var paths []topology.PathKind
+	for _, element := range given.v {
+		kind, known := kinds[element.v]
+		switch {
+		case element.bad:
+		case !known:
+			c.complain(element, &complaint{"is no path: write compute, resourcePool or folder, each as an element of its own", found(element.v)})
+		case slices.Contains(paths, kind):
+			c.errorf(element.at, "is listed twice: remove one of the two")
+		default:
+			paths = append(paths, kind)
+		}
+	}
+	return paths
+}
+
+// choice returns one of the given words, the first unless configured.
+func (c *checker) choice(t text, wrong string, words ...string) string {
+	if !t.usable() {
+		return words[0]
+	}
+	if !slices.Contains(words, t.v) {
+		c.complain(t, &complaint{wrong + ": write " + alternatives(words), found(t.v)})
+	}
+	return t.v
+}
+
+func alternatives(words []string) string {
+	text := words[0]
+	for _, word := range words[1 : len(words)-1] {
+		text += ", " + word
+	}
+	return text + " or " + words[len(words)-1]
+}
+
+func (c *checker) settle(t text) time.Duration {
+	if !t.usable() {
+		return defaultSettle
+	}
+	d, err := time.ParseDuration(t.v)
+	switch {
+	case err != nil:
+		c.complain(t, &complaint{"is no duration: write a number with its unit, such as 60s or 5m", found(t.v)})
+	case d < 0 || d > maxSettle:
+		c.complain(t, &complaint{fmt.Sprintf("is out of range: write a duration from 0s to %gh", maxSettle.Hours()), found(t.v)})
+	}
+	return d
+}

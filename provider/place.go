@@ -1,0 +1,84 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/reconcile"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+var _ reconcile.Source = (*Provider)(nil)
+
+// Place returns where an initialised Node is, by a vCenter that is in contact.
+// Without a machine, the Node's own Events tell why.
+func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
+	states := p.fleet.States()
+	m, err := p.inContact(states, node)
+	if err != nil {
+		return reconcile.Place{}, err
+	}
+	place := reconcile.Place{Machine: m}
+	for _, s := range states {
+		if s.VCenter == m.Ref.VCenter {
+			place.Contact = s.Contact
+		}
+	}
+	place.Placement, err = p.resolve(states, m)
+	return place, err
+}
+
+// resolve places a machine, and says where the reason for what is missing is the
+// name of a category.
+func (p *Provider) resolve(states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+	policy := p.cfg.Topology.Policy
+	placement, err := topology.Resolve(policy, m.Paths)
+	none := policy.NoCategory(inventory.NoCategory(states))
+	if len(none) == 0 {
+		return placement, err
+	}
+	placement.Conflicts = append(placement.Conflicts, none...)
+	if errors.Is(err, topology.ErrMissing) {
+		err = fmt.Errorf("%w. %s", err, none[0].Text())
+	}
+	return placement, err
+}
+
+// Machine returns the machine in the result of Place, or nil.
+func (p *Provider) Machine(node *v1.Node) *inventory.Machine {
+	m, err := p.inContact(p.fleet.States(), node)
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+func (p *Provider) inContact(states []inventory.State, node *v1.Node) (*inventory.Machine, error) {
+	id, err := p.identify(node)
+	if err != nil {
+		return nil, err
+	}
+	m, err := inventory.Find(states, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range states {
+		if s.VCenter == m.Ref.VCenter && s.Trouble != nil {
+			return nil, s.Reach()
+		}
+	}
+	return m, nil
+}
+
+// Subscribe returns a channel that has a token when what is known of the vCenters
+// has changed.
+func (p *Provider) Subscribe() <-chan struct{} { return p.fleet.Subscribe() }
+
+// Probe has a vCenter prove that it answers.
+func (p *Provider) Probe(vcenter string) { p.fleet.Probe(vcenter) }
+
+// Reason returns the reason of the Event that tells of an error.
+func (p *Provider) Reason(err error) string { return judge(err).event }

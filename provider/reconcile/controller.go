@@ -1,0 +1,243 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// writesPerSecond and eventsPerSecond bound what a retagged cluster of thousands
+	// of Nodes may cost the API server. Each write has an Event besides.
+	writesPerSecond = 20
+	eventsPerSecond = 20
+	// fresh is how old the vCenter's last answer may be when a Node is written.
+	fresh = 2 * time.Second
+	// writeTimeout bounds a write.
+	writeTimeout = 10 * time.Second
+)
+
+// A Source tells where Nodes are.
+type Source interface {
+	// Place returns where an initialised Node is. Without a Machine in the result
+	// nothing can be said, for a reason that is not the reconciler's to tell; with
+	// one, the error is that of its placement.
+	Place(*v1.Node) (Place, error)
+	// Machine returns the machine in such a result, or nil.
+	Machine(*v1.Node) *inventory.Machine
+	// Subscribe returns a channel that has a token when that has changed.
+	Subscribe() <-chan struct{}
+	// Probe has a vCenter prove soon that it answers. If it does, subscribers are
+	// told.
+	Probe(vcenter string)
+	// Reason returns the reason of the Event that tells of an error of Place.
+	Reason(error) string
+}
+
+// Place is where a Node is.
+type Place struct {
+	Machine   *inventory.Machine
+	Placement topology.Placement
+	// Contact is when the machine's vCenter last answered.
+	Contact time.Time
+}
+
+// Controller writes what its policy decides. Run is to be called once.
+type Controller struct {
+	source   Source
+	informer coreinformers.NodeInformer
+	client   kubernetes.Interface
+	policy   policy
+	recorder record.EventRecorder
+	queue    workqueue.TypedRateLimitingInterface[string]
+	pace     flowcontrol.RateLimiter
+	// arrived has a token when a Node has come or is initialised.
+	arrived chan struct{}
+
+	mu    sync.Mutex
+	known map[string]*known // by the Node's name
+	// claims are labels that the framework wrote for us and that are not in the
+	// annotation yet, with their values.
+	claims map[types.UID]map[string]string
+	writes map[Action]int
+	// free is when the next Event may be recorded.
+	free time.Time
+	// spanning are the conflicts of the whole fleet.
+	spanning map[topology.Pair]topology.Conflict
+}
+
+// known is what is remembered of a Node.
+type known struct {
+	uid types.UID
+	// machine is the one that was last decided by; waiting says that the Node is
+	// to be looked at whenever a vCenter has answered.
+	machine *inventory.Machine
+	waiting bool
+
+	drifts    []timed
+	conflicts []topology.Conflict
+	// pair is the last one that it had for certain, zero if none.
+	pair topology.Pair
+	// unplaced is why the Node has no placement, and since when.
+	unplaced      string
+	unplacedSince time.Time
+	// said are the keys of what the last Events told, by reason.
+	said map[string]string
+	// turn is when it may tell something, zero if it has nothing to tell.
+	turn time.Time
+}
+
+// New prepares a controller; it does nothing until Run.
+func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface, cfg config.Topology) *Controller {
+	return &Controller{
+		source: source, informer: informer, client: client, policy: policy{cfg},
+		arrived: make(chan struct{}, 1),
+		known:   map[string]*known{}, claims: map[types.UID]map[string]string{}, writes: map[Action]int{},
+	}
+}
+
+// Run follows Nodes and vCenters until the context is done.
+func (c *Controller) Run(ctx context.Context) error {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: c.client.CoreV1().Events("")})
+	c.recorder = broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"})
+	c.queue = workqueue.NewTypedRateLimitingQueue(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](500*time.Millisecond, time.Minute))
+	c.pace = flowcontrol.NewTokenBucketRateLimiter(writesPerSecond, writesPerSecond)
+	defer c.pace.Stop()
+	registration, err := c.informer.Informer().AddEventHandler(c.handlers())
+	if err != nil {
+		c.queue.ShutDown()
+		return fmt.Errorf("watching Nodes: %w", err)
+	}
+	defer func() { _ = c.informer.Informer().RemoveEventHandler(registration) }()
+	var g sync.WaitGroup
+	defer g.Wait()
+	stop := context.AfterFunc(ctx, c.queue.ShutDown)
+	defer stop()
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return nil
+	}
+	g.Go(func() { c.follow(ctx, c.source.Subscribe()) })
+	for c.next(ctx) {
+	}
+	return nil
+}
+
+// handlers enqueue Nodes that have come, gone, or changed in what is decided about,
+// those of others too, which the lister hides. What the framework writes to a Node
+// that it initialises is ours.
+func (c *Controller) handlers() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) {
+			if n, ok := o.(*v1.Node); ok {
+				c.queue.Add(n.Name)
+				c.arrive()
+			}
+		},
+		UpdateFunc: func(before, now any) {
+			b, ok1 := before.(*v1.Node)
+			n, ok2 := now.(*v1.Node)
+			if !ok1 || !ok2 {
+				return
+			}
+			if uninitialized(b) && !uninitialized(n) && b.UID == n.UID {
+				c.claim(b, n)
+				c.arrive()
+			}
+			if changed(b, n) {
+				c.queue.Add(n.Name)
+			}
+		},
+		DeleteFunc: func(o any) {
+			if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = gone.Obj
+			}
+			if n, ok := o.(*v1.Node); ok {
+				c.disclaim(n.UID)
+				c.queue.Add(n.Name)
+			}
+		},
+	}
+}
+
+func (c *Controller) next(ctx context.Context) bool {
+	name, done := c.queue.Get()
+	if done {
+		return false
+	}
+	defer c.queue.Done(name)
+	again, err := c.reconcile(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+	case apierrors.IsConflict(err):
+		c.queue.AddRateLimited(name) // somebody else wrote; it is decided anew
+	case err != nil:
+		klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", name)
+		c.queue.AddRateLimited(name)
+	case again > 0:
+		c.queue.AddAfter(name, again)
+	}
+	return true
+}
+
+// reconcile decides about a Node and writes that. It returns when the Node is to
+// be looked at again, 0 for not before something changes.
+func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration, error) {
+	n, err := c.informer.Lister().Get(name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return 0, err
+	}
+	if err != nil || uninitialized(n) {
+		c.forget(name) // it is gone, somebody else's, or the framework's
+		c.queue.Forget(name)
+		return 0, nil //nolint:nilerr // it is not found
+	}
+	place, todo := c.decide(ctx, n)
+	if !todo.writes() {
+		c.queue.Forget(name)
+		return until(todo.due), nil
+	}
+	if todo.rests() && time.Since(place.Contact) > fresh {
+		c.wait(n)
+		c.source.Probe(place.Machine.Ref.VCenter)
+		return until(todo.due), nil
+	}
+	if err := c.pace.Wait(ctx); err != nil {
+		return 0, nil //nolint:nilerr // the context is done
+	}
+	if todo.rests() && (time.Since(place.Contact) > fresh || c.source.Machine(n) != place.Machine) {
+		return time.Millisecond, nil // something has changed while it waited for its turn
+	}
+	if err := c.write(ctx, n, todo); err != nil && !apierrors.IsNotFound(err) {
+		return 0, err
+	}
+	c.queue.Forget(name)
+	return until(todo.due), nil
+}
+
+func until(due time.Time) time.Duration {
+	if due.IsZero() {
+		return 0
+	}
+	return max(time.Until(due), time.Millisecond)
+}

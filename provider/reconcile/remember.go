@@ -1,0 +1,171 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/topology"
+)
+
+func uninitialized(n *v1.Node) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
+}
+
+// changed says whether a Node has changed in what is decided about.
+func changed(b, n *v1.Node) bool {
+	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
+		!maps.Equal(b.Labels, n.Labels) || b.Annotations[labelsKey] != n.Annotations[labelsKey] ||
+		isTainted(b) != isTainted(n) || uninitialized(b) != uninitialized(n)
+}
+
+// of returns what is known of a Node. The lock is held.
+func (c *Controller) of(n *v1.Node) *known {
+	k := c.known[n.Name]
+	if k == nil || k.uid != n.UID {
+		k = &known{uid: n.UID, said: map[string]string{}}
+		c.known[n.Name] = k
+	}
+	return k
+}
+
+func (c *Controller) forget(node string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, node)
+}
+
+// claim notes the labels of levels that came with the write that initialised the
+// Node, unless that is somebody else's.
+func (c *Controller) claim(before, now *v1.Node) {
+	if _, err := c.informer.Lister().Get(now.Name); err != nil {
+		return
+	}
+	claims := map[string]string{}
+	for _, label := range c.policy.Policy.Labels() {
+		_, had := before.Labels[label]
+		if value, has := now.Labels[label]; has && !had && isLevel(label) {
+			claims[label] = value
+		}
+	}
+	if len(claims) > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.claims[now.UID] = claims
+	}
+}
+
+func (c *Controller) disclaim(node types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.claims, node)
+}
+
+func (c *Controller) arrive() {
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+}
+
+func (c *Controller) wait(n *v1.Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(n).waiting = true
+}
+
+// decide looks where a Node is, plans, and tells of what is found.
+func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
+	place, err := c.source.Place(n)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(n)
+	k.machine, k.waiting = place.Machine, false
+	sure := certain(place.Placement, err)
+	if pair, ok := place.Placement.Pair(); ok || sure {
+		k.pair = pair
+	}
+	var todo *plan
+	var due []time.Time
+	if err != nil {
+		todo = c.policy.undecided(n, c.claims[n.UID])
+		k.drifts = nil // what comes afterwards has to settle anew
+	} else {
+		todo = c.policy.decide(n, place.Placement, k.drifts, c.claims[n.UID], time.Now())
+		k.drifts = todo.drifts
+		err = todo.doubt
+		due = append(due, c.tellDrift(ctx, n, k, todo, len(place.Placement.Undecided) > 0))
+	}
+	if place.Machine == nil {
+		k.unplaced = ""
+	} else {
+		k.conflicts = c.conflictsOf(place.Placement)
+		due = append(due, c.tellConflicts(ctx, n, k, sure), c.tellUnplaced(ctx, n, k, err))
+	}
+	if !todo.annotate {
+		delete(c.claims, n.UID)
+	}
+	todo.await(k, due)
+	return place, todo
+}
+
+// await notes when there is something to tell.
+func (p *plan) await(k *known, due []time.Time) {
+	for _, d := range due {
+		if !d.IsZero() && (p.due.IsZero() || d.Before(p.due)) {
+			p.due = d
+		}
+	}
+	if !slices.ContainsFunc(due, func(d time.Time) bool { return !d.IsZero() }) {
+		k.turn = time.Time{}
+	}
+}
+
+// certain says whether everything was read that a placement rests on.
+func certain(placed topology.Placement, err error) bool {
+	return !errors.Is(err, topology.ErrUnknown) && !slices.ContainsFunc(placed.Undecided, func(u topology.Undecided) bool {
+		return errors.Is(u.Err, topology.ErrUnknown)
+	})
+}
+
+// Stats are what the controller counts.
+type Stats struct {
+	// Drifting is the number of Nodes whose labels are not those of their place.
+	Drifting int
+	// Conflicts are the numbers of Nodes by kind of conflict.
+	Conflicts map[topology.ConflictKind]int
+	// Writes are the changes written, by action.
+	Writes map[Action]int
+}
+
+// Stats returns what is counted now. Every kind and action is in it.
+func (c *Controller) Stats() Stats {
+	s := Stats{Conflicts: map[topology.ConflictKind]int{}, Writes: map[Action]int{}}
+	for _, kind := range topology.ConflictKinds() {
+		s.Conflicts[kind] = 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range Actions() {
+		s.Writes[a] = c.writes[a]
+	}
+	for _, k := range c.known {
+		if len(k.drifts) > 0 {
+			s.Drifting++
+		}
+		var kinds []topology.ConflictKind
+		for _, conflict := range k.conflicts {
+			if !slices.Contains(kinds, conflict.Kind) {
+				kinds = append(kinds, conflict.Kind)
+				s.Conflicts[conflict.Kind]++
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,176 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"vzones/config"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+)
+
+// The reasons of Events.
+const (
+	reasonDrift      = "TopologyDrift"
+	reasonConflict   = "TopologyConflict"
+	reasonBackfilled = "TopologyBackfilled"
+	reasonUpdated    = "TopologyUpdated"
+
+	// unplaced stands for the reasons of a Node that cannot be placed.
+	unplaced = "unplaced"
+)
+
+// EventReasons returns the reasons of the controller's own Events.
+func EventReasons() []string {
+	return []string{reasonDrift, reasonConflict, reasonBackfilled, reasonUpdated}
+}
+
+// patience is how long a Node has to be without a placement before that is told:
+// after a move the tags of its new host are read first.
+const patience = 10 * time.Second
+
+// say records a Warning once for each change of its text. It returns when it will,
+// if the Node has to wait for its turn, and zero otherwise.
+func (c *Controller) say(ctx context.Context, n *v1.Node, k *known, key, reason, text string) time.Time {
+	if k.said[key] == text {
+		return time.Time{}
+	}
+	if turn := c.turn(k); !turn.IsZero() {
+		return turn
+	}
+	k.said[key] = text
+	c.recorder.Event(n, v1.EventTypeWarning, reason, text)
+	klog.FromContext(ctx).Info("Topology of Node", "node", n.Name, "reason", reason, "text", text)
+	return time.Time{}
+}
+
+// turn returns when the Node may tell something, zero if it may now. A recorder
+// that gets thousands of Events at once drops most.
+func (c *Controller) turn(k *known) time.Time {
+	now := time.Now()
+	if k.turn.IsZero() {
+		k.turn = now
+		if c.free.After(now) {
+			k.turn = c.free
+		}
+		c.free = k.turn.Add(time.Second / eventsPerSecond)
+	}
+	if k.turn.After(now) {
+		return k.turn
+	}
+	k.turn = time.Time{}
+	return k.turn
+}
+
+// tellUnplaced tells why a Node has no placement, or does so later. Without an
+// error it has one.
+func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err error) time.Time {
+	if err == nil {
+		k.unplaced = ""
+		delete(k.said, unplaced)
+		return time.Time{}
+	}
+	text := err.Error()
+	if k.unplaced != text {
+		k.unplaced, k.unplacedSince = text, time.Now()
+	}
+	if due := k.unplacedSince.Add(patience); due.After(time.Now()) {
+		return due
+	}
+	return c.say(ctx, n, k, unplaced, c.source.Reason(err), text)
+}
+
+// tellConflicts tells of each conflict once while it lasts. It is over when it is
+// not found although everything was read.
+func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known, certain bool) time.Time {
+	var due time.Time
+	now := map[string]bool{}
+	for _, conflict := range k.conflicts {
+		text := conflict.Text()
+		now[text] = true
+		if d := c.say(ctx, n, k, reasonConflict+text, reasonConflict, text); !d.IsZero() {
+			due = d
+		}
+	}
+	if certain {
+		maps.DeleteFunc(k.said, func(key, text string) bool { return key == reasonConflict+text && !now[text] })
+	}
+	return due
+}
+
+// tellDrift tells of the differences that have settled and are not about to be
+// written. Where a label is undecided nothing is over yet.
+func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, todo *plan, undecided bool) time.Time {
+	var texts []string
+	for _, d := range todo.drifts {
+		if d.since.Add(c.policy.Settle).After(time.Now()) || slices.ContainsFunc(todo.changes, func(c change) bool { return c.label == d.label }) {
+			continue
+		}
+		texts = append(texts, d.text())
+	}
+	if len(texts) == 0 {
+		if len(todo.drifts) == 0 && !undecided {
+			delete(k.said, reasonDrift)
+		}
+		return time.Time{}
+	}
+	for _, d := range todo.held {
+		texts = append(texts, d.text())
+	}
+	return c.say(ctx, n, k, reasonDrift, reasonDrift, strings.Join(texts, "; ")+c.policy.advice())
+}
+
+func (d difference) text() string {
+	switch {
+	case d.missing:
+		return fmt.Sprintf("label %s is missing, and %q is not written beside a region or zone that is not right", d.label, d.want)
+	case d.want == "":
+		return fmt.Sprintf("label %s is %q, and nothing gives it that value", d.label, d.have)
+	}
+	return fmt.Sprintf("label %s is %q, but by %s it is %q", d.label, d.have, d.source, d.want)
+}
+
+// advice says what happens to a Node that is not at home.
+func (p *policy) advice() string {
+	switch p.Drift {
+	case config.DriftTaint:
+		return "; new Pods are kept away until the Node is back, or its labels are corrected"
+	case config.DriftUpdate:
+		return "; region and zone are not removed"
+	}
+	return "; the labels stay as they are: move the machine back, correct them, or set topology.drift in the configuration"
+}
+
+// tellWritten tells what was written, once it is.
+func (c *Controller) tellWritten(ctx context.Context, n *v1.Node, todo *plan) {
+	for _, reason := range []string{reasonBackfilled, reasonUpdated} {
+		var texts []string
+		for _, ch := range todo.changes {
+			if (ch.action == ActionBackfill) == (reason == reasonBackfilled) {
+				texts = append(texts, ch.text())
+			}
+		}
+		if len(texts) > 0 {
+			text := strings.Join(texts, "; ")
+			c.recorder.Event(n, v1.EventTypeNormal, reason, text)
+			klog.FromContext(ctx).Info("Wrote topology of Node", "node", n.Name, "changes", text)
+		}
+	}
+}
+
+func (ch change) text() string {
+	switch {
+	case ch.action == ActionBackfill:
+		return fmt.Sprintf("label %s=%s was missing, by %s", ch.label, ch.want, ch.source)
+	case ch.action == ActionUpdate:
+		return fmt.Sprintf("label %s was %q and is %q, by %s", ch.label, ch.have, ch.want, ch.source)
+	case ch.source == levelGone:
+		return fmt.Sprintf("label %s=%s, which vzones had written, is removed: the configuration has no such level", ch.label, ch.have)
+	}
+	return fmt.Sprintf("label %s=%s, which vzones had written, is removed: nothing gives it a value", ch.label, ch.have)
+}

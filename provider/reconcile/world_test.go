@@ -1,0 +1,357 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+func TestMain(m *testing.M) {
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	if err := flags.Parse([]string{"--logtostderr=false", "--stderrthreshold=FATAL"}); err != nil {
+		panic(err)
+	}
+	klog.SetOutput(io.Discard)
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// fakeSource has the places that a test gives it. The vCenter of a Node is what
+// comes before the dash of its name.
+type fakeSource struct {
+	mu       sync.Mutex
+	places   map[string]Place
+	errs     map[string]error
+	hanging  map[string]bool
+	contacts map[string]time.Time
+	probes   map[string]int
+	channels []chan struct{}
+}
+
+var _ Source = (*fakeSource)(nil)
+
+func vcenterOf(node string) string { vc, _, _ := strings.Cut(node, "-"); return vc }
+
+func (f *fakeSource) Place(n *v1.Node) (Place, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, ok := f.places[n.Name]
+	if !ok {
+		return Place{}, fmt.Errorf("%w: trouble", topology.ErrUnknown)
+	}
+	p.Contact = f.contacts[vcenterOf(n.Name)]
+	return p, f.errs[n.Name]
+}
+
+func (f *fakeSource) Machine(n *v1.Node) *inventory.Machine {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.places[n.Name].Machine
+}
+
+func (f *fakeSource) Subscribe() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := make(chan struct{}, 1)
+	f.channels = append(f.channels, ch)
+	return ch
+}
+
+func (f *fakeSource) announce() {
+	for _, ch := range f.channels {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Probe is answered at once by a vCenter that does not hang.
+func (f *fakeSource) Probe(vcenter string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.probes[vcenter]++
+	if !f.hanging[vcenter] {
+		f.contacts[vcenter] = time.Now()
+		f.announce()
+	}
+}
+
+func (f *fakeSource) Reason(err error) string {
+	if errors.Is(err, topology.ErrMissing) {
+		return "TopologyMissing"
+	}
+	return "VCenterUnknown"
+}
+
+// place says where Nodes are from now on; the vCenter has answered just now.
+func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range nodes {
+		vc := vcenterOf(n)
+		for i := range placed.Decisions {
+			by := *placed.Decisions[i].By
+			by.Ref.VCenter = vc
+			placed.Decisions[i].By = &by
+		}
+		f.places[n] = Place{Machine: &inventory.Machine{Ref: topology.Ref{VCenter: vc, ID: n}}, Placement: placed}
+		f.contacts[vc], f.errs[n] = time.Now(), err
+	}
+	f.announce()
+}
+
+// lose takes the machines of Nodes away, as trouble does.
+func (f *fakeSource) lose(nodes ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range nodes {
+		delete(f.places, n)
+	}
+	f.announce()
+}
+
+func (f *fakeSource) hang(vcenter string, hangs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hanging[vcenter] = hangs
+}
+
+func (f *fakeSource) probed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, p := range f.probes {
+		n += p
+	}
+	return n
+}
+
+// world is a controller beside a fake API server that checks resource versions, in
+// a bubble of its own time.
+type world struct {
+	*testing.T
+	ctx        context.Context
+	client     *fake.Clientset
+	source     *fakeSource
+	controller *Controller
+	stop       func()
+	mu         sync.Mutex
+	// refuse answers patches, if it is set.
+	refuse func(node string) error
+	// at are when Nodes were patched.
+	at []time.Time
+}
+
+func topologyOf(drift config.Drift) config.Topology { return aPolicy(drift).Topology }
+
+func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.Node) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var objects []runtime.Object
+		for _, n := range nodes {
+			objects = append(objects, n.DeepCopy())
+		}
+		w := &world{T: t, client: fake.NewClientset(objects...), source: &fakeSource{
+			places: map[string]Place{}, errs: map[string]error{}, hanging: map[string]bool{},
+			contacts: map[string]time.Time{}, probes: map[string]int{},
+		}}
+		w.client.PrependReactor("patch", "nodes", w.patched)
+		w.start(cfg)
+		defer func() { w.stop() }()
+		test(w)
+	})
+}
+
+// start runs a controller, another one after stop.
+func (w *world) start(cfg config.Topology) {
+	ctx, cancel := context.WithCancel(w.Context())
+	w.ctx = ctx
+	factory := informers.NewSharedInformerFactory(w.client, 0)
+	w.controller = New(w.source, factory.Core().V1().Nodes(), w.client, cfg)
+	factory.Core().V1().Nodes().Informer()
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := w.controller.Run(ctx); err != nil {
+			w.Errorf("Run: %v", err)
+		}
+	})
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		factory.Shutdown()
+	})
+	factory.Start(ctx.Done())
+	w.pass(time.Second) // the informer has synced
+}
+
+// patched does what an API server does with a merge patch.
+func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
+	patch := a.(clienttesting.PatchAction)
+	w.mu.Lock()
+	w.at = append(w.at, time.Now())
+	refuse := w.refuse
+	w.mu.Unlock()
+	if refuse != nil {
+		if err := refuse(patch.GetName()); err != nil {
+			return true, nil, err
+		}
+	}
+	nodes := v1.SchemeGroupVersion.WithResource("nodes")
+	o, err := w.client.Tracker().Get(nodes, "", patch.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	n := o.(*v1.Node)
+	var asked struct{ Metadata metav1.ObjectMeta }
+	if err := json.Unmarshal(patch.GetPatch(), &asked); err != nil {
+		return true, nil, err
+	}
+	if asked.Metadata.ResourceVersion != n.ResourceVersion || asked.Metadata.UID != n.UID {
+		return true, nil, apierrors.NewConflict(v1.Resource("nodes"), n.Name, errors.New("the object has been modified"))
+	}
+	after, err := applied(n, patch.GetPatch())
+	if err != nil {
+		return true, nil, err
+	}
+	after.ResourceVersion = later(n)
+	return true, after, w.client.Tracker().Update(nodes, after, "")
+}
+
+func later(n *v1.Node) string {
+	v, _ := strconv.Atoi(n.ResourceVersion)
+	return strconv.Itoa(v + 1)
+}
+
+// refusing has patches answered so, or as usual.
+func (w *world) refusing(refuse func(node string) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = refuse
+}
+
+// edit changes a Node as somebody else would.
+func (w *world) edit(name string, change func(*v1.Node)) {
+	w.Helper()
+	n := w.node(name).DeepCopy()
+	change(n)
+	n.ResourceVersion = later(n)
+	if _, err := w.client.CoreV1().Nodes().Update(w.ctx, n, metav1.UpdateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) node(name string) *v1.Node {
+	w.Helper()
+	n, err := w.client.CoreV1().Nodes().Get(w.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return n
+}
+
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (w *world) settle() { synctest.Wait() }
+
+// patches is how often Nodes were patched, successfully or not.
+func (w *world) patches() int { return len(w.at) }
+
+// events are those that were recorded, as "Node reason", in their order, each with
+// a text.
+func (w *world) events() []string {
+	var out []string
+	for _, a := range w.client.Actions() {
+		if create, ok := a.(clienttesting.CreateAction); ok {
+			if e, ok := create.GetObject().(*v1.Event); ok {
+				out = append(out, e.InvolvedObject.Name+" "+e.Reason)
+				if e.Message == "" || e.InvolvedObject.UID == "" {
+					w.Errorf("an Event that tells nobody anything: %+v", e)
+				}
+			}
+		}
+		if patch, ok := a.(clienttesting.PatchAction); ok && a.GetResource().Resource == "events" {
+			out = append(out, "again "+patch.GetName())
+		}
+	}
+	return out
+}
+
+func (w *world) wantEvents(want ...string) {
+	w.Helper()
+	if got := w.events(); !slices.Equal(got, want) {
+		w.Errorf("Events %q, want %q", got, want)
+	}
+}
+
+// wantLabels compares all labels of a Node, written key=value.
+func (w *world) wantLabels(name string, want ...string) {
+	w.Helper()
+	if got, expected := w.node(name).Labels, aNode(want...).Labels; !maps.Equal(got, expected) {
+		w.Errorf("labels of %s are %v, want %v", name, got, expected)
+	}
+}
+
+func named(name string, labels ...string) *v1.Node {
+	n := aNode(labels...)
+	n.Name, n.UID = name, types.UID("uid-"+name)
+	return n
+}
+
+func uninitialised(n *v1.Node) *v1.Node {
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule})
+	return n
+}
+
+// zoned are the labels of a region and a zone with their twins.
+func zoned(region, zone string) []string {
+	var labels []string
+	for _, key := range twins(topology.LabelRegion) {
+		labels = append(labels, key+"="+region)
+	}
+	for _, key := range twins(topology.LabelZone) {
+		labels = append(labels, key+"="+zone)
+	}
+	return labels
+}
+
+// at is a placement with a region, a zone and a rack; an empty rack is absent.
+func at(region, zone, level string) topology.Placement {
+	return placedIn(topology.LabelRegion+"="+region, topology.LabelZone+"="+zone, rack+"="+level)
+}

@@ -1,0 +1,72 @@
+package provider
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/provider/reconcile"
+	"vzones/topology"
+)
+
+// answering is a fleet whose vCenters answer whenever they are asked.
+type answering struct{ *fakeFleet }
+
+func (f answering) Probe(vcenter string) {
+	var now states
+	for _, s := range f.States() {
+		if s.VCenter == vcenter {
+			s.Contact = time.Now()
+		}
+		now = append(now, s)
+	}
+	f.become(now...)
+}
+
+// TestTopologyBesideTheFramework: the framework initialises a Node, the controller
+// claims what came with that and follows the machine, and the framework's copying
+// of beta labels does not undo it. Nodes of others are not touched.
+func TestTopologyBesideTheFramework(t *testing.T) {
+	const level = "example.com/zone"
+	labelled := func(n *v1.Node) { n.Labels = map[string]string{v1.LabelTopologyZone: "x"} }
+	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
+	withFramework(t, fleet, func(c *cluster) {
+		c.provider.fleet = answering{fleet}
+		cfg := testConfig().Topology
+		cfg.Policy.Levels = topology.Rules{{Label: level, Category: "k8s-zone"}}
+		c.provider.cfg.Topology = cfg
+		cfg.Backfill, cfg.Drift, cfg.Settle = true, config.DriftUpdate, time.Minute
+		r := reconcile.New(c.provider, c.provider.NodeInformer(), c.client, cfg)
+		ended := make(chan error)
+		go func() { ended <- r.Run(c.ctx) }()
+		defer func() {
+			c.stop()
+			if err := <-ended; err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		}()
+		c.pass(time.Second)
+		c.create(aNode("node-1", withSystemUUID(uuidA)))
+		c.pass(5 * time.Second)
+		n := c.node("node-1")
+		if isUninitialized(n) || n.Labels[level] != "a" || n.Annotations["vzones/labels"] != level {
+			t.Errorf("initialised as %v %v", n.Labels, n.Annotations)
+		}
+		fleet.become(stateOf("east", machine(uuidA, in("east", "b")), machine(uuidB)))
+		c.pass(59 * time.Second)
+		if zone := c.node("node-1").Labels[v1.LabelTopologyZone]; zone != "a" {
+			t.Errorf("zone %s before it has settled", zone)
+		}
+		c.pass(2*statusEvery + time.Second)
+		for _, key := range []string{v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone, level} {
+			if got := c.node("node-1").Labels[key]; got != "b" {
+				t.Errorf("%s is %q", key, got)
+			}
+		}
+		if n := c.node("foreign"); len(n.Labels) != 1 || len(n.Annotations) > 0 {
+			t.Errorf("touched: %v %v", n.Labels, n.Annotations)
+		}
+	}, aNode("foreign", withProviderID("openstack:///"+uuidB), withSystemUUID(uuidB), untainted, labelled))
+}

@@ -1,0 +1,128 @@
+package topology
+
+import "slices"
+
+// A ConflictKind is one of a closed set.
+type ConflictKind string
+
+// The kinds. Their values serve as values of a metric's label, and must not
+// change.
+const (
+	// ConflictPrecedence: the nearest tag and the CSI driver's walk give a label
+	// different values.
+	ConflictPrecedence ConflictKind = "precedence"
+	// ConflictTagOrder: what the CSI driver takes depends on the order in which
+	// vCenter lists an object's tags.
+	ConflictTagOrder ConflictKind = "tag_order"
+	// ConflictTwoTags: the deciding object has two tags of one category.
+	ConflictTwoTags ConflictKind = "two_tags"
+	// ConflictInvalidValue: the deciding name is no label value.
+	ConflictInvalidValue ConflictKind = "invalid_value"
+	// ConflictOffPath: a value comes from where the CSI driver does not look, and
+	// where it does there is none or another.
+	ConflictOffPath ConflictKind = "off_compute_path"
+	// ConflictSpans: machines of several vCenters have the same region and zone.
+	ConflictSpans ConflictKind = "spans_vcenters"
+	// ConflictNoCategory: no vCenter has a tag category of the policy.
+	ConflictNoCategory ConflictKind = "no_category"
+)
+
+// ConflictKinds returns all kinds.
+func ConflictKinds() []ConflictKind {
+	return []ConflictKind{
+		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags,
+		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory,
+	}
+}
+
+// A Conflict is something in the tags, or in names of the inventory, that an
+// operator should change.
+type Conflict struct {
+	Kind ConflictKind
+	// Labels are those concerned.
+	Labels []string
+	// Objects are those that disagree, the nearest first.
+	Objects []*Object
+
+	why explanation
+}
+
+// Text says to a person what is the matter and what to change. It names objects by
+// vCenter and inventory path, and is the same for all machines below them.
+func (c Conflict) Text() string {
+	if c.why == nil {
+		return string(c.Kind)
+	}
+	return c.why.text()
+}
+
+// An explanation is what a text is made of. Texts are made only when somebody
+// reads them, since placements are resolved far more often than that.
+type explanation interface{ text() string }
+
+// compare looks for what the operator or the CSI driver might see otherwise.
+func (r *resolution) compare(v verdict, traces []trace) {
+	if v.path.Kind != ComputePath {
+		r.compareWithDriver()
+	}
+	if v.unknown != nil {
+		return // how far the tags that were not read reach is not known
+	}
+	for i := range r.policy.Rules {
+		rule, t := &r.policy.Rules[i], &traces[i]
+		chosen := t.chosen(r.policy.Precedence)
+		if chosen.by == nil || chosen.several {
+			continue
+		}
+		d := disagreement{
+			label: rule.Label, category: rule.Category,
+			nearest: r.policy.Precedence == PrecedenceNearest, compute: v.path.Kind == ComputePath, trace: *t,
+		}
+		switch {
+		case t.mixed() && d.compute:
+			r.conflict(ConflictTagOrder, rule.Label, tagOrder{d}, d.objects()...)
+		case t.near.differs(t.far):
+			r.conflict(ConflictPrecedence, rule.Label, precedences{d}, t.near.by, t.far.by)
+		}
+	}
+}
+
+func (r *resolution) conflict(kind ConflictKind, label string, why explanation, objects ...*Object) {
+	r.placement.Conflicts = append(r.placement.Conflicts,
+		Conflict{Kind: kind, Labels: []string{label}, Objects: objects, why: why})
+}
+
+// compareWithDriver compares what was decided off the compute path with what the
+// CSI driver finds on it. Where that cannot be read nothing is said.
+func (r *resolution) compareWithDriver() {
+	rules := r.policy.Rules
+	p := r.path(ComputePath)
+	if p == nil {
+		return
+	}
+	var few [4]trace
+	traces := append(few[:0], make([]trace, len(rules))...)
+	if walk(rules, p, traces).cut() {
+		return
+	}
+	c := Conflict{Kind: ConflictOffPath}
+	var why offPath
+	for i := range rules {
+		d, decided := r.placement.decision(rules[i].Label)
+		h := traces[i].far
+		if !decided || d.Category == "" || h.by != nil && !h.several && !traces[i].mixed() && h.name == d.Value {
+			continue
+		}
+		c.Labels = append(c.Labels, d.Label)
+		for _, o := range []*Object{d.By, h.by} {
+			if o != nil && !slices.Contains(c.Objects, o) {
+				c.Objects = append(c.Objects, o)
+			}
+		}
+		why = append(why, unseen{decision: d, driver: h.by})
+	}
+	if len(why) > 0 {
+		c.why = why
+		r.placement.Conflicts = append(r.placement.Conflicts, c)
+	}
+}

@@ -1,0 +1,152 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A disagreement is about a category that several levels of one path have.
+type disagreement struct {
+	label, category string
+	// nearest says that the nearest tag decides, compute that the path is the one
+	// that the CSI driver reads.
+	nearest, compute bool
+	trace            trace
+}
+
+func (d disagreement) objects() []*Object {
+	var objects []*Object
+	for _, h := range []hit{d.trace.near, d.trace.before, d.trace.far} {
+		if h.by != nil && !slices.Contains(objects, h.by) {
+			objects = append(objects, h.by)
+		}
+	}
+	return objects
+}
+
+// levels says what the objects have.
+func (d disagreement) levels(objects ...*Object) string {
+	has := make([]string, len(objects))
+	for i, o := range objects {
+		has[i] = fmt.Sprintf("%s has %s", o.located(), quoted(o.named(d.category)))
+	}
+	return fmt.Sprintf("Several levels have tags of category %q: %s.", d.category, strings.Join(has, ", "))
+}
+
+// either returns what a walk may take of an object.
+func (d disagreement) either(h hit) string {
+	return joined(h.by.named(d.category), " or ")
+}
+
+const detachOthers = "Keep the tags of one level, and detach the others."
+
+type precedences struct{ disagreement }
+
+func (p precedences) text() string {
+	t := &p.trace
+	decided := fmt.Sprintf("Label %s is %q by precedence csi; nearest would give %s.", p.label, t.far.name, p.either(t.near))
+	if p.nearest {
+		decided = fmt.Sprintf("Label %s is %q by precedence nearest; csi would give %s.", p.label, t.near.name, p.either(t.far))
+	}
+	if p.compute {
+		decided += fmt.Sprintf(" The CSI driver takes %s.", p.either(t.far))
+	}
+	return p.levels(t.near.by, t.far.by) + " " + decided + " " + detachOthers
+}
+
+type tagOrder struct{ disagreement }
+
+func (o tagOrder) text() string {
+	t := &o.trace
+	value := t.far.name
+	if o.nearest {
+		value = t.near.name
+	}
+	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. Label %s is %q. %s",
+		o.levels(o.objects()...), o.either(t.before), o.either(t.far), t.far.by.located(), o.label, value, detachOthers)
+}
+
+// offPath are the values that the CSI driver does not find.
+type offPath []unseen
+
+type unseen struct {
+	decision Decision
+	// driver is the object whose tag the CSI driver takes instead, nil if it finds
+	// none.
+	driver *Object
+}
+
+func (all offPath) text() string {
+	var gets, lacks, sees []string
+	for _, u := range all {
+		d := u.decision
+		gets = append(gets, fmt.Sprintf("%s is %q by %s", d.Label, d.Value, d.By.located()))
+		if u.driver == nil {
+			lacks = append(lacks, d.Category)
+		} else {
+			sees = append(sees, fmt.Sprintf("%s of category %q on %s", quoted(u.driver.named(d.Category)), d.Category, u.driver.located()))
+		}
+	}
+	finds := "finds " + strings.Join(sees, " and ") + " there"
+	if len(lacks) > 0 {
+		finds = "finds no tag of category " + quoted(lacks) + " there, so it gives the Node no topology"
+	}
+	return fmt.Sprintf("Label %s. The CSI driver does not look there: it reads the compute path only, and %s. "+
+		"Tag the host, its cluster or its datacenter instead.", strings.Join(gets, ", label "), finds)
+}
+
+type twoTags struct {
+	rule Rule
+	by   *Object
+}
+
+func (t twoTags) text() string {
+	names := t.by.named(t.rule.Category)
+	return fmt.Sprintf("Of category %q %s has %d tags: %s. Label %s takes one: detach the others.",
+		t.rule.Category, t.by.located(), len(names), quoted(names), t.rule.Label)
+}
+
+type invalidTag struct {
+	rule Rule
+	hit  hit
+}
+
+func (t invalidTag) text() string {
+	return fmt.Sprintf("Tag %q of category %q on %s cannot be the value of label %s: %s. Rename the tag.",
+		t.hit.name, t.rule.Category, t.hit.by.located(), t.rule.Label, InvalidLabelValue(t.hit.name))
+}
+
+type invalidName struct {
+	rule Rule
+	by   *Object
+	name string
+}
+
+func (n invalidName) text() string {
+	where, what := n.by.located(), "Rename it"
+	if n.rule.Inventory == InventoryVCenter {
+		where, what = "the vCenter's entry in the configuration", "Rename the entry"
+	}
+	return fmt.Sprintf("The name %q of %s cannot be the value of label %s: %s. %s, or take the label from a tag.",
+		n.name, where, n.rule.Label, InvalidLabelValue(n.name), what)
+}
+
+// spanning is a pair of several vCenters.
+type spanning struct {
+	pair Pair
+	by   []*Object
+}
+
+func (s spanning) text() string {
+	where := make([]string, len(s.by))
+	for i, o := range s.by {
+		where[i] = o.located()
+	}
+	what := fmt.Sprintf("Zone %q", s.pair.Zone)
+	if s.pair.Region != "" {
+		what += fmt.Sprintf(" of region %q", s.pair.Region)
+	}
+	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
+		"Give the zone or the region a name of its own in each vCenter.", what, len(s.by), strings.Join(where, ", "))
+}

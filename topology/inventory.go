@@ -1,0 +1,154 @@
+package topology
+
+import (
+	"fmt"
+	"strings"
+)
+
+// inventory decides a rule by the name of what the machine is in.
+func (r *resolution) inventory(rule *Rule) {
+	by, absent, unknown := r.find(rule.Inventory)
+	switch {
+	case unknown != "":
+		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrUnknown, unknown))
+		return
+	case by == nil && rule.Required:
+		r.fail(rule, fmt.Errorf("label %s: %w: %s%s", rule.Label, ErrMissing, absent, r.looked(rule.Inventory)))
+		return
+	case by == nil:
+		return
+	}
+	name := by.Ref.VCenter
+	if rule.Inventory != InventoryVCenter {
+		if by.Name == "" {
+			r.fail(rule, fmt.Errorf("label %s: %w: the name of %s cannot be read", rule.Label, ErrUnknown, by))
+			return
+		}
+		name = unescaped(by.Name)
+	}
+	if reason := InvalidLabelValue(name); reason != "" {
+		r.conflict(ConflictInvalidValue, rule.Label, invalidName{*rule, by, name}, by)
+		r.fail(rule, fmt.Errorf("%w: the name %q of %s cannot be the value of label %s: %s", ErrInvalid, name, by, rule.Label, reason))
+		return
+	}
+	r.placement.Decisions = append(r.placement.Decisions, Decision{
+		Label: rule.Label, Value: name, Inventory: rule.Inventory, By: by,
+	})
+}
+
+// looked lists where something was looked for that the machine is in none of.
+func (r *resolution) looked(what Inventory) string {
+	kind := ComputePath
+	switch what {
+	case InventoryPool:
+		kind = PoolPath
+	case InventoryFolder:
+		kind = FolderPath
+	}
+	if p := r.path(kind); p != nil {
+		return " (" + listed(p.Objects) + ")"
+	}
+	return ""
+}
+
+// escapes are what vSphere writes for the three characters that have a meaning in
+// an inventory path.
+var escapes = strings.NewReplacer("%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%25", "%")
+
+// unescaped returns a name as vSphere's user interface shows it.
+func unescaped(name string) string {
+	if !strings.Contains(name, "%") {
+		return name
+	}
+	return escapes.Replace(name)
+}
+
+// find returns what of the inventory the machine is in. Without an object, either
+// absent says what that means, or unknown why it cannot be said.
+func (r *resolution) find(what Inventory) (by *Object, absent, unknown string) {
+	switch what {
+	case InventoryVCenter:
+		for i := range r.paths {
+			if above := r.paths[i].Objects; len(above) > 0 {
+				return above[len(above)-1], "", ""
+			}
+		}
+		return nil, "", "no path leads upwards from the machine"
+	case InventoryDatacenter:
+		return r.findAbove(typeDatacenter, "", "the machine is in no datacenter")
+	case InventoryCluster:
+		return r.findAbove(typeCluster, typeStandalone, "the machine is in no cluster: its host is a standalone one")
+	case InventoryHost:
+		if p := r.path(ComputePath); p != nil && len(p.Objects) > 0 && p.Objects[0].Ref.Type == typeHost {
+			return p.Objects[0], "", ""
+		}
+		return nil, "", "the machine's host cannot be read"
+	case InventoryPool:
+		return r.findPool()
+	case InventoryFolder:
+		return r.findFolder()
+	}
+	return nil, "", fmt.Sprintf("%q is no part of the inventory", string(what))
+}
+
+// findAbove returns the nearest object of a type, on whatever path can be read
+// that far. An object of the type without ends the search.
+func (r *resolution) findAbove(kind, without, absent string) (*Object, string, string) {
+	unknown := "no path leads upwards from the machine"
+	for i := range r.paths {
+		p := &r.paths[i]
+		if p.Kind == FolderPath && kind == typeCluster {
+			continue // which passes by the cluster
+		}
+		for _, o := range p.Objects {
+			switch o.Ref.Type {
+			case kind:
+				return o, "", ""
+			case without:
+				return nil, absent, ""
+			}
+		}
+		if p.Broken == nil {
+			return nil, absent, ""
+		}
+		unknown = fmt.Sprintf("the %s path could not be read that far: %v", p.Kind, p.Broken)
+	}
+	return nil, "", unknown
+}
+
+// findPool returns the machine's resource pool. Whether it is the one that a
+// cluster has by itself shows in what is above it.
+func (r *resolution) findPool() (*Object, string, string) {
+	p := r.path(PoolPath)
+	if p == nil || len(p.Objects) == 0 || !isPool(p.Objects[0]) {
+		return nil, "", "the machine's resource pool cannot be read"
+	}
+	if len(p.Objects) == 1 {
+		return nil, "", fmt.Sprintf("what is above %s cannot be read: %v", p.Objects[0], p.Broken)
+	}
+	if !isPool(p.Objects[1]) {
+		return nil, "the machine is in no resource pool besides the one of its cluster or host", ""
+	}
+	return p.Objects[0], "", ""
+}
+
+func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typeVApp }
+
+// findFolder returns the machine's VM folder. The one that a datacenter has by
+// itself is right below it.
+func (r *resolution) findFolder() (*Object, string, string) {
+	p := r.path(FolderPath)
+	if p == nil || len(p.Objects) < 2 {
+		return nil, "", "the machine's folder cannot be read"
+	}
+	if p.Objects[1].Ref.Type != typeFolder {
+		return nil, "the machine is in a vApp, and so in no VM folder", ""
+	}
+	if len(p.Objects) == 2 {
+		return nil, "", fmt.Sprintf("what is above %s cannot be read: %v", p.Objects[1], p.Broken)
+	}
+	if p.Objects[2].Ref.Type == typeDatacenter {
+		return nil, "the machine is in no VM folder besides the one of its datacenter", ""
+	}
+	return p.Objects[1], "", ""
+}

@@ -1,0 +1,135 @@
+package topology
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A trace is what a walk has seen of one rule's category. Both precedences stop at
+// the same object, the one with which every category has a value, so one walk
+// serves both. The trace of a rule without a category stays empty.
+type trace struct {
+	// near is the first object with the category, far the last.
+	near, far hit
+	// before is what far was before the walk's last object overwrote it with
+	// something else.
+	before hit
+}
+
+// chosen returns what decides.
+func (t *trace) chosen(precedence Precedence) hit {
+	if precedence == PrecedenceNearest {
+		return t.near
+	}
+	return t.far
+}
+
+// mixed says that the CSI driver may stop within the last object before it takes
+// this category's tag there, so that its answer depends on the order of the tags.
+func (t *trace) mixed() bool { return t.before.by != nil }
+
+// A reach is how far a walk came.
+type reach struct {
+	// complete says that every category has a value.
+	complete bool
+	// unreadable is the object whose tags cannot be read, nil if there is none.
+	unreadable *Object
+	// broken is why the path ends before the root, nil if it does not.
+	broken error
+}
+
+// cut says that the walk ended where more might have come.
+func (r reach) cut() bool { return r.unreadable != nil || r.broken != nil }
+
+// walk goes upwards until every category has a value. There is a trace for each
+// of the rules.
+func walk(rules Rules, p *Path, traces []trace) reach {
+	clear(traces)
+	wanted := 0
+	for i := range rules {
+		if rules[i].Category != "" {
+			wanted++
+		}
+	}
+	for _, o := range p.Objects {
+		if o.TagsErr != nil {
+			return reach{unreadable: o}
+		}
+		if len(o.Tags) == 0 {
+			continue
+		}
+		if wanted -= step(rules, o, traces); wanted == 0 {
+			return reach{complete: true}
+		}
+		for i := range traces {
+			traces[i].before = hit{}
+		}
+	}
+	return reach{broken: p.Broken}
+}
+
+// step takes an object's tags together, and returns how many categories have a
+// value that had none before.
+func step(rules Rules, o *Object, traces []trace) int {
+	fresh := 0
+	for i := range rules {
+		if rules[i].Category == "" {
+			continue
+		}
+		h := o.tagged(rules[i].Category)
+		if h.by == nil {
+			continue
+		}
+		t := &traces[i]
+		if t.near.by == nil {
+			t.near = h
+			fresh++
+		} else if h.differs(t.far) {
+			t.before = t.far
+		}
+		t.far = h
+	}
+	return fresh
+}
+
+// lacking returns the categories of rules that the walk has not seen, the required
+// ones alone or all.
+func lacking(rules Rules, traces []trace, all bool) []string {
+	var categories []string
+	for i, r := range rules {
+		if r.Category != "" && traces[i].near.by == nil && (all || r.Required) {
+			categories = append(categories, r.Category)
+		}
+	}
+	return categories
+}
+
+// unknown says why nothing can be said of categories on a path that was cut.
+func (r reach) unknown(categories []string, kind PathKind) error {
+	if r.unreadable != nil {
+		return fmt.Errorf("%w: tags of %s: %w", ErrUnknown, r.unreadable, r.unreadable.TagsErr)
+	}
+	return fmt.Errorf("%w: no tag of category %s up to where the %s path ends: %w", ErrUnknown, quoted(categories), kind, r.broken)
+}
+
+func nowhere(categories []string, p *Path) string {
+	return fmt.Sprintf("no tag of category %s on the %s path (%s)", quoted(categories), p.Kind, listed(p.Objects))
+}
+
+func quoted(names []string) string { return joined(names, ", ") }
+
+func joined(names []string, separator string) string {
+	q := make([]string, len(names))
+	for i, n := range names {
+		q[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(q, separator)
+}
+
+func listed(objects []*Object) string {
+	s := make([]string, len(objects))
+	for i, o := range objects {
+		s[i] = o.String()
+	}
+	return strings.Join(s, ", ")
+}

@@ -1,0 +1,187 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+)
+
+// quiet waits until nothing more is announced, and takes the token.
+func (w *world) quiet() {
+	w.Helper()
+	for {
+		select {
+		case <-w.changed:
+		case <-time.After(300 * time.Millisecond):
+			return
+		}
+	}
+}
+
+// TestProbeProvesContact: one request, a new Contact with the same snapshot, and
+// subscribers are told. Nobody asks without a probe.
+func TestProbeProvesContact(t *testing.T) {
+	w := run(t, twoVCenters, slow, nil)
+	id := w.id("n1")
+	w.fleet.Follow([]inventory.Identity{id})
+	w.found(id)
+	w.quiet()
+	before := w.fleet.States()
+	if n := w.sim.VCenter("east").Requests()["CurrentTime"]; n != 0 {
+		t.Fatalf("%d requests without a probe", n)
+	}
+	w.fleet.Probe("nobody's")
+	asked := time.Now()
+	w.fleet.Probe("east")
+	w.until("contact", func(states []inventory.State) bool { return states[0].Contact.After(asked) })
+	w.quiet()
+	after := w.fleet.States()
+	if after[0].Snapshot != before[0].Snapshot || after[0].Trouble != nil {
+		t.Errorf("a proof of contact changed more than that: %+v", after[0])
+	}
+	if after[1] != before[1] {
+		t.Error("west was not asked")
+	}
+	for name, want := range map[string]int{"east": 1, "west": 0} {
+		if n := w.sim.VCenter(name).Requests()["CurrentTime"]; n != want {
+			t.Errorf("%s got %d requests, want %d", name, n, want)
+		}
+	}
+}
+
+// TestProbesAreGathered: those that come while one is under way are one.
+func TestProbesAreGathered(t *testing.T) {
+	w := run(t, twoVCenters, slow, nil)
+	east := w.sim.VCenter("east")
+	w.until("a snapshot", func(states []inventory.State) bool { return states[0].Snapshot != nil })
+	w.quiet()
+	east.SetDelay(200 * time.Millisecond)
+	asked := time.Now()
+	for range 500 {
+		w.fleet.Probe("east")
+	}
+	w.until("contact", func(states []inventory.State) bool { return states[0].Contact.After(asked) })
+	w.quiet()
+	if n := east.Requests()["CurrentTime"]; n < 1 || n > 2 {
+		t.Errorf("%d requests for 500 probes at once", n)
+	}
+}
+
+// TestProbeOfAVCenterThatHangs: the long poll would not tell for 25 s. Its trouble
+// is known after the deadline of a call, and the last contact is not renewed.
+func TestProbeOfAVCenterThatHangs(t *testing.T) {
+	opts := slow
+	opts.Timeout = 500 * time.Millisecond
+	w := run(t, twoVCenters, opts, nil)
+	w.until("both read", func(states []inventory.State) bool { return states[0].Snapshot != nil && states[1].Snapshot != nil })
+	w.quiet()
+	w.sim.VCenter("east").Hang()
+	began := time.Now()
+	w.fleet.Probe("east")
+	w.until("trouble", func(states []inventory.State) bool { return states[0].Trouble != nil })
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	states := w.fleet.States()
+	if states[0].Contact.After(began) || states[1].Trouble != nil {
+		t.Errorf("states %+v", states)
+	}
+	if err := w.sim.VCenter("east").Recover(); err != nil {
+		t.Fatal(err)
+	}
+	w.until("recovery", func(states []inventory.State) bool { return states[0].Trouble == nil && states[0].Contact.After(began) })
+}
+
+// TestAnAnswerIsNoContactWithAnOldSnapshot: what a new session tells before its
+// first snapshot, or the first page of a change, does not make the last snapshot
+// one of now.
+func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
+	announced := 0
+	c := newConnection(&config.VCenter{Name: "east"}, nil, timing{}, func() { announced++ })
+	old := time.Now().Add(-time.Minute)
+	c.state.Store(&inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: old})
+	for _, w := range []*watch{
+		{c: c, heard: time.Now()},
+		{c: c, heard: time.Now(), primed: true, torn: true},
+		{c: c, heard: time.Now(), primed: true, changed: true},
+	} {
+		if w.contact() || !c.state.Load().Contact.Equal(old) {
+			t.Errorf("counts as contact: %+v", w)
+		}
+	}
+	w := &watch{c: c, heard: time.Now(), primed: true}
+	if !w.contact() || !c.state.Load().Contact.Equal(w.heard) {
+		t.Error("contact is not noted")
+	}
+}
+
+// TestNoContactBeforeTheNewSnapshot: the same through a session that is lost, while
+// the tags of the new one are slow to come.
+func TestNoContactBeforeTheNewSnapshot(t *testing.T) {
+	w := run(t, twoVCenters, slow, nil)
+	id := w.id("n1")
+	w.fleet.Follow([]inventory.Identity{id})
+	w.found(id)
+	w.until("tags", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+	w.quiet()
+	before := w.fleet.States()[0]
+	east := w.sim.VCenter("east")
+	east.SetDelay(50 * time.Millisecond)
+	east.EndSessions()
+	w.fleet.Probe("east")
+	w.until("a new snapshot", func(states []inventory.State) bool {
+		s := states[0]
+		if s.Snapshot == before.Snapshot && s.Contact.After(before.Contact) {
+			t.Errorf("contact %v after the old snapshot", s.Contact.Sub(before.Contact))
+			return true
+		}
+		return s.Snapshot != before.Snapshot
+	})
+}
+
+// TestAPageOfNothingEndsAChange: after pages of a change an empty one can follow.
+// What they held is published then, not at the next change.
+func TestAPageOfNothingEndsAChange(t *testing.T) {
+	const uuid = "422e4956-ad22-1139-6d72-59cc8f26bc90"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	published := make(chan struct{}, 10)
+	c := newConnection(&config.VCenter{Name: "east"}, nil, timing{tagRefresh: time.Hour}, func() { published <- struct{}{} })
+	root := types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}
+	index := types.ManagedObjectReference{Type: "PropertyFilter", Value: "1"}
+	w := &watch{
+		c: c, index: filters{index: true}, model: newModel("east", types.ServiceContent{RootFolder: root}, nil), known: newTree(root),
+		listed: map[string]bool{}, answered: make(chan struct{}), tagged: make(chan attachments),
+	}
+	page := func(vm string, more bool) *types.UpdateSet {
+		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{Filter: index, ObjectSet: []types.ObjectUpdate{{
+			Kind: types.ObjectUpdateKindEnter, Obj: machineRef(vm),
+			ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}},
+		}}}}}
+	}
+	updates := make(chan *types.UpdateSet)
+	ended := make(chan error, 1)
+	go func() { ended <- w.run(ctx, updates) }()
+	updates <- page("vm-1", false)
+	<-published
+	updates <- page("vm-2", true)
+	updates <- nil
+	select {
+	case <-published:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the change is not published")
+	}
+	if n := len(c.state.Load().Snapshot.Index[identity(t, uuid).UUIDs[0]]); n != 2 {
+		t.Errorf("%d machines", n)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+}
