@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -47,7 +49,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 			searched := false
 			f.confirm = func(_ context.Context, id inventory.Identity) error {
 				searched = true
-				if id.Known != parseRecord(c.node.Annotations[machineKey]) {
+				if id.Known != parseRecord(c.node.Annotations[keys.Machine]) {
 					t.Errorf("searched for %+v", id.Known)
 				}
 				return nil

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -201,7 +203,7 @@ func (c *cluster) heartbeat(name string) {
 func (c *cluster) writes() []string {
 	var out []string
 	for _, a := range c.client.Actions() {
-		if patch, ok := a.(clienttesting.PatchAction); ok && strings.Contains(string(patch.GetPatch()), machineKey) {
+		if patch, ok := a.(clienttesting.PatchAction); ok && strings.Contains(string(patch.GetPatch()), keys.Machine) {
 			continue
 		}
 		if a.GetResource().Resource == "nodes" && slices.Contains([]string{"update", "patch", "delete"}, a.GetVerb()) {

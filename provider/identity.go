@@ -3,6 +3,8 @@ package provider
 import (
 	"fmt"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/topology"
@@ -22,7 +24,7 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 		return inventory.Identity{
 			UUIDs: []inventory.UUID{u},
 			Name:  node.Name,
-			Known: parseRecord(node.Annotations[machineKey]),
+			Known: parseRecord(node.Annotations[keys.Machine]),
 		}, nil
 	}
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"vzones/provider/keys"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,7 +30,7 @@ const (
 	rewriteAfter = 30 * time.Second
 )
 
-// formatRecord is the value of the annotation machineKey.
+// formatRecord is the value of the annotation keys.Machine.
 func formatRecord(machine topology.Ref) string { return machine.VCenter + "/" + machine.ID }
 
 // parseRecord is its reverse; what it cannot read is zero. A vCenter's name may
@@ -143,7 +145,7 @@ func (r *records) next(ctx context.Context, uid types.UID) {
 func (r *records) write(ctx context.Context, uid types.UID, to finding) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":         uid,
-		"annotations": map[string]string{machineKey: to.value},
+		"annotations": map[string]string{keys.Machine: to.value},
 	}})
 	if err != nil {
 		return fmt.Errorf("encoding the annotation: %w", err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,7 +44,7 @@ func (c *cluster) recorded() []string {
 		if err := json.Unmarshal(p.GetPatch(), &to); err != nil || len(to.Metadata.Annotations) != 1 {
 			c.Errorf("patched %s: %v", p.GetPatch(), err)
 		}
-		out = append(out, fmt.Sprintf("%s %s %s", p.GetName(), to.Metadata.UID, to.Metadata.Annotations[machineKey]))
+		out = append(out, fmt.Sprintf("%s %s %s", p.GetName(), to.Metadata.UID, to.Metadata.Annotations[keys.Machine]))
 	}
 	return out
 }
@@ -68,16 +70,16 @@ func (c *cluster) patches(answer func(name string, to patched) error) {
 }
 
 func withRecord(value string) func(*v1.Node) {
-	return func(n *v1.Node) { n.Annotations = map[string]string{machineKey: value} }
+	return func(n *v1.Node) { n.Annotations = map[string]string{keys.Machine: value} }
 }
 
 // annotate sets the record of a Node as somebody else, or takes it off.
 func (c *cluster) annotate(name, value string) {
 	c.Helper()
 	n := c.node(name).DeepCopy()
-	delete(n.Annotations, machineKey)
+	delete(n.Annotations, keys.Machine)
 	if value != "" {
-		n.Annotations = map[string]string{machineKey: value}
+		n.Annotations = map[string]string{keys.Machine: value}
 	}
 	if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
 		c.Fatal(err)
@@ -93,7 +95,7 @@ func TestRecordsAreWrittenOnce(t *testing.T) {
 			c.pass(again)
 		}
 		c.wantRecorded("node-1 uid-node-1 east/vm-1")
-		if got := c.node("node-1").Annotations[machineKey]; got != "east/vm-1" {
+		if got := c.node("node-1").Annotations[keys.Machine]; got != "east/vm-1" {
 			t.Errorf("annotated %q", got)
 		}
 
@@ -178,7 +180,7 @@ func TestRecordsAreRetried(t *testing.T) {
 		}
 		fails.Store(false)
 		c.pass(5 * time.Minute)
-		if got := c.node("node-1").Annotations[machineKey]; got != "east/vm-1" {
+		if got := c.node("node-1").Annotations[keys.Machine]; got != "east/vm-1" {
 			t.Errorf("annotated %q", got)
 		}
 		c.client.ClearActions()
@@ -214,7 +216,7 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 		c.client.ClearActions()
 		c.pass(10 * time.Minute)
 		c.wantRecorded()
-		if got, ok := c.node("node-1").Annotations[machineKey]; ok {
+		if got, ok := c.node("node-1").Annotations[keys.Machine]; ok {
 			t.Errorf("annotated %q", got)
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))

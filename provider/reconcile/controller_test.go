@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,7 +28,7 @@ func TestBackfill(t *testing.T) {
 		w.source.place(at("r", "a", "r1"), nil, "east-1")
 		w.settle()
 		w.wantLabels("east-1", append(zoned("r", "a"), "example.com/team=x", rack+"=r1")...)
-		if w.patches() != 1 || w.node("east-1").Annotations[labelsKey] != rack || len(w.node("east-1").Spec.Taints) != 1 {
+		if w.patches() != 1 || w.node("east-1").Annotations[keys.Labels] != rack || len(w.node("east-1").Spec.Taints) != 1 {
 			t.Errorf("%d patches, %+v", w.patches(), w.node("east-1"))
 		}
 		w.pass(time.Hour)
@@ -157,7 +159,7 @@ func TestConflictIsDecidedAnew(t *testing.T) {
 		w.pass(10 * time.Second)
 		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=by-hand")...)
 		n := w.node("east-1")
-		if w.patches() != 2 || len(n.Spec.Taints) != 1 || n.Annotations[labelsKey] != "" {
+		if w.patches() != 2 || len(n.Spec.Taints) != 1 || n.Annotations[keys.Labels] != "" {
 			t.Errorf("%d patches, %+v", w.patches(), n)
 		}
 	}, named("east-1"))
@@ -289,12 +291,12 @@ func TestClaims(t *testing.T) {
 			n.Labels = named("", append(zoned("r", "a"), rack+"=r1", "example.com/row=1", "pool=p")...).Labels
 		})
 		w.settle()
-		if got := w.node("east-1").Annotations[labelsKey]; got != rack+",pool" {
+		if got := w.node("east-1").Annotations[keys.Labels]; got != rack+",pool" {
 			t.Errorf("annotation %q", got)
 		}
-		w.edit("east-1", func(n *v1.Node) { delete(n.Annotations, labelsKey) })
+		w.edit("east-1", func(n *v1.Node) { delete(n.Annotations, keys.Labels) })
 		w.pass(time.Hour)
-		if got := w.node("east-1").Annotations[labelsKey]; got != "" || w.patches() != 1 {
+		if got := w.node("east-1").Annotations[keys.Labels]; got != "" || w.patches() != 1 {
 			t.Errorf("claimed again: %q", got)
 		}
 	}, first)
@@ -315,7 +317,7 @@ func TestLevelsThatLeaveTheConfiguration(t *testing.T) {
 		w.settle()
 		w.wantLabels("east-1", zoned("r", "a")...)
 		w.wantLabels("east-2", append(zoned("r", "a"), rack+"=r1")...)
-		if _, there := w.node("east-1").Annotations[labelsKey]; there || w.source.probed() > 0 {
+		if _, there := w.node("east-1").Annotations[keys.Labels]; there || w.source.probed() > 0 {
 			t.Errorf("annotations %v", w.node("east-1").Annotations)
 		}
 		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", "example.com/row=1"), nil, "east-1")

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"vzones/provider/keys"
+
 	gocmp "github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,7 +75,7 @@ func aNode(labels ...string) *v1.Node {
 }
 
 func withTaint(n *v1.Node) {
-	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: taintKey, Effect: v1.TaintEffectNoSchedule})
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 }
 
 // acts renders a plan in words.
@@ -152,7 +154,7 @@ func TestMatrix(t *testing.T) {
 		for _, tainted := range []bool{false, true} {
 			n := aNode(s.labels...)
 			if s.owned {
-				n.Annotations[labelsKey] = strings.Join(keysOf(n), ",")
+				n.Annotations[keys.Labels] = strings.Join(keysOf(n), ",")
 			}
 			if tainted {
 				withTaint(n)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
@@ -126,7 +128,7 @@ func (p *policy) decide(node *v1.Node, placed topology.Placement, before []timed
 		out.taint = len(settled) > 0 || tainted && len(out.drifts) > 0
 		if tainted && !out.taint && len(placed.Undecided) > 0 {
 			u := placed.Undecided[0]
-			out.taint, out.doubt = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", taintKey, u.Label, u.Err)
+			out.taint, out.doubt = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", keys.DriftTaint, u.Label, u.Err)
 		}
 	}
 	out.finish(node, tainted)
@@ -226,7 +228,7 @@ func (p *policy) begin(node *v1.Node, claims map[string]string) *plan {
 }
 
 func (p *plan) finish(node *v1.Node, tainted bool) {
-	p.annotate = strings.Join(p.owned, ",") != node.Annotations[labelsKey]
+	p.annotate = strings.Join(p.owned, ",") != node.Annotations[keys.Labels]
 	p.retaint = p.taint != tainted
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
@@ -12,16 +14,6 @@ import (
 
 // policy says what may be done to running Nodes.
 type policy struct{ config.Topology }
-
-// Keys of ours on Nodes. They are in running clusters: another name would make
-// vzones forget what it wrote there, so none of them may ever change.
-const (
-	// labelsKey is the annotation that lists the labels of further levels that
-	// vzones wrote, in order, with commas between them.
-	labelsKey = "vzones/labels"
-	// taintKey is the taint of a Node that is not where its labels say.
-	taintKey = "vzones/topology-drift"
-)
 
 // twins returns the keys that have a label's value. The framework's node
 // controller copies the beta label over the stable one, so it comes first.
@@ -51,16 +43,16 @@ var reserved = []string{"kubernetes.io", "k8s.io", "topology.csi.vmware.com"}
 
 // owned returns the labels that vzones wrote to a Node and that are still there.
 func owned(node *v1.Node) []string {
-	var keys []string
-	for key := range strings.SplitSeq(node.Annotations[labelsKey], ",") {
+	var own []string
+	for key := range strings.SplitSeq(node.Annotations[keys.Labels], ",") {
 		if _, there := node.Labels[key]; there && isLevel(key) {
-			keys = append(keys, key)
+			own = append(own, key)
 		}
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	slices.Sort(own)
+	return slices.Compact(own)
 }
 
 func isTainted(node *v1.Node) bool {
-	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == taintKey })
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == keys.DriftTaint })
 }

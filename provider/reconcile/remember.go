@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -21,7 +23,7 @@ func uninitialized(n *v1.Node) bool {
 // changed says whether a Node has changed in what is decided about.
 func changed(b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
-		!maps.Equal(b.Labels, n.Labels) || b.Annotations[labelsKey] != n.Annotations[labelsKey] ||
+		!maps.Equal(b.Labels, n.Labels) || b.Annotations[keys.Labels] != n.Annotations[keys.Labels] ||
 		isTainted(b) != isTainted(n) || uninitialized(b) != uninitialized(n)
 }
 

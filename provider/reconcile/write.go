@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"vzones/provider/keys"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,13 +54,13 @@ func (p *plan) patch(n *v1.Node) map[string]any {
 		if len(p.owned) > 0 {
 			value = strings.Join(p.owned, ",")
 		}
-		meta["annotations"] = map[string]any{labelsKey: value}
+		meta["annotations"] = map[string]any{keys.Labels: value}
 	}
 	patch := map[string]any{"metadata": meta}
 	if p.retaint {
-		taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t v1.Taint) bool { return t.Key == taintKey })
+		taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t v1.Taint) bool { return t.Key == keys.DriftTaint })
 		if p.taint {
-			taints = append(taints, v1.Taint{Key: taintKey, Effect: v1.TaintEffectNoSchedule})
+			taints = append(taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 		}
 		patch["spec"] = map[string]any{"taints": taints}
 	}
