@@ -44,7 +44,7 @@ test: build controlplane ## run all tests, with the race detector if there is a 
 	@go test -C test/controlplane $(RACE) -timeout 5m ./...
 
 .PHONY: bench
-bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: five minutes)
+bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: eight minutes)
 	@go run -C test/controlplane . etcd kube-apiserver
 	@echo "bench: building it (a minute the first time)"
 	@$(STATIC) go build -ldflags '-s -w' -o bin/bench ./test/bench

@@ -20,6 +20,7 @@ type bench struct {
 	daemon, floor program
 	delay         time.Duration
 	short         bool
+	more          string // of the configuration, in the case that is measured
 
 	stack *stack.Stack
 	flags map[string]string // of the daemon that was started last
@@ -27,8 +28,8 @@ type bench struct {
 
 // whole bounds all cases together.
 const (
-	whole      = 18 * time.Minute
-	wholeShort = 6 * time.Minute
+	whole      = 30 * time.Minute
+	wholeShort = 10 * time.Minute
 )
 
 // say prints what is going on, with the time since the start.
@@ -86,6 +87,7 @@ func (b *bench) one(ctx context.Context, c benchCase, result *figures.Case) erro
 	for _, v := range b.stack.Fleet.VCenters() {
 		v.SetDelay(b.delay)
 	}
+	b.more = c.more
 	runtime.GC() // of the fleet before, whose garbage would be collected meanwhile
 	if err := c.measure(ctx, b, c, result); err != nil {
 		return err

@@ -18,6 +18,7 @@ type measurement func(ctx context.Context, b *bench, c benchCase, result *figure
 type benchCase struct {
 	name, about string
 	fleet       layout
+	more        string // in the configuration, behind region and zone
 	measure     measurement
 	// runs is how often it is done; the median counts.
 	runs int
@@ -72,6 +73,12 @@ func cases() []benchCase {
 			fleet: layout{vcenters: 10, nodes: 5000, others: 20000}, measure: startup(nil),
 			runs: 1, deadline: 5 * time.Minute,
 			bounds: []figures.Bound{{Of: figures.TimesFloor, Max: 2}, {Of: figures.PeakMiB, Max: 250}, {Of: figures.RequestsPerVCenter, Max: 60}},
+		},
+		benchCase{
+			name: "levels-5000", about: "nothing changes; 5,000 Nodes with three further levels",
+			fleet: layout{vcenters: 10, nodes: 5000, racks: true}, more: levels, measure: quiet,
+			deadline: 11 * time.Minute,
+			bounds:   []figures.Bound{{Of: figures.APIWrites, Max: 0}, {Of: figures.OtherRequests, Max: 0}},
 		})
 }
 

@@ -17,11 +17,14 @@ type layout struct {
 	// bare are further machines of Nodes in each vCenter, in a cluster without
 	// a zone: their Nodes cannot be initialised.
 	bare int
+	// racks has half of the hosts of each cluster carry a tag of rackCategory.
+	racks bool
 }
 
 const (
 	regionCategory = "region"
 	zoneCategory   = "zone"
+	rackCategory   = "rack"
 	bareCluster    = "bare"
 	bareDatacenter = "dc1"
 	// home is a host with a zone, in the datacenter of the bare cluster.
@@ -30,6 +33,13 @@ const (
 
 // labels is the section of the daemon's configuration for these fleets.
 const labels = "labels:\n  region: " + regionCategory + "\n  zone: " + zoneCategory + "\n"
+
+// levels is what a configuration has besides for three further levels: a tag that
+// half of the hosts have, the host and the cluster.
+const levels = "topology:\n  levels:\n" +
+	"  - {label: example.com/rack, tag: " + rackCategory + "}\n" +
+	"  - {label: example.com/host, inventory: host}\n" +
+	"  - {label: example.com/cluster, inventory: cluster}\n"
 
 // total is the number of Nodes.
 func (l layout) total() int { return l.nodes + l.bare*l.vcenters }
@@ -48,7 +58,7 @@ func (l layout) description() string {
 			var vms strings.Builder
 			for c := range 2 {
 				cluster := fmt.Sprintf("%s-c%d", dc, c+1)
-				fmt.Fprintf(&b, "    - {name: %s, tags: {%s: %s}, hosts: [%[1]s-h1, %[1]s-h2, %[1]s-h3, %[1]s-h4]}\n", cluster, zoneCategory, zone(name, cluster))
+				fmt.Fprintf(&b, "    - {name: %s, tags: {%s: %s}, hosts: %s}\n", cluster, zoneCategory, zone(name, cluster), l.hosts(cluster))
 				if n := share(l.nodes, clusters, 4*v+2*d+c); n > 0 {
 					fmt.Fprintf(&vms, "    - {name: %s-%s, count: %d, cluster: %[2]s}\n", name, cluster, n)
 				}
@@ -63,6 +73,18 @@ func (l layout) description() string {
 		}
 	}
 	return b.String()
+}
+
+// hosts are those of a cluster.
+func (l layout) hosts(cluster string) string {
+	all := make([]string, 4)
+	for i := range all {
+		all[i] = fmt.Sprintf("%s-h%d", cluster, i+1)
+		if l.racks && i%2 == 0 {
+			all[i] = fmt.Sprintf("{name: %s, tags: {%s: %[1]s}}", all[i], rackCategory)
+		}
+	}
+	return "[" + strings.Join(all, ", ") + "]"
 }
 
 // share is the i-th of n shares of a total, as equal as they can be.

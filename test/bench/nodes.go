@@ -175,3 +175,36 @@ func (a *arrivals) any(machines []fleet.Machine) string {
 	}
 	return ""
 }
+
+// leveled returns an error if a Node has not the labels of further levels that its
+// machine gives it, or if they are not noted as written by the daemon.
+func (b *bench) leveled(ctx context.Context, machines []fleet.Machine) error {
+	list, err := b.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return err
+	}
+	nodes := map[string]*v1.Node{}
+	for i := range list.Items {
+		nodes[list.Items[i].Name] = &list.Items[i]
+	}
+	for _, m := range machines {
+		n := nodes[m.Name]
+		if n == nil {
+			return fmt.Errorf("the Node %s is gone", m.Name)
+		}
+		want := map[string]string{"example.com/cluster": m.Cluster, "example.com/host": m.Host}
+		noted := "example.com/cluster,example.com/host"
+		if n.Labels["example.com/rack"] != "" {
+			want["example.com/rack"], noted = m.Host, noted+",example.com/rack"
+		}
+		for key, value := range want {
+			if n.Labels[key] != value {
+				return fmt.Errorf("the Node %s has the label %s=%q instead of %q", m.Name, key, n.Labels[key], value)
+			}
+		}
+		if is := n.Annotations["vzones/labels"]; is != noted {
+			return fmt.Errorf("the Node %s has %q noted instead of %q", m.Name, is, noted)
+		}
+	}
+	return nil
+}

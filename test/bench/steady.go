@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"vzones/test/bench/figures"
+	"vzones/test/fleet"
 	"vzones/test/stack"
 )
 
@@ -78,6 +79,91 @@ func (b *bench) idle(ctx context.Context, p program, c benchCase, window time.Du
 	}
 	reading.CPUSeconds = (after.CPU - before.CPU).Seconds()
 	return reading, nil
+}
+
+const (
+	// ceased is how long there must have been no write before the window of quiet.
+	ceased = 15 * time.Second
+	// part of all machines have Nodes in a short run: the first annotations take
+	// as much less time.
+	part = 5
+)
+
+// quiet measures what the daemon writes and asks for in a window in which nothing
+// changes, once the annotations that it writes at a bounded rate are written.
+func quiet(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
+	result.TimeOf = "window"
+	machines, window := b.stack.Fleet.Machines(), 2*time.Minute
+	if b.short {
+		window = time.Minute
+		var some []fleet.Machine
+		for i := 0; i < len(machines); i += part {
+			some = append(some, machines[i])
+		}
+		machines = some
+		result.Nodes = len(machines)
+	}
+	t, err := b.launch(ctx, c.name, b.daemon, machines)
+	if err != nil {
+		return err
+	}
+	result.Daemon, err = t.quiet(ctx, machines, window)
+	return err
+}
+
+func (t *trial) quiet(ctx context.Context, machines []fleet.Machine, window time.Duration) (*figures.Reading, error) {
+	if err := t.await(ctx, machines); err != nil {
+		return nil, t.abandon(err)
+	}
+	t.bench.say("%s: waiting until nothing is written", t.name)
+	before, err := t.writesCease(ctx)
+	if err != nil {
+		return nil, t.abandon(err)
+	}
+	if err := t.bench.leveled(ctx, machines); err != nil {
+		return nil, t.abandon(err)
+	}
+	t.bench.say("%s: watching for %s", t.name, window)
+	used, err := t.daemon.Usage()
+	if err != nil {
+		return nil, t.abandon(err)
+	}
+	t.bench.resetRequests()
+	if err := t.pause(ctx, window); err != nil {
+		return nil, t.abandon(err)
+	}
+	requests := t.requests()
+	after, err := t.bench.stack.Writes(ctx)
+	if err != nil {
+		return nil, t.abandon(err)
+	}
+	using, err := t.daemon.Usage()
+	if err != nil {
+		return nil, t.abandon(err)
+	}
+	reading, err := t.end(window, requests)
+	if err != nil {
+		return nil, err
+	}
+	writes := after - before
+	reading.APIWrites, reading.CPUSeconds = &writes, (using.CPU - used.CPU).Seconds()
+	return reading, nil
+}
+
+// writesCease waits until the API server has been sent no write for a while, and
+// returns how many it was sent before.
+func (t *trial) writesCease(ctx context.Context) (int, error) {
+	last := -1
+	for {
+		now, err := t.bench.stack.Writes(ctx)
+		if err != nil || now == last {
+			return now, err
+		}
+		last = now
+		if err := t.pause(ctx, ceased); err != nil {
+			return 0, err
+		}
+	}
 }
 
 // pause waits, unless the program or the context ends.

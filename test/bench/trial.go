@@ -41,7 +41,7 @@ func (b *bench) launch(ctx context.Context, name string, p program, machines []f
 	if err := b.stack.Register(ctx, machines...); err != nil {
 		return nil, err
 	}
-	config, err := b.stack.WriteConfig(labels)
+	config, err := b.stack.WriteConfig(labels + b.more)
 	if err != nil {
 		return nil, err
 	}

@@ -9,11 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"time"
-
-	appsv1 "k8s.io/api/apps/v1"
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/test/cluster"
 )
@@ -34,10 +29,11 @@ func (d *demo) schedule(ctx context.Context) error {
 	if err := d.stack.Cluster.StartScheduler(ctx); err != nil {
 		return err
 	}
-	if _, err := d.stack.Client.AppsV1().Deployments("default").Create(ctx, deployment(), metav1.CreateOptions{}); err != nil {
+	placed, err := d.stack.Spread(ctx, pods)
+	if err != nil {
 		return err
 	}
-	perZone, err := d.waitForPods(ctx)
+	perZone, err := d.stack.PerZone(ctx, placed)
 	if err != nil {
 		return err
 	}
@@ -68,60 +64,4 @@ func (d *demo) buildPrograms(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "."}, laterPrograms...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = builder, d.out, os.Stderr
 	return cmd.Run()
-}
-
-func deployment() *appsv1.Deployment {
-	labels := map[string]string{"app": "spread"}
-	n := int32(pods)
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "spread"},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &n,
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: v1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: v1.PodSpec{
-					Containers: []v1.Container{{Name: "pause", Image: "pause"}},
-					TopologySpreadConstraints: []v1.TopologySpreadConstraint{{
-						MaxSkew:           1,
-						TopologyKey:       v1.LabelTopologyZone,
-						WhenUnsatisfiable: v1.DoNotSchedule,
-						LabelSelector:     &metav1.LabelSelector{MatchLabels: labels},
-					}},
-				},
-			},
-		},
-	}
-}
-
-// waitForPods returns how many Pods are in each zone once all are placed.
-func (d *demo) waitForPods(ctx context.Context) (map[string]int, error) {
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		list, err := d.stack.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=spread"})
-		if err != nil {
-			return nil, err
-		}
-		perZone, placed := map[string]int{}, 0
-		for _, p := range list.Items {
-			if p.Spec.NodeName == "" {
-				continue
-			}
-			n, err := d.stack.Client.CoreV1().Nodes().Get(ctx, p.Spec.NodeName, metav1.GetOptions{})
-			if err != nil {
-				return nil, err
-			}
-			perZone[n.Labels[v1.LabelTopologyZone]]++
-			placed++
-		}
-		if placed == pods {
-			return perZone, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%d of %d Pods are placed: %w", placed, pods, ctx.Err())
-		}
-	}
 }

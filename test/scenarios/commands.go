@@ -25,7 +25,7 @@ const repeatUsage = "repeat N {"
 
 // commands are all kinds of lines but repeat.
 func commands() []command {
-	return slices.Concat(daemonCommands(), vcenterCommands(), machineCommands(), nodeCommands(), expectations())
+	return slices.Concat(daemonCommands(), vcenterCommands(), machineCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands())
 }
 
 // command reads one line.
@@ -118,11 +118,11 @@ func (a *arguments) rest() []string {
 	return words
 }
 
-func (a *arguments) duration(what string) time.Duration {
-	w := a.word(what)
+func (a *arguments) duration() time.Duration {
+	w := a.word("DURATION")
 	d, err := time.ParseDuration(w)
 	if err != nil || d <= 0 {
-		a.fail("%q is no %s, such as 500ms or 10s", w, what)
+		a.fail("%q is no DURATION, such as 500ms or 10s", w)
 	}
 	return d
 }

@@ -54,10 +54,11 @@ func conditions() []conditionKind {
 		}},
 		{"label KEY=VALUE", "the Node has a label; `KEY=none`: it does not", labelCheck},
 		{"annotation KEY=VALUE", "the same for an annotation", annotationCheck},
-		{"machine=VM", "the annotation `vzones/machine` names that machine, as its vCenter and its managed object ID; `none`: it is not there", machineCheck},
+		{"machine=VM", "the annotation `vzones/machine` names that machine, as its vCenter and its managed object ID; `yes`: the one for which the Node was created; `none`: it is not there", machineCheck},
 		{"address TYPE=ADDRESS", "the first address of a type, such as `InternalIP`, is that; `none`: there is none", addressCheck},
 		{"addresses LIST", "all its addresses are these, in this order, written like `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
 		{"untouched", "nobody but the script has written to the Node, and there is no Event about it", func(*arguments, string) check { return present(untouched) }},
+		{"unchanged", "nobody has written to the Node since `mark nodes`", func(*arguments, string) check { return present(unchanged) }},
 		{"event REASON [count=N | says TEXT]", "there are Events of a reason about the Node: at least one, or N, or one whose message contains TEXT", eventCheck},
 		{"no-warning", "there is no Event of type Warning about the Node", func(*arguments, string) check { return noWarning }},
 	}

@@ -43,6 +43,8 @@ type registration struct {
 	providerID string
 	// made is the Node as the script has made it.
 	made *v1.Node
+	// marked is the resource version that it had at the mark.
+	marked string
 	// machines finds machines by name.
 	machines func(pattern string) ([]fleet.Machine, error)
 }

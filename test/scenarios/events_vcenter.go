@@ -20,7 +20,7 @@ func vcenterCommands() []command {
 		{"vcenter VCENTER refuse", "breaks its connections and refuses new ones; sessions stay", trouble((*fleet.VCenter).Refuse)},
 		{"vcenter VCENTER drop", "lets it break each connection in the middle of an answer", trouble((*fleet.VCenter).Drop)},
 		{"vcenter VCENTER delay DURATION", "lets every answer take that much longer", func(a *arguments) action {
-			names, d := a.vcenters(), a.duration("DURATION")
+			names, d := a.vcenters(), a.duration()
 			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { v.SetDelay(d); return nil })
 		}},
 		{"vcenter VCENTER fault METHOD FAULT", "lets a SOAP method, or all (`*`), answer with a vSphere fault such as `NoPermission`", faultCommand},

@@ -32,6 +32,7 @@ func expectations() []command {
 				return nil
 			}
 		}},
+		{"mark nodes", "remembers how all Nodes are now, for the condition `unchanged`", markNodes},
 		{"requests VCENTER KIND COMPARE N [within DURATION]",
 			"compares how many requests came in since the mark: of a SOAP method, of a kind of REST request, of all that begin so (`KIND*`), or in all (`total`). " +
 				"COMPARE is `=`, `<=` or `>=`; `>=` waits for it, the others are checked at once", requestsCommand},
@@ -63,7 +64,7 @@ func (a *arguments) within() time.Duration {
 	if !a.next("within") {
 		return patience
 	}
-	return a.duration("DURATION")
+	return a.duration()
 }
 
 // conditions takes names of Nodes and then conditions, up to "within".
@@ -119,7 +120,7 @@ func expectCommand(a *arguments) action {
 }
 
 func holdCommand(a *arguments) action {
-	d := a.duration("DURATION")
+	d := a.duration()
 	patterns, checks := a.conditions()
 	a.p.held += d
 	return func(ctx context.Context, w *world) error {

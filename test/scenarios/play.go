@@ -37,6 +37,9 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	err := w.play(ctx, s.steps, func(step *step) {
 		tell(fmt.Sprintf("%6.2fs  %s", time.Since(began).Seconds(), step))
 	})
+	if w.writer != nil {
+		err = errors.Join(err, w.endWriter())
+	}
 	log := w.lastWords(err)
 	if w.daemon != nil {
 		if end := w.stop(); end != nil {

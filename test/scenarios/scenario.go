@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ type Scenario struct {
 	Held time.Duration
 
 	fleet  string
-	config map[string]any
+	config map[string]any // of the section config.yaml
 	steps  []step
 }
 
@@ -45,7 +46,7 @@ func Load(path string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{file: filepath.Base(path)}
+	p := &parser{file: filepath.Base(path), configs: map[string]*another{}}
 	s := &Scenario{
 		Name:  strings.TrimSuffix(p.file, ".txtar"),
 		Story: strings.TrimSpace(string(archive.Comment)),
@@ -66,6 +67,11 @@ func Load(path string) (*Scenario, error) {
 	for _, name := range []string{fleetSection, configSection, scriptSection} {
 		if !seen[name] {
 			p.mistake(line, "section %q is missing", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.configs)) {
+		if a := p.configs[name]; !a.used {
+			p.mistake(a.line, "section %q is used by no command config", name)
 		}
 	}
 	return s, errors.Join(p.mistakes...)
@@ -94,10 +100,34 @@ func (p *parser) section(s *Scenario, section txtar.File, line int) {
 			return
 		}
 		s.steps = p.script(string(section.Data), line+1)
+		p.scripted = true
 		s.Held = p.held
 	default:
-		p.mistake(line, "section %q is unknown", section.Name)
+		p.another(section, line)
 	}
+}
+
+// another reads a further configuration, for the command config.
+func (p *parser) another(section txtar.File, line int) {
+	config := map[string]any{}
+	switch {
+	case !strings.HasSuffix(section.Name, ".yaml"):
+		p.mistake(line, "section %q is unknown", section.Name)
+	case p.scripted:
+		p.mistake(line, "section %q has to come before the script", section.Name)
+	default:
+		if err := yaml.Unmarshal(section.Data, &config); err != nil {
+			p.mistake(line, "%v", err)
+		}
+		p.configs[section.Name] = &another{config: config, line: line}
+	}
+}
+
+// another is a configuration that the daemon may be given later.
+type another struct {
+	config map[string]any
+	line   int
+	used   bool
 }
 
 // A step is one line of a script.
@@ -117,6 +147,10 @@ func (s *step) String() string { return fmt.Sprintf("%s:%d: %s", s.file, s.line,
 type parser struct {
 	file     string
 	vcenters []string
+	// configs are the further configurations by their section, scripted says that
+	// the script is read.
+	configs  map[string]*another
+	scripted bool
 	// nodes are the names and patterns that have been created so far.
 	nodes    []string
 	asserts  bool

@@ -188,6 +188,13 @@ func TestFailures(t *testing.T) {
 		"sessions":      {node + "sessions east = 7 within 100ms", "not within 100ms: east has 0 sessions, not = 7"},
 		"no machine":    {node + "vm off other", `the fleet has no machine "other"`},
 		"no daemon":     {node + "expect node exists\ndaemon stop", "no daemon runs"},
+		"no mark":       {node + "expect node unchanged within 100ms", "instead:\n  node: no `mark nodes` is above"},
+		"changed":       {node + "mark nodes\nnode label node a=b\nexpect node unchanged within 100ms", "instead:\n  node: written to since the mark, last by "},
+		"metric":        {daemon + "metric vsphere_ccm_nodes{outcome=placed} = 7 within 1s", "vsphere_ccm_nodes{outcome=placed} is 1, not = 7"},
+		"no metric":     {daemon + "metric vsphere_ccm_nodes{outcome=well} = 0 within 1s", "is not there, not = 0"},
+		"a metric":      {daemon + "metric vsphere_ccm_nodes{outcome=placed} = none", "vsphere_ccm_nodes{outcome=placed} is 1"},
+		"lost":          {node + "writer start node every 10ms\nhold 1s node exists\nnode label node example.com/writer=0\nwriter stop", "what another writer wrote to node is lost: "},
+		"wrote nothing": {node + "writer start node every 1h\nwriter stop", "the other writer wrote nothing to node"},
 		"second round":  {node + "repeat 2 {\nexpect node exists within 100ms\nnode delete node\n}", "round 2 of 2: story.txtar:10: "},
 	} {
 		t.Run(name, func(t *testing.T) {

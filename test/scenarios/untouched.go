@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"vzones/test/fleet"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 )
@@ -22,11 +24,18 @@ func machineCheck(a *arguments, name string) check {
 		if name == none {
 			return entryIs(s.node.Annotations, "annotation", machineKey, none)
 		}
-		machines, err := s.machines(name)
+		pattern := name
+		if name == "yes" {
+			pattern = "*"
+		}
+		machines, err := s.machines(pattern)
 		if err != nil {
 			return err.Error()
 		}
-		if len(machines) > 1 {
+		if name == "yes" {
+			machines = slices.DeleteFunc(machines, func(m fleet.Machine) bool { return m.ProviderID() != s.providerID })
+		}
+		if len(machines) != 1 {
 			return fmt.Sprintf("the fleet has %d machines %q", len(machines), name)
 		}
 		want := machines[0].VCenter + "/" + machines[0].MoID

@@ -28,7 +28,8 @@ type world struct {
 	stack  *stack.Stack
 	eyes   *observer
 	binary string
-	config map[string]any
+	// config is the scenario's part of the configuration, first what it began with.
+	config, first map[string]any
 
 	// brief says that nothing is held for long.
 	brief bool
@@ -43,11 +44,13 @@ type world struct {
 	// orphans are the sessions that daemons have left in a vCenter which were
 	// killed, or could not log out of it.
 	orphans map[string]int
+	// writer writes to Nodes beside the daemon; nil while none does.
+	writer *writer
 }
 
 func newWorld(s *stack.Stack, binary string, config map[string]any) *world {
 	w := &world{
-		stack: s, eyes: newObserver(), binary: binary, config: config,
+		stack: s, eyes: newObserver(), binary: binary, config: config, first: config,
 		nodes: map[string]*registration{}, sick: map[string]bool{}, orphans: map[string]int{},
 	}
 	for _, v := range s.Fleet.VCenters() {

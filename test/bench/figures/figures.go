@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -77,6 +78,9 @@ type Reading struct {
 	HarnessCPUSeconds float64 `json:"harness_cpu_seconds"`
 	// Requests are those to the vCenters; nil for the floor, which has none.
 	Requests *Requests `json:"requests,omitempty"`
+	// APIWrites are the requests to the API server that change something; nil
+	// where they were not counted.
+	APIWrites *int `json:"api_writes,omitempty"`
 }
 
 // Requests are the requests to the vCenters.
@@ -100,6 +104,19 @@ func Count(vcenters map[string]map[string]int) *Requests {
 		r.MaxPerVCenter = max(r.MaxPerVCenter, r.PerVCenter[name])
 	}
 	return r
+}
+
+// other are the requests that a steady fleet does not need.
+func (r *Requests) other() int {
+	n := 0
+	for kind, count := range r.ByKind {
+		tags := kind == "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects" ||
+			strings.HasPrefix(kind, "GET /com/vmware/cis/tagging/")
+		if !tags && kind != "WaitForUpdatesEx" {
+			n += count
+		}
+	}
+	return n
 }
 
 // Median returns the reading with the median time, the lower one of two, with

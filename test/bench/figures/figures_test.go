@@ -47,14 +47,19 @@ func TestMedian(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
+	two := 2
+	kinds := map[string]int{
+		"WaitForUpdatesEx": 7, "GET /com/vmware/cis/tagging/tag/id:{id}": 5, "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects": 4,
+		"GetCurrentTime": 2, "POST /com/vmware/cis/session": 1, // not of a steady fleet
+	}
 	c := &Case{
 		Name:    "some",
-		Daemon:  &Reading{Seconds: 3, PeakBytes: 250 << 20, Requests: &Requests{Total: 91, MaxPerVCenter: 31}},
+		Daemon:  &Reading{Seconds: 3, PeakBytes: 250 << 20, Requests: &Requests{Total: 91, MaxPerVCenter: 31, ByKind: kinds}, APIWrites: &two},
 		Floor:   &Reading{Seconds: 2},
 		Healthy: &Reading{Seconds: 4},
 	}
 	c.Compare()
-	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesHealthy, 1.1}, {PeakMiB, 250}}
+	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesHealthy, 1.1}, {PeakMiB, 250}, {APIWrites, 0}, {OtherRequests, 3}}
 	if err := c.Judge(bounds); err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +71,8 @@ func TestJudge(t *testing.T) {
 		{TimesFloor, 1.3, 1.5, false},
 		{TimesHealthy, 1.1, 0.75, true},
 		{PeakMiB, 250, 250, true},
+		{APIWrites, 0, 2, false},
+		{OtherRequests, 3, 3, true},
 	}
 	if diff := cmp.Diff(want, c.Limits); diff != "" {
 		t.Error(diff)
@@ -79,7 +86,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
-		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, "what nobody knows"} {
+		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, APIWrites, OtherRequests, "what nobody knows"} {
 			if err := c.Judge([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
 				t.Errorf("%q: error %v, limits %v", q, err, c.Limits)
 			}

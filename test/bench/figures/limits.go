@@ -14,6 +14,11 @@ const (
 	TimesFloor         Quantity = "time / floor"
 	TimesHealthy       Quantity = "time / healthy"
 	PeakMiB            Quantity = "MiB"
+	// APIWrites are requests to the API server that change something.
+	APIWrites Quantity = "API writes"
+	// OtherRequests are those to vCenters that are neither the long poll nor the
+	// reading of tags.
+	OtherRequests Quantity = "other requests"
 )
 
 // A Bound is what a quantity may be at most.
@@ -71,6 +76,11 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 		return c.ToFloor, c.ToFloor > 0
 	case TimesHealthy:
 		return c.ToHealthy, c.ToHealthy > 0
+	case APIWrites:
+		if d.APIWrites == nil {
+			return 0, false
+		}
+		return float64(*d.APIWrites), true
 	}
 	if d.Requests == nil {
 		return 0, false
@@ -80,6 +90,8 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 		return float64(d.Requests.Total), true
 	case RequestsPerVCenter:
 		return float64(d.Requests.MaxPerVCenter), true
+	case OtherRequests:
+		return float64(d.Requests.other()), true
 	case RequestsPerMinute:
 		return float64(d.Requests.MaxPerVCenter) * 60 / d.Seconds, d.Seconds > 0
 	}

@@ -1,0 +1,188 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// metricCommands look at what the daemon counts.
+func metricCommands() []command {
+	return []command{
+		{"metric METRIC COMPARE N [within DURATION]",
+			"waits until a metric of the daemon is that; METRIC is its name, and behind it `{LABEL=VALUE,…}` for those with these labels only; several count together. " +
+				"`METRIC = none`: it is not there, which is checked at once", metricCommand},
+		{"pace METRIC BURST RATE until N [within DURATION]",
+			"waits until a counter of the daemon is N, and checks that from its first step on it grows by no more than BURST and RATE a second", paceCommand},
+	}
+}
+
+// A metric is a name and the labels that are asked for.
+type metric struct {
+	text   string
+	name   string
+	labels map[string]string
+}
+
+// metric takes NAME or NAME{LABEL=VALUE,…}.
+func (a *arguments) metric() metric {
+	m := metric{text: a.word("METRIC"), labels: map[string]string{}}
+	name, rest, braced := strings.Cut(m.text, "{")
+	m.name = name
+	list, closed := strings.CutSuffix(rest, "}")
+	ok := name != "" && braced == closed
+	if braced {
+		for pair := range strings.SplitSeq(list, ",") {
+			key, value, assigned := strings.Cut(pair, "=")
+			ok = ok && assigned && key != ""
+			m.labels[key] = value
+		}
+	}
+	if !ok && m.text != "" {
+		a.fail("%q is no METRIC, such as up or up{vcenter=east}", m.text)
+	}
+	return m
+}
+
+// read returns the metric's value; without any it is not a number.
+func (m *metric) read(ctx context.Context, w *world) (float64, error) {
+	if w.daemon == nil {
+		return 0, errNoDaemon
+	}
+	all, err := w.stack.Metrics(ctx, w.daemon)
+	if err != nil {
+		return math.NaN(), err
+	}
+	if sum, there := all.Sum(m.name, m.labels); there {
+		return sum, nil
+	}
+	return math.NaN(), nil
+}
+
+func written64(f float64) string {
+	if math.IsNaN(f) {
+		return "not there"
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+func metricCommand(a *arguments) action {
+	m := a.metric()
+	a.p.asserts = true
+	if slices.Equal(a.words, []string{"=", none}) {
+		a.words = nil
+		return func(ctx context.Context, w *world) error {
+			is, err := m.read(ctx, w)
+			if err == nil && !math.IsNaN(is) {
+				err = fmt.Errorf("%s is %s", m.text, written64(is))
+			}
+			return err
+		}
+	}
+	sign, compare := a.compare()
+	want, within := a.number("N"), a.within()
+	return func(ctx context.Context, w *world) error {
+		is, err := 0.0, error(nil)
+		return w.poll(ctx, within, func() bool {
+			is, err = m.read(ctx, w)
+			return err == nil && !math.IsNaN(is) && compare(int(is), want)
+		}, func() error {
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("%s is %s, not %s %d", m.text, written64(is), sign, want)
+		})
+	}
+}
+
+func paceCommand(a *arguments) action {
+	m := a.metric()
+	burst, rate := a.number("BURST"), a.number("RATE")
+	want, within := a.number("N"), a.within()
+	a.p.asserts = true
+	return func(ctx context.Context, w *world) error {
+		p := pacer{burst: float64(burst), rate: float64(rate)}
+		var err, fast error
+		failed := w.poll(ctx, within, func() bool {
+			asked := time.Now()
+			var is float64
+			if is, err = m.read(ctx, w); err != nil || math.IsNaN(is) {
+				return false
+			}
+			fast = p.see(asked, time.Now(), is)
+			return fast != nil || is >= float64(want)
+		}, func() error {
+			return errors.Join(err, fmt.Errorf("%s is %s, not %d", m.text, written64(p.is), want))
+		})
+		if fast != nil {
+			return fmt.Errorf("%s: %w", m.text, fast)
+		}
+		return failed
+	}
+}
+
+// A pacer holds the growth of a counter against what a token bucket lets through.
+// On a machine that is too slow to look in time it allows too much, never too
+// little.
+type pacer struct {
+	burst, rate float64
+
+	begun bool
+	is    float64   // what was seen last
+	base  float64   // the value before the first step
+	since time.Time // when that was asked for
+}
+
+// see takes a value that was asked for and answered at these times.
+func (p *pacer) see(asked, answered time.Time, is float64) error {
+	if !p.begun {
+		if p.since.IsZero() || is == p.is {
+			p.base, p.since, p.is = is, asked, is
+			return nil
+		}
+		p.begun = true
+	}
+	p.is = is
+	took := answered.Sub(p.since)
+	if most := p.burst + p.rate*took.Seconds(); is-p.base > most {
+		return fmt.Errorf("it has grown by %s in %s, by more than %.1f", written64(is-p.base), took.Round(time.Millisecond), most)
+	}
+	return nil
+}
+
+// markNodes has the condition unchanged mean: since now.
+func markNodes(*arguments) action {
+	return func(_ context.Context, w *world) error {
+		w.eyes.now(func(s sight) {
+			for name := range maps.Keys(w.nodes) {
+				if n := s.nodes[name]; n != nil {
+					w.nodes[name].marked = n.ResourceVersion
+				}
+			}
+		})
+		return nil
+	}
+}
+
+func unchanged(s state) string {
+	switch s.marked {
+	case "":
+		return "no `mark nodes` is above"
+	case s.node.ResourceVersion:
+		return ""
+	}
+	latest := ""
+	var at time.Time
+	for _, f := range s.node.ManagedFields {
+		if f.Time != nil && !f.Time.Time.Before(at) {
+			latest, at = f.Manager, f.Time.Time
+		}
+	}
+	return "written to since the mark, last by " + latest
+}

@@ -1,0 +1,145 @@
+package stack
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Metrics are what a program's /metrics shows at one moment.
+type Metrics []Sample
+
+// A Sample is one line of it.
+type Sample struct {
+	Name   string
+	Labels map[string]string
+	Value  float64
+}
+
+// Sum adds up the samples of a name that have all these labels, and says whether
+// there are any.
+func (m Metrics) Sum(name string, labels map[string]string) (sum float64, there bool) {
+	for _, s := range m {
+		if s.Name == name && s.has(labels) {
+			sum, there = sum+s.Value, true
+		}
+	}
+	return sum, there
+}
+
+func (s *Sample) has(labels map[string]string) bool {
+	for key, value := range labels {
+		if s.Labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// Metrics asks a daemon for its metrics, as a client of the cluster that may see
+// everything.
+func (s *Stack) Metrics(ctx context.Context, d *Daemon) (Metrics, error) {
+	admin := s.Cluster.AdminConfig()
+	pair, err := tls.X509KeyPair(admin.CertData, admin.KeyData)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}}, //nolint:gosec // it made its certificate itself
+		DisableKeepAlives: true,
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d/metrics", d.Port), nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("/metrics: %s: %.200s", res.Status, text)
+	}
+	return parseMetrics(string(text))
+}
+
+// apiWrites are the verbs of requests that change something.
+var apiWrites = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
+
+// Writes returns how many requests that change something the API server has been
+// sent by anybody, and has answered, since it was started. Those about Leases,
+// which it renews itself, do not count.
+func (s *Stack) Writes(ctx context.Context) (int, error) {
+	text, err := s.Client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all, err := parseMetrics(string(text))
+	if err != nil {
+		return 0, err
+	}
+	const name = "apiserver_request_total"
+	sum := 0.0
+	for _, verb := range apiWrites {
+		total, _ := all.Sum(name, map[string]string{"verb": verb})
+		leases, _ := all.Sum(name, map[string]string{"verb": verb, "resource": "leases"})
+		sum += total - leases
+	}
+	if sum == 0 {
+		return 0, fmt.Errorf("the API server counts no writes in %s", name)
+	}
+	return int(sum), nil
+}
+
+// parseMetrics reads the text format.
+func parseMetrics(text string) (Metrics, error) {
+	var all Metrics
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		s, err := parseSample(line)
+		if err != nil {
+			return nil, fmt.Errorf("metrics: %q: %w", line, err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// parseSample reads name{key="value",…} and a number.
+func parseSample(line string) (Sample, error) {
+	s := Sample{Labels: map[string]string{}}
+	end := strings.IndexAny(line, "{ ")
+	if end < 0 {
+		return s, strconv.ErrSyntax
+	}
+	s.Name, line = line[:end], line[end:]
+	if rest, ok := strings.CutPrefix(line, "{"); ok {
+		for rest != "" && rest[0] != '}' {
+			key, after, _ := strings.Cut(rest, "=")
+			quoted, err := strconv.QuotedPrefix(after)
+			if err != nil {
+				return s, err
+			}
+			if s.Labels[key], err = strconv.Unquote(quoted); err != nil {
+				return s, err
+			}
+			rest = strings.TrimPrefix(after[len(quoted):], ",")
+		}
+		line = strings.TrimPrefix(rest, "}")
+	}
+	value, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	var err error
+	s.Value, err = strconv.ParseFloat(value, 64)
+	return s, err
+}
