@@ -3,6 +3,7 @@ package vcenter
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
 )
@@ -17,11 +18,12 @@ func (w *watch) answer(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		asked := time.Now()
 		if _, err := methods.GetCurrentTime(ctx, w.s.vim); err != nil {
 			return fmt.Errorf("asking whether it answers: %w", err)
 		}
 		select {
-		case w.answered <- struct{}{}:
+		case w.answered <- asked:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

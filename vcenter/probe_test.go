@@ -157,7 +157,7 @@ func TestAPageOfNothingEndsAChange(t *testing.T) {
 	index := types.ManagedObjectReference{Type: "PropertyFilter", Value: "1"}
 	w := &watch{
 		c: c, index: filters{index: true}, model: newModel("east", types.ServiceContent{RootFolder: root}, nil), known: newTree(root),
-		listed: map[string]bool{}, answered: make(chan struct{}), tagged: make(chan attachments),
+		listed: map[string]bool{}, answered: make(chan time.Time), tagged: make(chan attachments),
 	}
 	page := func(vm string, more bool) *types.UpdateSet {
 		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{Filter: index, ObjectSet: []types.ObjectUpdate{{

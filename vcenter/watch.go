@@ -74,8 +74,9 @@ type watch struct {
 	tagRefs   []types.ManagedObjectReference
 	tagWanted chan []types.ManagedObjectReference
 	tagged    chan attachments
-	// answered has a token when the vCenter has answered a probe.
-	answered chan struct{}
+	// answered has a probe that the vCenter has answered, by when it was asked: it
+	// may have hung since, and what it has to tell comes another way.
+	answered chan time.Time
 	// heard is when the vCenter last answered.
 	heard time.Time
 }
@@ -91,7 +92,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		missing:   map[string]bool{},
 		tagWanted: make(chan []types.ManagedObjectReference, 1),
 		tagged:    make(chan attachments),
-		answered:  make(chan struct{}),
+		answered:  make(chan time.Time),
 	}
 	if err := w.begin(ctx); err != nil {
 		return err
@@ -227,14 +228,15 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 				w.primeBy = timer.C
 			}
 		case <-w.c.wake:
-		case <-w.answered:
-			w.heard = time.Now()
+		case asked := <-w.answered:
+			if asked.After(w.heard) {
+				w.heard = asked
+			}
 			if w.contact() {
 				w.c.changed()
 			}
 			continue
 		case tags := <-w.tagged:
-			w.heard = time.Now()
 			w.changed = w.changed || !reflect.DeepEqual(tags, w.model.tags)
 			w.model.tags = tags
 		case <-w.primeBy:

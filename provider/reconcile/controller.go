@@ -31,6 +31,9 @@ const (
 	eventsPerSecond = 20
 	// fresh is how old the vCenter's last answer may be when a Node is written.
 	fresh = 2 * time.Second
+	// conflictDelay is the time before a Node that somebody else has written is
+	// decided about anew. It does not grow: a frequent writer would starve us.
+	conflictDelay = 200 * time.Millisecond
 	// writeTimeout bounds a write.
 	writeTimeout = 10 * time.Second
 )
@@ -190,7 +193,7 @@ func (c *Controller) next(ctx context.Context) bool {
 	switch {
 	case ctx.Err() != nil:
 	case apierrors.IsConflict(err):
-		c.queue.AddRateLimited(name) // somebody else wrote; it is decided anew
+		c.queue.AddAfter(name, conflictDelay) // somebody else wrote; it is decided anew
 	case err != nil:
 		klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", name)
 		c.queue.AddRateLimited(name)
@@ -203,36 +206,48 @@ func (c *Controller) next(ctx context.Context) bool {
 // reconcile decides about a Node and writes that. It returns when the Node is to
 // be looked at again, 0 for not before something changes.
 func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration, error) {
-	n, err := c.informer.Lister().Get(name)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return 0, err
-	}
-	if err != nil || uninitialized(n) {
-		c.forget(name) // it is gone, somebody else's, or the framework's
-		c.queue.Forget(name)
-		return 0, nil //nolint:nilerr // it is not found
-	}
-	place, todo := c.decide(ctx, n)
-	if !todo.writes() {
-		c.queue.Forget(name)
-		return until(todo.due), nil
-	}
-	if todo.rests() && time.Since(place.Contact) > fresh {
-		c.wait(n)
-		c.source.Probe(place.Machine.Ref.VCenter)
-		return until(todo.due), nil
+	_, todo, again, err := c.look(ctx, name)
+	if err != nil || todo == nil {
+		return again, err
 	}
 	if err := c.pace.Wait(ctx); err != nil {
 		return 0, nil //nolint:nilerr // the context is done
 	}
-	if todo.rests() && (time.Since(place.Contact) > fresh || c.source.Machine(n) != place.Machine) {
-		return time.Millisecond, nil // something has changed while it waited for its turn
+	// The turn may have been long in coming: what is written is what is so now.
+	n, todo, again, err := c.look(ctx, name)
+	if err != nil || todo == nil {
+		return again, err
 	}
 	if err := c.write(ctx, n, todo); err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
 	}
 	c.queue.Forget(name)
 	return until(todo.due), nil
+}
+
+// look returns a Node and what is to be written to it, nil if that is nothing, or
+// nothing yet. Then it also returns when the Node is to be looked at again.
+func (c *Controller) look(ctx context.Context, name string) (*v1.Node, *plan, time.Duration, error) {
+	n, err := c.informer.Lister().Get(name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, nil, 0, err
+	}
+	if err != nil || uninitialized(n) {
+		c.forget(name) // it is gone, somebody else's, or the framework's
+		c.queue.Forget(name)
+		return nil, nil, 0, nil //nolint:nilerr // it is not found
+	}
+	place, todo := c.decide(ctx, n)
+	if !todo.writes() {
+		c.queue.Forget(name)
+		return nil, nil, until(todo.due), nil
+	}
+	if todo.rests() && time.Since(place.Contact) > fresh {
+		c.wait(n)
+		c.source.Probe(place.Machine.Ref.VCenter)
+		return nil, nil, until(todo.due), nil
+	}
+	return n, todo, 0, nil
 }
 
 func until(due time.Time) time.Duration {
