@@ -25,7 +25,7 @@ type Options struct {
 	// TagRefresh is the time between two readings of tags, which vCenter does
 	// not announce; 30 s if zero.
 	TagRefresh time.Duration
-	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 30 s
+	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 10 s
 	// if zero.
 	RetryMin, RetryMax time.Duration
 	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
@@ -62,7 +62,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 		timeout:       orDefault(opts.Timeout, 15*time.Second),
 		tagRefresh:    orDefault(opts.TagRefresh, 30*time.Second),
 		retryMin:      orDefault(opts.RetryMin, 500*time.Millisecond),
-		retryMax:      orDefault(opts.RetryMax, 30*time.Second),
+		retryMax:      orDefault(opts.RetryMax, 10*time.Second),
 		logoutTimeout: 3 * time.Second,
 		inFlight:      orDefault(opts.InFlight, 8),
 		observer:      opts.Observer,

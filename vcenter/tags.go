@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -47,6 +48,19 @@ func (a attachments) of(ref types.ManagedObjectReference) ([]topology.Tag, error
 		return nil, errTagsNotRead
 	}
 	return tags, nil
+}
+
+// equal compares what is known. Errors are compared by what they say: what they
+// hold may be in use elsewhere.
+func (a attachments) equal(b attachments) bool {
+	return says(a.err) == says(b.err) && slices.Equal(a.absent, b.absent) && maps.EqualFunc(a.tags, b.tags, slices.Equal)
+}
+
+func says(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // covers says whether the tags of all these objects were asked for.

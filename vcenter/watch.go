@@ -237,7 +237,7 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			}
 			continue
 		case tags := <-w.tagged:
-			w.changed = w.changed || !reflect.DeepEqual(tags, w.model.tags)
+			w.changed = w.changed || !tags.equal(w.model.tags)
 			w.model.tags = tags
 		case <-w.primeBy:
 			w.patient, w.changed = false, true

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"vzones/config"
+	"vzones/topology"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -33,6 +35,9 @@ func EventReasons() []string {
 // patience is how long a Node has to be without a placement before that is told:
 // after a move the tags of its new host are read first.
 const patience = 10 * time.Second
+
+// patienceUnknown is the same where something cannot be read: nothing waits for it.
+const patienceUnknown = 30 * time.Second
 
 // say records a Warning once for each change of its text. It returns when it will,
 // if the Node has to wait for its turn, and zero otherwise.
@@ -79,7 +84,11 @@ func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err
 	if k.unplaced != text {
 		k.unplaced, k.unplacedSince = text, time.Now()
 	}
-	if due := k.unplacedSince.Add(patience); due.After(time.Now()) {
+	wait := patience
+	if errors.Is(err, topology.ErrUnknown) {
+		wait = patienceUnknown
+	}
+	if due := k.unplacedSince.Add(wait); due.After(time.Now()) {
 		return due
 	}
 	return c.say(ctx, n, k, unplaced, c.source.Reason(err), text)
