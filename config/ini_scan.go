@@ -40,7 +40,6 @@ type scan struct {
 	data   []byte
 	base   int // the offset in data of what the scanner scans
 	line   int // the line of that
-	files  *token.FileSet
 	file   *token.File
 	tokens scanner.Scanner
 	blocks []*block
@@ -55,7 +54,7 @@ type scan struct {
 
 // blocks returns the sections of a file. The mistakes are those of its syntax.
 func blocks(data []byte, p *problems) []*block {
-	r := &scan{problems: p, data: data, files: token.NewFileSet()}
+	r := &scan{problems: p, data: data}
 	r.start(0, 1)
 	for r.tok != token.EOF || r.fault != "" {
 		switch {
@@ -76,7 +75,8 @@ func blocks(data []byte, p *problems) []*block {
 func (r *scan) start(offset, line int) {
 	rest := r.data[offset:]
 	r.base, r.line, r.fault = offset, line, ""
-	r.file = r.files.AddFile("", r.files.Base(), len(rest))
+	files := token.NewFileSet()
+	r.file = files.AddFile("", files.Base(), len(rest))
 	r.tokens.Init(r.file, rest, func(at token.Position, what string) {
 		if r.fault == "" {
 			r.fault, r.faulty = what, r.line+at.Line-1
