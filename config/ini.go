@@ -192,9 +192,9 @@ func (d *iniDecoder) place(key string) string {
 }
 
 func (d *iniDecoder) field(k iniKey, into any) {
-	if k.glued {
-		d.warnf(k.at, "ends where a comment begins, at a ; or # without a blank before it: "+
-			"put the value in quotes if the rest belongs to it")
+	// Of a password, what is behind a blank may be a part too.
+	if _, ok := into.(*secret); k.glued || ok && k.cut && !k.quoted {
+		d.warnf(k.at, "ends at the ; or # that begins a comment: put the value in quotes if the rest belongs to it")
 	}
 	switch into := into.(type) {
 	case ignored:

@@ -24,9 +24,9 @@ type block struct {
 type iniKey struct {
 	name, value string
 	at          position
-	// blank says that there is no =, cut that a comment follows, and glued that no
-	// blank is before that.
-	blank, cut, glued bool
+	// blank says that there is no =, quoted that there are quotes, cut that a
+	// comment follows, and glued that no blank is before that.
+	blank, quoted, cut, glued bool
 	// bad says that the value could not be read, which was reported.
 	bad bool
 }
@@ -240,7 +240,7 @@ func (r *scan) key() {
 			r.fail(k.at.path, r.said())
 			return
 		}
-		k.value = unquote(r.lit)
+		k.value, k.quoted = unquote(r.lit), strings.Contains(r.lit, `"`)
 		r.next()
 		r.comment(&k)
 	}
