@@ -21,7 +21,7 @@ func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
 	for _, p := range d.pairs(n, at) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == p.name })
 		if i < 0 {
-			d.unknown(p, fields)
+			d.unknown(p.name, p.at, fields, d.places[p.name])
 			continue
 		}
 		d.field(p, fields[i].into)
@@ -78,8 +78,7 @@ func (d *decoder) entries(p pair, into entries) {
 	for _, entry := range d.pairs(p.node, p.at) {
 		switch {
 		case parseName(entry.name) != nil:
-			d.errorf(entry.at, "is no name for a vCenter: write one without line breaks, "+
-				"nor blanks at its ends, such as its address")
+			d.errorf(entry.at, noName)
 			*into.broken = true
 		case !d.isMapping(entry.node, entry.at):
 			*into.broken = true
@@ -88,6 +87,8 @@ func (d *decoder) entries(p pair, into entries) {
 		}
 	}
 }
+
+const noName = "is no name for a vCenter: write one without line breaks, nor blanks at its ends, such as its address"
 
 func (d *decoder) elements(p pair, into elements) {
 	n := follow(p.node)
@@ -117,29 +118,30 @@ func (d *decoder) rule(p pair, into *rule) {
 	into.tag = d.text(p.node, p.at)
 }
 
-// unknown reports a key that the schema does not have in this place.
-func (d *decoder) unknown(p pair, fields []field) {
+// unknown reports a key that the schema does not have in this place; place is
+// where it belongs, if that is known.
+func (p *problems) unknown(name string, at position, fields []field, place string) {
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.name
 	}
-	if near := nearest(p.name, known); near != "" {
+	if near := nearest(name, known); near != "" {
 		meant := fields[slices.Index(known, near)].into
-		if r, ok := meant.(refused); ok && plain(near) == plain(p.name) {
-			d.errorf(p.at, "%s", r.why)
+		if r, ok := meant.(refused); ok && plain(near) == plain(name) {
+			p.errorf(at, "%s", r.why)
 			return
 		}
-		d.errorf(p.at, "unknown key: did you mean %s?", near)
-		misspelt(meant, p.at)
+		p.errorf(at, "unknown key: did you mean %s?", near)
+		misspelt(meant, at)
 		return
 	}
-	if place := d.places[p.name]; place != "" {
-		d.errorf(p.at, "unknown key in this place: it belongs %s", place)
+	if place != "" {
+		p.errorf(at, "unknown key in this place: it belongs %s", place)
 		return
 	}
 	known = slices.DeleteFunc(known, func(name string) bool { return !useful(fields, name) })
 	slices.Sort(known)
-	d.errorf(p.at, "unknown key: remove it, or write one of %s", strings.Join(known, ", "))
+	p.errorf(at, "unknown key: remove it, or write one of %s", strings.Join(known, ", "))
 }
 
 func useful(fields []field, name string) bool {

@@ -10,12 +10,15 @@ import (
 // An Error is one mistake in a configuration file. None of its fields ever
 // holds a secret from the file.
 type Error struct {
+	// File is empty for a mistake in an environment variable.
 	File string
-	// Line counts from 1. A mistake of the whole file is at line 1.
+	// Line counts from 1. A mistake of the whole file is at line 1, one in an
+	// environment variable at 0.
 	Line int
-	// Field is the path to the mistake, such as vcenter.east.port or
-	// vcenter["vc.example.com"].datacenters[1]. It is empty for a mistake of
-	// the whole file.
+	// Field is the path to the mistake, as the file's format has it: such as
+	// vcenter.east.port or vcenter["vc.example.com"].datacenters[1] in YAML,
+	// [VirtualCenter "east"] port in INI, or environment variable VSPHERE_USER. It
+	// is empty for a mistake of the whole file.
 	Field string
 	// Message says what is wrong and what to write instead, in one line.
 	Message string
@@ -23,6 +26,9 @@ type Error struct {
 
 // Error returns FILE:LINE: FIELD: MESSAGE.
 func (e Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.Field, e.Message)
+	}
 	if e.Field == "" {
 		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
 	}
@@ -57,15 +63,27 @@ type Warning Error
 // String returns FILE:LINE: FIELD: MESSAGE.
 func (w Warning) String() string { return Error(w).Error() }
 
+// inEnvironment is the line of what an environment variable says.
+const inEnvironment = -1
+
 // position is where in the file something was written.
 type position struct {
 	line int
 	path string
 }
 
-// problems collects what is wrong with one file.
+// String returns the position as a message names it beside its own.
+func (at position) String() string {
+	if at.line == inEnvironment {
+		return "the " + at.path
+	}
+	return fmt.Sprintf("%s in line %d", at.path, at.line)
+}
+
+// problems collects what is wrong with one file and the environment.
 type problems struct {
 	file     string
+	words    *wording
 	errors   Errors
 	warnings []Warning
 }
@@ -79,6 +97,9 @@ func (p *problems) warnf(at position, format string, args ...any) {
 }
 
 func (p *problems) problem(at position, format string, args []any) Error {
+	if at.line == inEnvironment {
+		return Error{Field: at.path, Message: fmt.Sprintf(format, args...)}
+	}
 	return Error{
 		File:    p.file,
 		Line:    max(at.line, 1),

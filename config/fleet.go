@@ -16,8 +16,8 @@ func (c *checker) fleet(s *schema) []VCenter {
 		all = slices.Insert(all, 0, e)
 	}
 	if len(all) == 0 && !s.broken && !global.server.set {
-		at := position{path: "vcenter", line: s.vcentersAt.line}
-		c.errorf(at, "no vCenter: write at least one entry under vcenter")
+		at := position{path: c.words.vcenters, line: s.vcentersAt.line}
+		c.errorf(at, "no vCenter: write at least one %s", c.words.entry)
 	}
 
 	c.idleAccount(all, global)
@@ -30,8 +30,7 @@ func (c *checker) fleet(s *schema) []VCenter {
 		if e.server.usable() && !either(e.port, global.port).bad {
 			key := sameServer(vc.Server, vc.Port)
 			if other, again := seen[key]; again {
-				c.errorf(e.server.at, "is the same vCenter as %s in line %d: remove one of the two",
-					other.at.path, other.at.line)
+				c.errorf(e.server.at, "is the same vCenter as %v: remove one of the two", other.at)
 			} else {
 				seen[key] = e
 			}
@@ -73,7 +72,7 @@ func (c *checker) globalServer(global settings, entries []settings) (settings, b
 		if !named && (!e.server.usable() || sameServer(other.Server, other.Port) != sameServer(vc.Server, vc.Port)) {
 			continue
 		}
-		c.warnf(global.server.at, "has no effect: the vCenter is the one of %s in line %d", e.at.path, e.at.line)
+		c.warnf(global.server.at, "has no effect: the vCenter is the one of %v", e.at)
 		return settings{}, false
 	}
 	global.name, global.at = global.server.v, global.server.at
@@ -101,12 +100,11 @@ func (c *checker) credentials(e, global settings) {
 	case password.set && secret.set:
 		c.warnf(password.at, "has no effect without a user: the credentials come from the Secret")
 	case user.set:
-		c.errorf(user.at, "has no password beside it: write password, or secretName and secretNamespace instead")
+		c.errorf(user.at, "has no password beside it: write password, or %s instead", c.words.secret())
 	case password.set:
-		c.errorf(password.at, "has no user beside it: write user, or secretName and secretNamespace instead")
+		c.errorf(password.at, "has no user beside it: write user, or %s instead", c.words.secret())
 	case !secret.set:
-		c.errorf(e.at, "has no credentials: write user and password, or secretName and secretNamespace, "+
-			"here or under global")
+		c.errorf(e.at, "has no credentials: write user and password, or %s, here or %s", c.words.secret(), c.words.global)
 	}
 }
 
@@ -132,12 +130,16 @@ func (c *checker) verification(e, global settings) {
 	if !insecure.v {
 		return
 	}
-	const why = "has no effect for %s: insecureFlag in line %d switches the verification of certificates off"
+	by := position{insecure.at.line, c.words.insecure}
+	if insecure.at.line == inEnvironment {
+		by = insecure.at
+	}
+	const why = "has no effect for %s: %v switches the verification of certificates off"
 	if authority := either(e.authority, global.authority); authority.set {
-		c.warnf(authority.at, why, e.at.path, insecure.at.line)
+		c.warnf(authority.at, why, e.at.path, by)
 	}
 	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.set {
-		c.warnf(thumbprint.at, why, e.at.path, insecure.at.line)
+		c.warnf(thumbprint.at, why, e.at.path, by)
 	}
 }
 

@@ -5,25 +5,33 @@ import (
 	"os"
 )
 
-// Read reads and validates a configuration file and the CA files that it
-// names. The error of a file with mistakes is of type Errors and holds all of
-// them; a file that cannot be read gives another error, which names the file.
-func Read(path string) (*Config, error) {
+// Read reads and validates a configuration file, in whichever format it is, and
+// the CA files that it names. Environ are environment variables as os.Environ
+// returns them; the vSphere CPI's among them override the file. The error of a
+// file with mistakes is of type Errors and holds all of them; a file that cannot
+// be read gives another error, which names the file.
+func Read(path string, environ ...string) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
-	return Parse(path, data)
+	return Parse(path, data, environ...)
 }
 
 // Parse is Read with the content of the file at hand; file names it in
 // messages. Relative paths in it are relative to the working directory.
-func Parse(file string, data []byte) (*Config, error) {
-	p := &problems{file: file}
-	s := readYAML(data, p)
+func Parse(file string, data []byte, environ ...string) (*Config, error) {
+	p := &problems{file: file, words: &yamlWords}
+	read := readYAML
+	if isINI(data) {
+		p.words = &iniWords
+		read = readINI
+	}
+	s := read(data, p)
 	if s == nil {
 		return nil, p.err()
 	}
+	s.override(environ, p)
 	c := validate(s, p)
 	if err := p.err(); err != nil {
 		return nil, err

@@ -17,10 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares got with the .txt file beside a .yaml file.
+// golden compares got with the .txt file beside a file.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
-	path := strings.TrimSuffix(file, ".yaml") + ".txt"
+	path := strings.TrimSuffix(file, filepath.Ext(file)) + ".txt"
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -35,19 +35,16 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// eachFile runs test with every .yaml file of a folder under testdata. Messages
-// name a file without its folder.
+// eachFile runs test with every file of a folder under testdata but the golden
+// ones. Messages name a file without its folder.
 func eachFile(t *testing.T, folder string, least int, test func(t *testing.T, path, file string, data []byte)) {
-	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := files(t, folder)
 	if len(paths) < least {
 		t.Fatalf("%d files in %s, want at least %d", len(paths), folder, least)
 	}
 	for _, path := range paths {
 		file := filepath.Base(path)
-		t.Run(strings.TrimSuffix(file, ".yaml"), func(t *testing.T) {
+		t.Run(strings.TrimSuffix(file, filepath.Ext(file)), func(t *testing.T) {
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -57,8 +54,21 @@ func eachFile(t *testing.T, folder string, least int, test func(t *testing.T, pa
 	}
 }
 
-func TestMistakes(t *testing.T) {
-	eachFile(t, "mistakes", 100, func(t *testing.T, path, file string, data []byte) {
+// files returns the files of a folder under testdata but the golden ones.
+func files(t testing.TB, folder string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return filepath.Ext(path) == ".txt" })
+}
+
+func TestMistakes(t *testing.T)    { testMistakes(t, "mistakes", 100) }
+func TestINIMistakes(t *testing.T) { testMistakes(t, "ini-mistakes", 25) }
+
+func testMistakes(t *testing.T, folder string, least int) {
+	eachFile(t, folder, least, func(t *testing.T, path, file string, data []byte) {
 		config, err := Parse(file, data)
 		if err == nil || config != nil {
 			t.Fatalf("got %v and error %v, want an error alone", config, err)
@@ -115,8 +125,11 @@ func TestFiveMistakesAtOnce(t *testing.T) {
 	}
 }
 
-func TestGood(t *testing.T) {
-	eachFile(t, "good", 15, func(t *testing.T, path, file string, data []byte) {
+func TestGood(t *testing.T)    { testGood(t, "good", 15) }
+func TestINIGood(t *testing.T) { testGood(t, "ini-good", 12) }
+
+func testGood(t *testing.T, folder string, least int) {
+	eachFile(t, folder, least, func(t *testing.T, path, file string, data []byte) {
 		config, err := Parse(file, data)
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,8 @@
 package config
 
 // The schema is what a file says, before anything is checked, inherited or
-// defaulted. Every format is read into it; keys are the YAML format's.
+// defaulted. Every format is read into it; keys are the YAML format's, from which
+// those of the INI format follow.
 
 // value is one field as the file gives it.
 type value[T any] struct {
@@ -19,7 +20,7 @@ type value[T any] struct {
 }
 
 // written says that the file has the field at all.
-func (v value[T]) written() bool { return v.at.line > 0 }
+func (v value[T]) written() bool { return v.at.line != 0 }
 
 func (v value[T]) usable() bool { return v.set && !v.bad }
 
@@ -39,8 +40,19 @@ type schema struct {
 	broken bool
 
 	region, zone rule
-	topology     placement
-	nodes        nodes
+	// categories and categoryLabels are the CSI driver's way to say where labels
+	// come from.
+	categories     list
+	categoryLabels []*categoryLabel
+	topology       placement
+	nodes          nodes
+}
+
+// categoryLabel is what the CSI driver's file says of one tag category.
+type categoryLabel struct {
+	name  string
+	at    position
+	label text
 }
 
 // section is the global section or one vCenter's entry.

@@ -35,6 +35,12 @@ func (c *checker) topology(s *schema, fleet []VCenter) Topology {
 
 // rules takes a region without a zone, or the reverse, for what it says.
 func (c *checker) rules(s *schema) topology.Rules {
+	if s.categories.set {
+		return c.categories(s)
+	}
+	for _, given := range s.categoryLabels {
+		c.warnf(given.at, "has no effect without topology-categories")
+	}
 	var rules topology.Rules
 	for _, label := range []struct {
 		key, what string

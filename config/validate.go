@@ -32,7 +32,7 @@ func (c *checker) complain(v text, wrong *complaint) bool {
 	if v.mute {
 		c.errorf(v.at, "%s", wrong.what)
 	} else {
-		c.errorf(v.at, "%s%s", wrong.what, wrong.detail)
+		c.errorf(v.at, "%s%s", wrong.what, c.words.example(wrong.detail))
 	}
 	return true
 }
@@ -63,8 +63,7 @@ type authority struct {
 func (c *checker) settings(s *section) settings {
 	c.user(&s.user)
 	if s.password.usable() && strings.HasSuffix(s.password.v.Reveal(), "\n") {
-		c.warnf(s.password.at, "ends with a line break, which is taken for a part of the password: "+
-			"after | write |-, or write it on one line in quotes")
+		c.warnf(s.password.at, "ends with a line break, which is taken for a part of the password: %s", c.words.noBreak)
 	}
 	if s.server.usable() {
 		address, wrong := parseServer(s.server.v)
@@ -125,10 +124,10 @@ func (c *checker) secret(name, namespace text) value[SecretRef] {
 	switch {
 	case name.set && !namespace.set:
 		v.bad = true
-		c.errorf(name.at, "has no secretNamespace beside it: write both in the same place")
+		c.errorf(name.at, "has no %s beside it: write both in the same place", c.words.secretNamespace)
 	case namespace.set && !name.set:
 		v.at, v.bad = namespace.at, true
-		c.errorf(namespace.at, "has no secretName beside it: write both in the same place")
+		c.errorf(namespace.at, "has no %s beside it: write both in the same place", c.words.secretName)
 	}
 	if name.usable() && (len(name.v) > 253 || !secretName.MatchString(name.v)) {
 		v.bad = c.complain(name, &complaint{"is no name of a Secret: write lower-case letters, digits, - and .", found(name.v)})
@@ -178,10 +177,13 @@ func (c *checker) families(given list) value[[]string] {
 	}
 	for _, element := range given.v {
 		family := strings.ToLower(strings.TrimSpace(element.v))
+		several := c.words.several
+		if element.at.line == inEnvironment {
+			several = iniWords.several
+		}
 		switch {
 		case family != "ipv4" && family != "ipv6":
-			v.bad = c.complain(element, &complaint{"is no IP family: write ipv4 or ipv6, each as an element of its own",
-				found(element.v)})
+			v.bad = c.complain(element, &complaint{"is no IP family: write ipv4 or ipv6, " + several, found(element.v)})
 		case slices.Contains(v.v, family):
 			v.bad = true
 			c.errorf(element.at, "is listed twice: remove one of the two")

@@ -4,25 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 )
 
-var (
-	iniSection = regexp.MustCompile(`^\[\s*[A-Za-z][^\]]*\]\s*([#;].*)?$`)
-	iniKey     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
-)
-
 // readYAML reads a file in the YAML format into the schema. Without one the
 // file could not be read at all, and problems has the reason.
 func readYAML(data []byte, p *problems) *schema {
-	if line := iniLine(data); line > 0 {
-		p.errorf(position{line: line}, "this is the INI format, which a later version of vzones will read: "+
-			"write the YAML format, with global, vcenter, labels and nodes at the top level")
-		return nil
-	}
 	documents, err := documents(data)
 	if err != nil {
 		line, content := brokenLine(data)
@@ -48,25 +37,6 @@ func readYAML(data []byte, p *problems) *schema {
 	d := &decoder{problems: p, places: places(fields)}
 	d.mapping(root, position{line: root.Line}, fields)
 	return s
-}
-
-// iniLine returns the line that shows a file to be in the INI format, or 0. Its
-// first line that says anything decides: no YAML mapping begins like that.
-func iniLine(data []byte) int {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	number := 0
-	for line := range bytes.Lines(data) {
-		number++
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		if iniSection.Match(line) || iniKey.Match(line) {
-			return number
-		}
-		return 0
-	}
-	return 0
 }
 
 // documents parses the first two documents of a file.

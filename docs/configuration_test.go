@@ -202,13 +202,60 @@ func TestDefaultsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestExamplesAreRead: YAML in the reference is a configuration file without
+// TestVariablesAreDocumented: the reference has every environment variable that is
+// read, and no other.
+func TestVariablesAreDocumented(t *testing.T) {
+	source, docs := make(map[string]bool), make(map[string]bool)
+	listed(methodOf(t, "../config/environment.go", "schema", "variables"), []string{""}, source)
+	for _, row := range rows(t, read(t, "reference/configuration.md"), "## Environment variables") {
+		docs[row[0]] = true
+	}
+	if !maps.Equal(docs, source) {
+		t.Errorf("documented: %v\nin the source: %v", slices.Sorted(maps.Keys(docs)), slices.Sorted(maps.Keys(source)))
+	}
+	for name := range docs {
+		const text = "[VirtualCenter \"10.0.0.1\"]\nuser = u\npassword = p\n"
+		c, err := config.Parse("f", []byte(text), name+"=https://x\x01y")
+		told := fmt.Sprint(err)
+		if err == nil {
+			told = fmt.Sprint(c.Warnings)
+		}
+		// Any text can be a password.
+		if !strings.Contains(told, "environment variable "+name+": ") && name != "VSPHERE_PASSWORD" {
+			t.Errorf("%s: nothing is said of a value that is wrong: %v", name, err)
+		}
+	}
+}
+
+// TestSectionsAreDocumented: the reference has every section of the INI format.
+func TestSectionsAreDocumented(t *testing.T) {
+	source, docs := make(map[string]bool), make(map[string]bool)
+	listed(methodOf(t, "../config/ini_fields.go", "schema", "sections"), []string{""}, source)
+	text := read(t, "reference/configuration.md")
+	for _, row := range rows(t, text, "## The INI format") {
+		name, _, _ := strings.Cut(strings.Trim(row[0], "[]"), " ")
+		docs[name] = true
+	}
+	for name := range source {
+		isKey := strings.ToLower(name) == name || strings.Contains(name, ".")
+		if !isKey && !docs[name] && !strings.Contains(text, "`["+name+"]`") && !strings.Contains(text, "`["+name+" ") {
+			t.Errorf("[%s] is not documented", name)
+		}
+	}
+	for name := range docs {
+		if !source[name] {
+			t.Errorf("[%s] is documented and not in the source", name)
+		}
+	}
+}
+
+// TestExamplesAreRead: YAML and INI in the reference are configuration files without
 // mistakes and warnings, or the next block of text is what is said of it.
 func TestExamplesAreRead(t *testing.T) {
 	all := blocks(read(t, "reference/configuration.md"))
 	good, bad := 0, 0
 	for i, b := range all {
-		if b.language != "yaml" {
+		if b.language != "yaml" && b.language != "ini" {
 			continue
 		}
 		c, err := config.Parse("vsphere.conf", []byte(b.text))

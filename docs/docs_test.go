@@ -77,18 +77,23 @@ func blocks(text string) []block {
 // schema.
 func fieldsOf(t *testing.T, receiver string) *ast.BlockStmt {
 	t.Helper()
-	const file = "../config/schema.go"
+	return methodOf(t, "../config/schema.go", receiver, "fields")
+}
+
+// methodOf returns the source of a method.
+func methodOf(t *testing.T, file, receiver, name string) *ast.BlockStmt {
+	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range parsed.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if ok && f.Name.Name == "fields" && receiverOf(f) == receiver {
+		if ok && f.Name.Name == name && receiverOf(f) == receiver {
 			return f.Body
 		}
 	}
-	t.Fatalf("%s: no method fields of %q", file, receiver)
+	t.Fatalf("%s: no method %s of %q", file, name, receiver)
 	return nil
 }
 

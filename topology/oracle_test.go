@@ -36,14 +36,25 @@ func regionAndZone() Policy {
 }
 
 // TestResolveIsTheDriversWalk compares Resolve with driverWalk under every
-// order of the tags.
+// order of the tags: with region and zone, and with a category more, as the
+// driver's own file can have.
 func TestResolveIsTheDriversWalk(t *testing.T) {
-	policy := regionAndZone()
+	two, three := regionAndZone(), regionAndZone()
+	three.Rules = append(three.Rules, Rule{Label: "backup", Category: "backup", Required: true})
+	for name, policy := range map[string]Policy{"two": two, "three": three} {
+		t.Run(name, func(t *testing.T) { resolvesLikeTheDriver(t, policy) })
+	}
+}
+
+func resolvesLikeTheDriver(t *testing.T, policy Policy) {
 	placed, refused := 0, 0
 	property := func(l layout) bool {
 		p, err := Resolve(policy, []Path{{Kind: ComputePath, Objects: l.Objects}})
-		answers, complete := driverAnswers([]string{"region", "zone"}, l.Objects)
-		got := []string{p.Value(LabelRegion), p.Value(LabelZone)}
+		answers, complete := driverAnswers(policy.Categories(), l.Objects)
+		var got []string
+		for _, label := range policy.Labels() {
+			got = append(got, p.Value(label))
+		}
 		switch {
 		case err == nil:
 			placed++

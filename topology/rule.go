@@ -67,8 +67,9 @@ const (
 // A Policy is everything that decides about a machine's placement. Its zero value
 // places nothing.
 type Policy struct {
-	// Rules are those of region and zone. Their categories are decided together,
-	// by Precedence and on one path; each category occurs in one rule only.
+	// Rules are those of region and zone, and of what the CSI driver decides with
+	// them. Their categories are decided together, by Precedence and on one path;
+	// each category occurs in one rule only.
 	Rules Rules
 	// Levels are those of further labels, each decided by itself: by the nearest
 	// tag on the first path that has one. They have labels of their own.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,7 +62,8 @@ func newDaemon(ctx context.Context, end func()) *daemon {
 	return d
 }
 
-// configure reads the configuration file; it contacts nothing.
+// configure reads the configuration file, and the environment variables that
+// override it; it contacts nothing.
 func (d *daemon) configure(name, file string) error {
 	if name != provider.Name {
 		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
@@ -69,7 +71,7 @@ func (d *daemon) configure(name, file string) error {
 	if file == "" {
 		return errors.New("--cloud-config is not set: it is the path of the configuration file with the vCenters")
 	}
-	cfg, err := config.Read(file)
+	cfg, err := config.Read(file, os.Environ()...)
 	if err != nil {
 		return err
 	}

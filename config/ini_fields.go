@@ -1,0 +1,131 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// named is a section with a name in its header, of which there can be several.
+// Such is a name to show; unnamed is what to say of a name that is none. The
+// function makes room for the section of a name, once, and returns its fields and
+// what to set if it holds more than could be read.
+type named struct {
+	such, unnamed string
+	add           func(name string, at position) (fields []field, unsure *bool)
+}
+
+// instead is the older name of a list.
+type instead struct {
+	list *list
+	name string
+}
+
+const (
+	forVolumes = "has no effect: it is about volumes, which are the CSI driver's"
+	forDriver  = "has no effect: it is the CSI driver's"
+	inTree     = "has no effect: it is the in-tree provider's"
+	onlyYAML   = "only the YAML format has this: write the file in that format"
+	noFolder   = "is not supported yet: write secret-name and secret-namespace, or user and password"
+)
+
+// onlyInYAML are keys of the schema that are newer than the INI format.
+var onlyInYAML = []string{"networks", "excludeNetworks", "selector"}
+
+// sections are the sections of the INI format: those of the schema, and those
+// that the in-tree provider and the CSI driver have besides.
+func (s *schema) sections() []field {
+	group := func(name string) group {
+		fields := s.fields()
+		return fields[slices.IndexFunc(fields, func(f field) bool { return f.name == name })].into.(group)
+	}
+	global, labels, nodes := group("global"), group("labels"), group("nodes")
+	global.fields = append(dashed(global.fields), fieldsOfGlobal(&s.global)...)
+	labels.fields = append(dashed(labels.fields), field{"topology-categories", &s.categories})
+	nodes.fields = dashed(nodes.fields)
+	return []field{
+		{"Global", global},
+		{"VirtualCenter", named{such: "vc.example.com", unnamed: noName, add: s.virtualCenter}},
+		{"Labels", labels},
+		{"TopologyCategory", named{such: "k8s-zone", add: s.category}},
+		{"Nodes", nodes},
+		{"Workspace", ignored(forVolumes)},
+		{"Disk", ignored(forVolumes)},
+		{"Network", ignored(inTree)},
+		{"NetPermissions", ignored(forVolumes)},
+		{"Snapshot", ignored(forVolumes)},
+		{"LoadBalancer", refused{why: noNSXT}},
+		{"LoadBalancerClass", refused{why: noNSXT}},
+		{"Route", refused{why: noNSXT}},
+		{"NSXT", refused{why: noNSXT}},
+		{"NSX-T", refused{why: noNSXT}},
+	}
+}
+
+// dashed names fields as the INI format does: insecureFlag is insecure-flag.
+func dashed(fields []field) []field {
+	var all []field
+	for _, f := range fields {
+		into := f.into
+		switch {
+		case slices.Contains(onlyInYAML, f.name):
+			into = refused{why: onlyYAML}
+		case f.name == "secretsDirectory":
+			into = refused{why: noFolder, seen: into.(refused).seen}
+		}
+		all = append(all, field{dash(f.name), into})
+	}
+	return all
+}
+
+func dash(key string) string {
+	var b strings.Builder
+	for _, c := range key {
+		if unicode.IsUpper(c) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+func fieldsOfGlobal(s *section) []field {
+	return slices.Concat(
+		[]field{{"datacenter", instead{&s.datacenters, "datacenters"}}},
+		withoutEffect(inTree, "working-dir", "vm-uuid", "vm-name"),
+		withoutEffect(forVolumes, "datastore", "default-datastore"),
+		withoutEffect(forDriver,
+			"cluster-id", "supervisor-id", "cluster-distribution", "query-limit", "list-volume-threshold",
+			"vc-client-timeout", "csi-auth-check-intervalinmin", "csi-fetch-preferred-datastores-intervalinmin",
+			"cnsregistervolumes-cleanup-intervalinmin", "cnsvolumeoperationrequest-cleanup-intervalinmin",
+			"volumemigration-cr-cleanup-intervalinmin"),
+	)
+}
+
+func withoutEffect(why string, keys ...string) []field {
+	var fields []field
+	for _, key := range keys {
+		fields = append(fields, field{key, ignored(why)})
+	}
+	return fields
+}
+
+func (s *schema) virtualCenter(name string, at position) ([]field, *bool) {
+	i := slices.IndexFunc(s.vcenters, func(e *section) bool { return e.name == name })
+	if i < 0 {
+		s.entry(name, at)
+		i = len(s.vcenters) - 1
+	}
+	entry := s.vcenters[i]
+	return append(dashed(entry.fields(false)), withoutEffect(forVolumes,
+		"targetvSANFileShareDatastoreURLs", "targetvSANFileShareClusters", "migration-datastore-url")...), &entry.unsure
+}
+
+func (s *schema) category(name string, at position) ([]field, *bool) {
+	i := slices.IndexFunc(s.categoryLabels, func(c *categoryLabel) bool { return c.name == name })
+	if i < 0 {
+		s.categoryLabels = append(s.categoryLabels, &categoryLabel{name: name, at: at})
+		i = len(s.categoryLabels) - 1
+	}
+	return []field{{"label", &s.categoryLabels[i].label}}, nil
+}

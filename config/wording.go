@@ -1,0 +1,50 @@
+package config
+
+import "strings"
+
+// wording is how messages name what a format has.
+type wording struct {
+	secretName, secretNamespace, insecure string
+	// global is where the settings of all vCenters stand, entry one vCenter's,
+	// and vcenters the path of all of those.
+	global, entry, vcenters string
+	// several says how to write more than one value.
+	several string
+	// noBreak says how to write a text without a line break at its end.
+	noBreak string
+	// assign stands between a key and its value.
+	assign string
+}
+
+var yamlWords = wording{
+	secretName:      "secretName",
+	secretNamespace: "secretNamespace",
+	insecure:        "insecureFlag",
+	global:          "under global",
+	entry:           "entry under vcenter",
+	vcenters:        "vcenter",
+	several:         "each as an element of its own",
+	noBreak:         "after | write |-, or write it on one line in quotes",
+	assign:          ": ",
+}
+
+var iniWords = wording{
+	secretName:      "secret-name",
+	secretNamespace: "secret-namespace",
+	insecure:        "insecure-flag",
+	global:          "in [Global]",
+	entry:           `section such as [VirtualCenter "vc.example.com"]`,
+	several:         "with a comma between the two",
+	noBreak:         `remove the \n`,
+	assign:          " = ",
+}
+
+func (w *wording) secret() string { return w.secretName + " and " + w.secretNamespace }
+
+// example writes the keys of an example as the format does.
+func (w *wording) example(detail string) string {
+	if strings.HasPrefix(detail, ", here server: ") {
+		return strings.NewReplacer("server: ", "server"+w.assign, "port: ", "port"+w.assign).Replace(detail)
+	}
+	return detail
+}
