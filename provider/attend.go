@@ -30,7 +30,7 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 	d, err := r.provider.describe(n)
 	if err == nil {
 		if !reflect.DeepEqual(here.woken, d.metadata) {
-			*here = attended{woken: d.metadata}
+			*here = attended{woken: d.metadata, wokenAt: time.Now()}
 			r.provider.nodes.wake(n)
 		}
 		here.judged, here.round = n, r.round
@@ -73,7 +73,7 @@ func (r *rounds) sight(n *v1.Node) error {
 		}
 		r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: s.VCenter, At: s.Contact})
 	}
-	if n.Spec.ProviderID != "" && id.Known != m.Ref && !inventory.Held(r.states, id) {
+	if !r.busy && n.Spec.ProviderID != "" && id.Known != m.Ref && !inventory.Held(r.states, id) {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref)})
 	}
 	return nil

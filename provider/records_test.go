@@ -285,3 +285,26 @@ func TestRecordsAreFollowed(t *testing.T) {
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
+
+// TestRecordsWaitForInitialisation: what the framework has to write comes first, for
+// as long as it may take.
+func TestRecordsWaitForInitialisation(t *testing.T) {
+	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
+	alone(t, fleet, func(c *cluster) { // nobody initialises
+		c.pass(time.Hour)
+		if n := len(c.recorded()); n != 1 {
+			t.Fatalf("%d records, want 1", n)
+		}
+		c.create(aNode("waits", withSystemUUID(uuidA)))
+		c.pass(gather)
+		c.create(aNode("late", withProviderID("vsphere://"+uuidA), untainted))
+		c.pass(busyTime - 2*gather)
+		if n := len(c.recorded()); n != 1 {
+			t.Errorf("%d records while a Node is about to be initialised", n)
+		}
+		c.pass(busyTime)
+		if n := len(c.recorded()); n != 2 {
+			t.Errorf("%d records, want 2", n)
+		}
+	}, aNode("runs", withProviderID("vsphere://"+uuidB), untainted))
+}

@@ -19,6 +19,9 @@ const (
 	// gather is how long changes of Nodes are gathered before they are acted
 	// on, so that a burst of them costs one request and not one each.
 	gather = 100 * time.Millisecond
+	// busyTime is how long the framework may take to initialise Nodes before
+	// anything else is written.
+	busyTime = 2 * time.Second
 	// again is the time between two rounds while nothing changes. They renew
 	// what is remembered of machines.
 	again = time.Minute
@@ -38,6 +41,8 @@ type rounds struct {
 	round int
 	// states are those that a round goes by.
 	states []inventory.State
+	// busy says that the framework has Nodes to initialise, which comes first.
+	busy bool
 }
 
 // attended is one Node.
@@ -45,6 +50,8 @@ type attended struct {
 	// woken is what the framework was last told that the Node can be initialised
 	// with.
 	woken *cloudprovider.InstanceMetadata
+	// wokenAt is when that was.
+	wokenAt time.Time
 	// judged is the Node, and round that of the states, for which that is right.
 	judged *v1.Node
 	round  int
@@ -140,6 +147,9 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 	r.states = r.provider.fleet.States()
 	gone := maps.Clone(r.nodes)
 	next := time.Duration(0)
+	if r.busy = r.initialising(nodes); r.busy {
+		next = busyTime
+	}
 	for _, n := range nodes {
 		if r.provider.isForeign(n) {
 			continue
@@ -169,4 +179,13 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 		return nil
 	}
 	return time.After(next)
+}
+
+// initialising says whether the framework was just told of Nodes that it has not
+// initialised yet.
+func (r *rounds) initialising(nodes []*v1.Node) bool {
+	return slices.ContainsFunc(nodes, func(n *v1.Node) bool {
+		here := r.nodes[n.UID]
+		return here != nil && here.woken != nil && isUninitialized(n) && time.Since(here.wokenAt) < busyTime
+	})
 }
