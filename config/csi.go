@@ -92,7 +92,7 @@ func (c *checker) categoryLabels(s *schema, names []string) map[string]string {
 				c.errorf(given.label.at, "is the label of %v too: remove one of the two", other)
 			}
 			labels[given.name], by[label] = label, given.at
-		case "topology.csi.vmware.com":
+		case topology.CSIDomain:
 		default:
 			c.complain(given.label, &complaint{"is no label of a topology: write " + topology.LabelRegion + " or " +
 				topology.LabelZone, found(given.label.v)})

@@ -142,7 +142,7 @@ func parseLabelKey(key string) *complaint {
 	if !prefixed {
 		prefix, name = "", key
 	}
-	below := func(domain string) bool { return prefix == domain || strings.HasSuffix(prefix, "."+domain) }
+	reserved := topology.ReservedDomain(key)
 	switch {
 	case !labelName.MatchString(name) || prefixed && (len(prefix) > 253 || !labelPrefix.MatchString(prefix)):
 		return &complaint{"is no label key: write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/", found(key)}
@@ -150,11 +150,11 @@ func parseLabelKey(key string) *complaint {
 		return &complaint{what: "is the label of labels.region: write there what gives it"}
 	case key == topology.LabelZone:
 		return &complaint{what: "is the label of labels.zone: write there what gives it"}
-	case below("kubernetes.io"), below("k8s.io"):
+	case reserved == topology.CSIDomain:
+		return &complaint{what: "is reserved: kubelet sets it for the CSI driver, whose registration fails where another has" + instead}
+	case reserved != "":
 		return &complaint{what: "is reserved: kubernetes.io and k8s.io are Kubernetes' own, " +
 			"and no cloud provider's label in them is kept" + instead}
-	case prefix == "topology.csi.vmware.com":
-		return &complaint{what: "is reserved: kubelet sets it for the CSI driver, whose registration fails where another has" + instead}
 	case prefix == "vzones":
 		return &complaint{what: "is reserved: vzones/ is for what vzones itself notes on a Node" + instead}
 	}

@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )

@@ -56,24 +56,15 @@ func (r *rounds) attendRunning(n *v1.Node, here *attended) time.Duration {
 // sight finds the machine of an initialised Node in a vCenter that is in
 // contact.
 func (r *rounds) sight(n *v1.Node) error {
-	id, err := r.provider.identify(n)
+	m, in, err := r.provider.inContact(r.states, n)
 	if err != nil {
 		return err
 	}
-	m, err := inventory.Find(r.states, id)
-	if err != nil {
-		return err
+	r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: in.VCenter, At: in.Contact})
+	if r.busy || n.Spec.ProviderID == "" {
+		return nil
 	}
-	for _, s := range r.states {
-		if s.VCenter != m.Ref.VCenter {
-			continue
-		}
-		if err := s.Reach(); err != nil {
-			return err
-		}
-		r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: s.VCenter, At: s.Contact})
-	}
-	if !r.busy && n.Spec.ProviderID != "" && id.Known != m.Ref && !inventory.Held(r.states, id) {
+	if id, err := identify(n); err == nil && id.Known != m.Ref && !inventory.Held(r.states, id) {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref)})
 	}
 	return nil

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -25,6 +23,8 @@ import (
 	nodecontroller "k8s.io/cloud-provider/controllers/node"
 	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+
+	"vzones/provider/keys"
 )
 
 // statusEvery is the framework's default --node-status-update-frequency.

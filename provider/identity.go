@@ -3,10 +3,9 @@ package provider
 import (
 	"fmt"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )

@@ -90,10 +90,8 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 	if err != nil {
 		return false, err
 	}
-	for _, s := range states {
-		if s.VCenter == m.Ref.VCenter && s.Trouble != nil {
-			return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, m.InventoryPath, s.Trouble)
-		}
+	if trouble := inventory.StateOf(states, m.Ref.VCenter).Trouble; trouble != nil {
+		return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, m.InventoryPath, trouble)
 	}
 	switch m.Power {
 	case inventory.PowerOn:
@@ -130,7 +128,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 		d.log(ctx, node)
 		return d.metadata, nil
 	}
-	m, err := p.machine(node)
+	m, err := p.machine(p.fleet.States(), node)
 	if errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID == "" {
 		return &cloudprovider.InstanceMetadata{}, nil // it never was ours
 	}
@@ -148,12 +146,12 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	}, nil
 }
 
-func (p *Provider) machine(node *v1.Node) (*inventory.Machine, error) {
+func (p *Provider) machine(states []inventory.State, node *v1.Node) (*inventory.Machine, error) {
 	id, err := p.identify(node)
 	if err != nil {
 		return nil, err
 	}
-	return inventory.Find(p.fleet.States(), id)
+	return inventory.Find(states, id)
 }
 
 // description is all that is known of an uninitialised Node.
@@ -166,11 +164,12 @@ type description struct {
 // describe returns what a Node is to be initialised with. It is all or
 // nothing: a Node without its zone would be scheduled to for good.
 func (p *Provider) describe(node *v1.Node) (*description, error) {
-	m, err := p.machine(node)
+	states := p.fleet.States()
+	m, err := p.machine(states, node)
 	if err != nil {
 		return nil, err
 	}
-	placement, err := p.resolve(p.fleet.States(), m)
+	placement, err := p.resolve(states, m)
 	if err != nil {
 		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}

@@ -17,16 +17,11 @@ var _ reconcile.Source = (*Provider)(nil)
 // Without a machine, the Node's own Events tell why.
 func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 	states := p.fleet.States()
-	m, err := p.inContact(states, node)
+	m, in, err := p.inContact(states, node)
 	if err != nil {
 		return reconcile.Place{}, err
 	}
-	place := reconcile.Place{Machine: m}
-	for _, s := range states {
-		if s.VCenter == m.Ref.VCenter {
-			place.Contact = s.Contact
-		}
-	}
+	place := reconcile.Place{Machine: m, Contact: in.Contact}
 	place.Placement, err = p.resolve(states, m)
 	return place, err
 }
@@ -49,28 +44,25 @@ func (p *Provider) resolve(states []inventory.State, m *inventory.Machine) (topo
 
 // Machine returns the machine in the result of Place, or nil.
 func (p *Provider) Machine(node *v1.Node) *inventory.Machine {
-	m, err := p.inContact(p.fleet.States(), node)
+	m, _, err := p.inContact(p.fleet.States(), node)
 	if err != nil {
 		return nil
 	}
 	return m
 }
 
-func (p *Provider) inContact(states []inventory.State, node *v1.Node) (*inventory.Machine, error) {
-	id, err := p.identify(node)
+// inContact returns a Node's machine and the state of its vCenter, if that is in
+// contact.
+func (p *Provider) inContact(states []inventory.State, node *v1.Node) (*inventory.Machine, inventory.State, error) {
+	m, err := p.machine(states, node)
 	if err != nil {
-		return nil, err
+		return nil, inventory.State{}, err
 	}
-	m, err := inventory.Find(states, id)
-	if err != nil {
-		return nil, err
+	in := inventory.StateOf(states, m.Ref.VCenter)
+	if err := in.Reach(); err != nil {
+		return nil, inventory.State{}, err
 	}
-	for _, s := range states {
-		if s.VCenter == m.Ref.VCenter && s.Trouble != nil {
-			return nil, s.Reach()
-		}
-	}
-	return m, nil
+	return m, in, nil
 }
 
 // Subscribe returns a channel that has a token when what is known of the vCenters

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"vzones/provider/keys"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +16,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
+	"vzones/provider/keys"
 	"vzones/topology"
 )
 

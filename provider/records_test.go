@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
+	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )

@@ -50,3 +50,15 @@ func TestLabelValues(t *testing.T) {
 		}
 	}
 }
+
+func TestReservedDomain(t *testing.T) {
+	for key, want := range map[string]string{
+		LabelZone: "kubernetes.io", "kubernetes.io/rack": "kubernetes.io", "node-restriction.kubernetes.io/x": "kubernetes.io",
+		"k8s.io/rack": "k8s.io", "a.k8s.io/rack": "k8s.io", CSIDomain + "/k8s-zone": CSIDomain, "a." + CSIDomain + "/x": CSIDomain,
+		"example.com/kubernetes.io": "", "notkubernetes.io/rack": "", "kubernetes.io": "", "rack": "", "": "",
+	} {
+		if got := ReservedDomain(key); got != want {
+			t.Errorf("%q is in %q, want %q", key, got, want)
+		}
+	}
+}

@@ -1,12 +1,33 @@
 package topology
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The labels that Kubernetes reads a Node's topology from.
 const (
 	LabelRegion = "topology.kubernetes.io/region"
 	LabelZone   = "topology.kubernetes.io/zone"
 )
+
+// ReservedDomain returns the domain, of those in which no label may be set by
+// whoever likes, that the key of a label is in, and nothing for any other key.
+func ReservedDomain(key string) string {
+	prefix, _, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		return ""
+	}
+	for _, domain := range [...]string{"kubernetes.io", "k8s.io", CSIDomain} {
+		if prefix == domain || strings.HasSuffix(prefix, "."+domain) {
+			return domain
+		}
+	}
+	return ""
+}
+
+// CSIDomain has the labels that kubelet sets for the CSI driver.
+const CSIDomain = "topology.csi.vmware.com"
 
 // Inventory is a part of the inventory whose name can be a label's value.
 type Inventory string

@@ -35,20 +35,12 @@ func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) e
 	if s == nil {
 		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.cfg.Name)
 	}
-	for _, u := range id.UUIDs {
-		refs, err := s.search(ctx, u)
-		if err != nil {
-			return fmt.Errorf("%w: vCenter %q: searching for UUID %s: %w", topology.ErrUnknown, c.cfg.Name, u, err)
-		}
-		for _, ref := range refs {
-			template, err := s.template(ctx, ref)
-			switch {
-			case err != nil && !gone(err):
-				return fmt.Errorf("%w: vCenter %q: reading %s, which has UUID %s: %w", topology.ErrUnknown, c.cfg.Name, ref.Value, u, err)
-			case err == nil && !template:
-				return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.cfg.Name, u, ref.Value)
-			}
-		}
+	ref, u, err := s.withUUID(ctx, id.UUIDs)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.cfg.Name, err)
+	case ref != nil:
+		return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.cfg.Name, u, ref.Value)
 	}
 	if id.Known.VCenter != c.cfg.Name {
 		return nil
@@ -65,6 +57,27 @@ func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) e
 		return nil
 	}
 	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.cfg.Name, id.Known.ID, err)
+}
+
+// withUUID searches the whole vCenter for a machine with one of the UUIDs, which
+// is not a template. Nil means that it has none.
+func (s *session) withUUID(ctx context.Context, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
+	for _, u := range uuids {
+		refs, err := s.search(ctx, u)
+		if err != nil {
+			return nil, u, fmt.Errorf("searching for UUID %s: %w", u, err)
+		}
+		for _, ref := range refs {
+			template, err := s.template(ctx, ref)
+			switch {
+			case err != nil && !gone(err):
+				return nil, u, fmt.Errorf("reading %s, which has UUID %s: %w", ref.Value, u, err)
+			case err == nil && !template:
+				return &ref, u, nil
+			}
+		}
+	}
+	return nil, inventory.UUID{}, nil
 }
 
 // template says whether a machine is one.

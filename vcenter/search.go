@@ -40,20 +40,13 @@ func (c *connection) searchOutside(ctx context.Context, id inventory.Identity) e
 	if s == nil {
 		return nil
 	}
-	for _, u := range id.UUIDs {
-		refs, err := s.search(ctx, u)
-		if err != nil {
-			return nil //nolint:nilerr // that nothing is said is documented
-		}
-		for _, ref := range refs {
-			t := newTree(s.vim.ServiceContent.RootFolder)
-			if err := s.readMachines(ctx, []types.ManagedObjectReference{ref}, t); err != nil {
-				continue
-			}
-			if template, err := s.template(ctx, ref); err == nil && !template {
-				return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, c.cfg.Name, t.path(ref), ref.Value, inventory.ErrOutside)
-			}
-		}
+	ref, _, err := s.withUUID(ctx, id.UUIDs)
+	if err != nil || ref == nil {
+		return nil //nolint:nilerr // that nothing is said is documented
 	}
-	return nil
+	t := newTree(s.vim.ServiceContent.RootFolder)
+	if err := s.readMachines(ctx, []types.ManagedObjectReference{*ref}, t); err != nil {
+		return nil //nolint:nilerr // likewise
+	}
+	return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, c.cfg.Name, t.path(*ref), ref.Value, inventory.ErrOutside)
 }

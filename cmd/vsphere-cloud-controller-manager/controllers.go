@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"vzones/provider/reconcile"
-
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -15,6 +13,8 @@ import (
 	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
 	"k8s.io/klog/v2"
+
+	"vzones/provider/reconcile"
 )
 
 // topologyController is the name of our own for --controllers.

@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
+	"vzones/provider/keys"
 	"vzones/topology"
 )
 

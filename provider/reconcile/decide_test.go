@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"vzones/provider/keys"
-
 	gocmp "github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
+	"vzones/provider/keys"
 	"vzones/topology"
 )
 

@@ -12,11 +12,10 @@ import (
 	"testing/quick"
 	"time"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/provider/keys"
 	"vzones/topology"
 )
 

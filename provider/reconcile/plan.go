@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/provider/keys"
 	"vzones/topology"
 )
 

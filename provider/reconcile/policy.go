@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/provider/keys"
 	"vzones/topology"
 )
 
@@ -31,15 +30,7 @@ func twins(label string) []string {
 // may remove. Region and zone are none: volumes are bound to them. Nor is any other
 // label that is reserved, although the annotation may list it: kubelets may write
 // annotations of their Nodes, and may not take Kubernetes' own labels off them.
-func isLevel(label string) bool {
-	prefix, _, prefixed := strings.Cut(label, "/")
-	return !prefixed || !slices.ContainsFunc(reserved, func(domain string) bool {
-		return prefix == domain || strings.HasSuffix(prefix, "."+domain)
-	})
-}
-
-// reserved are the domains of labels that no configuration names.
-var reserved = []string{"kubernetes.io", "k8s.io", "topology.csi.vmware.com"}
+func isLevel(label string) bool { return topology.ReservedDomain(label) == "" }
 
 // owned returns the labels that vzones wrote to a Node and that are still there.
 func owned(node *v1.Node) []string {

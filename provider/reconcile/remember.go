@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/provider/keys"
 	"vzones/topology"
 )
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"vzones/config"
-	"vzones/topology"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/topology"
 )
 
 // The reasons of Events.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/provider/keys"
-
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/provider/keys"
 )
 
 // Actions returns all actions.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/test/fleet"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"vzones/test/fleet"
 )
 
 // machineKey is the annotation in which the daemon keeps what it knows of a

@@ -53,10 +53,8 @@ func find(states []State, id Identity, doubts func([]State, Identity) error) (*M
 
 // unreadYet says why a machine in an index has no details.
 func unreadYet(states []State, m match) error {
-	for _, s := range states {
-		if err := s.Reach(); err != nil && s.VCenter == m.snapshot.VCenter {
-			return fmt.Errorf("%w: the details of %s are not read yet: %w", topology.ErrUnknown, m, err)
-		}
+	if err := StateOf(states, m.snapshot.VCenter).Reach(); err != nil {
+		return fmt.Errorf("%w: the details of %s are not read yet: %w", topology.ErrUnknown, m, err)
 	}
 	return fmt.Errorf("%w: the details of %s are not read yet", topology.ErrUnknown, m)
 }

@@ -71,6 +71,16 @@ type State struct {
 	Contact time.Time
 }
 
+// StateOf returns the state of a vCenter, zero if it is not among them.
+func StateOf(states []State, vcenter string) State {
+	for _, s := range states {
+		if s.VCenter == vcenter {
+			return s
+		}
+	}
+	return State{}
+}
+
 // NoCategory returns the tag categories of the configuration that no vCenter has.
 // A vCenter that was not read may have any.
 func NoCategory(states []State) []string {
