@@ -23,7 +23,8 @@ func (p *Provider) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	// It outlives the writers, which would otherwise complain when the context is done.
+	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: p.client.CoreV1().Events("")})
 

@@ -119,7 +119,8 @@ func New(source Source, informer coreinformers.NodeInformer, client kubernetes.I
 
 // Run follows Nodes and vCenters until the context is done.
 func (c *Controller) Run(ctx context.Context) error {
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	// It outlives the writers, which would otherwise complain when the context is done.
+	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: c.client.CoreV1().Events("")})
 	c.recorder = broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"})

@@ -100,11 +100,19 @@ func (d *Daemon) LogPath() string { return d.process.Log() }
 // complaint matches a line that is an error or a warning, or a data race.
 var complaint = regexp.MustCompile(`(?m)^([EWF]\d{4} |WARNING: DATA RACE).*$`)
 
-// Complaints returns the errors and warnings in the log, without those of the
-// framework about the controllers that vzones does not have.
+// framework are the complaints of the framework that say nothing about the daemon:
+// that it lacks controllers which vzones does not have, and that a worker of the
+// node controller, which nobody waits for, has told of a Node after SIGTERM.
+var framework = []string{
+	`Skipping "service-lb-controller"`,
+	`Skipping "node-route-controller"`,
+	`"Unable to record event (will not retry!)" err="broadcaster already stopped"`,
+}
+
+// Complaints returns the errors and warnings in the log, without the framework's.
 func (d *Daemon) Complaints() []string {
 	return slices.DeleteFunc(complaint.FindAllString(d.Log(), -1), func(line string) bool {
-		return strings.Contains(line, `Skipping "service-lb-controller"`) || strings.Contains(line, `Skipping "node-route-controller"`)
+		return slices.ContainsFunc(framework, func(known string) bool { return strings.Contains(line, known) })
 	})
 }
 
