@@ -34,7 +34,7 @@ func configCommands() []command {
 		{"secret write [VCENTER] [password=PASSWORD] [name=SECRET]",
 			"writes the credentials of all vCenters, as they are now, into the Secret, and nothing else; VCENTER: only those of one, others stay; `password=`: with that password; " +
 				"`name=`: into another Secret, NAME or NAMESPACE/NAME, which the daemon may then read", writeSecret},
-		{"secret file SECRET FILE", "writes a section into a Secret, under the section's name as the key", secretFile},
+		{"secret file SECRET FILE [key=KEY]", "writes a section into a Secret, under the section's name as the key or under another one", secretFile},
 		{"secret delete [SECRET]", "deletes the Secret, or another one", func(a *arguments) action {
 			name := stack.TheSecret()
 			if len(a.words) > 0 {
@@ -160,13 +160,16 @@ func writeSecret(a *arguments) action {
 
 func secretFile(a *arguments) action {
 	to, name := a.secret(a.word("SECRET")), a.word("FILE")
-	choose := a.configuration(name)
+	choose, key := a.configuration(name), name
+	if other, ok := a.option("key="); ok {
+		key = other
+	}
 	return func(ctx context.Context, w *world) error {
 		data, err := w.render(choose(w))
 		if err != nil {
 			return err
 		}
-		return w.stack.PutSecret(ctx, to, map[string][]byte{name: data})
+		return w.stack.PutSecret(ctx, to, map[string][]byte{key: data})
 	}
 }
 
