@@ -90,8 +90,7 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 	observed := newObserver(legacyRegistry{})
 	secrets := &secretReader{client: c.ClientBuilder.ClientOrDie("vsphere-credentials")}
 	fleet := vcenter.NewFleet(d.cfg.VCenters, secrets.credentials, vcenter.Options{
-		Tags:       len(d.cfg.Topology.Policy.Categories()) > 0,
-		Categories: d.cfg.Topology.Policy.Categories(),
+		Wanted:     wanted(d.cfg),
 		TagRefresh: d.flags.tagRefresh,
 		Observer:   observed,
 	})
