@@ -79,7 +79,7 @@ func (c *connection) reject(creds Credentials) {
 }
 
 func (c *connection) isRejected(creds Credentials) bool {
-	return slices.ContainsFunc(c.rejected, creds.equal)
+	return slices.ContainsFunc(c.rejected, creds.Equal)
 }
 
 // renew logs in anew when the credentials have changed, while the session lives
@@ -99,7 +99,7 @@ func (w *watch) renew(ctx context.Context) error {
 			return ctx.Err()
 		}
 		creds, err := w.c.readCredentials(ctx)
-		if err == nil && (creds.equal(w.s.creds) || w.c.isRejected(creds)) {
+		if err == nil && (creds.Equal(w.s.creds) || w.c.isRejected(creds)) {
 			continue
 		}
 		if err == nil {
