@@ -18,6 +18,9 @@ const (
 	beginPEM         = "-----BEGIN "
 	beginCertificate = "-----BEGIN CERTIFICATE-----"
 	privateKey       = "PRIVATE KEY"
+	// systemCA in place of certificates stands for those of the system, against
+	// the global section's.
+	systemCA = "system"
 )
 
 // authority is what a server's certificate is verified with: nothing set means
@@ -40,7 +43,7 @@ func (c *checker) authority(file, data text) value[authority] {
 		return c.authorityFile(file)
 	}
 	v := value[authority]{at: data.at, set: true, bad: data.bad}
-	if data.usable() {
+	if data.usable() && strings.TrimSpace(data.v) != systemCA {
 		data.mute = true
 		v.bad = c.complain(data, parseAuthority(data.v))
 		v.v = authority{pem: []byte(data.v)}
