@@ -57,7 +57,9 @@ func (c *checker) authorityFile(path text) value[authority] {
 		return v
 	}
 	data, wrong := readCA(path.v)
-	v.bad = c.complain(path, wrong)
+	if v.bad = c.complain(path, wrong); v.bad {
+		c.errors[len(c.errors)-1].Path = path.v
+	}
 	v.v = authority{path.v, data}
 	if !slices.Contains(c.files, path.v) {
 		c.files = append(c.files, path.v)
@@ -104,19 +106,27 @@ func unreadable(err error) *complaint {
 // certificates counts the PEM certificates of a text, and says which is the first
 // that is damaged, from 1, or 0.
 func certificates(data []byte) (count, damaged int) {
-	begun := bytes.Count(data, []byte(beginCertificate))
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" {
-			continue
+	begun := func(text []byte) int { return bytes.Count(text, []byte(beginCertificate)) }
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
 		}
-		count++
 		// What cannot be decoded is passed over by the decoder.
-		left := bytes.Count(rest, []byte(beginCertificate))
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil || begun-left != count {
-			return count, count
+		passed := begun(data[:len(data)-len(rest)])
+		data = rest
+		if block.Type == "CERTIFICATE" {
+			count++
+			passed--
+			if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+				return count, count
+			}
+		}
+		if passed > 0 {
+			return count, max(count, 1)
 		}
 	}
-	if count < begun {
+	if begun(data) > 0 {
 		return count, count + 1
 	}
 	return count, 0
