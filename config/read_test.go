@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,8 +170,8 @@ func dump(c *Config) string {
 		line("  insecure", vc.Insecure)
 		line("  ca file", vc.CAFile)
 		if vc.CAFile == "" && len(vc.CA) > 0 {
-			count, _ := certificates(vc.CA)
-			line("  ca certificates", count)
+			sound, _ := certificates(vc.CA)
+			line("  ca certificates", len(sound))
 		}
 		line("  thumbprint", vc.Thumbprint)
 		line("  round trips", vc.RoundTrips)
@@ -187,6 +188,10 @@ func dump(c *Config) string {
 	line("networks", strings.Join(c.Addresses.Networks, " | "))
 	line("exclude networks", strings.Join(c.Addresses.ExcludeNetworks, " | "))
 	line("node selector", c.NodeSelector)
+	for _, key := range slices.Sorted(maps.Keys(c.NodeLabels)) {
+		fmt.Fprintf(&b, "node label %s=%s\n", key, c.NodeLabels[key])
+	}
+	line("skip node deletion", c.SkipNodeDeletion)
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&b, "warning %v\n", w)
 	}
