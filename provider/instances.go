@@ -169,7 +169,7 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	placement, err := p.resolve(states, m)
+	placement, err := resolve(p.Topology().Policy, states, m)
 	if err != nil {
 		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}

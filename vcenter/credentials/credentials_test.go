@@ -1,0 +1,197 @@
+package credentials
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"vzones/config"
+)
+
+// pair makes a self-signed certificate and its key, both PEM.
+func pair(t testing.TB, name string, key any) (cert, private string) {
+	t.Helper()
+	var public any
+	switch k := key.(type) {
+	case *rsa.PrivateKey:
+		public = &k.PublicKey
+	case *ecdsa.PrivateKey:
+		public = &k.PublicKey
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+}
+
+func rsaPair(t testing.TB, name string) (cert, private string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair(t, name, key)
+}
+
+func ecdsaPair(t testing.TB, name string) (cert, private string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair(t, name, key)
+}
+
+func TestString(t *testing.T) {
+	cert, key := rsaPair(t, "vzones-solution-user")
+	for name, c := range map[string]struct {
+		creds Credentials
+		want  string
+	}{
+		"nothing":         {Credentials{}, ""},
+		"user":            {Credentials{User: "me@vsphere.local", Password: config.NewPassword("made-up")}, "me@vsphere.local"},
+		"certificate":     {Credentials{Certificate: cert, Key: config.NewPassword(key)}, `certificate "CN=vzones-solution-user"`},
+		"no certificate":  {Credentials{Certificate: "none"}, `certificate "unreadable"`},
+		"damaged":         {Credentials{Certificate: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}, `certificate "unreadable"`},
+		"session manager": {Credentials{SessionManagerURL: "https://sm.example.com:8443/session"}, "a session of https://sm.example.com:8443/session"},
+		"secrets in it":   {Credentials{SessionManagerURL: "https://u:made-up@sm.example.com/session?token=made-up#made-up"}, "a session of https://sm.example.com/session"},
+		"no URL":          {Credentials{SessionManagerURL: "made-up"}, "a session of an address that is no URL"},
+	} {
+		if got := c.creds.String(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestNothingSecretIsPrinted: whatever prints credentials, or something that
+// holds them, shows String.
+func TestNothingSecretIsPrinted(t *testing.T) {
+	cert, key := rsaPair(t, "vzones-solution-user")
+	const secret = "made-up-secret"
+	all := map[string]Credentials{
+		"password":    {User: "me", Password: config.NewPassword(secret)},
+		"certificate": {Certificate: cert, Key: config.NewPassword(key)},
+		"token":       {SessionManagerURL: "https://sm.example.com/s?key=" + secret, SessionManagerToken: config.NewPassword(secret)},
+	}
+	for name, c := range all {
+		var out bytes.Buffer
+		for _, v := range []any{c, &c, []Credentials{c}, map[string]Credentials{"a": c}, struct{ C Credentials }{c}, struct{ C *Credentials }{&c}} {
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%10.3v"} {
+				fmt.Fprintf(&out, verb+"\n", v)
+			}
+			j, err := json.Marshal(v)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			y, err := yaml.Marshal(v)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			out.Write(append(j, y...))
+		}
+		fmt.Fprintln(&out, c.MarshalLog())
+		text, _ := c.MarshalText()
+		out.Write(text)
+		for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+			slog.New(h).Info("credentials", "c", c)
+		}
+		// The part of a key that no other text has.
+		for _, s := range []string{secret, strings.Split(key, "\n")[3], strings.Split(cert, "\n")[3]} {
+			if strings.Contains(out.String(), s) {
+				t.Errorf("%s: printed %s", name, s)
+			}
+		}
+		if !strings.Contains(out.String(), c.String()) {
+			t.Errorf("%s: %q is nowhere in %s", name, c.String(), out.String())
+		}
+	}
+}
+
+func TestEqualAndIsEmpty(t *testing.T) {
+	p := config.NewPassword
+	different := []Credentials{
+		{},
+		{User: "a"}, {User: "b"}, {Password: p("a")}, {Password: p("b")},
+		{Certificate: "a"}, {Certificate: "b"}, {Key: p("a")}, {Key: p("b")},
+		{SessionManagerURL: "a"}, {SessionManagerURL: "b"}, {SessionManagerToken: p("a")}, {SessionManagerToken: p("b")},
+	}
+	again := []Credentials{
+		{},
+		{User: "a"}, {User: "b"}, {Password: p("a")}, {Password: p("b")},
+		{Certificate: "a"}, {Certificate: "b"}, {Key: p("a")}, {Key: p("b")},
+		{SessionManagerURL: "a"}, {SessionManagerURL: "b"}, {SessionManagerToken: p("a")}, {SessionManagerToken: p("b")},
+	}
+	for i, a := range different {
+		for j, b := range again {
+			if a.Equal(b) != (i == j) {
+				t.Errorf("%d and %d: %v", i, j, a.Equal(b))
+			}
+		}
+		if a.IsEmpty() != (i == 0) {
+			t.Errorf("%d: empty is %v", i, a.IsEmpty())
+		}
+	}
+}
+
+func TestFromAccount(t *testing.T) {
+	cert, key := rsaPair(t, "one")
+	_, other := rsaPair(t, "two")
+	ec, ecKey := ecdsaPair(t, "three")
+	encrypted := "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n"
+	for name, c := range map[string]struct{ user, password, err string }{
+		"nothing":                   {"", "", ""},
+		"user":                      {"me", "made-up", ""},
+		"certificate":               {cert, key, ""},
+		"with its issuer":           {cert + ec, key, ""},
+		"with a title":              {"my certificate\n" + cert, key, ""},
+		"cut off":                   {cert[:200], key, "does not begin with a CERTIFICATE block"},
+		"key twice":                 {key, key, "does not begin with a CERTIFICATE block"},
+		"damaged":                   {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", key, "damaged"},
+		"a password":                {cert, "made-up", "no private key"},
+		"a certificate for a key":   {cert, cert, "no private key"},
+		"another key":               {cert, other, "not this certificate's"},
+		"encrypted":                 {cert, encrypted, "not this certificate's, or encrypted"},
+		"a key of the wrong family": {ec, ecKey, "not an RSA key"},
+	} {
+		creds, err := FromAccount(c.user, config.NewPassword(c.password))
+		if c.err == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if strings.Contains(c.user, "BEGIN") {
+				if creds.Certificate != c.user || creds.Key.Reveal() != c.password || creds.User != "" {
+					t.Errorf("%s: not read as a certificate", name)
+				}
+			} else if creds.User != c.user || creds.Password.Reveal() != c.password {
+				t.Errorf("%s: %v", name, creds)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %v, want %q", name, err, c.err)
+		} else if strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "made-up") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

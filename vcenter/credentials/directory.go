@@ -1,0 +1,97 @@
+package credentials
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxFile bounds a file. A whole Secret has at most this many bytes.
+const maxFile = 1 << 20
+
+// FromDirectory is Find with the files of a directory, such as a Secret that is
+// mounted as a volume: a file's name is the key, its content the value. Hidden
+// files, subdirectories and what is no file are left out, and files that are not
+// for this vCenter are not read. A directory that is not there is an error
+// that is fs.ErrNotExist.
+func FromDirectory(dir, server string) (Credentials, error) {
+	for tries := 3; ; tries-- {
+		now := current(dir)
+		data, err := readFiles(now, server)
+		if tries > 1 && current(dir) != now {
+			continue // it was replaced, and may be gone in part already
+		}
+		var c Credentials
+		if err == nil {
+			c, err = Find(data, server)
+		}
+		if err != nil {
+			return Credentials{}, fmt.Errorf("directory %s: %w", dir, err)
+		}
+		return c, nil
+	}
+}
+
+// current returns the directory to read. A volume is replaced as a whole by
+// pointing the link ..data elsewhere: what it points to is read, not some of the
+// old and some of the new.
+func current(dir string) string {
+	if target, err := filepath.EvalSymlinks(filepath.Join(dir, "..data")); err == nil {
+		return target
+	}
+	return dir
+}
+
+func readFiles(dir, server string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	data := map[string][]byte{}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || !concerns(name, server) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path) // where a link leads
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			continue
+		}
+		if data[name], err = readFile(path); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// concerns says whether a key can matter for an address.
+func concerns(key, server string) bool {
+	if prefix, ok := address(key); ok && same(prefix, server) {
+		return true
+	}
+	for _, prefix := range []string{prefixServer, prefixUser, prefixPassword} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("%s is larger than 1 MiB, which no credentials are", path)
+	}
+	return content, err
+}

@@ -1,0 +1,168 @@
+package credentials
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, dir string, kv ...string) {
+	t.Helper()
+	for i := 0; i < len(kv); i += 2 {
+		if err := os.WriteFile(filepath.Join(dir, kv[i]), []byte(kv[i+1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// mount makes a directory look as the kubelet mounts a Secret.
+func mount(t *testing.T, dir, version string, kv ...string) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(dir, "..version"+version), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "..version"+version), kv...)
+	if err := os.Symlink("..version"+version, filepath.Join(dir, "..data_tmp")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(kv); i += 2 {
+		if err := os.Symlink(filepath.Join("..data", kv[i]), filepath.Join(dir, kv[i])); err != nil && !errors.Is(err, fs.ErrExist) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFromDirectory(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "vc.username", "me\n", "vc.password", "made-up\n", ".vc.username", "hidden", "notes.txt", "hello",
+		"server_0", "fd01::1", "username_0", "six", "password_0", "made-up-6", "other.username", "half")
+	for _, sub := range []string{"other.password", "..data-not"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for server, want := range map[string]Credentials{"vc": account("me", "made-up"), "fd01:0::1": account("six", "made-up-6")} {
+		if got, err := FromDirectory(dir, server); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, %v", server, got, err)
+		}
+	}
+	_, err := FromDirectory(dir, "other")
+	if want := `directory ` + dir + `: the key "other.password" is missing beside "other.username": add it with the password`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := FromDirectory(dir, "elsewhere"); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestMountedSecret(t *testing.T) {
+	dir := t.TempDir()
+	mount(t, dir, "1", "vc.username", "me", "vc.password", "made-up-1")
+	if got, err := FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up-1")) {
+		t.Errorf("%v, %v", got, err)
+	}
+	mount(t, dir, "2", "vc.username", "me", "vc.password", "made-up-2")
+	if err := os.RemoveAll(filepath.Join(dir, "..version1")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up-2")) {
+		t.Errorf("after the swap: %v, %v", got, err)
+	}
+	// What the volume no longer has does not count, though its link may be there.
+	mount(t, dir, "3", "vc.username", "me")
+	if got, err := FromDirectory(dir, "vc"); err == nil || !strings.Contains(err.Error(), `"vc.password" is missing`) {
+		t.Errorf("with a key less: %v, %v", got, err)
+	}
+}
+
+// TestVolumeSwappedWhileItIsRead: credentials are all of one version, though the
+// volume is replaced again and again.
+func TestVolumeSwappedWhileItIsRead(t *testing.T) {
+	dir := t.TempDir()
+	version := func(n int) (string, []string) {
+		v := strings.Repeat("x", n+1)
+		return v, []string{"vc.username", "user-" + v, "vc.password", "made-up-" + v}
+	}
+	name, kv := version(0)
+	mount(t, dir, name, kv...)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 1; n < 60; n++ {
+			name, kv := version(n)
+			mount(t, dir, name, kv...)
+			before, _ := version(n - 1)
+			if err := os.RemoveAll(filepath.Join(dir, "..version"+before)); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	read := 0
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		c, err := FromDirectory(dir, "vc")
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNone) {
+			continue // no answer is no wrong one
+		}
+		if err == nil && strings.TrimPrefix(c.User, "user-") == strings.TrimPrefix(c.Password.Reveal(), "made-up-") {
+			read++
+			continue
+		}
+		if err == nil {
+			t.Fatalf("%v with the password of another version", c)
+		}
+	}
+	if read == 0 {
+		t.Error("nothing was read")
+	}
+}
+
+func TestDirectoryTrouble(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(t *testing.T, dir string) string
+		is   error
+		want string
+	}{
+		"not there":    {func(_ *testing.T, dir string) string { return filepath.Join(dir, "nowhere") }, fs.ErrNotExist, "nowhere"},
+		"no directory": {func(t *testing.T, dir string) string { write(t, dir, "file", ""); return filepath.Join(dir, "file") }, nil, "file"},
+		"too large": {func(t *testing.T, dir string) string {
+			write(t, dir, "vc.username", strings.Repeat("x", maxFile+1))
+			return dir
+		}, nil, "vc.username is larger than 1 MiB"},
+		"a link to none": {func(t *testing.T, dir string) string { link(t, dir); return dir }, fs.ErrNotExist, "vc.password"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := FromDirectory(c.make(t, t.TempDir()), "vc")
+			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func link(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Symlink("nowhere", filepath.Join(dir, "vc.password")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUnreadableFilesOfOthers: what is wrong with another vCenter's file does not
+// matter.
+func TestUnreadableFilesOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", maxFile+1))
+	if got, err := FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up")) {
+		t.Errorf("%v, %v", got, err)
+	}
+}

@@ -1,0 +1,268 @@
+package credentials
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"vzones/config"
+)
+
+// ErrNone says that there is nothing for a vCenter, not even a part.
+var ErrNone = errors.New("there are no credentials")
+
+// The keys, after a vCenter's address and a dot, or before any suffix that the
+// three with the same have in common. They are the CPI's.
+const (
+	keyUser     = "username"
+	keyPassword = "password"
+	keyURL      = "vc-session-manager-url"
+	keyToken    = "vc-session-manager-token"
+
+	prefixServer   = "server_"
+	prefixUser     = "username_"
+	prefixPassword = "password_"
+)
+
+// Find returns the credentials for the vCenter with an address, from the data of
+// a Secret or from files by their names. What belongs to other vCenters does not
+// matter. A session manager comes before user and password, and the keys with a
+// suffix before those with the address; keys with the address as it is written
+// come before those with another way to write it. Errors name keys, never values;
+// without any key for the address the error is ErrNone.
+func Find(data map[string][]byte, server string) (Credentials, error) {
+	s, err := choose(data, server)
+	if err != nil {
+		return Credentials{}, err
+	}
+	return s.read(data)
+}
+
+// keys are those that belong together. One that the data does not have is the
+// one to be added.
+type keys struct {
+	user, password string
+	url, token     string
+}
+
+// choose finds the keys for an address.
+func choose(data map[string][]byte, server string) (keys, error) {
+	byAddress, err := withAddress(data, server)
+	if err != nil {
+		return keys{}, err
+	}
+	bySuffix, err := withSuffix(data, server)
+	if err != nil {
+		return keys{}, err
+	}
+	switch {
+	case byAddress == nil && bySuffix == nil:
+		return keys{}, none(data, server)
+	case bySuffix == nil:
+		return *byAddress, nil
+	case byAddress == nil:
+		return *bySuffix, nil
+	}
+	byAddress.user, byAddress.password = bySuffix.user, bySuffix.password
+	return *byAddress, nil
+}
+
+// withAddress finds the keys that begin with an address, nil if there are none.
+func withAddress(data map[string][]byte, server string) (*keys, error) {
+	written := map[string]bool{}
+	for key := range data {
+		if prefix, ok := address(key); ok && same(prefix, server) {
+			written[prefix] = true
+		}
+	}
+	if written[server] {
+		written = map[string]bool{server: true}
+	}
+	var sets []keys
+	for _, w := range slices.Sorted(maps.Keys(written)) {
+		sets = append(sets, keys{w + "." + keyUser, w + "." + keyPassword, w + "." + keyURL, w + "." + keyToken})
+	}
+	return only(data, sets, func(k keys) string { return k.present(data) })
+}
+
+// withSuffix finds the keys that have the suffix of one that holds an address,
+// nil if there is none.
+func withSuffix(data map[string][]byte, server string) (*keys, error) {
+	var sets []keys
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		suffix, ok := strings.CutPrefix(key, prefixServer)
+		if ok && same(strings.TrimSpace(string(data[key])), server) {
+			sets = append(sets, keys{user: prefixUser + suffix, password: prefixPassword + suffix})
+		}
+	}
+	return only(data, sets, func(k keys) string { return prefixServer + strings.TrimPrefix(k.user, prefixUser) })
+}
+
+// only returns the one set of keys, or one of several that hold the same.
+func only(data map[string][]byte, sets []keys, name func(keys) string) (*keys, error) {
+	if len(sets) == 0 {
+		return nil, nil
+	}
+	for _, s := range sets[1:] {
+		if !sets[0].equal(s, data) {
+			return nil, fmt.Errorf("the keys %q and %q are for the same vCenter and hold different credentials: remove one of them and what belongs to it",
+				name(sets[0]), name(s))
+		}
+	}
+	return &sets[0], nil
+}
+
+func (k keys) all() []string { return []string{k.user, k.password, k.url, k.token} }
+
+// present returns the first of the keys that there is.
+func (k keys) present(data map[string][]byte) string {
+	for _, key := range k.all() {
+		if _, ok := data[key]; ok {
+			return key
+		}
+	}
+	return ""
+}
+
+// only says whether those of the keys that there are are among some.
+func (k keys) only(data map[string][]byte, some ...string) bool {
+	first := k.present(data)
+	return first != "" && slices.Contains(some, first)
+}
+
+func (k keys) equal(other keys, data map[string][]byte) bool {
+	return slices.EqualFunc(k.all(), other.all(), func(a, b string) bool { return trimmed(data[a]) == trimmed(data[b]) })
+}
+
+// address returns what is before the dot of a key with an address.
+func address(key string) (string, bool) {
+	for _, kind := range []string{keyUser, keyPassword, keyURL, keyToken} {
+		if prefix, ok := strings.CutSuffix(key, "."+kind); ok && prefix != "" {
+			return prefix, true
+		}
+	}
+	return "", false
+}
+
+// same says whether two texts are the same address.
+func same(a, b string) bool { return a != "" && canonical(a) == canonical(b) }
+
+func canonical(server string) string {
+	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(server, "["), "]")); err == nil {
+		return addr.Unmap().String()
+	}
+	return strings.ToLower(strings.TrimSuffix(server, "."))
+}
+
+// none says what was looked for, and which keys were perhaps meant.
+func none(data map[string][]byte, server string) error {
+	meant := ""
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		for _, prefix := range []string{prefixUser, prefixPassword} {
+			suffix, ok := strings.CutPrefix(key, prefix)
+			if _, has := data[prefixServer+suffix]; ok && !has && meant == "" {
+				meant = fmt.Sprintf("; %q has no key %q with an address beside it", key, prefixServer+suffix)
+			}
+		}
+	}
+	if strings.Contains(server, ":") {
+		return fmt.Errorf("%w for %s: add the key %q with that address, and %q and %q with the same suffix%s", ErrNone,
+			server, prefixServer+"0", prefixUser+"0", prefixPassword+"0", meant)
+	}
+	return fmt.Errorf("%w for %s: add the keys %q and %q, or %q%s", ErrNone,
+		server, server+"."+keyUser, server+"."+keyPassword, server+"."+keyURL, meant)
+}
+
+// read reads the values of keys.
+func (k keys) read(data map[string][]byte) (Credentials, error) {
+	if trimmed(data[k.url]) != "" {
+		return k.sessionManager(data)
+	}
+	user, password := trimmed(data[k.user]), trimmed(data[k.password])
+	if k.only(data, k.url, k.token) {
+		return Credentials{}, k.missing(data, k.url, k.token, "the session manager's address")
+	}
+	if user == "" {
+		return Credentials{}, k.missing(data, k.user, k.password, "the user name")
+	}
+	if password == "" {
+		return Credentials{}, k.missing(data, k.password, k.user, "the password")
+	}
+	if isPEM(user) {
+		c := Credentials{Certificate: user, Key: config.NewPassword(password)}
+		if _, err := c.KeyPair(); err != nil {
+			return Credentials{}, fmt.Errorf("the keys %q and %q are to be a certificate and its private key, but %w", k.user, k.password, err)
+		}
+		return c, nil
+	}
+	for key, value := range map[string]string{k.user: user, k.password: password} {
+		if err := plain(key, value); err != nil {
+			return Credentials{}, err
+		}
+	}
+	return Credentials{User: user, Password: config.NewPassword(password)}, nil
+}
+
+func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
+	address, token := trimmed(data[k.url]), trimmed(data[k.token])
+	if err := plain(k.token, token); err != nil {
+		return Credentials{}, err
+	}
+	if err := CheckURL(address); err != nil {
+		return Credentials{}, fmt.Errorf("the key %q %w", k.url, err)
+	}
+	return Credentials{SessionManagerURL: address, SessionManagerToken: config.NewPassword(token)}, nil
+}
+
+// CheckURL says whether a session manager can be at an address. The token would
+// be read by others on the way to an http URL, so that is for this machine only.
+// An error continues a sentence that begins with where the URL is from, and
+// tells nothing of it.
+func CheckURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("is no URL: write one such as https://sessions.example.com/session")
+	}
+	if u.User != nil {
+		return errors.New("has a user name or password in its URL, which is not sent: write it without, and the token into the key that ends with " + keyToken)
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return errors.New("is an http URL, over which the token can be read by others: write an https URL")
+	}
+	return nil
+}
+
+// missing says that one of two keys is missing or empty.
+func (k keys) missing(data map[string][]byte, key, beside, what string) error {
+	if _, ok := data[key]; ok {
+		return fmt.Errorf("the key %q is empty: write %s into it", key, what)
+	}
+	if _, ok := data[beside]; !ok { // then it is a key with a suffix
+		beside = prefixServer + strings.TrimPrefix(k.user, prefixUser)
+	}
+	return fmt.Errorf("the key %q is missing beside %q: add it with %s", key, beside, what)
+}
+
+// trimmed returns a value without the line break that editors and echo leave at
+// the end of a file. The CPI keeps it in keys with a suffix, where nobody could
+// log in with it.
+func trimmed(value []byte) string {
+	return strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
+}
+
+// plain refuses what can be neither sent nor meant.
+func plain(key, value string) error {
+	if !utf8.ValidString(value) {
+		return fmt.Errorf("the key %q holds bytes that are no UTF-8 text: write its value as text", key)
+	}
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return fmt.Errorf("the key %q holds a line break or another control character: write its value on one line", key)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package credentials
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+
+	"vzones/config"
+)
+
+func secret(kv ...string) map[string][]byte {
+	data := map[string][]byte{}
+	for i := 0; i < len(kv); i += 2 {
+		data[kv[i]] = []byte(kv[i+1])
+	}
+	return data
+}
+
+func account(user, password string) Credentials {
+	return Credentials{User: user, Password: config.NewPassword(password)}
+}
+
+func manager(url, token string) Credentials {
+	return Credentials{SessionManagerURL: url, SessionManagerToken: config.NewPassword(token)}
+}
+
+func TestFind(t *testing.T) {
+	cert, key := rsaPair(t, "vzones-solution-user")
+	const url = "https://sessions.example.com/session"
+	several := secret(
+		"vc1.example.com.username", "one", "vc1.example.com.password", "made-up-1",
+		"vc2.example.com.vc-session-manager-url", url, "vc2.example.com.vc-session-manager-token", "made-up-2",
+		"server_0", "fd01::1", "username_0", "three", "password_0", "made-up-3",
+		"server_b", "10.0.0.4", "username_b", "four", "password_b", "made-up-4",
+		"vc5.example.com.username", "broken",
+	)
+	for name, c := range map[string]struct {
+		data   map[string][]byte
+		server string
+		want   Credentials
+	}{
+		"one of several, by address":         {several, "vc1.example.com", account("one", "made-up-1")},
+		"one of several, a session manager":  {several, "vc2.example.com", manager(url, "made-up-2")},
+		"one of several, IPv6":               {several, "fd01::1", account("three", "made-up-3")},
+		"one of several, IPv4 with a suffix": {several, "10.0.0.4", account("four", "made-up-4")},
+		"another spelling of IPv6":           {several, "FD01:0:0:0:0:0:0:0001", account("three", "made-up-3")},
+		"IPv4 in IPv6":                       {several, "::ffff:10.0.0.4", account("four", "made-up-4")},
+		"brackets and blanks":                {secret("server_x", " [fd01::1]\n", "username_x", "a", "password_x", "b"), "fd01::1", account("a", "b")},
+		"a long suffix":                      {secret("server_east.dc-1", "fd01::1", "username_east.dc-1", "a", "password_east.dc-1", "b"), "fd01::1", account("a", "b")},
+		"IPv6 in a file's name":              {secret("fd01::1.username", "a", "fd01::1.password", "b"), "fd01::0001", account("a", "b")},
+		"another letter case":                {secret("VC.Example.com.username", "a", "VC.Example.com.password", "b"), "vc.example.com", account("a", "b")},
+		"a dot at the end":                   {secret("vc.example.com.username", "a", "vc.example.com.password", "b"), "vc.example.com.", account("a", "b")},
+		"as it is written comes first": {secret("VC.username", "other", "VC.password", "other", "vc.username", "a", "vc.password", "b"),
+			"vc", account("a", "b")},
+		"twice the same": {secret("server_0", "fd01::1", "username_0", "a", "password_0", "b", "server_1", "fd01:0::1", "username_1", "a\n", "password_1", "b"),
+			"fd01::1", account("a", "b")},
+		"a suffix comes before the address": {secret("10.0.0.1.username", "x", "10.0.0.1.password", "y", "server_0", "10.0.0.1", "username_0", "a", "password_0", "b"),
+			"10.0.0.1", account("a", "b")},
+		"a session manager comes before an account": {secret("vc.username", "a", "vc.password", "b", "vc.vc-session-manager-url", url), "vc", manager(url, "")},
+		"a session manager beside half an account":  {secret("vc.username", "a", "vc.vc-session-manager-url", url), "vc", manager(url, "")},
+		"a session manager on this machine":         {secret("vc.vc-session-manager-url", "http://127.0.0.1:18080/session"), "vc", manager("http://127.0.0.1:18080/session", "")},
+		"its name":                                  {secret("vc.vc-session-manager-url", "http://localhost:18080/s"), "vc", manager("http://localhost:18080/s", "")},
+		"a token and an account":                    {secret("vc.username", "a", "vc.password", "b", "vc.vc-session-manager-token", "t"), "vc", account("a", "b")},
+		"line breaks at the ends": {secret("vc.username", "a\n", "vc.password", "b\r\n"),
+			"vc", account("a", "b")},
+		"line breaks at the ends, session manager": {secret("vc.vc-session-manager-url", url+"\n", "vc.vc-session-manager-token", "t\n"), "vc", manager(url, "t")},
+		"special characters":                       {secret("vc.username", `DOM\me`, "vc.password", " a=\"b\";#c:é "), "vc", account(`DOM\me`, " a=\"b\";#c:é ")},
+		"certificate":                              {secret("vc.username", cert, "vc.password", key), "vc", Credentials{Certificate: strings.TrimSuffix(cert, "\n"), Key: config.NewPassword(strings.TrimSuffix(key, "\n"))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Find(c.data, c.server)
+			if err != nil || !got.Equal(c.want) {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestFindMistakes(t *testing.T) {
+	cert, key := rsaPair(t, "vzones-solution-user")
+	const url = "https://sessions.example.com/session"
+	for name, c := range map[string]struct {
+		data   map[string][]byte
+		server string
+		want   string
+	}{
+		"no password":      {secret("vc.username", "made-up"), "vc", `the key "vc.password" is missing beside "vc.username": add it with the password`},
+		"no user":          {secret("vc.password", "made-up"), "vc", `the key "vc.username" is missing beside "vc.password": add it with the user name`},
+		"empty password":   {secret("vc.username", "made-up", "vc.password", "\n"), "vc", `the key "vc.password" is empty: write the password into it`},
+		"empty user":       {secret("vc.username", "", "vc.password", "made-up"), "vc", `the key "vc.username" is empty: write the user name into it`},
+		"no URL":           {secret("vc.vc-session-manager-token", "made-up"), "vc", `the key "vc.vc-session-manager-url" is missing beside "vc.vc-session-manager-token": add it with the session manager's address`},
+		"empty URL":        {secret("vc.vc-session-manager-url", ""), "vc", `the key "vc.vc-session-manager-url" is empty: write the session manager's address into it`},
+		"suffix, no user":  {secret("server_a", "fd01::1", "password_a", "made-up"), "fd01::1", `the key "username_a" is missing beside "password_a": add it with the user name`},
+		"suffix, no pass":  {secret("server_a", "fd01::1", "username_a", "made-up"), "fd01::1", `the key "password_a" is missing beside "username_a": add it with the password`},
+		"suffix, only":     {secret("server_a", "fd01::1"), "fd01::1", `the key "username_a" is missing beside "server_a": add it with the user name`},
+		"contradiction":    {secret("server_a", "fd01::1", "username_a", "x", "password_a", "made-up", "server_b", "fd01:0::1", "username_b", "y", "password_b", "made-up"), "fd01::1", `the keys "server_a" and "server_b" are for the same vCenter and hold different credentials: remove one of them and what belongs to it`},
+		"letter case":      {secret("VC.username", "x", "VC.password", "made-up", "Vc.password", "made-up"), "vc", `the keys "VC.username" and "Vc.password" are for the same vCenter and hold different credentials: remove one of them and what belongs to it`},
+		"a line break":     {secret("vc.username", "x", "vc.password", "made\nup"), "vc", `the key "vc.password" holds a line break or another control character: write its value on one line`},
+		"two line breaks":  {secret("vc.username", "x\n\n", "vc.password", "made-up"), "vc", `the key "vc.username" holds a line break or another control character: write its value on one line`},
+		"no text":          {secret("vc.username", "x", "vc.password", "made-up\xff"), "vc", `the key "vc.password" holds bytes that are no UTF-8 text: write its value as text`},
+		"token of 2 lines": {secret("vc.vc-session-manager-url", url, "vc.vc-session-manager-token", "made\nup"), "vc", `the key "vc.vc-session-manager-token" holds a line break or another control character: write its value on one line`},
+		"no URL at all":    {secret("vc.vc-session-manager-url", "made-up"), "vc", `the key "vc.vc-session-manager-url" is no URL: write one such as https://sessions.example.com/session`},
+		"URL not to parse": {secret("vc.vc-session-manager-url", "https://made-up:made-up/"), "vc", `the key "vc.vc-session-manager-url" is no URL: write one such as https://sessions.example.com/session`},
+		"another scheme":   {secret("vc.vc-session-manager-url", "ftp://made-up/"), "vc", `the key "vc.vc-session-manager-url" is no URL: write one such as https://sessions.example.com/session`},
+		"secret in URL":    {secret("vc.vc-session-manager-url", "https://made:up@sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" has a user name or password in its URL, which is not sent: write it without, and the token into the key that ends with vc-session-manager-token`},
+		"over the wire":    {secret("vc.vc-session-manager-url", "http://sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
+		"over the wire, address": {secret("vc.vc-session-manager-url", "http://10.0.0.9/"), "vc",
+			`the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
+		"certificate without key": {secret("vc.username", cert, "vc.password", "made-up"), "vc", `the keys "vc.username" and "vc.password" are to be a certificate and its private key, but its password is no private key in PEM: write the certificate's key`},
+		"the two exchanged":       {secret("vc.username", key, "vc.password", cert), "vc", `the keys "vc.username" and "vc.password" are to be a certificate and its private key, but its PEM text does not begin with a CERTIFICATE block that can be read: write the whole certificate`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Find(c.data, c.server)
+			if err == nil || err.Error() != c.want || !got.IsEmpty() {
+				t.Errorf("%v, %v\nwant %s", got, err, c.want)
+			}
+			if errors.Is(err, ErrNone) {
+				t.Error("something is there")
+			}
+		})
+	}
+}
+
+func TestFindNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		data   map[string][]byte
+		server string
+		want   string
+	}{
+		"nothing": {nil, "vc", `there are no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"`},
+		"another": {secret("evil.vc.username", "made-up", "vc.usernam", "made-up", ".username", "made-up", "username", "made-up"), "vc",
+			`there are no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"`},
+		"IPv6": {secret("server_0", "fd01::2", "username_0", "made-up"), "fd01::1",
+			`there are no credentials for fd01::1: add the key "server_0" with that address, and "username_0" and "password_0" with the same suffix`},
+		"no address beside it": {secret("username_0", "made-up", "password_0", "made-up"), "fd01::1",
+			`there are no credentials for fd01::1: add the key "server_0" with that address, and "username_0" and "password_0" with the same suffix; "password_0" has no key "server_0" with an address beside it`},
+		"no server": {secret(".username", "made-up", "server_a", ""), "", `there are no credentials for : add the keys ".username" and ".password", or ".vc-session-manager-url"`},
+	} {
+		_, err := Find(c.data, c.server)
+		if !errors.Is(err, ErrNone) || err.Error() != c.want {
+			t.Errorf("%s: %v\nwant %s", name, err, c.want)
+		}
+	}
+}
+
+// FuzzFind: whatever a Secret holds, its values are in no error, the data stays as
+// it is, and what is found can log in.
+func FuzzFind(f *testing.F) {
+	f.Add("vc", "vc.username", "value-1", "vc.password", "value-2", "server_0", "vc")
+	f.Add("fd01::1", "server_0", "fd01:0::1", "username_0", "value-1", "password_0", "value-2")
+	f.Add("vc", "vc.vc-session-manager-url", "https://value-1/", "vc.vc-session-manager-token", "value-2", "", "")
+	f.Add("vc", "vc.username", "-----BEGIN CERTIFICATE-----\n", "vc.password", "value-2", "Vc.username", "value-3")
+	f.Fuzz(func(t *testing.T, server, k1, v1, k2, v2, k3, v3 string) {
+		const mark = "0ld-made-up-s3cret"
+		data := secret(k1, v1, k2, v2, k3, v3)
+		before := maps.Clone(data)
+		c, err := Find(data, server)
+		if !maps.EqualFunc(data, before, func(a, b []byte) bool { return string(a) == string(b) }) {
+			t.Fatal("the data was changed")
+		}
+		if err == nil {
+			if c.IsEmpty() || c.SessionManagerURL == "" && (c.User == "") == (c.Certificate == "") || c.User != "" && c.Password.IsEmpty() {
+				t.Errorf("these cannot log in: %v", c)
+			}
+			again, err := Find(data, server)
+			if err != nil || !again.Equal(c) {
+				t.Errorf("another time %v, %v", again, err)
+			}
+			return
+		}
+		if strings.ContainsAny(err.Error(), "\n\r") && !strings.ContainsAny(server, "\n\r") {
+			t.Errorf("%q has several lines", err)
+		}
+		for k, v := range data {
+			if !strings.Contains(server, mark) && !strings.Contains(k, mark) {
+				data[k] = []byte(string(v[:len(v)/2]) + mark + string(v[len(v)/2:]))
+			}
+		}
+		if _, err := Find(data, server); err != nil && strings.Contains(err.Error(), mark) && !strings.Contains(server+k1+k2+k3, mark) {
+			t.Errorf("%q has a part of a value", err)
+		}
+	})
+}
