@@ -7,11 +7,10 @@ import (
 
 // validate makes a Config of what a file says. It is to be used only if
 // problems has no errors afterwards.
-func validate(s *schema, p *problems) *Config {
-	c := &checker{p}
+func (c *checker) validate(s *schema) *Config {
 	fleet := c.fleet(s)
 	return &Config{
-		File:      p.file,
+		File:      c.file,
 		VCenters:  fleet,
 		Topology:  c.topology(s, fleet),
 		Addresses: c.addresses(s.nodes),
@@ -22,6 +21,10 @@ func validate(s *schema, p *problems) *Config {
 
 type checker struct {
 	*problems
+	// skipFiles leaves the files unread that the configuration names.
+	skipFiles bool
+	// inherited are the vCenters with what they take from the global section.
+	inherited []settings
 }
 
 // complain reports what is wrong with a value, if anything is.
@@ -52,6 +55,7 @@ type settings struct {
 	authority        value[authority]
 	thumbprint       text
 	secret           value[SecretRef]
+	namespace        text // as it is written beside the Secret's name
 	unsure           bool
 }
 
@@ -89,7 +93,7 @@ func (c *checker) settings(s *section) settings {
 		port: s.port, roundTrips: s.roundTrips, insecure: s.insecure,
 		datacenters: c.datacenters(s.datacenters), families: c.families(s.ipFamilies),
 		authority: c.authority(s.caFile), thumbprint: s.thumbprint,
-		secret: c.secret(s.secretName, s.secretNamespace), unsure: s.unsure,
+		secret: c.secret(s.secretName, s.secretNamespace), namespace: s.secretNamespace, unsure: s.unsure,
 	}
 }
 
@@ -109,6 +113,10 @@ func (c *checker) user(user *text) {
 func (c *checker) authority(path text) value[authority] {
 	v := value[authority]{at: path.at, set: path.set, bad: path.bad}
 	if !path.usable() {
+		return v
+	}
+	if c.skipFiles {
+		v.v.file = path.v
 		return v
 	}
 	pem, wrong := readCA(path.v)
