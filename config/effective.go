@@ -113,6 +113,9 @@ func (l *loaded) effective() *schema {
 	for i := range c.VCenters {
 		s.vcenters = append(s.vcenters, effectiveEntry(&c.VCenters[i], l.fleet[i]))
 	}
+	if from.global.secretsDirectory.set {
+		l.effectiveDirectory(s)
+	}
 	l.effectiveLabels(s)
 	t := &c.Topology
 	s.topology.backfill = shown(t.Backfill, from.topology.backfill)
@@ -138,17 +141,38 @@ func effectiveEntry(vc *VCenter, from settings) *section {
 		insecure:    shown(vc.Insecure, from.insecure),
 		datacenters: shownList(vc.Datacenters, from.datacenters),
 		roundTrips:  shown(vc.RoundTrips, from.roundTrips),
-		caFile:      shown(vc.CAFile, from.authority),
 		thumbprint:  shown(vc.Thumbprint, from.thumbprint),
 		ipFamilies:  shownList(vc.IPFamilies, from.families),
 		// There is no default for credentials.
 		user: from.user, password: from.password,
+	}
+	if vc.CAFile == "" && len(vc.CA) > 0 {
+		e.caData = shown(string(vc.CA), from.authority)
+	} else {
+		e.caFile = shown(vc.CAFile, from.authority)
 	}
 	if from.secret.set {
 		e.secretName = shown(vc.Secret.Name, from.secret)
 		e.secretNamespace = shown(vc.Secret.Namespace, from.namespace)
 	}
 	return e
+}
+
+// effectiveDirectory shows the directory with credentials in the global section,
+// where alone it can be, with the Secret beside it: an entry with a Secret of its
+// own has no directory.
+func (l *loaded) effectiveDirectory(s *schema) {
+	global := &l.schema.global
+	s.global.secretsDirectory = global.secretsDirectory
+	if !global.secretName.set {
+		return
+	}
+	s.global.secretName, s.global.secretNamespace = global.secretName, global.secretNamespace
+	for _, e := range s.vcenters {
+		if e.secretName.at == global.secretName.at {
+			e.secretName, e.secretNamespace = text{}, text{}
+		}
+	}
 }
 
 // effectiveLabels fills in where labels come from.

@@ -20,7 +20,8 @@ func meaning(c *Config) Config {
 	m.File, m.Warnings = "", nil
 	m.VCenters = slices.Clone(m.VCenters)
 	for i := range m.VCenters {
-		m.VCenters[i].Password, m.VCenters[i].CA = Password{}, nil
+		vc := &m.VCenters[i]
+		vc.Password, vc.At, vc.TrustAt = Password{}, "", ""
 	}
 	var rules, further topology.Rules
 	for _, r := range m.Topology.Policy.Rules {
@@ -93,6 +94,8 @@ func goldenFile(t *testing.T, path, got string) {
 	}
 }
 
+var keyWithValue = regexp.MustCompile(`^(- )?"?[A-Za-z0-9./-]+"?: \S`)
+
 var keyOfPath = regexp.MustCompile(`([A-Za-z-]+)(\[\d+\])?$`)
 
 // checkSources checks that each value has a source, and that the line which it
@@ -102,7 +105,7 @@ func checkSources(t *testing.T, file string, data, written []byte) {
 	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	for line := range strings.Lines(string(written)) {
 		line = strings.TrimSpace(line)
-		if strings.HasSuffix(line, ":") || strings.HasPrefix(line, "#") {
+		if !keyWithValue.MatchString(line) {
 			continue
 		}
 		_, from, ok := strings.Cut(line, " # ")
@@ -145,8 +148,8 @@ func TestEffectiveIsComplete(t *testing.T) {
 				shows(path, into.fields)
 			case ignored, refused, entries, elements, *rule:
 			default:
-				credentials := slices.Contains([]string{"secretName", "secretNamespace"}, f.name)
-				if _, set := given(into); set == credentials && f.name != "password" {
+				elsewhere := slices.Contains([]string{"secretName", "secretNamespace", "caData"}, f.name)
+				if _, set := given(into); set == elsewhere && f.name != "password" {
 					t.Errorf("%s: shown is %v", path, set)
 				}
 			}

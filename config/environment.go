@@ -25,8 +25,7 @@ func (s *schema) variables() []field {
 		{"VSPHERE_IP_FAMILY", &g.ipFamilies},
 		{"VSPHERE_LABEL_REGION", &s.region},
 		{"VSPHERE_LABEL_ZONE", &s.zone},
-		{"VSPHERE_SECRETS_DIRECTORY", refused{why: "is not supported yet: set VSPHERE_SECRET_NAME and " +
-			"VSPHERE_SECRET_NAMESPACE, or VSPHERE_USER and VSPHERE_PASSWORD", seen: &g.unsure}},
+		{"VSPHERE_SECRETS_DIRECTORY", &g.secretsDirectory},
 		{"VSPHERE_API_DISABLE", ignored(noAPI)},
 		{"VSPHERE_API_BINDING", ignored(noAPI)},
 	}
@@ -85,8 +84,5 @@ func set(p *problems, t text, into any) {
 		*into = rule{at: t.at, tag: t, short: true}
 	case ignored:
 		p.warnf(t.at, "%s", string(into))
-	case refused:
-		p.errorf(t.at, "%s", into.why)
-		*into.seen = true
 	}
 }

@@ -82,12 +82,11 @@ func TestEnvironmentIsOfGlobal(t *testing.T) {
 func TestMistakesInTheEnvironment(t *testing.T) {
 	_, err := Parse("vsphere.conf", []byte(asINI+"prot = 443\n"),
 		"VSPHERE_VCENTER_PORT=tcp://10.96.0.1:443", "VSPHERE_INSECURE=maybe", "VSPHERE_ROUNDTRIP_COUNT=-1",
-		"VSPHERE_SECRET_NAME=accounts", "VSPHERE_SECRETS_DIRECTORY=/etc/secrets", "VSPHERE_VCENTER=https://10.0.0.2",
+		"VSPHERE_SECRET_NAME=accounts", "VSPHERE_SECRETS_DIRECTORY=etc/secrets", "VSPHERE_VCENTER=https://10.0.0.2",
 		"VSPHERE_VCENTER_EAST=10.0.0.3", "VSPHERE_CAFILE=no/such.pem", "VSPHERE_PASSWORD=S3cretS3cret", "VSPHERE_USER= x",
 		"VSPHERE_THUMBPRINT=x", "VSPHERE_IP_FAMILY=ipv5", "VSPHERE_LABEL_ZONE= x", "VSPHERE_DATACENTER=a\nb")
 	want := `environment variable VSPHERE_VCENTER_PORT: is no whole number: write it in decimal digits
 environment variable VSPHERE_INSECURE: is neither true nor false: write one of the two
-environment variable VSPHERE_SECRETS_DIRECTORY: is not supported yet: set VSPHERE_SECRET_NAME and VSPHERE_SECRET_NAMESPACE, or VSPHERE_USER and VSPHERE_PASSWORD
 environment variable VSPHERE_VCENTER_EAST: is not read: write the vCenter into the file
 environment variable VSPHERE_USER: begins or ends with a blank: remove it
 environment variable VSPHERE_VCENTER: is a URL: write a host name or an IP address, here 10.0.0.2
@@ -97,6 +96,7 @@ environment variable VSPHERE_DATACENTER: has a line break or another control cha
 environment variable VSPHERE_IP_FAMILY: is no IP family: write ipv4 or ipv6, with a comma between the two (found "ipv5")
 environment variable VSPHERE_CAFILE: the file cannot be read: no such file or directory: write the path of a PEM file
 environment variable VSPHERE_SECRET_NAME: has no secret-namespace beside it: write both in the same place
+environment variable VSPHERE_SECRETS_DIRECTORY: is no absolute path: write one that begins with /, such as /etc/cloud/secrets (found "etc/secrets")
 environment variable VSPHERE_LABEL_ZONE: begins or ends with a blank: remove it
 vsphere.conf:6: [VirtualCenter "10.0.0.1"] prot: unknown key: did you mean port?`
 	if err == nil || err.Error() != want {

@@ -80,6 +80,14 @@ func (at position) String() string {
 	return fmt.Sprintf("%s in line %d", at.path, at.line)
 }
 
+// where returns a position as FILE:LINE: FIELD, or names an environment variable.
+func (p *problems) where(at position) string {
+	if at.line == inEnvironment {
+		return at.path
+	}
+	return fmt.Sprintf("%s:%d: %s", p.file, max(at.line, 1), at.path)
+}
+
 // problems collects what is wrong with one file and the environment.
 type problems struct {
 	file     string

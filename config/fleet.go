@@ -27,6 +27,7 @@ func (c *checker) fleet(s *schema) []VCenter {
 		c.credentials(e, global)
 		vc := assemble(e, global)
 		c.inherited = append(c.inherited, inherit(e, global))
+		vc.At, vc.TrustAt = c.where(e.at), c.where(trustedAt(e, global))
 		c.verification(e, global)
 		if e.server.usable() && !either(e.port, global.port).bad {
 			key := sameServer(vc.Server, vc.Port)
@@ -80,31 +81,54 @@ func (c *checker) globalServer(global settings, entries []settings) (settings, b
 	return global, true
 }
 
+// ownSecret says that an entry names a Secret itself, and not the global section for it.
+func ownSecret(e, global settings) bool { return e.secret.set && e.secret.at != global.secret.at }
+
 // account returns the user and the password for an entry, each from the entry
-// or from the global section. Where a Secret applies, the entry's own alone
-// count, as in the CPI: another vCenter's account is not tried on it.
+// or from the global section. Where a Secret or a directory applies, the entry's
+// own alone count, as in the CPI: another vCenter's account is not tried on it.
+// The CPI does that only if the global section names one of the two.
 func account(e, global settings) (user text, password secret) {
-	if either(e.secret, global.secret).set {
+	if ownAccount(e, global) {
 		return e.user, e.password
 	}
 	return either(e.user, global.user), either(e.password, global.password)
 }
 
-// credentials demands a user with a password, or a Secret.
+func ownAccount(e, global settings) bool {
+	return ownSecret(e, global) || global.secret.set != global.directory.set
+}
+
+// directory returns where an entry's credentials are besides its Secret. As in the
+// CPI, an entry with a Secret of its own has no directory.
+func directory(e, global settings) text {
+	if ownSecret(e, global) {
+		return text{}
+	}
+	return global.directory
+}
+
+// credentials demands a user with a password, a Secret or a directory.
 func (c *checker) credentials(e, global settings) {
 	user, password := account(e, global)
-	secret := either(e.secret, global.secret)
-	switch {
-	case user.set && password.set, e.unsure, global.unsure:
-	case user.set && secret.set:
-		c.warnf(user.at, "has no effect without a password: the credentials come from the Secret")
-	case password.set && secret.set:
-		c.warnf(password.at, "has no effect without a user: the credentials come from the Secret")
+	secret, directory := either(e.secret, global.secret), directory(e, global)
+	elsewhere := "the Secret"
+	if directory.set {
+		elsewhere = directory.at.path
+	}
+	switch given := secret.set || directory.set; {
+	case user.set && password.set:
+		c.pair(user, password)
+	case e.unsure, global.unsure:
+	case user.set && given:
+		c.warnf(user.at, "has no effect without a password: the credentials come from %s", elsewhere)
+	case password.set && given:
+		c.warnf(password.at, "has no effect without a user: the credentials come from %s", elsewhere)
 	case user.set:
 		c.errorf(user.at, "has no password beside it: write password, or %s instead", c.words.secret())
 	case password.set:
 		c.errorf(password.at, "has no user beside it: write user, or %s instead", c.words.secret())
-	case !secret.set:
+	case !given:
 		c.errorf(e.at, "has no credentials: write user and password, or %s, here or %s", c.words.secret(), c.words.global)
 	}
 }
@@ -112,17 +136,32 @@ func (c *checker) credentials(e, global settings) {
 // idleAccount tells of a global user or password that no vCenter gets.
 func (c *checker) idleAccount(all []settings, global settings) {
 	for _, e := range all {
-		if !either(e.secret, global.secret).set || e.at == global.server.at {
+		if !ownAccount(e, global) || e.at == global.server.at {
 			return
 		}
 	}
-	const why = "has no effect: every vCenter has a Secret"
+	why := "has no effect: every vCenter has a Secret"
+	if global.directory.set {
+		why = "has no effect: every vCenter has a Secret or " + global.directory.at.path
+	}
 	if global.user.set {
-		c.warnf(global.user.at, why)
+		c.warnf(global.user.at, "%s", why)
 	}
 	if global.password.set {
-		c.warnf(global.password.at, why)
+		c.warnf(global.password.at, "%s", why)
 	}
+}
+
+// trustedAt returns where the setting is that decides whether a server's
+// certificate is trusted, or could be.
+func trustedAt(e, global settings) position {
+	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.set {
+		return thumbprint.at
+	}
+	if authority := either(e.authority, global.authority); authority.set {
+		return authority.at
+	}
+	return e.at
 }
 
 // verification tells of settings that insecureFlag makes idle.
@@ -152,6 +191,7 @@ func inherit(e, global settings) settings {
 		user, password = text{}, secret{}
 	}
 	e.user, e.password = user, password
+	e.directory = directory(e, global)
 	if !e.secret.set {
 		e.secret, e.namespace = global.secret, global.namespace
 	}
@@ -177,12 +217,15 @@ func assemble(e, global settings) VCenter {
 		User:        e.user.v,
 		Password:    e.password.v,
 		Secret:      e.secret.v,
-		Insecure:    e.insecure.v,
-		CAFile:      e.authority.v.file,
-		CA:          slices.Clone(e.authority.v.pem),
-		Thumbprint:  e.thumbprint.v,
-		RoundTrips:  otherwise(e.roundTrips, roundTrips),
-		IPFamilies:  slices.Clone(otherwise(e.families, []string{"ipv4"})),
+
+		SecretsDirectory: e.directory.v,
+
+		Insecure:   e.insecure.v,
+		CAFile:     e.authority.v.file,
+		CA:         slices.Clone(e.authority.v.pem),
+		Thumbprint: e.thumbprint.v,
+		RoundTrips: otherwise(e.roundTrips, roundTrips),
+		IPFamilies: slices.Clone(otherwise(e.families, []string{"ipv4"})),
 	}
 }
 

@@ -26,11 +26,10 @@ const (
 	forDriver  = "has no effect: it is the CSI driver's"
 	inTree     = "has no effect: it is the in-tree provider's"
 	onlyYAML   = "only the YAML format has this: write the file in that format"
-	noFolder   = "is not supported yet: write secret-name and secret-namespace, or user and password"
 )
 
 // onlyInYAML are keys of the schema that are newer than the INI format.
-var onlyInYAML = []string{"networks", "excludeNetworks", "selector"}
+var onlyInYAML = []string{"caData", "networks", "excludeNetworks", "selector"}
 
 // sections are the sections of the INI format: those of the schema, and those
 // that the in-tree provider and the CSI driver have besides.
@@ -67,11 +66,8 @@ func dashed(fields []field) []field {
 	var all []field
 	for _, f := range fields {
 		into := f.into
-		switch {
-		case slices.Contains(onlyInYAML, f.name):
+		if slices.Contains(onlyInYAML, f.name) {
 			into = refused{why: onlyYAML}
-		case f.name == "secretsDirectory":
-			into = refused{why: noFolder, seen: into.(refused).seen}
 		}
 		all = append(all, field{dash(f.name), into})
 	}

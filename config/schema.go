@@ -65,8 +65,9 @@ type section struct {
 	port, roundTrips            number
 	insecure                    toggle
 	datacenters, ipFamilies     list
-	caFile, thumbprint          text
+	caFile, caData, thumbprint  text
 	secretName, secretNamespace text
+	secretsDirectory            text // of the global section alone
 	// unsure says that the section holds more than could be read, perhaps
 	// the credentials.
 	unsure bool
@@ -142,7 +143,6 @@ type (
 const (
 	noNSXT = "vzones has no NSX-T load balancers and no NSX-T routes: remove this section, " +
 		"and leave them to a controller of their own"
-	noDirectory = "is not supported yet: write secretName and secretNamespace, or user and password"
 	noAPI       = "has no effect: vzones does not serve the API of the vSphere CPI"
 	internalKey = "has no effect: the vSphere CPI sets it by itself"
 )
@@ -212,6 +212,7 @@ func (s *section) fields(global bool) []field {
 		{"datacenters", &s.datacenters},
 		{"soapRoundtripCount", &s.roundTrips},
 		{"caFile", &s.caFile},
+		{"caData", &s.caData},
 		{"thumbprint", &s.thumbprint},
 		{"secretName", &s.secretName},
 		{"secretNamespace", &s.secretNamespace},
@@ -219,7 +220,7 @@ func (s *section) fields(global bool) []field {
 	}
 	if global {
 		return append(both,
-			field{"secretsDirectory", refused{why: noDirectory, seen: &s.unsure}},
+			field{"secretsDirectory", &s.secretsDirectory},
 			field{"apiDisable", ignored(noAPI)},
 			field{"apiBinding", ignored(noAPI)},
 		)

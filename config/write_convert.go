@@ -22,8 +22,8 @@ func Convert(file string, data []byte, ref SecretRef) (*Written, error) {
 	w := &Written{Warnings: l.config.Warnings}
 	s := l.withoutCredentials()
 	if len(logins) > 0 {
-		// A vCenter that took its account from the file has no Secret, so that
-		// there is no global one either.
+		// A vCenter that took its account from the file has neither Secret nor
+		// directory, so that there is no global one either.
 		s.global.secretName = text{v: ref.Name, set: true}
 		s.global.secretNamespace = text{v: ref.Namespace, set: true}
 		w.Private = secretManifest(ref, logins)
@@ -40,14 +40,22 @@ func (l *loaded) logins(p *problems) []login {
 		vc, from := &l.config.VCenters[i], l.fleet[i]
 		switch {
 		case !from.user.set:
-		case from.secret.set:
-			p.warnf(from.password.at, "stays behind with the user: the credentials come from the Secret %s/%s: "+
-				"write both there if it has none for %s", vc.Secret.Namespace, vc.Secret.Name, vc.Server)
+		case from.secret.set, from.directory.set:
+			p.warnf(from.password.at, "stays behind with the user: the credentials come from %s: "+
+				"write both there if it has none for %s", elsewhere(vc), vc.Server)
 		default:
 			all = addLogin(all, login{vc.Server, vc.User, vc.Password}, from, p)
 		}
 	}
 	return all
+}
+
+// elsewhere names where credentials are that are not in the file.
+func elsewhere(vc *VCenter) string {
+	if vc.Secret == (SecretRef{}) {
+		return "the directory " + vc.SecretsDirectory
+	}
+	return "the Secret " + vc.Secret.Namespace + "/" + vc.Secret.Name
 }
 
 func addLogin(all []login, l login, from settings, p *problems) []login {

@@ -50,7 +50,7 @@ func testConvert(t *testing.T, folder string, least int) {
 		var accounts []string
 		for i := range want.VCenters {
 			vc := &want.VCenters[i]
-			if vc.Secret == (SecretRef{}) {
+			if vc.Secret == (SecretRef{}) && vc.SecretsDirectory == "" {
 				accounts = append(accounts, vc.Server, vc.User, vc.Password.Reveal())
 				vc.Secret = aRef
 			}
@@ -273,6 +273,9 @@ stringData: {server_a: "fd00::1", username_a: half, server_b: "fd00:0::1", usern
 func TestYAMLTexts(t *testing.T) {
 	check := func(s string) bool {
 		s = strings.ToValidUTF8(s, "?") + "x"
+		if got := lines(t, s+"\n"); got != s+"\n" {
+			t.Errorf("%q comes back as %q", s+"\n", got)
+		}
 		c := &schema{}
 		c.vcenters = []*section{{name: s, server: text{v: s, set: true}, datacenters: list{v: []text{{v: s}, {v: "y"}}, set: true}}}
 		p := &problems{file: "f", words: &yamlWords}
@@ -297,4 +300,18 @@ func TestYAMLTexts(t *testing.T) {
 	if err := quick.Check(check, nil); err != nil {
 		t.Error(err)
 	}
+}
+
+// lines returns what a text is that was written and read again.
+func lines(t *testing.T, s string) string {
+	t.Helper()
+	c := &schema{}
+	c.global = section{caData: text{v: s, set: true}, server: text{v: "after", set: true}}
+	p := &problems{file: "f", words: &yamlWords}
+	got := readYAML(yamlWriter{comment: func(position) string { return "comment" }}.file(c, "head"), p)
+	if p.err() != nil || got.global.server.v != "after" {
+		t.Errorf("%q: %v", s, p.err())
+		return ""
+	}
+	return got.global.caData.v
 }

@@ -60,7 +60,7 @@ func (c *csiWriter) global() {
 		c.hold("cluster-id", c.o.ClusterID, position{})
 	}
 	c.verification("ca-file", func(s settings) text {
-		return text{v: s.authority.v.file, at: s.authority.at, set: s.authority.set}
+		return text{v: s.authority.v.file, at: s.authority.at, set: s.authority.v.file != ""}
 	})
 	c.verification("thumbprint", func(s settings) text { return s.thumbprint })
 }
@@ -119,8 +119,12 @@ func (c *csiWriter) account(vc *VCenter, from settings) {
 		}
 	}
 	if !from.user.set {
-		c.warnf(from.secret.at, "no user and password of %s: they are in the Secret %s/%s: give its manifest with --credentials, "+
-			"or write both into the new file", vc.Server, vc.Secret.Namespace, vc.Secret.Name)
+		at := from.secret.at
+		if !from.secret.set {
+			at = from.directory.at
+		}
+		c.warnf(at, "no user and password of %s: they are in %s: write both into the new file, or give a Secret's manifest "+
+			"with --credentials", vc.Server, elsewhere(vc))
 		return
 	}
 	c.hold("user", vc.User, from.user.at)
@@ -177,7 +181,7 @@ func (c *csiWriter) rest() {
 	const nothingLike = "stays behind: the CSI driver has nothing like it"
 	s := c.schema
 	carried := []string{
-		"user", "password", "server", "port", "insecureFlag", "datacenters", "caFile", "thumbprint", "secretName", "secretNamespace",
+		"user", "password", "server", "port", "insecureFlag", "datacenters", "caFile", "thumbprint", "secretName", "secretNamespace", "secretsDirectory",
 		"labels", "levels",
 	}
 	var tell func(fields []field)

@@ -68,6 +68,12 @@ func testConvertToCSI(t *testing.T, folder string, least int) {
 		if len(d.VirtualCenter) != len(want.VCenters) {
 			t.Errorf("got %d vCenters", len(d.VirtualCenter))
 		}
+		if slices.ContainsFunc(w.Lost, func(w Warning) bool { return strings.HasPrefix(w.Message, "no user and password") }) {
+			if !strings.HasPrefix(file, "secrets-directory.") {
+				t.Errorf("no credentials: %v", w.Lost)
+			}
+			return
+		}
 		got, err := Parse("csi.conf", []byte(w.Private.Reveal()))
 		if err != nil {
 			t.Fatalf("does not load: %v\n%s", err, w.Private.Reveal())
@@ -189,7 +195,7 @@ topology-categories = "Site,rack"
 label = "topology.kubernetes.io/region"
 `
 	lost := []string{
-		"2: global.secretName: no user and password of vc-east.example.com: they are in the Secret n/s: give its manifest with --credentials, or write both into the new file",
+		"2: global.secretName: no user and password of vc-east.example.com: they are in the Secret n/s: write both into the new file, or give a Secret's manifest with --credentials",
 		"4: global.ipFamily: stays behind: the CSI driver has nothing like it",
 		"5: global.soapRoundtripCount: stays behind: the CSI driver has nothing like it",
 		"7: vcenter.east.caFile: stays behind: the CSI driver has one ca-file for all vCenters, and here they differ",

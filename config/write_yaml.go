@@ -127,6 +127,10 @@ func (w *yamlWriter) levels() *yaml.Node {
 // something else.
 func scalar(s string) *yaml.Node {
 	n := new(yaml.Node)
+	if asLines(s) {
+		n.Kind, n.Tag, n.Value, n.Style = yaml.ScalarNode, "!!str", s, yaml.LiteralStyle
+		return n
+	}
 	if strings.IndexFunc(s, odd) >= 0 {
 		n.Kind, n.Tag, n.Value, n.Style = yaml.ScalarNode, "!!str", s, yaml.DoubleQuotedStyle
 		return n
@@ -135,6 +139,13 @@ func scalar(s string) *yaml.Node {
 		panic(fmt.Sprintf("config: writing YAML: %v", err))
 	}
 	return n
+}
+
+// asLines says that a text, such as a certificate, can be shown as lines.
+func asLines(s string) bool {
+	plain := func(r rune) bool { return r == '\n' || r > ' ' && r < 0x7f || r == ' ' }
+	return strings.HasSuffix(s, "\n") && strings.TrimSpace(s) == s[:len(s)-1] && strings.Trim(s, "\n") != "" &&
+		strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0
 }
 
 // odd says that a character is better escaped.

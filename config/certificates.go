@@ -1,0 +1,261 @@
+package config
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	beginPEM         = "-----BEGIN "
+	beginCertificate = "-----BEGIN CERTIFICATE-----"
+	privateKey       = "PRIVATE KEY"
+)
+
+// authority is what a server's certificate is verified with: nothing set means
+// the system's certificates.
+type authority struct {
+	file string
+	pem  []byte
+}
+
+// authority takes the one that a section gives.
+func (c *checker) authority(file, data text) value[authority] {
+	if file.set && data.set {
+		if file.at.line != inEnvironment {
+			c.errorf(data.at, "stands beside caFile: write one of the two")
+			return value[authority]{at: data.at, set: true, bad: true}
+		}
+		c.warnf(data.at, "has no effect: the %s overrides it", file.at.path)
+	}
+	if file.set || !data.set {
+		return c.authorityFile(file)
+	}
+	v := value[authority]{at: data.at, set: true, bad: data.bad}
+	if data.usable() {
+		data.mute = true
+		v.bad = c.complain(data, parseAuthority(data.v))
+		v.v = authority{pem: []byte(data.v)}
+	}
+	return v
+}
+
+func (c *checker) authorityFile(path text) value[authority] {
+	v := value[authority]{at: path.at, set: path.set, bad: path.bad}
+	if !path.usable() {
+		return v
+	}
+	v.v.file = path.v
+	if !c.skipFiles {
+		data, wrong := readCA(path.v)
+		v.bad, v.v.pem = c.complain(path, wrong), data
+	}
+	if !slices.Contains(c.files, path.v) {
+		c.files = append(c.files, path.v)
+	}
+	return v
+}
+
+// readCA returns the content of a file of PEM certificates.
+func readCA(path string) ([]byte, *complaint) {
+	const limit = 4 << 20
+	if strings.Contains(path, beginPEM) {
+		return nil, &complaint{what: "is a certificate: write it under caData, or the path of a file that holds it"}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	// Reading a pipe or a device may never end.
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, &complaint{what: "is not a file of certificates: write the path of a PEM file"}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	count, damaged := certificates(data)
+	switch {
+	case damaged > 0:
+		return nil, &complaint{what: fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)}
+	case count == 0:
+		return nil, &complaint{what: "the file has no PEM certificate: write the path of one with " + beginCertificate}
+	}
+	return data, nil
+}
+
+func unreadable(err error) *complaint {
+	reason := err
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		reason = pathError.Err
+	}
+	return &complaint{what: "the file cannot be read: " + reason.Error() + ": write the path of a PEM file"}
+}
+
+// certificates counts the PEM certificates of a text, and says which is the first
+// that is damaged, from 1, or 0.
+func certificates(data []byte) (count, damaged int) {
+	begun := bytes.Count(data, []byte(beginCertificate))
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		count++
+		// What cannot be decoded is passed over by the decoder.
+		left := bytes.Count(rest, []byte(beginCertificate))
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil || begun-left != count {
+			return count, count
+		}
+	}
+	if count < begun {
+		return count, count + 1
+	}
+	return count, 0
+}
+
+// parseAuthority checks PEM certificates in the configuration itself. What it says
+// never holds a part of them.
+func parseAuthority(data string) *complaint {
+	const encoded = "LS0tLS1CRUdJTi" // -----BEGIN in base64
+	count, damaged := certificates([]byte(data))
+	switch {
+	case strings.Contains(data, privateKey+"-----"):
+		return &complaint{what: "holds a private key: write certificates alone"}
+	case strings.HasPrefix(strings.TrimSpace(data), encoded):
+		return &complaint{what: "is in base64: write the certificate as it is, with " + beginCertificate}
+	case damaged > 0:
+		return &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, "+
+			"each line of it on a line of its own, indented, after caData: |", damaged)}
+	case count == 0 && !strings.Contains(data, beginPEM):
+		return &complaint{what: "is no PEM certificate: write one with " + beginCertificate + ", or the path of its file under caFile"}
+	case count == 0 || count != strings.Count(data, beginPEM):
+		return &complaint{what: "holds something else than certificates: write only what begins with " + beginCertificate}
+	}
+	return nil
+}
+
+func isPEM(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), beginPEM) }
+
+// user takes a name, or a certificate for a login with a SAML token.
+func (c *checker) user(user *text) {
+	switch {
+	case !user.usable():
+	case !isPEM(user.v):
+		user.bad = c.complain(*user, parseName(user.v))
+	default:
+		user.v, user.mute = strings.TrimSpace(user.v), true
+		user.bad = c.complain(*user, parseLeaf(user.v))
+	}
+}
+
+func (c *checker) password(password *secret) {
+	switch {
+	case !password.usable():
+	case isPEM(password.v.Reveal()):
+		password.v = NewPassword(strings.TrimSpace(password.v.Reveal()))
+	case strings.HasSuffix(password.v.Reveal(), "\n"):
+		c.warnf(password.at, "ends with a line break, which is taken for a part of the password: %s", c.words.noBreak)
+	}
+}
+
+// parseLeaf checks the certificate that stands for a user's name.
+func parseLeaf(user string) *complaint {
+	count, damaged := certificates([]byte(user))
+	switch {
+	case strings.Contains(user, privateKey+"-----"):
+		return &complaint{what: "holds a private key: write the certificate here, and its key as the password alone"}
+	case damaged > 0:
+		return &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, each line of it on a line of its own", damaged)}
+	case count == 0:
+		return &complaint{what: "is neither a name nor a certificate: write a user name, or a certificate with " + beginCertificate}
+	}
+	return nil
+}
+
+// pair checks that a certificate and a private key belong together, where user or
+// password is one.
+func (c *checker) pair(user text, password secret) {
+	key := password.v.Reveal()
+	switch {
+	case !user.usable() || !password.usable():
+	case !isPEM(user.v) && isPEM(key):
+		c.errorf(user.at, "is no certificate, but the password is PEM: write the certificate here that belongs to the private key")
+	case isPEM(user.v):
+		leaf, err := firstCertificate(user.v)
+		if err != nil {
+			return // It was reported.
+		}
+		if wrong := parseKey(key, leaf); wrong != "" {
+			c.errorf(password.at, "%s", wrong)
+		}
+		c.validity(user.at, leaf)
+	}
+}
+
+func firstCertificate(data string) (*x509.Certificate, error) {
+	for block, rest := pem.Decode([]byte(data)); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			return x509.ParseCertificate(block.Bytes)
+		}
+	}
+	return nil, errors.New("no certificate")
+}
+
+// parseKey says what is wrong with the private key of a certificate, in words
+// that hold nothing of it.
+func parseKey(data string, leaf *x509.Certificate) string {
+	const write = ": write the PEM private key of the certificate in user"
+	block, rest := pem.Decode([]byte(data))
+	for block != nil && !strings.HasSuffix(block.Type, privateKey) {
+		block, rest = pem.Decode(rest)
+	}
+	switch {
+	case block == nil && strings.Contains(data, privateKey):
+		return "is a damaged private key" + write
+	case block == nil:
+		return "is no private key, but the user is a certificate" + write
+	case block.Type == "ENCRYPTED "+privateKey || block.Headers["DEK-Info"] != "":
+		return "is a private key behind a passphrase" + write + ", without one"
+	}
+	key, err := decodeKey(block.Bytes)
+	if err != nil {
+		return "is a damaged private key" + write
+	}
+	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok || !public.Equal(leaf.PublicKey) {
+		return "is the private key of another certificate" + write
+	}
+	return ""
+}
+
+func decodeKey(der []byte) (crypto.Signer, error) {
+	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		if signer, ok := key.(crypto.Signer); ok {
+			return signer, nil
+		}
+		return nil, errors.New("a key that cannot sign")
+	}
+	if key, err := x509.ParseECPrivateKey(der); err == nil {
+		return key, nil
+	}
+	return x509.ParsePKCS1PrivateKey(der)
+}
+
+// validity warns, since the clock here may be wrong and the certificate renewed.
+func (c *checker) validity(at position, leaf *x509.Certificate) {
+	switch now := time.Now(); {
+	case now.After(leaf.NotAfter):
+		c.warnf(at, "is a certificate that expired on %s: the vCenter will reject it", leaf.NotAfter.UTC().Format(time.DateOnly))
+	case now.Before(leaf.NotBefore):
+		c.warnf(at, "is a certificate that is not valid before %s: the vCenter will reject it until then",
+			leaf.NotBefore.UTC().Format(time.DateOnly))
+	}
+}
