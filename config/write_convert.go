@@ -41,8 +41,8 @@ func (l *loaded) logins(p *problems) []login {
 		switch {
 		case !from.user.set:
 		case from.secret.set, from.directory.set:
-			p.warnf(from.password.at, "stays behind with the user: the credentials come from %s: "+
-				"write both there if it has none for %s", elsewhere(vc), vc.Server)
+			p.warnf(from.password.at, "the credentials come from %s: "+
+				"write user and password there if it has none for %s", elsewhere(vc), vc.Server)
 		default:
 			all = addLogin(all, login{vc.Server, vc.User, vc.Password}, from, p)
 		}

@@ -74,7 +74,7 @@ func checkAccounts(t *testing.T, w *Written, accounts []string) {
 		}
 		return
 	}
-	secrets, err := ReadSecrets("secret.yaml", []byte(w.Private.Reveal()))
+	secrets, err := readSecrets("secret.yaml", []byte(w.Private.Reveal()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +149,8 @@ nodes:
 		"vc-east.example.com", "user@vsphere.local", "S3cretS3cret",
 		"vc-west.example.com", "user@vsphere.local", "S3cretS3cret",
 	})
-	const lost = `f.yaml:9: vcenter.south.password: stays behind with the user: the credentials come from the Secret vzones/own: ` +
-		`write both there if it has none for fd00::10`
+	const lost = `f.yaml:9: vcenter.south.password: the credentials come from the Secret vzones/own: ` +
+		`write user and password there if it has none for fd00::10`
 	if len(w.Lost) != 1 || w.Lost[0].String() != lost {
 		t.Errorf("lost: %v", w.Lost)
 	}
@@ -198,7 +198,7 @@ func TestSecretManifests(t *testing.T) {
 		user, password = strings.ToValidUTF8(user, "?")+"u", strings.ToValidUTF8(password, "?")+"p"
 		m := secretManifest(aRef, []login{{"vc.example.com", user, NewPassword(password)}, {"fd00::10", password, NewPassword(user)}})
 		data := decodeSecret(t, m)
-		s, err := ReadSecrets("f", []byte(m.Reveal()))
+		s, err := readSecrets("f", []byte(m.Reveal()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ kind: Secret
 metadata: {name: two, namespace: n}
 stringData: {server_a: "fd00::1", username_a: half, server_b: "fd00:0::1", username_b: six, password_b: p6}
 `
-	s, err := ReadSecrets("f", []byte(manifests))
+	s, err := readSecrets("f", []byte(manifests))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ stringData: {server_a: "fd00::1", username_a: half, server_b: "fd00:0::1", usern
 		"", "kind: ConfigMap", "a: [", "kind: Secret\ndata: {S3cret: S3cret!}", "S3cretS3cret",
 		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}", manifests + "---\nkind: List\n",
 	} {
-		_, err := ReadSecrets("secret.yaml", []byte(bad))
+		_, err := readSecrets("secret.yaml", []byte(bad))
 		if err == nil || !strings.HasPrefix(err.Error(), "secret.yaml") || strings.Contains(err.Error(), "S3cret!") || strings.Contains(err.Error(), "S3cretS3cret") {
 			t.Errorf("%q: got %v", bad, err)
 		}
@@ -314,4 +314,10 @@ func lines(t *testing.T, s string) string {
 		return ""
 	}
 	return got.global.caData.v
+}
+
+func readSecrets(file string, data []byte) (Secrets, error) {
+	var s Secrets
+	err := s.Add(file, data)
+	return s, err
 }

@@ -83,7 +83,7 @@ func (c *csiWriter) verification(key string, of func(settings) text) {
 	}
 	for _, v := range all {
 		if v.set {
-			c.warnf(v.at, "stays behind: the CSI driver has one %s for all vCenters, and here they differ", key)
+			c.warnf(v.at, "the CSI driver has one %s for all vCenters, and here they differ", key)
 		}
 	}
 }
@@ -148,9 +148,9 @@ func (c *csiWriter) categories() {
 		name := label.rule.Category
 		switch {
 		case name == "":
-			c.warnf(label.at, "stays behind: the value is from the inventory, and the CSI driver reads tags only")
+			c.warnf(label.at, "the value is from the inventory, and the CSI driver reads tags only")
 		case !label.rule.Required:
-			c.warnf(label.at, "stays behind: the label is optional, and the CSI driver requires each category")
+			c.warnf(label.at, "the label is optional, and the CSI driver requires each category")
 		case strings.Contains(name, ","):
 			c.errorf(label.at, "has a comma in the name of the category, which separates two in the CSI driver's file: rename it")
 		case !slices.Contains(names, name):
@@ -178,7 +178,7 @@ func (c *csiWriter) categories() {
 
 // rest tells of what is set and has no place in the driver's file.
 func (c *csiWriter) rest() {
-	const nothingLike = "stays behind: the CSI driver has nothing like it"
+	const nothingLike = "the CSI driver has nothing like it"
 	s := c.schema
 	carried := []string{
 		"user", "password", "server", "port", "insecureFlag", "datacenters", "caFile", "thumbprint", "secretName", "secretNamespace", "secretsDirectory",

@@ -196,16 +196,16 @@ label = "topology.kubernetes.io/region"
 `
 	lost := []string{
 		"2: global.secretName: no user and password of vc-east.example.com: they are in the Secret n/s: write both into the new file, or give a Secret's manifest with --credentials",
-		"4: global.ipFamily: stays behind: the CSI driver has nothing like it",
-		"5: global.soapRoundtripCount: stays behind: the CSI driver has nothing like it",
-		"7: vcenter.east.caFile: stays behind: the CSI driver has one ca-file for all vCenters, and here they differ",
-		"9: vcenter.south.caFile: stays behind: the CSI driver has one ca-file for all vCenters, and here they differ",
-		"12: labels.zone: stays behind: the value is from the inventory, and the CSI driver reads tags only",
-		"15: topology.paths: stays behind: the CSI driver has nothing like it",
-		"18: topology.levels[1]: stays behind: the label is optional, and the CSI driver requires each category",
-		"21: nodes.selector: stays behind: the CSI driver has nothing like it",
+		"4: global.ipFamily: the CSI driver has nothing like it",
+		"5: global.soapRoundtripCount: the CSI driver has nothing like it",
+		"7: vcenter.east.caFile: the CSI driver has one ca-file for all vCenters, and here they differ",
+		"9: vcenter.south.caFile: the CSI driver has one ca-file for all vCenters, and here they differ",
+		"12: labels.zone: the value is from the inventory, and the CSI driver reads tags only",
+		"15: topology.paths: the CSI driver has nothing like it",
+		"18: topology.levels[1]: the label is optional, and the CSI driver requires each category",
+		"21: nodes.selector: the CSI driver has nothing like it",
 	}
-	secrets, err := ReadSecrets("s", []byte("kind: Secret\nmetadata: {name: s}\nstringData: {server_1: \"fd00::10\", username_1: six, password_1: p}\n"))
+	secrets, err := readSecrets("s", []byte("kind: Secret\nmetadata: {name: s}\nstringData: {server_1: \"fd00::10\", username_1: six, password_1: p}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

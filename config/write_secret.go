@@ -61,7 +61,8 @@ func secretManifest(ref SecretRef, logins []login) Password {
 	return NewPassword(b.String())
 }
 
-// Secrets are manifests of Secrets that were read, with their content.
+// Secrets are manifests of Secrets that were read, with their content. The zero
+// value has none.
 type Secrets struct {
 	all []secretContent
 }
@@ -71,9 +72,9 @@ type secretContent struct {
 	data map[string]Password
 }
 
-// ReadSecrets reads the manifests of Secrets, one or more in a file. Its errors
-// name the file and never hold any of its text.
-func ReadSecrets(file string, data []byte) (Secrets, error) {
+// Add reads the manifests of Secrets, one or more in a file. Its errors name the
+// file and never hold any of its values.
+func (s *Secrets) Add(file string, data []byte) error {
 	type manifest struct {
 		Kind     string `yaml:"kind"`
 		Metadata struct {
@@ -83,7 +84,7 @@ func ReadSecrets(file string, data []byte) (Secrets, error) {
 		Data       map[string]string `yaml:"data"`
 		StringData map[string]string `yaml:"stringData"`
 	}
-	var s Secrets
+	var all []secretContent
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var m manifest
@@ -92,25 +93,26 @@ func ReadSecrets(file string, data []byte) (Secrets, error) {
 			break
 		}
 		if err != nil || m.Kind != "Secret" {
-			return Secrets{}, fmt.Errorf("%s is no manifest of a Secret", file)
+			return fmt.Errorf("%s is no manifest of a Secret", file)
 		}
 		c := secretContent{SecretRef{Namespace: m.Metadata.Namespace, Name: m.Metadata.Name}, make(map[string]Password)}
 		for key, value := range m.Data {
 			raw, err := base64.StdEncoding.DecodeString(value)
 			if err != nil {
-				return Secrets{}, fmt.Errorf("%s: data of Secret %s is not base64 under the key %s", file, quote(c.ref.Name), quote(key))
+				return fmt.Errorf("%s: data of Secret %s is not base64 under the key %s", file, quote(c.ref.Name), quote(key))
 			}
 			c.data[key] = NewPassword(string(raw))
 		}
 		for key, value := range m.StringData {
 			c.data[key] = NewPassword(value)
 		}
-		s.all = append(s.all, c)
+		all = append(all, c)
 	}
-	if len(s.all) == 0 {
-		return Secrets{}, fmt.Errorf("%s is no manifest of a Secret", file)
+	if len(all) == 0 {
+		return fmt.Errorf("%s is no manifest of a Secret", file)
 	}
-	return s, nil
+	s.all = append(s.all, all...)
+	return nil
 }
 
 // login returns the account for an address in a Secret, if it has a whole one. A
