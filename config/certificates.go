@@ -18,6 +18,9 @@ const (
 	beginPEM         = "-----BEGIN "
 	beginCertificate = "-----BEGIN CERTIFICATE-----"
 	privateKey       = "PRIVATE KEY"
+	// systemCA in place of certificates stands for those of the system, against
+	// the global section's.
+	systemCA = "system"
 )
 
 // authority is what a server's certificate is verified with: nothing set means
@@ -40,7 +43,7 @@ func (c *checker) authority(file, data text) value[authority] {
 		return c.authorityFile(file)
 	}
 	v := value[authority]{at: data.at, set: true, bad: data.bad}
-	if data.usable() {
+	if data.usable() && strings.TrimSpace(data.v) != systemCA {
 		data.mute = true
 		v.bad = c.complain(data, parseAuthority(data.v))
 		v.v = authority{pem: []byte(data.v)}
@@ -56,7 +59,10 @@ func (c *checker) authorityFile(path text) value[authority] {
 	v.v.file = path.v
 	if !c.skipFiles {
 		data, wrong := readCA(path.v)
-		v.bad, v.v.pem = c.complain(path, wrong), data
+		if v.bad = c.complain(path, wrong); v.bad {
+			c.errors[len(c.errors)-1].Path = path.v
+		}
+		v.v.pem = data
 	}
 	if !slices.Contains(c.files, path.v) {
 		c.files = append(c.files, path.v)
@@ -103,19 +109,27 @@ func unreadable(err error) *complaint {
 // certificates counts the PEM certificates of a text, and says which is the first
 // that is damaged, from 1, or 0.
 func certificates(data []byte) (count, damaged int) {
-	begun := bytes.Count(data, []byte(beginCertificate))
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" {
-			continue
+	begun := func(text []byte) int { return bytes.Count(text, []byte(beginCertificate)) }
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
 		}
-		count++
 		// What cannot be decoded is passed over by the decoder.
-		left := bytes.Count(rest, []byte(beginCertificate))
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil || begun-left != count {
-			return count, count
+		passed := begun(data[:len(data)-len(rest)])
+		data = rest
+		if block.Type == "CERTIFICATE" {
+			count++
+			passed--
+			if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+				return count, count
+			}
+		}
+		if passed > 0 {
+			return count, max(count, 1)
 		}
 	}
-	if count < begun {
+	if begun(data) > 0 {
 		return count, count + 1
 	}
 	return count, 0

@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"os"
 	"slices"
@@ -232,6 +233,51 @@ func TestFiles(t *testing.T) {
 	}
 	if want := []string{"testdata/ca/ca.pem", absolute}; !slices.Equal(config.Files, want) {
 		t.Errorf("got %q, want %q", config.Files, want)
+	}
+}
+
+// TestDamagedCertificates: one that the decoder passes over is not overlooked,
+// wherever it stands.
+func TestDamagedCertificates(t *testing.T) {
+	data, err := os.ReadFile("testdata/ca/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound, other := string(data), armour("CERTIFICATE REQUEST", []byte("x"))
+	passed, unread := strings.Replace(sound, "\n", "\n!", 1), armour("CERTIFICATE", []byte("x"))
+	for _, c := range []struct {
+		text           string
+		count, damaged int
+	}{
+		{"", 0, 0}, {"text", 0, 0}, {other, 0, 0}, {sound, 1, 0}, {sound + other + sound, 2, 0}, {"text\n" + sound + "text", 1, 0},
+		{passed, 0, 1}, {unread, 1, 1}, {sound + passed, 1, 2}, {sound + unread, 2, 2}, {passed + sound, 1, 1},
+		{sound + passed + sound, 2, 2}, {passed + other, 0, 1}, {sound[:100], 0, 1}, {sound + sound[:100], 1, 2},
+	} {
+		count, damaged := certificates([]byte(c.text))
+		if count != c.count || damaged != c.damaged {
+			t.Errorf("%s\ngot %d, %d, want %d, %d", c.text, count, damaged, c.count, c.damaged)
+		}
+	}
+	began := time.Now()
+	const many = 5000
+	if count, damaged := certificates([]byte(strings.Repeat(sound, many))); count != many || damaged != 0 {
+		t.Errorf("got %d, %d", count, damaged)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("%d certificates took %v", many, took)
+	}
+}
+
+// TestFilesOfMistakes: a mistake in a CA file names it, and no other mistake does.
+func TestFilesOfMistakes(t *testing.T) {
+	_, err := Parse("f", []byte("global:\n  caFile: testdata/ca/damaged.pem\n  prot: 1\n"+oneEntry+"    caFile: testdata/none.pem\n"))
+	all, _ := errors.AsType[Errors](err)
+	var got []string
+	for _, e := range all {
+		got = append(got, e.Path)
+	}
+	if want := []string{"testdata/ca/damaged.pem", "", "testdata/none.pem"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q: %v", got, want, err)
 	}
 }
 

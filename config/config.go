@@ -28,6 +28,12 @@ type Config struct {
 	// NodeSelector selects the Nodes that vzones looks after, by their labels:
 	// all of them unless configured.
 	NodeSelector labels.Selector
+	// NodeLabels are labels that each Node gets when it is initialised, by their
+	// keys. None of them is reserved or also a rule's. Nil means none.
+	NodeLabels map[string]string
+	// SkipNodeDeletion says that no Node is ever deleted: a machine that is
+	// certainly gone counts as one that could not be asked for.
+	SkipNodeDeletion bool
 	// Warnings are what is valid in the file and has no effect or not the one
 	// to expect, by line. Whoever applies the Config logs them, once.
 	Warnings []Warning

@@ -16,8 +16,11 @@
 // `insecureFlag: false` in an entry overrides a global true; a region without a
 // zone, or the reverse, counts; environment variables override the global section
 // before the vCenters' inherit from it; sections for NSX-T are refused, because
-// vzones does nothing with them.
+// vzones does nothing with them; /etc/cloud/secrets is no directory with
+// credentials unless secretsDirectory says so.
 //
 // The package never prints a secret, never connects to anything and never
-// writes. It reads the configuration file and the CA files that it names.
+// writes. It reads the configuration file and the CA files that it names, but not
+// the directory with credentials. Reading keeps no state: it may be done again at
+// each change of one of those files.
 package config

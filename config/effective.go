@@ -128,6 +128,7 @@ func (l *loaded) effective() *schema {
 	} {
 		*t = shown(t.v, *t)
 	}
+	n.skipDeletion = shown(c.SkipNodeDeletion, n.skipDeletion)
 	n.networks = shownList(c.Addresses.Networks, n.networks)
 	n.excludeNetworks = shownList(c.Addresses.ExcludeNetworks, n.excludeNetworks)
 	return s

@@ -146,7 +146,7 @@ func TestEffectiveIsComplete(t *testing.T) {
 			switch into := f.into.(type) {
 			case group:
 				shows(path, into.fields)
-			case ignored, refused, entries, elements, *rule:
+			case ignored, refused, entries, elements, *rule, *table:
 			default:
 				elsewhere := slices.Contains([]string{"secretName", "secretNamespace", "caData"}, f.name)
 				if _, set := given(into); set == elsewhere && f.name != "password" {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -131,5 +132,53 @@ func TestPositionsInTheEnvironment(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestVariablesOfNodes: those beside the global section's.
+func TestVariablesOfNodes(t *testing.T) {
+	text := inYAML + "nodes:\n  internalNetworkSubnetCidr: 192.0.2.0/24\n  skipDeletion: false\n"
+	config, err := Parse("f", []byte(text),
+		"VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR=10.0.0.0/8,fd00::/8", "VSPHERE_NODES_EXTERNAL_NETWORK_SUBNET_CIDR=192.0.2.0/24",
+		"VSPHERE_NODES_INTERNAL_VM_NETWORK_NAME=inside", "VSPHERE_NODES_EXTERNAL_VM_NETWORK_NAME=outside", "SKIP_NODE_DELETION=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := config.Addresses
+	if got := fmt.Sprintln(a.InternalSubnets, a.ExternalSubnets, a.InternalNetwork, a.ExternalNetwork); got !=
+		"[10.0.0.0/8 fd00::/8] [192.0.2.0/24] inside outside\n" {
+		t.Errorf("got %s", got)
+	}
+	if !config.SkipNodeDeletion || len(config.Warnings) > 0 {
+		t.Errorf("got %t, %v", config.SkipNodeDeletion, config.Warnings)
+	}
+}
+
+// TestSwitches: a variable that the CPI only looks for counts with any value.
+func TestSwitches(t *testing.T) {
+	for _, c := range []struct {
+		variable string
+		skip     bool
+		want     []string
+	}{
+		{"SKIP_NODE_DELETION=1", true, nil},
+		{"SKIP_NODE_DELETION=", true, []string{"environment variable SKIP_NODE_DELETION: counts as true, as in the vSphere CPI: any value does"}},
+		{"SKIP_NODE_DELETION=false", true, []string{"environment variable SKIP_NODE_DELETION: counts as true, as in the vSphere CPI: any value does"}},
+		{"ENABLE_ALPHA_DUAL_STACK=1", false, []string{"environment variable ENABLE_ALPHA_DUAL_STACK: has no effect: several IP families need no switch"}},
+		{"ENABLE_ALPHA_DUAL_STACK=", false, nil},
+		{"OTHER=1", false, nil},
+	} {
+		config, err := Parse("f", []byte(asINI), c.variable)
+		if err != nil {
+			t.Errorf("%s: %v", c.variable, err)
+			continue
+		}
+		var warnings []string
+		for _, w := range config.Warnings {
+			warnings = append(warnings, w.String())
+		}
+		if config.SkipNodeDeletion != c.skip || !slices.Equal(warnings, c.want) {
+			t.Errorf("%s: got %t, %q", c.variable, config.SkipNodeDeletion, warnings)
+		}
 	}
 }

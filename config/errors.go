@@ -20,6 +20,10 @@ type Error struct {
 	// [VirtualCenter "east"] port in INI, or environment variable VSPHERE_USER. It
 	// is empty for a mistake of the whole file.
 	Field string
+	// Path is the CA file, as the configuration names it, if what is wrong is in
+	// that one or that it is not there. Whoever waits for the mistake to go watches
+	// it besides File.
+	Path string
 	// Message says what is wrong and what to write instead, in one line.
 	Message string
 }

@@ -155,7 +155,7 @@ func (c *checker) idleAccount(all []settings, global settings) {
 // trustedAt returns where the setting is that decides whether a server's
 // certificate is trusted, or could be.
 func trustedAt(e, global settings) position {
-	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.set {
+	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
 		return thumbprint.at
 	}
 	if authority := either(e.authority, global.authority); authority.set {
@@ -175,10 +175,10 @@ func (c *checker) verification(e, global settings) {
 		by = insecure.at
 	}
 	const why = "has no effect for %s: %v switches the verification of certificates off"
-	if authority := either(e.authority, global.authority); authority.set {
+	if authority := either(e.authority, global.authority); authority.v.file != "" || len(authority.v.pem) > 0 {
 		c.warnf(authority.at, why, e.at.path, by)
 	}
-	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.set {
+	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
 		c.warnf(thumbprint.at, why, e.at.path, by)
 	}
 }

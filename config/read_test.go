@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -187,6 +188,10 @@ func dump(c *Config) string {
 	line("networks", strings.Join(c.Addresses.Networks, " | "))
 	line("exclude networks", strings.Join(c.Addresses.ExcludeNetworks, " | "))
 	line("node selector", c.NodeSelector)
+	for _, key := range slices.Sorted(maps.Keys(c.NodeLabels)) {
+		fmt.Fprintf(&b, "node label %s=%s\n", key, c.NodeLabels[key])
+	}
+	line("skip node deletion", c.SkipNodeDeletion)
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&b, "warning %v\n", w)
 	}

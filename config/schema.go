@@ -79,6 +79,8 @@ type nodes struct {
 	excludeInternalSubnets, excludeExternalSubnets text
 	networks, excludeNetworks                      list
 	selector                                       text
+	labels                                         table
+	skipDeletion                                   toggle
 }
 
 // rule is where a label's value comes from.
@@ -144,6 +146,7 @@ const (
 	noNSXT = "vzones has no NSX-T load balancers and no NSX-T routes: remove this section, " +
 		"and leave them to a controller of their own"
 	noAPI       = "has no effect: vzones does not serve the API of the vSphere CPI"
+	noSwitch    = "has no effect: several IP families need no switch"
 	internalKey = "has no effect: the vSphere CPI sets it by itself"
 )
 
@@ -170,6 +173,8 @@ func (s *schema) fields() []field {
 			{"networks", &s.nodes.networks},
 			{"excludeNetworks", &s.nodes.excludeNetworks},
 			{"selector", &s.nodes.selector},
+			{"labels", &s.nodes.labels},
+			{"skipDeletion", &s.nodes.skipDeletion},
 		}}},
 		{"loadBalancer", refused{why: noNSXT}},
 		{"loadBalancerClass", refused{why: noNSXT}},

@@ -17,7 +17,9 @@ func (c *checker) validate(s *schema) *Config {
 		Topology:  c.topology(s, fleet),
 		Addresses: c.addresses(s.nodes),
 
-		NodeSelector: c.selector(s.nodes.selector),
+		NodeSelector:     c.selector(s.nodes.selector),
+		NodeLabels:       c.nodeLabels(s.nodes.labels, s.topology.levels),
+		SkipNodeDeletion: otherwise(s.nodes.skipDeletion, false),
 	}
 }
 
@@ -81,7 +83,10 @@ func (c *checker) settings(s *section) settings {
 		c.errorf(s.roundTrips.at, "%d is no count: write 1 or more", s.roundTrips.v)
 	}
 	if s.thumbprint.usable() {
-		thumbprint, wrong := parseThumbprint(s.thumbprint.v)
+		thumbprint, wrong := "", (*complaint)(nil)
+		if !strings.EqualFold(strings.TrimSpace(s.thumbprint.v), noThumbprint) {
+			thumbprint, wrong = parseThumbprint(s.thumbprint.v)
+		}
 		s.thumbprint.bad = c.complain(s.thumbprint, wrong)
 		s.thumbprint.v = thumbprint
 	}

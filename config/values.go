@@ -11,6 +11,9 @@ import (
 	"vzones/topology"
 )
 
+// noThumbprint in place of a fingerprint keeps the global section's from an entry.
+const noThumbprint = "none"
+
 // parseThumbprint returns a fingerprint as upper-case pairs between colons.
 func parseThumbprint(s string) (string, *complaint) {
 	wrong := &complaint{what: "is no fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, " +

@@ -77,6 +77,9 @@ func (l *loaded) withoutCredentials() *schema {
 	s := *l.schema
 	strip := func(s section) section {
 		s.user, s.password = text{}, secret{}
+		if s.thumbprint.set && s.thumbprint.v == "" {
+			s.thumbprint.v = noThumbprint
+		}
 		return s
 	}
 	s.global = strip(s.global)

@@ -278,6 +278,7 @@ func TestYAMLTexts(t *testing.T) {
 		}
 		c := &schema{}
 		c.vcenters = []*section{{name: s, server: text{v: s, set: true}, datacenters: list{v: []text{{v: s}, {v: "y"}}, set: true}}}
+		c.nodes.labels.rows = []row{{key: s, value: text{v: s, set: true}}, {key: "empty"}}
 		p := &problems{file: "f", words: &yamlWords}
 		data := yamlWriter{comment: func(position) string { return "comment" }}.file(c, "head")
 		got := readYAML(data, p)
@@ -290,7 +291,8 @@ func TestYAMLTexts(t *testing.T) {
 		}
 		e := got.vcenters[0]
 		return e.name == s && e.server.v == s && e.datacenters.v[0].v == s && e.datacenters.v[1].v == "y" &&
-			bytes.Count(data, []byte("# comment")) == 2
+			got.nodes.labels.rows[0].key == s && got.nodes.labels.rows[0].value.v == s && got.nodes.labels.rows[1].value.v == "" &&
+			bytes.Count(data, []byte("# comment")) == 4
 	}
 	for _, s := range oddTexts() {
 		if !check(s) {

@@ -76,13 +76,13 @@ func (c *csiWriter) verification(key string, of func(settings) text) {
 	}
 	differs := func(v text) bool { return v.v != all[0].v }
 	if !slices.ContainsFunc(all, differs) {
-		if len(all) > 0 && all[0].set {
+		if len(all) > 0 && all[0].v != "" {
 			c.hold(key, all[0].v, all[0].at)
 		}
 		return
 	}
 	for _, v := range all {
-		if v.set {
+		if v.v != "" {
 			c.warnf(v.at, "the CSI driver has one %s for all vCenters, and here they differ", key)
 		}
 	}
@@ -197,6 +197,9 @@ func (c *csiWriter) rest() {
 			if f.into == &s.topology.precedence && s.topology.precedence.v == string(topology.PrecedenceCSI) {
 				continue
 			}
+			if t, ok := f.into.(*text); ok && f.name == "caData" && strings.TrimSpace(t.v) == systemCA {
+				continue
+			}
 			if at, set := given(f.into); set {
 				c.warnf(at, nothingLike)
 			}
@@ -219,6 +222,10 @@ func given(into any) (position, bool) {
 		return into.at, into.set
 	case *list:
 		return into.at, into.set
+	case *table:
+		if len(into.rows) > 0 {
+			return into.rows[0].at, true
+		}
 	}
 	return position{}, false
 }

@@ -77,6 +77,8 @@ func (w *yamlWriter) value(into any) *yaml.Node {
 		return plainValue(w, *into, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(into.v)})
 	case *toggle:
 		return plainValue(w, *into, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(into.v)})
+	case *table:
+		return w.table(into)
 	case *list:
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
 		for _, element := range into.v {
@@ -93,6 +95,23 @@ func plainValue[T any](w *yamlWriter, v value[T], n *yaml.Node) *yaml.Node {
 	}
 	if w.comment != nil {
 		n.LineComment = "# " + w.comment(v.at)
+	}
+	return n
+}
+
+// table returns all rows, the empty ones too; without any nothing, unless what is
+// in force is to be seen.
+func (w *yamlWriter) table(t *table) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	if len(t.rows) == 0 {
+		if w.comment == nil {
+			return nil
+		}
+		n.Style = yaml.FlowStyle
+		return plainValue(w, toggle{at: position{line: inDefault}, set: true}, n)
+	}
+	for _, r := range t.rows {
+		n.Content = append(n.Content, scalar(r.key), plainValue(w, text{at: r.at, set: true}, scalar(r.value.v)))
 	}
 	return n
 }
