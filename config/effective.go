@@ -51,7 +51,8 @@ type Written struct {
 // Effective returns what is in force for a file, in the YAML format: every
 // default filled in, passwords as [redacted], and behind each value a comment
 // with its source: FILE:LINE and the key, an environment variable or the default.
-// It loads again, and means the same but for Written.Lost. A default that would
+// It loads again, and means the same but for Written.Lost; with a certificate for a
+// user it does not, since the key is a password. A default that would
 // have no effect is left out. The CA files are not read. Its errors are those of Parse.
 func Effective(file string, data []byte, environ ...string) (*Written, error) {
 	l, err := load(file, data, Options{Environ: environ, SkipFiles: true})

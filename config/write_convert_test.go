@@ -52,9 +52,8 @@ func testConvert(t *testing.T, folder string, least int) {
 			vc := &want.VCenters[i]
 			if vc.Secret == (SecretRef{}) && vc.SecretsDirectory == "" {
 				accounts = append(accounts, vc.Server, vc.User, vc.Password.Reveal())
-				vc.Secret = aRef
 			}
-			vc.User, vc.Password = "", Password{}
+			moveAccount(vc)
 		}
 		sameMeaning(t, got, want)
 		checkAccounts(t, w, accounts)

@@ -83,6 +83,29 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestHowTo runs the commands of the how-to, in their order, but for kubectl's.
+func TestHowTo(t *testing.T) {
+	text, err := os.ReadFile("../../docs/how-to/convert-a-configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("vsphere.conf", []byte(anINI), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " | ")
+		if strings.HasPrefix(line, "vzones ") && !strings.HasPrefix(line, "vzones reads") && !strings.HasPrefix(line, "vzones can") {
+			runLine(t, line)
+			count++
+		}
+	}
+	if count != 6 {
+		t.Errorf("%d commands", count)
+	}
+}
+
 // runLine runs a line as a shell does: with variables before it, < and >.
 func runLine(t *testing.T, line string) {
 	t.Helper()
