@@ -88,11 +88,11 @@ func readCA(path string) ([]byte, *complaint) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	count, damaged := certificates(data)
+	sound, damaged := certificates(data)
 	switch {
 	case damaged > 0:
 		return nil, &complaint{what: fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)}
-	case count == 0:
+	case len(sound) == 0:
 		return nil, &complaint{what: "the file has no PEM certificate: write the path of one with " + beginCertificate}
 	}
 	return data, nil
@@ -106,9 +106,9 @@ func unreadable(err error) *complaint {
 	return &complaint{what: "the file cannot be read: " + reason.Error() + ": write the path of a PEM file"}
 }
 
-// certificates counts the PEM certificates of a text, and says which is the first
-// that is damaged, from 1, or 0.
-func certificates(data []byte) (count, damaged int) {
+// certificates returns the PEM certificates of a text. The first that is damaged ends
+// them, and is the one of that number, from 1; 0 says that none is.
+func certificates(data []byte) (sound []*x509.Certificate, damaged int) {
 	begun := func(text []byte) int { return bytes.Count(text, []byte(beginCertificate)) }
 	for {
 		block, rest := pem.Decode(data)
@@ -118,28 +118,29 @@ func certificates(data []byte) (count, damaged int) {
 		// What cannot be decoded is passed over by the decoder.
 		passed := begun(data[:len(data)-len(rest)])
 		data = rest
-		if block.Type == "CERTIFICATE" {
-			count++
-			passed--
-			if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-				return count, count
+		if block.Type != "CERTIFICATE" {
+			if passed > 0 {
+				return sound, len(sound) + 1
 			}
+			continue
 		}
-		if passed > 0 {
-			return count, max(count, 1)
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil || passed > 1 {
+			return sound, len(sound) + 1
 		}
+		sound = append(sound, certificate)
 	}
 	if begun(data) > 0 {
-		return count, count + 1
+		return sound, len(sound) + 1
 	}
-	return count, 0
+	return sound, 0
 }
 
 // parseAuthority checks PEM certificates in the configuration itself. What it says
 // never holds a part of them.
 func parseAuthority(data string) *complaint {
 	const encoded = "LS0tLS1CRUdJTi" // -----BEGIN in base64
-	count, damaged := certificates([]byte(data))
+	sound, damaged := certificates([]byte(data))
 	switch {
 	case strings.Contains(data, privateKey+"-----"):
 		return &complaint{what: "holds a private key: write certificates alone"}
@@ -148,9 +149,9 @@ func parseAuthority(data string) *complaint {
 	case damaged > 0:
 		return &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, "+
 			"each line of it on a line of its own, indented, after caData: |", damaged)}
-	case count == 0 && !strings.Contains(data, beginPEM):
+	case !strings.Contains(data, beginPEM):
 		return &complaint{what: "is no PEM certificate: write one with " + beginCertificate + ", or the path of its file under caFile"}
-	case count == 0 || count != strings.Count(data, beginPEM):
+	case len(sound) != strings.Count(data, beginPEM):
 		return &complaint{what: "holds something else than certificates: write only what begins with " + beginCertificate}
 	}
 	return nil
@@ -166,7 +167,8 @@ func (c *checker) user(user *text) {
 		user.bad = c.complain(*user, parseName(user.v))
 	default:
 		user.v, user.mute = strings.TrimSpace(user.v), true
-		user.bad = c.complain(*user, parseLeaf(user.v))
+		_, wrong := parseLeaf(user.v)
+		user.bad = c.complain(*user, wrong)
 	}
 }
 
@@ -180,18 +182,18 @@ func (c *checker) password(password *secret) {
 	}
 }
 
-// parseLeaf checks the certificate that stands for a user's name.
-func parseLeaf(user string) *complaint {
-	count, damaged := certificates([]byte(user))
+// parseLeaf returns the certificate that stands for a user's name.
+func parseLeaf(user string) (*x509.Certificate, *complaint) {
+	sound, damaged := certificates([]byte(user))
 	switch {
 	case strings.Contains(user, privateKey+"-----"):
-		return &complaint{what: "holds a private key: write the certificate here, and its key as the password alone"}
+		return nil, &complaint{what: "holds a private key: write the certificate here, and its key as the password alone"}
 	case damaged > 0:
-		return &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, each line of it on a line of its own", damaged)}
-	case count == 0:
-		return &complaint{what: "is neither a name nor a certificate: write a user name, or a certificate with " + beginCertificate}
+		return nil, &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, each line of it on a line of its own", damaged)}
+	case len(sound) == 0:
+		return nil, &complaint{what: "is neither a name nor a certificate: write a user name, or a certificate with " + beginCertificate}
 	}
-	return nil
+	return sound[0], nil
 }
 
 // pair checks that a certificate and a private key belong together, where user or
@@ -203,24 +205,12 @@ func (c *checker) pair(user text, password secret) {
 	case !isPEM(user.v) && isPEM(key):
 		c.errorf(user.at, "is no certificate, but the password is PEM: write the certificate here that belongs to the private key")
 	case isPEM(user.v):
-		leaf, err := firstCertificate(user.v)
-		if err != nil {
-			return // It was reported.
-		}
+		leaf, _ := parseLeaf(user.v) // It was checked.
 		if wrong := parseKey(key, leaf); wrong != "" {
 			c.errorf(password.at, "%s", wrong)
 		}
 		c.validity(user.at, leaf)
 	}
-}
-
-func firstCertificate(data string) (*x509.Certificate, error) {
-	for block, rest := pem.Decode([]byte(data)); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == "CERTIFICATE" {
-			return x509.ParseCertificate(block.Bytes)
-		}
-	}
-	return nil, errors.New("no certificate")
 }
 
 // parseKey says what is wrong with the private key of a certificate, in words

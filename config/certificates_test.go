@@ -250,21 +250,37 @@ func TestDamagedCertificates(t *testing.T) {
 		count, damaged int
 	}{
 		{"", 0, 0}, {"text", 0, 0}, {other, 0, 0}, {sound, 1, 0}, {sound + other + sound, 2, 0}, {"text\n" + sound + "text", 1, 0},
-		{passed, 0, 1}, {unread, 1, 1}, {sound + passed, 1, 2}, {sound + unread, 2, 2}, {passed + sound, 1, 1},
-		{sound + passed + sound, 2, 2}, {passed + other, 0, 1}, {sound[:100], 0, 1}, {sound + sound[:100], 1, 2},
+		{passed, 0, 1}, {unread, 0, 1}, {sound + passed, 1, 2}, {sound + unread, 1, 2}, {passed + sound, 0, 1},
+		{sound + passed + sound, 1, 2}, {passed + other, 0, 1}, {sound[:100], 0, 1}, {sound + sound[:100], 1, 2},
 	} {
-		count, damaged := certificates([]byte(c.text))
-		if count != c.count || damaged != c.damaged {
-			t.Errorf("%s\ngot %d, %d, want %d, %d", c.text, count, damaged, c.count, c.damaged)
+		got, damaged := certificates([]byte(c.text))
+		if len(got) != c.count || damaged != c.damaged {
+			t.Errorf("%s\ngot %d, %d, want %d, %d", c.text, len(got), damaged, c.count, c.damaged)
 		}
 	}
 	began := time.Now()
 	const many = 5000
-	if count, damaged := certificates([]byte(strings.Repeat(sound, many))); count != many || damaged != 0 {
-		t.Errorf("got %d, %d", count, damaged)
+	if got, damaged := certificates([]byte(strings.Repeat(sound, many))); len(got) != many || damaged != 0 {
+		t.Errorf("got %d, %d", len(got), damaged)
 	}
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("%d certificates took %v", many, took)
+	}
+}
+
+// TestHugeCAFile: what no bundle of certificates can be is not read.
+func TestHugeCAFile(t *testing.T) {
+	path := t.TempDir() + "/huge.pem"
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 4<<20+1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Parse("f", []byte(oneEntry+"    caFile: "+path+"\n"))
+	const want = `f:5: vcenter["10.0.0.1"].caFile: is not a file of certificates: write the path of a PEM file`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -170,8 +170,8 @@ func dump(c *Config) string {
 		line("  insecure", vc.Insecure)
 		line("  ca file", vc.CAFile)
 		if vc.CAFile == "" && len(vc.CA) > 0 {
-			count, _ := certificates(vc.CA)
-			line("  ca certificates", count)
+			sound, _ := certificates(vc.CA)
+			line("  ca certificates", len(sound))
 		}
 		line("  thumbprint", vc.Thumbprint)
 		line("  round trips", vc.RoundTrips)
