@@ -174,6 +174,9 @@ func TestConvertWantsOneAccountForAnAddress(t *testing.T) {
 	if _, err := Convert("f", []byte(file+"S3cretS3cret}\n"), aRef); err != nil {
 		t.Errorf("the same account: %v", err)
 	}
+	if _, err := Convert("f", []byte(strings.Replace(file, "user: a", "user: b", 1)+"S3cretS3cret}\n"), aRef); err == nil {
+		t.Error("another user: no error")
+	}
 	_, err := Convert("f", []byte(file+"Other42Other}\n"), aRef)
 	const want = "f:3: vcenter.b.password: is of another account than that of the same address on another port, " +
 		"and a Secret has one for each address: write a Secret for this entry, or the same account for both"

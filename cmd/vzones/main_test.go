@@ -184,6 +184,39 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// TestStatuses: a failure counts for more than mistakes, whichever comes first, and
+// warnings for nothing.
+func TestStatuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"right.yaml": aYAML, "mistake.yaml": "vcentre:\n", "idle.conf": "[Disk]\n" + anINI} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]int{
+		"validate right.yaml idle.conf":                   right,
+		"validate mistake.yaml right.yaml":                findings,
+		"validate " + noFile + " mistake.yaml":            failure,
+		"validate mistake.yaml " + noFile + " right.yaml": failure,
+		"config idle.conf":                                right,
+		"config mistake.yaml":                             findings,
+		"convert idle.conf":                               right,
+		"convert mistake.yaml":                            findings,
+		"convert --to csi --output - idle.conf":           right,
+		"convert --to csi --output - mistake.yaml":        findings,
+		"convert --to csi mistake.yaml":                   failure,
+		"config":                                          failure,
+		"--help":                                          right,
+		"convert --help":                                  right,
+		"--version":                                       right,
+		"no-such-command":                                 failure,
+	} {
+		if got := run(strings.Fields(args), nil, io.Discard, io.Discard); got != want {
+			t.Errorf("%s: status %d, want %d", args, got, want)
+		}
+	}
+}
+
 // TestFaults: what fails is told of, and the status says so.
 func TestFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
