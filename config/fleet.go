@@ -26,6 +26,7 @@ func (c *checker) fleet(s *schema) []VCenter {
 	for _, e := range all {
 		c.credentials(e, global)
 		vc := assemble(e, global)
+		c.inherited = append(c.inherited, inherit(e, global))
 		vc.At, vc.TrustAt = c.where(e.at), c.where(trustedAt(e, global))
 		c.verification(e, global)
 		if e.server.usable() && !either(e.port, global.port).bad {
@@ -174,7 +175,7 @@ func (c *checker) verification(e, global settings) {
 		by = insecure.at
 	}
 	const why = "has no effect for %s: %v switches the verification of certificates off"
-	if authority := either(e.authority, global.authority); len(authority.v.pem) > 0 {
+	if authority := either(e.authority, global.authority); authority.v.file != "" || len(authority.v.pem) > 0 {
 		c.warnf(authority.at, why, e.at.path, by)
 	}
 	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
@@ -182,33 +183,50 @@ func (c *checker) verification(e, global settings) {
 	}
 }
 
-// assemble fills in what an entry leaves unset.
-func assemble(e, global settings) VCenter {
-	const roundTrips = 3
+// inherit fills in what an entry leaves unset from the global section. Nothing
+// else says which of the two counts, but for account.
+func inherit(e, global settings) settings {
 	user, password := account(e, global)
 	if !user.set || !password.set {
 		user, password = text{}, secret{}
 	}
-	authority := either(e.authority, global.authority).v
-	vc := VCenter{
+	e.user, e.password = user, password
+	e.directory = directory(e, global)
+	if !e.secret.set {
+		e.secret, e.namespace = global.secret, global.namespace
+	}
+	e.port = either(e.port, global.port)
+	e.datacenters = either(e.datacenters, global.datacenters)
+	e.insecure = either(e.insecure, global.insecure)
+	e.authority = either(e.authority, global.authority)
+	e.thumbprint = either(e.thumbprint, global.thumbprint)
+	e.roundTrips = either(e.roundTrips, global.roundTrips)
+	e.families = either(e.families, global.families)
+	return e
+}
+
+// assemble makes the VCenter of an entry.
+func assemble(e, global settings) VCenter {
+	const roundTrips = 3
+	e = inherit(e, global)
+	return VCenter{
 		Name:        e.name,
 		Server:      e.server.v,
-		Port:        otherwise(either(e.port, global.port), defaultPort),
-		Datacenters: slices.Clone(either(e.datacenters, global.datacenters).v),
-		User:        user.v,
-		Password:    password.v,
-		Secret:      either(e.secret, global.secret).v,
+		Port:        otherwise(e.port, defaultPort),
+		Datacenters: slices.Clone(e.datacenters.v),
+		User:        e.user.v,
+		Password:    e.password.v,
+		Secret:      e.secret.v,
 
-		SecretsDirectory: directory(e, global).v,
+		SecretsDirectory: e.directory.v,
 
-		Insecure:   either(e.insecure, global.insecure).v,
-		CAFile:     authority.file,
-		CA:         slices.Clone(authority.pem),
-		Thumbprint: either(e.thumbprint, global.thumbprint).v,
-		RoundTrips: otherwise(either(e.roundTrips, global.roundTrips), roundTrips),
-		IPFamilies: slices.Clone(otherwise(either(e.families, global.families), []string{"ipv4"})),
+		Insecure:   e.insecure.v,
+		CAFile:     e.authority.v.file,
+		CA:         slices.Clone(e.authority.v.pem),
+		Thumbprint: e.thumbprint.v,
+		RoundTrips: otherwise(e.roundTrips, roundTrips),
+		IPFamilies: slices.Clone(otherwise(e.families, []string{"ipv4"})),
 	}
-	return vc
 }
 
 // either is the entry's value where it has one.

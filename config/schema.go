@@ -196,7 +196,7 @@ func (p *placement) level(at position) []field {
 }
 
 func (l *level) fields() []field {
-	return append(l.rule.fields(), field{"label", &l.label})
+	return append([]field{{"label", &l.label}}, l.rule.fields()...)
 }
 
 func (r *rule) fields() []field {

@@ -8,11 +8,10 @@ import (
 
 // validate makes a Config of what a file says. It is to be used only if
 // problems has no errors afterwards.
-func validate(s *schema, p *problems) *Config {
-	c := &checker{problems: p}
+func (c *checker) validate(s *schema) *Config {
 	fleet := c.fleet(s)
 	return &Config{
-		File:      p.file,
+		File:      c.file,
 		Files:     c.files,
 		VCenters:  fleet,
 		Topology:  c.topology(s, fleet),
@@ -26,6 +25,10 @@ func validate(s *schema, p *problems) *Config {
 
 type checker struct {
 	*problems
+	// skipFiles leaves the files unread that the configuration names.
+	skipFiles bool
+	// inherited are the vCenters with what they take from the global section.
+	inherited []settings
 	// files are the CA files that were read.
 	files []string
 }
@@ -58,6 +61,7 @@ type settings struct {
 	authority        value[authority]
 	thumbprint       text
 	secret           value[SecretRef]
+	namespace        text // as it is written beside the Secret's name
 	directory        text
 	unsure           bool
 }
@@ -92,7 +96,7 @@ func (c *checker) settings(s *section) settings {
 		port: s.port, roundTrips: s.roundTrips, insecure: s.insecure,
 		datacenters: c.datacenters(s.datacenters), families: c.families(s.ipFamilies),
 		authority: c.authority(s.caFile, s.caData), thumbprint: s.thumbprint,
-		secret: c.secret(s.secretName, s.secretNamespace), directory: c.directory(s.secretsDirectory),
+		secret: c.secret(s.secretName, s.secretNamespace), namespace: s.secretNamespace, directory: c.directory(s.secretsDirectory),
 		unsure: s.unsure,
 	}
 }

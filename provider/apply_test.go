@@ -1,11 +1,18 @@
 package provider
 
 import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // reconfigure gives the provider another configuration and lets the fleet announce
@@ -75,5 +82,43 @@ func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
 	p.Apply(cfg)
 	if m, err := p.InstanceMetadata(t.Context(), n); m != nil {
 		t.Errorf("initialised without an address: %+v, %v", m, err)
+	}
+}
+
+// TestLabelsForEveryNode stand beside those of the levels, which count.
+func TestLabelsForEveryNode(t *testing.T) {
+	p, _ := provide(states{stateOf("east", machine(uuidA)), stateOf("west")})
+	cfg := testConfig()
+	cfg.NodeLabels = map[string]string{"example.com/site": "one", "example.com/zone": "none"}
+	cfg.Topology.Policy.Levels = topology.Rules{{Label: "example.com/zone", Category: "k8s-zone"}}
+	p.Apply(cfg)
+	m, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
+	if err != nil || m == nil {
+		t.Fatalf("%v, %v", m, err)
+	}
+	if want := map[string]string{"example.com/site": "one", "example.com/zone": "a"}; !maps.Equal(m.AdditionalLabels, want) {
+		t.Errorf("%v, want %v", m.AdditionalLabels, want)
+	}
+	if cfg.NodeLabels["example.com/zone"] != "none" {
+		t.Error("the configuration has changed")
+	}
+}
+
+// TestSkippedDeletion: an absence that is certain is an error, and nothing is asked.
+func TestSkippedDeletion(t *testing.T) {
+	p, f := provide(states{stateOf("east"), stateOf("west"), stateOf("dual"), stateOf("ipv6 first")})
+	asked := 0
+	f.confirm = func(context.Context, inventory.Identity) error { asked++; return nil }
+	if exists, err := p.InstanceExists(t.Context(), ours()); exists || err != nil || asked != 1 {
+		t.Fatalf("%v, %v: the machine is not absent", exists, err)
+	}
+	cfg := testConfig()
+	cfg.SkipNodeDeletion = true
+	p.Apply(cfg)
+	if exists, err := p.InstanceExists(t.Context(), ours()); exists || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "skipDeletion") {
+		t.Errorf("%v, %v", exists, err)
+	}
+	if asked != 1 {
+		t.Error("vCenters were searched")
 	}
 }

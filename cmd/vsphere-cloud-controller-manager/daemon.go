@@ -74,8 +74,14 @@ func (d *daemon) configure(name, file string) error {
 		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
 	}
 	var err error
-	if d.source, err = newSource(file, d.flags.configSecret, os.Environ()); err != nil || d.source.inSecret() {
+	if d.source, err = newSource(file, d.flags.configSecret, os.Environ()); err != nil {
 		return err
+	}
+	if d.source.labels, err = config.ParseNodeLabels(d.flags.nodeLabels); err != nil {
+		return fmt.Errorf("--node-labels: %w", err)
+	}
+	if d.source.inSecret() {
+		return nil
 	}
 	cfg, err := d.source.read(d.ctx, nil)
 	if err == nil {

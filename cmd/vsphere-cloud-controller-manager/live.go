@@ -50,6 +50,7 @@ func newLive(d *daemon, client kubernetes.Interface) *live {
 			return l.source.read(ctx, l.secrets)
 		},
 		apply:   l.apply,
+		repair:  l.watchToo,
 		current: d.cfg,
 		pod:     &pod{},
 		counts:  newReloads(registry),
@@ -72,8 +73,13 @@ func wanted(cfg *config.Config) vcenter.Wanted {
 
 // watch follows the files and Secrets that a configuration is made of.
 func (l *live) watch(cfg *config.Config) {
-	paths := slices.Clone(cfg.Files)
-	var refs []config.SecretRef
+	paths, refs := l.sources(cfg)
+	l.files.Apply(paths)
+	l.secrets.Apply(refs)
+}
+
+func (l *live) sources(cfg *config.Config) (paths []string, refs []config.SecretRef) {
+	paths = slices.Clone(cfg.Files)
 	if l.source.inSecret() {
 		refs = append(refs, l.source.secret)
 	} else {
@@ -87,8 +93,14 @@ func (l *live) watch(cfg *config.Config) {
 			refs = append(refs, ref)
 		}
 	}
-	l.files.Apply(paths)
-	l.secrets.Apply(refs)
+	return paths, refs
+}
+
+// watchToo follows files besides those of the running configuration, which the
+// mistakes of a refused one are about.
+func (l *live) watchToo(files []string) {
+	paths, _ := l.sources(l.reloader.current)
+	l.files.Apply(append(paths, files...))
 }
 
 // start starts what runs beside the framework. A process that waits to lead

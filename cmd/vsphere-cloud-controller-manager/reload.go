@@ -16,9 +16,11 @@ import (
 // reloader keeps the running configuration that of its source. One goroutine runs
 // it, and nobody else changes current.
 type reloader struct {
-	// read reads the configuration as it is now, apply puts it in force.
-	read  func(context.Context) (*config.Config, error)
-	apply func(*config.Config)
+	// read reads the configuration as it is now, apply puts it in force, and
+	// repair is told of files that may mend what is wrong with it.
+	read   func(context.Context) (*config.Config, error)
+	apply  func(*config.Config)
+	repair func(files []string)
 	// current is in force. It is never changed, only replaced.
 	current *config.Config
 	// refused is what was last told to be wrong with the source, empty if that is
@@ -53,7 +55,15 @@ func (r *reloader) refuse(ctx context.Context, err error) {
 	lines := []string{err.Error()}
 	var mistakes config.Errors
 	if errors.As(err, &mistakes) {
-		lines = strings.Split(mistakes.Error(), "\n")
+		lines = nil
+		var files []string
+		for _, m := range mistakes {
+			lines = append(lines, m.Error())
+			if m.Path != "" {
+				files = append(files, m.Path)
+			}
+		}
+		r.repair(files)
 	}
 	for _, line := range lines {
 		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the one before stays in force", "mistake", line)
@@ -126,6 +136,8 @@ func difference(before, now *config.Config) string {
 		{"topology", before.Topology, now.Topology},
 		{"address rules", before.Addresses, now.Addresses},
 		{"Node selector", before.NodeSelector, now.NodeSelector},
+		{"labels for every Node", before.NodeLabels, now.NodeLabels},
+		{"deletion of Nodes", before.SkipNodeDeletion, now.SkipNodeDeletion},
 	} {
 		if !reflect.DeepEqual(s.before, s.now) {
 			parts = append(parts, s.name+" changed")

@@ -37,6 +37,7 @@ type reloading struct {
 	text    string
 	err     error
 	applied []*config.Config
+	repairs []string
 	events  *record.FakeRecorder
 	metrics metrics.KubeRegistry
 }
@@ -52,6 +53,7 @@ func newReloading(t *testing.T, text string) *reloading {
 			return config.Parse("vsphere.yaml", []byte(r.text))
 		},
 		apply:   func(c *config.Config) { r.applied = append(r.applied, c) },
+		repair:  func(files []string) { r.repairs = files },
 		current: parsed(t, text),
 		pod:     &pod{&v1.ObjectReference{Kind: "Pod", Namespace: "kube-system", Name: "ccm"}, r.events},
 		counts:  newReloads(r.metrics),
@@ -114,10 +116,14 @@ func TestReload(t *testing.T) {
 	if r.current != r.applied[2] {
 		t.Error("what is in force is not what was applied")
 	}
+	step("a CA that is not there", alone+"global: {caFile: /no/such/ca.pem}\n", 3, "4 applied, 3 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:6: global.caFile")
+	if len(r.repairs) != 1 || r.repairs[0] != "/no/such/ca.pem" {
+		t.Errorf("to be watched: %v", r.repairs)
+	}
 	r.err = errors.New("no such file")
-	step("no file", "", 3, "4 applied, 3 refused, last 0", "Warning ConfigurationRefused", "no such file")
+	step("no file", "", 3, "4 applied, 4 refused, last 0", "Warning ConfigurationRefused", "no such file")
 	r.err = nil
-	step("a new one at once", twoVCenters, 4, "5 applied, 3 refused, last 1", "Normal ConfigurationApplied")
+	step("a new one at once", twoVCenters, 4, "5 applied, 4 refused, last 1", "Normal ConfigurationApplied")
 }
 
 // TestReloadAtTheEnd: what cannot be read since the daemon stops is no mistake.
@@ -136,6 +142,7 @@ func TestDifference(t *testing.T) {
 	for want, text := range map[string]string{
 		"nothing that has an effect":                                      "# a comment\n" + twoVCenters,
 		"address rules changed, Node selector changed":                    twoVCenters + "nodes: {selector: a=b, internalVmNetworkName: n}\n",
+		"labels for every Node changed, deletion of Nodes changed":        twoVCenters + "nodes: {skipDeletion: true, labels: {a: b}}\n",
 		`vCenter "west" changed`:                                          strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
 		`vCenter "south" added, vCenter "east" removed, whose Nodes stay`: strings.Replace(twoVCenters, "  east:", "  south:", 1),
 	} {

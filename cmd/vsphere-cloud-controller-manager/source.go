@@ -23,6 +23,8 @@ type source struct {
 	// key is empty for the CSI driver's, or the only one that there is.
 	key     string
 	environ []string
+	// labels are those of --node-labels, which every Node gets besides.
+	labels map[string]string
 }
 
 // newSource reads the flags that name a source.
@@ -54,6 +56,25 @@ type reader interface {
 
 // read reads the configuration as it is now. A Secret is read through secrets.
 func (s *source) read(ctx context.Context, secrets reader) (*config.Config, error) {
+	cfg, err := s.parse(ctx, secrets)
+	if err != nil || len(s.labels) == 0 {
+		return cfg, err
+	}
+	for _, label := range cfg.Topology.Policy.Labels() {
+		if _, there := s.labels[label]; there {
+			return nil, fmt.Errorf("--node-labels gives every Node the label %s, which the configuration has a rule for: remove one of the two", label)
+		}
+	}
+	all := maps.Clone(cfg.NodeLabels)
+	if all == nil {
+		all = make(map[string]string)
+	}
+	maps.Copy(all, s.labels) // the flag counts, as an environment variable does
+	cfg.NodeLabels = all
+	return cfg, nil
+}
+
+func (s *source) parse(ctx context.Context, secrets reader) (*config.Config, error) {
 	if !s.inSecret() {
 		return config.Read(s.file, s.environ...)
 	}

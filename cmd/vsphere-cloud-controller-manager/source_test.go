@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,5 +74,41 @@ func TestConfigurationInASecret(t *testing.T) {
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "FromTheFile42")):
 			t.Errorf("%s: %v, want %s", name, err, c.says)
 		}
+	}
+}
+
+func TestNodeLabels(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vsphere.yaml")
+	if err := os.WriteFile(file, []byte(twoVCenters+"nodes: {labels: {a: file, c: file}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[string]string{
+		"":                             "map[a:file c:file]",
+		"a=flag,b=flag":                "map[a:flag b:flag c:file]",
+		"kubernetes.io/x=y":            "reserved",
+		"topology.kubernetes.io/zone=": "label",
+		"a":                            "--node-labels",
+	} {
+		d := newDaemon(t.Context(), func() {})
+		d.flags.nodeLabels = flag
+		err := d.configure("vsphere", file)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint(d.cfg.NodeLabels)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", flag, got, want)
+		}
+	}
+	d := newDaemon(t.Context(), func() {})
+	d.flags.nodeLabels = "example.com/rack=r1"
+	text := twoVCenters + "topology: {levels: [{label: example.com/rack, tag: rack}]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.configure("vsphere", file); err == nil || !strings.Contains(err.Error(), "example.com/rack") {
+		t.Errorf("a label of a level: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
@@ -131,12 +132,10 @@ type follower struct {
 	mu sync.Mutex
 	// trouble is why the Secret cannot be read now.
 	trouble error
-	// tried is closed at the first trouble.
-	tried chan struct{}
 }
 
 func newFollower(client kubernetes.Interface, ref config.SecretRef) *follower {
-	f := &follower{ref: ref, stopped: make(chan struct{}), tried: make(chan struct{})}
+	f := &follower{ref: ref, stopped: make(chan struct{})}
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
 	api := client.CoreV1().Secrets(ref.Namespace)
 	lw := &cache.ListWatch{
@@ -209,13 +208,6 @@ func (f *follower) note(log klog.Logger, err error) {
 	if f.trouble == nil || f.trouble.Error() != err.Error() {
 		log.Error(err, "Cannot read Secret; it is tried again", "namespace", f.ref.Namespace, "name", f.ref.Name)
 	}
-	if f.trouble == nil {
-		select {
-		case <-f.tried:
-		default:
-			close(f.tried)
-		}
-	}
 	f.trouble = err
 }
 
@@ -228,13 +220,7 @@ func (f *follower) well() {
 
 func (f *follower) get(ctx context.Context) (map[string][]byte, error) {
 	where := f.ref.Namespace + "/" + f.ref.Name
-	if !f.synced(ctx) {
-		f.mu.Lock()
-		err := f.trouble
-		f.mu.Unlock()
-		if err == nil {
-			err = context.Cause(ctx)
-		}
+	if err := f.synced(ctx); err != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", where, err)
 	}
 	for _, object := range f.informer.GetStore().List() {
@@ -247,19 +233,23 @@ func (f *follower) get(ctx context.Context) (map[string][]byte, error) {
 
 // synced waits until the Secret was looked for. It does not wait for one that
 // cannot be read.
-func (f *follower) synced(ctx context.Context) bool {
-	if f.informer.HasSynced() {
-		return true
-	}
-	either, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-f.tried:
-		case <-f.stopped:
-		case <-either.Done():
+func (f *follower) synced(ctx context.Context) error {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for !f.informer.HasSynced() {
+		f.mu.Lock()
+		err := f.trouble
+		f.mu.Unlock()
+		if err != nil {
+			return err
 		}
-		cancel()
-	}()
-	return cache.WaitForCacheSync(either.Done(), f.informer.HasSynced)
+		select {
+		case <-look.C:
+		case <-f.stopped:
+			return errors.New("it is not followed any more")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
