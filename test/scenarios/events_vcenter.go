@@ -46,9 +46,12 @@ func vcenterCommands() []command {
 		{"vcenter VCENTER new-certificate", "gives it another key and certificate, which its `caFile` does not fit, and breaks its connections; sessions stay", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(_ *world, v *fleet.VCenter) error { return v.RenewCertificate() })
 		}},
-		{"vcenter VCENTER address ADDRESS", "moves it to another loopback address such as 127.0.0.77, with another port and a certificate that its `caFile` fits; sessions stay", func(a *arguments) action {
+		{"vcenter VCENTER address ADDRESS", "moves it to another loopback address such as 127.0.0.77, with another port and a certificate that its `caFile` fits; sessions stay and are not held against the daemon", func(a *arguments) action {
 			name, address := a.vcenter(), a.word("ADDRESS")
-			return onVCenters([]string{name}, func(_ *world, v *fleet.VCenter) error { return v.SetAddress(address) })
+			return onVCenters([]string{name}, func(w *world, v *fleet.VCenter) error {
+				w.orphans[name] = v.Sessions() // at the old address nobody can log out
+				return v.SetAddress(address)
+			})
 		}},
 		{"vcenter VCENTER recover", "undoes what is above from `hang` to `reject-password`", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {

@@ -21,12 +21,16 @@ func (s *Stack) Config() []byte {
 	return b.Bytes()
 }
 
-// CAFile returns the path of the file that WriteCA writes.
-func (s *Stack) CAFile(v *fleet.VCenter) string { return filepath.Join(s.Dir, v.Name()+".pem") }
+// CAFile returns the path of the file that WriteCA writes. Its folder has nothing
+// else: what follows the file hears of all that happens there.
+func (s *Stack) CAFile(v *fleet.VCenter) string { return filepath.Join(s.Dir, "ca", v.Name()+".pem") }
 
 // WriteCA writes the authority of a vCenter's certificate as it is now. The file
 // is never seen half-written.
 func (s *Stack) WriteCA(v *fleet.VCenter) error {
+	if err := os.MkdirAll(filepath.Join(s.Dir, "ca"), 0o700); err != nil {
+		return err
+	}
 	temporary := s.CAFile(v) + ".new"
 	if err := os.WriteFile(temporary, v.Certificate(), 0o600); err != nil {
 		return err
