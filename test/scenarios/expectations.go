@@ -37,10 +37,14 @@ func expectations() []command {
 			"compares how many requests came in since the mark: of a SOAP method, of a kind of REST request, of all that begin so (`KIND*`), or in all (`total`). " +
 				"COMPARE is `=`, `<=` or `>=`; `>=` waits for it, the others are checked at once", requestsCommand},
 		{"sessions VCENTER COMPARE N [within DURATION]", "waits until it has so many sessions, SOAP and REST together", sessionsCommand},
-		{"log has TEXT [within DURATION]", "waits until what the daemon, or the last one, says of its own accord contains it: its log without requests and answers", func(a *arguments) action {
+		{"log has TEXT [within DURATION]", "waits until what the daemon, or the last one, says of its own accord contains it: its log without requests and answers; `${…}` as in a configuration", func(a *arguments) action {
 			text, within := a.word("TEXT"), a.within()
 			a.p.asserts = true
 			return func(ctx context.Context, w *world) error {
+				text, err := w.fill(text)
+				if err != nil {
+					return err
+				}
 				var last error
 				return w.poll(ctx, within, func() bool {
 					said, err := w.said()
