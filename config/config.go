@@ -62,6 +62,8 @@ type VCenter struct {
 	// Name is the entry's key in the file. It names the vCenter in messages,
 	// metrics and references.
 	Name string
+	// TrustAt is where it is written what certificate the server may have, FILE:LINE: FIELD.
+	TrustAt string
 	// Server is the vCenter's address: an IP address (IPv6 without brackets)
 	// or a host name, without a port.
 	Server string

@@ -168,7 +168,7 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("credentials: %w", err)
 	}
-	if c.rejected != nil && c.rejected.equal(creds) {
+	if c.rejected != nil && c.rejected.Equal(creds) {
 		return nil, fmt.Errorf("%w; they are not tried again until they change", ErrRejected)
 	}
 	s, err := login(ctx, &c.cfg, creds, c.calls)
