@@ -1,7 +1,6 @@
 package vcenter
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -41,19 +40,9 @@ func prepare(t *http.Transport, cfg *config.VCenter, host string, timeout time.D
 	if err != nil {
 		return err
 	}
-	t.Proxy = proxy
+	t.Proxy = http.ProxyFromEnvironment
 	t.DialContext = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
 	t.TLSHandshakeTimeout = timeout
 	t.TLSClientConfig = trust
 	return nil
-}
-
-// proxy is the proxy of the environment, without the variable's value in its
-// error: there may be a password in that.
-func proxy(r *http.Request) (*url.URL, error) {
-	u, err := http.ProxyFromEnvironment(r)
-	if err != nil {
-		return nil, errors.New("the environment variable HTTPS_PROXY or HTTP_PROXY is no URL of a proxy: write one such as http://proxy.example.com:3128")
-	}
-	return u, nil
 }

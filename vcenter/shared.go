@@ -57,12 +57,12 @@ type sessionManager struct {
 // the token, the ticket or what may be secret in the URL.
 func (m sessionManager) ticket(ctx context.Context, cfg *config.VCenter, calls *calls) (config.Password, error) {
 	none := config.Password{}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
+	if err != nil { // which has the URL
+		return none, errors.New("the session manager's address is no URL")
+	}
 	if err := credentials.CheckURL(m.url); err != nil {
 		return none, fmt.Errorf("the session manager's address %w", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
-	if err != nil {
-		return none, errors.New("the session manager's address is no URL")
 	}
 	token, err := m.authorization()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	vim "github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/config"
@@ -178,17 +179,23 @@ func TestSessionManagerTrouble(t *testing.T) {
 		rejected bool
 		want     string // empty for a login
 	}{
-		"a wrong token":         {nil, func(c *Credentials, _ *config.VCenter) { c.SessionManagerToken = config.NewPassword("made-up-other") }, true, "the session manager rejects the token"},
-		"forbidden":             {answer(http.StatusForbidden, ""), nil, false, "the session manager answers 403 Forbidden"},
-		"broken":                {answer(http.StatusInternalServerError, "made-up-token"), nil, false, "the session manager answers 500 Internal Server Error"},
-		"no JSON":               {answer(http.StatusOK, "made-up-ticket"), nil, false, noTicket},
-		"no ticket":             {answer(http.StatusOK, `{"token":""}`), nil, false, noTicket},
-		"too long":              {answer(http.StatusOK, `{"token":"`+strings.Repeat("x", maxTicket)+`"}`), nil, false, noTicket},
-		"a ticket of another":   {answer(http.StatusOK, `{"token":"made-up-ticket"}`), nil, false, "cloning the session with the ticket that was given: "},
-		"redirected elsewhere":  {redirect(elsewhere.URL), nil, false, "it redirects elsewhere, where the token is not sent"},
-		"redirected to http":    {redirect("http://" + strings.TrimPrefix(manager.URL, "https://") + "/there"), nil, false, "it redirects elsewhere"},
-		"redirected here":       {redirect("/there"), nil, false, ""},
-		"an untrusted server":   {nil, func(_ *Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.cert.pem())] }, false, "the certificate of 127.0.0.1 is not trusted: offered subject \"CN=front\""},
+		"a wrong token":        {nil, func(c *Credentials, _ *config.VCenter) { c.SessionManagerToken = config.NewPassword("made-up-other") }, true, "the session manager rejects the token"},
+		"forbidden":            {answer(http.StatusForbidden, ""), nil, false, "the session manager answers 403 Forbidden"},
+		"broken":               {answer(http.StatusInternalServerError, "made-up-token"), nil, false, "the session manager answers 500 Internal Server Error"},
+		"no JSON":              {answer(http.StatusOK, "made-up-ticket"), nil, false, noTicket},
+		"no ticket":            {answer(http.StatusOK, `{"token":""}`), nil, false, noTicket},
+		"too long":             {answer(http.StatusOK, `{"token":"`+strings.Repeat("x", maxTicket)+`"}`), nil, false, noTicket},
+		"a ticket of another":  {answer(http.StatusOK, `{"token":"made-up-ticket"}`), nil, false, "cloning the session with the ticket that was given: "},
+		"redirected elsewhere": {redirect(elsewhere.URL), nil, false, "it redirects elsewhere, where the token is not sent"},
+		"redirected to http":   {redirect("http://" + strings.TrimPrefix(manager.URL, "https://") + "/there"), nil, false, "it redirects elsewhere"},
+		"redirected here":      {redirect("/there"), nil, false, ""},
+		"an untrusted server":  {nil, func(_ *Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.cert.pem())] }, false, "the certificate of 127.0.0.1 is not trusted: offered subject \"CN=front\""},
+		"an answer cut off": {func(w http.ResponseWriter, _ *http.Request, _ string) bool {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, `{"token":"made-up-ticket`)
+			return true
+		}, nil, false, "reading the session manager's answer: unexpected EOF"},
+		"no URL":                {nil, func(c *Credentials, _ *config.VCenter) { c.SessionManagerURL = "https://sm/%zz?made-up-query" }, false, "the session manager's address is no URL"},
 		"http":                  {nil, func(c *Credentials, _ *config.VCenter) { c.SessionManagerURL = "http://192.0.2.1/made-up-path" }, false, "the session manager's address is an http URL"},
 		"no token, no account":  {nil, func(c *Credentials, _ *config.VCenter) { c.SessionManagerToken = config.Password{} }, false, "there is no token for the session manager, and none of a service account: open " + serviceAccountToken},
 		"nobody listens there":  {nil, func(c *Credentials, _ *config.VCenter) { c.SessionManagerURL = "https://127.0.0.1:1/s?made-up-query" }, false, "connection refused"},
@@ -271,5 +278,25 @@ func TestTokenOfTheServiceAccount(t *testing.T) {
 	// No header with a line break is sent.
 	if n := len(manager.requests("/", "")); n != 3 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// TestClonedSessionWithoutCookie: without it tags cannot be asked for.
+func TestClonedSessionWithoutCookie(t *testing.T) {
+	_, _, cfg := eastBehindFront(t)
+	sc, err := newSOAPClient(&cfg, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{soap: sc, vim: &vim25.Client{Client: sc}, creds: Credentials{SessionManagerURL: "https://sm/"}, calls: callsWithin(time.Second, 1)}
+	if err := firstCategories(t.Context(), s); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTicketNeedsTrust(t *testing.T) {
+	m := sessionManager{url: "https://127.0.0.1:1/", token: config.NewPassword("made-up-token")}
+	if _, err := m.ticket(t.Context(), &config.VCenter{CA: []byte("none")}, callsWithin(time.Second, 1)); err == nil || err.Error() != "caData holds no PEM certificate" {
+		t.Errorf("%v", err)
 	}
 }

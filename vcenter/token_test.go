@@ -25,6 +25,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
+	"vzones/vcenter/credentials"
 	"vzones/vcenter/inventory"
 )
 
@@ -215,6 +216,65 @@ func TestTokenTrouble(t *testing.T) {
 				t.Errorf("%d requests to a server that is not trusted", n)
 			}
 		})
+	}
+}
+
+// TestCertificateInTheTaggingAPI: what refuses it there is told as at the login.
+func TestCertificateInTheTaggingAPI(t *testing.T) {
+	for name, c := range map[string]struct {
+		instead  func(http.ResponseWriter, *http.Request) bool
+		rejected bool
+		want     string
+	}{
+		"refused": {func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != "/rest/com/vmware/cis/session" {
+				return false
+			}
+			w.WriteHeader(http.StatusUnauthorized)
+			return true
+		}, true, "the certificate is rejected"},
+		"no further token": {func(w http.ResponseWriter, r *http.Request) bool {
+			return r.URL.Path == stsPath+"/vsphere.local" && stsFault(w, "FailedAuthentication", "Invalid credentials")
+		}, true, "the token service rejects the certificate"},
+		"broken": {func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/rest/com/vmware/cis/session" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return true
+			}
+			return false
+		}, false, "503 Service Unavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, cfg := withTokens(t)
+			calls, n := observing(5 * time.Second)
+			s, err := login(t.Context(), &cfg, byCertificate(t, &cfg), calls)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ending(t, s)
+			f.answer(func(w http.ResponseWriter, r *http.Request, _ string) bool { return c.instead(w, r) })
+			err = firstCategories(t.Context(), s)
+			if err == nil || !strings.HasPrefix(err.Error(), "logging in to the tagging API of 127.0.0.1:") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+			if errors.Is(err, ErrRejected) != c.rejected || len(n.logins) != 1 || n.logins[0] == nil {
+				t.Errorf("rejected is %v, logins %v", !c.rejected, n.logins)
+			}
+		})
+	}
+}
+
+func TestLoginWithNothing(t *testing.T) {
+	f, cfg := withTokens(t)
+	if _, err := login(t.Context(), &cfg, Credentials{}, callsWithin(time.Second, 1)); !errors.Is(err, credentials.ErrNone) || errors.Is(err, ErrRejected) {
+		t.Errorf("%v", err)
+	}
+	if n := len(f.requests("/", "")); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+	_, err := login(t.Context(), &cfg, Credentials{Certificate: "none"}, callsWithin(time.Second, 1))
+	if err == nil || !strings.Contains(err.Error(), "does not begin with a CERTIFICATE block") {
+		t.Errorf("%v", err)
 	}
 }
 
