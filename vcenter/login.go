@@ -142,5 +142,6 @@ func (s *session) openByToken(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return vim.NewManager(s.vim).LoginByToken(s.vim.WithHeader(ctx, soap.Header{Security: signer}))
+	ctx = s.vim.WithHeader(ctx, soap.Header{Security: signer})
+	return vim.NewManager(s.vim).LoginByToken(ctx)
 }

@@ -34,7 +34,6 @@ func (s *session) findTokens(ctx context.Context) error {
 		return fmt.Errorf("the token service is at %s, where tokens can be read by others", u.Redacted())
 	}
 	s.tokens.UserAgent = userAgent
-	s.tokens.RoundTripper = s.calls.roundTripper(s.tokens.Client, 1)
 	return nil
 }
 
@@ -44,8 +43,12 @@ func (s *session) token(ctx context.Context) (*sts.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The tagging API asks for tokens in its turn, to call other services.
-	signer, err := s.tokens.Issue(ctx, sts.TokenRequest{Certificate: &pair, Delegatable: true})
+	var signer *sts.Signer
+	err = s.calls.do(ctx, "token service: get token", func(ctx context.Context) (err error) {
+		// The tagging API asks for tokens in its turn, to call other services.
+		signer, err = s.tokens.Issue(ctx, sts.TokenRequest{Certificate: &pair, Delegatable: true})
+		return err
+	})
 	if refusesCertificate(err) {
 		return nil, rejection("the token service rejects the certificate")
 	}

@@ -84,7 +84,7 @@ func TestLoginByCertificate(t *testing.T) {
 		t.Errorf("tags: %v", err)
 	}
 	ending(t, s)
-	for call, want := range map[string]int{"RetrieveServiceContent": 1, "token service: find": 1, "RequestSecurityToken": 2, "LoginByToken": 1,
+	for call, want := range map[string]int{"RetrieveServiceContent": 1, "token service: find": 1, "token service: get token": 2, "LoginByToken": 1,
 		"tagging: log in": 1, "Login": 0} {
 		if got := n.of(call); got != want {
 			t.Errorf("%d calls of %s, want %d", got, call, want)
