@@ -37,6 +37,11 @@ func (s *session) openClone(ctx context.Context, cfg *config.VCenter) error {
 		ticket, err = m.ticket(ctx, cfg, s.calls)
 		return err
 	})
+	var status unexpected
+	if errors.As(err, &status) && status == http.StatusUnauthorized && !m.token.IsEmpty() {
+		// Kubernetes renews a service account's token: the next may be accepted.
+		return rejection("the session manager rejects the token")
+	}
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,14 @@ func (m sessionManager) ticket(ctx context.Context, cfg *config.VCenter, calls *
 		return none, brief(err)
 	}
 	defer res.Body.Close()
-	return m.read(res)
+	return readTicket(res)
+}
+
+// unexpected is a session manager's HTTP status other than 200.
+type unexpected int
+
+func (u unexpected) Error() string {
+	return fmt.Sprintf("the session manager answers %d %s", int(u), http.StatusText(int(u)))
 }
 
 // sameOrigin follows redirects that the token may go along with.
@@ -110,14 +122,11 @@ func (m sessionManager) authorization() (string, error) {
 	return token, nil
 }
 
-// read reads the session manager's answer.
-func (m sessionManager) read(res *http.Response) (config.Password, error) {
+// readTicket reads the session manager's answer.
+func readTicket(res *http.Response) (config.Password, error) {
 	none := config.Password{}
-	switch {
-	case res.StatusCode == http.StatusUnauthorized && !m.token.IsEmpty():
-		return none, rejection("the session manager rejects the token")
-	case res.StatusCode != http.StatusOK:
-		return none, fmt.Errorf("the session manager answers %d %s", res.StatusCode, http.StatusText(res.StatusCode))
+	if res.StatusCode != http.StatusOK {
+		return none, unexpected(res.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTicket))
 	if err != nil {
