@@ -15,6 +15,10 @@ import (
 type Config struct {
 	// File is the path that the configuration was read from.
 	File string
+	// Files are the paths of the CA files that were read, as they are written,
+	// each once. With File they are all that the Config depends on, besides the
+	// environment.
+	Files []string
 	// VCenters are in the order of the file; there is at least one.
 	VCenters []VCenter
 	// Topology says which labels Nodes get from where their machine is.
@@ -24,6 +28,12 @@ type Config struct {
 	// NodeSelector selects the Nodes that vzones looks after, by their labels:
 	// all of them unless configured.
 	NodeSelector labels.Selector
+	// NodeLabels are labels that each Node gets when it is initialised, by their
+	// keys. None of them is reserved or also a rule's. Nil means none.
+	NodeLabels map[string]string
+	// SkipNodeDeletion says that no Node is ever deleted: a machine that is
+	// certainly gone counts as one that could not be asked for.
+	SkipNodeDeletion bool
 	// Warnings are what is valid in the file and has no effect or not the one
 	// to expect, by line. Whoever applies the Config logs them, once.
 	Warnings []Warning
@@ -62,7 +72,12 @@ type VCenter struct {
 	// Name is the entry's key in the file. It names the vCenter in messages,
 	// metrics and references.
 	Name string
-	// TrustAt is where it is written what certificate the server may have, FILE:LINE: FIELD.
+	// At is where the entry is: FILE:LINE: FIELD, or the name of an environment
+	// variable. TrustAt is where it is written what certificate the server may
+	// have: the thumbprint that is in force, else the CA, else the entry itself,
+	// where either could be. Both are positions and not settings: they do not count
+	// when two vCenters are compared.
+	At      string
 	TrustAt string
 	// Server is the vCenter's address: an IP address (IPv6 without brackets)
 	// or a host name, without a port.
@@ -74,19 +89,31 @@ type VCenter struct {
 	Datacenters []string
 
 	// User and Password are the credentials in the file: both or neither. Each
-	// comes from the entry or from the global section, but where Secret is set
-	// from the entry alone, so that no other vCenter's account is tried here.
+	// comes from the entry or from the global section, but where a Secret or a
+	// directory is named from the entry alone, so that no other vCenter's account
+	// is tried here. As in the CPI, a global section that names both a Secret and
+	// a directory leaves its account to the entries without a Secret of their own.
+	//
+	// If User begins with -----BEGIN, it is a PEM certificate, perhaps with those
+	// that issued it behind it, and Password the PEM private key of the first: the
+	// login is with a SAML token. No blanks are around the two then.
 	User     string
 	Password Password
 	// Secret names the Kubernetes Secret with the credentials. Its zero value
 	// means that there is none. Where both are configured the Secret's entry
 	// for Server wins and the file's is used if the Secret has no such entry.
 	Secret SecretRef
+	// SecretsDirectory is the absolute path of a directory with credentials, in
+	// files with the names of a Secret's keys. Empty means that there is none. It
+	// need not exist. Its entry for Server comes after that of Secret and before
+	// the file's own. An entry with a Secret of its own has none.
+	SecretsDirectory string
 
 	// Insecure switches off the verification of the server's certificate.
 	Insecure bool
-	// CAFile is a path to PEM certificates to verify the server with instead
-	// of the system's; CA is what the file held when it was read.
+	// CA are PEM certificates to verify the server with instead of the system's:
+	// what the file at the path CAFile held when it was read, or, where CAFile is
+	// empty, what the configuration itself holds (caData).
 	CAFile string
 	CA     []byte
 	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the server's

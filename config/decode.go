@@ -64,6 +64,8 @@ func (d *decoder) field(p pair, into any) {
 		*into = d.toggle(p.node, p.at)
 	case *list:
 		*into = d.list(p.node, p.at)
+	case *table:
+		d.table(p, into)
 	default:
 		panic(fmt.Sprintf("config: the schema has a %T at %s", into, p.at.path))
 	}

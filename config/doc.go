@@ -16,8 +16,16 @@
 // `insecureFlag: false` in an entry overrides a global true; a region without a
 // zone, or the reverse, counts; environment variables override the global section
 // before the vCenters' inherit from it; sections for NSX-T are refused, because
-// vzones does nothing with them.
+// vzones does nothing with them; /etc/cloud/secrets is no directory with
+// credentials unless secretsDirectory says so.
+//
+// What was read can be written in another form: as what is in force, with sources
+// (effective.go), and converted to YAML and a Secret or to the CSI driver's file
+// (the files that begin with write). The YAML writer goes by the fields that the
+// decoder goes by.
 //
 // The package never prints a secret, never connects to anything and never
-// writes. It reads the configuration file and the CA files that it names.
+// writes a file. It reads the configuration file and the CA files that it names, but not
+// the directory with credentials. Reading keeps no state: it may be done again at
+// each change of one of those files.
 package config

@@ -25,15 +25,26 @@ func (s *schema) variables() []field {
 		{"VSPHERE_IP_FAMILY", &g.ipFamilies},
 		{"VSPHERE_LABEL_REGION", &s.region},
 		{"VSPHERE_LABEL_ZONE", &s.zone},
-		{"VSPHERE_SECRETS_DIRECTORY", refused{why: "is not supported yet: set VSPHERE_SECRET_NAME and " +
-			"VSPHERE_SECRET_NAMESPACE, or VSPHERE_USER and VSPHERE_PASSWORD", seen: &g.unsure}},
+		{"VSPHERE_SECRETS_DIRECTORY", &g.secretsDirectory},
+		{"VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR", &s.nodes.internalSubnets},
+		{"VSPHERE_NODES_EXTERNAL_NETWORK_SUBNET_CIDR", &s.nodes.externalSubnets},
+		{"VSPHERE_NODES_INTERNAL_VM_NETWORK_NAME", &s.nodes.internalNetwork},
+		{"VSPHERE_NODES_EXTERNAL_VM_NETWORK_NAME", &s.nodes.externalNetwork},
+		{"SKIP_NODE_DELETION", presence{&s.nodes.skipDeletion}},
+		{"ENABLE_ALPHA_DUAL_STACK", ignored(noSwitch)},
 		{"VSPHERE_API_DISABLE", ignored(noAPI)},
 		{"VSPHERE_API_BINDING", ignored(noAPI)},
 	}
 }
 
+// presence is what a variable sets to true by being there, whatever its value.
+type presence struct {
+	toggle *toggle
+}
+
 // override puts the values of environment variables in place of the file's. An
-// empty one counts as not set, as in the CPI.
+// empty one counts as not set, as in the CPI, but for those whose value means
+// nothing there.
 func (s *schema) override(environ []string, p *problems) {
 	fields := s.variables()
 	values := make(map[string]string)
@@ -42,7 +53,8 @@ func (s *schema) override(environ []string, p *problems) {
 		values[name] = value
 	}
 	for _, f := range fields {
-		if value := values[f.name]; value != "" {
+		value, given := values[f.name]
+		if _, always := f.into.(presence); given && always || value != "" {
 			set(p, text{v: value, at: variable(f.name), set: true}, f.into)
 		}
 	}
@@ -79,14 +91,16 @@ func set(p *problems, t text, into any) {
 			p.errorf(t.at, "is neither true nor false: write one of the two")
 		}
 		*into = toggle{v: on, at: t.at, set: true, bad: err != nil}
+	case presence:
+		if on, err := strconv.ParseBool(t.v); err != nil || !on {
+			p.warnf(t.at, "counts as true, as in the vSphere CPI: any value does")
+		}
+		*into.toggle = toggle{v: true, at: t.at, set: true}
 	case *list:
 		*into = split(t)
 	case *rule:
 		*into = rule{at: t.at, tag: t, short: true}
 	case ignored:
 		p.warnf(t.at, "%s", string(into))
-	case refused:
-		p.errorf(t.at, "%s", into.why)
-		*into.seen = true
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -82,12 +83,11 @@ func TestEnvironmentIsOfGlobal(t *testing.T) {
 func TestMistakesInTheEnvironment(t *testing.T) {
 	_, err := Parse("vsphere.conf", []byte(asINI+"prot = 443\n"),
 		"VSPHERE_VCENTER_PORT=tcp://10.96.0.1:443", "VSPHERE_INSECURE=maybe", "VSPHERE_ROUNDTRIP_COUNT=-1",
-		"VSPHERE_SECRET_NAME=accounts", "VSPHERE_SECRETS_DIRECTORY=/etc/secrets", "VSPHERE_VCENTER=https://10.0.0.2",
+		"VSPHERE_SECRET_NAME=accounts", "VSPHERE_SECRETS_DIRECTORY=etc/secrets", "VSPHERE_VCENTER=https://10.0.0.2",
 		"VSPHERE_VCENTER_EAST=10.0.0.3", "VSPHERE_CAFILE=no/such.pem", "VSPHERE_PASSWORD=S3cretS3cret", "VSPHERE_USER= x",
 		"VSPHERE_THUMBPRINT=x", "VSPHERE_IP_FAMILY=ipv5", "VSPHERE_LABEL_ZONE= x", "VSPHERE_DATACENTER=a\nb")
 	want := `environment variable VSPHERE_VCENTER_PORT: is no whole number: write it in decimal digits
 environment variable VSPHERE_INSECURE: is neither true nor false: write one of the two
-environment variable VSPHERE_SECRETS_DIRECTORY: is not supported yet: set VSPHERE_SECRET_NAME and VSPHERE_SECRET_NAMESPACE, or VSPHERE_USER and VSPHERE_PASSWORD
 environment variable VSPHERE_VCENTER_EAST: is not read: write the vCenter into the file
 environment variable VSPHERE_USER: begins or ends with a blank: remove it
 environment variable VSPHERE_VCENTER: is a URL: write a host name or an IP address, here 10.0.0.2
@@ -97,6 +97,7 @@ environment variable VSPHERE_DATACENTER: has a line break or another control cha
 environment variable VSPHERE_IP_FAMILY: is no IP family: write ipv4 or ipv6, with a comma between the two (found "ipv5")
 environment variable VSPHERE_CAFILE: the file cannot be read: no such file or directory: write the path of a PEM file
 environment variable VSPHERE_SECRET_NAME: has no secret-namespace beside it: write both in the same place
+environment variable VSPHERE_SECRETS_DIRECTORY: is no absolute path: write one that begins with /, such as /etc/cloud/secrets (found "etc/secrets")
 environment variable VSPHERE_LABEL_ZONE: begins or ends with a blank: remove it
 vsphere.conf:6: [VirtualCenter "10.0.0.1"] prot: unknown key: did you mean port?`
 	if err == nil || err.Error() != want {
@@ -131,5 +132,53 @@ func TestPositionsInTheEnvironment(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestVariablesOfNodes: those beside the global section's.
+func TestVariablesOfNodes(t *testing.T) {
+	text := inYAML + "nodes:\n  internalNetworkSubnetCidr: 192.0.2.0/24\n  skipDeletion: false\n"
+	config, err := Parse("f", []byte(text),
+		"VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR=10.0.0.0/8,fd00::/8", "VSPHERE_NODES_EXTERNAL_NETWORK_SUBNET_CIDR=192.0.2.0/24",
+		"VSPHERE_NODES_INTERNAL_VM_NETWORK_NAME=inside", "VSPHERE_NODES_EXTERNAL_VM_NETWORK_NAME=outside", "SKIP_NODE_DELETION=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := config.Addresses
+	if got := fmt.Sprintln(a.InternalSubnets, a.ExternalSubnets, a.InternalNetwork, a.ExternalNetwork); got !=
+		"[10.0.0.0/8 fd00::/8] [192.0.2.0/24] inside outside\n" {
+		t.Errorf("got %s", got)
+	}
+	if !config.SkipNodeDeletion || len(config.Warnings) > 0 {
+		t.Errorf("got %t, %v", config.SkipNodeDeletion, config.Warnings)
+	}
+}
+
+// TestSwitches: a variable that the CPI only looks for counts with any value.
+func TestSwitches(t *testing.T) {
+	for _, c := range []struct {
+		variable string
+		skip     bool
+		want     []string
+	}{
+		{"SKIP_NODE_DELETION=1", true, nil},
+		{"SKIP_NODE_DELETION=", true, []string{"environment variable SKIP_NODE_DELETION: counts as true, as in the vSphere CPI: any value does"}},
+		{"SKIP_NODE_DELETION=false", true, []string{"environment variable SKIP_NODE_DELETION: counts as true, as in the vSphere CPI: any value does"}},
+		{"ENABLE_ALPHA_DUAL_STACK=1", false, []string{"environment variable ENABLE_ALPHA_DUAL_STACK: has no effect: several IP families need no switch"}},
+		{"ENABLE_ALPHA_DUAL_STACK=", false, nil},
+		{"OTHER=1", false, nil},
+	} {
+		config, err := Parse("f", []byte(asINI), c.variable)
+		if err != nil {
+			t.Errorf("%s: %v", c.variable, err)
+			continue
+		}
+		var warnings []string
+		for _, w := range config.Warnings {
+			warnings = append(warnings, w.String())
+		}
+		if config.SkipNodeDeletion != c.skip || !slices.Equal(warnings, c.want) {
+			t.Errorf("%s: got %t, %q", c.variable, config.SkipNodeDeletion, warnings)
+		}
 	}
 }

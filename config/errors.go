@@ -20,6 +20,10 @@ type Error struct {
 	// [VirtualCenter "east"] port in INI, or environment variable VSPHERE_USER. It
 	// is empty for a mistake of the whole file.
 	Field string
+	// Path is the CA file, as the configuration names it, if what is wrong is in
+	// that one or that it is not there. Whoever waits for the mistake to go watches
+	// it besides File.
+	Path string
 	// Message says what is wrong and what to write instead, in one line.
 	Message string
 }
@@ -78,6 +82,14 @@ func (at position) String() string {
 		return "the " + at.path
 	}
 	return fmt.Sprintf("%s in line %d", at.path, at.line)
+}
+
+// where returns a position as FILE:LINE: FIELD, or names an environment variable.
+func (p *problems) where(at position) string {
+	if at.line == inEnvironment {
+		return at.path
+	}
+	return fmt.Sprintf("%s:%d: %s", p.file, max(at.line, 1), at.path)
 }
 
 // problems collects what is wrong with one file and the environment.

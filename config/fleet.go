@@ -26,6 +26,8 @@ func (c *checker) fleet(s *schema) []VCenter {
 	for _, e := range all {
 		c.credentials(e, global)
 		vc := assemble(e, global)
+		c.inherited = append(c.inherited, inherit(e, global))
+		vc.At, vc.TrustAt = c.where(e.at), c.where(trustedAt(e, global))
 		c.verification(e, global)
 		if e.server.usable() && !either(e.port, global.port).bad {
 			key := sameServer(vc.Server, vc.Port)
@@ -79,31 +81,54 @@ func (c *checker) globalServer(global settings, entries []settings) (settings, b
 	return global, true
 }
 
+// ownSecret says that an entry names a Secret itself, and not the global section for it.
+func ownSecret(e, global settings) bool { return e.secret.set && e.secret.at != global.secret.at }
+
 // account returns the user and the password for an entry, each from the entry
-// or from the global section. Where a Secret applies, the entry's own alone
-// count, as in the CPI: another vCenter's account is not tried on it.
+// or from the global section. Where a Secret or a directory applies, the entry's
+// own alone count, as in the CPI: another vCenter's account is not tried on it.
+// The CPI does that only if the global section names one of the two.
 func account(e, global settings) (user text, password secret) {
-	if either(e.secret, global.secret).set {
+	if ownAccount(e, global) {
 		return e.user, e.password
 	}
 	return either(e.user, global.user), either(e.password, global.password)
 }
 
-// credentials demands a user with a password, or a Secret.
+func ownAccount(e, global settings) bool {
+	return ownSecret(e, global) || global.secret.set != global.directory.set
+}
+
+// directory returns where an entry's credentials are besides its Secret. As in the
+// CPI, an entry with a Secret of its own has no directory.
+func directory(e, global settings) text {
+	if ownSecret(e, global) {
+		return text{}
+	}
+	return global.directory
+}
+
+// credentials demands a user with a password, a Secret or a directory.
 func (c *checker) credentials(e, global settings) {
 	user, password := account(e, global)
-	secret := either(e.secret, global.secret)
-	switch {
-	case user.set && password.set, e.unsure, global.unsure:
-	case user.set && secret.set:
-		c.warnf(user.at, "has no effect without a password: the credentials come from the Secret")
-	case password.set && secret.set:
-		c.warnf(password.at, "has no effect without a user: the credentials come from the Secret")
+	secret, directory := either(e.secret, global.secret), directory(e, global)
+	elsewhere := "the Secret"
+	if directory.set {
+		elsewhere = directory.at.path
+	}
+	switch given := secret.set || directory.set; {
+	case user.set && password.set:
+		c.pair(user, password)
+	case e.unsure, global.unsure:
+	case user.set && given:
+		c.warnf(user.at, "has no effect without a password: the credentials come from %s", elsewhere)
+	case password.set && given:
+		c.warnf(password.at, "has no effect without a user: the credentials come from %s", elsewhere)
 	case user.set:
 		c.errorf(user.at, "has no password beside it: write password, or %s instead", c.words.secret())
 	case password.set:
 		c.errorf(password.at, "has no user beside it: write user, or %s instead", c.words.secret())
-	case !secret.set:
+	case !given:
 		c.errorf(e.at, "has no credentials: write user and password, or %s, here or %s", c.words.secret(), c.words.global)
 	}
 }
@@ -111,17 +136,32 @@ func (c *checker) credentials(e, global settings) {
 // idleAccount tells of a global user or password that no vCenter gets.
 func (c *checker) idleAccount(all []settings, global settings) {
 	for _, e := range all {
-		if !either(e.secret, global.secret).set || e.at == global.server.at {
+		if !ownAccount(e, global) || e.at == global.server.at {
 			return
 		}
 	}
-	const why = "has no effect: every vCenter has a Secret"
+	why := "has no effect: every vCenter has a Secret"
+	if global.directory.set {
+		why = "has no effect: every vCenter has a Secret or " + global.directory.at.path
+	}
 	if global.user.set {
-		c.warnf(global.user.at, why)
+		c.warnf(global.user.at, "%s", why)
 	}
 	if global.password.set {
-		c.warnf(global.password.at, why)
+		c.warnf(global.password.at, "%s", why)
 	}
+}
+
+// trustedAt returns where the setting is that decides whether a server's
+// certificate is trusted, or could be.
+func trustedAt(e, global settings) position {
+	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
+		return thumbprint.at
+	}
+	if authority := either(e.authority, global.authority); authority.set {
+		return authority.at
+	}
+	return e.at
 }
 
 // verification tells of settings that insecureFlag makes idle.
@@ -135,38 +175,58 @@ func (c *checker) verification(e, global settings) {
 		by = insecure.at
 	}
 	const why = "has no effect for %s: %v switches the verification of certificates off"
-	if authority := either(e.authority, global.authority); authority.set {
+	if authority := either(e.authority, global.authority); authority.v.file != "" || len(authority.v.pem) > 0 {
 		c.warnf(authority.at, why, e.at.path, by)
 	}
-	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.set {
+	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
 		c.warnf(thumbprint.at, why, e.at.path, by)
 	}
 }
 
-// assemble fills in what an entry leaves unset.
-func assemble(e, global settings) VCenter {
-	const roundTrips = 3
+// inherit fills in what an entry leaves unset from the global section. Nothing
+// else says which of the two counts, but for account.
+func inherit(e, global settings) settings {
 	user, password := account(e, global)
 	if !user.set || !password.set {
 		user, password = text{}, secret{}
 	}
-	authority := either(e.authority, global.authority).v
-	vc := VCenter{
+	e.user, e.password = user, password
+	e.directory = directory(e, global)
+	if !e.secret.set {
+		e.secret, e.namespace = global.secret, global.namespace
+	}
+	e.port = either(e.port, global.port)
+	e.datacenters = either(e.datacenters, global.datacenters)
+	e.insecure = either(e.insecure, global.insecure)
+	e.authority = either(e.authority, global.authority)
+	e.thumbprint = either(e.thumbprint, global.thumbprint)
+	e.roundTrips = either(e.roundTrips, global.roundTrips)
+	e.families = either(e.families, global.families)
+	return e
+}
+
+// assemble makes the VCenter of an entry.
+func assemble(e, global settings) VCenter {
+	const roundTrips = 3
+	e = inherit(e, global)
+	return VCenter{
 		Name:        e.name,
 		Server:      e.server.v,
-		Port:        otherwise(either(e.port, global.port), defaultPort),
-		Datacenters: slices.Clone(either(e.datacenters, global.datacenters).v),
-		User:        user.v,
-		Password:    password.v,
-		Secret:      either(e.secret, global.secret).v,
-		Insecure:    either(e.insecure, global.insecure).v,
-		CAFile:      authority.file,
-		CA:          slices.Clone(authority.pem),
-		Thumbprint:  either(e.thumbprint, global.thumbprint).v,
-		RoundTrips:  otherwise(either(e.roundTrips, global.roundTrips), roundTrips),
-		IPFamilies:  slices.Clone(otherwise(either(e.families, global.families), []string{"ipv4"})),
+		Port:        otherwise(e.port, defaultPort),
+		Datacenters: slices.Clone(e.datacenters.v),
+		User:        e.user.v,
+		Password:    e.password.v,
+		Secret:      e.secret.v,
+
+		SecretsDirectory: e.directory.v,
+
+		Insecure:   e.insecure.v,
+		CAFile:     e.authority.v.file,
+		CA:         slices.Clone(e.authority.v.pem),
+		Thumbprint: e.thumbprint.v,
+		RoundTrips: otherwise(e.roundTrips, roundTrips),
+		IPFamilies: slices.Clone(otherwise(e.families, []string{"ipv4"})),
 	}
-	return vc
 }
 
 // either is the entry's value where it has one.

@@ -62,8 +62,13 @@ func checkConfig(t *testing.T, config *Config) {
 		if (vc.User == "") != vc.Password.IsEmpty() {
 			t.Errorf("half an account: %+v", vc)
 		}
-		if vc.Password.IsEmpty() && vc.Secret == (SecretRef{}) || (vc.Secret.Name == "") != (vc.Secret.Namespace == "") {
+		if vc.Password.IsEmpty() && vc.Secret == (SecretRef{}) && vc.SecretsDirectory == "" || (vc.Secret.Name == "") != (vc.Secret.Namespace == "") {
 			t.Errorf("no credentials: %+v", vc)
+		}
+	}
+	for _, vc := range config.VCenters {
+		if !strings.HasPrefix(vc.At, config.File+":") || !strings.HasPrefix(vc.TrustAt, config.File+":") || !vc.Equal(&vc) {
+			t.Errorf("bad position: %q, %q", vc.At, vc.TrustAt)
 		}
 	}
 	checkTopology(t, &config.Topology)

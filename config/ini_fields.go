@@ -24,13 +24,13 @@ type instead struct {
 const (
 	forVolumes = "has no effect: it is about volumes, which are the CSI driver's"
 	forDriver  = "has no effect: it is the CSI driver's"
+	forCPI     = "has no effect: it is the vSphere CPI's"
 	inTree     = "has no effect: it is the in-tree provider's"
 	onlyYAML   = "only the YAML format has this: write the file in that format"
-	noFolder   = "is not supported yet: write secret-name and secret-namespace, or user and password"
 )
 
 // onlyInYAML are keys of the schema that are newer than the INI format.
-var onlyInYAML = []string{"networks", "excludeNetworks", "selector"}
+var onlyInYAML = []string{"caData", "networks", "excludeNetworks", "selector", "labels"}
 
 // sections are the sections of the INI format: those of the schema, and those
 // that the in-tree provider and the CSI driver have besides.
@@ -54,6 +54,8 @@ func (s *schema) sections() []field {
 		{"Network", ignored(inTree)},
 		{"NetPermissions", ignored(forVolumes)},
 		{"Snapshot", ignored(forVolumes)},
+		{"FeatureStates", ignored(forDriver)},
+		{"GC", ignored(forDriver)},
 		{"LoadBalancer", refused{why: noNSXT}},
 		{"LoadBalancerClass", refused{why: noNSXT}},
 		{"Route", refused{why: noNSXT}},
@@ -67,11 +69,8 @@ func dashed(fields []field) []field {
 	var all []field
 	for _, f := range fields {
 		into := f.into
-		switch {
-		case slices.Contains(onlyInYAML, f.name):
+		if slices.Contains(onlyInYAML, f.name) {
 			into = refused{why: onlyYAML}
-		case f.name == "secretsDirectory":
-			into = refused{why: noFolder, seen: into.(refused).seen}
 		}
 		all = append(all, field{dash(f.name), into})
 	}
@@ -94,6 +93,7 @@ func fieldsOfGlobal(s *section) []field {
 		[]field{{"datacenter", instead{&s.datacenters, "datacenters"}}},
 		withoutEffect(inTree, "working-dir", "vm-uuid", "vm-name"),
 		withoutEffect(forVolumes, "datastore", "default-datastore"),
+		withoutEffect(forCPI, "service-account"),
 		withoutEffect(forDriver,
 			"cluster-id", "supervisor-id", "cluster-distribution", "query-limit", "list-volume-threshold",
 			"vc-client-timeout", "csi-auth-check-intervalinmin", "csi-fetch-preferred-datastores-intervalinmin",
@@ -118,7 +118,7 @@ func (s *schema) virtualCenter(name string, at position) ([]field, *bool) {
 	}
 	entry := s.vcenters[i]
 	return append(dashed(entry.fields(false)), withoutEffect(forVolumes,
-		"targetvSANFileShareDatastoreURLs", "targetvSANFileShareClusters", "migration-datastore-url")...), &entry.unsure
+		"targetvSANFileShareDatastoreURLs", "targetvSANFileShareClusters", "migration-datastore-url", "default-datastore")...), &entry.unsure
 }
 
 func (s *schema) category(name string, at position) ([]field, *bool) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -48,6 +49,9 @@ func TestPasswordsAreTakenAsWritten(t *testing.T) {
 		"'it''s: {odd}'":       "it's: {odd}",
 		"'*star'":              "*star",
 		"!!str 12":             "12",
+		`50%$;\`:               `50%$;\`,
+		`'back\slash'`:         `back\slash`,
+		`"back\\slash"`:        `back\slash`,
 		"!!binary aGk=":        "",
 	} {
 		config, err := Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: user\n    password: "+written+"\n"))
@@ -236,6 +240,62 @@ func TestVCentersShareNothing(t *testing.T) {
 	a.Datacenters[0], a.IPFamilies[0], a.CA[0] = "x", "x", 'x'
 	if b.Datacenters[0] != "dc1" || b.IPFamilies[0] != "ipv6" || b.CA[0] != '-' {
 		t.Errorf("got %v, %v, %q", b.Datacenters, b.IPFamilies, b.CA[0])
+	}
+}
+
+// TestPasswordsOfFiles: the golden files show none.
+func TestPasswordsOfFiles(t *testing.T) {
+	for path, want := range map[string][]string{
+		"testdata/ini-good/in-tree-tutorial.conf": {`made-up 50%$;#'"\`},
+		"testdata/ini-good/cpi-every-key.conf":    {"made-up-own-password"},
+		"testdata/good/tenants.yaml":              {`m@de-up 50%$;\`, "", ""},
+		"testdata/good/account-for-all.yaml":      {"made-up # password"},
+	} {
+		config, err := Read(path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		var got []string
+		for _, vc := range config.VCenters {
+			got = append(got, vc.Password.Reveal())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got passwords %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestParseKeepsNothing: it may be called again and again, by several at once, and
+// leaves what it is given as it is.
+func TestParseKeepsNothing(t *testing.T) {
+	for _, path := range []string{"testdata/good/ca-data.yaml", "testdata/ini-good/cpi-every-key.conf"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		environ := []string{"VSPHERE_USER=env", "VSPHERE_PASSWORD=env"}
+		results := make(chan string, 8)
+		for range cap(results) {
+			go func() {
+				config, err := Parse("f", data, environ...)
+				if err != nil {
+					results <- err.Error()
+					return
+				}
+				results <- dump(config)
+			}()
+		}
+		want := <-results
+		for range cap(results) - 1 {
+			if got := <-results; got != want {
+				t.Errorf("got:\n%s\nand:\n%s", got, want)
+			}
+		}
+		again, err := os.ReadFile(path)
+		if err != nil || !slices.Equal(again, data) || environ[0] != "VSPHERE_USER=env" {
+			t.Errorf("changed what it was given: %v", err)
+		}
 	}
 }
 

@@ -21,6 +21,11 @@ func Read(path string, environ ...string) (*Config, error) {
 // Parse is Read with the content of the file at hand; file names it in
 // messages. Relative paths in it are relative to the working directory.
 func Parse(file string, data []byte, environ ...string) (*Config, error) {
+	return Options{Environ: environ}.Parse(file, data)
+}
+
+// load reads and validates a file.
+func load(file string, data []byte, o Options) (*loaded, error) {
 	p := &problems{file: file, words: &yamlWords}
 	read := readYAML
 	if isINI(data) {
@@ -31,11 +36,12 @@ func Parse(file string, data []byte, environ ...string) (*Config, error) {
 	if s == nil {
 		return nil, p.err()
 	}
-	s.override(environ, p)
-	c := validate(s, p)
+	s.override(o.Environ, p)
+	c := &checker{problems: p, skipFiles: o.SkipFiles}
+	config := c.validate(s)
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	c.Warnings = sorted(p.warnings, func(w Warning) Error { return Error(w) })
-	return c, nil
+	config.Warnings = sorted(p.warnings, func(w Warning) Error { return Error(w) })
+	return &loaded{config: config, schema: s, fleet: c.inherited}, nil
 }

@@ -65,8 +65,9 @@ type section struct {
 	port, roundTrips            number
 	insecure                    toggle
 	datacenters, ipFamilies     list
-	caFile, thumbprint          text
+	caFile, caData, thumbprint  text
 	secretName, secretNamespace text
+	secretsDirectory            text // of the global section alone
 	// unsure says that the section holds more than could be read, perhaps
 	// the credentials.
 	unsure bool
@@ -78,6 +79,8 @@ type nodes struct {
 	excludeInternalSubnets, excludeExternalSubnets text
 	networks, excludeNetworks                      list
 	selector                                       text
+	labels                                         table
+	skipDeletion                                   toggle
 }
 
 // rule is where a label's value comes from.
@@ -142,8 +145,8 @@ type (
 const (
 	noNSXT = "vzones has no NSX-T load balancers and no NSX-T routes: remove this section, " +
 		"and leave them to a controller of their own"
-	noDirectory = "is not supported yet: write secretName and secretNamespace, or user and password"
 	noAPI       = "has no effect: vzones does not serve the API of the vSphere CPI"
+	noSwitch    = "has no effect: several IP families need no switch"
 	internalKey = "has no effect: the vSphere CPI sets it by itself"
 )
 
@@ -170,6 +173,8 @@ func (s *schema) fields() []field {
 			{"networks", &s.nodes.networks},
 			{"excludeNetworks", &s.nodes.excludeNetworks},
 			{"selector", &s.nodes.selector},
+			{"labels", &s.nodes.labels},
+			{"skipDeletion", &s.nodes.skipDeletion},
 		}}},
 		{"loadBalancer", refused{why: noNSXT}},
 		{"loadBalancerClass", refused{why: noNSXT}},
@@ -191,7 +196,7 @@ func (p *placement) level(at position) []field {
 }
 
 func (l *level) fields() []field {
-	return append(l.rule.fields(), field{"label", &l.label})
+	return append([]field{{"label", &l.label}}, l.rule.fields()...)
 }
 
 func (r *rule) fields() []field {
@@ -212,6 +217,7 @@ func (s *section) fields(global bool) []field {
 		{"datacenters", &s.datacenters},
 		{"soapRoundtripCount", &s.roundTrips},
 		{"caFile", &s.caFile},
+		{"caData", &s.caData},
 		{"thumbprint", &s.thumbprint},
 		{"secretName", &s.secretName},
 		{"secretNamespace", &s.secretNamespace},
@@ -219,7 +225,7 @@ func (s *section) fields(global bool) []field {
 	}
 	if global {
 		return append(both,
-			field{"secretsDirectory", refused{why: noDirectory, seen: &s.unsure}},
+			field{"secretsDirectory", &s.secretsDirectory},
 			field{"apiDisable", ignored(noAPI)},
 			field{"apiBinding", ignored(noAPI)},
 		)

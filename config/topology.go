@@ -168,10 +168,25 @@ func (c *checker) idle(t *placement, policy topology.Policy) {
 	}
 }
 
-func (c *checker) paths(given list) []topology.PathKind {
-	kinds := map[string]topology.PathKind{
+// pathKinds are the paths by the words for them.
+func pathKinds() map[string]topology.PathKind {
+	return map[string]topology.PathKind{
 		"compute": topology.ComputePath, "resourcePool": topology.PoolPath, "folder": topology.FolderPath,
 	}
+}
+
+// pathWord returns the word for a path.
+func pathWord(kind topology.PathKind) string {
+	for word, k := range pathKinds() {
+		if k == kind {
+			return word
+		}
+	}
+	panic(fmt.Sprintf("config: no word for the path %v", kind))
+}
+
+func (c *checker) paths(given list) []topology.PathKind {
+	kinds := pathKinds()
 	if !given.usable() {
 		return topology.DefaultPaths()
 	}

@@ -1,27 +1,36 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
 // validate makes a Config of what a file says. It is to be used only if
 // problems has no errors afterwards.
-func validate(s *schema, p *problems) *Config {
-	c := &checker{p}
+func (c *checker) validate(s *schema) *Config {
 	fleet := c.fleet(s)
 	return &Config{
-		File:      p.file,
+		File:      c.file,
+		Files:     c.files,
 		VCenters:  fleet,
 		Topology:  c.topology(s, fleet),
 		Addresses: c.addresses(s.nodes),
 
-		NodeSelector: c.selector(s.nodes.selector),
+		NodeSelector:     c.selector(s.nodes.selector),
+		NodeLabels:       c.nodeLabels(s.nodes.labels, s.topology.levels),
+		SkipNodeDeletion: otherwise(s.nodes.skipDeletion, false),
 	}
 }
 
 type checker struct {
 	*problems
+	// skipFiles leaves the files unread that the configuration names.
+	skipFiles bool
+	// inherited are the vCenters with what they take from the global section.
+	inherited []settings
+	// files are the CA files that were read.
+	files []string
 }
 
 // complain reports what is wrong with a value, if anything is.
@@ -52,19 +61,14 @@ type settings struct {
 	authority        value[authority]
 	thumbprint       text
 	secret           value[SecretRef]
+	namespace        text // as it is written beside the Secret's name
+	directory        text
 	unsure           bool
-}
-
-type authority struct {
-	file string
-	pem  []byte
 }
 
 func (c *checker) settings(s *section) settings {
 	c.user(&s.user)
-	if s.password.usable() && strings.HasSuffix(s.password.v.Reveal(), "\n") {
-		c.warnf(s.password.at, "ends with a line break, which is taken for a part of the password: %s", c.words.noBreak)
-	}
+	c.password(&s.password)
 	if s.server.usable() {
 		address, wrong := parseServer(s.server.v)
 		s.server.bad = c.complain(s.server, wrong)
@@ -79,7 +83,10 @@ func (c *checker) settings(s *section) settings {
 		c.errorf(s.roundTrips.at, "%d is no count: write 1 or more", s.roundTrips.v)
 	}
 	if s.thumbprint.usable() {
-		thumbprint, wrong := parseThumbprint(s.thumbprint.v)
+		thumbprint, wrong := "", (*complaint)(nil)
+		if !strings.EqualFold(strings.TrimSpace(s.thumbprint.v), noThumbprint) {
+			thumbprint, wrong = parseThumbprint(s.thumbprint.v)
+		}
 		s.thumbprint.bad = c.complain(s.thumbprint, wrong)
 		s.thumbprint.v = thumbprint
 	}
@@ -88,33 +95,29 @@ func (c *checker) settings(s *section) settings {
 		user: s.user, password: s.password, server: s.server,
 		port: s.port, roundTrips: s.roundTrips, insecure: s.insecure,
 		datacenters: c.datacenters(s.datacenters), families: c.families(s.ipFamilies),
-		authority: c.authority(s.caFile), thumbprint: s.thumbprint,
-		secret: c.secret(s.secretName, s.secretNamespace), unsure: s.unsure,
+		authority: c.authority(s.caFile, s.caData), thumbprint: s.thumbprint,
+		secret: c.secret(s.secretName, s.secretNamespace), namespace: s.secretNamespace, directory: c.directory(s.secretsDirectory),
+		unsure: s.unsure,
 	}
 }
 
-func (c *checker) user(user *text) {
-	if !user.usable() {
-		return
+// directory takes the path of a directory that may not be there yet.
+func (c *checker) directory(dir text) text {
+	if !dir.usable() {
+		return dir
 	}
-	if strings.HasPrefix(strings.TrimSpace(user.v), "-----BEGIN") {
-		user.bad = true
-		c.errorf(user.at, "is a certificate: logging in with a SAML token is not supported yet: "+
-			"write a user name and a password")
-		return
+	var wrong *complaint
+	switch {
+	case strings.TrimSpace(dir.v) == "":
+		wrong = &complaint{what: "is blank: write the path of a directory, or remove the key"}
+	case parseName(dir.v) != nil:
+		wrong = parseName(dir.v)
+	case !filepath.IsAbs(dir.v):
+		wrong = &complaint{"is no absolute path: write one that begins with /, such as /etc/cloud/secrets", found(dir.v)}
 	}
-	user.bad = c.complain(*user, parseName(user.v))
-}
-
-func (c *checker) authority(path text) value[authority] {
-	v := value[authority]{at: path.at, set: path.set, bad: path.bad}
-	if !path.usable() {
-		return v
-	}
-	pem, wrong := readCA(path.v)
-	v.bad = c.complain(path, wrong)
-	v.v = authority{path.v, pem}
-	return v
+	dir.bad = c.complain(dir, wrong)
+	dir.v = filepath.Clean(dir.v)
+	return dir
 }
 
 // secret takes name and namespace together: half of a pair from the entry and

@@ -1,20 +1,18 @@
 package config
 
 import (
-	"crypto/x509"
 	"encoding/hex"
-	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
-	"os"
 	"regexp"
 	"strings"
 	"unicode"
 
 	"vzones/topology"
 )
+
+// noThumbprint in place of a fingerprint keeps the global section's from an entry.
+const noThumbprint = "none"
 
 // parseThumbprint returns a fingerprint as upper-case pairs between colons.
 func parseThumbprint(s string) (string, *complaint) {
@@ -38,48 +36,6 @@ func parseThumbprint(s string) (string, *complaint) {
 		return "", wrong
 	}
 	return normal, nil
-}
-
-// readCA returns the content of a file of PEM certificates.
-func readCA(path string) ([]byte, *complaint) {
-	const limit = 4 << 20
-	if strings.Contains(path, "-----BEGIN") {
-		return nil, &complaint{what: "is a certificate: write the path of a file that holds it"}
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	// Reading a pipe or a device may never end.
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, &complaint{what: "is not a file of certificates: write the path of a PEM file"}
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	count := 0
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		count++
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return nil, &complaint{what: fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", count)}
-		}
-	}
-	if count == 0 {
-		return nil, &complaint{what: "the file has no PEM certificate: write the path of one with -----BEGIN CERTIFICATE-----"}
-	}
-	return data, nil
-}
-
-func unreadable(err error) *complaint {
-	reason := err
-	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
-		reason = pathError.Err
-	}
-	return &complaint{what: "the file cannot be read: " + reason.Error() + ": write the path of a PEM file"}
 }
 
 // parseSubnets reads CIDRs between commas.

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/addresses"
@@ -13,7 +15,12 @@ var errNoAddress = addresses.ErrNone
 
 // addresses returns the addresses that a Node gets. An error is errNoAddress.
 func (p *Provider) addresses(m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
-	chosen, err := addresses.Select(addresses.For(m, node, &p.cfg.Addresses, p.families[m.Ref.VCenter]))
+	s := p.settings.Load()
+	families := s.families[m.Ref.VCenter]
+	if len(families) == 0 {
+		return nil, fmt.Errorf("%w: vCenter %q is not in the configuration any more", errNoAddress, m.Ref.VCenter)
+	}
+	chosen, err := addresses.Select(addresses.For(m, node, &s.cfg.Addresses, families))
 	return chosen.Addresses, err
 }
 
@@ -22,8 +29,9 @@ func (p *Provider) addresses(m *inventory.Machine, node *v1.Node) ([]v1.NodeAddr
 // any now, as while the machine starts. What the kubelet was given then stands in
 // for them only while a Node is initialised.
 func (p *Provider) newAddresses(m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
-	families := p.families[m.Ref.VCenter]
-	chosen, err := addresses.Select(addresses.For(m, node, &p.cfg.Addresses, families))
+	s := p.settings.Load()
+	families := s.families[m.Ref.VCenter]
+	chosen, err := addresses.Select(addresses.For(m, node, &s.cfg.Addresses, families))
 	switch {
 	case len(chosen.Unreported) == len(families), len(chosen.Unreported) > 0 && err == nil:
 		return nil, nil

@@ -109,7 +109,7 @@ func withBoth(t *testing.T, fleet *fakeFleet, selector string, test func(*cluste
 		if err != nil {
 			c.Fatal(err)
 		}
-		c.provider.selector = own
+		c.provider.settings.Load().selector = own
 		n, err := nodecontroller.NewCloudNodeController(c.provider.NodeInformer(), c.client, c.asked, statusEvery, 2, 1)
 		if err != nil {
 			c.Fatal(err)

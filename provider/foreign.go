@@ -12,7 +12,7 @@ import (
 // isForeign says whether a Node is somebody else's: it has another provider's ID,
 // or the configuration's selector leaves it out.
 func (p *Provider) isForeign(node *v1.Node) bool {
-	return isForeignID(node.Spec.ProviderID) || !p.selector.Matches(labels.Set(node.Labels))
+	return isForeignID(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
 // isForeignID says whether a provider ID is another provider's.

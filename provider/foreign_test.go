@@ -139,7 +139,7 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 // TestLabelsThatMakeANodeOurs are looked into at once; other labels are not.
 func TestLabelsThatMakeANodeOurs(t *testing.T) {
 	p, _ := provide(nil)
-	p.selector = labels.SelectorFromSet(labels.Set{"cloud": "vsphere"})
+	p.settings.Load().selector = labels.SelectorFromSet(labels.Set{"cloud": "vsphere"})
 	ours, other := aNode("n", labelled(map[string]string{"cloud": "vsphere"})), aNode("n", labelled(map[string]string{"a": "b"}))
 	for name, c := range map[string]struct {
 		before, now *v1.Node

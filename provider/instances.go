@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,7 +25,8 @@ const confirmTimeout = 3 * time.Second
 // framework delete the Node, so it is said only of a machine that had been
 // found once (the Node has its provider ID), that no vCenter's complete index
 // has, and that a direct search of every vCenter does not find. Anything short
-// of that is an error. A Node of another provider always exists.
+// of that is an error, and so is an absence where the configuration has no Node
+// deleted. A Node of another provider always exists.
 func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	if p.isForeign(node) {
 		return true, nil
@@ -45,6 +47,9 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 		return false, err
 	case node.Spec.ProviderID == "":
 		return false, fmt.Errorf("%w: the machine of Node %s was never found, so nothing tells that it is gone: %w", topology.ErrUnknown, node.Name, err)
+	}
+	if p.settings.Load().cfg.SkipNodeDeletion {
+		return false, fmt.Errorf("%w: Node %s is kept, since nodes.skipDeletion is set: %w", topology.ErrUnknown, node.Name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
@@ -169,7 +174,8 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	placement, err := p.resolve(states, m)
+	cfg := p.settings.Load().cfg
+	placement, err := resolve(cfg.Topology.Policy, states, m)
 	if err != nil {
 		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}
@@ -187,9 +193,21 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 			Region:        placement.Value(topology.LabelRegion),
 			Zone:          placement.Value(topology.LabelZone),
 
-			AdditionalLabels: placement.Further(),
+			AdditionalLabels: furtherLabels(placement, cfg.NodeLabels),
 		},
 	}, nil
+}
+
+// furtherLabels are those of the levels and those that every Node gets. A label of a
+// level is none of the latter, which the configuration's validation sees to.
+func furtherLabels(placement topology.Placement, every map[string]string) map[string]string {
+	levels := placement.Further()
+	if len(every) == 0 {
+		return levels
+	}
+	all := maps.Clone(every)
+	maps.Copy(all, levels)
+	return all
 }
 
 func (d *description) log(ctx context.Context, node *v1.Node) {

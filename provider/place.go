@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/config"
 	"vzones/provider/reconcile"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -16,20 +17,23 @@ var _ reconcile.Source = (*Provider)(nil)
 // Place returns where an initialised Node is, by a vCenter that is in contact.
 // Without a machine, the Node's own Events tell why.
 func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
+	place := reconcile.Place{Topology: p.Topology()}
 	states := p.fleet.States()
 	m, in, err := p.inContact(states, node)
 	if err != nil {
-		return reconcile.Place{}, err
+		return place, err
 	}
-	place := reconcile.Place{Machine: m, Contact: in.Contact}
-	place.Placement, err = p.resolve(states, m)
+	place.Machine, place.Contact = m, in.Contact
+	place.Placement, err = resolve(place.Topology.Policy, states, m)
 	return place, err
 }
 
+// Topology returns how Nodes get their labels now.
+func (p *Provider) Topology() *config.Topology { return &p.settings.Load().cfg.Topology }
+
 // resolve places a machine, and says where the reason for what is missing is the
 // name of a category.
-func (p *Provider) resolve(states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
-	policy := p.cfg.Topology.Policy
+func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	placement, err := topology.Resolve(policy, m.Paths)
 	none := policy.NoCategory(inventory.NoCategory(states))
 	if len(none) == 0 {

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -40,9 +41,7 @@ type Fleet interface {
 // the framework's controllers.
 type Provider struct {
 	fleet    Fleet
-	cfg      *config.Config
-	families map[string][]string
-	selector labels.Selector
+	settings atomic.Pointer[settings]
 
 	sightings sightings
 
@@ -53,6 +52,13 @@ type Provider struct {
 	nodes  *wakingInformer
 }
 
+// settings are what the configuration says now.
+type settings struct {
+	cfg      *config.Config
+	families map[string][]string
+	selector labels.Selector
+}
+
 var (
 	_ cloudprovider.Interface    = (*Provider)(nil)
 	_ cloudprovider.InformerUser = (*Provider)(nil)
@@ -60,21 +66,23 @@ var (
 
 // New returns a provider that answers from the states of a fleet.
 func New(fleet Fleet, cfg *config.Config) *Provider {
-	p := &Provider{
-		fleet:    fleet,
-		cfg:      cfg,
-		families: make(map[string][]string, len(cfg.VCenters)),
-		selector: cfg.NodeSelector,
-		ready:    make(chan struct{}),
-	}
-	if p.selector == nil {
-		p.selector = labels.Everything()
-	}
+	p := &Provider{fleet: fleet, ready: make(chan struct{})}
 	p.nodes = &wakingInformer{foreign: p.isForeign}
-	for _, v := range cfg.VCenters {
-		p.families[v.Name] = v.IPFamilies
-	}
+	p.Apply(cfg)
 	return p
+}
+
+// Apply makes this the configuration from now on. Whoever calls it has the fleet
+// apply it afterwards, whose subscribers look at all Nodes again then.
+func (p *Provider) Apply(cfg *config.Config) {
+	s := &settings{cfg: cfg, families: make(map[string][]string, len(cfg.VCenters)), selector: cfg.NodeSelector}
+	if s.selector == nil {
+		s.selector = labels.Everything()
+	}
+	for _, v := range cfg.VCenters {
+		s.families[v.Name] = v.IPFamilies
+	}
+	p.settings.Store(s)
 }
 
 // Initialize is called by the framework when this process leads.

@@ -36,9 +36,9 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		c.provider.fleet = answering{fleet}
 		cfg := testConfig().Topology
 		cfg.Policy.Levels = topology.Rules{{Label: level, Category: "k8s-zone"}}
-		c.provider.cfg.Topology = cfg
 		cfg.Backfill, cfg.Drift, cfg.Settle = true, config.DriftUpdate, time.Minute
-		r := reconcile.New(c.provider, c.provider.NodeInformer(), c.client, cfg)
+		c.provider.settings.Load().cfg.Topology = cfg
+		r := reconcile.New(c.provider, c.provider.NodeInformer(), c.client)
 		ended := make(chan error)
 		go func() { ended <- r.Run(c.ctx) }()
 		defer func() {

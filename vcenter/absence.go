@@ -18,9 +18,10 @@ import (
 // could not say; any other error names a vCenter that has it. Templates do not
 // count.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
-	errs := make([]error, len(f.connections))
+	connections := *f.connections.Load()
+	errs := make([]error, len(connections))
 	var g errgroup.Group
-	for i, c := range f.connections {
+	for i, c := range connections {
 		g.Go(func() error {
 			errs[i] = c.confirmAbsent(ctx, id)
 			return nil
@@ -33,16 +34,16 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) error {
 	s := c.session.Load()
 	if s == nil {
-		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.cfg.Name)
+		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.name)
 	}
 	ref, u, err := s.withUUID(ctx, id.UUIDs)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.cfg.Name, err)
+		return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, err)
 	case ref != nil:
-		return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.cfg.Name, u, ref.Value)
+		return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.name, u, ref.Value)
 	}
-	if id.Known.VCenter != c.cfg.Name {
+	if id.Known.VCenter != c.name {
 		return nil
 	}
 	// An account that may not see a machine does not find it by its UUID, but
@@ -52,11 +53,11 @@ func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) e
 	case err == nil && template:
 		return nil
 	case err == nil:
-		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.cfg.Name, id.Known.ID)
+		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.name, id.Known.ID)
 	case gone(err):
 		return nil
 	}
-	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.cfg.Name, id.Known.ID, err)
+	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.name, id.Known.ID, err)
 }
 
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which

@@ -16,33 +16,43 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// connection owns one vCenter: its session, its watch, its state. Run is the
-// only goroutine that logs in.
+// connection owns one vCenter: its session, its watch, its state. Run and what
+// it starts are the only goroutines that log in, one at a time.
 type connection struct {
-	cfg         config.VCenter
+	name        string
 	credentials CredentialSource
 	opts        timing
-	calls       *calls
 	// changed is called after each new state.
 	changed func()
 
 	state    atomic.Pointer[inventory.State]
 	session  atomic.Pointer[session]
 	followed atomic.Pointer[followed]
+	target   atomic.Pointer[target]
 	// wake has a token when followed has changed.
 	wake chan struct{}
 	// probe has a token when the vCenter is to prove that it answers.
 	probe chan struct{}
+	// again has a token when a watch has to begin anew for its target, retag when
+	// its tags are to be read now, and renewed when the credentials may have changed.
+	again, retag, renewed chan struct{}
 
-	// names belongs to the goroutine that reads tags, the rest to run.
+	// names belongs to the goroutine that reads tags, fresh to the one that
+	// renews the session, the rest to run.
 
 	names tagNames
+	// fresh is the session that is to replace the one of the watch.
+	fresh *session
+	// cfg is what the target was when run last looked.
+	cfg   config.VCenter
+	calls *calls
 	// remembered is the model of the last watch that had the index in whole.
 	remembered *model
 	// tagTrouble is what was last logged about tags.
 	tagTrouble string
-	// rejected are the credentials that the vCenter did not accept.
-	rejected *Credentials
+	// rejected are the credentials that the vCenter did not accept since it
+	// last accepted some.
+	rejected []Credentials
 }
 
 // followed are the machines whose details are wanted.
@@ -55,46 +65,61 @@ type followed struct {
 	known map[string]map[string]inventory.UUID
 }
 
-func newConnection(cfg *config.VCenter, credentials CredentialSource, opts timing, changed func()) *connection {
+func newConnection(t *target, credentials CredentialSource, opts timing, changed func()) *connection {
 	c := &connection{
-		cfg:         *cfg,
+		name:        t.cfg.Name,
 		credentials: credentials,
 		opts:        opts,
-		calls: &calls{
-			vcenter: cfg.Name, timeout: opts.timeout, tries: cfg.RoundTrips,
-			observer: opts.observer, slots: make(chan struct{}, opts.inFlight),
-		},
-		changed: changed,
-		wake:    make(chan struct{}, 1),
-		probe:   make(chan struct{}, 1),
+		changed:     changed,
+		wake:        make(chan struct{}, 1),
+		probe:       make(chan struct{}, 1),
+		again:       make(chan struct{}, 1),
+		retag:       make(chan struct{}, 1),
+		renewed:     make(chan struct{}, 1),
 	}
-	c.state.Store(&inventory.State{VCenter: cfg.Name})
+	c.cfg = t.cfg
+	c.calls = c.newCalls()
+	c.target.Store(t)
+	c.state.Store(&inventory.State{VCenter: c.name})
 	c.followed.Store(newFollowed(nil))
 	return c
 }
 
+func (c *connection) newCalls() *calls {
+	return &calls{
+		vcenter: c.name, timeout: c.opts.timeout, tries: c.cfg.RoundTrips,
+		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight),
+	}
+}
+
+// token puts a token into a channel that has room for one.
+func token(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default: // it has one
+	}
+}
+
 func (c *connection) follow(f *followed) {
 	c.followed.Store(f)
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	token(c.wake)
 }
 
 // run follows the vCenter until the context is done and logs out then. A
 // vCenter in trouble is tried again after a growing, jittered delay.
 func (c *connection) run(ctx context.Context) {
-	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vcenter", c.cfg.Name))
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vcenter", c.name))
 	defer c.logout(ctx)
 	delay := c.opts.retryMin
 	for ctx.Err() == nil {
 		began := time.Now()
+		c.adopt(ctx)
 		err := c.once(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errAgain):
-			klog.FromContext(ctx).Info("The configured datacenters have changed, reading them anew")
+			klog.FromContext(ctx).Info("Watching the vCenter anew", "reason", err)
 			continue
 		}
 		switch {
@@ -110,23 +135,26 @@ func (c *connection) run(ctx context.Context) {
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
 		} else {
 			c.report(ctx, err)
-			pause(ctx, delay/2+rand.N(delay/2+1))
+			c.pause(ctx, delay/2+rand.N(delay/2+1))
 		}
 		delay = min(2*delay, c.opts.retryMax)
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
+// pause ends early when there is something new to try.
+func (c *connection) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-c.again:
+	case <-c.renewed:
 	case <-ctx.Done():
 	}
 }
 
 // once logs in, where there is no session, and watches until that fails. The
-// session is kept unless the server has ended it.
+// session is kept unless the server has ended it or another takes its place.
 func (c *connection) once(ctx context.Context) error {
 	s, err := c.ensureSession(ctx)
 	if err != nil {
@@ -134,13 +162,16 @@ func (c *connection) once(ctx context.Context) error {
 	}
 	err = c.watch(ctx, s)
 	switch {
+	case c.fresh != nil:
+		c.replaceSession(ctx)
+		return errRenewed
 	case lost(err):
 		c.session.CompareAndSwap(s, nil)
 		s.soap.CloseIdleConnections()
 	case errors.Is(err, ErrRejected):
 		// The password was changed while the session lived on. Trying it again
 		// at the tagging API would lock the account.
-		c.rejected = &s.creds
+		c.reject(s.creds)
 		c.logout(ctx)
 	}
 	return err
@@ -156,40 +187,10 @@ func gone(err error) bool { return fault.Is(err, &types.ManagedObjectNotFound{})
 // denied says whether the account may not see an object that was asked for.
 func denied(err error) bool { return fault.Is(err, &types.NoPermission{}) && !lost(err) }
 
-func (c *connection) ensureSession(ctx context.Context) (*session, error) {
-	if s := c.session.Load(); s != nil {
-		return s, nil
-	}
-	var creds Credentials
-	err := withDeadline(ctx, c.opts.timeout, func(ctx context.Context) (err error) {
-		creds, err = c.credentials(ctx, &c.cfg)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("credentials: %w", err)
-	}
-	if c.rejected != nil && c.rejected.Equal(creds) {
-		return nil, fmt.Errorf("%w; they are not tried again until they change", ErrRejected)
-	}
-	s, err := login(ctx, &c.cfg, creds, c.calls)
-	c.opts.observer.LoggedIn(c.cfg.Name, err)
-	if errors.Is(err, ErrRejected) {
-		c.rejected = &creds
-		return nil, fmt.Errorf("%w; they are not tried again until they change", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.rejected = nil
-	c.session.Store(s)
-	klog.FromContext(ctx).Info("Logged in", "server", s.soap.URL().Host, "version", s.vim.ServiceContent.About.Version)
-	return s, nil
-}
-
 // readTags reads the tags of objects. That the vCenter refuses is part of the
 // result; that it does not answer is an error.
 func (c *connection) readTags(ctx context.Context, s *session, refs []types.ManagedObjectReference) (attachments, error) {
-	a, err := s.attachedTags(ctx, refs, c.opts.categories, &c.names)
+	a, err := s.attachedTags(ctx, refs, c.target.Load().categories, &c.names)
 	if err == nil {
 		c.tagTrouble = ""
 		return a, nil
@@ -197,7 +198,7 @@ func (c *connection) readTags(ctx context.Context, s *session, refs []types.Mana
 	if errors.Is(err, ErrRejected) || !answered(err) {
 		return attachments{}, err
 	}
-	a.err = fmt.Errorf("vCenter %q: %w", c.cfg.Name, err)
+	a.err = fmt.Errorf("vCenter %q: %w", c.name, err)
 	if c.tagTrouble != a.err.Error() {
 		c.tagTrouble = a.err.Error()
 		klog.FromContext(ctx).Error(a.err, "Cannot read tags; Nodes that need them keep waiting")
@@ -207,7 +208,7 @@ func (c *connection) readTags(ctx context.Context, s *session, refs []types.Mana
 
 // report publishes trouble and logs it once for each change.
 func (c *connection) report(ctx context.Context, err error) {
-	err = fmt.Errorf("vCenter %q: %w", c.cfg.Name, portless{err})
+	err = fmt.Errorf("vCenter %q: %w", c.name, portless{err})
 	before := *c.state.Load()
 	if before.Trouble == nil || before.Trouble.Error() != err.Error() {
 		klog.FromContext(ctx).Error(err, "Cannot read the vCenter; its Nodes keep what they have")
@@ -221,7 +222,7 @@ func (c *connection) published(ctx context.Context, snap *inventory.Snapshot, an
 	if c.state.Load().Trouble != nil {
 		klog.FromContext(ctx).Info("Reads the vCenter again")
 	}
-	c.publish(&inventory.State{VCenter: c.cfg.Name, Snapshot: snap, Contact: answered})
+	c.publish(&inventory.State{VCenter: c.name, Snapshot: snap, Contact: answered})
 }
 
 func (c *connection) publish(s *inventory.State) {
@@ -234,18 +235,4 @@ func (c *connection) contact(answered time.Time) {
 	now := *c.state.Load()
 	now.Contact = answered
 	c.state.Store(&now)
-}
-
-// logout ends the session when the daemon stops. The context is done by then,
-// so it gets a bounded one of its own.
-func (c *connection) logout(ctx context.Context) {
-	s := c.session.Swap(nil)
-	if s == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts.logoutTimeout)
-	defer cancel()
-	if err := s.logout(ctx); err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot log out; the session ends when it has been idle for long enough")
-	}
 }

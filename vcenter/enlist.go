@@ -19,7 +19,7 @@ func (w *watch) outside(f *followed) []string {
 		return nil // everything that the account can see is inside
 	}
 	var ids []string
-	for id := range f.known[w.c.cfg.Name] {
+	for id := range f.known[w.c.name] {
 		if _, inside := w.model.index[id]; !inside && !w.missing[id] {
 			ids = append(ids, id)
 		}

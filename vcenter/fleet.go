@@ -2,24 +2,33 @@ package vcenter
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
 )
 
-// Options tune a fleet. The zero value is what a daemon wants, without tags.
-type Options struct {
+// Wanted is what of the vCenters somebody needs beside their machines.
+type Wanted struct {
 	// Tags says whether tags are read at all: nobody needs them where no rule
 	// is configured.
 	Tags bool
 	// Categories are the tag categories that somebody needs. Snapshots tell which
 	// of them a vCenter does not have.
 	Categories []string
+}
+
+// Options tune a fleet. The zero value is what a daemon wants, without tags.
+type Options struct {
+	// Wanted is what of the vCenters somebody needs, until Apply says otherwise.
+	Wanted
 	// Timeout bounds each remote call; 15 s if zero.
 	Timeout time.Duration
 	// TagRefresh is the time between two readings of tags, which vCenter does
@@ -36,8 +45,6 @@ type Options struct {
 
 // timing is Options with the defaults filled in.
 type timing struct {
-	tags                bool
-	categories          []string
 	timeout, tagRefresh time.Duration
 	retryMin, retryMax  time.Duration
 	logoutTimeout       time.Duration
@@ -47,33 +54,79 @@ type timing struct {
 
 // A Fleet is all configured vCenters.
 type Fleet struct {
-	connections []*connection
+	credentials CredentialSource
+	timing      timing
+	// connections are in the order of the configuration.
+	connections atomic.Pointer[[]*connection]
+	// applied has a token when they are others than Run knows of.
+	applied chan struct{}
 
+	// mu is for what follows, and for who changes the connections.
 	mu          sync.Mutex
+	followed    *followed
 	subscribers []chan struct{}
 }
 
 // NewFleet prepares a fleet; it contacts nothing until Run.
 func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Options) *Fleet {
-	f := &Fleet{}
-	t := timing{
-		tags:          opts.Tags,
-		categories:    opts.Categories,
-		timeout:       orDefault(opts.Timeout, 15*time.Second),
-		tagRefresh:    orDefault(opts.TagRefresh, 30*time.Second),
-		retryMin:      orDefault(opts.RetryMin, 500*time.Millisecond),
-		retryMax:      orDefault(opts.RetryMax, 10*time.Second),
-		logoutTimeout: 3 * time.Second,
-		inFlight:      orDefault(opts.InFlight, 8),
-		observer:      opts.Observer,
+	f := &Fleet{
+		credentials: credentials,
+		applied:     make(chan struct{}, 1),
+		followed:    newFollowed(nil),
+		timing: timing{
+			timeout:       orDefault(opts.Timeout, 15*time.Second),
+			tagRefresh:    orDefault(opts.TagRefresh, 30*time.Second),
+			retryMin:      orDefault(opts.RetryMin, 500*time.Millisecond),
+			retryMax:      orDefault(opts.RetryMax, 10*time.Second),
+			logoutTimeout: 3 * time.Second,
+			inFlight:      orDefault(opts.InFlight, 8),
+			observer:      opts.Observer,
+		},
 	}
-	if t.observer == nil {
-		t.observer = unobserved{}
+	if f.timing.observer == nil {
+		f.timing.observer = unobserved{}
 	}
-	for i := range vcenters {
-		f.connections = append(f.connections, newConnection(&vcenters[i], credentials, t, f.announce))
-	}
+	f.connections.Store(new([]*connection))
+	f.Apply(vcenters, opts.Wanted)
 	return f
+}
+
+// Apply makes these the vCenters of the fleet, by name. Those that were not
+// there are connected to, those that are not there any more are logged out of and
+// not in States from now on. One that stays keeps its session unless its address,
+// its trust, its credentials or its round trips are others, and its watch unless
+// its datacenters are others or tags begin to be read. A vCenter with another
+// address is one of which nothing is known yet.
+func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
+	f.mu.Lock()
+	before := make(map[string]*connection)
+	for _, c := range *f.connections.Load() {
+		before[c.name] = c
+	}
+	connections := make([]*connection, len(vcenters))
+	for i := range vcenters {
+		t := &target{cfg: vcenters[i], tags: wanted.Tags, categories: wanted.Categories}
+		c := before[t.cfg.Name]
+		if c == nil {
+			c = newConnection(t, f.credentials, f.timing, f.announce)
+			c.follow(f.followed)
+		} else {
+			c.retarget(t)
+		}
+		connections[i] = c
+	}
+	f.connections.Store(&connections)
+	f.mu.Unlock()
+	token(f.applied)
+	f.announce()
+}
+
+// Renew says that credentials may have changed. A vCenter whose have is logged in
+// to anew, which its watch survives if they serve.
+func (f *Fleet) Renew() {
+	for _, c := range *f.connections.Load() {
+		token(c.renewed)
+	}
 }
 
 func orDefault[T comparable](value, def T) T {
@@ -89,19 +142,41 @@ func orDefault[T comparable](value, def T) T {
 // ends it or reaches another vCenter.
 func (f *Fleet) Run(ctx context.Context) error {
 	var g errgroup.Group
-	for _, c := range f.connections {
-		g.Go(func() error {
-			c.run(ctx)
-			return nil
-		})
+	running := make(map[*connection]context.CancelFunc)
+	for {
+		now := *f.connections.Load()
+		for c, cancel := range running {
+			if !slices.Contains(now, c) {
+				klog.FromContext(ctx).Info("The vCenter is not in the configuration any more", "vcenter", c.name)
+				cancel()
+				delete(running, c)
+			}
+		}
+		for _, c := range now {
+			if running[c] != nil {
+				continue
+			}
+			own, cancel := context.WithCancel(ctx)
+			running[c] = cancel
+			g.Go(func() error {
+				defer cancel()
+				c.run(own)
+				return nil
+			})
+		}
+		select {
+		case <-f.applied:
+		case <-ctx.Done():
+			return g.Wait()
+		}
 	}
-	return g.Wait()
 }
 
 // States returns the state of each vCenter in the order of the configuration.
 func (f *Fleet) States() []inventory.State {
-	states := make([]inventory.State, len(f.connections))
-	for i, c := range f.connections {
+	connections := *f.connections.Load()
+	states := make([]inventory.State, len(connections))
+	for i, c := range connections {
 		states[i] = *c.state.Load()
 	}
 	return states
@@ -121,19 +196,18 @@ func (f *Fleet) announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, ch := range f.subscribers {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+		token(ch)
 	}
 }
 
 // Follow says of which machines the details are wanted, instead of those before.
 // Machines that are not known yet are looked for at once.
 func (f *Fleet) Follow(ids []inventory.Identity) {
-	now := newFollowed(ids)
-	for _, c := range f.connections {
-		c.follow(now)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.followed = newFollowed(ids)
+	for _, c := range *f.connections.Load() {
+		c.follow(f.followed)
 	}
 }
 
@@ -141,12 +215,9 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 // subscribers are told; otherwise it is in trouble. One that is not watched now
 // will be heard of anyway.
 func (f *Fleet) Probe(vcenter string) {
-	for _, c := range f.connections {
-		if c.cfg.Name == vcenter {
-			select {
-			case c.probe <- struct{}{}:
-			default: // one is under way
-			}
+	for _, c := range *f.connections.Load() {
+		if c.name == vcenter {
+			token(c.probe)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 // one of now.
 func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
 	announced := 0
-	c := newConnection(&config.VCenter{Name: "east"}, nil, timing{}, func() { announced++ })
+	c := newConnection(&target{cfg: config.VCenter{Name: "east"}}, nil, timing{}, func() { announced++ })
 	old := time.Now().Add(-time.Minute)
 	c.state.Store(&inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: old})
 	for _, w := range []*watch{
@@ -152,7 +152,7 @@ func TestAPageOfNothingEndsAChange(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	published := make(chan struct{}, 10)
-	c := newConnection(&config.VCenter{Name: "east"}, nil, timing{tagRefresh: time.Hour}, func() { published <- struct{}{} })
+	c := newConnection(&target{cfg: config.VCenter{Name: "east"}}, nil, timing{tagRefresh: time.Hour}, func() { published <- struct{}{} })
 	root := types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}
 	index := types.ManagedObjectReference{Type: "PropertyFilter", Value: "1"}
 	w := &watch{

@@ -16,10 +16,11 @@ import (
 // vCenter has it; nil says nothing. Only vCenters with configured datacenters are
 // asked: the index of the others has everything that their account can see.
 func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error {
-	found := make([]error, len(f.connections))
+	connections := *f.connections.Load()
+	found := make([]error, len(connections))
 	var g errgroup.Group
-	for i, c := range f.connections {
-		if len(c.cfg.Datacenters) > 0 {
+	for i, c := range connections {
+		if len(c.target.Load().cfg.Datacenters) > 0 {
 			g.Go(func() error {
 				found[i] = c.searchOutside(ctx, id)
 				return nil
@@ -48,5 +49,5 @@ func (c *connection) searchOutside(ctx context.Context, id inventory.Identity) e
 	if err := s.readMachines(ctx, []types.ManagedObjectReference{*ref}, t); err != nil {
 		return nil //nolint:nilerr // likewise
 	}
-	return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, c.cfg.Name, t.path(*ref), ref.Value, inventory.ErrOutside)
+	return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, c.name, t.path(*ref), ref.Value, inventory.ErrOutside)
 }

@@ -242,7 +242,7 @@ func TestAnotherVCenterUnderTheSameName(t *testing.T) {
 // snapshot that a torn change is about to replace is not renewed by its pages.
 func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
-	c := newConnection(&config.VCenter{Name: "east"}, FromFile, timing{tagRefresh: time.Hour, observer: unobserved{}}, func() {})
+	c := newConnection(&target{cfg: config.VCenter{Name: "east"}}, FromFile, timing{tagRefresh: time.Hour, observer: unobserved{}}, func() {})
 	w := &watch{c: c, index: filters{filter: true}, model: newModel("east", types.ServiceContent{}, nil), listed: map[string]bool{}, missing: map[string]bool{}}
 	updates := make(chan *types.UpdateSet)
 	done := make(chan error, 1)

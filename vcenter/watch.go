@@ -26,8 +26,11 @@ const (
 	primeTime = 5 * time.Second
 )
 
-// errAgain ends a watch that has to begin anew though nothing is wrong.
-var errAgain = errors.New("the configured datacenters have changed")
+// errAgain ends a watch that has to begin anew at once though nothing is wrong.
+var errAgain = errors.New("something has changed")
+
+// errMoved ends a watch whose views are of other datacenters than configured.
+var errMoved = fmt.Errorf("%w: a configured datacenter has come, gone or been renamed", errAgain)
 
 // disputeTime is how long a machine may be in the index that the vCenter says is
 // not there. Its leaving should have been told by then.
@@ -41,6 +44,8 @@ type filters map[types.ManagedObjectReference]bool
 type watch struct {
 	c *connection
 	s *session
+	// tags says whether tags are read.
+	tags bool
 
 	collector types.ManagedObjectReference
 	// These are the filters whose updates tell of the machines of the views, of
@@ -84,9 +89,9 @@ type watch struct {
 // watch begins a watch and follows it until it breaks or the context is done.
 func (c *connection) watch(ctx context.Context, s *session) error {
 	w := &watch{
-		c: c, s: s,
+		c: c, s: s, tags: c.target.Load().tags,
 		index: filters{}, details: filters{}, datacenters: filters{}, tagging: filters{},
-		model:     newModel(c.cfg.Name, s.vim.ServiceContent, c.remembered),
+		model:     newModel(c.name, s.vim.ServiceContent, c.remembered),
 		known:     newTree(s.vim.ServiceContent.RootFolder),
 		listed:    map[string]bool{},
 		missing:   map[string]bool{},
@@ -97,14 +102,15 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	if err := w.begin(ctx); err != nil {
 		return err
 	}
-	c.opts.observer.WatchStarted(c.cfg.Name)
+	c.opts.observer.WatchStarted(c.name)
 	updates := make(chan *types.UpdateSet)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.poll(ctx, updates) })
-	if c.opts.tags {
+	if w.tags {
 		g.Go(func() error { return w.readTags(ctx) })
 	}
 	g.Go(func() error { return w.answer(ctx) })
+	g.Go(func() error { return w.renew(ctx) })
 	g.Go(func() error { return w.run(ctx, updates) })
 	err := g.Wait()
 	if w.complete {
@@ -145,7 +151,7 @@ func (w *watch) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if w.c.opts.tags {
+	if w.tags {
 		if err := w.watchTagging(ctx); err != nil {
 			return err
 		}
@@ -296,7 +302,7 @@ func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
 	if w.renamed && !more {
 		w.renamed = false
 		if roots, _ := matching(w.known, w.c.cfg.Datacenters); !slices.Equal(roots, w.roots) {
-			return false, errAgain
+			return false, errMoved
 		}
 	}
 	return more, nil
@@ -309,7 +315,7 @@ func (w *watch) settle(ctx context.Context) error {
 	if err := w.lookUpNames(ctx, f); err != nil {
 		return err
 	}
-	w.changed = w.model.claim(f.known[w.c.cfg.Name]) || w.changed
+	w.changed = w.model.claim(f.known[w.c.name]) || w.changed
 	outside := w.outside(f)
 	ids := w.model.wanted(f, w.names, outside)
 	if err := w.enlist(ctx, ids); err != nil {
@@ -317,7 +323,7 @@ func (w *watch) settle(ctx context.Context) error {
 	}
 	w.model.tree.tellUnreadable(ctx)
 	above := w.model.above(ids)
-	if w.c.opts.tags {
+	if w.tags {
 		w.wantTags(above)
 	}
 	w.primed = w.primed || w.whole(ids, above)
@@ -332,7 +338,7 @@ func (w *watch) why() error {
 	if w.incomplete == nil {
 		return nil
 	}
-	return fmt.Errorf("vCenter %q: %w", w.c.cfg.Name, w.incomplete)
+	return fmt.Errorf("vCenter %q: %w", w.c.name, w.incomplete)
 }
 
 // whole says whether everything that the first snapshot should have is there.
@@ -342,7 +348,7 @@ func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 			return false
 		}
 	}
-	return !w.c.opts.tags || len(above) == 0 || w.model.tags.err != nil || w.model.tags.covers(above)
+	return !w.tags || len(above) == 0 || w.model.tags.err != nil || w.model.tags.covers(above)
 }
 
 // lookUpNames looks for the machines of Nodes without a UUID, when those have

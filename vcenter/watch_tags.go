@@ -62,11 +62,12 @@ func (w *watch) readTags(ctx context.Context) error {
 	for {
 		select {
 		case refs = <-w.tagWanted:
+		case <-w.c.retag:
 		case <-next.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if len(refs) == 0 && len(w.c.opts.categories) == 0 {
+		if len(refs) == 0 && len(w.c.target.Load().categories) == 0 {
 			next.Reset(w.c.opts.tagRefresh)
 			continue
 		}

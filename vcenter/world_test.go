@@ -83,9 +83,14 @@ func simulate(t *testing.T, description string) (*fleet.Fleet, []config.VCenter)
 }
 
 // quick are timings under which a test need not wait.
-var quick = Options{Tags: true, Timeout: 2 * time.Second, TagRefresh: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+var quick = Options{Wanted: Wanted{Tags: true}, Timeout: 2 * time.Second, TagRefresh: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 func run(t *testing.T, description string, opts Options, change func(*fleet.Fleet, []config.VCenter)) *world {
+	t.Helper()
+	return runWith(t, description, opts, FromFile, change)
+}
+
+func runWith(t *testing.T, description string, opts Options, source CredentialSource, change func(*fleet.Fleet, []config.VCenter)) *world {
 	t.Helper()
 	sim, cfgs := simulate(t, description)
 	if change != nil {
@@ -93,7 +98,7 @@ func run(t *testing.T, description string, opts Options, change func(*fleet.Flee
 	}
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
-	w := &world{T: t, ctx: ctx, sim: sim, cfgs: cfgs, fleet: NewFleet(cfgs, FromFile, opts)}
+	w := &world{T: t, ctx: ctx, sim: sim, cfgs: cfgs, fleet: NewFleet(cfgs, source, opts)}
 	w.changed = w.fleet.Subscribe()
 	done := make(chan struct{})
 	go func() {
@@ -115,6 +120,7 @@ func (w *world) until(what string, ok func([]inventory.State) bool) {
 	for !ok(w.fleet.States()) {
 		select {
 		case <-w.changed:
+		case <-time.After(20 * time.Millisecond): // not all that is asked for is announced
 		case <-limit:
 			for _, s := range w.fleet.States() {
 				w.Logf("%s: trouble %v, snapshot %+v", s.VCenter, s.Trouble, s.Snapshot)

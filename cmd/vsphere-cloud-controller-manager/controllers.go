@@ -87,7 +87,7 @@ func (d *daemon) lifecycleController(init app.ControllerInitContext, c *appconfi
 // Nodes true.
 func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
 	return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
-		r := reconcile.New(d.provider, d.provider.NodeInformer(), c.ClientBuilder.ClientOrDie(init.ClientName), d.cfg.Topology)
+		r := reconcile.New(d.provider, d.provider.NodeInformer(), c.ClientBuilder.ClientOrDie(init.ClientName))
 		d.reconciler.Store(r)
 		d.group.Go(func() error { return r.Run(d.ctx) })
 		return nil, true, nil

@@ -2,48 +2,71 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/klog/v2"
 
 	"vzones/config"
 	"vzones/vcenter"
+	"vzones/vcenter/credentials"
 )
 
-// secretReader takes credentials from the Secret that the configuration names
-// and from the configuration itself where the Secret has none for the vCenter.
-type secretReader struct {
-	client kubernetes.Interface
+// accounts takes credentials from the Secret that the configuration names, from
+// its directory where the Secret has none for the vCenter, and from the
+// configuration itself where neither has.
+type accounts struct {
+	secrets interface {
+		Get(context.Context, config.SecretRef) (map[string][]byte, error)
+	}
 }
 
-func (r *secretReader) credentials(ctx context.Context, cfg *config.VCenter) (vcenter.Credentials, error) {
-	if cfg.Secret == (config.SecretRef{}) {
+func (a *accounts) credentials(ctx context.Context, cfg *config.VCenter) (vcenter.Credentials, error) {
+	var lacks []error
+	if cfg.Secret != (config.SecretRef{}) {
+		c, err := a.fromSecret(ctx, cfg)
+		if !isLack(err) {
+			return c, err
+		}
+		lacks = append(lacks, err)
+	}
+	if cfg.SecretsDirectory != "" {
+		c, err := credentials.FromDirectory(cfg.SecretsDirectory, cfg.Server)
+		if !isLack(err) {
+			return c, err
+		}
+		lacks = append(lacks, err)
+	}
+	if cfg.User != "" && !cfg.Password.IsEmpty() || len(lacks) == 0 {
 		return vcenter.FromFile(ctx, cfg)
 	}
-	where := cfg.Secret.Namespace + "/" + cfg.Secret.Name
-	// client-go logs the bodies of responses at -v=8 and above.
-	quiet := klog.NewContext(ctx, logr.Discard())
-	if klog.FromContext(quiet).V(8).Enabled() {
-		return vcenter.Credentials{}, fmt.Errorf("the Secret %s is not read, since it would be logged: switch the feature gate ContextualLogging on or set -v to less than 8", where)
+	if len(lacks) == 2 {
+		return vcenter.Credentials{}, fmt.Errorf("%w; %w", lacks[0], lacks[1])
 	}
-	s, err := r.client.CoreV1().Secrets(cfg.Secret.Namespace).Get(quiet, cfg.Secret.Name, metav1.GetOptions{})
-	hasOwn := cfg.User != "" && !cfg.Password.IsEmpty()
-	if apierrors.IsNotFound(err) && hasOwn {
-		return vcenter.FromFile(ctx, cfg)
-	}
+	return vcenter.Credentials{}, lacks[0]
+}
+
+func (a *accounts) fromSecret(ctx context.Context, cfg *config.VCenter) (vcenter.Credentials, error) {
+	data, err := a.secrets.Get(ctx, cfg.Secret)
 	if err != nil {
-		return vcenter.Credentials{}, fmt.Errorf("reading Secret %s: %w", where, err)
+		return vcenter.Credentials{}, err
 	}
-	user, password := s.Data[cfg.Server+".username"], s.Data[cfg.Server+".password"]
-	if len(user) > 0 && len(password) > 0 {
-		return vcenter.Credentials{User: string(user), Password: config.NewPassword(string(password))}, nil
+	c, err := credentials.Find(data, cfg.Server)
+	if err != nil {
+		return vcenter.Credentials{}, fmt.Errorf("the Secret %s/%s: %w", cfg.Secret.Namespace, cfg.Secret.Name, lack{err})
 	}
-	if hasOwn {
-		return vcenter.FromFile(ctx, cfg)
-	}
-	return vcenter.Credentials{}, fmt.Errorf("the Secret %s has no keys %q and %q", where, cfg.Server+".username", cfg.Server+".password")
+	return c, nil
+}
+
+// lack is that a Secret which was read has no credentials for a vCenter.
+type lack struct{ error }
+
+func (l lack) Unwrap() error { return l.error }
+
+// isLack says whether there are none, rather than that they cannot be read: what
+// cannot be read may be others than those that come next.
+func isLack(err error) bool {
+	var l lack
+	return errors.As(err, &l) || errors.Is(err, credentials.ErrNone) || apierrors.IsNotFound(err) || errors.Is(err, fs.ErrNotExist)
 }

@@ -23,6 +23,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 
+	"vzones/cmd/vsphere-cloud-controller-manager/secrets"
 	"vzones/config"
 )
 
@@ -102,7 +103,7 @@ func TestCredentials(t *testing.T) {
 			if c.secret != nil {
 				objects = append(objects, c.secret)
 			}
-			r := &secretReader{client: fake.NewClientset(objects...)}
+			r := &accounts{secrets.Once{Client: fake.NewClientset(objects...)}}
 			got, err := r.credentials(t.Context(), c.cfg)
 			if c.says == nil {
 				if err != nil || got.User != c.user || got.Password.Reveal() != c.password {
@@ -133,7 +134,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	client := fake.NewClientset(aSecret())
 	forbidden := apierrors.NewForbidden(v1.Resource("secrets"), "vsphere-credentials", errors.New("RBAC"))
 	client.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
-	got, err := (&secretReader{client: client}).credentials(t.Context(), east(withFile))
+	got, err := (&accounts{secrets.Once{Client: client}}).credentials(t.Context(), east(withFile))
 	if !apierrors.IsForbidden(err) || got.User != "" || !strings.Contains(err.Error(), "kube-system/vsphere-credentials") {
 		t.Errorf("user %q, %v", got.User, err)
 	}
@@ -209,7 +210,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	})
 	t.Run("found", func(t *testing.T) {
 		l := logEverything(t)
-		got, err := (&secretReader{client: client}).credentials(t.Context(), east(withFile))
+		got, err := (&accounts{secrets.Once{Client: client}}).credentials(t.Context(), east(withFile))
 		if err != nil || got.Password.Reveal() != secretPassword {
 			t.Fatalf("user %q, %v", got.User, err)
 		}
@@ -220,7 +221,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	t.Run("refused, with the Secret in the answer", func(t *testing.T) {
 		status.Store(http.StatusForbidden)
 		l := logEverything(t)
-		_, err := (&secretReader{client: client}).credentials(t.Context(), east(withFile))
+		_, err := (&accounts{secrets.Once{Client: client}}).credentials(t.Context(), east(withFile))
 		if err == nil {
 			t.Fatal("no error")
 		}
@@ -234,7 +235,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		l := logEverything(t)
 		klog.EnableContextualLogging(false)
 		defer klog.EnableContextualLogging(true)
-		_, err := (&secretReader{client: client}).credentials(t.Context(), east(withFile))
+		_, err := (&accounts{secrets.Once{Client: client}}).credentials(t.Context(), east(withFile))
 		if err == nil || !strings.Contains(err.Error(), "kube-system/vsphere-credentials") {
 			t.Errorf("nobody is told: %v", err)
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/klog/v2"
 
+	"vzones/cmd/vsphere-cloud-controller-manager/secrets"
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/reconcile"
@@ -27,6 +27,9 @@ import (
 // stopTimeout bounds the end of the daemon: logging out of all vCenters takes
 // at most 3 s, and the whole process has 5.
 const stopTimeout = 4 * time.Second
+
+// configTimeout bounds the reading of a configuration that is in a Secret.
+const configTimeout = 10 * time.Second
 
 // daemon owns what runs beside the framework: the fleet and the provider.
 type daemon struct {
@@ -39,7 +42,9 @@ type daemon struct {
 	group errgroup.Group
 	once  sync.Once
 
-	flags    flags
+	flags  flags
+	source source
+	// cfg is the configuration at the start.
 	cfg      *config.Config
 	provider *provider.Provider
 	// reconciler is nil until this instance leads, and if it is switched off.
@@ -63,57 +68,55 @@ func newDaemon(ctx context.Context, end func()) *daemon {
 }
 
 // configure reads the configuration file, and the environment variables that
-// override it; it contacts nothing.
+// override it; it contacts nothing. A Secret is read later.
 func (d *daemon) configure(name, file string) error {
 	if name != provider.Name {
 		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
 	}
-	if file == "" {
-		return errors.New("--cloud-config is not set: it is the path of the configuration file with the vCenters")
-	}
-	cfg, err := config.Read(file, os.Environ()...)
-	if err != nil {
+	var err error
+	if d.source, err = newSource(file, d.flags.configSecret, os.Environ()); err != nil {
 		return err
 	}
-	d.cfg = cfg
-	return nil
+	if d.source.labels, err = config.ParseNodeLabels(d.flags.nodeLabels); err != nil {
+		return fmt.Errorf("--node-labels: %w", err)
+	}
+	if d.source.inSecret() {
+		return nil
+	}
+	cfg, err := d.source.read(d.ctx, nil)
+	if err == nil {
+		d.cfg = cfg
+	}
+	return err
 }
 
 // provide makes the provider for the framework and starts what runs beside it.
 func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
-	for _, w := range d.cfg.Warnings {
-		klog.FromContext(d.ctx).Info("The configuration has a setting without effect", "setting", w.String())
+	client := c.ClientBuilder.ClientOrDie("vsphere-credentials")
+	if d.source.inSecret() {
+		ctx, cancel := context.WithTimeout(d.ctx, configTimeout)
+		defer cancel()
+		var err error
+		if d.cfg, err = d.source.read(ctx, secrets.Once{Client: client}); err != nil {
+			d.fail(err)
+			return provider.New(vcenter.NewFleet(nil, vcenter.FromFile, vcenter.Options{}), &config.Config{})
+		}
 	}
+	warn(d.ctx, nil, d.cfg.Warnings)
 	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
 		klog.FromContext(d.ctx).Info("Labels of initialised Nodes are not looked at again: --controllers leaves their controller out", "controller", topologyController)
 	}
-	observed := newObserver(legacyRegistry{})
-	secrets := &secretReader{client: c.ClientBuilder.ClientOrDie("vsphere-credentials")}
-	fleet := vcenter.NewFleet(d.cfg.VCenters, secrets.credentials, vcenter.Options{
-		Tags:       len(d.cfg.Topology.Policy.Categories()) > 0,
-		Categories: d.cfg.Topology.Policy.Categories(),
-		TagRefresh: d.flags.tagRefresh,
-		Observer:   observed,
-	})
-	d.provider = provider.New(fleet, d.cfg)
+	l := newLive(d, client)
+	d.provider = l.provider
 	legacyregistry.CustomMustRegister(
-		newStates(d.provider.Started(), fleet, d.provider.Outcomes),
+		newStates(d.provider.Started(), l.fleet, d.provider.Outcomes),
 		newTopologyStats(d.reconciler.Load),
 	)
-	ready := &readiness{leads: d.provider.Started(), states: fleet.States}
+	ready := &readiness{leads: d.provider.Started(), states: l.fleet.States}
 	if err := serve(c, ready, d.ctx.Done()); err != nil {
 		d.fail(fmt.Errorf("serving on the secure port: %w", err))
 	}
-	d.group.Go(func() error { return d.provider.Run(d.ctx) })
-	d.group.Go(func() error {
-		// A process that waits to lead has no business with the vCenters.
-		select {
-		case <-d.provider.Started():
-			return fleet.Run(d.ctx)
-		case <-d.ctx.Done():
-			return nil
-		}
-	})
+	l.start(d)
 	return d.provider
 }
 

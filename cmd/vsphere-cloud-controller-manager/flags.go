@@ -13,12 +13,20 @@ const minTagRefresh = 100 * time.Millisecond
 
 // flags are the daemon's own, beside the framework's.
 type flags struct {
-	tagRefresh time.Duration
+	tagRefresh   time.Duration
+	configSecret string
+	nodeLabels   string
 }
 
 func (f *flags) sets() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
-	sets.FlagSet("vsphere").DurationVar(&f.tagRefresh, "tag-refresh", 30*time.Second,
+	set := sets.FlagSet("vsphere")
+	set.StringVar(&f.configSecret, "cloud-config-secret", "",
+		"In place of --cloud-config: the Secret that holds the configuration, as NAMESPACE/NAME or NAMESPACE/NAME:KEY. "+
+			"Without KEY it is csi-vsphere.conf, the CSI driver's, or the only one that there is. It is watched.")
+	set.StringVar(&f.nodeLabels, "node-labels", "",
+		"Labels that each Node gets when it is initialised, as KEY=VALUE,KEY=VALUE, besides those of nodes.labels in the configuration.")
+	set.DurationVar(&f.tagRefresh, "tag-refresh", 30*time.Second,
 		"Time between two readings of the tags above the Nodes' machines, which vCenter does not announce. "+
 			"At least 100ms. Machines of Nodes without a UUID are looked for by name as often. Everything else is seen when it happens.")
 	return sets

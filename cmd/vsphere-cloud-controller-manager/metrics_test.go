@@ -74,10 +74,11 @@ func TestMetricsAreDocumented(t *testing.T) {
 	o.Requested("east", "Login", time.Second, nil)
 	o.LoggedIn("east", nil)
 	o.WatchStarted("east")
+	newReloads(r)
 	fleet := fakeFleet{{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: time.Now()}}
 	r.CustomMustRegister(
 		newStates(leading(), fleet, func() map[string]int { return map[string]int{"placed": 1} }),
-		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, config.Topology{}) }),
+		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil) }),
 	)
 
 	type entry struct {
@@ -125,8 +126,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is documented and not registered", name)
 		}
 	}
-	if len(found) != 13 {
-		t.Errorf("%d metrics, not 13", len(found))
+	if len(found) != 16 {
+		t.Errorf("%d metrics, not 16", len(found))
 	}
 }
 

@@ -44,6 +44,9 @@ type Source interface {
 	// nothing can be said, for a reason that is not the reconciler's to tell; with
 	// one, the error is that of its placement.
 	Place(*v1.Node) (Place, error)
+	// Topology is how Nodes get their labels now. It is another one, at another
+	// address, when that has changed, which subscribers are told.
+	Topology() *config.Topology
 	// Machine returns the machine in such a result, or nil.
 	Machine(*v1.Node) *inventory.Machine
 	// Subscribe returns a channel that has a token when that has changed.
@@ -61,14 +64,15 @@ type Place struct {
 	Placement topology.Placement
 	// Contact is when the machine's vCenter last answered.
 	Contact time.Time
+	// Topology is what the placement was decided by, machine or not.
+	Topology *config.Topology
 }
 
-// Controller writes what its policy decides. Run is to be called once.
+// Controller writes what the policy of its source decides. Run is to be called once.
 type Controller struct {
 	source   Source
 	informer coreinformers.NodeInformer
 	client   kubernetes.Interface
-	policy   policy
 	recorder record.EventRecorder
 	queue    workqueue.TypedRateLimitingInterface[string]
 	pace     flowcontrol.RateLimiter
@@ -109,9 +113,9 @@ type known struct {
 }
 
 // New prepares a controller; it does nothing until Run.
-func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface, cfg config.Topology) *Controller {
+func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface) *Controller {
 	return &Controller{
-		source: source, informer: informer, client: client, policy: policy{cfg},
+		source: source, informer: informer, client: client,
 		arrived: make(chan struct{}, 1),
 		known:   map[string]*known{}, claims: map[types.UID]map[string]string{}, writes: map[Action]int{},
 	}

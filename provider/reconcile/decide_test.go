@@ -34,7 +34,7 @@ var (
 
 // aPolicy has region, zone and one level.
 func aPolicy(drift config.Drift) *policy {
-	return &policy{config.Topology{
+	return &policy{&config.Topology{
 		Policy: topology.Policy{
 			Rules:  topology.Rules{{Label: topology.LabelRegion, Category: "k8s-region"}, {Label: topology.LabelZone, Category: "k8s-zone"}},
 			Levels: topology.Rules{{Label: rack, Category: "rack"}},

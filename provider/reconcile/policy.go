@@ -12,7 +12,7 @@ import (
 )
 
 // policy says what may be done to running Nodes.
-type policy struct{ config.Topology }
+type policy struct{ *config.Topology }
 
 // twins returns the keys that have a label's value. The framework's node
 // controller copies the beta label over the stable one, so it comes first.

@@ -49,7 +49,7 @@ func (c *Controller) claim(before, now *v1.Node) {
 		return
 	}
 	claims := map[string]string{}
-	for _, label := range c.policy.Policy.Labels() {
+	for _, label := range c.source.Topology().Policy.Labels() {
 		_, had := before.Labels[label]
 		if value, has := now.Labels[label]; has && !had && isLevel(label) {
 			claims[label] = value
@@ -87,6 +87,7 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(n)
+	by := &policy{place.Topology}
 	k.machine, k.waiting = place.Machine, false
 	sure := certain(place.Placement, err)
 	if pair, ok := place.Placement.Pair(); ok || sure {
@@ -95,13 +96,13 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 	var todo *plan
 	var due []time.Time
 	if err != nil {
-		todo = c.policy.undecided(n, c.claims[n.UID])
+		todo = by.undecided(n, c.claims[n.UID])
 		k.drifts = nil // what comes afterwards has to settle anew
 	} else {
-		todo = c.policy.decide(n, place.Placement, k.drifts, c.claims[n.UID], time.Now())
+		todo = by.decide(n, place.Placement, k.drifts, c.claims[n.UID], time.Now())
 		k.drifts = todo.drifts
 		err = todo.doubt
-		due = append(due, c.tellDrift(ctx, n, k, todo, len(place.Placement.Undecided) > 0))
+		due = append(due, c.tellDrift(ctx, n, k, by, todo, len(place.Placement.Undecided) > 0))
 	}
 	if place.Machine == nil {
 		k.unplaced = ""

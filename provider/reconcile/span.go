@@ -17,13 +17,20 @@ import (
 const spanEvery = 5 * time.Second
 
 // follow enqueues the Nodes whose machines have changed, whenever a vCenter's
-// state has, and looks for pairs of region and zone that span vCenters.
+// state has, all of them when how they get their labels has, and looks for pairs
+// of region and zone that span vCenters.
 func (c *Controller) follow(ctx context.Context, states <-chan struct{}) {
 	look := time.After(spanEvery)
+	by := c.source.Topology()
 	for {
 		select {
 		case <-states:
-			c.enqueueMoved(ctx)
+			if now := c.source.Topology(); now != by {
+				by = now
+				c.enqueueAll(ctx)
+			} else {
+				c.enqueueMoved(ctx)
+			}
 			if look == nil {
 				look = time.After(spanEvery)
 			}
@@ -52,6 +59,12 @@ func (c *Controller) initialised(ctx context.Context) iter.Seq[*v1.Node] {
 				return
 			}
 		}
+	}
+}
+
+func (c *Controller) enqueueAll(ctx context.Context) {
+	for n := range c.initialised(ctx) {
+		c.queue.Add(n.Name)
 	}
 }
 
@@ -94,11 +107,8 @@ func (c *Controller) span(ctx context.Context) {
 	same := maps.EqualFunc(found, c.spanning, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
 	c.spanning = found
 	c.mu.Unlock()
-	if same {
-		return
-	}
-	for n := range c.initialised(ctx) {
-		c.queue.Add(n.Name)
+	if !same {
+		c.enqueueAll(ctx)
 	}
 }
 

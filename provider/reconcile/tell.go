@@ -114,10 +114,10 @@ func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known, ce
 
 // tellDrift tells of the differences that have settled and are not about to be
 // written. Where a label is undecided nothing is over yet.
-func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, todo *plan, undecided bool) time.Time {
+func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, by *policy, todo *plan, undecided bool) time.Time {
 	var texts []string
 	for _, d := range todo.drifts {
-		if d.since.Add(c.policy.Settle).After(time.Now()) || slices.ContainsFunc(todo.changes, func(c change) bool { return c.label == d.label }) {
+		if d.since.Add(by.Settle).After(time.Now()) || slices.ContainsFunc(todo.changes, func(c change) bool { return c.label == d.label }) {
 			continue
 		}
 		texts = append(texts, d.text())
@@ -131,7 +131,7 @@ func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, todo *
 	for _, d := range todo.held {
 		texts = append(texts, d.text())
 	}
-	return c.say(ctx, n, k, reasonDrift, reasonDrift, strings.Join(texts, "; ")+c.policy.advice())
+	return c.say(ctx, n, k, reasonDrift, reasonDrift, strings.Join(texts, "; ")+by.advice())
 }
 
 func (d difference) text() string {

@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 // comes before the dash of its name.
 type fakeSource struct {
 	mu       sync.Mutex
+	topology *config.Topology
 	places   map[string]Place
 	errs     map[string]error
 	hanging  map[string]bool
@@ -69,11 +70,26 @@ func (f *fakeSource) Place(n *v1.Node) (Place, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p, ok := f.places[n.Name]
+	p.Topology = f.topology
 	if !ok {
-		return Place{}, fmt.Errorf("%w: trouble", topology.ErrUnknown)
+		return p, fmt.Errorf("%w: trouble", topology.ErrUnknown)
 	}
 	p.Contact = f.contacts[vcenterOf(n.Name)]
 	return p, f.errs[n.Name]
+}
+
+func (f *fakeSource) Topology() *config.Topology {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.topology
+}
+
+// configure changes how Nodes get their labels.
+func (f *fakeSource) configure(cfg config.Topology) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.topology = &cfg
+	f.announce()
 }
 
 func (f *fakeSource) Machine(n *v1.Node) *inventory.Machine {
@@ -176,7 +192,7 @@ type world struct {
 	at []time.Time
 }
 
-func topologyOf(drift config.Drift) config.Topology { return aPolicy(drift).Topology }
+func topologyOf(drift config.Drift) config.Topology { return *aPolicy(drift).Topology }
 
 func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.Node) {
 	t.Helper()
@@ -201,7 +217,8 @@ func (w *world) start(cfg config.Topology) {
 	ctx, cancel := context.WithCancel(w.Context())
 	w.ctx = ctx
 	factory := informers.NewSharedInformerFactory(w.client, 0)
-	w.controller = New(w.source, factory.Core().V1().Nodes(), w.client, cfg)
+	w.source.configure(cfg)
+	w.controller = New(w.source, factory.Core().V1().Nodes(), w.client)
 	factory.Core().V1().Nodes().Informer()
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -105,10 +105,16 @@ func doubt(states []State, id Identity) error {
 
 // absentee is the vCenter that had the machine and is not configured any more.
 func absentee(states []State, id Identity) error {
-	if id.Known.VCenter == "" || slices.ContainsFunc(states, func(s State) bool { return s.VCenter == id.Known.VCenter }) {
-		return nil
+	configured := func(vcenter string) bool {
+		return vcenter == "" || slices.ContainsFunc(states, func(s State) bool { return s.VCenter == vcenter })
 	}
-	return fmt.Errorf("vCenter %q, which had the machine as %s, is not in the configuration", id.Known.VCenter, id.Known.ID)
+	switch {
+	case !configured(id.Known.VCenter):
+		return fmt.Errorf("vCenter %q, which had the machine as %s, is not in the configuration", id.Known.VCenter, id.Known.ID)
+	case !configured(id.Seen.VCenter):
+		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.Seen.VCenter)
+	}
+	return nil
 }
 
 // Held says whether the machine that the Node was found as last is there with its

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"vzones/topology"
 )
@@ -30,7 +31,11 @@ func TestDoubt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := Identity{UUIDs: []UUID{u}, Seen: c.seen}
-			_, err := Find([]State{c.state}, id)
+			states := []State{c.state}
+			if c.seen.VCenter != "" && c.seen.VCenter != c.state.VCenter {
+				states = append(states, stateOf(c.seen.VCenter))
+			}
+			_, err := Find(states, id)
 			if c.doubt && (!errors.Is(err, topology.ErrUnknown) || !errors.Is(err, ErrUnreadable)) {
 				t.Errorf("absence: %v", err)
 			}
@@ -38,7 +43,7 @@ func TestDoubt(t *testing.T) {
 				t.Errorf("absence: %v", err)
 			}
 			// A running machine may be among them, so one that is off is not picked.
-			states := []State{c.state, stateOf("north", vm{id: "vm-9", uuid: u})}
+			states = append(states, stateOf("north", vm{id: "vm-9", uuid: u}))
 			if _, err := Find(states, id); (err != nil) != c.doubt {
 				t.Errorf("one that is off: %v", err)
 			}
@@ -187,5 +192,18 @@ func TestUnreachableIn(t *testing.T) {
 	_, err = Find([]State{notRead("west"), incomplete(stateOf("east"))}, Identity{UUIDs: []UUID{{1}}})
 	if got := UnreachableIn(err); len(got) > 0 || errors.Is(err, ErrUnreachable) {
 		t.Errorf("in %v: %q", err, got)
+	}
+}
+
+// TestASightingInAVCenterThatIsGone: a Node that has no record yet is in doubt too.
+func TestASightingInAVCenterThatIsGone(t *testing.T) {
+	states := []State{stateOf("west")}
+	id := Identity{UUIDs: []UUID{mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")}}
+	if _, err := Find(states, id); !errors.Is(err, topology.ErrAbsent) {
+		t.Errorf("never seen: %v", err)
+	}
+	id.Seen = Sighting{VCenter: "east", At: time.Now()}
+	if _, err := Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"east"`) {
+		t.Errorf("seen in one that is gone: %v", err)
 	}
 }

@@ -100,19 +100,20 @@ func (w world) mayBe(i int, m vm) bool {
 // sees says whether every vCenter that may have the Node's machine was read, and
 // all of its machines are told apart from it.
 func (w world) sees() bool {
-	configured := w.id.Known.VCenter == ""
+	configured, seen := w.id.Known.VCenter == "", w.id.Seen.VCenter == ""
 	for i, v := range w.vcenters {
 		if v.unread || v.troubled || v.incomplete {
 			return false
 		}
 		configured = configured || w.id.Known.VCenter == fmt.Sprint("vc-", i)
+		seen = seen || w.id.Seen.VCenter == fmt.Sprint("vc-", i)
 		for _, m := range v.vms {
 			if w.mayBe(i, m) {
 				return false
 			}
 		}
 	}
-	return configured
+	return configured && seen
 }
 
 // fits says whether a machine has what the Node says of its machine.
@@ -224,11 +225,11 @@ func TestAbsenceIsSure(t *testing.T) {
 				}
 			}
 		}
-		if known := w.id.Known.VCenter; known != "" {
+		last := fmt.Sprint("vc-", len(w.vcenters)-1)
+		if w.id.Known.VCenter != "" {
 			absent["of a machine known before"]++
-			return known <= fmt.Sprint("vc-", len(w.vcenters)-1)
 		}
-		return true
+		return w.id.Known.VCenter <= last && w.id.Seen.VCenter <= last
 	}
 	if err := quick.Check(property, &quick.Config{MaxCount: 20000, Rand: rand.New(rand.NewSource(2))}); err != nil {
 		t.Error(err)

@@ -1,0 +1,154 @@
+// Package files tells when files may have changed, those too that Kubernetes puts
+// in place by pointing a symbolic link elsewhere. It never reads them.
+package files
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// quiet is how long nothing may happen before a change is told: an editor
+	// writes in several steps.
+	quiet = 100 * time.Millisecond
+	// patience bounds that where something happens all the time.
+	patience = time.Second
+	// anyway is the time between two tokens without a sign of change, for file
+	// systems that give none, such as NFS.
+	anyway = time.Minute
+	// without is the same where nothing can be watched.
+	without = 10 * time.Second
+)
+
+// A Watcher tells when files may have changed.
+type Watcher struct {
+	changes chan struct{}
+
+	mu      sync.Mutex
+	wanted  []string
+	applied chan struct{}
+}
+
+// New returns a Watcher that watches nothing yet.
+func New() *Watcher {
+	return &Watcher{changes: make(chan struct{}, 1), applied: make(chan struct{}, 1)}
+}
+
+// Changes has a token when one of the files, or of the files in one of the
+// directories, may have changed: about a second after that at most, and once a
+// minute in any case.
+func (w *Watcher) Changes() <-chan struct{} { return w.changes }
+
+// Apply says which files and directories to watch, instead of those before. They
+// need not exist.
+func (w *Watcher) Apply(paths []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = paths
+	select {
+	case w.applied <- struct{}{}:
+	default:
+	}
+}
+
+// Run watches until the context is done.
+func (w *Watcher) Run(ctx context.Context) error {
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		// Nodes have few inotify instances, and other Pods take them.
+		klog.FromContext(ctx).Error(err, "Cannot watch files; they are looked at every few seconds", "every", without)
+		return w.look(ctx)
+	}
+	defer notify.Close()
+	again := time.NewTicker(anyway)
+	defer again.Stop()
+	var due <-chan time.Time
+	var first time.Time
+	for {
+		select {
+		case <-w.applied:
+			w.follow(ctx, notify)
+		case _, ok := <-notify.Events:
+			if !ok {
+				return nil
+			}
+			if due == nil {
+				first = time.Now()
+			}
+			due = time.After(min(quiet, patience-time.Since(first)))
+		case err := <-notify.Errors:
+			klog.FromContext(ctx).Error(err, "Cannot watch files; they are looked at once a minute", "every", anyway)
+		case <-due:
+			due = nil
+			w.follow(ctx, notify)
+			w.tell()
+		case <-again.C:
+			w.follow(ctx, notify)
+			w.tell()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// look tells of a change at intervals.
+func (w *Watcher) look(ctx context.Context) error {
+	again := time.NewTicker(without)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+			w.tell()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (w *Watcher) tell() {
+	select {
+	case w.changes <- struct{}{}:
+	default:
+	}
+}
+
+// follow watches the directories that hold the files now, those behind symbolic
+// links too, or the nearest ones above that exist.
+func (w *Watcher) follow(ctx context.Context, notify *fsnotify.Watcher) {
+	w.mu.Lock()
+	wanted := w.wanted
+	w.mu.Unlock()
+	now := map[string]bool{}
+	for _, path := range wanted {
+		for _, p := range []string{path, target(path)} {
+			now[p] = true
+			now[filepath.Dir(p)] = true
+		}
+	}
+	for _, dir := range notify.WatchList() {
+		if !now[dir] {
+			_ = notify.Remove(dir) // it may be gone
+		}
+	}
+	for path := range now {
+		for p := path; notify.Add(p) != nil; p = filepath.Dir(p) {
+			if p == filepath.Dir(p) {
+				klog.FromContext(ctx).V(2).Info("No directory can be watched; it is looked at once a minute", "path", path, "every", anyway)
+				break
+			}
+		}
+	}
+}
+
+// target is where symbolic links lead, the path itself if nowhere.
+func target(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}

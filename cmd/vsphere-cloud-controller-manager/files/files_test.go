@@ -1,0 +1,162 @@
+package files
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// watching runs a Watcher of paths until the test ends.
+func watching(t *testing.T, paths ...string) *Watcher {
+	t.Helper()
+	w := New()
+	w.Apply(paths)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func link(t *testing.T, target, path string) {
+	t.Helper()
+	next := path + ".next"
+	if err := os.Symlink(target, next); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// told waits for a token. Watching may not have begun yet, so the change is made
+// again until there is one.
+func told(t *testing.T, w *Watcher, change func(i int)) {
+	t.Helper()
+	for i := range 100 {
+		change(i)
+		select {
+		case <-w.Changes():
+			return
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+	t.Fatal("never told")
+}
+
+// drained takes what is still told of changes made before.
+func drained(w *Watcher) {
+	for {
+		select {
+		case <-w.Changes():
+		case <-time.After(2 * quiet):
+			return
+		}
+	}
+}
+
+func TestChangesAreTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		path    string
+		prepare func(t *testing.T, dir string)
+		change  func(t *testing.T, dir string, i int)
+	}{
+		"written in place": {"a.yaml", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "a.yaml"), "") },
+			func(t *testing.T, dir string, i int) { write(t, filepath.Join(dir, "a.yaml"), string(rune('a'+i%26))) }},
+		"renamed into place": {"a.yaml", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "a.yaml"), "") },
+			func(t *testing.T, dir string, _ int) {
+				write(t, filepath.Join(dir, ".a.swp"), "new")
+				if err := os.Rename(filepath.Join(dir, ".a.swp"), filepath.Join(dir, "a.yaml")); err != nil {
+					t.Fatal(err)
+				}
+			}},
+		"a mounted ConfigMap": {"a.yaml", func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "..1", "a.yaml"), "")
+			link(t, "..1", filepath.Join(dir, "..data"))
+			link(t, "..data/a.yaml", filepath.Join(dir, "a.yaml"))
+		}, func(t *testing.T, dir string, i int) {
+			next := []string{"..2", "..3"}[i%2]
+			write(t, filepath.Join(dir, next, "a.yaml"), "new")
+			link(t, next, filepath.Join(dir, "..data"))
+		}},
+		"a link to another folder": {"here/a.yaml", func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "there", "a.yaml"), "")
+			write(t, filepath.Join(dir, "here", "b"), "")
+			link(t, "../there/a.yaml", filepath.Join(dir, "here", "a.yaml"))
+		}, func(t *testing.T, dir string, i int) {
+			write(t, filepath.Join(dir, "there", "a.yaml"), string(rune('a'+i%26)))
+		}},
+		"a directory's files": {"secrets", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "secrets", "a"), "") },
+			func(t *testing.T, dir string, i int) {
+				write(t, filepath.Join(dir, "secrets", string(rune('a'+i%26))), "new")
+			}},
+		"a directory that comes later": {"later/still/a", func(*testing.T, string) {},
+			func(t *testing.T, dir string, i int) {
+				if i > 1 { // no sooner, so that something above it is what tells
+					write(t, filepath.Join(dir, "later", "still", "a"), string(rune('a'+i%26)))
+				} else {
+					write(t, filepath.Join(dir, "other"), string(rune('a'+i%26)))
+				}
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			c.prepare(t, dir)
+			w := watching(t, filepath.Join(dir, c.path))
+			for i := range 3 { // also after the first
+				told(t, w, func(n int) { c.change(t, dir, 7*i+n) })
+				drained(w)
+			}
+		})
+	}
+}
+
+// TestWhatIsNotWatchedIsNotTold: of many changes there are few tokens, and none
+// once other files are watched.
+func TestWhatIsNotWatchedIsNotTold(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "one", "a"), "")
+	write(t, filepath.Join(dir, "two", "a"), "")
+	w := watching(t, filepath.Join(dir, "one", "a"))
+	told(t, w, func(i int) { write(t, filepath.Join(dir, "one", "a"), string(rune('a'+i%26))) })
+	w.Apply([]string{filepath.Join(dir, "two", "a")})
+	told(t, w, func(i int) { write(t, filepath.Join(dir, "two", "a"), string(rune('a'+i%26))) })
+	drained(w)
+	for range 100 {
+		write(t, filepath.Join(dir, "one", "a"), "new")
+	}
+	select {
+	case <-w.Changes():
+		t.Error("told of what is not watched any more")
+	case <-time.After(3 * quiet):
+	}
+	for range 100 {
+		write(t, filepath.Join(dir, "two", "a"), "new")
+	}
+	drained(w)
+	if n := len(w.Changes()); n > 0 {
+		t.Errorf("%d tokens are left", n)
+	}
+}

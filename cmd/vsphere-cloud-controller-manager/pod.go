@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+)
+
+// Reasons of the Events on the daemon's own Pod.
+const (
+	reasonApplied = "ConfigurationApplied"
+	reasonRefused = "ConfigurationRefused"
+)
+
+// eventMax is the longest message that the API server takes.
+const eventMax = 1024
+
+// pod tells of the daemon in Events on its own Pod. The zero value tells nobody.
+type pod struct {
+	ref      *v1.ObjectReference
+	recorder record.EventRecorder
+}
+
+// ownPod returns the Pod that the environment names, as the manifest sets it from
+// the downward API; nil if it names none.
+func ownPod(getenv func(string) string) *v1.ObjectReference {
+	name, namespace := getenv("POD_NAME"), getenv("POD_NAMESPACE")
+	if name == "" || namespace == "" {
+		return nil
+	}
+	return &v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name, UID: types.UID(getenv("POD_UID"))}
+}
+
+// newPod returns the Pod that the daemon runs in, and what ends its recording.
+func newPod(ctx context.Context, client kubernetes.Interface) (*pod, func()) {
+	ref := ownPod(os.Getenv)
+	if ref == nil {
+		return &pod{}, func() {}
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
+	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events(ref.Namespace)})
+	return &pod{ref, broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"})}, broadcaster.Shutdown
+}
+
+func (p *pod) tell(kind, reason, message string) {
+	if p.ref != nil {
+		p.recorder.Event(p.ref, kind, reason, message)
+	}
+}
+
+// abridge puts as many lines into one message as an Event takes.
+func abridge(lines []string) string {
+	text := strings.Join(lines, "\n")
+	if len(text) <= eventMax {
+		return text
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		more := fmt.Sprintf("and %d more, in the log", len(lines)-i)
+		if b.Len()+len(line)+len(more)+2 > eventMax {
+			if i == 0 {
+				cut := line[:eventMax-len(more)-8]
+				for !utf8.ValidString(cut) {
+					cut = cut[:len(cut)-1]
+				}
+				fmt.Fprintf(&b, "%s…\n", cut)
+				more = fmt.Sprintf("and %d more, in the log", len(lines)-1)
+			}
+			b.WriteString(more)
+			break
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,160 @@
+package secrets
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"vzones/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var ref = config.SecretRef{Namespace: "kube-system", Name: "vsphere"}
+
+func secret(name, password string) *v1.Secret {
+	return &v1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}, Data: map[string][]byte{"password": []byte(password)}}
+}
+
+// follow runs a Watcher of Secrets until the test ends, and returns what has a
+// token when it has told of a change.
+func follow(t *testing.T, client *fake.Clientset, refs ...config.SecretRef) (*Watcher, <-chan struct{}) {
+	t.Helper()
+	changed := make(chan struct{}, 100)
+	w := New(client, func() { changed <- struct{}{} })
+	w.Apply(refs)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return w, changed
+}
+
+func get(t *testing.T, w *Watcher) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	data, err := w.Get(ctx, ref)
+	return string(data["password"]), err
+}
+
+// until waits for a Secret to hold a password, none if it is "".
+func until(t *testing.T, w *Watcher, changed <-chan struct{}, password string) {
+	t.Helper()
+	for {
+		got, err := get(t, w)
+		if got == password && (err == nil) == (password != "") {
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("it holds %q (%v), never %q", got, err, password)
+		}
+	}
+}
+
+func TestASecretIsFollowed(t *testing.T) {
+	client := fake.NewClientset(secret("vsphere", "first"), secret("another", "other"))
+	w, changed := follow(t, client, ref)
+	until(t, w, changed, "first")
+	api := client.CoreV1().Secrets("kube-system")
+	if _, err := api.Update(t.Context(), secret("vsphere", "second"), metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, w, changed, "second")
+	if err := api.Delete(t.Context(), "vsphere", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, w, changed, "")
+	if _, err := get(t, w); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "kube-system/vsphere") {
+		t.Errorf("that it is gone is %v", err)
+	}
+	if _, err := api.Create(t.Context(), secret("vsphere", "third"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, w, changed, "third")
+	// By name: an account that may read this Secret alone can do all of this.
+	for _, a := range client.Actions() {
+		var only string
+		switch a := a.(type) {
+		case clienttesting.ListActionImpl:
+			only = a.ListOptions.FieldSelector
+		case clienttesting.WatchActionImpl:
+			only = a.ListOptions.FieldSelector
+		default:
+			continue
+		}
+		if only != "metadata.name=vsphere" || a.GetNamespace() != "kube-system" {
+			t.Errorf("%s of %q in %q", a.GetVerb(), only, a.GetNamespace())
+		}
+	}
+}
+
+func TestASecretThatMayNotBeRead(t *testing.T) {
+	client := fake.NewClientset(secret("vsphere", "first"))
+	allowed := make(chan struct{})
+	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		select {
+		case <-allowed:
+			return false, nil, nil
+		default:
+			return true, nil, apierrors.NewForbidden(v1.Resource("secrets"), "vsphere", errors.New("RBAC"))
+		}
+	})
+	w, changed := follow(t, client, ref)
+	if _, err := get(t, w); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "kube-system/vsphere") {
+		t.Errorf("it is %v", err)
+	}
+	close(allowed)
+	until(t, w, changed, "first")
+}
+
+func TestOtherSecrets(t *testing.T) {
+	other := config.SecretRef{Namespace: "kube-system", Name: "another"}
+	client := fake.NewClientset(secret("vsphere", "first"), secret("another", "other"))
+	w, changed := follow(t, client, other)
+	if _, err := get(t, w); err == nil || !strings.Contains(err.Error(), "not followed") {
+		t.Errorf("not asked for, and %v", err)
+	}
+	w.Apply([]config.SecretRef{ref, ref})
+	until(t, w, changed, "first")
+	if _, err := w.Get(t.Context(), other); err == nil {
+		t.Error("still followed")
+	}
+}
+
+func TestBeforeRun(t *testing.T) {
+	w := New(fake.NewClientset(secret("vsphere", "first")), func() {})
+	w.Apply([]config.SecretRef{ref})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := w.Get(ctx, ref); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it is %v", err)
+	}
+}
+
+func TestOnce(t *testing.T) {
+	once := Once{Client: fake.NewClientset(secret("vsphere", "first"))}
+	if data, err := once.Get(t.Context(), ref); err != nil || string(data["password"]) != "first" {
+		t.Errorf("%d keys, %v", len(data), err)
+	}
+	if _, err := once.Get(t.Context(), config.SecretRef{Namespace: "default", Name: "vsphere"}); !apierrors.IsNotFound(err) {
+		t.Errorf("it is %v", err)
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"vzones/config"
+)
+
+// csiKey is the key under which the CSI driver's Secret has its configuration.
+const csiKey = "csi-vsphere.conf"
+
+// source is where the configuration is from: a file, or a key of a Secret.
+type source struct {
+	file   string
+	secret config.SecretRef
+	// key is empty for the CSI driver's, or the only one that there is.
+	key     string
+	environ []string
+	// labels are those of --node-labels, which every Node gets besides.
+	labels map[string]string
+}
+
+// newSource reads the flags that name a source.
+func newSource(file, secret string, environ []string) (source, error) {
+	switch {
+	case file != "" && secret != "":
+		return source{}, errors.New("--cloud-config and --cloud-config-secret are both set: write one of the two")
+	case file != "":
+		return source{file: file, environ: environ}, nil
+	case secret == "":
+		return source{}, errors.New("--cloud-config is not set: it is the path of the configuration file with the vCenters " +
+			"(or --cloud-config-secret, a Secret that holds it)")
+	}
+	where, key, _ := strings.Cut(secret, ":")
+	namespace, name, ok := strings.Cut(where, "/")
+	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return source{}, fmt.Errorf("--cloud-config-secret is %q: write NAMESPACE/NAME or NAMESPACE/NAME:KEY, such as vmware-system-csi/vsphere-config-secret", secret)
+	}
+	return source{secret: config.SecretRef{Namespace: namespace, Name: name}, key: key, environ: environ}, nil
+}
+
+// inSecret says whether the source is a Secret.
+func (s *source) inSecret() bool { return s.file == "" }
+
+// reader reads Secrets.
+type reader interface {
+	Get(context.Context, config.SecretRef) (map[string][]byte, error)
+}
+
+// read reads the configuration as it is now. A Secret is read through secrets.
+func (s *source) read(ctx context.Context, secrets reader) (*config.Config, error) {
+	cfg, err := s.parse(ctx, secrets)
+	if err != nil || len(s.labels) == 0 {
+		return cfg, err
+	}
+	for _, label := range cfg.Topology.Policy.Labels() {
+		if _, there := s.labels[label]; there {
+			return nil, fmt.Errorf("--node-labels gives every Node the label %s, which the configuration has a rule for: remove one of the two", label)
+		}
+	}
+	all := maps.Clone(cfg.NodeLabels)
+	if all == nil {
+		all = make(map[string]string)
+	}
+	maps.Copy(all, s.labels) // the flag counts, as an environment variable does
+	cfg.NodeLabels = all
+	return cfg, nil
+}
+
+func (s *source) parse(ctx context.Context, secrets reader) (*config.Config, error) {
+	if !s.inSecret() {
+		return config.Read(s.file, s.environ...)
+	}
+	data, err := secrets.Get(ctx, s.secret)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	key, err := s.keyOf(data)
+	if err != nil {
+		return nil, err
+	}
+	return config.Parse(fmt.Sprintf("Secret %s/%s %s", s.secret.Namespace, s.secret.Name, key), data[key], s.environ...)
+}
+
+// keyOf is the key that has the configuration.
+func (s *source) keyOf(data map[string][]byte) (string, error) {
+	keys := slices.Sorted(maps.Keys(data))
+	switch {
+	case s.key != "" && data[s.key] != nil:
+		return s.key, nil
+	case s.key == "" && data[csiKey] != nil:
+		return csiKey, nil
+	case s.key == "" && len(keys) == 1:
+		return keys[0], nil
+	case s.key != "":
+		return "", fmt.Errorf("the Secret %s/%s has no key %q: write one of %q behind it in --cloud-config-secret",
+			s.secret.Namespace, s.secret.Name, s.key, keys)
+	}
+	return "", fmt.Errorf("the Secret %s/%s has the keys %q, and none is %s: write --cloud-config-secret=%s/%s:KEY",
+		s.secret.Namespace, s.secret.Name, keys, csiKey, s.secret.Namespace, s.secret.Name)
+}

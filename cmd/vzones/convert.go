@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"vzones/config"
+)
+
+// conversion is what the flags of convert say.
+type conversion struct {
+	to, output string
+	// for YAML
+	secret string
+	ref    config.SecretRef
+	// for the CSI driver
+	credentials []string
+	clusterID   string
+}
+
+func (t *tool) convertCommand() *cobra.Command {
+	var c conversion
+	cmd := &cobra.Command{
+		Use:   "convert FILE",
+		Short: "Convert a configuration of any format to YAML, or to the CSI driver's file",
+		Long: `Convert a configuration of any format.
+
+To YAML, which goes to standard output, the credentials are not converted. The
+vCenters that have theirs in the file get a Secret instead: --secret names a file
+for its manifest. Without --secret the credentials are left out. With --secret -
+the manifest goes to standard output and the configuration does not, unless
+--output names a file for it.
+
+With --to csi it is the CSI driver's csi-vsphere.conf, which has the credentials in
+it: --output has to say where it goes, and - is standard output. Credentials that
+are in Secrets come from the manifests that --credentials names. The driver takes
+at most five vCenters and five tag categories; more is a mistake.
+
+What cannot be carried over is told of on standard error, one in a line, as are
+mistakes and warnings:
+
+  FILE:LINE: not carried over: FIELD: why
+
+Files are created with mode 0600, and none is overwritten. Neither environment
+variables nor CA files are read.`,
+		Example: `  vzones convert vsphere.conf > vsphere.yaml
+  vzones convert vsphere.conf --secret secret.yaml --output converted.yaml
+  vzones convert vsphere.conf --secret - --namespace vsphere --secret-name vcenters
+  vzones convert converted.yaml --to csi --credentials secret.yaml --cluster-id cluster-1 --output csi.conf`,
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return c.check(cmd.Flags().Changed)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			t.started = true
+			if c.to == toCSI {
+				return t.convertToCSI(args[0], &c)
+			}
+			return t.convert(args[0], &c)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.to, "to", toYAML, "the format to convert to: yaml or csi")
+	flags.StringVar(&c.output, "output", "", "the file to create, or - for standard output")
+	flags.StringVar(&c.secret, "secret", "", "the file to create with the Secret's manifest, or - for standard output")
+	flags.StringVar(&c.ref.Name, "secret-name", "vsphere-cloud-secret", "the Secret's name")
+	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace")
+	flags.StringArrayVar(&c.credentials, "credentials", nil, "with --to csi: a file with manifests of the Secrets that the configuration names; may be repeated")
+	flags.StringVar(&c.clusterID, "cluster-id", "", "with --to csi: the CSI driver's name for the cluster")
+	return cmd
+}
+
+const (
+	toYAML = "yaml"
+	toCSI  = "csi"
+)
+
+// check refuses flags that would have no effect.
+func (c *conversion) check(given func(flag string) bool) error {
+	var others []string
+	switch c.to {
+	case toYAML:
+		others = []string{"credentials", "cluster-id"}
+		if c.secret == "-" && c.output == "-" {
+			return errors.New("both --secret and --output are standard output: name a file for one of them")
+		}
+	case toCSI:
+		others = []string{"secret", "secret-name", "namespace"}
+		if c.output == "" {
+			return errors.New("the CSI driver's file has passwords in it: name the file to create with --output, or --output - for standard output")
+		}
+	default:
+		return fmt.Errorf("--to %q is no format: write yaml or csi", c.to)
+	}
+	for _, flag := range others {
+		if given(flag) {
+			return fmt.Errorf("--%s has no effect with --to %s: leave it out", flag, c.to)
+		}
+	}
+	return nil
+}
+
+func (t *tool) convert(file string, c *conversion) error {
+	data, err := t.read(file)
+	if err != nil {
+		return err
+	}
+	w, err := config.Convert(file, data, c.ref)
+	if err != nil {
+		return mistakes(t.stderr, err)
+	}
+	t.told(w)
+	switch {
+	case w.Private.IsEmpty() && c.secret != "":
+		fmt.Fprintf(t.stderr, "%s: no Secret is written: the file has no credentials to keep in one\n", file)
+	case w.Private.IsEmpty():
+	case c.secret == "":
+		fmt.Fprintf(t.stderr, "%s: not carried over: the credentials: name a file with --secret for the manifest of Secret %s/%s, "+
+			"which the new configuration names\n", file, c.ref.Namespace, c.ref.Name)
+	default:
+		if err := t.create(c.secret, []byte(w.Private.Reveal())); err != nil {
+			return err
+		}
+	}
+	if c.secret == "-" && c.output == "" {
+		return nil
+	}
+	return t.create(c.output, w.Data)
+}
+
+func (t *tool) convertToCSI(file string, c *conversion) error {
+	data, err := t.read(file)
+	if err != nil {
+		return err
+	}
+	o := config.CSIOptions{ClusterID: c.clusterID}
+	for _, manifest := range c.credentials {
+		data, err := t.read(manifest)
+		if err != nil {
+			return err
+		}
+		if err := o.Secrets.Add(manifest, data); err != nil {
+			return err
+		}
+	}
+	w, err := config.ConvertToCSI(file, data, o)
+	if err != nil {
+		return mistakes(t.stderr, err)
+	}
+	t.told(w)
+	return t.create(c.output, []byte(w.Private.Reveal()))
+}
+
+func (t *tool) told(w *config.Written) {
+	remarks(t.stderr, "warning", w.Warnings)
+	remarks(t.stderr, "not carried over", w.Lost)
+}
+
+// create writes to a new file that nobody else can read, or to standard output for
+// - and no name.
+func (t *tool) create(file string, data []byte) error {
+	if file == "" || file == "-" {
+		return t.write(data)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("creating a file: %w", err)
+	}
+	return fill(f, data)
+}
+
+// fill writes all of a new file and closes it, or removes it.
+func fill(f *os.File, data []byte) error {
+	_, err := f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("writing to a new file: %w", err), os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+// Command vzones is the operator's tool: it checks configurations, shows what is in
+// force, and converts them. It contacts nothing.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/version"
+
+	"vzones/config"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// The exit statuses.
+const (
+	right    = 0
+	findings = 1
+	failure  = 2
+)
+
+// errFindings says that a file has mistakes, which were printed.
+var errFindings = errors.New("there are mistakes")
+
+// errTold says that a failure was printed.
+var errTold = errors.New("there was a failure")
+
+// run runs a command and returns its exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr}
+	cmd := t.command()
+	cmd.SetArgs(args)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	done, err := cmd.ExecuteC()
+	switch {
+	case err == nil:
+		return right
+	case errors.Is(err, errFindings):
+		return findings
+	case errors.Is(err, errTold):
+		return failure
+	}
+	fmt.Fprintf(stderr, "Error: %v\n", err)
+	if !t.started {
+		fmt.Fprintf(stderr, "Run %s --help for what it takes.\n", done.CommandPath())
+	}
+	return failure
+}
+
+// tool is what the commands have in common.
+type tool struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	// started says that the arguments of a command are in order.
+	started bool
+}
+
+// usage ends in the examples.
+const usage = `Usage:
+  {{.UseLine}}
+{{- if .HasAvailableSubCommands}}
+
+Commands:
+{{- range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+
+Examples:
+{{.Example}}
+`
+
+func (t *tool) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "vzones COMMAND",
+		Short: "The operator's tool of vzones",
+		Long: `vzones checks, shows and converts configurations: those of vzones, of the
+vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
+vSphere CSI driver. It contacts nothing.
+
+The exit status is 0 if all is right, 1 if a file has mistakes, and 2 if the
+arguments are wrong or something failed, such as reading a file.`,
+		Example: `  vzones validate vsphere.yaml
+  vzones config vsphere.yaml
+  vzones convert vsphere.conf > vsphere.yaml`,
+		Version:           version.Get().GitVersion,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetUsageTemplate(usage)
+	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	root.AddCommand(t.validateCommand(), t.configCommand(), t.convertCommand())
+	return root
+}
+
+// read returns the content of a file, or of standard input for -.
+func (t *tool) read(file string) ([]byte, error) {
+	if file == "-" {
+		data, err := io.ReadAll(t.stdin)
+		if err != nil {
+			return nil, fmt.Errorf("reading standard input: %w", err)
+		}
+		return data, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading a configuration: %w", err)
+	}
+	return data, nil
+}
+
+// write writes to standard output.
+func (t *tool) write(data []byte) error {
+	if _, err := t.stdout.Write(data); err != nil {
+		return fmt.Errorf("writing to standard output: %w", err)
+	}
+	return nil
+}
+
+// mistakes prints the mistakes that an error is, if it is such.
+func mistakes(to io.Writer, err error) error {
+	if all, ok := errors.AsType[config.Errors](err); ok {
+		fmt.Fprintln(to, all)
+		return errFindings
+	}
+	return err
+}
+
+// remarks prints what is no mistake, behind its place and what kind it is.
+func remarks(to io.Writer, kind string, all []config.Warning) {
+	for _, w := range all {
+		place := ""
+		if w.Line > 0 {
+			place = fmt.Sprintf("%s:%d: ", w.File, w.Line)
+		}
+		field := w.Field
+		if field != "" {
+			field += ": "
+		}
+		fmt.Fprintf(to, "%s%s: %s%s\n", place, kind, field, w.Message)
+	}
+}

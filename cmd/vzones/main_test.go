@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "rewrite the reference and the scripts' expected output")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"vzones": main})
+}
+
+// TestScripts runs the tool as a process. Beside testscript's own commands there is
+//
+//	mode FILE…  fails unless nobody but the owner can read the files
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"mode": func(ts *testscript.TestScript, _ bool, files []string) {
+				for _, f := range files {
+					info, err := os.Stat(ts.MkAbs(f))
+					ts.Check(err)
+					if info.Mode().Perm() != 0o600 {
+						ts.Fatalf("%s has mode %v", f, info.Mode())
+					}
+				}
+			},
+		},
+	})
+}
+
+// commands are the root and those below it.
+func commands() []*cobra.Command {
+	root := (&tool{}).command()
+	return append([]*cobra.Command{root}, root.Commands()...)
+}
+
+const (
+	anINI  = "[VirtualCenter \"vc.example.com\"]\nuser = admin\npassword = S3cretS3cret\n[Labels]\nzone = k8s-zone\n"
+	aYAML  = "vcenter:\n  vc.example.com:\n    user: admin\n    password: S3cretS3cret\nlabels:\n  zone: k8s-zone\n"
+	noFile = "not-there.yaml"
+)
+
+// TestExamples runs the examples of all help texts, in their order.
+func TestExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"vsphere.conf": anINI, "csi-vsphere.conf": anINI, "vsphere.yaml": aYAML} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := 0
+	for _, cmd := range commands() {
+		if cmd.Hidden {
+			continue
+		}
+		for line := range strings.Lines(cmd.Example) {
+			runLine(t, strings.TrimSpace(line))
+			count++
+		}
+	}
+	if count < 10 {
+		t.Errorf("only %d examples", count)
+	}
+	if got, err := os.ReadFile("csi.conf"); err != nil || !strings.Contains(string(got), `password = "S3cretS3cret"`) {
+		t.Errorf("the last example wrote %s, %v", got, err)
+	}
+}
+
+// TestHowTo runs the commands of the how-to, in their order, but for kubectl's.
+func TestHowTo(t *testing.T) {
+	text, err := os.ReadFile("../../docs/how-to/convert-a-configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("vsphere.conf", []byte(anINI), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " | ")
+		if strings.HasPrefix(line, "vzones ") && !strings.HasPrefix(line, "vzones reads") && !strings.HasPrefix(line, "vzones can") {
+			runLine(t, line)
+			count++
+		}
+	}
+	if count != 6 {
+		t.Errorf("%d commands", count)
+	}
+}
+
+// runLine runs a line as a shell does: with variables before it, < and >.
+func runLine(t *testing.T, line string) {
+	t.Helper()
+	var args []string
+	var in io.Reader = strings.NewReader("")
+	var out, stderr bytes.Buffer
+	words, to := strings.Fields(line), ""
+	for i := 0; i < len(words); i++ {
+		name, value, assigns := strings.Cut(words[i], "=")
+		switch {
+		case assigns && len(args) == 0:
+			t.Setenv(name, value)
+		case words[i] == "<":
+			i++
+			data, err := os.ReadFile(words[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			in = bytes.NewReader(data)
+		case words[i] == ">":
+			i++
+			to = words[i]
+		default:
+			args = append(args, words[i])
+		}
+	}
+	if args[0] != "vzones" {
+		t.Fatalf("%s: not of this tool", line)
+	}
+	if status := run(args[1:], in, &out, &stderr); status != right {
+		t.Errorf("%s: status %d: %s", line, status, &stderr)
+	}
+	if to != "" {
+		if err := os.WriteFile(to, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReference: the reference has the help texts as they are. With -update it is
+// written.
+func TestReference(t *testing.T) {
+	const path = "../../docs/reference/vzones.md"
+	const head = "<!-- The help texts below are written by go test ./cmd/vzones -run TestReference -update. -->\n"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, ok := strings.Cut(string(data), head)
+	if !ok {
+		t.Fatalf("%s does not have the line %q", path, head)
+	}
+	var b strings.Builder
+	b.WriteString(before + head)
+	for _, cmd := range commands() {
+		if cmd.Hidden {
+			continue
+		}
+		var out bytes.Buffer
+		args := strings.Fields(cmd.CommandPath())[1:]
+		if status := run(append(args, "--help"), nil, &out, io.Discard); status != right {
+			t.Fatalf("%v --help: status %d", args, status)
+		}
+		if !strings.HasSuffix(strings.TrimRight(out.String(), "\n"), strings.TrimRight(cmd.Example, "\n")) || cmd.Example == "" {
+			t.Errorf("the help of %s does not end in examples", cmd.CommandPath())
+		}
+		fmt.Fprintf(&b, "\n## `%s`\n\n```text\n%s```\n", cmd.CommandPath(), &out)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.String() != string(data) && !*update {
+		t.Errorf("%s is not current: run go test ./cmd/vzones -run TestReference -update", path)
+	}
+}
+
+// TestStatuses: a failure counts for more than mistakes, whichever comes first, and
+// warnings for nothing.
+func TestStatuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"right.yaml": aYAML, "mistake.yaml": "vcentre:\n", "idle.conf": "[Disk]\n" + anINI} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]int{
+		"validate right.yaml idle.conf":                   right,
+		"validate mistake.yaml right.yaml":                findings,
+		"validate " + noFile + " mistake.yaml":            failure,
+		"validate mistake.yaml " + noFile + " right.yaml": failure,
+		"config idle.conf":                                right,
+		"config mistake.yaml":                             findings,
+		"convert idle.conf":                               right,
+		"convert mistake.yaml":                            findings,
+		"convert --to csi --output - idle.conf":           right,
+		"convert --to csi --output - mistake.yaml":        findings,
+		"convert --to csi mistake.yaml":                   failure,
+		"config":                                          failure,
+		"--help":                                          right,
+		"convert --help":                                  right,
+		"--version":                                       right,
+		"no-such-command":                                 failure,
+	} {
+		if got := run(strings.Fields(args), nil, io.Discard, io.Discard); got != want {
+			t.Errorf("%s: status %d, want %d", args, got, want)
+		}
+	}
+}
+
+// TestFaults: what fails is told of, and the status says so.
+func TestFaults(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("vsphere.yaml", []byte(aYAML), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args  string
+		stdin io.Reader
+		want  string
+	}{
+		{args: "validate " + noFile, want: noFile},
+		{args: "validate .", want: "is a directory"},
+		{args: "config " + noFile, want: noFile},
+		{args: "convert " + noFile, want: noFile},
+		{args: "convert --to csi --output - " + noFile, want: noFile},
+		{args: "convert --to csi --output - vsphere.yaml --credentials " + noFile, want: noFile},
+		{args: "convert --to csi --output - vsphere.yaml --credentials vsphere.yaml", want: "vsphere.yaml is no manifest of a Secret"},
+		{args: "validate -", stdin: iotest.ErrReader(errors.New("broken")), want: "reading standard input: broken"},
+		{args: "config vsphere.yaml", want: "writing to standard output: full"},
+		{args: "convert vsphere.yaml", want: "writing to standard output: full"},
+		{args: "convert vsphere.yaml --secret -", want: "writing to standard output: full"},
+		{args: "convert vsphere.yaml --to csi --output -", want: "writing to standard output: full"},
+		{args: "convert vsphere.yaml --output vsphere.yaml", want: "file exists"},
+		{args: "convert vsphere.yaml --secret no/such/folder", want: "no such file or directory"},
+		{args: "convert vsphere.yaml --namespace A.b", want: `"A.b" is no name of a namespace`},
+	} {
+		var stderr bytes.Buffer
+		status := run(strings.Fields(c.args), c.stdin, fullDisk{}, &stderr)
+		if status != failure || !strings.HasPrefix(lastLine(stderr.String()), "Error: ") || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%s: status %d: %s", c.args, status, &stderr)
+		}
+		if strings.Contains(stderr.String(), "S3cret") {
+			t.Errorf("%s: shows the password", c.args)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+func lastLine(s string) string {
+	s = strings.TrimRight(s, "\n")
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// TestAFileThatCannotBeWrittenIsRemoved: half of a Secret is none.
+func TestAFileThatCannotBeWrittenIsRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret.yaml")
+	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(f, []byte("S3cret")); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "S3cret") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
+}

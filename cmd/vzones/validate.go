@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"vzones/config"
+)
+
+func (t *tool) validateCommand() *cobra.Command {
+	var env, skipFiles bool
+	cmd := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Print all mistakes of configurations",
+		Long: `Read configurations as the daemon does, and print all of their mistakes to
+standard output, one in a line:
+
+  FILE:LINE: FIELD: what is wrong and what to write
+
+What is valid and does not do what one might expect is printed as
+
+  FILE:LINE: warning: FIELD: what it does
+
+and is no mistake: the exit status is 0 if there is nothing else. A file named -
+is standard input.`,
+		Example: `  vzones validate vsphere.yaml
+  vzones validate --skip-files vsphere.conf csi-vsphere.conf
+  vzones validate - < vsphere.yaml`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, files []string) error {
+			t.started = true
+			o := config.Options{SkipFiles: skipFiles}
+			if env {
+				o.Environ = os.Environ()
+			}
+			return t.validate(files, o)
+		},
+	}
+	envFlag(cmd, &env)
+	cmd.Flags().BoolVar(&skipFiles, "skip-files", false, "do not read the CA files that the configuration names: they may be in the daemon's Pod only")
+	return cmd
+}
+
+func envFlag(cmd *cobra.Command, env *bool) {
+	cmd.Flags().BoolVar(env, "env", false, "let the environment variables of this shell, such as VSPHERE_USER, override the file, as those of the daemon's Pod do there")
+}
+
+// validate reads all files, whatever is wrong with one.
+func (t *tool) validate(files []string, o config.Options) error {
+	var result error
+	for _, file := range files {
+		err := t.validateFile(file, o)
+		switch {
+		case err == nil:
+		case errors.Is(err, errFindings):
+			if result == nil {
+				result = err
+			}
+		default:
+			fmt.Fprintf(t.stderr, "Error: %v\n", err)
+			result = errTold
+		}
+	}
+	return result
+}
+
+func (t *tool) validateFile(file string, o config.Options) error {
+	data, err := t.read(file)
+	if err != nil {
+		return err
+	}
+	c, err := o.Parse(file, data)
+	if err != nil {
+		return mistakes(t.stdout, err)
+	}
+	remarks(t.stdout, "warning", c.Warnings)
+	return nil
+}

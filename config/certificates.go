@@ -1,0 +1,265 @@
+package config
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	beginPEM         = "-----BEGIN "
+	beginCertificate = "-----BEGIN CERTIFICATE-----"
+	privateKey       = "PRIVATE KEY"
+	// systemCA in place of certificates stands for those of the system, against
+	// the global section's.
+	systemCA = "system"
+)
+
+// authority is what a server's certificate is verified with: nothing set means
+// the system's certificates.
+type authority struct {
+	file string
+	pem  []byte
+}
+
+// authority takes the one that a section gives.
+func (c *checker) authority(file, data text) value[authority] {
+	if file.set && data.set {
+		if file.at.line != inEnvironment {
+			c.errorf(data.at, "stands beside caFile: write one of the two")
+			return value[authority]{at: data.at, set: true, bad: true}
+		}
+		c.warnf(data.at, "has no effect: the %s overrides it", file.at.path)
+	}
+	if file.set || !data.set {
+		return c.authorityFile(file)
+	}
+	v := value[authority]{at: data.at, set: true, bad: data.bad}
+	if data.usable() && strings.TrimSpace(data.v) != systemCA {
+		data.mute = true
+		v.bad = c.complain(data, parseAuthority(data.v))
+		v.v = authority{pem: []byte(data.v)}
+	}
+	return v
+}
+
+func (c *checker) authorityFile(path text) value[authority] {
+	v := value[authority]{at: path.at, set: path.set, bad: path.bad}
+	if !path.usable() {
+		return v
+	}
+	v.v.file = path.v
+	if !c.skipFiles {
+		data, wrong := readCA(path.v)
+		if v.bad = c.complain(path, wrong); v.bad {
+			c.errors[len(c.errors)-1].Path = path.v
+		}
+		v.v.pem = data
+	}
+	if !slices.Contains(c.files, path.v) {
+		c.files = append(c.files, path.v)
+	}
+	return v
+}
+
+// readCA returns the content of a file of PEM certificates.
+func readCA(path string) ([]byte, *complaint) {
+	const limit = 4 << 20
+	if strings.Contains(path, beginPEM) {
+		return nil, &complaint{what: "is a certificate: write it under caData, or the path of a file that holds it"}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	// Reading a pipe or a device may never end.
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, &complaint{what: "is not a file of certificates: write the path of a PEM file"}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	sound, damaged := certificates(data)
+	switch {
+	case damaged > 0:
+		return nil, &complaint{what: fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)}
+	case len(sound) == 0:
+		return nil, &complaint{what: "the file has no PEM certificate: write the path of one with " + beginCertificate}
+	}
+	return data, nil
+}
+
+func unreadable(err error) *complaint {
+	reason := err
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		reason = pathError.Err
+	}
+	return &complaint{what: "the file cannot be read: " + reason.Error() + ": write the path of a PEM file"}
+}
+
+// certificates returns the PEM certificates of a text. The first that is damaged ends
+// them, and is the one of that number, from 1; 0 says that none is.
+func certificates(data []byte) (sound []*x509.Certificate, damaged int) {
+	begun := func(text []byte) int { return bytes.Count(text, []byte(beginCertificate)) }
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
+		}
+		// What cannot be decoded is passed over by the decoder.
+		passed := begun(data[:len(data)-len(rest)])
+		data = rest
+		if block.Type != "CERTIFICATE" {
+			if passed > 0 {
+				return sound, len(sound) + 1
+			}
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil || passed > 1 {
+			return sound, len(sound) + 1
+		}
+		sound = append(sound, certificate)
+	}
+	if begun(data) > 0 {
+		return sound, len(sound) + 1
+	}
+	return sound, 0
+}
+
+// parseAuthority checks PEM certificates in the configuration itself. What it says
+// never holds a part of them.
+func parseAuthority(data string) *complaint {
+	const encoded = "LS0tLS1CRUdJTi" // -----BEGIN in base64
+	sound, damaged := certificates([]byte(data))
+	switch {
+	case strings.Contains(data, privateKey+"-----"):
+		return &complaint{what: "holds a private key: write certificates alone"}
+	case strings.HasPrefix(strings.TrimSpace(data), encoded):
+		return &complaint{what: "is in base64: write the certificate as it is, with " + beginCertificate}
+	case damaged > 0:
+		return &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, "+
+			"each line of it on a line of its own, indented, after caData: |", damaged)}
+	case !strings.Contains(data, beginPEM):
+		return &complaint{what: "is no PEM certificate: write one with " + beginCertificate + ", or the path of its file under caFile"}
+	case len(sound) != strings.Count(data, beginPEM):
+		return &complaint{what: "holds something else than certificates: write only what begins with " + beginCertificate}
+	}
+	return nil
+}
+
+func isPEM(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), beginPEM) }
+
+// user takes a name, or a certificate for a login with a SAML token.
+func (c *checker) user(user *text) {
+	switch {
+	case !user.usable():
+	case !isPEM(user.v):
+		user.bad = c.complain(*user, parseName(user.v))
+	default:
+		user.v, user.mute = strings.TrimSpace(user.v), true
+		_, wrong := parseLeaf(user.v)
+		user.bad = c.complain(*user, wrong)
+	}
+}
+
+func (c *checker) password(password *secret) {
+	switch {
+	case !password.usable():
+	case isPEM(password.v.Reveal()):
+		password.v = NewPassword(strings.TrimSpace(password.v.Reveal()))
+	case strings.HasSuffix(password.v.Reveal(), "\n"):
+		c.warnf(password.at, "ends with a line break, which is taken for a part of the password: %s", c.words.noBreak)
+	}
+}
+
+// parseLeaf returns the certificate that stands for a user's name.
+func parseLeaf(user string) (*x509.Certificate, *complaint) {
+	sound, damaged := certificates([]byte(user))
+	switch {
+	case strings.Contains(user, privateKey+"-----"):
+		return nil, &complaint{what: "holds a private key: write the certificate here, and its key as the password alone"}
+	case damaged > 0:
+		return nil, &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, each line of it on a line of its own", damaged)}
+	case len(sound) == 0:
+		return nil, &complaint{what: "is neither a name nor a certificate: write a user name, or a certificate with " + beginCertificate}
+	}
+	return sound[0], nil
+}
+
+// pair checks that a certificate and a private key belong together, where user or
+// password is one.
+func (c *checker) pair(user text, password secret) {
+	key := password.v.Reveal()
+	switch {
+	case !user.usable() || !password.usable():
+	case !isPEM(user.v) && isPEM(key):
+		c.errorf(user.at, "is no certificate, but the password is PEM: write the certificate here that belongs to the private key")
+	case isPEM(user.v):
+		leaf, _ := parseLeaf(user.v) // It was checked.
+		if wrong := parseKey(key, leaf); wrong != "" {
+			c.errorf(password.at, "%s", wrong)
+		}
+		c.validity(user.at, leaf)
+	}
+}
+
+// parseKey says what is wrong with the private key of a certificate, in words
+// that hold nothing of it.
+func parseKey(data string, leaf *x509.Certificate) string {
+	const write = ": write the PEM private key of the certificate in user"
+	block, rest := pem.Decode([]byte(data))
+	for block != nil && !strings.HasSuffix(block.Type, privateKey) {
+		block, rest = pem.Decode(rest)
+	}
+	switch {
+	case block == nil && strings.Contains(data, privateKey):
+		return "is a damaged private key" + write
+	case block == nil:
+		return "is no private key, but the user is a certificate" + write
+	case block.Type == "ENCRYPTED "+privateKey || block.Headers["DEK-Info"] != "":
+		return "is a private key behind a passphrase" + write + ", without one"
+	}
+	key, err := decodeKey(block.Bytes)
+	if err != nil {
+		return "is a damaged private key" + write
+	}
+	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok || !public.Equal(leaf.PublicKey) {
+		return "is the private key of another certificate" + write
+	}
+	return ""
+}
+
+func decodeKey(der []byte) (crypto.Signer, error) {
+	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		if signer, ok := key.(crypto.Signer); ok {
+			return signer, nil
+		}
+		return nil, errors.New("a key that cannot sign")
+	}
+	if key, err := x509.ParseECPrivateKey(der); err == nil {
+		return key, nil
+	}
+	return x509.ParsePKCS1PrivateKey(der)
+}
+
+// validity warns, since the clock here may be wrong and the certificate renewed.
+func (c *checker) validity(at position, leaf *x509.Certificate) {
+	switch now := time.Now(); {
+	case now.After(leaf.NotAfter):
+		c.warnf(at, "is a certificate that expired on %s: the vCenter will reject it", leaf.NotAfter.UTC().Format(time.DateOnly))
+	case now.Before(leaf.NotBefore):
+		c.warnf(at, "is a certificate that is not valid before %s: the vCenter will reject it until then",
+			leaf.NotBefore.UTC().Format(time.DateOnly))
+	}
+}

@@ -1,0 +1,313 @@
+package config
+
+import (
+	"crypto"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// testAccount is a certificate and its key, made for one test, as PEM.
+type testAccount struct{ certificate, key string }
+
+func newAccount(t *testing.T, key crypto.Signer, from, until time.Time) testAccount {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "vzones"}, NotBefore: from, NotAfter: until,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testAccount{armour("CERTIFICATE", certificate), armour("PRIVATE KEY", der)}
+}
+
+func armour(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+func curve(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// parseAccount reads a file with the account in an entry.
+func parseAccount(user, password string) (*Config, error) {
+	literal := func(s string) string { return "|\n      " + strings.ReplaceAll(s, "\n", "\n      ") + "\n" }
+	return Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: "+literal(user)+"    password: "+literal(password)))
+}
+
+func TestCertificatesWithTheirKeys(t *testing.T) {
+	from, until := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	ec, err := x509.MarshalECPrivateKey(curve(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ecKey, err := x509.ParseECPrivateKey(ec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofCurve, ofRSA, other := newAccount(t, ecKey, from, until), newAccount(t, rsaKey, from, until), newAccount(t, curve(t), from, until)
+	for name, a := range map[string]testAccount{
+		"PKCS 8, P-256":            ofCurve,
+		"PKCS 8, RSA":              ofRSA,
+		"PKCS 8, Ed25519":          newAccount(t, edwards, from, until),
+		"SEC 1":                    {ofCurve.certificate, armour("EC PRIVATE KEY", ec)},
+		"PKCS 1":                   {ofRSA.certificate, armour("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey))},
+		"issuers behind it":        {ofCurve.certificate + other.certificate, ofCurve.key},
+		"parameters before it":     {ofCurve.certificate, armour("EC PARAMETERS", []byte{6}) + ofCurve.key},
+		"with blanks":              {"\n" + ofCurve.certificate + "\n\n", "\n" + ofCurve.key + "\n"},
+		"the certificate, and key": {ofCurve.certificate, ofCurve.certificate + ofCurve.key},
+	} {
+		config, err := parseAccount(a.certificate, a.key)
+		if err != nil || len(config.Warnings) > 0 {
+			t.Errorf("%s: %+v, %v", name, config, err)
+			continue
+		}
+		vc := config.VCenters[0]
+		if vc.User != strings.TrimSpace(a.certificate) || vc.Password.Reveal() != strings.TrimSpace(a.key) {
+			t.Errorf("%s: got user %q", name, vc.User)
+		}
+	}
+	for _, a := range []testAccount{{ofCurve.certificate, other.key}, {ofRSA.certificate, ofCurve.key}, {other.certificate + ofCurve.certificate, ofCurve.key}} {
+		_, err := parseAccount(a.certificate, a.key)
+		if err == nil || !strings.HasSuffix(err.Error(), `vcenter["10.0.0.1"].password: `+
+			"is the private key of another certificate: write the PEM private key of the certificate in user") {
+			t.Errorf("got error %v", err)
+		}
+	}
+}
+
+// TestKeysThatSignNothing: PKCS 8 has keys for other purposes too.
+func TestKeysThatSignNothing(t *testing.T) {
+	a := newAccount(t, curve(t), time.Unix(0, 0), time.Now().Add(time.Hour))
+	key, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parseAccount(a.certificate, armour("PRIVATE KEY", der))
+	if err == nil || !strings.Contains(err.Error(), "is a damaged private key") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+func TestCertificatesOutOfTheirTime(t *testing.T) {
+	day := func(s string) time.Time {
+		at, err := time.Parse(time.DateOnly, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for _, c := range []struct{ from, until, want string }{
+		{"2001-02-03", "2004-05-06", "f:3: vcenter[\"10.0.0.1\"].user: is a certificate that expired on 2004-05-06: the vCenter will reject it"},
+		{"2090-02-03", "2094-05-06", "f:3: vcenter[\"10.0.0.1\"].user: is a certificate that is not valid before 2090-02-03: the vCenter will reject it until then"},
+	} {
+		a := newAccount(t, curve(t), day(c.from), day(c.until))
+		config, err := parseAccount(a.certificate, a.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(config.Warnings) != 1 || config.Warnings[0].String() != c.want {
+			t.Errorf("got warnings %q, want %q", config.Warnings, c.want)
+		}
+	}
+}
+
+// TestCertificateInTheINIFormat: there a text goes on after \n.
+func TestCertificateInTheINIFormat(t *testing.T) {
+	a := newAccount(t, curve(t), time.Unix(0, 0), time.Now().Add(time.Hour))
+	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, "\n", `\n`) + `"` }
+	config, err := Parse("f", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = "+quoted(a.certificate)+"\npassword = "+quoted(a.key)+"\n"))
+	if err != nil || len(config.Warnings) > 0 {
+		t.Fatalf("got %+v, %v", config, err)
+	}
+	if vc := config.VCenters[0]; vc.User+"\n" != a.certificate || vc.Password.Reveal()+"\n" != a.key {
+		t.Errorf("got user %q", vc.User)
+	}
+	// One half may be global, or from the environment.
+	config, err = Parse("f", []byte("global:\n  user: x\nvcenter:\n  10.0.0.1:\n"), "VSPHERE_USER="+a.certificate, "VSPHERE_PASSWORD="+a.key)
+	if err != nil || config.VCenters[0].Password.Reveal()+"\n" != a.key {
+		t.Errorf("got %+v, %v", config, err)
+	}
+}
+
+// TestNothingOfAKeyIsShown, whatever prints what was read.
+func TestNothingOfAKeyIsShown(t *testing.T) {
+	a := newAccount(t, curve(t), time.Unix(0, 0), time.Now().Add(time.Hour))
+	secret := strings.Split(a.key, "\n")[1]
+	body := strings.Split(a.certificate, "\n")[1]
+	for _, given := range []testAccount{{a.key, a.certificate}, {a.certificate + a.key, a.key}, {"user", a.key}, {a.key, "x"}, {a.certificate, a.key[:60]}} {
+		_, err := parseAccount(given.certificate, given.key)
+		if err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), body) {
+			t.Errorf("got error %v", err)
+		}
+	}
+}
+
+const oneEntry = "vcenter:\n  10.0.0.1:\n    user: u\n    password: p\n"
+
+func TestPositions(t *testing.T) {
+	data, err := os.ReadFile("testdata/ca/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inline := "caData: |\n      " + strings.ReplaceAll(string(data), "\n", "\n      ") + "\n"
+	thumbprint := "thumbprint: " + strings.Repeat("AB", 20) + "\n"
+	const at = `f:3: vcenter["10.0.0.1"]`
+	for _, c := range []struct {
+		text, variable, want, wantTrust string
+	}{
+		{"global: {}\n" + oneEntry, "", at, at},
+		{"global: {caFile: testdata/ca/ca.pem}\n" + oneEntry, "", at, "f:1: global.caFile"},
+		{"global: {}\n" + oneEntry + "    caFile: testdata/ca/ca.pem\n", "", at, `f:6: vcenter["10.0.0.1"].caFile`},
+		{"global: {caFile: testdata/ca/ca.pem}\n" + oneEntry + "    " + inline, "", at, `f:6: vcenter["10.0.0.1"].caData`},
+		{"global: {caFile: testdata/ca/ca.pem}\n" + oneEntry + "    " + thumbprint, "", at, `f:6: vcenter["10.0.0.1"].thumbprint`},
+		{"global: {" + strings.TrimSpace(thumbprint) + "}\n" + oneEntry + "    " + inline, "", at, "f:1: global.thumbprint"},
+		{"global: {}\n" + oneEntry, "VSPHERE_CAFILE=testdata/ca/ca.pem", at, "environment variable VSPHERE_CAFILE"},
+		{"global: {server: 10.0.0.2, user: u, password: p}\n", "", "f:1: global.server", "f:1: global.server"},
+		{"global: {user: u, password: p}\n", "VSPHERE_VCENTER=10.0.0.2", "environment variable VSPHERE_VCENTER", "environment variable VSPHERE_VCENTER"},
+		{
+			"[Global]\n[VirtualCenter \"east\"]\nserver = 10.0.0.1\nuser = u\npassword = p\nca-file = testdata/ca/ca.pem\n", "",
+			`f:2: [VirtualCenter "east"]`, `f:6: [VirtualCenter "east"] ca-file`,
+		},
+	} {
+		config, err := Parse("f", []byte(c.text), c.variable)
+		if err != nil {
+			t.Errorf("%s\n%v", c.text, err)
+			continue
+		}
+		if vc := config.VCenters[0]; vc.At != c.want || vc.TrustAt != c.wantTrust {
+			t.Errorf("%s\n%s: got %q and %q, want %q and %q", c.text, c.variable, vc.At, vc.TrustAt, c.want, c.wantTrust)
+		}
+	}
+}
+
+// TestFiles: each file that was read once, also one that no vCenter needs.
+func TestFiles(t *testing.T) {
+	absolute := t.TempDir() + "/ca.pem"
+	data, err := os.ReadFile("testdata/ca/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(absolute, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := Parse("f", []byte("global:\n  caFile: testdata/ca/ca.pem\n"+oneEntry+"    caFile: "+absolute+
+		"\n  10.0.0.2:\n    user: u\n    password: p\n    caFile: "+absolute+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"testdata/ca/ca.pem", absolute}; !slices.Equal(config.Files, want) {
+		t.Errorf("got %q, want %q", config.Files, want)
+	}
+}
+
+// TestDamagedCertificates: one that the decoder passes over is not overlooked,
+// wherever it stands.
+func TestDamagedCertificates(t *testing.T) {
+	data, err := os.ReadFile("testdata/ca/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound, other := string(data), armour("CERTIFICATE REQUEST", []byte("x"))
+	passed, unread := strings.Replace(sound, "\n", "\n!", 1), armour("CERTIFICATE", []byte("x"))
+	for _, c := range []struct {
+		text           string
+		count, damaged int
+	}{
+		{"", 0, 0}, {"text", 0, 0}, {other, 0, 0}, {sound, 1, 0}, {sound + other + sound, 2, 0}, {"text\n" + sound + "text", 1, 0},
+		{passed, 0, 1}, {unread, 0, 1}, {sound + passed, 1, 2}, {sound + unread, 1, 2}, {passed + sound, 0, 1},
+		{sound + passed + sound, 1, 2}, {passed + other, 0, 1}, {sound[:100], 0, 1}, {sound + sound[:100], 1, 2},
+	} {
+		got, damaged := certificates([]byte(c.text))
+		if len(got) != c.count || damaged != c.damaged {
+			t.Errorf("%s\ngot %d, %d, want %d, %d", c.text, len(got), damaged, c.count, c.damaged)
+		}
+	}
+	began := time.Now()
+	const many = 5000
+	if got, damaged := certificates([]byte(strings.Repeat(sound, many))); len(got) != many || damaged != 0 {
+		t.Errorf("got %d, %d", len(got), damaged)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("%d certificates took %v", many, took)
+	}
+}
+
+// TestHugeCAFile: what no bundle of certificates can be is not read.
+func TestHugeCAFile(t *testing.T) {
+	path := t.TempDir() + "/huge.pem"
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 4<<20+1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Parse("f", []byte(oneEntry+"    caFile: "+path+"\n"))
+	const want = `f:5: vcenter["10.0.0.1"].caFile: is not a file of certificates: write the path of a PEM file`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestFilesOfMistakes: a mistake in a CA file names it, and no other mistake does.
+func TestFilesOfMistakes(t *testing.T) {
+	_, err := Parse("f", []byte("global:\n  caFile: testdata/ca/damaged.pem\n  prot: 1\n"+oneEntry+"    caFile: testdata/none.pem\n"))
+	all, _ := errors.AsType[Errors](err)
+	var got []string
+	for _, e := range all {
+		got = append(got, e.Path)
+	}
+	if want := []string{"testdata/ca/damaged.pem", "", "testdata/none.pem"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q: %v", got, want, err)
+	}
+}
+
+// TestVariableOverridesInlineCA: there is no mistake in having both.
+func TestVariableOverridesInlineCA(t *testing.T) {
+	config, err := Parse("f", []byte("global:\n  caData: no certificate\n"+oneEntry), "VSPHERE_CAFILE=testdata/ca/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if vc := config.VCenters[0]; vc.CAFile != "testdata/ca/ca.pem" || len(vc.CA) == 0 {
+		t.Errorf("got %+v", vc)
+	}
+	const want = "f:2: global.caData: has no effect: the environment variable VSPHERE_CAFILE overrides it"
+	if len(config.Warnings) != 1 || config.Warnings[0].String() != want {
+		t.Errorf("got warnings %q", config.Warnings)
+	}
+}

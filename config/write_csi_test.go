@@ -1,0 +1,301 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"gopkg.in/gcfg.v1"
+
+	"vzones/topology"
+)
+
+// driverFile is what the CSI driver reads of its file.
+type driverFile struct {
+	Global struct {
+		ClusterID  string `gcfg:"cluster-id"`
+		CAFile     string `gcfg:"ca-file"`
+		Thumbprint string `gcfg:"thumbprint"`
+	}
+	VirtualCenter map[string]*struct {
+		User         string `gcfg:"user"`
+		Password     string `gcfg:"password"`
+		VCenterPort  string `gcfg:"port"`
+		InsecureFlag bool   `gcfg:"insecure-flag"`
+		Datacenters  string `gcfg:"datacenters"`
+	}
+	Labels struct {
+		TopologyCategories string `gcfg:"topology-categories"`
+	}
+	TopologyCategory map[string]*struct {
+		Label string `gcfg:"label"`
+	}
+}
+
+// readAsDriver fails on what the driver would not know.
+func readAsDriver(t testing.TB, w *Written) driverFile {
+	t.Helper()
+	var d driverFile
+	if err := gcfg.ReadStringInto(&d, w.Private.Reveal()); err != nil {
+		t.Fatalf("gcfg: %v", err)
+	}
+	return d
+}
+
+func TestConvertToCSI(t *testing.T)    { testConvertToCSI(t, "good", 15) }
+func TestINIConvertToCSI(t *testing.T) { testConvertToCSI(t, "ini-good", 12) }
+
+// testConvertToCSI reads what was written as the driver does, and as our own
+// configuration: the vCenters and the categories of required labels are the same.
+func testConvertToCSI(t *testing.T, folder string, least int) {
+	eachFile(t, folder, least, func(t *testing.T, _, file string, data []byte) {
+		want, err := Parse(file, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := ConvertToCSI(file, data, CSIOptions{Secrets: secretsFor(want)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Data != nil {
+			t.Error("there is something that may be shown")
+		}
+		d := readAsDriver(t, w)
+		if len(d.VirtualCenter) != len(want.VCenters) {
+			t.Errorf("got %d vCenters", len(d.VirtualCenter))
+		}
+		if slices.ContainsFunc(w.Lost, func(w Warning) bool { return strings.HasPrefix(w.Message, "no user and password") }) {
+			if !strings.HasPrefix(file, "secrets-directory.") {
+				t.Errorf("no credentials: %v", w.Lost)
+			}
+			return
+		}
+		got, err := Parse("csi.conf", []byte(w.Private.Reveal()))
+		if err != nil {
+			t.Fatalf("does not load: %v\n%s", err, w.Private.Reveal())
+		}
+		for i, vc := range want.VCenters {
+			checkCSIVCenter(t, got.VCenters[i], vc, w.Lost)
+			inDriver := d.VirtualCenter[vc.Server]
+			if inDriver == nil || inDriver.Password != got.VCenters[i].Password.Reveal() || inDriver.VCenterPort != fmt.Sprint(vc.Port) || inDriver.InsecureFlag != vc.Insecure {
+				t.Errorf("vCenter %s is another one for the driver", vc.Server)
+			}
+		}
+		if got, want := requiredCategories(got), requiredCategories(want); !slices.Equal(got, want) {
+			t.Errorf("got categories %v, want %v", got, want)
+		}
+		if !reflect.DeepEqual(w.Warnings, want.Warnings) {
+			t.Errorf("got warnings %v, want %v", w.Warnings, want.Warnings)
+		}
+	})
+}
+
+// secretsFor has an account for each vCenter that has a Secret.
+func secretsFor(c *Config) Secrets {
+	var s Secrets
+	for _, vc := range c.VCenters {
+		if vc.Secret != (SecretRef{}) {
+			s.all = append(s.all, secretContent{vc.Secret, map[string]Password{
+				vc.Server + ".username": NewPassword("from-secret"), vc.Server + ".password": NewPassword("FromTheSecret42"),
+			}})
+		}
+	}
+	return s
+}
+
+func checkCSIVCenter(t *testing.T, got, want VCenter, lost []Warning) {
+	t.Helper()
+	user, password := want.User, want.Password
+	if want.Secret != (SecretRef{}) {
+		user, password = "from-secret", NewPassword("FromTheSecret42")
+	}
+	if got.Server != want.Server || got.Port != want.Port || !slices.Equal(got.Datacenters, want.Datacenters) ||
+		got.Insecure != want.Insecure || got.User != user || !got.Password.Equal(password) {
+		t.Errorf("got vCenter %+v, want %+v", got, want)
+	}
+	told := func(key string) bool {
+		return slices.ContainsFunc(lost, func(w Warning) bool { return strings.Contains(w.Message, "one "+key+" for all") })
+	}
+	if !want.Insecure && (got.CAFile != want.CAFile && !told("ca-file") || got.Thumbprint != want.Thumbprint && !told("thumbprint")) {
+		t.Errorf("got vCenter %+v, want %+v; lost %v", got, want, lost)
+	}
+}
+
+// requiredCategories are region's, zone's and the others', by name.
+func requiredCategories(c *Config) []string {
+	var all []string
+	for _, rules := range []topology.Rules{c.Topology.Policy.Rules, c.Topology.Policy.Levels} {
+		for _, r := range rules {
+			if r.Category == "" || !r.Required {
+				continue
+			}
+			if r.Label == topology.LabelRegion || r.Label == topology.LabelZone {
+				all = append(all, r.Label+" "+r.Category)
+			} else {
+				all = append(all, r.Category)
+			}
+		}
+	}
+	return all
+}
+
+func TestCSIFile(t *testing.T) {
+	const file = `global:
+  secretName: s
+  secretNamespace: n
+  ipFamily: [ipv6]
+  soapRoundtripCount: 5
+vcenter:
+  east: {server: vc-east.example.com, caFile: /a.pem, datacenters: [dc1, /prod/dc2]}
+  west: {server: "fd00::10", insecureFlag: true, thumbprint: 00112233445566778899aabbccddeeff00112233}
+  south: {server: 10.0.0.3, port: 8443, caFile: /b.pem, user: u, password: 'a"b;c#d\'}
+labels:
+  region: Site
+  zone: {inventory: cluster}
+topology:
+  precedence: csi
+  paths: [compute]
+  levels:
+  - {label: example.com/rack, tag: rack, required: true}
+  - {label: example.com/row, tag: row}
+  - {label: example.com/site, tag: Site, required: true}
+nodes:
+  selector: a=b
+`
+	const want = `# Written by vzones convert from f.yaml.
+
+[Global]
+cluster-id = "c\"1"
+
+[VirtualCenter "vc-east.example.com"]
+port = "443"
+insecure-flag = "false"
+datacenters = "dc1, /prod/dc2"
+
+[VirtualCenter "fd00::10"]
+user = "six"
+password = "p"
+port = "443"
+insecure-flag = "true"
+
+[VirtualCenter "10.0.0.3"]
+user = "u"
+password = "a\"b;c#d\\"
+port = "8443"
+insecure-flag = "false"
+
+[Labels]
+topology-categories = "Site,rack"
+
+[TopologyCategory "Site"]
+label = "topology.kubernetes.io/region"
+`
+	lost := []string{
+		"2: global.secretName: no user and password of vc-east.example.com: they are in the Secret n/s: write both into the new file, or give a Secret's manifest with --credentials",
+		"4: global.ipFamily: the CSI driver has nothing like it",
+		"5: global.soapRoundtripCount: the CSI driver has nothing like it",
+		"7: vcenter.east.caFile: the CSI driver has one ca-file for all vCenters, and here they differ",
+		"9: vcenter.south.caFile: the CSI driver has one ca-file for all vCenters, and here they differ",
+		"12: labels.zone: the value is from the inventory, and the CSI driver reads tags only",
+		"15: topology.paths: the CSI driver has nothing like it",
+		"18: topology.levels[1]: the label is optional, and the CSI driver requires each category",
+		"21: nodes.selector: the CSI driver has nothing like it",
+	}
+	secrets, err := readSecrets("s", []byte("kind: Secret\nmetadata: {name: s}\nstringData: {server_1: \"fd00::10\", username_1: six, password_1: p}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := ConvertToCSI("f.yaml", []byte(file), CSIOptions{ClusterID: `c"1`, Secrets: secrets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Private.Reveal(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var got []string
+	for _, l := range w.Lost {
+		got = append(got, strings.TrimPrefix(l.String(), "f.yaml:"))
+	}
+	if !slices.Equal(got, lost) {
+		t.Errorf("lost:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(lost, "\n"))
+	}
+	if d := readAsDriver(t, w); d.Global.ClusterID != `c"1` || d.VirtualCenter["10.0.0.3"].Password != `a"b;c#d\` {
+		t.Errorf("the driver reads %+v", d.Global)
+	}
+}
+
+func TestCSICannotHold(t *testing.T) {
+	six := "vcenter:\n"
+	for i := range 6 {
+		six += fmt.Sprintf("  10.0.0.%d: {user: u, password: p}\n", i)
+	}
+	const one = "vcenter:\n  10.0.0.1: {user: u, password: p}\n"
+	for _, c := range []struct{ name, file, want string }{
+		{"six vCenters", six, `f:7: vcenter["10.0.0.5"]: is vCenter 6: the CSI driver takes at most 5: remove one`},
+		{
+			"six categories", one + "labels: {region: a, zone: b}\ntopology:\n  levels:\n" +
+				"  - {label: c, tag: c, required: true}\n  - {label: d, tag: d, required: true}\n" +
+				"  - {label: e, tag: e, required: true}\n  - {label: f, tag: f, required: true}\n",
+			`f:9: topology.levels[3]: is category 6: the CSI driver takes at most 5: remove one`,
+		},
+		{
+			"an address twice", one + "  b: {server: 10.0.0.1, port: 444, user: u, password: p}\n",
+			`f:3: vcenter.b: has the address of vcenter["10.0.0.1"] in line 2, by which the CSI driver tells vCenters apart: remove one of the two`,
+		},
+		{
+			"a comma", one + "labels: {zone: 'a,b'}\n",
+			`f:3: labels.zone: has a comma in the name of the category, which separates two in the CSI driver's file: rename it`,
+		},
+		{
+			"a carriage return", "vcenter:\n  10.0.0.1: {user: u, password: \"S3cret\\rS3cret\"}\n",
+			`f:2: vcenter["10.0.0.1"].password: password has a character that the INI format cannot hold: change it`,
+		},
+	} {
+		w, err := ConvertToCSI("f", []byte(c.file), CSIOptions{})
+		if all, ok := errors.AsType[Errors](err); w != nil || !ok || all.Error() != c.want {
+			t.Errorf("%s: got %v", c.name, err)
+		}
+	}
+	_, err := ConvertToCSI("f", []byte(one), CSIOptions{ClusterID: "a\rb"})
+	if err == nil || !strings.Contains(err.Error(), "cluster-id has a character") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestINITexts: any text comes back from gcfg, and from our own reader.
+func TestINITexts(t *testing.T) {
+	check := func(s string) bool {
+		s = strings.Map(func(r rune) rune {
+			if !iniHolds(string(r)) {
+				return '?'
+			}
+			return r
+		}, strings.ToValidUTF8(s, "?")) + "x"
+		var w iniWriter
+		w.section("Global", "")
+		w.key("cluster-id", s)
+		name := "name"
+		if parseName(s) == nil {
+			name = s
+		}
+		w.section("VirtualCenter", name)
+		w.key("password", s)
+		d := readAsDriver(t, &Written{Private: NewPassword(w.String())})
+		p := &problems{file: "f", words: &iniWords}
+		own := readINI([]byte(w.String()), p)
+		return p.err() == nil && d.Global.ClusterID == s && d.VirtualCenter[name].Password == s &&
+			own.vcenters[0].name == name && own.vcenters[0].password.v.Reveal() == s
+	}
+	for _, s := range oddTexts() {
+		if !check(s) {
+			t.Errorf("%q does not come back", s)
+		}
+	}
+	if err := quick.Check(check, nil); err != nil {
+		t.Error(err)
+	}
+}

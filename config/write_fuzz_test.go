@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzWrite checks what holds for any file that loads: what is written of it loads
+// too and means the same, and shows no password.
+func FuzzWrite(f *testing.F) {
+	for _, folder := range []string{"good", "ini-good"} {
+		for _, path := range files(f, folder) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		want, err := Options{SkipFiles: true}.Parse("f", data)
+		if err != nil {
+			return
+		}
+		effective, err := Effective("f", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		converted, err := Convert("f", data, aRef)
+		if _, mistakes := errors.AsType[Errors](err); err != nil && !mistakes {
+			t.Fatal(err)
+		}
+		csi, err := ConvertToCSI("f", data, CSIOptions{})
+		if _, mistakes := errors.AsType[Errors](err); err != nil && !mistakes {
+			t.Fatal(err)
+		}
+		checkWritten(t, data, effective, want)
+		if converted != nil {
+			withoutAccounts := *want
+			withoutAccounts.VCenters = append([]VCenter(nil), want.VCenters...)
+			for i := range withoutAccounts.VCenters {
+				moveAccount(&withoutAccounts.VCenters[i])
+			}
+			checkWritten(t, data, converted, &withoutAccounts)
+		}
+		if csi != nil {
+			readAsDriver(t, csi)
+		}
+	})
+}
+
+// moveAccount does to a vCenter what Convert does.
+func moveAccount(vc *VCenter) {
+	if vc.Secret == (SecretRef{}) && vc.SecretsDirectory == "" {
+		vc.Secret = aRef
+	}
+	vc.User, vc.Password = "", Password{}
+}
+
+func checkWritten(t *testing.T, data []byte, w *Written, want *Config) {
+	t.Helper()
+	for _, vc := range want.VCenters {
+		if isPEM(vc.User) {
+			return // It does not load without its key.
+		}
+	}
+	got, err := Options{SkipFiles: true}.Parse("f", w.Data)
+	if err != nil {
+		t.Fatalf("does not load: %v\n%s", err, w.Data)
+	}
+	sameMeaning(t, got, want)
+	for _, password := range append(passwords(data), iniPasswords(data)...) {
+		if strings.Contains(string(w.Data), password) {
+			t.Errorf("shows the password %q:\n%s", password, w.Data)
+		}
+	}
+}
+
+// TestAccountsThatAreCertificates: certificate and key go to the Secret as they are,
+// and the key is not shown.
+func TestAccountsThatAreCertificates(t *testing.T) {
+	a := newAccount(t, curve(t), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	literal := func(s string) string { return "|\n      " + strings.ReplaceAll(s, "\n", "\n      ") + "\n" }
+	data := []byte("vcenter:\n  10.0.0.1:\n    user: " + literal(a.certificate) + "    password: " + literal(a.key))
+	w, err := Convert("f", data, aRef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse("f", data)
+	if err != nil || strings.TrimSpace(c.VCenters[0].User) != strings.TrimSpace(a.certificate) {
+		t.Fatal(err)
+	}
+	checkAccounts(t, w, []string{"10.0.0.1", c.VCenters[0].User, c.VCenters[0].Password.Reveal()})
+	if w, err = Effective("f", data); err != nil {
+		t.Fatal(err)
+	}
+	if s := string(w.Data); !strings.Contains(s, "password: '[redacted]' # f:") || strings.Contains(s, "PRIVATE") || !strings.Contains(s, beginCertificate) {
+		t.Errorf("got\n%s", s)
+	}
+}

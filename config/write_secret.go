@@ -1,0 +1,156 @@
+package config
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Check says what is wrong with a name for a Secret, if anything is.
+func (r SecretRef) Check() error {
+	if len(r.Name) > 253 || !secretName.MatchString(r.Name) {
+		return fmt.Errorf("%q is no name of a Secret: write lower-case letters, digits, . and -", r.Name)
+	}
+	if !namespaceName.MatchString(r.Namespace) {
+		return fmt.Errorf("%q is no name of a namespace: write lower-case letters, digits and -", r.Namespace)
+	}
+	return nil
+}
+
+// login is the account for an address.
+type login struct {
+	server, user string
+	password     Password
+}
+
+// secretKey is what Kubernetes accepts for a key of a Secret.
+var secretKey = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
+
+// secretManifest returns the manifest of a Secret with accounts, by address: under
+// <server>.username and <server>.password, and where that can be no key, as for an
+// IPv6 address, under server_N, username_N and password_N.
+func secretManifest(ref SecretRef, logins []login) Password {
+	quoted := func(s string) *yaml.Node {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
+	}
+	data := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	add := func(key, value string) { data.Content = append(data.Content, scalar(key), quoted(value)) }
+	suffix := 0
+	for _, l := range logins {
+		if secretKey.MatchString(l.server + ".username") {
+			add(l.server+".username", l.user)
+			add(l.server+".password", l.password.Reveal())
+			continue
+		}
+		suffix++
+		add(fmt.Sprintf("server_%d", suffix), l.server)
+		add(fmt.Sprintf("username_%d", suffix), l.user)
+		add(fmt.Sprintf("password_%d", suffix), l.password.Reveal())
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "apiVersion: v1\nkind: Secret\nmetadata:\n  namespace: %s\n  name: %s\ntype: Opaque\n",
+		quote(ref.Namespace), quote(ref.Name))
+	encode(&b, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{scalar("stringData"), data}})
+	return NewPassword(b.String())
+}
+
+// Secrets are manifests of Secrets that were read, with their content. The zero
+// value has none.
+type Secrets struct {
+	all []secretContent
+}
+
+type secretContent struct {
+	ref  SecretRef
+	data map[string]Password
+}
+
+// Add reads the manifests of Secrets, one or more in a file. Its errors name the
+// file and never hold any of its values.
+func (s *Secrets) Add(file string, data []byte) error {
+	type manifest struct {
+		Kind     string `yaml:"kind"`
+		Metadata struct {
+			Name      string `yaml:"name"`
+			Namespace string `yaml:"namespace"`
+		} `yaml:"metadata"`
+		Data       map[string]string `yaml:"data"`
+		StringData map[string]string `yaml:"stringData"`
+	}
+	var all []secretContent
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var m manifest
+		err := d.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || m.Kind != "Secret" {
+			return fmt.Errorf("%s is no manifest of a Secret", file)
+		}
+		c := secretContent{SecretRef{Namespace: m.Metadata.Namespace, Name: m.Metadata.Name}, make(map[string]Password)}
+		for key, value := range m.Data {
+			raw, err := base64.StdEncoding.DecodeString(value)
+			if err != nil {
+				return fmt.Errorf("%s: data of Secret %s is not base64 under the key %s", file, quote(c.ref.Name), quote(key))
+			}
+			c.data[key] = NewPassword(string(raw))
+		}
+		for key, value := range m.StringData {
+			c.data[key] = NewPassword(value)
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("%s is no manifest of a Secret", file)
+	}
+	s.all = append(s.all, all...)
+	return nil
+}
+
+// login returns the account for an address in a Secret, if it has a whole one. A
+// manifest without a namespace serves any.
+func (s *Secrets) login(ref SecretRef, server string) (login, bool) {
+	for _, c := range s.all {
+		if c.ref.Name != ref.Name || c.ref.Namespace != "" && c.ref.Namespace != ref.Namespace {
+			continue
+		}
+		if l, ok := c.login(server); ok {
+			return l, true
+		}
+	}
+	return login{}, false
+}
+
+func (c *secretContent) login(server string) (login, bool) {
+	whole := func(user, password string) (login, bool) {
+		l := login{server, c.data[user].Reveal(), c.data[password]}
+		return l, l.user != "" && !l.password.IsEmpty()
+	}
+	if l, ok := whole(server+".username", server+".password"); ok {
+		return l, true
+	}
+	for key, value := range c.data {
+		suffix, ok := strings.CutPrefix(key, "server_")
+		if !ok || !sameAddress(value.Reveal(), server) {
+			continue
+		}
+		if l, ok := whole("username_"+suffix, "password_"+suffix); ok {
+			return l, true
+		}
+	}
+	return login{}, false
+}
+
+func sameAddress(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	return a == b || errX == nil && errY == nil && x == y
+}

@@ -1,0 +1,144 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// rejectedMax bounds how many rejected credentials are remembered.
+const rejectedMax = 10
+
+// errRenewed ends a watch whose session has been replaced.
+var errRenewed = fmt.Errorf("%w: logged in with the changed credentials", errAgain)
+
+func (c *connection) ensureSession(ctx context.Context) (*session, error) {
+	if s := c.session.Load(); s != nil {
+		return s, nil
+	}
+	creds, err := c.readCredentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.isRejected(creds) {
+		return nil, fmt.Errorf("%w; they are not tried again until they change", ErrRejected)
+	}
+	s, err := c.login(ctx, creds)
+	if errors.Is(err, ErrRejected) {
+		return nil, fmt.Errorf("%w; they are not tried again until they change", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.session.Store(s)
+	return s, nil
+}
+
+// readCredentials returns the credentials as they are now.
+func (c *connection) readCredentials(ctx context.Context) (creds Credentials, err error) {
+	select {
+	case <-c.renewed: // this is the answer to it
+	default:
+	}
+	err = withDeadline(ctx, c.opts.timeout, func(ctx context.Context) (err error) {
+		creds, err = c.credentials(ctx, &c.cfg)
+		return err
+	})
+	if err != nil {
+		return Credentials{}, fmt.Errorf("credentials: %w", err)
+	}
+	return creds, nil
+}
+
+// login logs in, once, and remembers credentials that are rejected.
+func (c *connection) login(ctx context.Context, creds Credentials) (*session, error) {
+	s, err := login(ctx, &c.cfg, creds, c.calls)
+	c.opts.observer.LoggedIn(c.name, err)
+	switch {
+	case errors.Is(err, ErrRejected):
+		c.reject(creds)
+		return nil, err
+	case err != nil:
+		return nil, err
+	}
+	c.rejected = nil
+	klog.FromContext(ctx).Info("Logged in", "server", s.soap.URL().Host, "version", s.vim.ServiceContent.About.Version)
+	return s, nil
+}
+
+func (c *connection) reject(creds Credentials) {
+	if c.isRejected(creds) {
+		return
+	}
+	c.rejected = append(c.rejected, creds)
+	c.rejected = c.rejected[max(0, len(c.rejected)-rejectedMax):]
+}
+
+func (c *connection) isRejected(creds Credentials) bool {
+	return slices.ContainsFunc(c.rejected, creds.Equal)
+}
+
+// renew logs in anew when the credentials have changed, while the session lives
+// on. Then it ends the watch, for the fresh session to take its place. Changed
+// credentials that do not serve leave the session as it is.
+func (w *watch) renew(ctx context.Context) error {
+	again := time.NewTimer(0)
+	again.Stop()
+	said := ""
+	for {
+		select {
+		case <-w.c.again:
+			return errReconfigured
+		case <-w.c.renewed:
+		case <-again.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		creds, err := w.c.readCredentials(ctx)
+		if err == nil && (creds.Equal(w.s.creds) || w.c.isRejected(creds)) {
+			continue
+		}
+		if err == nil {
+			w.c.fresh, err = w.c.login(ctx, creds)
+		}
+		switch {
+		case err == nil:
+			return errRenewed
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, ErrRejected):
+			again.Reset(w.c.opts.retryMax)
+		}
+		if said != err.Error() {
+			said = err.Error()
+			klog.FromContext(ctx).Error(err, "Cannot use the changed credentials; the session that was opened with those before lives on")
+		}
+	}
+}
+
+// replaceSession puts the fresh session in the place of the one before.
+func (c *connection) replaceSession(ctx context.Context) {
+	old := c.session.Swap(c.fresh)
+	c.fresh = nil
+	c.end(ctx, old)
+}
+
+// logout ends the session, if there is one.
+func (c *connection) logout(ctx context.Context) {
+	if s := c.session.Swap(nil); s != nil {
+		c.end(ctx, s)
+	}
+}
+
+// end ends a session. The context may be done, so it gets a bounded one of its own.
+func (c *connection) end(ctx context.Context, s *session) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts.logoutTimeout)
+	defer cancel()
+	if err := s.logout(ctx); err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot log out; the session ends when it has been idle for long enough")
+	}
+}

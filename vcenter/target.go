@@ -1,0 +1,71 @@
+package vcenter
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+)
+
+// errReconfigured ends a watch that does not suit the configuration any more.
+var errReconfigured = fmt.Errorf("%w: the configuration has changed", errAgain)
+
+// target is what a connection has to follow, as configured now.
+type target struct {
+	cfg config.VCenter
+	// tags says whether tags are read at all, categories which of them snapshots
+	// tell about.
+	tags       bool
+	categories []string
+}
+
+// retarget gives the connection another target. What it needs not for that is left
+// alone: the session unless another address or another trust is configured, the
+// watch unless it has other machines or begins to read tags.
+func (c *connection) retarget(now *target) {
+	before := c.target.Swap(now)
+	switch {
+	case !sameEndpoint(&before.cfg, &now.cfg), !slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags:
+		token(c.again)
+	case !slices.Equal(before.categories, now.categories):
+		token(c.retag)
+		token(c.renewed)
+	default:
+		token(c.renewed) // the account may be another
+	}
+}
+
+// adopt takes up the target. It belongs to run, between two watches.
+func (c *connection) adopt(ctx context.Context) {
+	select {
+	case <-c.again: // this is the answer to it
+	default:
+	}
+	now := c.target.Load()
+	before := c.cfg
+	c.cfg = now.cfg
+	if sameEndpoint(&before, &now.cfg) {
+		return
+	}
+	klog.FromContext(ctx).Info("Connecting to the vCenter anew, for its address or its trust has changed", "server", now.cfg.Server)
+	c.logout(ctx)
+	c.calls = c.newCalls()
+	if !sameAddress(&before, &now.cfg) {
+		// It may be another vCenter, of which nothing is known.
+		c.rejected, c.names, c.tagTrouble = nil, tagNames{}, ""
+		c.publish(&inventory.State{VCenter: c.name})
+	}
+}
+
+func sameAddress(a, b *config.VCenter) bool { return a.Server == b.Server && a.Port == b.Port }
+
+// sameEndpoint says whether a session that one of the two opened serves the other.
+func sameEndpoint(a, b *config.VCenter) bool {
+	return sameAddress(a, b) && a.Insecure == b.Insecure && bytes.Equal(a.CA, b.CA) && a.Thumbprint == b.Thumbprint &&
+		a.RoundTrips == b.RoundTrips
+}
