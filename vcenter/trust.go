@@ -122,13 +122,14 @@ func tlsConfig(cfg *config.VCenter, host string) (*tls.Config, error) {
 			return nil, fmt.Errorf("%s holds no PEM certificate", where)
 		}
 	}
+	own := *cfg // the caller's changes with the configuration, the client's does not
 	// The standard verification can neither be asked to pass one certificate nor
 	// say what was wrong with another, so it is done in verify.
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, //nolint:gosec // see VerifyConnection
 		VerifyConnection: func(cs tls.ConnectionState) error {
-			return verify(cs, cfg, host, roots)
+			return verify(cs, &own, host, roots)
 		},
 	}, nil
 }

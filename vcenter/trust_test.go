@@ -186,6 +186,25 @@ func TestTrustThatNeedsNoCA(t *testing.T) {
 	}
 }
 
+// TestTrustIsThatOfTheClient: a client goes on to trust what it was made to trust,
+// whatever the configuration becomes.
+func TestTrustIsThatOfTheClient(t *testing.T) {
+	old := issue(t, x509.Certificate{NotAfter: time.Now().Add(-time.Minute)}, nil)
+	port, requests := shows(t, old)
+	cfg := config.VCenter{Server: "127.0.0.1", Port: port, Thumbprint: soap.ThumbprintSHA1(old.cert)}
+	c, err := newSOAPClient(&cfg, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg = config.VCenter{}
+	res, err := c.Get(c.URL().String())
+	if err != nil || requests.Load() != 1 {
+		t.Fatalf("%d requests, %v", requests.Load(), err)
+	}
+	_ = res.Body.Close()
+	c.CloseIdleConnections()
+}
+
 func TestShownIsBounded(t *testing.T) {
 	if got := shown(strings.Repeat("ä", 300) + "\n"); got != `"`+strings.Repeat("ä", 200)+`…"` {
 		t.Error(got)
