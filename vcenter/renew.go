@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"vzones/config"
 )
 
 // rejectedMax bounds how many rejected credentials are remembered.
@@ -38,14 +40,24 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
+// account is the configuration to read credentials by: the target's, which may
+// name others, unless that is at an address that this watch or login is not for.
+func (c *connection) account() config.VCenter {
+	if now := c.target.Load(); sameEndpoint(&c.cfg, &now.cfg) {
+		return now.cfg
+	}
+	return c.cfg
+}
+
 // readCredentials returns the credentials as they are now.
 func (c *connection) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	select {
 	case <-c.renewed: // this is the answer to it
 	default:
 	}
+	cfg := c.account()
 	err = withDeadline(ctx, c.opts.timeout, func(ctx context.Context) (err error) {
-		creds, err = c.credentials(ctx, &c.cfg)
+		creds, err = c.credentials(ctx, &cfg)
 		return err
 	})
 	if err != nil {

@@ -14,11 +14,14 @@ import (
 )
 
 // newCertificate makes a self-signed server certificate that verifies with
-// itself as the only authority.
-func newCertificate(name, address string) (tls.Certificate, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, nil, err
+// itself as the only authority, and with any other of its name and key. Without
+// a key it has a new one.
+func newCertificate(name, address string, key *ecdsa.PrivateKey) (tls.Certificate, []byte, error) {
+	var err error
+	if key == nil {
+		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+			return tls.Certificate{}, nil, err
+		}
 	}
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {

@@ -44,6 +44,15 @@ func Start(ctx context.Context, spec *Spec) (*Fleet, error) {
 // VCenters returns the vCenters in the order of the description.
 func (f *Fleet) VCenters() []*VCenter { return f.vcenters }
 
+// Names returns the names of the vCenters in the order of the description.
+func (f *Fleet) Names() []string {
+	names := make([]string, len(f.vcenters))
+	for i, v := range f.vcenters {
+		names[i] = v.Name()
+	}
+	return names
+}
+
 // VCenter returns the vCenter of that name, nil if there is none.
 func (f *Fleet) VCenter(name string) *VCenter {
 	for _, v := range f.vcenters {

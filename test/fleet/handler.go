@@ -44,6 +44,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.gate(ctx, w)
 	v.wait(ctx)
 	res := v.answer(r, kind, method, body)
+	v.issued.observe(r, res)
 	v.gate(ctx, w) // the vCenter may have begun to hang meanwhile
 	for key, values := range res.header {
 		w.Header()[key] = values

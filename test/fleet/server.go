@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,10 +20,10 @@ type server struct {
 	ctx     context.Context //nolint:containedctx // of requests; ended by no one
 	handler http.Handler
 	tls     *tls.Config
-	addr    string
-	reserve int // a bound socket that never listens, so that nobody else gets the port
+	addr    atomic.Pointer[string] // with the port; written under mu
 
 	mu      sync.Mutex
+	reserve int          // a bound socket that never listens, so that nobody else gets the port
 	http    *http.Server // nil while connections are refused
 	cancel  context.CancelFunc
 	running *sync.WaitGroup // the accept loop and the connections
@@ -32,19 +33,48 @@ type server struct {
 // newServer reserves a free port of address. Nothing is served before start.
 func newServer(ctx context.Context, address string, cfg *tls.Config, h http.Handler) (*server, error) {
 	s := &server{ctx: ctx, handler: h, tls: cfg}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	fd, addr, err := reserve(address)
 	if err != nil {
 		return nil, err
+	}
+	s.reserve = fd
+	s.addr.Store(&addr)
+	return s, nil
+}
+
+// address returns where the server listens, or will when it is started.
+func (s *server) address() string { return *s.addr.Load() }
+
+// reserve binds a free port of an address.
+func reserve(address string) (fd int, addr string, err error) {
+	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); err != nil {
+		return 0, "", err
 	}
 	unix.CloseOnExec(fd)
 	port, err := bind(fd, address)
 	if err != nil {
 		_ = unix.Close(fd)
-		return nil, err
+		return 0, "", err
 	}
+	return fd, net.JoinHostPort(address, strconv.Itoa(port)), nil
+}
+
+// move stops the server and reserves a free port of another address for it.
+func (s *server) move(address string) error {
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	fd, addr, err := reserve(address)
+	if err != nil {
+		return err
+	}
+	_ = unix.Close(s.reserve)
 	s.reserve = fd
-	s.addr = net.JoinHostPort(address, strconv.Itoa(port))
-	return s, nil
+	s.addr.Store(&addr)
+	return nil
 }
 
 func bind(fd int, address string) (port int, err error) {
@@ -84,7 +114,7 @@ func (s *server) start() error {
 		}
 		return err
 	}}
-	l, err := lc.Listen(ctx, "tcp", s.addr)
+	l, err := lc.Listen(ctx, "tcp", s.address())
 	if err != nil {
 		cancel()
 		return err

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -22,15 +21,16 @@ import (
 type VCenter struct {
 	name string
 	user string
-	cert []byte
 
-	server *server
-	sim    *simulator.Service
-	tags   tagService
+	identity identity
+	server   *server
+	sim      *simulator.Service
+	tags     tagService
 
 	faults   faults
 	requests requests
 	sessions restSessions
+	issued   issued
 	polls    polls
 	viewings viewings
 	wake     broadcast // the inventory, the sessions or the faults changed
@@ -48,17 +48,17 @@ var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentMa
 
 // newVCenter makes the index-th vCenter of a fleet and serves it.
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
-	cert, pem, err := newCertificate(spec.Name, spec.Address)
+	v := &VCenter{name: spec.Name, user: spec.User}
+	v.faults.password = spec.Password
+	v.identity.name = spec.Name
+	err := v.identity.renew(spec.Address, false)
 	if err != nil {
 		return nil, err
 	}
-	v := &VCenter{name: spec.Name, user: spec.User, cert: pem}
-	v.faults.password = spec.Password
-	cfg := &tls.Config{Certificates: []tls.Certificate{cert}}
-	if v.server, err = newServer(ctx, spec.Address, cfg, v); err != nil {
+	if v.server, err = newServer(ctx, spec.Address, v.identity.config(), v); err != nil {
 		return nil, err
 	}
-	v.simulate(cfg)
+	v.simulate()
 	if err = v.build(spec, index); err == nil {
 		err = v.server.start() //nolint:contextcheck // requests outlive the start
 	}
@@ -71,7 +71,7 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 
 // simulate wires up the simulator, as its own NewServer would, but for the
 // listener and for what is global to the process.
-func (v *VCenter) simulate(cfg *tls.Config) {
+func (v *VCenter) simulate() {
 	templates.Lock()
 	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
 	templates.Unlock()
@@ -84,7 +84,10 @@ func (v *VCenter) simulate(cfg *tls.Config) {
 
 	sessions := reg.SessionManager()
 	sessions.ServiceHostName = v.sim.Listen.Host
-	sessions.TLS = func() *tls.Config { return cfg }
+	sessions.TLS = func() *tls.Config {
+		cert, _ := v.identity.current()
+		return &tls.Config{Certificates: []tls.Certificate{cert}}
+	}
 	sessions.ValidLogin = v.validLogin
 
 	patterns, rest := vapi.New(v.sim.Listen, reg)
@@ -107,20 +110,20 @@ func (v *VCenter) Name() string { return v.name }
 
 // Host returns the address that the vCenter listens on, without the port.
 func (v *VCenter) Host() string {
-	host, _, _ := net.SplitHostPort(v.server.addr)
+	host, _, _ := net.SplitHostPort(v.server.address())
 	return host
 }
 
-// Port returns the port that the vCenter listens on, the same for its lifetime.
+// Port returns the port that the vCenter listens on, the same until SetAddress.
 func (v *VCenter) Port() int {
-	_, port, _ := net.SplitHostPort(v.server.addr)
+	_, port, _ := net.SplitHostPort(v.server.address())
 	n, _ := strconv.Atoi(port)
 	return n
 }
 
 // URL returns the address of the SOAP API, with user and password.
 func (v *VCenter) URL() *url.URL {
-	return &url.URL{Scheme: "https", Host: v.server.addr, Path: vim25.Path, User: url.UserPassword(v.User(), v.Password())}
+	return &url.URL{Scheme: "https", Host: v.server.address(), Path: vim25.Path, User: url.UserPassword(v.User(), v.Password())}
 }
 
 // User returns the name of the only account.
@@ -129,9 +132,12 @@ func (v *VCenter) User() string { return v.user }
 // Password returns the account's password as it is now.
 func (v *VCenter) Password() string { return v.faults.currentPassword() }
 
-// Certificate returns the server's self-signed certificate, PEM encoded, to be
-// trusted as an authority.
-func (v *VCenter) Certificate() []byte { return slices.Clone(v.cert) }
+// Certificate returns the server's self-signed certificate as it is now, PEM
+// encoded, to be trusted as an authority.
+func (v *VCenter) Certificate() []byte {
+	_, pem := v.identity.current()
+	return pem
+}
 
 // InstanceUUID returns what the service content reports as the vCenter's UUID.
 func (v *VCenter) InstanceUUID() string { return v.content().About.InstanceUuid }

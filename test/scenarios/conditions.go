@@ -205,6 +205,13 @@ func addressCheck(a *arguments, _ string) check {
 }
 
 func eventCheck(a *arguments, _ string) check {
+	events := a.events()
+	return func(s state) string { return events(s.events) }
+}
+
+// events takes REASON [count=N | says TEXT] and returns what says of Events how
+// that is not so.
+func (a *arguments) events() func([]*v1.Event) string {
 	reason := a.word("REASON")
 	count, text := -1, ""
 	if a.next("says") {
@@ -216,16 +223,16 @@ func eventCheck(a *arguments, _ string) check {
 		}
 		count = n
 	}
-	return func(s state) string {
+	return func(events []*v1.Event) string {
 		n, said := 0, text == ""
-		for _, e := range s.events {
+		for _, e := range events {
 			if e.Reason == reason {
 				n += max(1, int(e.Count))
 				said = said || strings.Contains(e.Message, text)
 			}
 		}
 		ok := said && (count < 0 && n > 0 || n == count)
-		return unless(ok, "Events: "+listEvents(s.events))
+		return unless(ok, "Events: "+listEvents(events))
 	}
 }
 

@@ -37,7 +37,6 @@ func daemonCommands() []command {
 			return func(_ context.Context, w *world) error { return w.kill() }
 		}},
 		{"daemon refuses TEXT", "starts the daemon, which has to end by itself, with a status that is not 0 and TEXT in its log", refuses},
-		{"config FILE", "writes the configuration of a further section, such as `new.yaml`, for the daemon that is started next; `config.yaml` is the first one", configCommand},
 		{"daemon healthy [within DURATION]", "waits until /healthz says so", func(a *arguments) action {
 			within := a.within()
 			a.p.asserts = true
@@ -53,22 +52,6 @@ func daemonCommands() []command {
 			}
 		}},
 	}
-}
-
-// configCommand replaces the scenario's configuration, and none of what the
-// harness adds to it.
-func configCommand(a *arguments) action {
-	name := a.word("FILE")
-	if name == configSection {
-		return func(_ context.Context, w *world) error { w.config = w.first; return nil }
-	}
-	to := a.p.configs[name]
-	if to == nil {
-		a.fail("there is no section %q above the script", name)
-		return nil
-	}
-	to.used = true
-	return func(_ context.Context, w *world) error { w.config = to.config; return nil }
 }
 
 func refuses(a *arguments) action {
@@ -87,13 +70,13 @@ func refuses(a *arguments) action {
 		case <-ctx.Done():
 			return errors.Join(fmt.Errorf("runs after %s", patience), d.Kill())
 		}
-		_, err := d.Stop()
-		switch {
-		case err == nil:
+		if _, err := d.Stop(); err == nil {
 			return errors.New("it ended with status 0")
-		case !strings.Contains(w.log(), text):
-			return fmt.Errorf("the log does not contain %q", text)
 		}
-		return w.audit(d)
+		said, err := w.said()
+		if err == nil && !strings.Contains(said, text) {
+			err = fmt.Errorf("the log does not contain %q", text)
+		}
+		return errors.Join(err, w.audit(d))
 	}
 }

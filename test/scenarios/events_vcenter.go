@@ -32,7 +32,7 @@ func vcenterCommands() []command {
 			names, password := a.vcenters(), a.word("PASSWORD")
 			return onVCenters(names, func(w *world, v *fleet.VCenter) error {
 				v.SetPassword(password)
-				w.passwords = append(w.passwords, password)
+				w.secrets.Add("a password of "+v.Name(), password)
 				return nil
 			})
 		}},
@@ -43,7 +43,17 @@ func vcenterCommands() []command {
 				return nil
 			})
 		}},
-		{"vcenter VCENTER recover", "undoes all of the above but `password` and `end-sessions`", func(a *arguments) action {
+		{"vcenter VCENTER new-certificate", "gives it another key and certificate, which its `caFile` does not fit, and breaks its connections; sessions stay", func(a *arguments) action {
+			return onVCenters(a.vcenters(), func(_ *world, v *fleet.VCenter) error { return v.RenewCertificate() })
+		}},
+		{"vcenter VCENTER address ADDRESS", "moves it to another loopback address such as 127.0.0.77, with another port and a certificate that its `caFile` fits; sessions stay and are not held against the daemon", func(a *arguments) action {
+			name, address := a.vcenter(), a.word("ADDRESS")
+			return onVCenters([]string{name}, func(w *world, v *fleet.VCenter) error {
+				w.orphans[name] = v.Sessions() // at the old address nobody can log out
+				return v.SetAddress(address)
+			})
+		}},
+		{"vcenter VCENTER recover", "undoes what is above from `hang` to `reject-password`", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
 				delete(w.sick, v.Name())
 				return v.Recover()
@@ -51,9 +61,6 @@ func vcenterCommands() []command {
 		}},
 		{"vcenter VCENTER hide OBJECT", "takes the account's rights on an object and all below it; OBJECT, as in `tag`, is a datacenter, a folder, a cluster or a machine", onObject(1, func(v *fleet.VCenter, w []string) error { return v.Hide(w[0]) })},
 		{"vcenter VCENTER show OBJECT", "gives back what `hide` has taken with the same words", onObject(1, func(v *fleet.VCenter, w []string) error { return v.Show(w[0]) })},
-		{"secret write", "writes the passwords of all vCenters, as they are now, into the Secret", func(*arguments) action {
-			return func(ctx context.Context, w *world) error { return w.stack.WriteSecret(ctx) }
-		}},
 	}
 }
 

@@ -37,18 +37,26 @@ func expectations() []command {
 			"compares how many requests came in since the mark: of a SOAP method, of a kind of REST request, of all that begin so (`KIND*`), or in all (`total`). " +
 				"COMPARE is `=`, `<=` or `>=`; `>=` waits for it, the others are checked at once", requestsCommand},
 		{"sessions VCENTER COMPARE N [within DURATION]", "waits until it has so many sessions, SOAP and REST together", sessionsCommand},
-		{"log has TEXT [within DURATION]", "waits until the log of the daemon, or of the last one, contains it", func(a *arguments) action {
+		{"log has TEXT [within DURATION]", "waits until what the daemon, or the last one, says of its own accord contains it: its log without requests and answers", func(a *arguments) action {
 			text, within := a.word("TEXT"), a.within()
 			a.p.asserts = true
 			return func(ctx context.Context, w *world) error {
-				return w.poll(ctx, within, func() bool { return strings.Contains(w.log(), text) },
-					func() error { return fmt.Errorf("the log does not contain %q", text) })
+				var last error
+				return w.poll(ctx, within, func() bool {
+					said, err := w.said()
+					last = err
+					return strings.Contains(said, text)
+				}, func() error { return errors.Join(last, fmt.Errorf("the log does not contain %q", text)) })
 			}
 		}},
 		{"log lacks TEXT", "checks that it does not", func(a *arguments) action {
 			text := a.word("TEXT")
 			return func(_ context.Context, w *world) error {
-				for line := range strings.Lines(w.log()) {
+				said, err := w.said()
+				if err != nil {
+					return err
+				}
+				for line := range strings.Lines(said) {
 					if strings.Contains(line, text) {
 						return fmt.Errorf("the log contains: %s", strings.TrimSpace(line))
 					}

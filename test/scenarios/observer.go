@@ -3,6 +3,10 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,6 +23,7 @@ type observer struct {
 	mu      sync.Mutex
 	sight   sight
 	waiting map[*waiter]bool
+	told    map[string]bool // what all Events have said that there have been
 }
 
 // A sight is what is seen at one moment.
@@ -36,6 +41,7 @@ func newObserver() *observer {
 	return &observer{
 		sight:   sight{nodes: map[string]*v1.Node{}, events: map[types.UID]*v1.Event{}},
 		waiting: map[*waiter]bool{},
+		told:    map[string]bool{},
 	}
 }
 
@@ -76,6 +82,7 @@ func (o *observer) note(object any, there bool) {
 			delete(o.sight.nodes, object.Name)
 		}
 	case *v1.Event:
+		o.told[fmt.Sprint(object.Reason, " ", object.Message, " ", object.Action, " ", object.Annotations)] = true
 		if o.sight.events[object.UID] = object; !there {
 			delete(o.sight.events, object.UID)
 		}
@@ -116,6 +123,13 @@ func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(s
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// events returns what all Events have said that there have been.
+func (o *observer) events() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return strings.Join(slices.Collect(maps.Keys(o.told)), "\n")
 }
 
 // now returns what f makes of what is seen now.

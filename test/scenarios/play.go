@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"vzones/test/process"
 	"vzones/test/stack"
 )
 
@@ -19,7 +19,10 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	if err := on.Renew(ctx, s.fleet); err != nil {
 		return err
 	}
-	w := newWorld(on, binary, s.config)
+	w, err := newWorld(on, binary, s.config)
+	if err != nil {
+		return err
+	}
 	w.brief = s.Brief
 	ctx, cancel := context.WithCancel(ctx)
 	synced, closed := make(chan struct{}), make(chan struct{})
@@ -34,7 +37,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 		return context.Cause(ctx)
 	}
 	began := time.Now()
-	err := w.play(ctx, s.steps, func(step *step) {
+	err = w.play(ctx, s.steps, func(step *step) {
 		tell(fmt.Sprintf("%6.2fs  %s", time.Since(began).Seconds(), step))
 	})
 	if w.writer != nil {
@@ -52,16 +55,22 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	return err
 }
 
-// lastWords is the end of the daemon's log, where something went wrong.
+// lastWords is the end of what the daemon has said, where something went wrong.
 func (w *world) lastWords(err error) string {
 	if err == nil || w.last == nil {
 		return ""
 	}
-	tail, err := process.Tail(w.last.LogPath())
+	const few, long = 20, 1000
+	said, err := w.said()
 	if err != nil {
-		tail = err.Error()
+		said = err.Error()
 	}
-	return "\nthe end of the daemon's log:\n" + tail
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	lines = lines[max(0, len(lines)-few):]
+	for i, line := range lines {
+		lines[i] = line[:min(long, len(line))]
+	}
+	return "\nthe end of the daemon's log, without requests and answers:\n" + strings.Join(lines, "\n")
 }
 
 func (w *world) play(ctx context.Context, steps []step, done func(*step)) error {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
-	"gopkg.in/yaml.v3"
 
 	"vzones/test/fleet"
 )
@@ -29,7 +28,7 @@ type Scenario struct {
 	Held time.Duration
 
 	fleet  string
-	config map[string]any // of the section config.yaml
+	config *configuration // of the section config.yaml
 	steps  []step
 }
 
@@ -46,7 +45,7 @@ func Load(path string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{file: filepath.Base(path), configs: map[string]*another{}}
+	p := &parser{file: filepath.Base(path), configs: map[string]*configuration{}}
 	s := &Scenario{
 		Name:  strings.TrimSuffix(p.file, ".txtar"),
 		Story: strings.TrimSpace(string(archive.Comment)),
@@ -71,7 +70,7 @@ func Load(path string) (*Scenario, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.configs)) {
 		if a := p.configs[name]; !a.used {
-			p.mistake(a.line, "section %q is used by no command config", name)
+			p.mistake(a.line, "section %q is used by no command", name)
 		}
 	}
 	return s, errors.Join(p.mistakes...)
@@ -91,7 +90,8 @@ func (p *parser) section(s *Scenario, section txtar.File, line int) {
 			p.vcenters = append(p.vcenters, v.Name)
 		}
 	case configSection:
-		if err := yaml.Unmarshal(section.Data, &s.config); err != nil {
+		var err error
+		if s.config, err = readConfiguration(section.Name, section.Data, p.vcenters); err != nil {
 			p.mistake(line, "%v", err)
 		}
 	case scriptSection:
@@ -107,27 +107,23 @@ func (p *parser) section(s *Scenario, section txtar.File, line int) {
 	}
 }
 
-// another reads a further configuration, for the command config.
+// another reads a further configuration, for the commands that give it to a
+// daemon.
 func (p *parser) another(section txtar.File, line int) {
-	config := map[string]any{}
 	switch {
-	case !strings.HasSuffix(section.Name, ".yaml"):
+	case !strings.HasSuffix(section.Name, mergedSuffix) && !strings.HasSuffix(section.Name, wholeSuffix):
 		p.mistake(line, "section %q is unknown", section.Name)
 	case p.scripted:
 		p.mistake(line, "section %q has to come before the script", section.Name)
 	default:
-		if err := yaml.Unmarshal(section.Data, &config); err != nil {
+		c, err := readConfiguration(section.Name, section.Data, p.vcenters)
+		if err != nil {
 			p.mistake(line, "%v", err)
+			c = &configuration{}
 		}
-		p.configs[section.Name] = &another{config: config, line: line}
+		c.line = line
+		p.configs[section.Name] = c
 	}
-}
-
-// another is a configuration that the daemon may be given later.
-type another struct {
-	config map[string]any
-	line   int
-	used   bool
 }
 
 // A step is one line of a script.
@@ -149,7 +145,7 @@ type parser struct {
 	vcenters []string
 	// configs are the further configurations by their section, scripted says that
 	// the script is read.
-	configs  map[string]*another
+	configs  map[string]*configuration
 	scripted bool
 	// nodes are the names and patterns that have been created so far.
 	nodes    []string

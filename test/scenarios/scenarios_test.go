@@ -195,6 +195,10 @@ func TestFailures(t *testing.T) {
 		"a metric":      {daemon + "metric vsphere_ccm_nodes{outcome=placed} = none", "vsphere_ccm_nodes{outcome=placed} is 1"},
 		"lost":          {node + "writer start node every 10ms\nhold 1s node exists\nnode label node example.com/writer=0\nwriter stop", "what another writer wrote to node is lost: "},
 		"wrote nothing": {node + "writer start node every 1h\nwriter stop", "the other writer wrote nothing to node"},
+		"no Pod Event":  {daemon + "pod event Fire says smoke within 100ms", "pod event Fire says smoke within 100ms: not within 100ms; instead: Events: none"},
+		"no Secret":     {daemon + "secret delete other", `secrets "other" not found`},
+		"leak":          {daemon + "secret write east password=" + "vsphere-vm", "the log holds a password of the script as plain"},
+		"Event":         {daemon + "expect node event Synced\nsecret write \"password=synced successfully\"", "an Event holds a password of the script as plain"},
 		"second round":  {node + "repeat 2 {\nexpect node exists within 100ms\nnode delete node\n}", "round 2 of 2: story.txtar:10: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +211,7 @@ func TestFailures(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("\n got: %v\nwant: %s", err, c.want)
 			}
-			if strings.Contains(c.script, "daemon start") && !strings.Contains(err.Error(), "\nthe end of the daemon's log:\n") {
+			if strings.Contains(c.script, "daemon start") && !strings.Contains(err.Error(), "\nthe end of the daemon's log, without requests and answers:\n") {
 				t.Errorf("no log: %v", err)
 			}
 		})

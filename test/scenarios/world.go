@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/test/stack"
@@ -28,17 +27,22 @@ type world struct {
 	stack  *stack.Stack
 	eyes   *observer
 	binary string
-	// config is the scenario's part of the configuration, first what it began with.
-	config, first map[string]any
+	// config is what the daemon is told now, first what it began with.
+	config, first *configuration
+	// mount holds the configuration file, credentials the directory of
+	// credentials, and files what is in that.
+	mount, credentials *stack.Mount
+	files              map[string][]byte
 
 	// brief says that nothing is held for long.
 	brief bool
 	// daemon is nil while none runs; last is it, or the one before.
 	daemon, last *stack.Daemon
+	hearing      *stack.Hearing // of last
 	flags        []string
 	nodes        map[string]*registration
-	// passwords are all that were ever good.
-	passwords []string
+	// secrets are what must never be in a log.
+	secrets stack.Search
 	// sick are the vCenters that a daemon need not be able to log out of.
 	sick map[string]bool
 	// orphans are the sessions that daemons have left in a vCenter which were
@@ -48,23 +52,39 @@ type world struct {
 	writer *writer
 }
 
-func newWorld(s *stack.Stack, binary string, config map[string]any) *world {
+func newWorld(s *stack.Stack, binary string, config *configuration) (*world, error) {
 	w := &world{
 		stack: s, eyes: newObserver(), binary: binary, config: config, first: config,
 		nodes: map[string]*registration{}, sick: map[string]bool{}, orphans: map[string]int{},
 	}
-	for _, v := range s.Fleet.VCenters() {
-		w.passwords = append(w.passwords, v.Password())
+	token, err := s.Token()
+	if err != nil {
+		return nil, err
 	}
-	return w
+	w.secrets.Add("the ServiceAccount's token", token)
+	for _, v := range s.Fleet.VCenters() {
+		w.secrets.Add("the password of "+v.Name(), v.Password())
+		if err := s.WriteCA(v); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := os.MkdirTemp(s.Dir, "scenario-")
+	if err != nil {
+		return nil, err
+	}
+	if w.mount, err = stack.NewMount(filepath.Join(dir, "config")); err != nil {
+		return nil, err
+	}
+	w.credentials, err = stack.NewMount(filepath.Join(dir, "credentials"))
+	return w, err
 }
 
-// log returns what the daemon, or the last one, has printed.
-func (w *world) log() string {
-	if w.last == nil {
-		return ""
+// said returns what the daemon, or the last one, has said of its own accord.
+func (w *world) said() (string, error) {
+	if w.hearing == nil {
+		return "", nil
 	}
-	return w.last.Log()
+	return w.hearing.Said()
 }
 
 // ended is closed when the daemon ends by itself; it is nil while none runs.
@@ -75,53 +95,21 @@ func (w *world) ended() <-chan struct{} {
 	return w.daemon.Exited()
 }
 
-// writeConfig writes the configuration of the stack together with the
-// scenario's own, which wins.
-func (w *world) writeConfig() (string, error) {
-	path, err := w.stack.WriteConfig("")
-	if err != nil {
-		return "", err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	var all map[string]any
-	if err := yaml.Unmarshal(data, &all); err != nil {
-		return "", err
-	}
-	if data, err = yaml.Marshal(merged(all, w.config)); err != nil {
-		return "", err
-	}
-	path = filepath.Join(w.stack.Dir, "scenario.conf")
-	return path, os.WriteFile(path, data, 0o600)
-}
-
-// merged returns base with what is in more, map by map.
-func merged(base, more map[string]any) map[string]any {
-	all := maps.Clone(base)
-	for key, value := range more {
-		inner, ok := value.(map[string]any)
-		under, both := all[key].(map[string]any)
-		if ok && both {
-			value = merged(under, inner)
-		}
-		if all == nil {
-			all = map[string]any{}
-		}
-		all[key] = value
-	}
-	return all
-}
-
-// start starts the daemon.
+// start starts the daemon. It says all that it can: nothing of that may be a
+// secret.
 func (w *world) start() error {
-	config, err := w.writeConfig()
-	if err != nil {
+	if err := w.writeConfig(""); err != nil {
 		return err
 	}
-	w.daemon, err = w.stack.StartDaemon(w.binary, config, w.flags...)
-	w.last = w.daemon
+	config := w.mount.Path(configFile)
+	if slices.ContainsFunc(w.flags, func(flag string) bool { return strings.HasPrefix(flag, "--cloud-config-secret") }) {
+		config = ""
+	}
+	var err error
+	w.daemon, err = w.stack.StartDaemon(w.binary, config, append([]string{"--v=10"}, w.flags...)...)
+	if w.last = w.daemon; err == nil {
+		w.hearing = w.daemon.Hear()
+	}
 	return err
 }
 
@@ -158,14 +146,20 @@ func (w *world) stop() error {
 	return errors.Join(append(errs, w.audit(d))...)
 }
 
-// audit looks for what must never be in a log.
+// audit looks for what must never be in a log, and not in an Event either.
 func (w *world) audit(d *stack.Daemon) error {
+	for _, v := range w.stack.Fleet.VCenters() {
+		for _, id := range v.SessionIDs() {
+			w.secrets.Add("a session ID of "+v.Name(), id)
+		}
+	}
 	var errs []error
 	log := d.Log()
-	for _, password := range w.passwords {
-		for _, form := range stack.Leaks(log, password) {
-			errs = append(errs, fmt.Errorf("the log holds the password %s (%s)", password, form))
-		}
+	for _, found := range w.secrets.In(log) {
+		errs = append(errs, fmt.Errorf("the log holds %s", found))
+	}
+	for _, found := range w.secrets.In(w.eyes.events()) {
+		errs = append(errs, fmt.Errorf("an Event holds %s", found))
 	}
 	for _, trace := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: "} {
 		if _, after, found := strings.Cut(log, trace); found {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"vzones/test/process"
 )
 
@@ -43,8 +45,14 @@ func Build(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// StartDaemon starts the daemon at a path with a configuration file and the
-// token of the manifest's ServiceAccount. Flags come behind the usual ones.
+// Pod is what a daemon is told of the Pod that it runs in, which does not exist.
+func Pod() v1.ObjectReference {
+	return v1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: serviceAccount + "-0", UID: "6e2f1c1e-7a53-4d0c-9a4e-5f1f0c3b2a10"}
+}
+
+// StartDaemon starts the daemon at a path with a configuration file, "" for
+// none, and the token of the manifest's ServiceAccount. Flags come behind the
+// usual ones.
 func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, error) {
 	port, err := freePort()
 	if err != nil {
@@ -52,7 +60,6 @@ func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, er
 	}
 	args := append([]string{
 		"--cloud-provider=vsphere",
-		"--cloud-config=" + config,
 		"--kubeconfig=" + s.kubeconfig,
 		"--authentication-kubeconfig=" + s.kubeconfig,
 		"--authorization-kubeconfig=" + s.kubeconfig,
@@ -61,8 +68,13 @@ func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, er
 		"--leader-elect=false",
 		"--v=2",
 	}, flags...)
+	if config != "" {
+		args = append([]string{"--cloud-config=" + config}, args...)
+	}
+	pod := Pod()
+	env := append(os.Environ(), "POD_NAME="+pod.Name, "POD_NAMESPACE="+pod.Namespace, "POD_UID="+string(pod.UID))
 	d := &Daemon{Port: port, Started: time.Now()}
-	d.process, err = process.Start(s.Dir, nil, fmt.Sprintf("daemon-%d", len(s.daemons)), binary, args...)
+	d.process, err = process.Start(s.Dir, env, fmt.Sprintf("daemon-%d", len(s.daemons)), binary, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,8 @@ import (
 
 // Renew makes the stack as good as new for another fleet, in a fraction of the
 // time that another control plane takes: it ends the daemons, removes all
-// Nodes, the Events about them and the daemon's Lease, and replaces the fleet.
+// Nodes, the Events about them and about the daemon's Pod, the daemon's Lease
+// and the Secrets besides TheSecret, and replaces the fleet.
 // After an error the stack can only be stopped.
 func (s *Stack) Renew(ctx context.Context, description string) error {
 	var errs []error
@@ -26,6 +27,8 @@ func (s *Stack) Renew(ctx context.Context, description string) error {
 	errs = append(errs,
 		s.Client.CoreV1().Nodes().DeleteCollection(ctx, now, all),
 		s.Client.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, now, all),
+		s.Client.CoreV1().Events(namespace).DeleteCollection(ctx, now, all),
+		s.revoke(ctx),
 	)
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -1,19 +1,16 @@
 package stack
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -39,6 +36,7 @@ type Stack struct {
 
 	kubeconfig string
 	daemons    []*Daemon
+	granted    []types.NamespacedName
 }
 
 // Options say what a Stack is made of.
@@ -122,38 +120,6 @@ func (s *Stack) Stop() error {
 		errs = append(errs, os.RemoveAll(s.Dir))
 	}
 	return errors.Join(errs...)
-}
-
-// WriteSecret writes the credentials of all vCenters into the Secret.
-func (s *Stack) WriteSecret(ctx context.Context) error {
-	data := map[string]string{}
-	for _, v := range s.Fleet.VCenters() {
-		data[v.Host()+".username"] = v.User()
-		data[v.Host()+".password"] = v.Password()
-	}
-	secret := &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace}, StringData: data}
-	secrets := s.Client.CoreV1().Secrets(namespace)
-	_ = secrets.Delete(ctx, secretName, metav1.DeleteOptions{})
-	_, err := secrets.Create(ctx, secret, metav1.CreateOptions{})
-	return err
-}
-
-// WriteConfig writes a configuration file for the fleet, with credentials from
-// the Secret and verified certificates, and returns its path. What is in more
-// is put behind it.
-func (s *Stack) WriteConfig(more string) (string, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "global:\n  secretName: %s\n  secretNamespace: %s\nvcenter:\n", secretName, namespace)
-	for _, v := range s.Fleet.VCenters() {
-		ca := filepath.Join(s.Dir, v.Name()+".pem")
-		if err := os.WriteFile(ca, v.Certificate(), 0o600); err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "  %s:\n    server: %s\n    port: %d\n    caFile: %s\n", v.Name(), v.Host(), v.Port(), ca)
-	}
-	b.WriteString(strings.TrimPrefix(more, "\n"))
-	path := filepath.Join(s.Dir, "vsphere.conf")
-	return path, os.WriteFile(path, b.Bytes(), 0o600)
 }
 
 // Register creates Nodes for machines as their kubelets do. Every third sees

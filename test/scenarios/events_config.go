@@ -1,0 +1,211 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/test/fleet"
+	"vzones/test/stack"
+)
+
+// configFile is the name of the configuration file in its folder.
+const configFile = "vsphere.yaml"
+
+// configCommands change what a daemon is told, and look at what it says to that.
+func configCommands() []command {
+	return []command{
+		{"config swap FILE [in-place | renamed]",
+			"gives the daemon the configuration of a section, as `config` does, while it runs: all at once, as kubelet does with a mounted ConfigMap; " +
+				"`in-place`, `renamed`: as editors do, by emptying and filling the file, or with another one of its name", swapConfig},
+		{"config FILE", "writes the configuration of a further section, such as `new.yaml`, for the daemon that is started next; `config.yaml` is the first one", func(a *arguments) action {
+			choose := a.configuration(a.word("FILE"))
+			return func(_ context.Context, w *world) error { w.config = choose(w); return nil }
+		}},
+		{"ca write VCENTER", "writes the authority of its certificate, as it is now, into its `caFile`", func(a *arguments) action {
+			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error { return w.stack.WriteCA(v) })
+		}},
+		{"secret write [VCENTER] [password=PASSWORD] [name=SECRET]",
+			"writes the credentials of all vCenters, as they are now, into the Secret, and nothing else; VCENTER: only those of one, others stay; `password=`: with that password; " +
+				"`name=`: into another Secret, NAME or NAMESPACE/NAME, which the daemon may then read", writeSecret},
+		{"secret file SECRET FILE [key=KEY]", "writes a section into a Secret, under the section's name as the key or under another one", secretFile},
+		{"secret delete [SECRET]", "deletes the Secret, or another one", func(a *arguments) action {
+			name := stack.TheSecret()
+			if len(a.words) > 0 {
+				name = a.secret(a.word("SECRET"))
+			}
+			return func(ctx context.Context, w *world) error { return w.stack.DeleteSecret(ctx, name) }
+		}},
+		{"credentials swap [VCENTER] [password=PASSWORD]",
+			"does what `secret write` does with the files of the directory `${credentials}`, all at once, as kubelet does with a mounted Secret", swapCredentials},
+		{"pod event REASON [count=N | says TEXT] [within DURATION]", "waits until there are Events of a reason about the daemon's Pod, as the condition `event` says it of a Node", podEvent},
+	}
+}
+
+// configuration finds a section with a configuration.
+func (a *arguments) configuration(name string) func(*world) *configuration {
+	if name == configSection {
+		return func(w *world) *configuration { return w.first }
+	}
+	to := a.p.configs[name]
+	if to == nil {
+		a.fail("there is no section %q above the script", name)
+		return nil
+	}
+	to.used = true
+	return func(*world) *configuration { return to }
+}
+
+func swapConfig(a *arguments) action {
+	choose, how := a.configuration(a.word("FILE")), ""
+	for _, known := range []string{stack.InPlace, stack.Renamed} {
+		if a.next(known) {
+			how = known
+		}
+	}
+	return func(_ context.Context, w *world) error {
+		w.config = choose(w)
+		return w.writeConfig(how)
+	}
+}
+
+// writeConfig writes the configuration file, as kubelet does or, if how says so,
+// otherwise.
+func (w *world) writeConfig(how string) error {
+	data, err := w.render(w.config)
+	if err != nil {
+		return err
+	}
+	if how != "" {
+		return w.mount.Write(configFile, data, how)
+	}
+	return w.mount.Swap(map[string][]byte{configFile: data})
+}
+
+// secret reads the name of a Secret.
+func (a *arguments) secret(word string) types.NamespacedName {
+	namespace, name, ok := strings.Cut(word, "/")
+	if !ok {
+		namespace, name = stack.TheSecret().Namespace, word
+	}
+	if namespace == "" || name == "" {
+		a.fail("%q is no SECRET", word)
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// option takes a word that begins with a key.
+func (a *arguments) option(key string) (string, bool) {
+	if len(a.words) == 0 || !strings.HasPrefix(a.words[0], key) {
+		return "", false
+	}
+	value := strings.TrimPrefix(a.word(key), key)
+	if value == "" {
+		a.fail("a value is missing behind %s", key)
+	}
+	return value, true
+}
+
+// credentials takes [VCENTER] [password=PASSWORD] and returns what changes these
+// credentials among others.
+func (a *arguments) credentials() func(w *world, data map[string][]byte) map[string][]byte {
+	names := []string{}
+	if len(a.words) > 0 && !strings.Contains(a.words[0], "=") {
+		names = a.vcenters()
+	}
+	password, given := a.option("password=")
+	return func(w *world, data map[string][]byte) map[string][]byte {
+		whose := names
+		if len(whose) == 0 {
+			whose, data = w.stack.Fleet.Names(), nil
+		}
+		changed := maps.Clone(data)
+		if changed == nil {
+			changed = map[string][]byte{}
+		}
+		if given {
+			w.secrets.Add("a password of the script", password)
+		}
+		for _, name := range whose {
+			for key, value := range stack.Credentials(w.stack.Fleet.VCenter(name)) {
+				if given && strings.HasSuffix(key, ".password") {
+					value = []byte(password)
+				}
+				changed[key] = value
+			}
+		}
+		return changed
+	}
+}
+
+func writeSecret(a *arguments) action {
+	change, to := a.credentials(), stack.TheSecret()
+	if name, ok := a.option("name="); ok {
+		to = a.secret(name)
+	}
+	return func(ctx context.Context, w *world) error {
+		data, err := w.stack.Secret(ctx, to)
+		if err != nil {
+			return err
+		}
+		return w.stack.PutSecret(ctx, to, change(w, data))
+	}
+}
+
+func secretFile(a *arguments) action {
+	to, name := a.secret(a.word("SECRET")), a.word("FILE")
+	choose, key := a.configuration(name), name
+	if other, ok := a.option("key="); ok {
+		key = other
+	}
+	return func(ctx context.Context, w *world) error {
+		data, err := w.render(choose(w))
+		if err != nil {
+			return err
+		}
+		return w.stack.PutSecret(ctx, to, map[string][]byte{key: data})
+	}
+}
+
+func swapCredentials(a *arguments) action {
+	change := a.credentials()
+	return func(_ context.Context, w *world) error {
+		w.files = change(w, w.files)
+		return w.credentials.Swap(w.files)
+	}
+}
+
+func podEvent(a *arguments) action {
+	check := a.events()
+	within := a.within()
+	a.p.asserts = true
+	return func(ctx context.Context, w *world) error {
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		err := w.eyes.until(ctx, w.ended(), func(s sight) bool { return check(s.ofPod()) == "" })
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("not within %s", within)
+		}
+		var is string
+		w.eyes.now(func(s sight) { is = check(s.ofPod()) })
+		return fmt.Errorf("%w; instead: %s", err, is)
+	}
+}
+
+// ofPod returns the Events about the daemon's Pod.
+func (s sight) ofPod() []*v1.Event {
+	pod := stack.Pod()
+	return slices.DeleteFunc(slices.Collect(maps.Values(s.events)), func(e *v1.Event) bool {
+		about := e.InvolvedObject
+		return about.Kind != pod.Kind || about.Namespace != pod.Namespace || about.Name != pod.Name || about.UID != pod.UID
+	})
+}

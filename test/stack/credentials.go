@@ -1,0 +1,131 @@
+package stack
+
+import (
+	"context"
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"vzones/test/fleet"
+)
+
+// TheSecret is the Secret that the manifest's role lets the daemon read, and that
+// WriteConfig names.
+func TheSecret() types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: secretName}
+}
+
+// Credentials are a vCenter's in the keys of a Secret, with its password as it
+// is now.
+func Credentials(v *fleet.VCenter) map[string][]byte {
+	return map[string][]byte{
+		v.Host() + ".username": []byte(v.User()),
+		v.Host() + ".password": []byte(v.Password()),
+	}
+}
+
+// WriteSecret writes the credentials of all vCenters, and nothing else, into
+// TheSecret.
+func (s *Stack) WriteSecret(ctx context.Context) error {
+	data := map[string][]byte{}
+	for _, v := range s.Fleet.VCenters() {
+		maps.Copy(data, Credentials(v))
+	}
+	return s.PutSecret(ctx, TheSecret(), data)
+}
+
+// Secret returns the content of a Secret, nil if there is none.
+func (s *Stack) Secret(ctx context.Context, name types.NamespacedName) (map[string][]byte, error) {
+	secret, err := s.Client.CoreV1().Secrets(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return secret.Data, nil
+}
+
+// PutSecret makes a Secret or replaces its content. The daemon may read it: if
+// it is another one than TheSecret, that lasts until Renew.
+func (s *Stack) PutSecret(ctx context.Context, name types.NamespacedName, data map[string][]byte) error {
+	if name != TheSecret() {
+		if err := s.grant(ctx, name); err != nil {
+			return err
+		}
+	}
+	secrets := s.Client.CoreV1().Secrets(name.Namespace)
+	secret := &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name.Name, Namespace: name.Namespace}, Data: data}
+	_, err := secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+	}
+	return err
+}
+
+// DeleteSecret deletes a Secret. The right to read it stays.
+func (s *Stack) DeleteSecret(ctx context.Context, name types.NamespacedName) error {
+	return s.Client.CoreV1().Secrets(name.Namespace).Delete(ctx, name.Name, metav1.DeleteOptions{})
+}
+
+// grant gives the daemon the right to read a further Secret, as its
+// administrator does, and makes the namespace if need be.
+func (s *Stack) grant(ctx context.Context, name types.NamespacedName) error {
+	there := metav1.ObjectMeta{Name: "read-" + name.Name, Namespace: name.Namespace}
+	_, space := s.Client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name.Namespace}}, metav1.CreateOptions{})
+	if space != nil && !apierrors.IsAlreadyExists(space) {
+		return space
+	}
+	_, err := s.Client.RbacV1().Roles(name.Namespace).Create(ctx, &rbacv1.Role{
+		ObjectMeta: there,
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{name.Name}, Verbs: []string{"get", "list", "watch"},
+		}},
+	}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.granted = append(s.granted, name)
+	_, err = s.Client.RbacV1().RoleBindings(name.Namespace).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: there,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: there.Name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: serviceAccount}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// revoke removes the further Secrets and the rights to read them.
+func (s *Stack) revoke(ctx context.Context) error {
+	now := metav1.DeleteOptions{}
+	for _, name := range s.granted {
+		role := "read-" + name.Name
+		for _, err := range []error{
+			s.Client.RbacV1().RoleBindings(name.Namespace).Delete(ctx, role, now),
+			s.Client.RbacV1().Roles(name.Namespace).Delete(ctx, role, now),
+			s.DeleteSecret(ctx, name),
+		} {
+			if err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+	}
+	s.granted = nil
+	return nil
+}
+
+// Token returns the token that daemons have for the API server.
+func (s *Stack) Token() (string, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		return "", err
+	}
+	return config.BearerToken, nil
+}

@@ -1,0 +1,58 @@
+package stack
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// forms are the ways in which a secret usually gets into a log, without those
+// that are alike.
+func forms(secret string) map[string]string {
+	all := map[string]string{"plain": secret}
+	add := func(form, text string) {
+		if text != secret && len(text) >= 4 {
+			all[form] = text
+		}
+	}
+	raw := []byte(secret)
+	lower := hex.EncodeToString(raw)
+	add("hex", lower)
+	add("upper-case hex", strings.ToUpper(lower))
+	add("Go's bytes", strings.Trim(fmt.Sprintf("%d", raw), "[]"))
+	add("Go's syntax of bytes", strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", raw), "[]byte{"), "}"))
+	add("a Go string", strings.Trim(strconv.Quote(secret), `"`))
+	add("URL-escaped", url.QueryEscape(secret))
+	add("URL path", url.PathEscape(secret))
+	add("URL user", strings.TrimPrefix(url.UserPassword("", secret).String(), ":"))
+	if text, err := json.Marshal(secret); err == nil {
+		add("JSON", strings.Trim(string(text), `"`))
+	}
+	var b strings.Builder
+	if err := xml.EscapeText(&b, raw); err == nil {
+		add("XML", b.String())
+	}
+	for form, encoding := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "URL base64": base64.RawURLEncoding} {
+		for behind := range 3 {
+			add(fmt.Sprintf("%s behind %d bytes", form, behind), within(encoding, raw, behind))
+		}
+	}
+	return all
+}
+
+// within returns what is the same of the base64 form of every text that has the
+// secret in it, behind a number of bytes that leaves this remainder by three. A
+// Basic header holds user and password together.
+func within(encoding *base64.Encoding, secret []byte, behind int) string {
+	text := encoding.EncodeToString(append(make([]byte, behind), secret...))
+	from := []int{0, 2, 3}[behind] // characters that the bytes before have part in
+	if (behind+len(secret))%3 != 0 {
+		text = text[:len(text)-1] // the last one has part in what follows
+	}
+	return text[min(from, len(text)):]
+}

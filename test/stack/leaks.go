@@ -1,0 +1,104 @@
+package stack
+
+import (
+	"slices"
+	"strings"
+)
+
+// Leaks returns in which of its usual forms a secret is in a log, sorted.
+func Leaks(log, secret string) []string {
+	var s Search
+	s.Add("", secret)
+	found := s.In(log)
+	for i := range found {
+		found[i] = found[i][len(" as "):]
+	}
+	return found
+}
+
+// A Search looks for any number of secrets in a text in one pass over it. The
+// zero value looks for none.
+type Search struct {
+	// by are the needles by their first two bytes.
+	by map[[2]byte][]needle
+	// begins says of the first two bytes whether any needle has them.
+	begins [1 << 16 / 64]uint64
+	known  map[string]bool
+}
+
+type needle struct{ text, what string }
+
+// Add adds a secret, and says what it is. One that has been added is not added
+// again. Secrets of less than four bytes would be found everywhere and are not
+// looked for.
+func (s *Search) Add(what, secret string) {
+	if s.known[secret] || len(secret) < 4 {
+		return
+	}
+	if s.known == nil {
+		s.known = map[string]bool{}
+		s.by = map[[2]byte][]needle{}
+	}
+	s.known[secret] = true
+	for form, text := range forms(secret) {
+		start := [2]byte{text[0], text[1]}
+		s.by[start] = append(s.by[start], needle{text, what + " as " + form})
+		n := int(text[0])<<8 | int(text[1])
+		s.begins[n/64] |= 1 << (n % 64)
+	}
+}
+
+// In returns what is in a text and in which form, as in "password of east as
+// hex", sorted and each but once. Secrets are found in dumps too, as client-go
+// prints bodies that are not text.
+func (s *Search) In(text string) []string {
+	found := append(s.in(text), s.in(undump(text))...)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func (s *Search) in(text string) []string {
+	var found []string
+	for i := range len(text) - 1 {
+		n := int(text[i])<<8 | int(text[i+1])
+		if s.begins[n/64]&(1<<(n%64)) == 0 {
+			continue
+		}
+		for _, needle := range s.by[[2]byte{text[i], text[i+1]}] {
+			if strings.HasPrefix(text[i:], needle.text) {
+				found = append(found, needle.what)
+			}
+		}
+	}
+	return found
+}
+
+// undump returns the bytes of what hex.Dump has written into a text.
+func undump(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(line, " \t")
+		if len(line) < 10 || line[8:10] != "  " || !isHex(line[:8]) {
+			continue
+		}
+		if line[:8] == "00000000" {
+			b.WriteByte('\n')
+		}
+		pairs, _, _ := strings.Cut(line[10:], "|")
+		for pair := range strings.FieldsSeq(pairs) {
+			if len(pair) == 2 && isHex(pair) {
+				b.WriteByte(digit(pair[0])<<4 | digit(pair[1]))
+			}
+		}
+	}
+	return b.String()
+}
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+func digit(c byte) byte {
+	if c >= 'a' {
+		return c - 'a' + 10
+	}
+	return c - '0'
+}
