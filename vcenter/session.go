@@ -5,22 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/vmware/govmomi/fault"
 	vim "github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/sts"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
-
-	"vzones/config"
 )
-
-// ErrRejected says that a vCenter does not accept the credentials. Trying them
-// again would lock the account.
-var ErrRejected = errors.New("the user name or password is rejected")
 
 // session is one login: a SOAP session and, once tags are read, a REST one.
 // The SOAP client may be used concurrently.
@@ -30,42 +24,16 @@ type session struct {
 	creds Credentials
 	calls *calls
 
+	// tokens is where tokens for a certificate come from. It is nil for other
+	// credentials.
+	tokens *sts.Client
+
 	// leftovers are objects of a watch that has ended, to be destroyed before
 	// the next begins. The server destroys them with the session.
 	leftovers []leftover
 
 	// rest belongs to the goroutine that reads tags. It is nil until then.
 	rest *rest.Client
-}
-
-// login opens a SOAP session.
-func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *calls) (*session, error) {
-	sc, err := newSOAPClient(cfg, calls.timeout)
-	if err != nil {
-		return nil, err
-	}
-	var vc *vim25.Client
-	err = calls.do(ctx, "RetrieveServiceContent", func(ctx context.Context) (err error) {
-		vc, err = vim25.NewClient(ctx, sc)
-		return err
-	})
-	if err != nil {
-		sc.CloseIdleConnections()
-		return nil, fmt.Errorf("connecting to %s: %w", sc.URL().Host, err)
-	}
-	// A login that the network broke is not repeated: the first one may have
-	// left a session behind.
-	vc.RoundTripper = calls.roundTripper(sc, 1)
-	err = vim.NewManager(vc).Login(ctx, url.UserPassword(creds.User, creds.Password.Reveal()))
-	if err != nil {
-		sc.CloseIdleConnections()
-		if fault.Is(err, &types.InvalidLogin{}) {
-			return nil, fmt.Errorf("logging in to %s as %s: %w", sc.URL().Host, creds.User, ErrRejected)
-		}
-		return nil, fmt.Errorf("logging in to %s as %s: %w", sc.URL().Host, creds.User, err)
-	}
-	vc.RoundTripper = calls.roundTripper(sc, calls.tries)
-	return &session{soap: sc, vim: vc, creds: creds, calls: calls}, nil
 }
 
 // lost says whether the server no longer knows the session.
@@ -88,25 +56,13 @@ func (s *session) withREST(ctx context.Context, f func(*rest.Client) error) erro
 		return err
 	}
 	s.rest = nil
+	if s.shared() {
+		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", s.soap.URL().Host, err)
+	}
 	if fresh {
 		return err
 	}
 	return s.withREST(ctx, f)
-}
-
-func (s *session) loginREST(ctx context.Context) error {
-	c := rest.NewClient(s.vim)
-	err := s.calls.do(ctx, "tagging: log in", func(ctx context.Context) error {
-		return c.Login(ctx, url.UserPassword(s.creds.User, s.creds.Password.Reveal()))
-	})
-	if isStatus(err, http.StatusUnauthorized) {
-		err = ErrRejected
-	}
-	s.calls.observer.LoggedIn(s.calls.vcenter, err)
-	if err == nil {
-		s.rest = c
-	}
-	return err
 }
 
 // isStatus looks for an HTTP status in the whole chain of an error, which
@@ -133,10 +89,11 @@ func answered(err error) bool {
 	return false
 }
 
-// logout ends both sessions. The context bounds it.
+// logout ends both sessions, which are one where it was cloned. The context
+// bounds it.
 func (s *session) logout(ctx context.Context) error {
 	var errs []error
-	if s.rest != nil {
+	if s.rest != nil && !s.shared() {
 		if err := s.rest.Logout(ctx); err != nil && !isStatus(err, http.StatusUnauthorized) {
 			errs = append(errs, err)
 		}

@@ -1,0 +1,65 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/sts"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// findTokens finds the token service that the vCenter's lookup service knows. If
+// that says nothing, it is where vCenters have their own. It goes the way of the
+// SOAP client, with the trust and the bounds of that.
+func (s *session) findTokens(ctx context.Context) error {
+	// These requests are one call, so they are not counted on their own.
+	bare := &vim25.Client{Client: s.soap, ServiceContent: s.vim.ServiceContent, RoundTripper: s.soap}
+	err := s.calls.do(ctx, "token service: find", func(ctx context.Context) (err error) {
+		// govmomi panics at an answer that is not as it expects.
+		defer func() {
+			if recover() != nil {
+				err = errors.New("the lookup service's answer cannot be used")
+			}
+		}()
+		s.tokens, err = sts.NewClient(ctx, bare)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("finding the token service: %w", err)
+	}
+	if u := s.tokens.URL(); u.Scheme != "https" {
+		return fmt.Errorf("the token service is at %s, where tokens can be read by others", u.Redacted())
+	}
+	s.tokens.UserAgent = userAgent
+	return nil
+}
+
+// token gets a token for one login.
+func (s *session) token(ctx context.Context) (*sts.Signer, error) {
+	pair, err := s.creds.KeyPair()
+	if err != nil {
+		return nil, err
+	}
+	var signer *sts.Signer
+	err = s.calls.do(ctx, "token service: get token", func(ctx context.Context) (err error) {
+		// The tagging API asks for tokens in its turn, to call other services.
+		signer, err = s.tokens.Issue(ctx, sts.TokenRequest{Certificate: &pair, Delegatable: true})
+		return err
+	})
+	if refusesCertificate(err) {
+		return nil, rejection("the token service rejects the certificate")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("getting a token from %s: %w", s.tokens.URL().Host, err)
+	}
+	return signer, nil
+}
+
+// refusesCertificate looks for the fault of WS-Trust that says so. Others are
+// about the request, such as clocks that differ.
+func refusesCertificate(err error) bool {
+	return err != nil && soap.IsSoapFault(err) && strings.HasSuffix(soap.ToSoapFault(err).Code, "FailedAuthentication")
+}

@@ -1,0 +1,162 @@
+package vcenter
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/vmware/govmomi/vim25/soap"
+
+	"vzones/config"
+)
+
+// An UntrustedError says that a server has shown a certificate that is not
+// trusted. Nothing was sent to it.
+type UntrustedError struct {
+	// Server is what was connected to, a host name or an address.
+	Server string
+	// Certificate is what it has shown.
+	Certificate *x509.Certificate
+	// TrustAt is where it is configured what to trust; it may be empty.
+	TrustAt string
+
+	thumbprint string // the configured one
+	err        error  // of package x509
+}
+
+// Error tells the certificate, what is wrong with it and what to write, in one
+// line.
+func (e *UntrustedError) Error() string {
+	c := e.Certificate
+	fingerprint := "SHA-256 " + soap.ThumbprintSHA256(c)
+	if e.thumbprint != "" && len(e.thumbprint) < len(soap.ThumbprintSHA256(c)) {
+		fingerprint += ", SHA-1 " + soap.ThumbprintSHA1(c)
+	}
+	other := ""
+	if e.thumbprint != "" {
+		other = "its fingerprint is not the configured thumbprint, and "
+	}
+	at := ""
+	if e.TrustAt != "" {
+		at = " (" + e.TrustAt + ")"
+	}
+	return fmt.Sprintf("the certificate of %s is not trusted: offered subject %s, issuer %s, valid from %s until %s, %s; %s%s%s",
+		e.Server, shown(c.Subject.String()), shown(c.Issuer.String()), day(c.NotBefore), day(c.NotAfter), fingerprint, other, e.reason(time.Now()), at)
+}
+
+// Unwrap returns the error of package x509.
+func (e *UntrustedError) Unwrap() error { return e.err }
+
+// reason says what is wrong and what to do.
+func (e *UntrustedError) reason(now time.Time) string {
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(e.err, &authority):
+		return "it is signed by an unknown authority: write its CA into caFile or caData, or the fingerprint into thumbprint"
+	case errors.As(e.err, &host):
+		return "it is for " + e.names() + ", not for " + e.Server + ": write a name that it is for into server, or the fingerprint into thumbprint"
+	case errors.As(e.err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		which := "it"
+		if !invalid.Cert.Equal(e.Certificate) {
+			which = "the certificate " + shown(invalid.Cert.Subject.String()) + " above it"
+		}
+		if now.Before(invalid.Cert.NotBefore) {
+			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this machine"
+		}
+		return which + " has expired on " + day(invalid.Cert.NotAfter) + ": renew it on the server"
+	}
+	return "it cannot be verified (" + shown(e.err.Error()) + "): write another CA into caFile or caData, or the fingerprint into thumbprint"
+}
+
+// names lists what the certificate is for.
+func (e *UntrustedError) names() string {
+	const most = 5
+	var names []string
+	for _, n := range e.Certificate.DNSNames {
+		names = append(names, shown(n))
+	}
+	for _, ip := range e.Certificate.IPAddresses {
+		names = append(names, ip.String())
+	}
+	switch n := len(names) - most; {
+	case len(names) == 0:
+		return "no host name or address at all"
+	case n > 0:
+		names = append(names[:most], strconv.Itoa(n)+" more")
+	}
+	return strings.Join(names, ", ")
+}
+
+// shown quotes what a server says of itself: any length, any characters.
+func shown(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strconv.QuoteToGraphic(strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// tlsConfig verifies servers by the configured CA or the system's. A configured
+// thumbprint accepts a certificate besides those, as it does in the incumbent.
+func tlsConfig(cfg *config.VCenter, host string) (*tls.Config, error) {
+	if cfg.Insecure {
+		return &tls.Config{InsecureSkipVerify: true}, nil //nolint:gosec // the configuration asks for it
+	}
+	var roots *x509.CertPool
+	if len(cfg.CA) > 0 {
+		roots = x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(cfg.CA) {
+			where := cfg.CAFile
+			if where == "" {
+				where = "caData"
+			}
+			return nil, fmt.Errorf("%s holds no PEM certificate", where)
+		}
+	}
+	own := *cfg // the caller's changes with the configuration, the client's does not
+	// The standard verification can neither be asked to pass one certificate nor
+	// say what was wrong with another, so it is done in verify.
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, //nolint:gosec // see VerifyConnection
+		VerifyConnection: func(cs tls.ConnectionState) error {
+			return verify(cs, &own, host, roots)
+		},
+	}, nil
+}
+
+// verify takes a host from the caller where the server was called by an IP
+// address: the connection's ServerName is empty then, and an empty name is not
+// compared. Whoever else is connected to by an address (a token service, a
+// proxy) has to show a certificate for that host too.
+func verify(cs tls.ConnectionState, cfg *config.VCenter, host string, roots *x509.CertPool) error {
+	leaf := cs.PeerCertificates[0]
+	if accepted(leaf, cfg.Thumbprint) {
+		return nil
+	}
+	if cs.ServerName != "" {
+		host = cs.ServerName
+	}
+	intermediates := x509.NewCertPool()
+	for _, c := range cs.PeerCertificates[1:] {
+		intermediates.AddCert(c)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: intermediates})
+	if err != nil {
+		return &UntrustedError{Server: host, Certificate: leaf, TrustAt: cfg.TrustAt, thumbprint: cfg.Thumbprint, err: err}
+	}
+	return nil
+}
+
+func accepted(c *x509.Certificate, thumbprint string) bool {
+	return thumbprint != "" && (thumbprint == soap.ThumbprintSHA1(c) || thumbprint == soap.ThumbprintSHA256(c))
+}
