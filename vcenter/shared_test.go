@@ -118,8 +118,7 @@ func TestFleetByClonedSession(t *testing.T) {
 	east.EndSessions()
 	before := time.Now()
 	w.until("a newer snapshot of another session", func(states []inventory.State) bool {
-		// The session manager's own and its clone.
-		return len(manager.requests("/session", "")) == 2 && east.SOAPSessions() == 2 && states[0].Trouble == nil && states[0].Snapshot.ReadAt.After(before) && w.zone(id) == "east/a"
+		return len(manager.requests("/session", "")) == 2 && east.Requests()["CreatePropertyCollector"] == 2 && states[0].Trouble == nil && states[0].Snapshot.ReadAt.After(before) && w.zone(id) == "east/a"
 	})
 	sessions := east.SOAPSessions()
 	w.stop()
