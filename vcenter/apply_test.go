@@ -322,3 +322,38 @@ func TestARemovedVCenterThatHangs(t *testing.T) {
 	w.found(n1)
 	t.Logf("took %v", time.Since(began))
 }
+
+// TestAnotherCertificate: the session goes on once it is trusted.
+func TestAnotherCertificate(t *testing.T) {
+	opts := slow
+	opts.Timeout = time.Second
+	w := run(t, twoVCenters, opts, nil)
+	east := w.sim.VCenter("east")
+	w.fleet.Follow([]inventory.Identity{w.id("n1")})
+	w.found(w.id("n1"))
+	if err := east.RenewCertificate(); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the certificate refused", func([]inventory.State) bool {
+		err := w.east().Trouble
+		return err != nil && strings.Contains(err.Error(), "SHA-256")
+	})
+	if w.east().Snapshot == nil {
+		t.Error("what was known is lost")
+	}
+	cfgs := slices.Clone(w.cfgs)
+	cfgs[0].CA = east.Certificate()
+	w.fleet.Apply(cfgs, opts.Wanted)
+	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("a move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
+	if e, n := logins(east), logins(w.sim.VCenter("west")); e != 1 || n != 1 {
+		t.Errorf("%d logins to east, %d to west", e, n)
+	}
+	w.stop()
+	if n := east.Sessions(); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
@@ -37,7 +38,7 @@ func (unobserved) WatchStarted(string)                            {}
 type calls struct {
 	vcenter  string
 	timeout  time.Duration
-	tries    int
+	tries    atomic.Int32
 	observer Observer
 	// slots bounds the requests in flight. The long poll takes none.
 	slots chan struct{}
@@ -65,9 +66,18 @@ func (c *calls) observed(ctx context.Context, name string, timeout time.Duration
 
 // roundTripper sends the SOAP requests of a client, each that the network broke
 // once more, up to the configured number of times.
-func (c *calls) roundTripper(next soap.RoundTripper, tries int) soap.RoundTripper {
+func (c *calls) roundTripper(next soap.RoundTripper) soap.RoundTripper {
+	return c.repeating(next, c.tries.Load)
+}
+
+// once is roundTripper for requests that are not repeated.
+func (c *calls) once(next soap.RoundTripper) soap.RoundTripper {
+	return c.repeating(next, func() int32 { return 1 })
+}
+
+func (c *calls) repeating(next soap.RoundTripper, tries func() int32) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
-		for range max(tries, 1) {
+		for range max(tries(), 1) {
 			err = c.do(ctx, method(req), func(ctx context.Context) error { return next.RoundTrip(ctx, req, res) })
 			if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 				break

@@ -15,7 +15,7 @@ import (
 
 // newSOAPClient prepares a client; it contacts nothing. Clients that govmomi
 // makes of it, for tags and tokens, go the same way and trust the same.
-func newSOAPClient(cfg *config.VCenter, timeout time.Duration) (*soap.Client, error) {
+func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *soap.Client {
 	u := &url.URL{
 		Scheme: "https",
 		Host:   net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port)),
@@ -27,22 +27,18 @@ func newSOAPClient(cfg *config.VCenter, timeout time.Duration) (*soap.Client, er
 	// govmomi's own dial function takes no notice of the context, so a vCenter
 	// that accepts connections and then says nothing would keep it for ever.
 	t.DialTLSContext = nil
-	return c, prepare(t, cfg, cfg.Server, timeout)
+	prepare(t, accept, cfg.Server, timeout)
+	return c
 }
 
 const userAgent = "vzones"
 
 // prepare bounds what a transport may take, leads it through the proxy of the
-// environment, and has it trust what is configured for a vCenter. Host is what it
-// connects to by default.
-func prepare(t *http.Transport, cfg *config.VCenter, host string, timeout time.Duration) error {
-	trust, err := tlsConfig(cfg, host)
-	if err != nil {
-		return err
-	}
+// environment, and has it accept certificates. Host is what it connects to by
+// default.
+func prepare(t *http.Transport, accept *trust, host string, timeout time.Duration) {
 	t.Proxy = http.ProxyFromEnvironment
 	t.DialContext = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
 	t.TLSHandshakeTimeout = timeout
-	t.TLSClientConfig = trust
-	return nil
+	t.TLSClientConfig = accept.config(host)
 }

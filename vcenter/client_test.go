@@ -177,7 +177,7 @@ func mustURL(t *testing.T, s string) *url.URL {
 
 func TestCAWithoutCertificate(t *testing.T) {
 	for file, want := range map[string]string{"/etc/ca.pem": "/etc/ca.pem", "": "caData"} {
-		_, err := newSOAPClient(&config.VCenter{Server: "127.0.0.1", Port: 443, CAFile: file, CA: []byte("no PEM")}, time.Second)
+		_, err := newTrust(&config.VCenter{CAFile: file, CA: []byte("no PEM")})
 		if err == nil || err.Error() != want+" holds no PEM certificate" {
 			t.Errorf("%v", err)
 		}
@@ -190,9 +190,9 @@ func TestServerIsAnAddress(t *testing.T) {
 		"192.0.2.1":      "https://192.0.2.1:8443/sdk",
 		"2001:db8::1":    "https://[2001:db8::1]:8443/sdk",
 	} {
-		c, err := newSOAPClient(&config.VCenter{Server: server, Port: 8443}, time.Second)
-		if err != nil || c.URL().String() != want {
-			t.Errorf("%s: %v, %v, want %s", server, c.URL(), err, want)
+		c := clientOf(t, &config.VCenter{Server: server, Port: 8443})
+		if c.URL().String() != want {
+			t.Errorf("%s: %v, want %s", server, c.URL(), want)
 		}
 	}
 }
@@ -355,7 +355,7 @@ func TestCallsAreRepeated(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next := &scripted{errs: c.errs}
-			err := callsWithin(time.Minute, c.tries).roundTripper(next, c.tries).RoundTrip(t.Context(), &methods.LoginBody{}, &methods.LoginBody{})
+			err := callsWithin(time.Minute, c.tries).roundTripper(next).RoundTrip(t.Context(), &methods.LoginBody{}, &methods.LoginBody{})
 			if next.calls != c.calls || (err == nil) != c.ok {
 				t.Errorf("%d calls, %v; want %d", next.calls, err, c.calls)
 			}
@@ -387,5 +387,7 @@ func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
 }
 
 func callsWithin(timeout time.Duration, tries int) *calls {
-	return &calls{vcenter: "east", timeout: timeout, tries: tries, observer: unobserved{}, slots: make(chan struct{}, 8)}
+	c := &calls{vcenter: "east", timeout: timeout, observer: unobserved{}, slots: make(chan struct{}, 8)}
+	c.tries.Store(int32(tries))
+	return c
 }

@@ -86,10 +86,9 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 }
 
 func (c *connection) newCalls() *calls {
-	return &calls{
-		vcenter: c.name, timeout: c.opts.timeout, tries: c.cfg.RoundTrips,
-		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight),
-	}
+	n := &calls{vcenter: c.name, timeout: c.opts.timeout, observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight)}
+	n.tries.Store(int32(c.cfg.RoundTrips))
+	return n
 }
 
 // token puts a token into a channel that has room for one.

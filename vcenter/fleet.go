@@ -93,10 +93,10 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 
 // Apply makes these the vCenters of the fleet, by name. Those that were not
 // there are connected to, those that are not there any more are logged out of and
-// not in States from now on. One that stays keeps its session unless its address,
-// its trust, its credentials or its round trips are others, and its watch unless
-// its datacenters are others or tags begin to be read. A vCenter with another
-// address is one of which nothing is known yet.
+// not in States from now on. One that stays keeps its session unless its address
+// or its credentials are others, and its watch unless the certificates that it may
+// have or its datacenters are others or tags begin to be read. A vCenter with
+// another address is one of which nothing is known yet.
 func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 	f.mu.Lock()
 	before := make(map[string]*connection)

@@ -32,15 +32,16 @@ func (rejection) Is(target error) bool { return target == ErrRejected }
 
 // login opens a SOAP session.
 func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *calls) (*session, error) {
-	sc, err := newSOAPClient(cfg, calls.timeout)
+	accept, err := newTrust(cfg)
 	if err != nil {
 		return nil, err
 	}
+	sc := newSOAPClient(cfg, accept, calls.timeout)
 	host := sc.URL().Host
 	if creds.IsEmpty() {
 		return nil, fmt.Errorf("logging in to %s: %w", host, credentials.ErrNone)
 	}
-	s := &session{soap: sc, creds: creds, calls: calls}
+	s := &session{soap: sc, trust: accept, creds: creds, calls: calls}
 	err = calls.do(ctx, "RetrieveServiceContent", func(ctx context.Context) (err error) {
 		s.vim, err = vim25.NewClient(ctx, sc)
 		return err
@@ -51,23 +52,23 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *c
 	}
 	// A login that the network broke is not repeated: the first one may have
 	// left a session behind.
-	s.vim.RoundTripper = calls.roundTripper(sc, 1)
-	if err := s.open(ctx, cfg); err != nil {
+	s.vim.RoundTripper = calls.once(sc)
+	if err := s.open(ctx); err != nil {
 		sc.CloseIdleConnections()
 		return nil, fmt.Errorf("logging in to %s as %s: %w", host, creds, brief(err))
 	}
-	s.vim.RoundTripper = calls.roundTripper(sc, calls.tries)
+	s.vim.RoundTripper = calls.roundTripper(sc)
 	return s, nil
 }
 
 // open opens the SOAP session in the way that the credentials are for.
-func (s *session) open(ctx context.Context, cfg *config.VCenter) error {
+func (s *session) open(ctx context.Context) error {
 	var err error
 	rejected := ErrRejected
 	switch {
 	case s.shared():
 		// A ticket is good for one time only. Another may be accepted.
-		return s.openClone(ctx, cfg)
+		return s.openClone(ctx)
 	case s.creds.Certificate != "":
 		err = s.openByToken(ctx)
 		rejected = rejection("the certificate is rejected")

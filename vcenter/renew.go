@@ -43,7 +43,7 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 // account is the configuration to read credentials by: the target's, which may
 // name others, unless that is at an address that this watch or login is not for.
 func (c *connection) account() config.VCenter {
-	if now := c.target.Load(); sameEndpoint(&c.cfg, &now.cfg) {
+	if now := c.target.Load(); sameAddress(&c.cfg, &now.cfg) {
 		return now.cfg
 	}
 	return c.cfg

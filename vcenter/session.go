@@ -20,6 +20,7 @@ import (
 // The SOAP client may be used concurrently.
 type session struct {
 	soap  *soap.Client
+	trust *trust
 	vim   *vim25.Client
 	creds Credentials
 	calls *calls

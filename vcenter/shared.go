@@ -30,11 +30,11 @@ func (s *session) shared() bool { return s.creds.SessionManagerURL != "" }
 
 // openClone clones a session of the session manager, with the ticket that this
 // gives for it.
-func (s *session) openClone(ctx context.Context, cfg *config.VCenter) error {
+func (s *session) openClone(ctx context.Context) error {
 	m := sessionManager{url: s.creds.SessionManagerURL, token: s.creds.SessionManagerToken, tokenFile: serviceAccountToken}
 	var ticket config.Password
 	err := s.calls.do(ctx, "session manager: get ticket", func(ctx context.Context) (err error) {
-		ticket, err = m.ticket(ctx, cfg, s.calls)
+		ticket, err = m.ticket(ctx, s.trust, s.calls)
 		return err
 	})
 	var status unexpected
@@ -60,7 +60,7 @@ type sessionManager struct {
 
 // ticket asks for a ticket, which is good for one login. No error has a part of
 // the token, the ticket or what may be secret in the URL.
-func (m sessionManager) ticket(ctx context.Context, cfg *config.VCenter, calls *calls) (config.Password, error) {
+func (m sessionManager) ticket(ctx context.Context, accept *trust, calls *calls) (config.Password, error) {
 	none := config.Password{}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
 	if err != nil { // which has the URL
@@ -76,9 +76,7 @@ func (m sessionManager) ticket(ctx context.Context, cfg *config.VCenter, calls *
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("User-Agent", userAgent)
 	t := &http.Transport{DisableKeepAlives: true}
-	if err := prepare(t, cfg, req.URL.Hostname(), calls.timeout); err != nil {
-		return none, err
-	}
+	prepare(t, accept, req.URL.Hostname(), calls.timeout)
 	res, err := (&http.Client{Transport: t, CheckRedirect: sameOrigin}).Do(req)
 	if err != nil {
 		var u *url.Error

@@ -24,20 +24,19 @@ type target struct {
 	categories []string
 }
 
-// retarget gives the connection another target. What it needs not for that is left
-// alone: the session unless another address or another trust is configured, the
-// watch unless it has other machines or begins to read tags.
+// retarget gives the connection another target. What that does not concern is left
+// alone: the session unless another address is configured, the watch unless other
+// certificates are trusted, it has other machines or begins to read tags.
 func (c *connection) retarget(now *target) {
 	before := c.target.Swap(now)
 	switch {
-	case !sameEndpoint(&before.cfg, &now.cfg), !slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags:
+	case !sameAddress(&before.cfg, &now.cfg), !sameTrust(&before.cfg, &now.cfg), before.cfg.RoundTrips != now.cfg.RoundTrips,
+		!slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags:
 		token(c.again)
 	case !slices.Equal(before.categories, now.categories):
 		token(c.retag)
-		token(c.renewed)
-	default:
-		token(c.renewed) // the account may be another
 	}
+	token(c.renewed) // the account may be another
 }
 
 // adopt takes up the target. It belongs to run, between two watches.
@@ -49,23 +48,40 @@ func (c *connection) adopt(ctx context.Context) {
 	now := c.target.Load()
 	before := c.cfg
 	c.cfg = now.cfg
-	if sameEndpoint(&before, &now.cfg) {
+	c.calls.tries.Store(int32(c.cfg.RoundTrips))
+	if sameAddress(&before, &now.cfg) {
+		if !sameTrust(&before, &now.cfg) {
+			c.retrust(ctx)
+		}
 		return
 	}
-	klog.FromContext(ctx).Info("Connecting to the vCenter anew, for its address or its trust has changed", "server", now.cfg.Server)
+	// It may be another vCenter, of which nothing is known. The one before is
+	// logged out of as it was trusted.
+	klog.FromContext(ctx).Info("Connecting to another address", "server", now.cfg.Server)
 	c.logout(ctx)
 	c.calls = c.newCalls()
-	if !sameAddress(&before, &now.cfg) {
-		// It may be another vCenter, of which nothing is known.
-		c.rejected, c.names, c.tagTrouble = nil, tagNames{}, ""
-		c.publish(&inventory.State{VCenter: c.name})
-	}
+	c.rejected, c.names, c.tagTrouble = nil, tagNames{}, ""
+	c.publish(&inventory.State{VCenter: c.name})
 }
 
-func sameAddress(a, b *config.VCenter) bool { return a.Server == b.Server && a.Port == b.Port }
+// retrust has the session go on with connections whose certificates are trusted
+// now.
+func (c *connection) retrust(ctx context.Context) {
+	s := c.session.Load()
+	if s == nil {
+		return
+	}
+	if err := s.trust.set(&c.cfg); err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; those before are")
+	}
+	s.soap.CloseIdleConnections()
+}
 
-// sameEndpoint says whether a session that one of the two opened serves the other.
-func sameEndpoint(a, b *config.VCenter) bool {
-	return sameAddress(a, b) && a.Insecure == b.Insecure && bytes.Equal(a.CA, b.CA) && a.Thumbprint == b.Thumbprint &&
-		a.RoundTrips == b.RoundTrips
+// sameAddress says whether a session that one of the two opened serves the other.
+func sameAddress(a, b *config.VCenter) bool {
+	return a.Server == b.Server && a.Port == b.Port
+}
+
+func sameTrust(a, b *config.VCenter) bool {
+	return a.Insecure == b.Insecure && bytes.Equal(a.CA, b.CA) && a.Thumbprint == b.Thumbprint
 }

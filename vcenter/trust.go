@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -105,42 +106,60 @@ func shown(s string) string {
 
 func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// tlsConfig verifies servers by the configured CA or the system's. A configured
-// thumbprint accepts a certificate besides those, as it does in the incumbent.
-func tlsConfig(cfg *config.VCenter, host string) (*tls.Config, error) {
-	if cfg.Insecure {
-		return &tls.Config{InsecureSkipVerify: true}, nil //nolint:gosec // the configuration asks for it
-	}
-	var roots *x509.CertPool
+// trust is what certificates of servers are accepted. What that is can be changed
+// while clients use it; it counts for connections made from then on.
+type trust struct{ now atomic.Pointer[authority] }
+
+// authority is a trust as it is configured at one time.
+type authority struct {
+	insecure            bool
+	thumbprint, trustAt string
+	roots               *x509.CertPool
+}
+
+// newTrust returns the trust that is configured for a vCenter.
+func newTrust(cfg *config.VCenter) (*trust, error) {
+	t := &trust{}
+	return t, t.set(cfg)
+}
+
+// set replaces what is accepted. An error leaves it as it was.
+func (t *trust) set(cfg *config.VCenter) error {
+	a := &authority{insecure: cfg.Insecure, thumbprint: cfg.Thumbprint, trustAt: cfg.TrustAt}
 	if len(cfg.CA) > 0 {
-		roots = x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(cfg.CA) {
+		a.roots = x509.NewCertPool()
+		if !a.roots.AppendCertsFromPEM(cfg.CA) {
 			where := cfg.CAFile
 			if where == "" {
 				where = "caData"
 			}
-			return nil, fmt.Errorf("%s holds no PEM certificate", where)
+			return fmt.Errorf("%s holds no PEM certificate", where)
 		}
 	}
-	own := *cfg // the caller's changes with the configuration, the client's does not
+	t.now.Store(a)
+	return nil
+}
+
+// config verifies servers by the configured CA or the system's. A configured
+// thumbprint accepts a certificate besides those, as it does in the incumbent.
+// Host is what is connected to by default.
+func (t *trust) config(host string) *tls.Config {
 	// The standard verification can neither be asked to pass one certificate nor
 	// say what was wrong with another, so it is done in verify.
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, //nolint:gosec // see VerifyConnection
-		VerifyConnection: func(cs tls.ConnectionState) error {
-			return verify(cs, &own, host, roots)
-		},
-	}, nil
+		VerifyConnection:   func(cs tls.ConnectionState) error { return t.now.Load().verify(cs, host) },
+	}
 }
 
 // verify takes a host from the caller where the server was called by an IP
 // address: the connection's ServerName is empty then, and an empty name is not
 // compared. Whoever else is connected to by an address (a token service, a
 // proxy) has to show a certificate for that host too.
-func verify(cs tls.ConnectionState, cfg *config.VCenter, host string, roots *x509.CertPool) error {
+func (a *authority) verify(cs tls.ConnectionState, host string) error {
 	leaf := cs.PeerCertificates[0]
-	if accepted(leaf, cfg.Thumbprint) {
+	if a.insecure || accepted(leaf, a.thumbprint) {
 		return nil
 	}
 	if cs.ServerName != "" {
@@ -150,9 +169,9 @@ func verify(cs tls.ConnectionState, cfg *config.VCenter, host string, roots *x50
 	for _, c := range cs.PeerCertificates[1:] {
 		intermediates.AddCert(c)
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: intermediates})
+	_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: a.roots, Intermediates: intermediates})
 	if err != nil {
-		return &UntrustedError{Server: host, Certificate: leaf, TrustAt: cfg.TrustAt, thumbprint: cfg.Thumbprint, err: err}
+		return &UntrustedError{Server: host, Certificate: leaf, TrustAt: a.trustAt, thumbprint: a.thumbprint, err: err}
 	}
 	return nil
 }

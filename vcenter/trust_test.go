@@ -186,23 +186,58 @@ func TestTrustThatNeedsNoCA(t *testing.T) {
 	}
 }
 
-// TestTrustIsThatOfTheClient: a client goes on to trust what it was made to trust,
-// whatever the configuration becomes.
-func TestTrustIsThatOfTheClient(t *testing.T) {
+// TestTrustIsReplaced: a client accepts what was last said, whatever else becomes of
+// the configuration.
+func TestTrustIsReplaced(t *testing.T) {
 	old := issue(t, x509.Certificate{NotAfter: time.Now().Add(-time.Minute)}, nil)
 	port, requests := shows(t, old)
 	cfg := config.VCenter{Server: "127.0.0.1", Port: port, Thumbprint: soap.ThumbprintSHA1(old.cert)}
-	c, err := newSOAPClient(&cfg, time.Second)
+	accept, err := newTrust(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := newSOAPClient(&cfg, accept, time.Second)
+	defer c.CloseIdleConnections()
+	get := func() error {
+		c.CloseIdleConnections()
+		res, err := c.Get(c.URL().String())
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		return err
+	}
 	cfg = config.VCenter{}
-	res, err := c.Get(c.URL().String())
-	if err != nil || requests.Load() != 1 {
+	if err := get(); err != nil || requests.Load() != 1 {
 		t.Fatalf("%d requests, %v", requests.Load(), err)
 	}
-	_ = res.Body.Close()
-	c.CloseIdleConnections()
+	if err := accept.set(&config.VCenter{CAFile: "ca.pem", CA: []byte("no PEM")}); err == nil {
+		t.Error("accepts nothing readable")
+	}
+	if err := get(); err != nil {
+		t.Errorf("what cannot be read has replaced what was: %v", err)
+	}
+	if err := accept.set(&config.VCenter{TrustAt: "vsphere.yaml:9"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := get(); err == nil || !strings.Contains(err.Error(), "vsphere.yaml:9") || requests.Load() != 2 {
+		t.Errorf("%d requests, %v", requests.Load(), err)
+	}
+	if err := accept.set(&config.VCenter{Insecure: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := get(); err != nil {
+		t.Error(err)
+	}
+}
+
+// clientOf is a client with the trust that is configured.
+func clientOf(t *testing.T, cfg *config.VCenter) *soap.Client {
+	t.Helper()
+	accept, err := newTrust(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSOAPClient(cfg, accept, time.Second)
 }
 
 func TestShownIsBounded(t *testing.T) {
