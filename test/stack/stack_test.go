@@ -234,14 +234,24 @@ func withSick(t testing.TB, s *Stack, config string, fall func(*fleet.VCenter)) 
 	return d, time.Since(d.Started)
 }
 
-// noSecret fails if a password is in the log in any of its usual forms.
+// noSecret fails if the log holds a password, a session ID or the daemon's token
+// in any of their usual forms.
 func noSecret(t testing.TB, s *Stack, d *Daemon) {
 	t.Helper()
-	log := d.Log()
+	token, err := s.Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secrets Search
+	secrets.Add("the token", token)
 	for _, v := range s.Fleet.VCenters() {
-		for _, form := range Leaks(log, v.Password()) {
-			t.Errorf("the log holds %s's password (%s)", v.Name(), form)
+		secrets.Add("the password of "+v.Name(), v.Password())
+		for _, id := range v.SessionIDs() {
+			secrets.Add("a session ID of "+v.Name(), id)
 		}
+	}
+	for _, found := range secrets.In(d.Log()) {
+		t.Errorf("the log holds %s", found)
 	}
 }
 
