@@ -19,16 +19,25 @@ import (
 type accounts struct {
 	mu     sync.Mutex
 	broken error
+	reads  int
 	of     map[string]Credentials
 }
 
 func (a *accounts) read(ctx context.Context, cfg *config.VCenter) (Credentials, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.reads++
 	if c, ok := a.of[cfg.Name]; ok {
 		return c, a.broken
 	}
 	return FromFile(ctx, cfg)
+}
+
+// count returns how often credentials were read.
+func (a *accounts) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reads
 }
 
 // set gives east other credentials.
@@ -53,8 +62,13 @@ func (a *accounts) lose() {
 // renewing is a world with accounts, in which n1 and w1 are found.
 func renewing(t *testing.T) (*world, *accounts) {
 	t.Helper()
+	return renewingWith(t, slow)
+}
+
+func renewingWith(t *testing.T, opts Options) (*world, *accounts) {
+	t.Helper()
 	var a accounts
-	w := runWith(t, twoVCenters, slow, a.read, nil)
+	w := runWith(t, twoVCenters, opts, a.read, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))
 	w.found(w.id("w1"))

@@ -18,7 +18,7 @@ import (
 func newSOAPClient(cfg *config.VCenter, timeout time.Duration) (*soap.Client, error) {
 	u := &url.URL{
 		Scheme: "https",
-		Host:   net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port)),
+		Host:   hostPort(cfg),
 		Path:   vim25.Path,
 	}
 	c := soap.NewClient(u, cfg.Insecure)
@@ -28,6 +28,10 @@ func newSOAPClient(cfg *config.VCenter, timeout time.Duration) (*soap.Client, er
 	// that accepts connections and then says nothing would keep it for ever.
 	t.DialTLSContext = nil
 	return c, prepare(t, cfg, cfg.Server, timeout)
+}
+
+func hostPort(cfg *config.VCenter) string {
+	return net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port))
 }
 
 const userAgent = "vzones"

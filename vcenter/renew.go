@@ -13,8 +13,12 @@ import (
 // rejectedMax bounds how many rejected credentials are remembered.
 const rejectedMax = 10
 
-// errRenewed ends a watch whose session has been replaced.
-var errRenewed = fmt.Errorf("%w: logged in with the changed credentials", errAgain)
+var (
+	// errRenewed ends a watch whose session has been replaced.
+	errRenewed = fmt.Errorf("%w: logged in with the changed credentials", errAgain)
+	// errOthers ends a watch whose credentials are rejected while there are others.
+	errOthers = fmt.Errorf("%w: the credentials are others now", errAgain)
+)
 
 func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	if s := c.session.Load(); s != nil {
@@ -38,14 +42,20 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// readCredentials returns the credentials as they are now.
+// readCredentials returns the credentials as they are configured now. If that is for
+// another vCenter than run follows the error is errReconfigured: neither of the two
+// may be shown the other's.
 func (c *connection) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	select {
 	case <-c.renewed: // this is the answer to it
 	default:
 	}
+	cfg := &c.target.Load().cfg
+	if !sameEndpoint(cfg, c.cfg) {
+		return Credentials{}, errReconfigured
+	}
 	err = withDeadline(ctx, c.opts.timeout, func(ctx context.Context) (err error) {
-		creds, err = c.credentials(ctx, &c.cfg)
+		creds, err = c.credentials(ctx, cfg)
 		return err
 	})
 	if err != nil {
@@ -56,7 +66,7 @@ func (c *connection) readCredentials(ctx context.Context) (creds Credentials, er
 
 // login logs in, once, and remembers credentials that are rejected.
 func (c *connection) login(ctx context.Context, creds Credentials) (*session, error) {
-	s, err := login(ctx, &c.cfg, creds, c.calls)
+	s, err := login(ctx, c.cfg, creds, c.calls)
 	c.opts.observer.LoggedIn(c.name, err)
 	switch {
 	case errors.Is(err, ErrRejected):
@@ -84,10 +94,10 @@ func (c *connection) isRejected(creds Credentials) bool {
 
 // renew logs in anew when the credentials have changed, while the session lives
 // on. Then it ends the watch, for the fresh session to take its place. Changed
-// credentials that do not serve leave the session as it is.
+// credentials that do not serve leave the session as it is. The watch before may have
+// ended with a change still to be followed, so it looks at once.
 func (w *watch) renew(ctx context.Context) error {
 	again := time.NewTimer(0)
-	again.Stop()
 	said := ""
 	for {
 		select {
@@ -99,7 +109,11 @@ func (w *watch) renew(ctx context.Context) error {
 			return ctx.Err()
 		}
 		creds, err := w.c.readCredentials(ctx)
-		if err == nil && (creds.Equal(w.s.creds) || w.c.isRejected(creds)) {
+		if err == nil && creds.Equal(w.s.creds) {
+			w.c.rejected = nil // what comes after these is a change, whatever it is
+			continue
+		}
+		if err == nil && w.c.isRejected(creds) {
 			continue
 		}
 		if err == nil {
@@ -108,6 +122,8 @@ func (w *watch) renew(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return errRenewed
+		case errors.Is(err, errReconfigured):
+			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !errors.Is(err, ErrRejected):

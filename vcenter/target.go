@@ -28,7 +28,14 @@ type target struct {
 // alone: the session unless another address or another trust is configured, the
 // watch unless it has other machines or begins to read tags.
 func (c *connection) retarget(now *target) {
+	c.mu.Lock()
 	before := c.target.Swap(now)
+	if !sameAddress(&before.cfg, &now.cfg) {
+		// It may be another vCenter, of which nothing is known. What the one before
+		// still tells is not taken up.
+		c.state.Store(&inventory.State{VCenter: c.name})
+	}
+	c.mu.Unlock()
 	switch {
 	case !sameEndpoint(&before.cfg, &now.cfg), !slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags:
 		token(c.again)
@@ -48,18 +55,25 @@ func (c *connection) adopt(ctx context.Context) {
 	}
 	now := c.target.Load()
 	before := c.cfg
-	c.cfg = now.cfg
-	if sameEndpoint(&before, &now.cfg) {
+	c.cfg = &now.cfg
+	if sameEndpoint(before, c.cfg) {
 		return
 	}
 	klog.FromContext(ctx).Info("Connecting to the vCenter anew, for its address or its trust has changed", "server", now.cfg.Server)
 	c.logout(ctx)
 	c.calls = c.newCalls()
-	if !sameAddress(&before, &now.cfg) {
-		// It may be another vCenter, of which nothing is known.
+	if !sameAddress(before, c.cfg) {
 		c.rejected, c.names, c.tagTrouble = nil, tagNames{}, ""
-		c.publish(&inventory.State{VCenter: c.name})
 	}
+}
+
+// current returns the session, nil if there is none with the configured vCenter.
+func (c *connection) current() *session {
+	s := c.session.Load()
+	if s == nil || s.soap.URL().Host != hostPort(&c.target.Load().cfg) {
+		return nil
+	}
+	return s
 }
 
 func sameAddress(a, b *config.VCenter) bool { return a.Server == b.Server && a.Port == b.Port }
