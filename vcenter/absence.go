@@ -14,11 +14,13 @@ import (
 
 // ConfirmAbsent asks every vCenter directly for the machine: for each of its
 // UUIDs in all datacenters, configured or not, and where it was found last. Nil
-// means that each answered and none has it. topology.ErrUnknown means that one
+// means that each answered and none has it, and that they were the configured ones
+// all the time. topology.ErrUnknown means that one
 // could not say; any other error names a vCenter that has it. Templates do not
 // count.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
-	connections := *f.connections.Load()
+	asked := f.connections.Load()
+	connections := *asked
 	errs := make([]error, len(connections))
 	var g errgroup.Group
 	for i, c := range connections {
@@ -28,11 +30,14 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 		})
 	}
 	_ = g.Wait()
+	if f.connections.Load() != asked {
+		errs = append(errs, fmt.Errorf("%w: the configuration has changed meanwhile", topology.ErrUnknown))
+	}
 	return errors.Join(errs...)
 }
 
 func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) error {
-	s := c.session.Load()
+	s := c.current()
 	if s == nil {
 		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.name)
 	}

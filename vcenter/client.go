@@ -18,7 +18,7 @@ import (
 func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *soap.Client {
 	u := &url.URL{
 		Scheme: "https",
-		Host:   net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port)),
+		Host:   hostPort(cfg),
 		Path:   vim25.Path,
 	}
 	c := soap.NewClient(u, cfg.Insecure)
@@ -29,6 +29,10 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 	t.DialTLSContext = nil
 	prepare(t, accept, cfg.Server, timeout)
 	return c
+}
+
+func hostPort(cfg *config.VCenter) string {
+	return net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port))
 }
 
 const userAgent = "vzones"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,8 @@ type connection struct {
 	// changed is called after each new state.
 	changed func()
 
+	// mu is for who changes state or target: a state is of the target's address.
+	mu       sync.Mutex
 	state    atomic.Pointer[inventory.State]
 	session  atomic.Pointer[session]
 	followed atomic.Pointer[followed]
@@ -43,8 +46,9 @@ type connection struct {
 	names tagNames
 	// fresh is the session that is to replace the one of the watch.
 	fresh *session
-	// cfg is what the target was when run last looked.
-	cfg   config.VCenter
+	// cfg is what the target was when run last looked. Clients in use refer to it, so
+	// it is never changed, only replaced.
+	cfg   *config.VCenter
 	calls *calls
 	// remembered is the model of the last watch that had the index in whole.
 	remembered *model
@@ -52,7 +56,9 @@ type connection struct {
 	tagTrouble string
 	// rejected are the credentials that the vCenter did not accept since it
 	// last accepted some.
-	rejected []Credentials
+	rejected []refusal
+	// tried are the credentials of the last login, empty if they could not be read.
+	tried Credentials
 }
 
 // followed are the machines whose details are wanted.
@@ -77,7 +83,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 		retag:       make(chan struct{}, 1),
 		renewed:     make(chan struct{}, 1),
 	}
-	c.cfg = t.cfg
+	c.cfg = &t.cfg
 	c.calls = c.newCalls()
 	c.target.Store(t)
 	c.state.Store(&inventory.State{VCenter: c.name})
@@ -144,11 +150,17 @@ func (c *connection) run(ctx context.Context) {
 func (c *connection) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-c.again:
-	case <-c.renewed:
-	case <-ctx.Done():
+	for {
+		select {
+		case <-t.C:
+		case <-c.again:
+		case <-c.renewed:
+			if !c.others(ctx) {
+				continue
+			}
+		case <-ctx.Done():
+		}
+		return
 	}
 }
 
@@ -170,8 +182,11 @@ func (c *connection) once(ctx context.Context) error {
 	case errors.Is(err, ErrRejected):
 		// The password was changed while the session lived on. Trying it again
 		// at the tagging API would lock the account.
-		c.reject(s.creds)
+		c.reject(s.creds, err)
 		c.logout(ctx)
+		if creds, unread := c.readCredentials(ctx); unread == nil && c.rejection(creds) == nil {
+			return errOthers
+		}
 	}
 	return err
 }
@@ -224,14 +239,26 @@ func (c *connection) published(ctx context.Context, snap *inventory.Snapshot, an
 	c.publish(&inventory.State{VCenter: c.name, Snapshot: snap, Contact: answered})
 }
 
+// publish makes a state that of the vCenter, unless another one is configured by now.
 func (c *connection) publish(s *inventory.State) {
+	if c.store(s) {
+		c.changed()
+	}
+}
+
+func (c *connection) store(s *inventory.State) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !sameAddress(&c.target.Load().cfg, c.cfg) {
+		return false
+	}
 	c.state.Store(s)
-	c.changed()
+	return true
 }
 
 // contact notes that the vCenter has answered. That alone is no change.
 func (c *connection) contact(answered time.Time) {
 	now := *c.state.Load()
 	now.Contact = answered
-	c.state.Store(&now)
+	c.store(&now)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/vmware/govmomi/fault"
 	vim "github.com/vmware/govmomi/session"
@@ -30,6 +31,26 @@ func (r rejection) Error() string { return string(r) }
 
 func (rejection) Is(target error) bool { return target == ErrRejected }
 
+// loginGrace is how long a login that is under way is waited for when the context is
+// done: what it opens is to be closed.
+const loginGrace = time.Second
+
+// outliving returns a context that is done loginGrace after another. A login that
+// succeeds meanwhile is the caller's to end.
+func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(loginGrace)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel()
+		case <-longer.Done():
+		}
+	})
+	return longer, func() { stop(); cancel() }
+}
+
 // login opens a SOAP session.
 func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *calls) (*session, error) {
 	accept, err := newTrust(cfg)
@@ -46,6 +67,12 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *c
 		s.vim, err = vim25.NewClient(ctx, sc)
 		return err
 	})
+	if ctx.Err() != nil {
+		// The error would be the reason for which the context is done, such as that
+		// the tagging API rejects other credentials than these.
+		sc.CloseIdleConnections()
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		sc.CloseIdleConnections()
 		return nil, fmt.Errorf("connecting to %s: %w", host, brief(err))
@@ -53,6 +80,8 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *c
 	// A login that the network broke is not repeated: the first one may have
 	// left a session behind.
 	s.vim.RoundTripper = calls.once(sc)
+	ctx, cancel := outliving(ctx)
+	defer cancel()
 	if err := s.open(ctx); err != nil {
 		sc.CloseIdleConnections()
 		return nil, fmt.Errorf("logging in to %s as %s: %w", host, creds, brief(err))
@@ -116,7 +145,12 @@ func (s *session) openREST(ctx context.Context, c *rest.Client) error {
 		enter = func(ctx context.Context) error { return c.LoginByToken(c.WithSigner(ctx, signer)) }
 		rejected = rejection("the certificate is rejected")
 	}
-	err := s.calls.do(ctx, "tagging: log in", enter)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	longer, cancel := outliving(ctx)
+	defer cancel()
+	err := s.calls.do(longer, "tagging: log in", enter)
 	if isStatus(err, http.StatusUnauthorized) {
 		return rejected
 	}

@@ -80,7 +80,7 @@ func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
 func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
 	n1 := identity(t, stranger)
 	w := &watch{
-		c:       &connection{name: "east", cfg: config.VCenter{Name: "east", Datacenters: []string{"dc1"}}},
+		c:       &connection{name: "east", cfg: &config.VCenter{Name: "east", Datacenters: []string{"dc1"}}},
 		model:   newModel("east", types.ServiceContent{}, nil),
 		listed:  map[string]bool{"vm-1": true, "vm-2": true, "vm-3": true},
 		missing: map[string]bool{"vm-5": true},

@@ -4,34 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/klog/v2"
-
-	"vzones/config"
 )
 
 // rejectedMax bounds how many rejected credentials are remembered.
 const rejectedMax = 10
 
-// errRenewed ends a watch whose session has been replaced.
-var errRenewed = fmt.Errorf("%w: logged in with the changed credentials", errAgain)
+var (
+	// errRenewed ends a watch whose session has been replaced.
+	errRenewed = fmt.Errorf("%w: logged in with the changed credentials", errAgain)
+	// errOthers ends a watch whose credentials are rejected while there are others.
+	errOthers = fmt.Errorf("%w: the credentials are others now", errAgain)
+)
 
 func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	if s := c.session.Load(); s != nil {
 		return s, nil
 	}
-	creds, err := c.readCredentials(ctx)
-	if err != nil {
+	var err error
+	if c.tried, err = c.readCredentials(ctx); err != nil {
 		return nil, err
 	}
-	if c.isRejected(creds) {
-		return nil, fmt.Errorf("%w; they are not tried again until they change", ErrRejected)
+	if err := c.rejection(c.tried); err != nil {
+		return nil, fmt.Errorf(untilTheyChange, err)
 	}
-	s, err := c.login(ctx, creds)
+	s, err := c.login(ctx, c.tried)
 	if errors.Is(err, ErrRejected) {
-		return nil, fmt.Errorf("%w; they are not tried again until they change", err)
+		return nil, fmt.Errorf(untilTheyChange, err)
 	}
 	if err != nil {
 		return nil, err
@@ -40,24 +41,32 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// account is the configuration to read credentials by: the target's, which may
-// name others, unless that is at an address that this watch or login is not for.
-func (c *connection) account() config.VCenter {
-	if now := c.target.Load(); sameAddress(&c.cfg, &now.cfg) {
-		return now.cfg
+const untilTheyChange = "%w; these credentials are not tried again until they change"
+
+// others says whether there are credentials to try that were not the last, or whether
+// the vCenter is to be followed in another way.
+func (c *connection) others(ctx context.Context) bool {
+	creds, err := c.readCredentials(ctx)
+	if err != nil {
+		return errors.Is(err, errReconfigured)
 	}
-	return c.cfg
+	return !creds.Equal(c.tried) && c.rejection(creds) == nil
 }
 
-// readCredentials returns the credentials as they are now.
+// readCredentials returns the credentials as they are configured now. If that is for
+// another vCenter than run follows, or for one that is trusted otherwise, the error
+// is errReconfigured: neither of the two may be shown the other's.
 func (c *connection) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	select {
 	case <-c.renewed: // this is the answer to it
 	default:
 	}
-	cfg := c.account()
+	cfg := &c.target.Load().cfg
+	if !sameAddress(cfg, c.cfg) || !sameTrust(cfg, c.cfg) {
+		return Credentials{}, errReconfigured
+	}
 	err = withDeadline(ctx, c.opts.timeout, func(ctx context.Context) (err error) {
-		creds, err = c.credentials(ctx, &cfg)
+		creds, err = c.credentials(ctx, cfg)
 		return err
 	})
 	if err != nil {
@@ -68,11 +77,11 @@ func (c *connection) readCredentials(ctx context.Context) (creds Credentials, er
 
 // login logs in, once, and remembers credentials that are rejected.
 func (c *connection) login(ctx context.Context, creds Credentials) (*session, error) {
-	s, err := login(ctx, &c.cfg, creds, c.calls)
+	s, err := login(ctx, c.cfg, creds, c.calls)
 	c.opts.observer.LoggedIn(c.name, err)
 	switch {
 	case errors.Is(err, ErrRejected):
-		c.reject(creds)
+		c.reject(creds, err)
 		return nil, err
 	case err != nil:
 		return nil, err
@@ -82,24 +91,37 @@ func (c *connection) login(ctx context.Context, creds Credentials) (*session, er
 	return s, nil
 }
 
-func (c *connection) reject(creds Credentials) {
-	if c.isRejected(creds) {
+// refusal is credentials that were rejected, and the error that said so.
+type refusal struct {
+	creds Credentials
+	err   error
+}
+
+func (c *connection) reject(creds Credentials, err error) {
+	if c.rejection(creds) != nil {
 		return
 	}
-	c.rejected = append(c.rejected, creds)
+	c.rejected = append(c.rejected, refusal{creds, err})
 	c.rejected = c.rejected[max(0, len(c.rejected)-rejectedMax):]
 }
 
-func (c *connection) isRejected(creds Credentials) bool {
-	return slices.ContainsFunc(c.rejected, creds.Equal)
+// rejection returns the error with which credentials were rejected, nil if they
+// were not.
+func (c *connection) rejection(creds Credentials) error {
+	for _, r := range c.rejected {
+		if r.creds.Equal(creds) {
+			return r.err
+		}
+	}
+	return nil
 }
 
 // renew logs in anew when the credentials have changed, while the session lives
 // on. Then it ends the watch, for the fresh session to take its place. Changed
-// credentials that do not serve leave the session as it is.
+// credentials that do not serve leave the session as it is. The watch before may have
+// ended with a change still to be followed, so it looks at once.
 func (w *watch) renew(ctx context.Context) error {
 	again := time.NewTimer(0)
-	again.Stop()
 	said := ""
 	for {
 		select {
@@ -111,7 +133,11 @@ func (w *watch) renew(ctx context.Context) error {
 			return ctx.Err()
 		}
 		creds, err := w.c.readCredentials(ctx)
-		if err == nil && (creds.Equal(w.s.creds) || w.c.isRejected(creds)) {
+		if err == nil && creds.Equal(w.s.creds) {
+			w.c.rejected = nil // what comes after these is a change, whatever it is
+			continue
+		}
+		if err == nil && w.c.rejection(creds) != nil {
 			continue
 		}
 		if err == nil {
@@ -120,6 +146,8 @@ func (w *watch) renew(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return errRenewed
+		case errors.Is(err, errReconfigured):
+			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !errors.Is(err, ErrRejected):
@@ -134,6 +162,7 @@ func (w *watch) renew(ctx context.Context) error {
 
 // replaceSession puts the fresh session in the place of the one before.
 func (c *connection) replaceSession(ctx context.Context) {
+	c.tried = c.fresh.creds
 	old := c.session.Swap(c.fresh)
 	c.fresh = nil
 	c.end(ctx, old)

@@ -37,7 +37,7 @@ func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error 
 }
 
 func (c *connection) searchOutside(ctx context.Context, id inventory.Identity) error {
-	s := c.session.Load()
+	s := c.current()
 	if s == nil {
 		return nil
 	}

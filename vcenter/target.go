@@ -28,7 +28,14 @@ type target struct {
 // alone: the session unless another address is configured, the watch unless other
 // certificates are trusted, it has other machines or begins to read tags.
 func (c *connection) retarget(now *target) {
+	c.mu.Lock()
 	before := c.target.Swap(now)
+	if !sameAddress(&before.cfg, &now.cfg) {
+		// It may be another vCenter, of which nothing is known. What the one before
+		// still tells is not taken up.
+		c.state.Store(&inventory.State{VCenter: c.name})
+	}
+	c.mu.Unlock()
 	switch {
 	case !sameAddress(&before.cfg, &now.cfg), !sameTrust(&before.cfg, &now.cfg), before.cfg.RoundTrips != now.cfg.RoundTrips,
 		!slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags:
@@ -47,21 +54,20 @@ func (c *connection) adopt(ctx context.Context) {
 	}
 	now := c.target.Load()
 	before := c.cfg
-	c.cfg = now.cfg
+	c.cfg = &now.cfg
 	c.calls.tries.Store(int32(c.cfg.RoundTrips))
-	if sameAddress(&before, &now.cfg) {
-		if !sameTrust(&before, &now.cfg) {
+	if sameAddress(before, c.cfg) {
+		if !sameTrust(before, c.cfg) {
 			c.retrust(ctx)
 		}
 		return
 	}
 	// It may be another vCenter, of which nothing is known. The one before is
 	// logged out of as it was trusted.
-	klog.FromContext(ctx).Info("Connecting to another address", "server", now.cfg.Server)
+	klog.FromContext(ctx).Info("Connecting to another address", "server", c.cfg.Server)
 	c.logout(ctx)
 	c.calls = c.newCalls()
 	c.rejected, c.names, c.tagTrouble = nil, tagNames{}, ""
-	c.publish(&inventory.State{VCenter: c.name})
 }
 
 // retrust has the session go on with connections whose certificates are trusted
@@ -71,16 +77,23 @@ func (c *connection) retrust(ctx context.Context) {
 	if s == nil {
 		return
 	}
-	if err := s.trust.set(&c.cfg); err != nil {
+	if err := s.trust.set(c.cfg); err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; those before are")
 	}
 	s.soap.CloseIdleConnections()
 }
 
-// sameAddress says whether a session that one of the two opened serves the other.
-func sameAddress(a, b *config.VCenter) bool {
-	return a.Server == b.Server && a.Port == b.Port
+// current returns the session, nil if there is none with the configured vCenter.
+func (c *connection) current() *session {
+	s := c.session.Load()
+	if s == nil || s.soap.URL().Host != hostPort(&c.target.Load().cfg) {
+		return nil
+	}
+	return s
 }
+
+// sameAddress says whether a session that one of the two opened serves the other.
+func sameAddress(a, b *config.VCenter) bool { return a.Server == b.Server && a.Port == b.Port }
 
 func sameTrust(a, b *config.VCenter) bool {
 	return a.Insecure == b.Insecure && bytes.Equal(a.CA, b.CA) && a.Thumbprint == b.Thumbprint

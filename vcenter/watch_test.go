@@ -185,7 +185,7 @@ func TestADatacenterOnAnEarlierPage(t *testing.T) {
 	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "datacenters"}
 	dc := types.ManagedObjectReference{Type: "Datacenter", Value: "datacenter-1"}
 	w := &watch{
-		c:           &connection{cfg: config.VCenter{Datacenters: []string{"dc1"}}},
+		c:           &connection{cfg: &config.VCenter{Datacenters: []string{"dc1"}}},
 		datacenters: filters{filter: true},
 		known:       newTree(types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}),
 		roots:       []types.ManagedObjectReference{dc},
