@@ -4,7 +4,10 @@ package files
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,6 +72,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer again.Stop()
 	var due <-chan time.Time
 	var first time.Time
+	var seen string
 	for {
 		select {
 		case <-w.applied:
@@ -86,9 +90,14 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-due:
 			due = nil
 			w.follow(ctx, notify)
-			w.tell()
+			// The directories have other files besides, such as logs.
+			if now := w.signs(); now != seen {
+				seen = now
+				w.tell()
+			}
 		case <-again.C:
 			w.follow(ctx, notify)
+			seen = w.signs()
 			w.tell()
 		case <-ctx.Done():
 			return nil
@@ -143,6 +152,33 @@ func (w *Watcher) follow(ctx context.Context, notify *fsnotify.Watcher) {
 			}
 		}
 	}
+}
+
+// signs are what shows without reading the files that they may have changed.
+func (w *Watcher) signs() string {
+	w.mu.Lock()
+	wanted := w.wanted
+	w.mu.Unlock()
+	var b strings.Builder
+	sign := func(path string) {
+		info, err := os.Stat(path)
+		if err != nil {
+			fmt.Fprintln(&b, path, err)
+			return
+		}
+		fmt.Fprintln(&b, target(path), info.Mode(), info.Size(), info.ModTime().UnixNano())
+	}
+	for _, path := range wanted {
+		sign(path)
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			continue // it is a file
+		}
+		for _, e := range entries {
+			sign(filepath.Join(path, e.Name()))
+		}
+	}
+	return b.String()
 }
 
 // target is where symbolic links lead, the path itself if nowhere.

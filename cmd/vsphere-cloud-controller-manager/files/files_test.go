@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,4 +160,22 @@ func TestWhatIsNotWatchedIsNotTold(t *testing.T) {
 	if n := len(w.Changes()); n > 0 {
 		t.Errorf("%d tokens are left", n)
 	}
+}
+
+// TestOtherFilesOfTheDirectory are nobody's business.
+func TestOtherFilesOfTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), "")
+	w := watching(t, filepath.Join(dir, "a"))
+	told(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("a", i+1)) })
+	drained(w)
+	for i := range 5 {
+		write(t, filepath.Join(dir, "log"), strings.Repeat("line", i))
+		select {
+		case <-w.Changes():
+			t.Fatal("told of another file")
+		case <-time.After(2 * quiet):
+		}
+	}
+	told(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("b", i+9)) })
 }
