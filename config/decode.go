@@ -20,8 +20,10 @@ type decoder struct {
 func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
 	for _, p := range d.pairs(n, at) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == p.name })
-		if i < 0 {
+		if i < 0 && !d.glued(p, at, fields) {
 			d.unknown(p.name, p.at, fields, d.places[p.name])
+		}
+		if i < 0 {
 			continue
 		}
 		d.field(p, fields[i].into)
@@ -335,6 +337,10 @@ var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // child is the path to a key of a mapping.
 func child(path, key string) string {
+	// A password may be glued to its key.
+	if before, glued := cutGlued(key); glued && before == "password" {
+		key = before
+	}
 	switch {
 	case !bareKey.MatchString(key):
 		return path + "[" + quote(key) + "]"

@@ -101,3 +101,18 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 		t.Errorf("got\n%s", s)
 	}
 }
+
+// TestNamesThatYAMLTakesForSomethingElse: an entry of the INI format keeps its name.
+func TestNamesThatYAMLTakesForSomethingElse(t *testing.T) {
+	for _, name := range []string{"<<", "=", "yes", "null", "~", "1_0", "1:20", "0x1", "!a", "&a", "*a", "-", "?", "{}"} {
+		data := []byte("[VirtualCenter \"" + name + "\"]\nserver = 10.0.0.1\nuser = u\npassword = p\n")
+		w, err := Convert("f", data, aRef)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Parse("f", w.Data)
+		if err != nil || c.VCenters[0].Name != name {
+			t.Errorf("%q: got %v and error %v from\n%s", name, c, err, w.Data)
+		}
+	}
+}
