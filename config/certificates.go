@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"crypto"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -185,6 +186,7 @@ func (c *checker) password(password *secret) {
 // parseLeaf returns the certificate that stands for a user's name.
 func parseLeaf(user string) (*x509.Certificate, *complaint) {
 	sound, damaged := certificates([]byte(user))
+	first, _ := pem.Decode([]byte(user))
 	switch {
 	case strings.Contains(user, privateKey+"-----"):
 		return nil, &complaint{what: "holds a private key: write the certificate here, and its key as the password alone"}
@@ -192,6 +194,8 @@ func parseLeaf(user string) (*x509.Certificate, *complaint) {
 		return nil, &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, each line of it on a line of its own", damaged)}
 	case len(sound) == 0:
 		return nil, &complaint{what: "is neither a name nor a certificate: write a user name, or a certificate with " + beginCertificate}
+	case first.Type != "CERTIFICATE":
+		return nil, &complaint{what: "has something else before its certificate: write what begins with " + beginCertificate + " first"}
 	}
 	return sound[0], nil
 }
@@ -236,6 +240,9 @@ func parseKey(data string, leaf *x509.Certificate) string {
 	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !public.Equal(leaf.PublicKey) {
 		return "is the private key of another certificate" + write
+	}
+	if _, ok := key.(*rsa.PrivateKey); !ok {
+		return "is no RSA key, with which alone a token can be asked for: write the key of a certificate with an RSA key, and that certificate in user"
 	}
 	return ""
 }

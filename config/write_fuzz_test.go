@@ -82,7 +82,7 @@ func checkWritten(t *testing.T, data []byte, w *Written, want *Config) {
 // TestAccountsThatAreCertificates: certificate and key go to the Secret as they are,
 // and the key is not shown.
 func TestAccountsThatAreCertificates(t *testing.T) {
-	a := newAccount(t, curve(t), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	a := newAccount(t, rsaKey(t), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	literal := func(s string) string { return "|\n      " + strings.ReplaceAll(s, "\n", "\n      ") + "\n" }
 	data := []byte("vcenter:\n  10.0.0.1:\n    user: " + literal(a.certificate) + "    password: " + literal(a.key))
 	w, err := Convert("f", data, aRef)

@@ -2,13 +2,19 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -145,6 +151,31 @@ func TestOddPasswordsGoTheWholeWay(t *testing.T) {
 				t.Errorf("%q: %d accounts", password, n)
 			}
 		}
+	}
+}
+
+// TestCertificatesGoTheWholeWay: a certificate and its key are an account too.
+func TestCertificatesGoTheWholeWay(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := func(kind string, der []byte) string {
+		return strconv.Quote(string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
+	}
+	path := filepath.Join(t.TempDir(), "vsphere.conf")
+	file := fmt.Sprintf("[VirtualCenter \"fd00::10\"]\nuser = %s\npassword = %s\n", quoted("CERTIFICATE", der),
+		quoted("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)))
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := wholeWay(t, path); n != 1 {
+		t.Errorf("%d accounts", n)
 	}
 }
 
