@@ -18,7 +18,7 @@ type decoder struct {
 }
 
 func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
-	for _, p := range d.pairs(n, at) {
+	for _, p := range d.pairs(n, at, shownKey) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == p.name })
 		if i < 0 && !d.glued(p, at, fields) {
 			d.unknown(p.name, p.at, fields, d.places[p.name])
@@ -79,7 +79,7 @@ func (d *decoder) entries(p pair, into entries) {
 		*into.broken = true
 		return
 	}
-	for _, entry := range d.pairs(p.node, p.at) {
+	for _, entry := range d.pairs(p.node, p.at, whole) {
 		switch {
 		case parseName(entry.name) != nil:
 			d.errorf(entry.at, noName)
@@ -337,10 +337,6 @@ var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // child is the path to a key of a mapping.
 func child(path, key string) string {
-	// A password may be glued to its key.
-	if before, glued := cutGlued(key); glued && before == "password" {
-		key = before
-	}
 	switch {
 	case !bareKey.MatchString(key):
 		return path + "[" + quote(key) + "]"

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 )
@@ -36,12 +37,13 @@ func (d *decoder) glued(p pair, in position, fields []field) bool {
 
 // pairs returns the keys of a mapping in the order of the file, then those
 // that it merges in (<<) and does not have itself. The node is a mapping or null.
-func (d *decoder) pairs(n *yaml.Node, at position) []pair {
+// Messages have the keys as they are shown.
+func (d *decoder) pairs(n *yaml.Node, at position, show func(key string) string) []pair {
 	n = follow(n)
 	if null(n) {
 		return nil
 	}
-	f := flattener{decoder: d, at: at, have: make(map[string]bool), visits: make(map[*yaml.Node]visit)}
+	f := flattener{decoder: d, at: at, show: show, have: make(map[string]bool), visits: make(map[*yaml.Node]visit)}
 	f.add(n)
 	return f.pairs
 }
@@ -57,6 +59,27 @@ func cutGlued(key string) (before string, found bool) {
 		return strings.TrimRight(key[:i], " \t"), true
 	}
 	return key, false
+}
+
+// whole shows a key that is a name.
+func whole(key string) string { return key }
+
+// shownKey shows of a key what may be one: a password may be glued to it.
+func shownKey(key string) string {
+	const password = "password"
+	end := strings.IndexFunc(key, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./", r)
+	})
+	if end < 0 {
+		end = len(key)
+	}
+	if rest, glued := strings.CutPrefix(strings.ToLower(key[:end]), password); glued && rest != "" {
+		end = len(password)
+	}
+	if end < len(key) {
+		return key[:end] + "…"
+	}
+	return key
 }
 
 func (d *decoder) isMapping(n *yaml.Node, at position) bool {
@@ -80,6 +103,7 @@ const (
 type flattener struct {
 	*decoder
 	at     position
+	show   func(key string) string
 	pairs  []pair
 	have   map[string]bool
 	visits map[*yaml.Node]visit
@@ -99,7 +123,7 @@ func (f *flattener) add(n *yaml.Node) {
 			f.errorf(position{key.Line, f.at.path}, "there is a key that is not plain text: write each key out")
 			continue
 		}
-		at := position{key.Line, child(f.at.path, key.Value)}
+		at := position{key.Line, child(f.at.path, f.show(key.Value))}
 		bare := n.Style&yaml.FlowStyle != 0 && null(node) && node.Value == ""
 		if first, again := own[key.Value]; again {
 			if bare {
