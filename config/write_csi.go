@@ -136,12 +136,12 @@ func (c *csiWriter) account(vc *VCenter, from settings) {
 		}
 	}
 	if !from.user.set {
-		at := from.secret.at
-		if !from.secret.set {
-			at = from.directory.at
+		const write = "no user and password of %s: they are in %s: write both into the new file"
+		if from.secret.set {
+			c.warnf(from.secret.at, write+", or give a Secret's manifest with --credentials", vc.Server, elsewhere(vc))
+		} else {
+			c.warnf(from.directory.at, write, vc.Server, elsewhere(vc))
 		}
-		c.warnf(at, "no user and password of %s: they are in %s: write both into the new file, or give a Secret's manifest "+
-			"with --credentials", vc.Server, elsewhere(vc))
 		return
 	}
 	c.hold("user", vc.User, from.user.at)

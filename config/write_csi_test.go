@@ -228,6 +228,18 @@ label = "topology.kubernetes.io/region"
 	}
 }
 
+// TestCSIHasNoDirectory: what is in one cannot be given with a flag.
+func TestCSIHasNoDirectory(t *testing.T) {
+	w, err := ConvertToCSI("f", []byte("global:\n  secretsDirectory: /dir\nvcenter:\n  10.0.0.1:\n"), CSIOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "f:2: global.secretsDirectory: no user and password of 10.0.0.1: they are in the directory /dir: write both into the new file"
+	if len(w.Lost) != 1 || w.Lost[0].String() != want {
+		t.Errorf("lost: %v", w.Lost)
+	}
+}
+
 func TestCSICannotHold(t *testing.T) {
 	six := "vcenter:\n"
 	for i := range 6 {
