@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"os"
 	"strings"
 	"testing"
 )
@@ -11,7 +10,6 @@ import (
 // TestNoMistakeShowsAPassword: whatever is wrong around a password, no command shows
 // it or a part of it.
 func TestNoMistakeShowsAPassword(t *testing.T) {
-	t.Chdir(t.TempDir())
 	const (
 		block  = "vcenter:\n  east:\n    server: 10.0.0.1\n    user: user\n%s\n    port: 443\n"
 		braces = "vcenter: {east: {server: 10.0.0.1, user: user, %s, port: 443}}\n"
@@ -19,8 +17,8 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 		global = "[Global]\n%s\nuser = user\n[VirtualCenter \"10.0.0.1\"]\n"
 	)
 	var shapes []string
-	for _, key := range []string{"password", "Password", "pasword", "passwd", "pass", "pwd", "secret", "user", "secretName", "secret-name", "thumbprint", "port", "caFile", "ca-file"} {
-		for _, sep := range []string{": ", ":", " ", "=", " = ", " : ", "\t", ":\t", ": - ", ":\n      - ", ":\n      x: ", " =\n", "\n"} {
+	for _, key := range []string{"password", "pasword", "pwd", "user", "secretName", "secret-name", "thumbprint", "caFile"} {
+		for _, sep := range []string{": ", ":", " ", "=", " = ", ":\t", ": - ", ":\n      - ", ":\n      x: ", "\n"} {
 			shapes = append(shapes, key+sep)
 		}
 	}
@@ -42,20 +40,18 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 				if file == block {
 					line = "    " + line
 				}
-				if err := os.WriteFile("f", []byte(strings.Replace(file, "%s", line, 1)), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				text := strings.Replace(file, "%s", line, 1)
 				// A value that a field may have is no mistake, and shown.
-				if status := run([]string{"validate", "f"}, nil, io.Discard, io.Discard); status != findings {
+				if status := run([]string{"validate", "-"}, strings.NewReader(text), io.Discard, io.Discard); status != findings {
 					continue
 				}
-				commands := []string{"validate f", "config f", "convert f", "convert f --to csi --output -"}
+				commands := []string{"validate -", "config -", "convert -", "convert - --to csi --output -"}
 				if count%50 > 0 {
 					commands = commands[:1] // The others print the same.
 				}
 				for _, command := range commands {
 					var out, told bytes.Buffer
-					if status := run(strings.Fields(command), nil, &out, &told); status != findings {
+					if status := run(strings.Fields(command), strings.NewReader(text), &out, &told); status != findings {
 						t.Fatalf("%q: %s has status %d", line, command, status)
 					}
 					shown(line, command, &out, &told)
