@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"crypto"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -57,6 +58,10 @@ func (c *checker) authorityFile(path text) value[authority] {
 		return v
 	}
 	v.v.file = path.v
+	if strings.Contains(path.v, beginPEM) {
+		v.bad = c.complain(path, &complaint{what: "is a certificate: write " + c.words.inlineCA + "the path of a file that holds it"})
+		return v
+	}
 	if !c.skipFiles {
 		data, wrong := readCA(path.v)
 		if v.bad = c.complain(path, wrong); v.bad {
@@ -73,9 +78,6 @@ func (c *checker) authorityFile(path text) value[authority] {
 // readCA returns the content of a file of PEM certificates.
 func readCA(path string) ([]byte, *complaint) {
 	const limit = 4 << 20
-	if strings.Contains(path, beginPEM) {
-		return nil, &complaint{what: "is a certificate: write it under caData, or the path of a file that holds it"}
-	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, unreadable(err)
@@ -167,7 +169,7 @@ func (c *checker) user(user *text) {
 		user.bad = c.complain(*user, parseName(user.v))
 	default:
 		user.v, user.mute = strings.TrimSpace(user.v), true
-		_, wrong := parseLeaf(user.v)
+		_, wrong := c.leaf(user.v)
 		user.bad = c.complain(*user, wrong)
 	}
 }
@@ -182,16 +184,19 @@ func (c *checker) password(password *secret) {
 	}
 }
 
-// parseLeaf returns the certificate that stands for a user's name.
-func parseLeaf(user string) (*x509.Certificate, *complaint) {
+// leaf returns the certificate that stands for a user's name.
+func (c *checker) leaf(user string) (*x509.Certificate, *complaint) {
 	sound, damaged := certificates([]byte(user))
+	first, _ := pem.Decode([]byte(user))
 	switch {
 	case strings.Contains(user, privateKey+"-----"):
 		return nil, &complaint{what: "holds a private key: write the certificate here, and its key as the password alone"}
 	case damaged > 0:
-		return nil, &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, each line of it on a line of its own", damaged)}
+		return nil, &complaint{what: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, %s", damaged, c.words.lines)}
 	case len(sound) == 0:
 		return nil, &complaint{what: "is neither a name nor a certificate: write a user name, or a certificate with " + beginCertificate}
+	case first.Type != "CERTIFICATE":
+		return nil, &complaint{what: "has something else before its certificate: write what begins with " + beginCertificate + " first"}
 	}
 	return sound[0], nil
 }
@@ -205,7 +210,7 @@ func (c *checker) pair(user text, password secret) {
 	case !isPEM(user.v) && isPEM(key):
 		c.errorf(user.at, "is no certificate, but the password is PEM: write the certificate here that belongs to the private key")
 	case isPEM(user.v):
-		leaf, _ := parseLeaf(user.v) // It was checked.
+		leaf, _ := c.leaf(user.v) // It was checked.
 		if wrong := parseKey(key, leaf); wrong != "" {
 			c.errorf(password.at, "%s", wrong)
 		}
@@ -236,6 +241,9 @@ func parseKey(data string, leaf *x509.Certificate) string {
 	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !public.Equal(leaf.PublicKey) {
 		return "is the private key of another certificate" + write
+	}
+	if _, ok := key.(*rsa.PrivateKey); !ok {
+		return "is no RSA key, with which alone a token can be asked for: write the key of a certificate with an RSA key, and that certificate in user"
 	}
 	return ""
 }

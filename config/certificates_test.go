@@ -43,9 +43,9 @@ func armour(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-func curve(t *testing.T) *ecdsa.PrivateKey {
+func rsaKey(t *testing.T) *rsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,33 +60,15 @@ func parseAccount(user, password string) (*Config, error) {
 
 func TestCertificatesWithTheirKeys(t *testing.T) {
 	from, until := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	ec, err := x509.MarshalECPrivateKey(curve(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, edwards, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ecKey, err := x509.ParseECPrivateKey(ec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ofCurve, ofRSA, other := newAccount(t, ecKey, from, until), newAccount(t, rsaKey, from, until), newAccount(t, curve(t), from, until)
+	key := rsaKey(t)
+	ours, other := newAccount(t, key, from, until), newAccount(t, rsaKey(t), from, until)
 	for name, a := range map[string]testAccount{
-		"PKCS 8, P-256":            ofCurve,
-		"PKCS 8, RSA":              ofRSA,
-		"PKCS 8, Ed25519":          newAccount(t, edwards, from, until),
-		"SEC 1":                    {ofCurve.certificate, armour("EC PRIVATE KEY", ec)},
-		"PKCS 1":                   {ofRSA.certificate, armour("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey))},
-		"issuers behind it":        {ofCurve.certificate + other.certificate, ofCurve.key},
-		"parameters before it":     {ofCurve.certificate, armour("EC PARAMETERS", []byte{6}) + ofCurve.key},
-		"with blanks":              {"\n" + ofCurve.certificate + "\n\n", "\n" + ofCurve.key + "\n"},
-		"the certificate, and key": {ofCurve.certificate, ofCurve.certificate + ofCurve.key},
+		"PKCS 8":                   ours,
+		"PKCS 1":                   {ours.certificate, armour("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))},
+		"issuers behind it":        {ours.certificate + other.certificate, ours.key},
+		"parameters before it":     {ours.certificate, armour("EC PARAMETERS", []byte{6}) + ours.key},
+		"with blanks":              {"\n" + ours.certificate + "\n\n", "\n" + ours.key + "\n"},
+		"the certificate, and key": {ours.certificate, ours.certificate + ours.key},
 	} {
 		config, err := parseAccount(a.certificate, a.key)
 		if err != nil || len(config.Warnings) > 0 {
@@ -98,18 +80,50 @@ func TestCertificatesWithTheirKeys(t *testing.T) {
 			t.Errorf("%s: got user %q", name, vc.User)
 		}
 	}
-	for _, a := range []testAccount{{ofCurve.certificate, other.key}, {ofRSA.certificate, ofCurve.key}, {other.certificate + ofCurve.certificate, ofCurve.key}} {
+	for _, a := range []testAccount{{ours.certificate, other.key}, {other.certificate + ours.certificate, ours.key}} {
 		_, err := parseAccount(a.certificate, a.key)
 		if err == nil || !strings.HasSuffix(err.Error(), `vcenter["10.0.0.1"].password: `+
 			"is the private key of another certificate: write the PEM private key of the certificate in user") {
 			t.Errorf("got error %v", err)
 		}
 	}
+	_, err := parseAccount(armour("PKCS7", []byte{6})+ours.certificate, ours.key)
+	if err == nil || !strings.Contains(err.Error(), "user: has something else before its certificate: ") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// TestKeysForNoToken: the request for a token is signed with RSA.
+func TestKeysForNoToken(t *testing.T) {
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sec1, err := x509.MarshalECPrivateKey(curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, until := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	ofCurve := newAccount(t, curve, from, until)
+	for name, a := range map[string]testAccount{
+		"P-256":   ofCurve,
+		"SEC 1":   {ofCurve.certificate, armour("EC PRIVATE KEY", sec1)},
+		"Ed25519": newAccount(t, edwards, from, until),
+	} {
+		_, err := parseAccount(a.certificate, a.key)
+		if err == nil || !strings.Contains(err.Error(), ".password: is no RSA key, with which alone a token can be asked for: ") {
+			t.Errorf("%s: got error %v", name, err)
+		}
+	}
 }
 
 // TestKeysThatSignNothing: PKCS 8 has keys for other purposes too.
 func TestKeysThatSignNothing(t *testing.T) {
-	a := newAccount(t, curve(t), time.Unix(0, 0), time.Now().Add(time.Hour))
+	a := newAccount(t, rsaKey(t), time.Unix(0, 0), time.Now().Add(time.Hour))
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +150,7 @@ func TestCertificatesOutOfTheirTime(t *testing.T) {
 		{"2001-02-03", "2004-05-06", "f:3: vcenter[\"10.0.0.1\"].user: is a certificate that expired on 2004-05-06: the vCenter will reject it"},
 		{"2090-02-03", "2094-05-06", "f:3: vcenter[\"10.0.0.1\"].user: is a certificate that is not valid before 2090-02-03: the vCenter will reject it until then"},
 	} {
-		a := newAccount(t, curve(t), day(c.from), day(c.until))
+		a := newAccount(t, rsaKey(t), day(c.from), day(c.until))
 		config, err := parseAccount(a.certificate, a.key)
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +163,7 @@ func TestCertificatesOutOfTheirTime(t *testing.T) {
 
 // TestCertificateInTheINIFormat: there a text goes on after \n.
 func TestCertificateInTheINIFormat(t *testing.T) {
-	a := newAccount(t, curve(t), time.Unix(0, 0), time.Now().Add(time.Hour))
+	a := newAccount(t, rsaKey(t), time.Unix(0, 0), time.Now().Add(time.Hour))
 	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, "\n", `\n`) + `"` }
 	config, err := Parse("f", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = "+quoted(a.certificate)+"\npassword = "+quoted(a.key)+"\n"))
 	if err != nil || len(config.Warnings) > 0 {
@@ -167,7 +181,7 @@ func TestCertificateInTheINIFormat(t *testing.T) {
 
 // TestNothingOfAKeyIsShown, whatever prints what was read.
 func TestNothingOfAKeyIsShown(t *testing.T) {
-	a := newAccount(t, curve(t), time.Unix(0, 0), time.Now().Add(time.Hour))
+	a := newAccount(t, rsaKey(t), time.Unix(0, 0), time.Now().Add(time.Hour))
 	secret := strings.Split(a.key, "\n")[1]
 	body := strings.Split(a.certificate, "\n")[1]
 	for _, given := range []testAccount{{a.key, a.certificate}, {a.certificate + a.key, a.key}, {"user", a.key}, {a.key, "x"}, {a.certificate, a.key[:60]}} {

@@ -86,6 +86,7 @@ func (c *checker) categoryLabels(s *schema, names []string) map[string]string {
 		case "topology.kubernetes.io", "failure-domain.beta.kubernetes.io":
 			label := "topology.kubernetes.io/" + key
 			if label != topology.LabelRegion && label != topology.LabelZone {
+				c.warnf(given.label.at, "is the label of neither region nor zone: it does not say what the category is")
 				continue
 			}
 			if other, again := by[label]; again {

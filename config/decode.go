@@ -18,10 +18,12 @@ type decoder struct {
 }
 
 func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
-	for _, p := range d.pairs(n, at) {
+	for _, p := range d.pairs(n, at, shownKey) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == p.name })
-		if i < 0 {
+		if i < 0 && !d.glued(p, at, fields) {
 			d.unknown(p.name, p.at, fields, d.places[p.name])
+		}
+		if i < 0 {
 			continue
 		}
 		d.field(p, fields[i].into)
@@ -77,7 +79,7 @@ func (d *decoder) entries(p pair, into entries) {
 		*into.broken = true
 		return
 	}
-	for _, entry := range d.pairs(p.node, p.at) {
+	for _, entry := range d.pairs(p.node, p.at, whole) {
 		switch {
 		case parseName(entry.name) != nil:
 			d.errorf(entry.at, noName)

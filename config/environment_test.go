@@ -96,7 +96,7 @@ environment variable VSPHERE_THUMBPRINT: is no fingerprint: write the SHA-1 or S
 environment variable VSPHERE_DATACENTER: has a line break or another control character: write it on one line
 environment variable VSPHERE_IP_FAMILY: is no IP family: write ipv4 or ipv6, with a comma between the two (found "ipv5")
 environment variable VSPHERE_CAFILE: the file cannot be read: no such file or directory: write the path of a PEM file
-environment variable VSPHERE_SECRET_NAME: has no secret-namespace beside it: write both in the same place
+environment variable VSPHERE_SECRET_NAME: has no VSPHERE_SECRET_NAMESPACE beside it: write both in the same place
 environment variable VSPHERE_SECRETS_DIRECTORY: is no absolute path: write one that begins with /, such as /etc/cloud/secrets (found "etc/secrets")
 environment variable VSPHERE_LABEL_ZONE: begins or ends with a blank: remove it
 vsphere.conf:6: [VirtualCenter "10.0.0.1"] prot: unknown key: did you mean port?`

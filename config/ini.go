@@ -192,6 +192,10 @@ func (d *iniDecoder) place(key string) string {
 }
 
 func (d *iniDecoder) field(k iniKey, into any) {
+	if _, ok := into.(*secret); ok && k.continued {
+		d.warnf(k.at, `goes on in the next line, which is taken for a part of it, since a \ ends this one: `+
+			`put the value in quotes, and write \\ for a \ that belongs to it`)
+	}
 	// Of a password, what is behind a blank may be a part too.
 	if _, ok := into.(*secret); k.glued || ok && k.cut && !k.quoted {
 		d.warnf(k.at, "ends at the ; or # that begins a comment: put the value in quotes if the rest belongs to it")

@@ -27,6 +27,8 @@ type iniKey struct {
 	// blank says that there is no =, quoted that there are quotes, cut that a
 	// comment follows, and glued that no blank is before that.
 	blank, quoted, cut, glued bool
+	// continued says that a \ at the end of a line makes the next one a part of it.
+	continued bool
 	// bad says that the value could not be read, which was reported.
 	bad bool
 }
@@ -241,6 +243,7 @@ func (r *scan) key() {
 			return
 		}
 		k.value, k.quoted = unquote(r.lit), strings.Contains(r.lit, `"`)
+		k.continued = strings.Contains(r.lit, "\\\n")
 		r.next()
 		r.comment(&k)
 	}

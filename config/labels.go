@@ -24,7 +24,7 @@ func (d *decoder) table(p pair, into *table) {
 	if !d.isMapping(p.node, p.at) {
 		return
 	}
-	for _, entry := range d.pairs(p.node, p.at) {
+	for _, entry := range d.pairs(p.node, p.at, whole) {
 		into.rows = append(into.rows, row{entry.name, entry.at, d.text(entry.node, entry.at)})
 	}
 }

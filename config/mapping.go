@@ -1,24 +1,85 @@
 package config
 
-import "gopkg.in/yaml.v3"
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
+)
 
 // A pair is one key of a mapping with its value; at is the key's place.
 type pair struct {
 	name string
 	at   position
 	node *yaml.Node
+	// bare says that the key stands in braces and has no value.
+	bare bool
+}
+
+// glued reports a key in which a value is too: one that is glued to its key, or,
+// in braces, the rest of one that has a comma. The value is in no message, since
+// it may be a password.
+func (d *decoder) glued(p pair, in position, fields []field) bool {
+	key, isGlued := cutGlued(p.name)
+	near := slices.IndexFunc(fields, func(f field) bool { return plain(f.name) == plain(key) && useful(fields, f.name) })
+	if isGlued && near >= 0 {
+		at := position{p.at.line, child(in.path, fields[near].name)}
+		d.errorf(at, "is no key with a value: write %s: and the value, with a blank between them", fields[near].name)
+		misspelt(fields[near].into, at)
+		return true
+	}
+	if p.bare {
+		d.errorf(position{p.at.line, in.path}, "a key in the braces has no value: write key: value, and put a value with a comma in quotes")
+	}
+	return p.bare
 }
 
 // pairs returns the keys of a mapping in the order of the file, then those
 // that it merges in (<<) and does not have itself. The node is a mapping or null.
-func (d *decoder) pairs(n *yaml.Node, at position) []pair {
+// Messages have the keys as they are shown.
+func (d *decoder) pairs(n *yaml.Node, at position, show func(key string) string) []pair {
 	n = follow(n)
 	if null(n) {
 		return nil
 	}
-	f := flattener{decoder: d, at: at, have: make(map[string]bool), visits: make(map[*yaml.Node]visit)}
+	f := flattener{decoder: d, at: at, show: show, have: make(map[string]bool), visits: make(map[*yaml.Node]visit)}
 	f.add(n)
 	return f.pairs
+}
+
+// cutGlued cuts a value from a key to which it is glued; what is before it may be
+// the key of a password, misspelt, and is that key then.
+func cutGlued(key string) (before string, found bool) {
+	const password = "password"
+	if i := strings.IndexAny(key, ":= \t"); i > 0 && nearest(key[:i], []string{password}) != "" {
+		return password, true
+	}
+	if i := strings.IndexAny(key, ":="); i > 0 {
+		return strings.TrimRight(key[:i], " \t"), true
+	}
+	return key, false
+}
+
+// whole shows a key that is a name.
+func whole(key string) string { return key }
+
+// shownKey shows of a key what may be one: a password may be glued to it.
+func shownKey(key string) string {
+	const password = "password"
+	end := strings.IndexFunc(key, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./", r)
+	})
+	if end < 0 {
+		end = len(key)
+	}
+	if rest, glued := strings.CutPrefix(strings.ToLower(key[:end]), password); glued && rest != "" {
+		end = len(password)
+	}
+	if end < len(key) {
+		return key[:end] + "…"
+	}
+	return key
 }
 
 func (d *decoder) isMapping(n *yaml.Node, at position) bool {
@@ -42,6 +103,7 @@ const (
 type flattener struct {
 	*decoder
 	at     position
+	show   func(key string) string
 	pairs  []pair
 	have   map[string]bool
 	visits map[*yaml.Node]visit
@@ -61,8 +123,15 @@ func (f *flattener) add(n *yaml.Node) {
 			f.errorf(position{key.Line, f.at.path}, "there is a key that is not plain text: write each key out")
 			continue
 		}
-		at := position{key.Line, child(f.at.path, key.Value)}
+		at := position{key.Line, child(f.at.path, f.show(key.Value))}
+		bare := n.Style&yaml.FlowStyle != 0 && null(node) && node.Value == ""
 		if first, again := own[key.Value]; again {
+			if bare {
+				// Perhaps it is the rest of a password.
+				f.errorf(position{key.Line, f.at.path}, "a key is written twice in the braces: remove one of the two, "+
+					"and put a value with a comma in quotes")
+				continue
+			}
 			f.errorf(at, "is written twice, first at line %d: remove one of the two", first)
 			continue
 		}
@@ -70,7 +139,7 @@ func (f *flattener) add(n *yaml.Node) {
 		// What is nearer wins over what is merged in.
 		if !f.have[key.Value] {
 			f.have[key.Value] = true
-			f.pairs = append(f.pairs, pair{key.Value, at, node})
+			f.pairs = append(f.pairs, pair{key.Value, at, node, bare})
 		}
 	}
 	for _, merge := range merges {

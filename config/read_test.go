@@ -65,8 +65,8 @@ func files(t testing.TB, folder string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return filepath.Ext(path) == ".txt" })
 }
 
-func TestMistakes(t *testing.T)    { testMistakes(t, "mistakes", 100) }
-func TestINIMistakes(t *testing.T) { testMistakes(t, "ini-mistakes", 25) }
+func TestMistakes(t *testing.T)    { testMistakes(t, "mistakes", 190) }
+func TestINIMistakes(t *testing.T) { testMistakes(t, "ini-mistakes", 70) }
 
 func testMistakes(t *testing.T, folder string, least int) {
 	eachFile(t, folder, least, func(t *testing.T, path, file string, data []byte) {

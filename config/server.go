@@ -51,7 +51,11 @@ func parseServer(s string) (string, *complaint) {
 	if strings.Contains(s, "/") {
 		return "", &complaint{"holds a path: " + wantAddress, serverHint("https://" + s)}
 	}
-	return "", &complaint{"is neither an IP address nor a host name: write one, such as vc.example.com", found(s)}
+	detail := found(s)
+	if strings.Contains(s, ":") && strings.Trim(s, "0123456789abcdefABCDEF.:[]/") != "" {
+		detail = "" // Before and after a colon may be a user and a password.
+	}
+	return "", &complaint{"is neither an IP address nor a host name: write one, such as vc.example.com", detail}
 }
 
 // serverHint shows what to write instead of a URL, if that is certain.

@@ -127,20 +127,28 @@ func (c *checker) secret(name, namespace text) value[SecretRef] {
 	switch {
 	case name.set && !namespace.set:
 		v.bad = true
-		c.errorf(name.at, "has no %s beside it: write both in the same place", c.words.secretNamespace)
+		c.errorf(name.at, "has no %s beside it: write both in the same place", beside(name.at, "VSPHERE_SECRET_NAMESPACE", c.words.secretNamespace))
 	case namespace.set && !name.set:
 		v.at, v.bad = namespace.at, true
-		c.errorf(namespace.at, "has no %s beside it: write both in the same place", c.words.secretName)
+		c.errorf(namespace.at, "has no %s beside it: write both in the same place", beside(namespace.at, "VSPHERE_SECRET_NAME", c.words.secretName))
 	}
+	// Neither is shown: perhaps the secret itself was written there.
 	if name.usable() && (len(name.v) > 253 || !secretName.MatchString(name.v)) {
-		v.bad = c.complain(name, &complaint{"is no name of a Secret: write lower-case letters, digits, - and .", found(name.v)})
+		v.bad = c.complain(name, &complaint{what: "is no name of a Secret: write lower-case letters, digits, - and ."})
 	}
 	if namespace.usable() && !namespaceName.MatchString(namespace.v) {
-		v.bad = c.complain(namespace, &complaint{"is no name of a namespace: write lower-case letters, digits and -",
-			found(namespace.v)})
+		v.bad = c.complain(namespace, &complaint{what: "is no name of a namespace: write lower-case letters, digits and -"})
 	}
 	v.v = SecretRef{Namespace: namespace.v, Name: name.v}
 	return v
+}
+
+// beside names what belongs to a field: another one, or another variable.
+func beside(at position, variable, key string) string {
+	if at.line == inEnvironment {
+		return variable
+	}
+	return key
 }
 
 // datacenters splits elements at commas, since Rancher's chart writes all names

@@ -12,6 +12,10 @@ type wording struct {
 	several string
 	// noBreak says how to write a text without a line break at its end.
 	noBreak string
+	// inlineCA says where certificates themselves can stand, with an or behind it.
+	inlineCA string
+	// lines says how to write a text of several lines.
+	lines string
 	// assign stands between a key and its value.
 	assign string
 }
@@ -25,6 +29,8 @@ var yamlWords = wording{
 	vcenters:        "vcenter",
 	several:         "each as an element of its own",
 	noBreak:         "after | write |-, or write it on one line in quotes",
+	inlineCA:        "it under caData, or ",
+	lines:           "each line of it on a line of its own",
 	assign:          ": ",
 }
 
@@ -36,6 +42,7 @@ var iniWords = wording{
 	entry:           `section such as [VirtualCenter "vc.example.com"]`,
 	several:         "with a comma between the two",
 	noBreak:         `remove the \n`,
+	lines:           `in quotes and with \n for each line break`,
 	assign:          " = ",
 }
 

@@ -1,5 +1,10 @@
 package config
 
+import (
+	"strings"
+	"unicode"
+)
+
 // Convert returns a file of any format in the YAML format, with the credentials
 // in the manifest of a Secret instead: Written.Private, with the given name. What
 // the file leaves to its global section or to defaults, it leaves to them too, and
@@ -58,15 +63,25 @@ func elsewhere(vc *VCenter) string {
 	return "the Secret " + vc.Secret.Namespace + "/" + vc.Secret.Name
 }
 
+// addLogin adds an account that vzones would find in a Secret: there one account
+// serves all ways to write an address, and a line break ends it.
 func addLogin(all []login, l login, from settings, p *problems) []login {
+	if !isPEM(l.user) && strings.ContainsFunc(l.password.Reveal(), unicode.IsControl) {
+		p.errorf(from.password.at, "has a line break or another control character, which no password in a Secret may have: "+
+			"remove it if it does not belong to the password, or change the password")
+	}
+	written := false
 	for _, other := range all {
-		if other.server != l.server {
+		if sameServer(other.server, 0) != sameServer(l.server, 0) {
 			continue
 		}
 		if other.user != l.user || !other.password.Equal(l.password) {
 			p.errorf(from.password.at, "is of another account than that of the same address on another port, and a Secret has one "+
 				"for each address: write a Secret for this entry, or the same account for both")
 		}
+		written = written || other.server == l.server
+	}
+	if written {
 		return all
 	}
 	return append(all, l)

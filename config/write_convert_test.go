@@ -79,7 +79,7 @@ func checkAccounts(t *testing.T, w *Written, accounts []string) {
 	}
 	keys := 0
 	for a := range slices.Chunk(accounts, 3) {
-		l, ok := secrets.login(aRef, a[0])
+		l, ok := accountIn(secrets, aRef, a[0])
 		if !ok || l.user != a[1] || l.password.Reveal() != a[2] {
 			t.Errorf("not the account of %s: %v", a[0], ok)
 		}
@@ -204,8 +204,8 @@ func TestSecretManifests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, ok := s.login(aRef, "vc.example.com")
-		six, okSix := s.login(aRef, "fd00:0::10")
+		l, ok := accountIn(s, aRef, "vc.example.com")
+		six, okSix := accountIn(s, aRef, "fd00:0::10")
 		return ok && okSix && l.user == user && l.password.Reveal() == password && six.user == password && six.password.Reveal() == user &&
 			len(data) == 5 && data["vc.example.com.username"] == user && data["vc.example.com.password"] == password &&
 			data["server_1"] == "fd00::10" && data["username_1"] == password && data["password_1"] == user
@@ -226,48 +226,6 @@ func oddTexts() []string {
 		"", " ", "yes", "null", "~", "0123", "1e3", "0x10", "1:20", "a: b", "a #b", "#", ";", `\`, `"`, `'`, `\"`, `a\`, "*a", "&a", "!a", "%a", "@a", "`",
 		"---", "...", "- a", "? a", "[a", "{a", "|", ">", "a\nb", "\n", "\ta", "a\tb ", " a", "<<", "=", "a=b", "\u0085", "\u2028", "\ufeff", "\x7f",
 		"ü", "\U0001f600", "2020-01-01", "a\n\n b\n", strings.Repeat("word ", 60),
-	}
-}
-
-func TestReadSecrets(t *testing.T) {
-	const manifests = `apiVersion: v1
-kind: Secret
-metadata: {name: one}
-data: {10.0.0.1.username: dQ==, 10.0.0.1.password: cA==}
-stringData: {10.0.0.1.username: user}
----
-kind: Secret
-metadata: {name: two, namespace: n}
-stringData: {server_a: "fd00::1", username_a: half, server_b: "fd00:0::1", username_b: six, password_b: p6}
-`
-	s, err := readSecrets("f", []byte(manifests))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		ref    SecretRef
-		server string
-		want   string
-	}{
-		{SecretRef{"any", "one"}, "10.0.0.1", "user p"},
-		{SecretRef{"any", "one"}, "10.0.0.2", " "},
-		{SecretRef{"n", "two"}, "fd00::1", "six p6"},
-		{SecretRef{"m", "two"}, "fd00::1", " "},
-		{SecretRef{"n", "three"}, "10.0.0.1", " "},
-	} {
-		l, ok := s.login(c.ref, c.server)
-		if got := l.user + " " + l.password.Reveal(); got != c.want || ok != (c.want != " ") {
-			t.Errorf("%v of %s: got %q, %t", c.ref, c.server, got, ok)
-		}
-	}
-	for _, bad := range []string{
-		"", "kind: ConfigMap", "a: [", "kind: Secret\ndata: {S3cret: S3cret!}", "S3cretS3cret",
-		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}", manifests + "---\nkind: List\n",
-	} {
-		_, err := readSecrets("secret.yaml", []byte(bad))
-		if err == nil || !strings.HasPrefix(err.Error(), "secret.yaml") || strings.Contains(err.Error(), "S3cret!") || strings.Contains(err.Error(), "S3cretS3cret") {
-			t.Errorf("%q: got %v", bad, err)
-		}
 	}
 }
 
@@ -318,10 +276,4 @@ func lines(t *testing.T, s string) string {
 		return ""
 	}
 	return got.global.caData.v
-}
-
-func readSecrets(file string, data []byte) (Secrets, error) {
-	var s Secrets
-	err := s.Add(file, data)
-	return s, err
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,13 +20,22 @@ type CSIOptions struct {
 	// Secrets have the credentials that are not in the configuration. As in the
 	// daemon, they win over those that are.
 	Secrets Secrets
+	// Find returns the account for an address that the data of a Secret has, as the
+	// daemon takes it; both are empty if it has none. An error says why what it has
+	// is no account, and tells no value. It may be nil if there are no Secrets.
+	Find func(data map[string][]byte, server string) (user string, password Password, err error)
 }
 
 // ConvertToCSI returns the CSI driver's file for a configuration of any format, in
 // Written.Private. What the driver cannot have at all, such as a sixth vCenter, is
-// an error of type Errors; other errors are those of Parse. Neither the
+// an error of type Errors; other errors are those of Parse, and that of a name for
+// the cluster which the driver does not take. Neither the
 // environment nor the CA files are read.
 func ConvertToCSI(file string, data []byte, o CSIOptions) (*Written, error) {
+	// The driver's own bound.
+	if len(o.ClusterID) > 64 || !iniHolds(o.ClusterID) {
+		return nil, errors.New("the name for the cluster is too long or has a character that the INI format cannot hold: write up to 64 bytes of text")
+	}
 	l, err := load(file, data, Options{SkipFiles: true})
 	if err != nil {
 		return nil, err
@@ -57,7 +67,7 @@ type csiWriter struct {
 func (c *csiWriter) global() {
 	c.section("Global", "")
 	if c.o.ClusterID != "" {
-		c.hold("cluster-id", c.o.ClusterID, position{})
+		c.key("cluster-id", c.o.ClusterID)
 	}
 	c.verification("ca-file", func(s settings) text {
 		return text{v: s.authority.v.file, at: s.authority.at, set: s.authority.v.file != ""}
@@ -112,19 +122,26 @@ func (c *csiWriter) virtualCenters() {
 // account writes the credentials that the daemon would take.
 func (c *csiWriter) account(vc *VCenter, from settings) {
 	if from.secret.set {
-		if l, ok := c.o.Secrets.login(vc.Secret, vc.Server); ok {
-			c.hold("user", l.user, from.secret.at)
-			c.hold("password", l.password.Reveal(), from.secret.at)
-			return
+		for _, data := range c.o.Secrets.of(vc.Secret) {
+			user, password, err := c.o.Find(data, vc.Server)
+			if err != nil {
+				c.warnf(from.secret.at, "the account of %s in %s: %v", vc.Server, elsewhere(vc), err)
+				continue
+			}
+			if user != "" {
+				c.hold("user", user, from.secret.at)
+				c.hold("password", password.Reveal(), from.secret.at)
+				return
+			}
 		}
 	}
 	if !from.user.set {
-		at := from.secret.at
-		if !from.secret.set {
-			at = from.directory.at
+		const write = "no user and password of %s: they are in %s: write both into the new file"
+		if from.secret.set {
+			c.warnf(from.secret.at, write+", or give a Secret's manifest with --credentials", vc.Server, elsewhere(vc))
+		} else {
+			c.warnf(from.directory.at, write, vc.Server, elsewhere(vc))
 		}
-		c.warnf(at, "no user and password of %s: they are in %s: write both into the new file, or give a Secret's manifest "+
-			"with --credentials", vc.Server, elsewhere(vc))
 		return
 	}
 	c.hold("user", vc.User, from.user.at)

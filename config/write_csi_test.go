@@ -57,7 +57,7 @@ func testConvertToCSI(t *testing.T, folder string, least int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := ConvertToCSI(file, data, CSIOptions{Secrets: secretsFor(want)})
+		w, err := ConvertToCSI(file, data, CSIOptions{Secrets: secretsFor(want), Find: findAccount})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ label = "topology.kubernetes.io/region"
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := ConvertToCSI("f.yaml", []byte(file), CSIOptions{ClusterID: `c"1`, Secrets: secrets})
+	w, err := ConvertToCSI("f.yaml", []byte(file), CSIOptions{ClusterID: `c"1`, Secrets: secrets, Find: findAccount})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,6 +225,18 @@ label = "topology.kubernetes.io/region"
 	}
 	if d := readAsDriver(t, w); d.Global.ClusterID != `c"1` || d.VirtualCenter["10.0.0.3"].Password != `a"b;c#d\` {
 		t.Errorf("the driver reads %+v", d.Global)
+	}
+}
+
+// TestCSIHasNoDirectory: what is in one cannot be given with a flag.
+func TestCSIHasNoDirectory(t *testing.T) {
+	w, err := ConvertToCSI("f", []byte("global:\n  secretsDirectory: /dir\nvcenter:\n  10.0.0.1:\n"), CSIOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "f:2: global.secretsDirectory: no user and password of 10.0.0.1: they are in the directory /dir: write both into the new file"
+	if len(w.Lost) != 1 || w.Lost[0].String() != want {
+		t.Errorf("lost: %v", w.Lost)
 	}
 }
 
@@ -260,9 +272,11 @@ func TestCSICannotHold(t *testing.T) {
 			t.Errorf("%s: got %v", c.name, err)
 		}
 	}
-	_, err := ConvertToCSI("f", []byte(one), CSIOptions{ClusterID: "a\rb"})
-	if err == nil || !strings.Contains(err.Error(), "cluster-id has a character") {
-		t.Errorf("got %v", err)
+	for _, id := range []string{"a\rb", "a\x00", "\xff", strings.Repeat("a", 65)} {
+		w, err := ConvertToCSI("f", []byte(one), CSIOptions{ClusterID: id})
+		if _, mistakes := errors.AsType[Errors](err); w != nil || mistakes || err == nil || !strings.HasPrefix(err.Error(), "the name for the cluster") {
+			t.Errorf("%q: got %v and error %v", id, w, err)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ func checkWritten(t *testing.T, data []byte, w *Written, want *Config) {
 // TestAccountsThatAreCertificates: certificate and key go to the Secret as they are,
 // and the key is not shown.
 func TestAccountsThatAreCertificates(t *testing.T) {
-	a := newAccount(t, curve(t), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	a := newAccount(t, rsaKey(t), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	literal := func(s string) string { return "|\n      " + strings.ReplaceAll(s, "\n", "\n      ") + "\n" }
 	data := []byte("vcenter:\n  10.0.0.1:\n    user: " + literal(a.certificate) + "    password: " + literal(a.key))
 	w, err := Convert("f", data, aRef)
@@ -99,5 +99,20 @@ func TestAccountsThatAreCertificates(t *testing.T) {
 	}
 	if s := string(w.Data); !strings.Contains(s, "password: '[redacted]' # f:") || strings.Contains(s, "PRIVATE") || !strings.Contains(s, beginCertificate) {
 		t.Errorf("got\n%s", s)
+	}
+}
+
+// TestNamesThatYAMLTakesForSomethingElse: an entry of the INI format keeps its name.
+func TestNamesThatYAMLTakesForSomethingElse(t *testing.T) {
+	for _, name := range []string{"<<", "=", "yes", "null", "~", "1_0", "1:20", "0x1", "!a", "&a", "*a", "-", "?", "{}"} {
+		data := []byte("[VirtualCenter \"" + name + "\"]\nserver = 10.0.0.1\nuser = u\npassword = p\n")
+		w, err := Convert("f", data, aRef)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Parse("f", w.Data)
+		if err != nil || c.VCenters[0].Name != name {
+			t.Errorf("%q: got %v and error %v from\n%s", name, c, err, w.Data)
+		}
 	}
 }

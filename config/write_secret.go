@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"regexp"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -92,6 +90,9 @@ func (s *Secrets) Add(file string, data []byte) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if err == nil && m.Kind == "" && m.Metadata.Name == "" && len(m.Data)+len(m.StringData) == 0 {
+			continue // Nothing behind the last ---.
+		}
 		if err != nil || m.Kind != "Secret" {
 			return fmt.Errorf("%s is no manifest of a Secret", file)
 		}
@@ -115,42 +116,19 @@ func (s *Secrets) Add(file string, data []byte) error {
 	return nil
 }
 
-// login returns the account for an address in a Secret, if it has a whole one. A
-// manifest without a namespace serves any.
-func (s *Secrets) login(ref SecretRef, server string) (login, bool) {
+// of returns the content of the manifests that may be those of a Secret. One without
+// a namespace serves any.
+func (s *Secrets) of(ref SecretRef) []map[string][]byte {
+	var all []map[string][]byte
 	for _, c := range s.all {
 		if c.ref.Name != ref.Name || c.ref.Namespace != "" && c.ref.Namespace != ref.Namespace {
 			continue
 		}
-		if l, ok := c.login(server); ok {
-			return l, true
+		data := make(map[string][]byte, len(c.data))
+		for key, value := range c.data {
+			data[key] = []byte(value.Reveal())
 		}
+		all = append(all, data)
 	}
-	return login{}, false
-}
-
-func (c *secretContent) login(server string) (login, bool) {
-	whole := func(user, password string) (login, bool) {
-		l := login{server, c.data[user].Reveal(), c.data[password]}
-		return l, l.user != "" && !l.password.IsEmpty()
-	}
-	if l, ok := whole(server+".username", server+".password"); ok {
-		return l, true
-	}
-	for key, value := range c.data {
-		suffix, ok := strings.CutPrefix(key, "server_")
-		if !ok || !sameAddress(value.Reveal(), server) {
-			continue
-		}
-		if l, ok := whole("username_"+suffix, "password_"+suffix); ok {
-			return l, true
-		}
-	}
-	return login{}, false
-}
-
-func sameAddress(a, b string) bool {
-	x, errX := netip.ParseAddr(a)
-	y, errY := netip.ParseAddr(b)
-	return a == b || errX == nil && errY == nil && x == y
+	return all
 }

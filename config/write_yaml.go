@@ -150,7 +150,9 @@ func scalar(s string) *yaml.Node {
 		n.Kind, n.Tag, n.Value, n.Style = yaml.ScalarNode, "!!str", s, yaml.LiteralStyle
 		return n
 	}
-	if strings.IndexFunc(s, odd) >= 0 {
+	// The encoder leaves these two without quotes, which readers take for a merge and
+	// for a default.
+	if strings.IndexFunc(s, odd) >= 0 || s == "<<" || s == "=" {
 		n.Kind, n.Tag, n.Value, n.Style = yaml.ScalarNode, "!!str", s, yaml.DoubleQuotedStyle
 		return n
 	}

@@ -14,6 +14,10 @@ import (
 func readYAML(data []byte, p *problems) *schema {
 	documents, err := documents(data)
 	if err != nil {
+		if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+			p.errorf(position{}, "the file is UTF-16 text, and no YAML: save the file as UTF-8")
+			return nil
+		}
 		line, content := brokenLine(data)
 		p.errorf(position{line: line}, "this is not YAML: %s", syntaxProblem(err, content))
 		return nil

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"vzones/config"
+	"vzones/vcenter/credentials"
 )
 
 // conversion is what the flags of convert say.
@@ -87,6 +89,9 @@ func (c *conversion) check(given func(flag string) bool) error {
 		if c.secret == "-" && c.output == "-" {
 			return errors.New("both --secret and --output are standard output: name a file for one of them")
 		}
+		if c.secret != "" && c.output != "" && filepath.Clean(c.secret) == filepath.Clean(c.output) {
+			return errors.New("both --secret and --output name one file: the Secret needs one of its own")
+		}
 	case toCSI:
 		others = []string{"secret", "secret-name", "namespace"}
 		if c.output == "" {
@@ -113,6 +118,7 @@ func (t *tool) convert(file string, c *conversion) error {
 		return mistakes(t.stderr, err)
 	}
 	t.told(w)
+	secret := ""
 	switch {
 	case w.Private.IsEmpty() && c.secret != "":
 		fmt.Fprintf(t.stderr, "%s: no Secret is written: the file has no credentials to keep in one\n", file)
@@ -124,11 +130,17 @@ func (t *tool) convert(file string, c *conversion) error {
 		if err := t.create(c.secret, []byte(w.Private.Reveal())); err != nil {
 			return err
 		}
+		secret = c.secret
 	}
 	if c.secret == "-" && c.output == "" {
 		return nil
 	}
-	return t.create(c.output, w.Data)
+	err = t.create(c.output, w.Data)
+	if err != nil && secret != "" && secret != "-" {
+		// Passwords are not left behind, nor in the way of another try.
+		err = errors.Join(err, os.Remove(secret))
+	}
+	return err
 }
 
 func (t *tool) convertToCSI(file string, c *conversion) error {
@@ -136,7 +148,7 @@ func (t *tool) convertToCSI(file string, c *conversion) error {
 	if err != nil {
 		return err
 	}
-	o := config.CSIOptions{ClusterID: c.clusterID}
+	o := config.CSIOptions{ClusterID: c.clusterID, Find: findAccount}
 	for _, manifest := range c.credentials {
 		data, err := t.read(manifest)
 		if err != nil {
@@ -152,6 +164,22 @@ func (t *tool) convertToCSI(file string, c *conversion) error {
 	}
 	t.told(w)
 	return t.create(c.output, []byte(w.Private.Reveal()))
+}
+
+// findAccount takes from a Secret what the daemon would.
+func findAccount(data map[string][]byte, server string) (user string, password config.Password, err error) {
+	c, err := credentials.Find(data, server)
+	switch {
+	case errors.Is(err, credentials.ErrNone):
+		return "", config.Password{}, nil
+	case err != nil:
+		return "", config.Password{}, err
+	case c.SessionManagerURL != "":
+		return "", config.Password{}, errors.New("it is a session manager's session, which the CSI driver cannot have")
+	case c.Certificate != "":
+		return c.Certificate, c.Key, nil
+	}
+	return c.User, c.Password, nil
 }
 
 func (t *tool) told(w *config.Written) {

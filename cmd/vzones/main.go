@@ -60,6 +60,8 @@ type tool struct {
 	stdout, stderr io.Writer
 	// started says that the arguments of a command are in order.
 	started bool
+	// stdinRead says that standard input was read, which can be done once.
+	stdinRead bool
 }
 
 // usage ends in the examples.
@@ -105,6 +107,10 @@ arguments are wrong or something failed, such as reading a file.`,
 // read returns the content of a file, or of standard input for -.
 func (t *tool) read(file string) ([]byte, error) {
 	if file == "-" {
+		if t.stdinRead {
+			return nil, errors.New("standard input is named twice: it can be read once")
+		}
+		t.stdinRead = true
 		data, err := io.ReadAll(t.stdin)
 		if err != nil {
 			return nil, fmt.Errorf("reading standard input: %w", err)
@@ -113,7 +119,7 @@ func (t *tool) read(file string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("reading a configuration: %w", err)
+		return nil, fmt.Errorf("reading a file: %w", err)
 	}
 	return data, nil
 }

@@ -220,8 +220,10 @@ func TestStatuses(t *testing.T) {
 // TestFaults: what fails is told of, and the status says so.
 func TestFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("vsphere.yaml", []byte(aYAML), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"vsphere.yaml": aYAML, "mistake.yaml": "vcentre:\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, c := range []struct {
 		args  string
@@ -242,6 +244,12 @@ func TestFaults(t *testing.T) {
 		{args: "convert vsphere.yaml --to csi --output -", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --output vsphere.yaml", want: "file exists"},
 		{args: "convert vsphere.yaml --secret no/such/folder", want: "no such file or directory"},
+		{args: "validate mistake.yaml", want: "writing to standard output: full"},
+		{args: "validate - -", stdin: strings.NewReader(aYAML), want: "standard input is named twice"},
+		{args: "convert --to csi --output - - --credentials -", stdin: strings.NewReader(aYAML), want: "standard input is named twice"},
+		{args: "convert vsphere.yaml --secret s.yaml --output vsphere.yaml", want: "file exists"},
+		{args: "convert vsphere.yaml --secret s.yaml", want: "writing to standard output: full"},
+		{args: "convert vsphere.yaml --to csi --output - --cluster-id " + strings.Repeat("a", 65), want: "up to 64 bytes"},
 		{args: "convert vsphere.yaml --namespace A.b", want: `"A.b" is no name of a namespace`},
 	} {
 		var stderr bytes.Buffer
@@ -251,6 +259,9 @@ func TestFaults(t *testing.T) {
 		}
 		if strings.Contains(stderr.String(), "S3cret") {
 			t.Errorf("%s: shows the password", c.args)
+		}
+		if _, err := os.Stat("s.yaml"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: leaves the Secret behind: %v", c.args, err)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -72,10 +74,13 @@ func (t *tool) validateFile(file string, o config.Options) error {
 	if err != nil {
 		return err
 	}
+	var told bytes.Buffer
 	c, err := o.Parse(file, data)
 	if err != nil {
-		return mistakes(t.stdout, err)
+		err = mistakes(&told, err)
+	} else {
+		remarks(&told, "warning", c.Warnings)
 	}
-	remarks(t.stdout, "warning", c.Warnings)
-	return nil
+	// Mistakes that nobody sees are a failure.
+	return cmp.Or(t.write(told.Bytes()), err)
 }

@@ -62,7 +62,12 @@ func (c Credentials) KeyPair() (tls.Certificate, error) {
 	if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 		return tls.Certificate{}, errors.New("the certificate in it is damaged: write the whole certificate")
 	}
-	if block, _ := pem.Decode([]byte(c.Key.Reveal())); block == nil || !strings.HasSuffix(block.Type, "PRIVATE KEY") {
+	// openssl writes the parameters of a key before it, and some keep the certificate there.
+	block, rest := pem.Decode([]byte(c.Key.Reveal()))
+	for block != nil && !strings.HasSuffix(block.Type, "PRIVATE KEY") {
+		block, rest = pem.Decode(rest)
+	}
+	if block == nil {
 		return tls.Certificate{}, errors.New("its password is no private key in PEM: write the certificate's key")
 	}
 	pair, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.Key.Reveal()))

@@ -155,6 +155,21 @@ func TestEqualAndIsEmpty(t *testing.T) {
 	}
 }
 
+// TestKeysBehindSomethingElse: a key counts where the configuration's check finds it.
+func TestKeysBehindSomethingElse(t *testing.T) {
+	cert, key := rsaPair(t, "one")
+	for name, before := range map[string]string{"parameters": "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n", "its certificate": cert} {
+		c, err := FromAccount(cert, config.NewPassword(before+key))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if pair, err := c.KeyPair(); err != nil || len(pair.Certificate) != 1 {
+			t.Errorf("%s: got %d certificates and error %v", name, len(pair.Certificate), err)
+		}
+	}
+}
+
 func TestFromAccount(t *testing.T) {
 	cert, key := rsaPair(t, "one")
 	_, other := rsaPair(t, "two")

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"vzones/config"
+	"vzones/vcenter/credentials"
+)
+
+// readConfig reads a configuration without the files that it names.
+func readConfig(t *testing.T, path string) *config.Config {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Options{SkipFiles: true}.Parse(path, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// secretData returns what a Pod gets of a Secret's manifest.
+func secretData(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s corev1.Secret
+	if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(file), 64).Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	data := map[string][]byte{}
+	for key, value := range s.StringData {
+		data[key] = []byte(value)
+	}
+	return data
+}
+
+// inFile says whether the daemon takes a vCenter's account from the file.
+func inFile(vc *config.VCenter) bool {
+	return vc.Secret == (config.SecretRef{}) && vc.SecretsDirectory == ""
+}
+
+// wholeWay converts a file to YAML and a Secret, and those to the CSI driver's file,
+// and checks that the daemon gets for each vCenter the account that it got before. It
+// returns how many accounts that were.
+func wholeWay(t *testing.T, path string) int {
+	t.Helper()
+	before := readConfig(t, path)
+	dir := t.TempDir()
+	converted, manifest, csi := filepath.Join(dir, "converted.yaml"), filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "csi.conf")
+	var told bytes.Buffer
+	if status := run([]string{"convert", path, "--secret", manifest, "--output", converted}, nil, io.Discard, &told); status != right {
+		t.Fatalf("status %d: %s", status, &told)
+	}
+	after := readConfig(t, converted)
+	var data map[string][]byte
+	accounts := 0
+	for i := range before.VCenters {
+		was, is := &before.VCenters[i], &after.VCenters[i]
+		if !inFile(was) {
+			if is.Secret != was.Secret || is.SecretsDirectory != was.SecretsDirectory {
+				t.Errorf("%s: the credentials of %s are elsewhere now", path, was.Name)
+			}
+			continue
+		}
+		if data == nil {
+			data = secretData(t, manifest)
+		}
+		accounts++
+		want, err := credentials.FromAccount(was.User, was.Password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := credentials.Find(data, is.Server)
+		if err != nil || !got.Equal(want) || !is.Password.IsEmpty() || is.User != "" {
+			t.Errorf("%s: %s gets %v and error %v, not %v and the same password", path, was.Name, got, err, want)
+		}
+	}
+	if accounts < len(before.VCenters) {
+		return accounts
+	}
+	if status := run([]string{"convert", converted, "--to", "csi", "--credentials", manifest, "--output", csi}, nil, io.Discard, &told); status != right {
+		t.Fatalf("status %d: %s", status, &told)
+	}
+	for i, vc := range readConfig(t, csi).VCenters {
+		if was := before.VCenters[i]; vc.Server != was.Server || vc.User != was.User || !vc.Password.Equal(was.Password) {
+			t.Errorf("%s: in the CSI driver's file %s has another account: %s", path, was.Server, vc.User)
+		}
+	}
+	return accounts
+}
+
+// TestTheWholeWay: the accounts of all files that are right come through.
+func TestTheWholeWay(t *testing.T) {
+	accounts := 0
+	for _, pattern := range []string{"good/*.yaml", "ini-good/*.conf"} {
+		paths, err := filepath.Glob("../../config/testdata/" + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			accounts += wholeWay(t, path)
+		}
+	}
+	if accounts < 40 {
+		t.Errorf("only %d accounts", accounts)
+	}
+}
+
+// TestOddPasswordsGoTheWholeWay, in both formats, for addresses that are keys of a
+// Secret and those that are not.
+func TestOddPasswordsGoTheWholeWay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vsphere.conf")
+	for _, password := range []string{
+		`"`, `'`, `\`, `\\`, `\n`, `a\`, `"a"`, `'a'`, "#a", "a #b", ";a", "a;b", " a", "a ", "*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "- a", "a: b",
+		"{a}", "[a]", "a,b", "yes", "null", "~", "0123", "1e3", "0x1F", "2020-01-01", "<<", "=", "---", "...", "$(id)", "${A}", "{{.A}}", "ü", "密码",
+		"\U0001f511", "\u00a0a", "\u2028", strings.Repeat("a b", 2000), "-----BEGIN", "[redacted]",
+	} {
+		for _, format := range []string{
+			"global:\n  user: %[1]s\n  password: %[2]s\nvcenter:\n  vc.example.com:\n  fd00::10:\n",
+			"[Global]\nuser = %[1]s\npassword = %[2]s\n[VirtualCenter \"vc.example.com\"]\n[VirtualCenter \"fd00::10\"]\n",
+		} {
+			quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(password) + `"`
+			if err := os.WriteFile(path, fmt.Appendf(nil, format, strconv.Quote("DOMAIN\\user"), quoted), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := readConfig(t, path).VCenters[1].Password.Reveal(); got != password {
+				t.Fatalf("%q is read as %q", password, got)
+			}
+			if n := wholeWay(t, path); n != 2 {
+				t.Errorf("%q: %d accounts", password, n)
+			}
+		}
+	}
+}
+
+// TestCertificatesGoTheWholeWay: a certificate and its key are an account too.
+func TestCertificatesGoTheWholeWay(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := func(kind string, der []byte) string {
+		return strconv.Quote(string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
+	}
+	path := filepath.Join(t.TempDir(), "vsphere.conf")
+	file := fmt.Sprintf("[VirtualCenter \"fd00::10\"]\nuser = %s\npassword = %s\n", quoted("CERTIFICATE", der),
+		quoted("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)))
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := wholeWay(t, path); n != 1 {
+		t.Errorf("%d accounts", n)
+	}
+}
+
+// TestCSIGetsWhatTheDaemonGets of a Secret, whatever its shape.
+func TestCSIGetsWhatTheDaemonGets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const file = "vcenter:\n  VC.example.com:\n    secretName: s\n    secretNamespace: n\n    user: own\n    password: OwnS3cret\n"
+	if err := os.WriteFile("f.yaml", []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ data, want, lost string }{
+		{"{VC.example.com.username: u, VC.example.com.password: S3cret}", "u S3cret", ""},
+		{`{VC.example.com.username: "u\n", VC.example.com.password: "S3cret\n"}`, "u S3cret", ""},
+		{"{vc.example.com.username: u, vc.example.com.password: S3cret}", "u S3cret", ""},
+		{"{VC.example.com.username: u, VC.example.com.password: S3cret, server_a: vc.example.com, username_a: v, password_a: S3cretA}", "v S3cretA", ""},
+		{"{other.username: u, other.password: S3cret}", "own OwnS3cret", ""},
+		{"{VC.example.com.username: u}", "own OwnS3cret", `the key "VC.example.com.password" is missing`},
+		{"{VC.example.com.username: u, VC.example.com.password: S3cret, VC.example.com.vc-session-manager-url: 'https://s.example.com/'}",
+			"own OwnS3cret", "session manager"},
+	} {
+		manifest := "kind: Secret\nmetadata: {name: s, namespace: n}\nstringData: " + c.data + "\n"
+		var out, told bytes.Buffer
+		args := []string{"convert", "f.yaml", "--to", "csi", "--credentials", "-", "--output", "-"}
+		if status := run(args, strings.NewReader(manifest), &out, &told); status != right {
+			t.Fatalf("%s: status %d: %s", c.data, status, &told)
+		}
+		got, err := config.Parse("csi.conf", out.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		vc := &got.VCenters[0]
+		if vc.User+" "+vc.Password.Reveal() != c.want || c.lost == "" != (told.Len() == 0) || !strings.Contains(told.String(), c.lost) ||
+			strings.Contains(told.String(), "S3cret") {
+			t.Errorf("%s: got %s, told %s", c.data, vc.User, &told)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestNoMistakeShowsAPassword: whatever is wrong around a password, no command shows
+// it or a part of it.
+func TestNoMistakeShowsAPassword(t *testing.T) {
+	const (
+		block  = "vcenter:\n  east:\n    server: 10.0.0.1\n    user: user\n%s\n    port: 443\n"
+		braces = "vcenter: {east: {server: 10.0.0.1, user: user, %s, port: 443}}\n"
+		inINI  = "[VirtualCenter \"10.0.0.1\"]\nuser = user\n%s\nport = 443\n"
+		global = "[Global]\n%s\nuser = user\n[VirtualCenter \"10.0.0.1\"]\n"
+	)
+	var shapes []string
+	for _, key := range []string{"password", "pasword", "pwd", "user", "secretName", "secret-name", "thumbprint", "caFile"} {
+		for _, sep := range []string{": ", ":", " ", "=", " = ", ":\t", ": - ", ":\n      - ", ":\n      x: ", "\n"} {
+			shapes = append(shapes, key+sep)
+		}
+	}
+	shapes = append(shapes, "password", "Password", "- ", "# ", "user password ")
+	shown := func(shape, file string, out, told *bytes.Buffer) {
+		if strings.Contains(out.String()+told.String(), "S3cret") {
+			t.Errorf("%q: shown by %q:\n%s%s", shape, file, out, told)
+		}
+	}
+	count := 0
+	for _, file := range []string{block, braces, inINI, global} {
+		for _, shape := range shapes {
+			for _, value := range []string{
+				"S3cretA", "S3cretA: x", "S3cretA,S3cretB", `"S3cretA`, `S3cretA"`, `"S3cretA"S3cretB`, "'S3cretA", "*S3cretA", "&S3cretA", "!S3cretA", "@S3cretA",
+				"%S3cretA", "{S3cretA", "S3cretA}", "[S3cretA, S3cretB]", "S3cretA]", `S3cretA\`, `"S3cretA\q"`, "S3cretA #S3cretB", "S3cretA;S3cretB", "|S3cretA", "? S3cretA", "- S3cretA",
+				"S3cretA\x00", "S3cretA\xff", "{S3cretA: S3cretB}", "S3cretA:443", "S3cretA@vc.example.com", "<<: S3cretA",
+			} {
+				line := shape + value
+				if file == block {
+					line = "    " + line
+				}
+				text := strings.Replace(file, "%s", line, 1)
+				// A value that a field may have is no mistake, and shown.
+				if status := run([]string{"validate", "-"}, strings.NewReader(text), io.Discard, io.Discard); status != findings {
+					continue
+				}
+				commands := []string{"validate -", "config -", "convert -", "convert - --to csi --output -"}
+				if count%50 > 0 {
+					commands = commands[:1] // The others print the same.
+				}
+				for _, command := range commands {
+					var out, told bytes.Buffer
+					if status := run(strings.Fields(command), strings.NewReader(text), &out, &told); status != findings {
+						t.Fatalf("%q: %s has status %d", line, command, status)
+					}
+					shown(line, command, &out, &told)
+				}
+				count++
+			}
+		}
+	}
+	if count < 1000 {
+		t.Errorf("only %d mistakes", count)
+	}
+}
