@@ -147,9 +147,9 @@ func (s *session) openREST(ctx context.Context, c *rest.Client) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	longer, cancel := outliving(ctx)
+	ctx, cancel := outliving(ctx)
 	defer cancel()
-	err := s.calls.do(longer, "tagging: log in", enter)
+	err := s.calls.do(ctx, "tagging: log in", enter)
 	if isStatus(err, http.StatusUnauthorized) {
 		return rejected
 	}
