@@ -24,11 +24,12 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	if s := c.session.Load(); s != nil {
 		return s, nil
 	}
+	before := c.read
 	creds, err := c.readCredentials(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if c.isRejected(creds) {
+	if c.isRejected(creds) && creds.Equal(before) {
 		return nil, fmt.Errorf("%w; they are not tried again until they change", ErrRejected)
 	}
 	s, err := c.login(ctx, creds)
@@ -61,6 +62,7 @@ func (c *connection) readCredentials(ctx context.Context) (creds Credentials, er
 	if err != nil {
 		return Credentials{}, fmt.Errorf("credentials: %w", err)
 	}
+	c.read = creds
 	return creds, nil
 }
 

@@ -134,3 +134,26 @@ func forgetREST(w *world) {
 }
 
 func restLogins(v *fleet.VCenter) int { return v.Requests()["POST /com/vmware/cis/session"] }
+
+// TestAPasswordThatComesTooEarlyAndNoSession: the way out is the same.
+func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
+	w, a := renewing(t)
+	east := w.sim.VCenter("east")
+	former := east.Password()
+	a.set(east.User(), "second-example")
+	w.fleet.Renew()
+	w.until("tried", func([]inventory.State) bool { return logins(east) == 2 })
+	east.SetPassword("second-example")
+	east.EndSessions()
+	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+	for range 5 {
+		w.fleet.Renew()
+	}
+	a.set(east.User(), former)
+	w.until("the former one tried", func([]inventory.State) bool { return logins(east) == 3 })
+	a.set(east.User(), "second-example")
+	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	if n := logins(east); n != 4 {
+		t.Errorf("%d logins", n)
+	}
+}
