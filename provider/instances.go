@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -60,12 +61,33 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 	if err := p.fleet.ConfirmAbsent(ctx, id); err != nil {
 		return false, fmt.Errorf("the absence of the machine with %s is not confirmed: %w", id, err)
 	}
+	// Those that were searched may be others than those that it is absent from.
+	if err := p.stillAbsent(states, node); err != nil {
+		return false, err
+	}
 	// The framework deletes by name, from a list that may be minutes old.
 	if p.replaced(node) {
 		return false, fmt.Errorf("%w: Node %s was made anew", topology.ErrUnknown, node.Name)
 	}
 	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", node.Name, "machine", id.String())
 	return false, nil
+}
+
+// stillAbsent returns an error unless the same vCenters are configured as in states,
+// and none of them has the Node's machine by now.
+func (p *Provider) stillAbsent(states []inventory.State, node *v1.Node) error {
+	now := p.fleet.States()
+	if !slices.EqualFunc(states, now, func(a, b inventory.State) bool { return a.VCenter == b.VCenter }) {
+		return fmt.Errorf("%w: the vCenters in the configuration have changed meanwhile", topology.ErrUnknown)
+	}
+	_, err := p.machine(now, node)
+	switch {
+	case errors.Is(err, topology.ErrAbsent):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%w: the machine of Node %s has come back", topology.ErrUnknown, node.Name)
+	}
+	return err
 }
 
 // replaced says whether another Node has the name by now.

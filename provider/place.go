@@ -17,8 +17,10 @@ var _ reconcile.Source = (*Provider)(nil)
 // Place returns where an initialised Node is, by a vCenter that is in contact.
 // Without a machine, the Node's own Events tell why.
 func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
-	place := reconcile.Place{Topology: p.Topology()}
+	// In this order: what vCenters have come with a configuration is not judged by the
+	// one before.
 	states := p.fleet.States()
+	place := reconcile.Place{Topology: p.Topology()}
 	m, in, err := p.inContact(states, node)
 	if err != nil {
 		return place, err

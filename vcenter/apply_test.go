@@ -67,6 +67,9 @@ func TestAnotherAddress(t *testing.T) {
 		m, err := inventory.Find(states, w.id("w1"))
 		return err == nil && m.Ref.VCenter == "east"
 	})
+	if got := w.east().Snapshot.Instance; got != w.sim.VCenter("west").InstanceUUID() {
+		t.Errorf("east is %s", got)
+	}
 	w.until("one session each", func([]inventory.State) bool {
 		return w.sim.VCenter("east").SOAPSessions() == 1 && w.sim.VCenter("west").SOAPSessions() == 1
 	})

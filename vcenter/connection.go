@@ -57,8 +57,9 @@ type connection struct {
 	// rejected are the credentials that the vCenter did not accept since it
 	// last accepted some.
 	rejected []refusal
-	// tried are the credentials of the last login, empty if they could not be read.
-	tried Credentials
+	// read are the credentials that were read last. Without a session even rejected
+	// ones are tried, once, when they come in the place of others.
+	read Credentials
 }
 
 // followed are the machines whose details are wanted.

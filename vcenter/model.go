@@ -268,6 +268,7 @@ func (m *model) snapshot(ids, outside []string, names map[string][]inventory.Nam
 	index := m.uuids() // which makes unclaimed
 	snap := &inventory.Snapshot{
 		VCenter:    m.vcenter,
+		Instance:   m.instance,
 		ReadAt:     time.Now(),
 		Incomplete: incomplete,
 		Index:      index,

@@ -23,14 +23,15 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	if s := c.session.Load(); s != nil {
 		return s, nil
 	}
-	var err error
-	if c.tried, err = c.readCredentials(ctx); err != nil {
+	before := c.read
+	creds, err := c.readCredentials(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := c.rejection(c.tried); err != nil {
+	if err := c.rejection(creds); err != nil && creds.Equal(before) {
 		return nil, fmt.Errorf(untilTheyChange, err)
 	}
-	s, err := c.login(ctx, c.tried)
+	s, err := c.login(ctx, creds)
 	if errors.Is(err, ErrRejected) {
 		return nil, fmt.Errorf(untilTheyChange, err)
 	}
@@ -43,14 +44,16 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 
 const untilTheyChange = "%w; these credentials are not tried again until they change"
 
-// others says whether there are credentials to try that were not the last, or whether
-// the vCenter is to be followed in another way.
+// others says whether there are other credentials than were read last, or whether
+// the vCenter is to be followed in another way. It leaves them to be read again.
 func (c *connection) others(ctx context.Context) bool {
+	before := c.read
 	creds, err := c.readCredentials(ctx)
+	c.read = before
 	if err != nil {
 		return errors.Is(err, errReconfigured)
 	}
-	return !creds.Equal(c.tried) && c.rejection(creds) == nil
+	return !creds.Equal(before)
 }
 
 // readCredentials returns the credentials as they are configured now. If that is for
@@ -72,6 +75,7 @@ func (c *connection) readCredentials(ctx context.Context) (creds Credentials, er
 	if err != nil {
 		return Credentials{}, fmt.Errorf("credentials: %w", err)
 	}
+	c.read = creds
 	return creds, nil
 }
 
@@ -162,7 +166,6 @@ func (w *watch) renew(ctx context.Context) error {
 
 // replaceSession puts the fresh session in the place of the one before.
 func (c *connection) replaceSession(ctx context.Context) {
-	c.tried = c.fresh.creds
 	old := c.session.Swap(c.fresh)
 	c.fresh = nil
 	c.end(ctx, old)

@@ -3,10 +3,12 @@ package vcenter
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -134,3 +136,32 @@ func forgetREST(w *world) {
 }
 
 func restLogins(v *fleet.VCenter) int { return v.Requests()["POST /com/vmware/cis/session"] }
+
+// TestAPasswordThatComesTooEarlyAndNoSession: the way out is the same.
+func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
+	opts, seen := slow, new(counted)
+	opts.Observer = seen
+	w, a := renewingWith(t, opts)
+	east := w.sim.VCenter("east")
+	former := east.Password()
+	a.set(east.User(), "second-example")
+	w.fleet.Renew()
+	w.until("rejected", func([]inventory.State) bool { // and not only asked for
+		seen.mu.Lock()
+		defer seen.mu.Unlock()
+		return slices.ContainsFunc(seen.logins, func(err error) bool { return errors.Is(err, ErrRejected) })
+	})
+	east.SetPassword("second-example")
+	east.EndSessions()
+	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+	for range 5 {
+		w.fleet.Renew()
+	}
+	a.set(east.User(), former)
+	w.until("the former one tried", func([]inventory.State) bool { return logins(east) == 3 })
+	a.set(east.User(), "second-example")
+	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	if n := logins(east); n != 4 {
+		t.Errorf("%d logins", n)
+	}
+}

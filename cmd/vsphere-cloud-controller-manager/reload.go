@@ -90,7 +90,7 @@ func (r *reloader) accept(ctx context.Context, now *config.Config) {
 	what := difference(before, now)
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
 	warn(ctx, before.Warnings, now.Warnings)
-	r.pod.tell(v1.EventTypeNormal, reasonApplied, "Applied the changed configuration: "+what+".")
+	r.pod.tell(v1.EventTypeNormal, reasonApplied, abridge([]string{"Applied the changed configuration: " + what + "."}))
 }
 
 // warn logs the warnings that were not there before.

@@ -145,7 +145,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return nil
 	}
-	g.Go(func() { c.follow(ctx, c.source.Subscribe()) })
+	// Both before the first Node is decided about, so that no change is missed.
+	states, by := c.source.Subscribe(), c.source.Topology()
+	g.Go(func() { c.follow(ctx, states, by) })
 	for c.next(ctx) {
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/klog/v2"
 
+	"vzones/config"
 	"vzones/topology"
 )
 
@@ -18,10 +19,9 @@ const spanEvery = 5 * time.Second
 
 // follow enqueues the Nodes whose machines have changed, whenever a vCenter's
 // state has, all of them when how they get their labels has, and looks for pairs
-// of region and zone that span vCenters.
-func (c *Controller) follow(ctx context.Context, states <-chan struct{}) {
+// of region and zone that span vCenters. The first Nodes are decided about by by.
+func (c *Controller) follow(ctx context.Context, states <-chan struct{}, by *config.Topology) {
 	look := time.After(spanEvery)
-	by := c.source.Topology()
 	for {
 		select {
 		case <-states:

@@ -113,8 +113,20 @@ func absentee(states []State, id Identity) error {
 		return fmt.Errorf("vCenter %q, which had the machine as %s, is not in the configuration", id.Known.VCenter, id.Known.ID)
 	case !configured(id.Seen.VCenter):
 		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.Seen.VCenter)
+	case replaced(states, id.Seen):
+		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.Seen.VCenter)
 	}
 	return nil
+}
+
+// replaced says whether the vCenter that had the machine is not among these, though
+// one of that name is.
+func replaced(states []State, seen Sighting) bool {
+	now := StateOf(states, seen.VCenter).Snapshot
+	if now == nil || seen.Instance == "" || now.Instance == "" {
+		return false
+	}
+	return !slices.ContainsFunc(states, func(s State) bool { return s.Snapshot != nil && s.Snapshot.Instance == seen.Instance })
 }
 
 // Held says whether the machine that the Node was found as last is there with its

@@ -20,13 +20,13 @@ func TestDoubt(t *testing.T) {
 		doubt bool
 	}{
 		"never seen":                            {Sighting{}, stateOf("east", vm{id: "vm-1", unreadable: true}), true},
-		"there before it was seen":              {Sighting{"east", minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}), false},
-		"there since it was seen":               {Sighting{"east", minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 1}), false},
-		"came after it was seen":                {Sighting{"east", minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2}), true},
-		"elsewhere, for as long as a move":      {Sighting{"east", minute(61)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), false},
-		"elsewhere, for a little less":          {Sighting{"east", minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), true},
-		"elsewhere, came after it was seen":     {Sighting{"east", minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 90}), true},
-		"one beside it, one that came after":    {Sighting{"east", minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}, vm{id: "vm-2", unreadable: true, since: 2}), true},
+		"there before it was seen":              {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}), false},
+		"there since it was seen":               {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 1}), false},
+		"came after it was seen":                {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2}), true},
+		"elsewhere, for as long as a move":      {Sighting{VCenter: "east", At: minute(61)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), false},
+		"elsewhere, for a little less":          {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), true},
+		"elsewhere, came after it was seen":     {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 90}), true},
+		"one beside it, one that came after":    {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}, vm{id: "vm-2", unreadable: true, since: 2}), true},
 		"one whose UUID is known to be another": {Sighting{}, stateOf("east", vm{id: "vm-1", uuid: UUID{7}, unreadable: true}), false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,6 +27,8 @@ type Identity struct {
 type Sighting struct {
 	VCenter string
 	At      time.Time
+	// Instance is the own UUID of that vCenter, empty if it is not known.
+	Instance string
 }
 
 func (id Identity) String() string {

@@ -10,6 +10,9 @@ import (
 // A Snapshot is what one vCenter said at one time. It is never changed.
 type Snapshot struct {
 	VCenter string
+	// Instance is the vCenter's own UUID, whatever name and address it has in the
+	// configuration. It is empty if the vCenter does not tell it.
+	Instance string
 	// ReadAt is when the snapshot was made. Until then the vCenter had told of
 	// no change that is not in it.
 	ReadAt time.Time

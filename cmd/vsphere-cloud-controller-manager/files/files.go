@@ -43,8 +43,9 @@ func New() *Watcher {
 }
 
 // Changes has a token when one of the files, or of the files in one of the
-// directories, may have changed: about a second after that at most, and once a
-// minute in any case.
+// directories, may have changed: about a second after that at most, once a minute
+// in any case, and when they begin to be watched, as nothing tells of what has
+// changed before.
 func (w *Watcher) Changes() <-chan struct{} { return w.changes }
 
 // Apply says which files and directories to watch, instead of those before. They
@@ -77,6 +78,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 		select {
 		case <-w.applied:
 			w.follow(ctx, notify)
+			seen = w.signs()
+			w.tell() // they may have changed since they were read
 		case _, ok := <-notify.Events:
 			if !ok {
 				return nil
@@ -87,6 +90,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			due = time.After(min(quiet, patience-time.Since(first)))
 		case err := <-notify.Errors:
 			klog.FromContext(ctx).Error(err, "Cannot watch files; they are looked at once a minute", "every", anyway)
+			w.tell() // what is lost may be the sign of a change
 		case <-due:
 			due = nil
 			w.follow(ctx, notify)

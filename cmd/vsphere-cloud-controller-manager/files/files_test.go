@@ -126,11 +126,26 @@ func TestChangesAreTold(t *testing.T) {
 			dir := t.TempDir()
 			c.prepare(t, dir)
 			w := watching(t, filepath.Join(dir, c.path))
+			drained(w)
 			for i := range 3 { // also after the first
 				told(t, w, func(n int) { c.change(t, dir, 7*i+n) })
 				drained(w)
 			}
 		})
+	}
+}
+
+// TestWhatIsWatchedIsTold: it was read before, and may have changed since.
+func TestWhatIsWatchedIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	w := watching(t, path)
+	for range 3 {
+		select {
+		case <-w.Changes():
+		case <-time.After(30 * time.Second):
+			t.Fatal("never told")
+		}
+		w.Apply([]string{path})
 	}
 }
 
@@ -141,8 +156,10 @@ func TestWhatIsNotWatchedIsNotTold(t *testing.T) {
 	write(t, filepath.Join(dir, "one", "a"), "")
 	write(t, filepath.Join(dir, "two", "a"), "")
 	w := watching(t, filepath.Join(dir, "one", "a"))
+	drained(w)
 	told(t, w, func(i int) { write(t, filepath.Join(dir, "one", "a"), string(rune('a'+i%26))) })
 	w.Apply([]string{filepath.Join(dir, "two", "a")})
+	drained(w)
 	told(t, w, func(i int) { write(t, filepath.Join(dir, "two", "a"), string(rune('a'+i%26))) })
 	drained(w)
 	for range 100 {

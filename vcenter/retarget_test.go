@@ -1,0 +1,84 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"vzones/config"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// TestBetweenTwoAddresses: until run has taken up the other one, what it still does
+// is about the one before.
+func TestBetweenTwoAddresses(t *testing.T) {
+	asked := 0
+	source := func(context.Context, *config.VCenter) (Credentials, error) {
+		asked++
+		return Credentials{User: "somebody"}, nil
+	}
+	at := func(server string) *target {
+		return &target{cfg: config.VCenter{Name: "east", Server: server, Port: 443}}
+	}
+	c := newConnection(at("one.example.com"), source, timing{timeout: time.Minute}, func() {})
+	published := inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}}
+	c.publish(&published)
+	if c.state.Load().Snapshot == nil {
+		t.Fatal("not published")
+	}
+	c.retarget(at("two.example.com"))
+	if _, err := c.readCredentials(t.Context()); !errors.Is(err, errReconfigured) || asked > 0 {
+		t.Errorf("%v; credentials were read %d times", err, asked)
+	}
+	c.publish(&published)
+	c.report(t.Context(), errors.New("of the one before"))
+	c.contact(time.Now())
+	if s := c.state.Load(); s.Snapshot != nil || s.Trouble != nil || !s.Contact.IsZero() {
+		t.Errorf("told of: %+v", s)
+	}
+	c.adopt(t.Context())
+	if _, err := c.readCredentials(t.Context()); err != nil || asked != 1 {
+		t.Errorf("%v; credentials were read %d times", err, asked)
+	}
+	c.publish(&published)
+	if c.state.Load().Snapshot == nil {
+		t.Error("not published")
+	}
+}
+
+// TestALoginThatIsGivenUp is no rejection, whatever it is given up for.
+func TestALoginThatIsGivenUp(t *testing.T) {
+	_, f, cfg := eastBehindFront(t)
+	f.answer(hang("/sdk"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(ErrRejected) })
+	s, err := login(ctx, &cfg, Credentials{User: cfg.User, Password: cfg.Password}, callsWithin(time.Minute, 3))
+	if s != nil || !errors.Is(err, context.Canceled) || errors.Is(err, ErrRejected) {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// TestAVCenterThatGoesDuringASearch makes its result worthless.
+func TestAVCenterThatGoesDuringASearch(t *testing.T) {
+	w := run(t, twoVCenters, slow, nil)
+	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
+	w.found(w.id("n1"))
+	w.found(w.id("w1"))
+	absent := identity(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
+	if err := w.fleet.ConfirmAbsent(w.ctx, absent); err != nil {
+		t.Fatal(err)
+	}
+	west := w.sim.VCenter("west")
+	west.SetDelay(500 * time.Millisecond)
+	before := west.Requests()["FindAllByUuid"]
+	done := make(chan error, 1)
+	go func() { done <- w.fleet.ConfirmAbsent(w.ctx, absent) }()
+	w.until("the search under way", func([]inventory.State) bool { return west.Requests()["FindAllByUuid"] > before })
+	time.Sleep(100 * time.Millisecond) // east has answered
+	w.fleet.Apply(w.cfgs[1:], slow.Wanted)
+	if err := <-done; !errors.Is(err, topology.ErrUnknown) {
+		t.Errorf("absent from east, which is gone: %v", err)
+	}
+}
