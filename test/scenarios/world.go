@@ -161,7 +161,10 @@ func (w *world) audit(d *stack.Daemon) error {
 	for _, found := range w.secrets.In(w.eyes.events()) {
 		errs = append(errs, fmt.Errorf("an Event holds %s", found))
 	}
-	for _, trace := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: "} {
+	for _, race := range d.Races() {
+		errs = append(errs, fmt.Errorf("the log holds a data race: %.2000s", race))
+	}
+	for _, trace := range []string{"panic: ", "fatal error: "} {
 		if _, after, found := strings.Cut(log, trace); found {
 			errs = append(errs, fmt.Errorf("the log holds %s%.2000s", trace, after))
 		}

@@ -72,7 +72,7 @@ func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, er
 		args = append([]string{"--cloud-config=" + config}, args...)
 	}
 	pod := Pod()
-	env := append(os.Environ(), "POD_NAME="+pod.Name, "POD_NAMESPACE="+pod.Namespace, "POD_UID="+string(pod.UID))
+	env := append(os.Environ(), "POD_NAME="+pod.Name, "POD_NAMESPACE="+pod.Namespace, "POD_UID="+string(pod.UID), raceOptions())
 	d := &Daemon{Port: port, Started: time.Now()}
 	d.process, err = process.Start(s.Dir, env, fmt.Sprintf("daemon-%d", len(s.daemons)), binary, args...)
 	if err != nil {
@@ -83,13 +83,18 @@ func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, er
 }
 
 // Stop sends SIGTERM and returns how long the daemon took to end and its error,
-// which is nil for exit status 0.
+// which is nil for exit status 0 without a data race.
 func (d *Daemon) Stop() (time.Duration, error) {
 	began := time.Now()
 	if err := d.process.Stop(time.Minute); err != nil {
 		return 0, err
 	}
-	return time.Since(began), d.process.Err()
+	took := time.Since(began)
+	err := d.process.Err()
+	if races := d.Races(); len(races) > 0 {
+		err = errors.Join(err, fmt.Errorf("%d data races, the first is %.2000s", len(races), races[0]))
+	}
+	return took, err
 }
 
 func (d *Daemon) kill() error { return d.process.Stop(0) }
@@ -109,8 +114,8 @@ func (d *Daemon) Log() string {
 // LogPath returns the path of the file that Log reads.
 func (d *Daemon) LogPath() string { return d.process.Log() }
 
-// complaint matches a line that is an error or a warning, or a data race.
-var complaint = regexp.MustCompile(`(?m)^([EWF]\d{4} |WARNING: DATA RACE).*$`)
+// complaint matches a line that is an error or a warning.
+var complaint = regexp.MustCompile(`(?m)^[EWF]\d{4} .*$`)
 
 // framework are the complaints of the framework that say nothing about the daemon:
 // that it lacks controllers which vzones does not have, and that a worker of the

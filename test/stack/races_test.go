@@ -1,0 +1,33 @@
+package stack
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRaces(t *testing.T) {
+	const (
+		line   = "==================\n"
+		head   = "WARNING: DATA RACE\n"
+		theirs = "Write at 0x00c0008450c0 by goroutine 205:\n  k8s.io/client-go/transport.(*debuggingRoundTripper).RoundTrip.func6()\n      round_trippers.go:572 +0xd3\n\n"
+		also   = "Previous read at 0x00c0008450c0 by main goroutine:\n  k8s.io/client-go/transport.(*debuggingRoundTripper).RoundTrip()\n      round_trippers.go:622 +0x239c\n  net/http.send()\n\n"
+		ours   = "Previous write at 0x00c0008450c0 by goroutine 7:\n  vzones/vcenter.(*connection).adopt()\n      target.go:50 +0x1\n  k8s.io/client-go/transport.(*debuggingRoundTripper).RoundTrip()\n\n"
+		end    = "Goroutine 205 (running) created at:\n  net/http.(*Transport).startDialConnForLocked()\n"
+	)
+	for name, c := range map[string]struct {
+		log  string
+		want int
+	}{
+		"none":                    {"I1120 all is well\n", 0},
+		"client-go's":             {"I1120\n" + line + head + theirs + also + end + line + "I1120\n", 0},
+		"client-go's twice":       {line + head + theirs + also + end + line + line + head + theirs + also + end + line, 0},
+		"ours":                    {line + head + theirs + ours + end + line, 1},
+		"ours behind client-go's": {line + head + theirs + also + end + line + line + head + theirs + ours + end + line, 1},
+		"half of it":              {line + head + theirs, 1},
+		"another kind":            {line + head + "Something else\n" + line, 1},
+	} {
+		if got := races(c.log); len(got) != c.want {
+			t.Errorf("%s: %d: %s", name, len(got), strings.Join(got, "\n"))
+		}
+	}
+}
