@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -72,6 +73,37 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 					t.Error(err)
 				}
 			}, func() *v1.Node { n := running(); n.Annotations = nil; return n }())
+		})
+	}
+}
+
+// TestAnEntryOfAnotherVCenterAfterARestart: the Node tells which vCenter it was.
+func TestAnEntryOfAnotherVCenterAfterARestart(t *testing.T) {
+	as := func(name, instance string) inventory.State {
+		s := stateOf(name)
+		s.Snapshot.Instance = instance
+		return s
+	}
+	for name, c := range map[string]struct {
+		told   string
+		now    states
+		absent bool
+	}{
+		"the same":               {"one", states{as("east", "one")}, true},
+		"another":                {"one", states{as("east", "three"), as("west", "two")}, false},
+		"it has another name":    {"one", states{as("east", "two"), as("west", "one")}, true},
+		"nothing told":           {"", states{as("east", "three")}, true},
+		"one that does not tell": {"one", states{as("east", "")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, f := provide(c.now)
+			f.confirm = func(context.Context, inventory.Identity) error { return nil }
+			n := ours()
+			n.Annotations = map[string]string{keys.Machine: "east/vm-1", keys.VCenter: c.told}
+			exists, err := p.InstanceExists(t.Context(), n)
+			if exists || c.absent != (err == nil) || err != nil && !errors.Is(err, topology.ErrUnknown) {
+				t.Errorf("%v, %v", exists, err)
+			}
 		})
 	}
 }

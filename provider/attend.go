@@ -64,10 +64,15 @@ func (r *rounds) sight(n *v1.Node) error {
 	if r.busy || n.Spec.ProviderID == "" {
 		return nil
 	}
-	if id, err := identify(n); err == nil && id.Known != m.Ref && !inventory.Held(r.states, id) {
-		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref)})
+	if id, err := identify(n); err == nil && !isRecorded(id, m, in.Snapshot) && !inventory.Held(r.states, id) {
+		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref), in.Snapshot.Instance})
 	}
 	return nil
+}
+
+// isRecorded says whether a Node tells where its machine is.
+func isRecorded(id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
+	return id.Known == m.Ref && (id.KnownIn == in.Instance || in.Instance == "")
 }
 
 // grievance is what is wrong with a Node, and since when.

@@ -21,9 +21,10 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 			return inventory.Identity{}, fmt.Errorf("%w: %w", topology.ErrUnknown, err)
 		}
 		return inventory.Identity{
-			UUIDs: []inventory.UUID{u},
-			Name:  node.Name,
-			Known: parseRecord(node.Annotations[keys.Machine]),
+			UUIDs:   []inventory.UUID{u},
+			Name:    node.Name,
+			Known:   parseRecord(node.Annotations[keys.Machine]),
+			KnownIn: node.Annotations[keys.VCenter],
 		}, nil
 	}
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)

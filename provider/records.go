@@ -58,6 +58,8 @@ type records struct {
 type finding struct {
 	node  string
 	value string
+	// vcenter is the vCenter's own UUID, empty if it does not tell.
+	vcenter string
 }
 
 func newRecords(nodes typedv1.NodeInterface) *records {
@@ -140,14 +142,15 @@ func (r *records) next(ctx context.Context, uid types.UID) {
 	}
 }
 
-// write patches nothing but the annotation, on no other Node of that name.
+// write patches nothing but the annotations, on no other Node of that name.
 func (r *records) write(ctx context.Context, uid types.UID, to finding) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         uid,
-		"annotations": map[string]string{keys.Machine: to.value},
-	}})
+	annotations := map[string]string{keys.Machine: to.value}
+	if to.vcenter != "" {
+		annotations[keys.VCenter] = to.vcenter
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, "annotations": annotations}})
 	if err != nil {
-		return fmt.Errorf("encoding the annotation: %w", err)
+		return fmt.Errorf("encoding the annotations: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

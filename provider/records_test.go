@@ -307,3 +307,27 @@ func TestRecordsWaitForInitialisation(t *testing.T) {
 		}
 	}, aNode("runs", withProviderID("vsphere://"+uuidB), untainted))
 }
+
+// TestTheVCenterIsRecorded by its own UUID, for Nodes too that have the rest already.
+func TestTheVCenterIsRecorded(t *testing.T) {
+	east := stateOf("east", machine(uuidA))
+	east.Snapshot.Instance = "one"
+	fleet := &fakeFleet{states: states{east, stateOf("west")}}
+	alone(t, fleet, func(c *cluster) {
+		c.pass(again)
+		c.pass(again)
+		n := c.node("node-1")
+		if n.Annotations[keys.Machine] != "east/vm-1" || n.Annotations[keys.VCenter] != "one" {
+			t.Errorf("annotated %v", n.Annotations)
+		}
+		writes := 0
+		for _, a := range c.client.Actions() {
+			if a.GetVerb() == "patch" {
+				writes++
+			}
+		}
+		if writes != 1 {
+			t.Errorf("%d writes", writes)
+		}
+	}, running())
+}

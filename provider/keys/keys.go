@@ -7,6 +7,9 @@ const (
 	// Machine is the annotation that says where a Node's machine was found last:
 	// the name of the vCenter's entry, a slash, the managed object ID.
 	Machine = "vzones/machine"
+	// VCenter is the annotation that says which vCenter that was, by its own UUID.
+	// It is written with Machine.
+	VCenter = "vzones/vcenter"
 	// Labels is the annotation that lists the labels of further levels that vzones
 	// wrote, in order, with commas between them.
 	Labels = "vzones/labels"

@@ -113,6 +113,8 @@ func absentee(states []State, id Identity) error {
 		return fmt.Errorf("vCenter %q, which had the machine as %s, is not in the configuration", id.Known.VCenter, id.Known.ID)
 	case !configured(id.Seen.VCenter):
 		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.Seen.VCenter)
+	case replaced(states, Sighting{VCenter: id.Known.VCenter, Instance: id.KnownIn}):
+		return fmt.Errorf("vCenter %q, which had the machine as %s, is another one now, by its own UUID", id.Known.VCenter, id.Known.ID)
 	case replaced(states, id.Seen):
 		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.Seen.VCenter)
 	}

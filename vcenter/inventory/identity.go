@@ -18,6 +18,8 @@ type Identity struct {
 	// Known is where the machine was found last, zero if nothing tells. It has
 	// a UUID then, and UUIDs is that one.
 	Known topology.Ref
+	// KnownIn is the own UUID of that vCenter, empty if nothing tells.
+	KnownIn string
 	// Seen is when the machine was last seen, zero if it was not since this
 	// process began.
 	Seen Sighting
