@@ -129,7 +129,8 @@ func (c *checker) credentials(e, global settings) {
 	case password.set:
 		c.errorf(password.at, "has no user beside it: write user, or %s instead", c.words.secret())
 	case !given:
-		c.errorf(e.at, "has no credentials: write user and password, or %s, here or %s", c.words.secret(), c.words.global)
+		c.errorf(e.at, "has no credentials: write user and password, or %s, here or %s, or %s there",
+			c.words.secret(), c.words.global, c.words.directory)
 	}
 }
 

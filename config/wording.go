@@ -4,7 +4,7 @@ import "strings"
 
 // wording is how messages name what a format has.
 type wording struct {
-	secretName, secretNamespace, insecure string
+	secretName, secretNamespace, directory, insecure string
 	// global is where the settings of all vCenters stand, entry one vCenter's,
 	// and vcenters the path of all of those.
 	global, entry, vcenters string
@@ -23,6 +23,7 @@ type wording struct {
 var yamlWords = wording{
 	secretName:      "secretName",
 	secretNamespace: "secretNamespace",
+	directory:       "secretsDirectory",
 	insecure:        "insecureFlag",
 	global:          "under global",
 	entry:           "entry under vcenter",
@@ -37,6 +38,7 @@ var yamlWords = wording{
 var iniWords = wording{
 	secretName:      "secret-name",
 	secretNamespace: "secret-namespace",
+	directory:       "secrets-directory",
 	insecure:        "insecure-flag",
 	global:          "in [Global]",
 	entry:           `section such as [VirtualCenter "vc.example.com"]`,
