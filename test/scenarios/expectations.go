@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vzones/test/fleet"
+	"vzones/test/stack"
 )
 
 // patience is how long an expectation waits that does not say it.
@@ -76,7 +77,7 @@ func (a *arguments) within() time.Duration {
 	if !a.next("within") {
 		return patience
 	}
-	return a.duration()
+	return stack.Slower(a.duration())
 }
 
 // conditions takes names of Nodes and then conditions, up to "within".
