@@ -36,6 +36,8 @@ const (
 	conflictDelay = 200 * time.Millisecond
 	// writeTimeout bounds a write.
 	writeTimeout = 10 * time.Second
+	// afterwards is how long a Node may take to be told of after it was initialised.
+	afterwards = 10 * time.Second
 )
 
 // A Source tells where Nodes are.
@@ -85,6 +87,10 @@ type Controller struct {
 	// annotation yet, with their values.
 	claims map[types.UID]map[string]string
 	writes map[Action]int
+	// rules are those that Nodes get their labels by, before the ones until they
+	// changed.
+	rules, before *config.Topology
+	changed       time.Time
 	// free is when the next Event may be recorded.
 	free time.Time
 	// spanning are the conflicts of the whole fleet.
@@ -147,6 +153,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	// Both before the first Node is decided about, so that no change is missed.
 	states, by := c.source.Subscribe(), c.source.Topology()
+	c.lately()
 	g.Go(func() { c.follow(ctx, states, by) })
 	for c.next(ctx) {
 	}

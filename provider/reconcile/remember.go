@@ -49,7 +49,7 @@ func (c *Controller) claim(before, now *v1.Node) {
 		return
 	}
 	claims := map[string]string{}
-	for _, label := range c.source.Topology().Policy.Labels() {
+	for _, label := range c.lately() {
 		_, had := before.Labels[label]
 		if value, has := now.Labels[label]; has && !had && isLevel(label) {
 			claims[label] = value
@@ -60,6 +60,22 @@ func (c *Controller) claim(before, now *v1.Node) {
 		defer c.mu.Unlock()
 		c.claims[now.UID] = claims
 	}
+}
+
+// lately returns the labels that Nodes get, and those that they got until a moment
+// ago: a Node that was initialised by the rules before may be told of after them.
+func (c *Controller) lately() []string {
+	now := c.source.Topology()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now != c.rules {
+		c.before, c.rules, c.changed = c.rules, now, time.Now()
+	}
+	labels := now.Policy.Labels()
+	if c.before == nil || time.Since(c.changed) > afterwards {
+		return labels
+	}
+	return slices.Concat(labels, c.before.Policy.Labels())
 }
 
 func (c *Controller) disclaim(node types.UID) {
@@ -110,8 +126,8 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 		k.conflicts = c.conflictsOf(place.Placement)
 		due = append(due, c.tellConflicts(ctx, n, k, sure), c.tellUnplaced(ctx, n, k, err))
 	}
-	if !todo.annotate {
-		delete(c.claims, n.UID)
+	if !todo.writes() {
+		delete(c.claims, n.UID) // they are noted, or gone
 	}
 	todo.await(k, due)
 	return place, todo

@@ -27,6 +27,7 @@ func (c *Controller) follow(ctx context.Context, states <-chan struct{}, by *con
 		case <-states:
 			if now := c.source.Topology(); now != by {
 				by = now
+				c.lately()
 				c.enqueueAll(ctx)
 			} else {
 				c.enqueueMoved(ctx)
