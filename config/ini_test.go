@@ -180,17 +180,7 @@ func TestINIPasswordsAreTakenAsByTheCPI(t *testing.T) {
 		`#a`:                   "",
 	} {
 		config, err := Parse("f", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = user\npassword = "+written+"\n"))
-		if want == "" {
-			if err == nil {
-				t.Errorf("password %s: no error", written)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("password %s: %v", written, err)
-		} else if got := config.VCenters[0].Password.Reveal(); got != want {
-			t.Errorf("password %s: got %q, want %q", written, got, want)
-		}
+		wantPassword(t, written, want, config, err)
 	}
 }
 

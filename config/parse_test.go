@@ -55,17 +55,23 @@ func TestPasswordsAreTakenAsWritten(t *testing.T) {
 		"!!binary aGk=":        "",
 	} {
 		config, err := Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: user\n    password: "+written+"\n"))
-		if want == "" {
-			if err == nil {
-				t.Errorf("password %s: no error", written)
-			}
-			continue
+		wantPassword(t, written, want, config, err)
+	}
+}
+
+// wantPassword checks what a password, as it is written, was read as; "" is that it
+// is a mistake.
+func wantPassword(t *testing.T, written, want string, config *Config, err error) {
+	t.Helper()
+	switch {
+	case want == "":
+		if err == nil {
+			t.Errorf("password %s: no error", written)
 		}
-		if err != nil {
-			t.Errorf("password %s: %v", written, err)
-		} else if got := config.VCenters[0].Password.Reveal(); got != want {
-			t.Errorf("password %s: got %q, want %q", written, got, want)
-		}
+	case err != nil:
+		t.Errorf("password %s: %v", written, err)
+	case config.VCenters[0].Password.Reveal() != want:
+		t.Errorf("password %s: got %q, want %q", written, config.VCenters[0].Password.Reveal(), want)
 	}
 }
 

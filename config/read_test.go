@@ -21,8 +21,16 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // golden compares got with the .txt file beside a file.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
-	path := strings.TrimSuffix(file, filepath.Ext(file)) + ".txt"
+	goldenFile(t, strings.TrimSuffix(file, filepath.Ext(file))+".txt", got)
+}
+
+// goldenFile compares got with a file, which -update writes.
+func goldenFile(t *testing.T, path, got string) {
+	t.Helper()
 	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -75,24 +75,6 @@ func TestAnotherAddress(t *testing.T) {
 	})
 }
 
-// TestAnAccountInTheConfiguration: it is read from the configuration as it is
-// now, also by the watch that began with the one before.
-func TestAnAccountInTheConfiguration(t *testing.T) {
-	w := run(t, twoVCenters, slow, nil)
-	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
-	w.found(w.id("n1"))
-	w.found(w.id("w1"))
-	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
-	east.SetPassword("second")
-	cfgs := slices.Clone(w.cfgs)
-	cfgs[0].Password = config.NewPassword("second")
-	w.fleet.Apply(cfgs, slow.Wanted)
-	w.until("logged in with the second password", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
-	if n := logins(west); n != 1 {
-		t.Errorf("%d logins to west", n)
-	}
-}
-
 func TestOtherDatacenters(t *testing.T) {
 	w := run(t, twoVCenters, slow, nil)
 	n3 := w.id("n3")

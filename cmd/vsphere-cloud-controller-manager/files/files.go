@@ -54,10 +54,13 @@ func (w *Watcher) Apply(paths []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wanted = paths
-	select {
-	case w.applied <- struct{}{}:
-	default:
-	}
+	token(w.applied)
+}
+
+func (w *Watcher) paths() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wanted
 }
 
 // Run watches until the context is done.
@@ -123,21 +126,21 @@ func (w *Watcher) look(ctx context.Context) error {
 	}
 }
 
-func (w *Watcher) tell() {
+func (w *Watcher) tell() { token(w.changes) }
+
+// token puts a token into a channel that has room for one.
+func token(ch chan<- struct{}) {
 	select {
-	case w.changes <- struct{}{}:
-	default:
+	case ch <- struct{}{}:
+	default: // it has one
 	}
 }
 
 // follow watches the directories that hold the files now, those behind symbolic
 // links too, or the nearest ones above that exist.
 func (w *Watcher) follow(ctx context.Context, notify *fsnotify.Watcher) {
-	w.mu.Lock()
-	wanted := w.wanted
-	w.mu.Unlock()
 	now := map[string]bool{}
-	for _, path := range wanted {
+	for _, path := range w.paths() {
 		for _, p := range []string{path, target(path)} {
 			now[p] = true
 			now[filepath.Dir(p)] = true
@@ -160,9 +163,6 @@ func (w *Watcher) follow(ctx context.Context, notify *fsnotify.Watcher) {
 
 // signs are what shows without reading the files that they may have changed.
 func (w *Watcher) signs() string {
-	w.mu.Lock()
-	wanted := w.wanted
-	w.mu.Unlock()
 	var b strings.Builder
 	sign := func(path string) {
 		info, err := os.Stat(path)
@@ -172,7 +172,7 @@ func (w *Watcher) signs() string {
 		}
 		fmt.Fprintln(&b, target(path), info.Mode(), info.Size(), info.ModTime().UnixNano())
 	}
-	for _, path := range wanted {
+	for _, path := range w.paths() {
 		sign(path)
 		entries, err := os.ReadDir(path)
 		if err != nil {
