@@ -60,7 +60,7 @@ func (r *rounds) sight(n *v1.Node) error {
 	if err != nil {
 		return err
 	}
-	r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: in.VCenter, At: in.Contact, Instance: in.Snapshot.Instance})
+	r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: in.VCenter, ID: m.Ref.ID, At: in.Contact, Instance: in.Snapshot.Instance})
 	if r.busy || n.Spec.ProviderID == "" {
 		return nil
 	}

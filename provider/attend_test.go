@@ -32,7 +32,7 @@ func outside(m *inventory.Machine) inventory.State {
 func unreadable(vcenter, uuid string, since time.Time) inventory.State {
 	s := stateOf(vcenter)
 	if uuid == "" {
-		s.Snapshot.Unreadable = map[string]time.Time{"vm-9": since}
+		s.Snapshot.Unreadable = map[string]inventory.FirstSeen{"vm-9": {At: since}}
 	} else {
 		s.Snapshot.Index[mustUUID(uuid)] = []inventory.Entry{{ID: "vm-9", Unreadable: true}}
 	}

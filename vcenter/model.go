@@ -22,21 +22,24 @@ type model struct {
 	instance string
 	tree     *tree
 	index    map[string]indexed // by managed object ID
-	// unknown are the machines in index that never had a UUID, and since when
-	// they are seen; claims are the UUIDs that Nodes tell of some of them.
-	unknown map[string]time.Time
+	// unknown are the machines in index that never had a UUID, and when they were
+	// first seen; claims are the UUIDs that Nodes tell of some of them.
+	unknown map[string]inventory.FirstSeen
 	claims  map[string]inventory.UUID
 	// doubted says that what Nodes tell does not fit this vCenter.
 	doubted bool
 	tags    attachments
-	// before is what the watch before had at its end; nil once this one has
-	// the index in whole.
+	// complete reports whether the index has come in whole: what comes from then on
+	// has just arrived.
+	complete bool
+	// before is what the watch before had at its end; nil once this one is
+	// complete.
 	before *model
 
 	// byUUID and unclaimed are shared with snapshots and made anew when the
 	// index has changed.
 	byUUID    map[inventory.UUID][]inventory.Entry
-	unclaimed map[string]time.Time
+	unclaimed map[string]inventory.FirstSeen
 }
 
 // indexed is all that is kept of a machine that is not followed.
@@ -44,17 +47,24 @@ type indexed struct {
 	// uuid is zero if it was never known. It stays when the configuration can
 	// no longer be read, and readable is false then.
 	uuid inventory.UUID
+	// bySummary reports whether uuid is that of the machine's summary. That of its
+	// configuration takes its place when that can be read.
+	bySummary bool
 	// filter is the one that told of the machine last. A machine that moves from
 	// one configured datacenter to another may be told of before the first says
 	// that it has left.
-	filter   string
-	readable bool
-	template bool
-	power    inventory.Power
+	filter    string
+	readable  bool
+	template  bool
+	secondary bool // of a Fault Tolerance pair
+	power     inventory.Power
 }
 
 // indexProperties are what is read of every machine.
-var indexProperties = []string{"config.uuid", "config.template", "runtime.powerState"}
+var indexProperties = []string{"config.uuid", "summary.config.uuid", "config.template", faultTolerance, "runtime.powerState"}
+
+// completed notes that the index has come in whole.
+func (m *model) completed() { m.complete, m.before = true, nil }
 
 func newModel(vcenter string, about types.ServiceContent, before *model) *model {
 	instance := about.About.InstanceUuid
@@ -63,7 +73,7 @@ func newModel(vcenter string, about types.ServiceContent, before *model) *model 
 	}
 	return &model{
 		vcenter: vcenter, instance: instance, tree: newTree(about.RootFolder),
-		index: map[string]indexed{}, unknown: map[string]time.Time{},
+		index: map[string]indexed{}, unknown: map[string]inventory.FirstSeen{},
 		before: before,
 	}
 }
@@ -85,29 +95,44 @@ func (m *model) applyIndex(filter string, u *types.ObjectUpdate) {
 		now = m.remembered(id)
 	}
 	now.filter = filter
-	for _, change := range u.ChangeSet {
+	now.apply(u.ChangeSet)
+	m.index[id] = now
+	if !now.uuid.IsZero() {
+		delete(m.unknown, id)
+	} else if _, ok := m.unknown[id]; !ok {
+		m.unknown[id] = m.firstSeen(id)
+	}
+}
+
+// apply takes over changes of the machine's properties, in whatever order.
+func (e *indexed) apply(changes []types.PropertyChange) {
+	var summary inventory.UUID
+	var role, secondary bool
+	for _, change := range changes {
 		p := properties{change.Name: change.Val}
 		switch change.Name {
 		case "config.uuid":
 			uuid, err := inventory.ParseUUID(p.string(change.Name))
-			now.readable = err == nil
-			if now.readable {
-				now.uuid = uuid
+			if e.readable = err == nil; e.readable {
+				e.uuid, e.bySummary = uuid, false
 			}
+		case "summary.config.uuid":
+			summary, _ = inventory.ParseUUID(p.string(change.Name)) // zero if there is none
 		case "config.template":
 			if change.Val != nil {
-				now.template = p.bool(change.Name)
+				e.template = p.bool(change.Name)
 			}
+		case faultTolerance, faultTolerance + ".role":
+			role, secondary = true, p.secondary(change.Name)
 		case "runtime.powerState":
-			now.power = p.power()
+			e.power = p.power()
 		}
 	}
-	m.index[id] = now
-	switch {
-	case !now.uuid.IsZero():
-		delete(m.unknown, id)
-	case m.unknown[id].IsZero():
-		m.unknown[id] = m.since(id)
+	if role && (secondary || e.readable) { // an unreadable configuration has no role
+		e.secondary = secondary
+	}
+	if !summary.IsZero() && !e.readable && (e.uuid.IsZero() || e.bySummary) {
+		e.uuid, e.bySummary = summary, true
 	}
 }
 
@@ -118,17 +143,17 @@ func (m *model) remembered(id string) indexed {
 		return indexed{}
 	}
 	was := m.before.index[id]
-	return indexed{uuid: was.uuid, template: was.template}
+	return indexed{uuid: was.uuid, bySummary: was.bySummary, template: was.template, secondary: was.secondary}
 }
 
-// since is from when on a machine without a UUID is seen.
-func (m *model) since(id string) time.Time {
+// firstSeen returns when a machine without a UUID was first seen.
+func (m *model) firstSeen(id string) inventory.FirstSeen {
 	if m.before != nil {
-		if t, ok := m.before.unknown[id]; ok {
-			return t
+		if first, ok := m.before.unknown[id]; ok {
+			return first
 		}
 	}
-	return time.Now()
+	return inventory.FirstSeen{At: time.Now(), Arrived: m.complete}
 }
 
 // claim takes over what Nodes tell of machines without a UUID, and says whether
@@ -171,15 +196,15 @@ func (m *model) uuids() map[inventory.UUID][]inventory.Entry {
 		}
 	}
 	m.unclaimed = nil
-	for id, since := range m.unknown {
+	for id, first := range m.unknown {
 		u, claimed := m.claims[id]
 		if claimed && !m.doubted && !slices.ContainsFunc(m.byUUID[u], func(e inventory.Entry) bool { return !e.Unreadable }) {
 			continue
 		}
 		if m.unclaimed == nil {
-			m.unclaimed = map[string]time.Time{}
+			m.unclaimed = map[string]inventory.FirstSeen{}
 		}
-		m.unclaimed[id] = since
+		m.unclaimed[id] = first
 	}
 	for id, u := range m.claims {
 		if _, ok := m.unknown[id]; ok {
@@ -196,7 +221,7 @@ func (m *model) uuids() map[inventory.UUID][]inventory.Entry {
 
 func (m *model) entry(id string) inventory.Entry {
 	e := m.index[id]
-	return inventory.Entry{ID: id, Template: e.template, PoweredOn: e.power == inventory.PowerOn, Unreadable: !e.readable}
+	return inventory.Entry{ID: id, Template: e.template, Secondary: e.secondary, PoweredOn: e.power == inventory.PowerOn, Unreadable: !e.readable}
 }
 
 // namedMax bounds how many machines without a UUID are followed, so that they
@@ -211,14 +236,14 @@ func (m *model) wanted(f *followed, names map[string][]inventory.NameEntry, outs
 	index := m.uuids()
 	for u := range f.uuids {
 		for _, e := range index[u] {
-			if !e.Template {
+			if e.Eligible() {
 				ids = append(ids, e.ID)
 			}
 		}
 	}
 	for _, node := range f.names {
 		for _, e := range names[node] {
-			if !e.Template {
+			if e.Eligible() {
 				ids = append(ids, e.ID)
 			}
 		}

@@ -74,6 +74,28 @@ func (p properties) power() inventory.Power {
 	return inventory.PowerUnknown
 }
 
+// faultTolerance is the property that tells a Fault Tolerance pair's machines
+// apart.
+const faultTolerance = "config.ftInfo"
+
+// secondary reports whether the value of a property is the role of a Fault
+// Tolerance secondary: vSphere counts the machines of a pair from 1, the primary.
+func (p properties) secondary(name string) bool {
+	switch info := p[name].(type) {
+	case types.BaseFaultToleranceConfigInfo:
+		return info.GetFaultToleranceConfigInfo().Role > 1
+	case types.FaultToleranceSecondaryConfigInfo:
+		return info.Role > 1
+	case types.FaultTolerancePrimaryConfigInfo:
+		return info.Role > 1
+	case types.FaultToleranceConfigInfo:
+		return info.Role > 1
+	case int32:
+		return info > 1
+	}
+	return false
+}
+
 // connected says whether the vCenter reaches the machine through its host.
 func (p properties) connected() bool {
 	s, ok := p["runtime.connectionState"].(types.VirtualMachineConnectionState)

@@ -188,10 +188,10 @@ func unescaped(name string) string {
 func (s *session) readNames(ctx context.Context, views []types.ManagedObjectReference, names map[string]string) (map[string][]inventory.NameEntry, error) {
 	found := map[string][]inventory.NameEntry{}
 	for _, view := range views {
-		spec := viewSpec(view, "VirtualMachine", "name", "guest.hostName", "config.template", "runtime.powerState")
+		spec := viewSpec(view, "VirtualMachine", "name", "guest.hostName", "config.template", faultTolerance, "runtime.powerState")
 		err := s.retrieve(ctx, spec, func(o *types.ObjectContent) {
 			p := propertiesOf(o, nil)
-			e := inventory.Entry{ID: o.Obj.Value, Template: p.bool("config.template"), PoweredOn: p.power() == inventory.PowerOn}
+			e := inventory.Entry{ID: o.Obj.Value, Template: p.bool("config.template"), Secondary: p.secondary(faultTolerance), PoweredOn: p.power() == inventory.PowerOn}
 			host, own := strings.ToLower(p.string("guest.hostName")), strings.ToLower(p.string("name"))
 			if node, ok := names[host]; ok && host != "" {
 				found[node] = append(found[node], inventory.NameEntry{Entry: e, ByHostName: true})

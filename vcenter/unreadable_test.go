@@ -103,7 +103,7 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 	n2, nobody := identity(t, stranger), identity(t, "99999999-2222-3333-4444-555555555555")
 	w.fleet.Follow([]inventory.Identity{n2, nobody})
 	w.until("an unreadable machine", func(states []inventory.State) bool {
-		return states[0].Snapshot != nil && !states[0].Snapshot.Unreadable[moid].IsZero()
+		return states[0].Snapshot != nil && !states[0].Snapshot.Unreadable[moid].At.IsZero()
 	})
 	since := w.fleet.States()[0].Snapshot.Unreadable[moid]
 	doubted := func(when string) {
@@ -111,7 +111,7 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 		w.until("doubt "+when, func(states []inventory.State) bool {
 			return outcome(states, n2, inventory.ErrUnreadable) && outcome(states, nobody, inventory.ErrUnreadable)
 		})
-		if got := w.fleet.States()[0].Snapshot.Unreadable[moid]; !got.Equal(since) {
+		if got := w.fleet.States()[0].Snapshot.Unreadable[moid]; got != since {
 			t.Errorf("%s it is seen since %v, not %v", when, got, since)
 		}
 	}

@@ -228,7 +228,7 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			w.changed = true
 			if !w.complete && !w.torn {
 				w.complete, w.patient = true, true
-				w.model.before = nil
+				w.model.completed()
 				timer := time.NewTimer(primeTime)
 				defer timer.Stop()
 				w.primeBy = timer.C

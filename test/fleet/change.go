@@ -157,15 +157,11 @@ func (v *VCenter) Rename(object, name string) error {
 // Destroy deletes a machine.
 func (v *VCenter) Destroy(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
-		host := b.entity(*m.vm.Runtime.Host).(*simulator.HostSystem)
-		pool := b.entity(*m.vm.ResourcePool).(*simulator.ResourcePool)
-		simulator.RemoveReference(&host.Vm, m.vm.Self)
-		simulator.RemoveReference(&pool.Vm, m.vm.Self)
-		simulator.RemoveReference(&b.folderOf(*m.vm.Parent).ChildEntity, m.vm.Self)
-		b.forget(m.vm)
+		b.remove(m.vm)
+		if m.secondary != nil {
+			b.remove(m.secondary)
+		}
 		b.machines = slices.DeleteFunc(b.machines, func(o *machine) bool { return o == m })
-		b.reg.Remove(b.ctx, m.vm.Self)
-		delete(b.hidden, m.vm.Self)
 		return nil
 	})
 }

@@ -154,8 +154,8 @@ func (v *VCenter) SetUUID(vm, uuid string) error {
 
 // SetConnection sets a machine's connection state: connected, disconnected,
 // inaccessible, orphaned or invalid. In the last three its configuration cannot
-// be read: it is empty, not absent, since the simulator's search index cannot
-// bear that.
+// be read, and its summary has no UUID: see SetSummaryUUID. The configuration is
+// empty, not absent, since the simulator's search index cannot bear that.
 func (v *VCenter) SetConnection(vm, state string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		var c checker
@@ -172,39 +172,68 @@ func (b *inventory) setConnection(m *machine, state string) {
 	var c changes
 	c.set("runtime.connectionState", types.VirtualMachineConnectionState(state))
 	c.set("summary.runtime.connectionState", types.VirtualMachineConnectionState(state))
-	readable := state == "connected" || state == "disconnected"
+	b.update(m.vm, append(c, m.readable(state == "connected" || state == "disconnected")...))
+}
+
+// SetReadable says whether the machine's configuration can be read. That of a
+// machine that is being cloned cannot in its first seconds, although it is
+// connected.
+func (v *VCenter) SetReadable(vm string, readable bool) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		b.update(m.vm, m.readable(readable))
+		return nil
+	})
+}
+
+// SetSummaryUUID sets the BIOS UUID in the machine's summary, "" for none, and
+// leaves its configuration alone: a vCenter may know the one without the other.
+func (v *VCenter) SetSummaryUUID(vm, uuid string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		var c changes
+		c.optional("summary.config.uuid", strings.ToLower(uuid))
+		b.update(m.vm, c)
+		return nil
+	})
+}
+
+// readable returns what changes when the machine's configuration becomes readable,
+// or is no longer.
+func (m *machine) readable(readable bool) (c changes) {
 	config := m.vm.Config
 	switch {
 	case !readable && m.saved == nil:
 		m.saved, config = config, new(types.VirtualMachineConfigInfo)
 	case readable && m.saved != nil:
 		config, m.saved = m.saved, nil
+	default:
+		return nil
 	}
-	if config != m.vm.Config {
-		for _, o := range m.vm.Config.ExtraConfig {
-			c.set(extraConfigPath(o.GetOptionValue().Key), nil)
-		}
-		c.set("config", *config)
-		// Filters by a property below config do not notice that one.
-		c.config(config)
+	for _, o := range m.vm.Config.ExtraConfig {
+		c.set(extraConfigPath(o.GetOptionValue().Key), nil)
 	}
-	b.update(m.vm, c)
+	c.set("config", *config)
+	// Filters by a property below config do not notice that one.
+	c.config(config)
+	c.optional("summary.config.uuid", config.Uuid)
+	return c
+}
+
+// optional adds a property that is unset if it is empty.
+func (c *changes) optional(name, value string) {
+	if value == "" {
+		c.set(name, nil)
+		return
+	}
+	c.set(name, value)
 }
 
 // config adds the properties of a configuration that a client may watch one by one.
 func (c *changes) config(config *types.VirtualMachineConfigInfo) {
-	optional := func(name, value string) {
-		if value == "" {
-			c.set(name, nil)
-			return
-		}
-		c.set(name, value)
-	}
-	optional("config.name", config.Name)
-	optional("config.uuid", config.Uuid)
-	optional("config.instanceUuid", config.InstanceUuid)
-	optional("config.guestId", config.GuestId)
-	optional("config.guestFullName", config.GuestFullName)
+	c.optional("config.name", config.Name)
+	c.optional("config.uuid", config.Uuid)
+	c.optional("config.instanceUuid", config.InstanceUuid)
+	c.optional("config.guestId", config.GuestId)
+	c.optional("config.guestFullName", config.GuestFullName)
 	c.set("config.template", config.Template)
 	c.set("config.hardware", config.Hardware)
 	c.set("config.hardware.numCPU", config.Hardware.NumCPU)

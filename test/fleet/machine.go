@@ -17,6 +17,8 @@ type machine struct {
 	vm    *mo.VirtualMachine
 	nics  []types.GuestNicInfo            // what Tools report while it runs
 	saved *types.VirtualMachineConfigInfo // while its configuration cannot be read
+	// secondary is the Fault Tolerance secondary, nil if there is none.
+	secondary *mo.VirtualMachine
 }
 
 // machinesOf makes the machines of one description.
@@ -44,6 +46,9 @@ func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
 		}
 		if spec.Connection != "" && spec.Connection != "connected" {
 			b.setConnection(m, spec.Connection)
+		}
+		if spec.Unreadable {
+			m.apply(m.readable(false))
 		}
 	}
 	return nil

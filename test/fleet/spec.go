@@ -84,6 +84,7 @@ type VMSpec struct {
 	Power      string  `yaml:"power"`      // on (default), off or suspended
 	Connection string  `yaml:"connection"` // connected (default), disconnected, inaccessible, orphaned or invalid
 	Template   bool    `yaml:"template"`
+	Unreadable bool    `yaml:"unreadable"` // connected, and without a configuration: see VCenter.SetReadable
 
 	CPUs     int32  `yaml:"cpus"`     // default 4
 	MemoryMB int32  `yaml:"memoryMB"` // default 8192

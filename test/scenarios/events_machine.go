@@ -26,7 +26,7 @@ func machineCommands() []command {
 		{"vm shuffle VM", "lets its guest report its interfaces in the opposite order", onMachines((*fleet.VCenter).ReverseNICs)},
 		{"vm metadata VM YAML", "gives it the metadata that cloud-init reads in it, `\"\"` for none", onMachinesWith("YAML", func(v *fleet.VCenter, vm, text string) error { return v.SetMetadata(vm, text, "") })},
 		{"vm connection VM STATE", "makes it `connected`, `disconnected`, `inaccessible`, `orphaned` or `invalid`", onMachinesWith("STATE", (*fleet.VCenter).SetConnection)},
-		{"vm create VCENTER DATACENTER NAME [KEY=VALUE…]", "makes a machine; KEY is `cluster`, `host`, `pool`, `folder`, `uuid`, `power`, `hostname` or `ip`", createMachine},
+		{"vm create VCENTER DATACENTER NAME [KEY=VALUE…]", "makes a machine; KEY is `cluster`, `host`, `pool`, `folder`, `uuid`, `power`, `hostname` or `ip`; `unreadable` instead of one: see `vm unreadable`", createMachine},
 		{"tag VCENTER OBJECT CATEGORY TAG", "attaches a tag, which is made if need be; OBJECT is a path (`/` for the root folder), or a name that is unique in its vCenter", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Tag(w[0], w[1], w[2]) })},
 		{"untag VCENTER OBJECT CATEGORY TAG", "detaches it", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Untag(w[0], w[1], w[2]) })},
 		{"retag VCENTER OBJECT CATEGORY TAG", "attaches it in place of the others of its category", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Retag(w[0], w[1], w[2]) })},
@@ -94,6 +94,10 @@ func createMachine(a *arguments) action {
 	}
 	for _, word := range a.rest() {
 		key, value, _ := strings.Cut(word, "=")
+		if word == "unreadable" {
+			vm.Unreadable = true
+			continue
+		}
 		if fields[key] == nil || value == "" {
 			a.fail("%q is unknown of a machine", word)
 			break

@@ -43,6 +43,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	if w.writer != nil {
 		err = errors.Join(err, w.endWriter())
 	}
+	err = errors.Join(err, w.endClones())
 	log := w.lastWords(err)
 	if w.daemon != nil {
 		if end := w.stop(); end != nil {

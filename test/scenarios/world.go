@@ -50,6 +50,8 @@ type world struct {
 	orphans map[string]int
 	// writer writes to Nodes beside the daemon; nil while none does.
 	writer *writer
+	// cloner clones machines; nil while nobody does.
+	cloner *cloner
 }
 
 func newWorld(s *stack.Stack, binary string, config *configuration) (*world, error) {

@@ -80,8 +80,8 @@ func unidentified(states []State, id Identity) error {
 			continue
 		}
 		var ids []string
-		for moid, since := range s.Snapshot.Unreadable {
-			if !id.another(s.VCenter, since) {
+		for moid, first := range s.Snapshot.Unreadable {
+			if !id.isAnother(s, moid, first) {
 				ids = append(ids, moid)
 			}
 		}

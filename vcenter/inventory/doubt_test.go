@@ -26,6 +26,13 @@ func TestDoubt(t *testing.T) {
 		"elsewhere, for as long as a move":      {Sighting{VCenter: "east", At: minute(61)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), false},
 		"elsewhere, for a little less":          {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), true},
 		"elsewhere, came after it was seen":     {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 90}), true},
+		"known as it by its ID":                 {Sighting{VCenter: "east", ID: "vm-1", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), true},
+		"arrived after it was seen":             {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), false},
+		"elsewhere, arrived while it was there": {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 59, arrived: true}), true},
+		"elsewhere, arrived as it went":         {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 62, arrived: true}), true},
+		"elsewhere, arrived when it was gone":   {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 63, arrived: true}), false},
+		"elsewhere, unreadable for an hour":     {Sighting{VCenter: "east", At: minute(10)}, contact(70, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10})), false},
+		"elsewhere, for a little less now":      {Sighting{VCenter: "east", At: minute(10)}, contact(69, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10, arrived: true})), true},
 		"one beside it, one that came after":    {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}, vm{id: "vm-2", unreadable: true, since: 2}), true},
 		"one whose UUID is known to be another": {Sighting{}, stateOf("east", vm{id: "vm-1", uuid: UUID{7}, unreadable: true}), false},
 	} {
@@ -51,6 +58,34 @@ func TestDoubt(t *testing.T) {
 				t.Errorf("one that is off, for a Node that may be: %v, %v", m, err)
 			}
 		})
+	}
+}
+
+func contact(at int, s State) State { s.Contact = minute(at); return s }
+
+// TestFaultTolerance: the secondary is never the machine, and while it is there the
+// machine exists.
+func TestFaultTolerance(t *testing.T) {
+	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
+	primary, secondary := vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true, secondary: true}
+	id := Identity{UUIDs: []UUID{u}}
+	if m, err := Find([]State{stateOf("east", primary, secondary)}, id); err != nil || m.Ref.ID != "vm-1" {
+		t.Errorf("the pair: %v, %v", m, err)
+	}
+	primary.on = false
+	if m, err := Find([]State{stateOf("east", primary, secondary)}, id); err != nil || m.Ref.ID != "vm-1" {
+		t.Errorf("the pair, switched off: %v, %v", m, err)
+	}
+	alone := []State{stateOf("east", secondary)}
+	if _, err := Find(alone, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "/dc1/vm/vm-2") {
+		t.Errorf("the secondary alone: %v", err)
+	}
+	if !Indexed(alone, id.UUIDs) {
+		t.Error("the secondary alone: the machine does not exist")
+	}
+	primary.name, secondary.name = "n1", "n1"
+	if m, err := Find([]State{stateOf("east", primary, secondary)}, Identity{Name: "n1"}); err != nil || m.Ref.ID != "vm-1" {
+		t.Errorf("by name: %v, %v", m, err)
 	}
 }
 

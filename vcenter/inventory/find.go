@@ -83,7 +83,7 @@ func matches(states []State, uuids []UUID) (on, off []match) {
 		}
 		for _, u := range uuids {
 			for _, e := range s.Snapshot.Index[u] {
-				if !e.Template {
+				if e.Eligible() {
 					note(match{snapshot: s.Snapshot, entry: e})
 				}
 			}
@@ -108,11 +108,30 @@ func findByUUID(states []State, id Identity, doubts func([]State, Identity) erro
 	}
 	if len(off) == 0 {
 		doubts = doubt
+		if second := secondary(states, id.UUIDs); second != "" {
+			return match{}, fmt.Errorf("%w: no primary with %s found; its Fault Tolerance secondary is %s", topology.ErrUnknown, id, second)
+		}
 	}
 	if err := doubts(states, id); err != nil {
 		return match{}, fmt.Errorf("%w: no running machine with %s found: %w", topology.ErrUnknown, id, err)
 	}
 	return only(off, id)
+}
+
+// secondary names a Fault Tolerance secondary with one of the UUIDs, "" if there
+// is none. Where the primary is not there, it is about to take over.
+func secondary(states []State, uuids []UUID) string {
+	for _, s := range states {
+		if s.Snapshot == nil {
+			continue
+		}
+		for _, u := range uuids {
+			if i := slices.IndexFunc(s.Snapshot.Index[u], func(e Entry) bool { return e.Secondary }); i >= 0 {
+				return s.Snapshot.describe(s.Snapshot.Index[u][i].ID)
+			}
+		}
+	}
+	return ""
 }
 
 // findByName prefers guest host names to machines' own names and takes a
@@ -125,7 +144,7 @@ func findByName(states []State, id Identity) (match, error) {
 	for _, s := range states {
 		for _, e := range s.Snapshot.Names[id.Name] {
 			switch {
-			case e.Template:
+			case !e.Eligible():
 			case e.ByHostName:
 				byHostName = append(byHostName, match{snapshot: s.Snapshot, entry: e.Entry})
 			default:

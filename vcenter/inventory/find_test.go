@@ -20,7 +20,9 @@ type vm struct {
 	template   bool
 	unread     bool // in the index, but without details
 	unreadable bool // without a UUID, it never had one
-	since      int  // minutes after began at which an unreadable one came
+	since      int  // minutes after began at which an unreadable one was first seen
+	arrived    bool // an unreadable one came then
+	secondary  bool // of a Fault Tolerance pair
 	outside    bool // of the configured datacenters
 }
 
@@ -33,10 +35,10 @@ func minute(n int) time.Time { return began.Add(time.Duration(n) * time.Minute) 
 func stateOf(vcenter string, vms ...vm) State {
 	s := &Snapshot{
 		VCenter: vcenter, Index: map[UUID][]Entry{}, Names: map[string][]NameEntry{},
-		Unreadable: map[string]time.Time{}, Machines: map[string]*Machine{},
+		Unreadable: map[string]FirstSeen{}, Machines: map[string]*Machine{},
 	}
 	for _, m := range vms {
-		e := Entry{ID: m.id, Template: m.template, PoweredOn: m.on, Unreadable: m.unreadable}
+		e := Entry{ID: m.id, Template: m.template, Secondary: m.secondary, PoweredOn: m.on, Unreadable: m.unreadable}
 		details := &Machine{Ref: s.Ref(m.id), InventoryPath: "/dc1/vm/" + m.id}
 		if !m.unreadable {
 			details.UUID = cmp.Or(m.uuid, UUID{1})
@@ -54,7 +56,7 @@ func stateOf(vcenter string, vms ...vm) State {
 		case m.uuid != (UUID{}):
 			s.Index[m.uuid] = append(s.Index[m.uuid], e)
 		case m.unreadable:
-			s.Unreadable[m.id] = minute(m.since)
+			s.Unreadable[m.id] = FirstSeen{minute(m.since), m.arrived}
 		}
 		switch {
 		case m.host != "":

@@ -28,7 +28,9 @@ type Identity struct {
 // A Sighting says that a machine was in a vCenter at a time.
 type Sighting struct {
 	VCenter string
-	At      time.Time
+	// ID is the managed object ID.
+	ID string
+	At time.Time
 	// Instance is the own UUID of that vCenter, empty if it is not known.
 	Instance string
 }
@@ -44,16 +46,39 @@ func (id Identity) String() string {
 	return "UUID " + strings.Join(forms, " or ")
 }
 
-// moveTime is longer than moving a machine from one vCenter to another takes.
-// While it lasts, the machine is in both.
-const moveTime = time.Hour
+const (
+	// moveTime is longer than the target of a move between vCenters can be without
+	// a readable configuration.
+	moveTime = time.Hour
+	// sightingLag is how long a machine may still have been in its vCenter after it
+	// was last seen there: a long poll, and a round through the Nodes.
+	sightingLag = 2 * time.Minute
+)
 
-// another says whether a machine without a known UUID, that is seen since then,
-// is certainly not the Node's. It is not if it was there beside the Node's: in
-// one vCenter a machine is there once, and in another for as long as a move takes.
-func (id Identity) another(vcenter string, since time.Time) bool {
-	if id.Seen.VCenter == vcenter {
-		return !since.After(id.Seen.At)
+// isAnother reports whether a machine without a known UUID is certainly not the
+// Node's, whose machine was last seen by this process as id.Seen.
+//
+// One vCenter has a machine once. So in the vCenter that had the Node's, it is
+// another one if it was there beside it, or if it has come since: a managed object
+// does not get another ID.
+//
+// Another vCenter may have it as the target of a move, which comes while the
+// source is still there, and whose configuration can be read before the source goes.
+// So it is another one if it came after the Node's was gone, or if its configuration
+// could not be read for longer than a move takes.
+func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
+	seen := id.Seen
+	switch {
+	case seen.VCenter == "" || seen.VCenter == s.VCenter && seen.ID == moid:
+		return false
+	case seen.VCenter == s.VCenter:
+		return first.Arrived || !first.At.After(seen.At)
+	case first.Arrived && first.At.After(seen.At.Add(sightingLag)):
+		return true
 	}
-	return !since.Add(moveTime).After(id.Seen.At)
+	lately := seen.At
+	if s.Contact.After(lately) {
+		lately = s.Contact
+	}
+	return !first.At.Add(moveTime).After(lately)
 }

@@ -21,6 +21,7 @@ type world struct {
 
 type vcenterSpec struct {
 	unread, troubled, incomplete bool
+	contact                      int // minutes after began
 	vms                          []vm
 }
 
@@ -30,7 +31,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 	one := func(in int) bool { return r.Intn(in) == 0 }
 	var w world
 	for range 1 + r.Intn(3) {
-		v := vcenterSpec{unread: one(10), troubled: one(10), incomplete: one(10)}
+		v := vcenterSpec{unread: one(10), troubled: one(10), incomplete: one(10), contact: 30 * r.Intn(7)}
 		for i := range r.Intn(3) {
 			v.vms = append(v.vms, vm{
 				id:       fmt.Sprint("vm-", i),
@@ -44,7 +45,9 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 			})
 			m := &v.vms[i]
 			m.unreadable = !m.outside && (one(6) || m.uuid.IsZero() && one(2))
-			m.since = 30 * r.Intn(4)
+			m.since = 30*r.Intn(4) + r.Intn(3)
+			m.arrived = m.unreadable && m.uuid.IsZero() && one(2)
+			m.secondary = one(8)
 			m.unread = m.unread && !m.outside // an unread one is not known to be there
 		}
 		w.vcenters = append(w.vcenters, v)
@@ -58,7 +61,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 		w.id.Known = topology.Ref{VCenter: fmt.Sprint("vc-", r.Intn(4)), Type: "VirtualMachine", ID: "vm-0"}
 	}
 	if one(2) {
-		w.id.Seen = Sighting{VCenter: fmt.Sprint("vc-", r.Intn(4)), At: minute(30 * r.Intn(6))}
+		w.id.Seen = Sighting{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
 	}
 	return reflect.ValueOf(w)
 }
@@ -67,6 +70,7 @@ func (w world) states() []State {
 	states := make([]State, len(w.vcenters))
 	for i, v := range w.vcenters {
 		states[i] = stateOf(fmt.Sprint("vc-", i), v.vms...)
+		states[i].Contact = minute(v.contact)
 		if v.incomplete {
 			states[i] = incomplete(states[i])
 		}
@@ -80,21 +84,27 @@ func (w world) states() []State {
 	return states
 }
 
-// mayBe says, in minutes and for one machine alone, whether a machine of the i-th
-// vCenter that has no UUID may be the Node's: unless it stood beside the Node's
-// when that was last seen, for an hour where they are in different vCenters.
+// mayBe reports, in minutes and for one machine alone, whether a machine of the i-th
+// vCenter that has no UUID may be the Node's. In the vCenter that had the Node's
+// machine, only the managed object itself may be, or one that was found there after
+// the Node's was last seen and did not come before our eyes. In another vCenter it
+// may be the target of a move, for an hour, unless it came two minutes after the
+// Node's machine was last seen, or later.
 func (w world) mayBe(i int, m vm) bool {
-	if !m.unreadable || m.outside || !m.uuid.IsZero() {
+	seen := int(w.id.Seen.At.Sub(began).Minutes())
+	switch {
+	case !m.unreadable || m.outside || !m.uuid.IsZero():
+		return false
+	case w.id.Seen.VCenter == "":
+		return true
+	case w.id.Seen.VCenter == fmt.Sprint("vc-", i) && w.id.Seen.ID == m.id:
+		return true
+	case w.id.Seen.VCenter == fmt.Sprint("vc-", i):
+		return !m.arrived && m.since > seen
+	case m.arrived && m.since > seen+2:
 		return false
 	}
-	if w.id.Seen.VCenter == "" {
-		return true
-	}
-	beside := int(w.id.Seen.At.Sub(began).Minutes()) - m.since
-	if w.id.Seen.VCenter == fmt.Sprint("vc-", i) {
-		return beside < 0
-	}
-	return beside < 60
+	return max(seen, w.vcenters[i].contact)-m.since < 60
 }
 
 // sees says whether every vCenter that may have the Node's machine was read, and
@@ -116,13 +126,38 @@ func (w world) sees() bool {
 	return configured && seen
 }
 
+// protected reports whether a Fault Tolerance secondary has the UUID, which is
+// about to take over where its primary is gone.
+func (w world) protected() bool {
+	for _, v := range w.vcenters {
+		for _, m := range v.vms {
+			if !v.unread && m.secondary && !m.outside && slices.Contains(w.id.UUIDs, m.uuid) && w.gone() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gone reports whether nothing fits that can be a Node's.
+func (w world) gone() bool {
+	for _, v := range w.vcenters {
+		for _, m := range v.vms {
+			if fits, _ := w.fits(m); fits && !v.unread {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // fits says whether a machine has what the Node says of its machine.
 func (w world) fits(m vm) (any, byHost bool) {
 	switch {
 	case len(w.id.UUIDs) > 0:
 		// Details do not say what is a template.
-		return slices.Contains(w.id.UUIDs, m.uuid) && (!m.template || m.outside), false
-	case m.template || m.outside:
+		return slices.Contains(w.id.UUIDs, m.uuid) && (!m.template && !m.secondary || m.outside), false
+	case m.template || m.secondary || m.outside:
 		return false, false
 	}
 	return m.host == w.id.Name || m.host == "" && m.name == w.id.Name, m.host == w.id.Name
@@ -131,7 +166,7 @@ func (w world) fits(m vm) (any, byHost bool) {
 // oracle answers from the description of the fleet, not from index or names:
 // it writes down every machine that could be the Node's and counts.
 func (w world) oracle() (found string, outcome error) {
-	complete := w.sees()
+	complete := w.sees() && !w.protected()
 	var all, on, byHost []string
 	unusable := map[string]bool{}
 	for i, v := range w.vcenters {
@@ -220,6 +255,12 @@ func TestAbsenceIsSure(t *testing.T) {
 				if fits, _ := w.fits(m); fits || w.mayBe(i, m) {
 					return false
 				}
+				if m.secondary && !m.outside && slices.Contains(w.id.UUIDs, m.uuid) {
+					return false
+				}
+				if m.arrived && w.id.Seen.VCenter != fmt.Sprint("vc-", i) {
+					absent["beside one that came to another vCenter"]++
+				}
 				if m.unreadable && m.uuid.IsZero() {
 					absent["beside an unreadable machine"]++
 				}
@@ -231,10 +272,10 @@ func TestAbsenceIsSure(t *testing.T) {
 		}
 		return w.id.Known.VCenter <= last && w.id.Seen.VCenter <= last
 	}
-	if err := quick.Check(property, &quick.Config{MaxCount: 20000, Rand: rand.New(rand.NewSource(2))}); err != nil {
+	if err := quick.Check(property, &quick.Config{MaxCount: 60000, Rand: rand.New(rand.NewSource(2))}); err != nil {
 		t.Error(err)
 	}
-	for _, how := range []string{"in all", "beside an unreadable machine", "of a machine known before"} {
+	for _, how := range []string{"in all", "beside an unreadable machine", "beside one that came to another vCenter", "of a machine known before"} {
 		if absent[how] < 100 {
 			t.Errorf("absence %s came %d times only", how, absent[how])
 		}
@@ -246,7 +287,7 @@ func (w world) mayBeFound(ref topology.Ref) bool {
 		for _, m := range v.vms {
 			if fmt.Sprint("vc-", i) == ref.VCenter && m.id == ref.ID {
 				fits, _ := w.fits(m)
-				return fits && !m.template && !m.outside && !m.unreadable && !m.unread
+				return fits && !m.template && !m.secondary && !m.outside && !m.unreadable && !m.unread
 			}
 		}
 	}

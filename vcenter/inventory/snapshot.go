@@ -23,9 +23,10 @@ type Snapshot struct {
 	// templates included.
 	Index map[UUID][]Entry
 	// Unreadable are the machines of the configured datacenters of which no
-	// UUID was ever known, by managed object ID, and since when they are seen.
-	// Inaccessible and orphaned machines exist, whatever their UUID is.
-	Unreadable map[string]time.Time
+	// UUID was ever known, by managed object ID, and when they were first seen.
+	// Inaccessible and orphaned machines exist, whatever their UUID is, and so do
+	// clones in their first seconds.
+	Unreadable map[string]FirstSeen
 	// Outside are the followed machines that are in the vCenter but in none of
 	// the configured datacenters, in order. Their details are in Machines.
 	Outside []string
@@ -40,11 +41,24 @@ type Snapshot struct {
 	Machines map[string]*Machine
 }
 
+// FirstSeen is when a machine was first seen.
+type FirstSeen struct {
+	At time.Time
+	// Arrived reports whether the machine came at that time, while all others were
+	// known. Otherwise it was there when the vCenter was read, and may have come at
+	// any time before.
+	Arrived bool
+}
+
 // An Entry is all that is kept of a machine that is no Node's.
 type Entry struct {
 	// ID is the managed object ID.
 	ID       string
 	Template bool
+	// Secondary reports whether the machine is the secondary of a Fault Tolerance
+	// pair. It has the name and the UUID of the primary and runs beside it, so it is
+	// not a Node's machine, but while it is there the machine exists.
+	Secondary bool
 	// PoweredOn is false for a suspended machine and for one whose power state
 	// cannot be read.
 	PoweredOn bool
@@ -52,6 +66,9 @@ type Entry struct {
 	// what was known before.
 	Unreadable bool
 }
+
+// Eligible reports whether the machine can be a Node's.
+func (e Entry) Eligible() bool { return !e.Template && !e.Secondary }
 
 // A NameEntry is a machine that was found by name.
 type NameEntry struct {

@@ -1,0 +1,81 @@
+package fleet
+
+import (
+	"fmt"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Protect makes a Fault Tolerance secondary of a machine on a host of its
+// cluster. As in vCenter it is a machine of its own, switched on, with the name
+// and the BIOS UUID of the primary. Only config.ftInfo tells the two apart. It is
+// not among Machines, and changes of the primary do not reach it.
+func (v *VCenter) Protect(vm, host string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		if m.secondary != nil {
+			return fmt.Errorf("fleet: vCenter %q: %q has a secondary already", v.name, vm)
+		}
+		e, err := b.find(host, "HostSystem")
+		if err != nil {
+			return err
+		}
+		h := e.(*simulator.HostSystem)
+		if *h.Parent != *b.entity(*m.vm.Runtime.Host).Entity().Parent {
+			return fmt.Errorf("fleet: vCenter %q: host %q is in another cluster than %q", v.name, host, vm)
+		}
+		config := *m.vm.Config
+		second := &mo.VirtualMachine{Guest: m.vm.Guest, Summary: m.vm.Summary, Runtime: m.vm.Runtime}
+		second.Self.Type, second.Name, second.Config = "VirtualMachine", m.vm.Name, &config
+		pair := types.FaultToleranceConfigInfo{Role: 2, InstanceUuids: []string{config.InstanceUuid}}
+		config.FtInfo = &types.FaultToleranceSecondaryConfigInfo{FaultToleranceConfigInfo: pair, PrimaryVM: m.vm.Self}
+		b.putVM(b.folderOf(*m.vm.Parent), h, b.entity(*m.vm.ResourcePool).(*simulator.ResourcePool), second)
+		m.secondary = second
+		pair.Role = 1
+		b.update(m.vm, changes{{Name: "config.ftInfo", Val: &types.FaultTolerancePrimaryConfigInfo{
+			FaultToleranceConfigInfo: pair, Secondaries: []types.ManagedObjectReference{second.Self},
+		}}})
+		return nil
+	})
+}
+
+// LosePrimary lets the host of a protected machine fail: the primary leaves the
+// inventory. Its secondary still is one until FailOver.
+func (v *VCenter) LosePrimary(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		if m.secondary == nil {
+			return fmt.Errorf("fleet: vCenter %q: %q has no secondary", v.name, vm)
+		}
+		b.remove(m.vm)
+		m.vm, m.secondary = m.secondary, nil
+		b.name(m.vm)
+		return nil
+	})
+}
+
+// FailOver makes the secondary that LosePrimary has left the primary.
+func (v *VCenter) FailOver(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		second, ok := m.vm.Config.FtInfo.(*types.FaultToleranceSecondaryConfigInfo)
+		if !ok {
+			return fmt.Errorf("fleet: vCenter %q: %q is not a secondary", v.name, vm)
+		}
+		pair := second.FaultToleranceConfigInfo
+		pair.Role = 1
+		b.update(m.vm, changes{{Name: "config.ftInfo", Val: &types.FaultTolerancePrimaryConfigInfo{FaultToleranceConfigInfo: pair}}})
+		return nil
+	})
+}
+
+// remove takes a machine out of the inventory.
+func (b *inventory) remove(vm *mo.VirtualMachine) {
+	host := b.entity(*vm.Runtime.Host).(*simulator.HostSystem)
+	pool := b.entity(*vm.ResourcePool).(*simulator.ResourcePool)
+	simulator.RemoveReference(&host.Vm, vm.Self)
+	simulator.RemoveReference(&pool.Vm, vm.Self)
+	simulator.RemoveReference(&b.folderOf(*vm.Parent).ChildEntity, vm.Self)
+	b.forget(vm)
+	b.reg.Remove(b.ctx, vm.Self)
+	delete(b.hidden, vm.Self)
+}
