@@ -36,6 +36,13 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 		here.judged, here.round = n, r.round
 		return 0
 	}
+	if errors.Is(err, errQuiet) {
+		for _, s := range r.states {
+			if s.Trouble == nil {
+				r.provider.fleet.Probe(s.VCenter)
+			}
+		}
+	}
 	here.woken = nil
 	return here.tell(err, patience, func() time.Duration { return r.teller.tell(complaint{n, "Node waits", err}) })
 }

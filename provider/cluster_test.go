@@ -138,7 +138,7 @@ func inBubble(t *testing.T, fleet *fakeFleet, nodes []*v1.Node, add func(*cluste
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &cluster{T: t, ctx: ctx, fleet: fleet, client: fake.NewClientset(objects...)}
-		c.provider = New(fleet, testConfig())
+		c.provider = New(fleet, testConfig(), Options{})
 		c.asked = &recorder{Provider: c.provider}
 		factory := informers.NewSharedInformerFactory(c.client, 0)
 		c.provider.Initialize(builder{c.client}, nil)

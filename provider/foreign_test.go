@@ -61,7 +61,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 		for range 3 {
 			c.heartbeat("ready")
 			c.pass(statusEvery + time.Second)
-			c.fleet.become(fleet.States()...)
+			c.fleet.become()
 		}
 		if calls, _ := c.asked.seen(); calls > 0 {
 			t.Errorf("the framework asked %d times", calls)

@@ -196,6 +196,9 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.tooOld(inventory.StateOf(states, m.Ref.VCenter)); err != nil {
+		return nil, err
+	}
 	cfg := p.settings.Load().cfg
 	placement, err := resolve(cfg.Topology.Policy, states, m)
 	if err != nil {

@@ -22,7 +22,7 @@ type states = []inventory.State
 
 func provide(s states) (*Provider, *fakeFleet) {
 	f := &fakeFleet{states: s}
-	return New(f, testConfig()), f
+	return New(f, testConfig(), Options{}), f
 }
 
 const foreignID = "aws:///eu-central-1a/i-0abcdef"
@@ -231,7 +231,7 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 func TestMetadataWithoutRules(t *testing.T) {
 	cfg := testConfig()
 	cfg.Topology = config.Topology{}
-	p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA))}}, cfg)
+	p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA))}}, cfg, Options{})
 	want := complete()
 	want.Region, want.Zone = "", ""
 	got, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
@@ -246,7 +246,7 @@ func TestFamiliesAreTheVCenters(t *testing.T) {
 	cfg.VCenters[1].IPFamilies = []string{"ipv6"}
 	dual := machine(uuidA, func(m *inventory.Machine) { m.NICs = nics("a=10.0.0.1,fd00::1") })
 	for vcenter, want := range map[string]string{"east": "10.0.0.1", "west": "fd00::1"} {
-		p := New(&fakeFleet{states: states{stateOf(vcenter, dual)}}, cfg)
+		p := New(&fakeFleet{states: states{stateOf(vcenter, dual)}}, cfg, Options{})
 		got, err := p.InstanceMetadata(t.Context(), aNode("n", withSystemUUID(uuidA)))
 		if err != nil || got == nil || len(got.NodeAddresses) != 3 || got.NodeAddresses[1].Address != want {
 			t.Errorf("%s: %+v, %v, want %s", vcenter, got, err, want)

@@ -35,7 +35,7 @@ func TestMetadataHasFurtherLevels(t *testing.T) {
 			m.Paths[0].Objects[1].Name, m.Paths[0].Objects[2].Name = "c1", "dc1"
 			cfg := testConfig()
 			cfg.Topology.Policy.Levels = c.levels
-			p := New(&fakeFleet{states: states{stateOf("east", m), stateOf("west")}}, cfg)
+			p := New(&fakeFleet{states: states{stateOf("east", m), stateOf("west")}}, cfg, Options{})
 			got, err := p.InstanceMetadata(t.Context(), aNode("node-1", withSystemUUID(uuidA)))
 			if err != nil {
 				t.Fatal(err)

@@ -1,9 +1,11 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -41,6 +43,7 @@ type Fleet interface {
 // the framework's controllers.
 type Provider struct {
 	fleet    Fleet
+	maxAge   time.Duration
 	settings atomic.Pointer[settings]
 
 	sightings sightings
@@ -64,9 +67,16 @@ var (
 	_ cloudprovider.InformerUser = (*Provider)(nil)
 )
 
+// Options tune a provider. The zero value is what a daemon wants.
+type Options struct {
+	// MaxSnapshotAge is how long ago a vCenter may have answered last for a Node to
+	// be initialized by what it said; 5 minutes if zero.
+	MaxSnapshotAge time.Duration
+}
+
 // New returns a provider that answers from the states of a fleet.
-func New(fleet Fleet, cfg *config.Config) *Provider {
-	p := &Provider{fleet: fleet, ready: make(chan struct{})}
+func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
+	p := &Provider{fleet: fleet, maxAge: cmp.Or(opts.MaxSnapshotAge, 5*time.Minute), ready: make(chan struct{})}
 	p.nodes = &wakingInformer{foreign: p.isForeign}
 	p.Apply(cfg)
 	return p

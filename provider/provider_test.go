@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	v1 "k8s.io/api/core/v1"
@@ -46,13 +48,16 @@ type fakeFleet struct {
 	// confirm answers ConfirmAbsent; without it nothing is confirmed.
 	confirm func(context.Context, inventory.Identity) error
 
-	mu      sync.Mutex
-	states  []inventory.State
+	mu     sync.Mutex
+	states []inventory.State
+	// quiet says that the vCenters do not answer all the time.
+	quiet   bool
 	asked   int
 	follows [][]inventory.Identity
 	// outside answers SearchOutside, searches counts the questions.
 	outside     error
 	searches    int
+	probes      []string
 	subscribers []chan struct{}
 }
 
@@ -62,7 +67,13 @@ func (f *fakeFleet) States() []inventory.State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
-	return f.states
+	now := slices.Clone(f.states)
+	for i := range now {
+		if now[i].Contact.IsZero() && now[i].Snapshot != nil && !f.quiet {
+			now[i].Contact = time.Now() // it was read lately
+		}
+	}
+	return now
 }
 
 // timesAsked returns how often the states were looked at.
@@ -92,7 +103,18 @@ func (f *fakeFleet) Subscribe() <-chan struct{} {
 	return ch
 }
 
-func (f *fakeFleet) Probe(string) {}
+func (f *fakeFleet) Probe(vcenter string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.probes = append(f.probes, vcenter)
+}
+
+// probed returns the vCenters that were to prove that they answer.
+func (f *fakeFleet) probed() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.probes
+}
 
 func (f *fakeFleet) SearchOutside(context.Context, inventory.Identity) error {
 	f.mu.Lock()
@@ -108,11 +130,13 @@ func (f *fakeFleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) er
 	return f.confirm(ctx, id)
 }
 
-// become changes the states and announces that.
+// become changes the states, if there are any, and announces that.
 func (f *fakeFleet) become(states ...inventory.State) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.states = states
+	if len(states) > 0 {
+		f.states = states
+	}
 	for _, ch := range f.subscribers {
 		select {
 		case ch <- struct{}{}:

@@ -55,7 +55,7 @@ func TestControllersLeaveNodesOfOthersAlone(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				client := fake.NewClientset(node("ours", "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"), node("another", "aws:///eu-central-1a/i-0abcdef"))
 				d := newDaemon(ctx, func() {})
-				d.provider = provider.New(vcenter.NewFleet(nil, vcenter.FromFile, vcenter.Options{}), &config.Config{})
+				d.provider = provider.New(vcenter.NewFleet(nil, vcenter.FromFile, vcenter.Options{}), &config.Config{}, provider.Options{})
 				factory := informers.NewSharedInformerFactory(client, 0)
 				d.provider.Initialize(oneClient{client}, nil)
 				d.provider.SetInformers(factory)

@@ -99,7 +99,7 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 		var err error
 		if d.cfg, err = d.source.read(ctx, secrets.Once{Client: client}); err != nil {
 			d.fail(err)
-			return provider.New(vcenter.NewFleet(nil, vcenter.FromFile, vcenter.Options{}), &config.Config{})
+			return provider.New(vcenter.NewFleet(nil, vcenter.FromFile, vcenter.Options{}), &config.Config{}, provider.Options{})
 		}
 	}
 	warn(d.ctx, nil, d.cfg.Warnings)

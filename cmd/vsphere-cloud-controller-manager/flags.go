@@ -11,11 +11,15 @@ import (
 // time.
 const minTagRefresh = 100 * time.Millisecond
 
+// minSnapshotAge keeps Nodes from waiting for each answer of a vCenter.
+const minSnapshotAge = time.Second
+
 // flags are the daemon's own, beside the framework's.
 type flags struct {
-	tagRefresh   time.Duration
-	configSecret string
-	nodeLabels   string
+	tagRefresh     time.Duration
+	maxSnapshotAge time.Duration
+	configSecret   string
+	nodeLabels     string
 }
 
 func (f *flags) sets() cliflag.NamedFlagSets {
@@ -29,6 +33,9 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 	set.DurationVar(&f.tagRefresh, "tag-refresh", 30*time.Second,
 		"Time between two readings of the tags above the Nodes' machines, which vCenter does not announce. "+
 			"At least 100ms. Machines of Nodes without a UUID are looked for by name as often. Everything else is seen when it happens.")
+	set.DurationVar(&f.maxSnapshotAge, "max-snapshot-age", 5*time.Minute,
+		"How long ago a vCenter may have answered last for a Node to be initialized by what it said. "+
+			"Nodes of a vCenter that is unreachable for longer wait until it answers. Nodes that are initialized keep what they have. At least 1s.")
 	return sets
 }
 
@@ -36,6 +43,9 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 func (f *flags) check() error {
 	if f.tagRefresh < minTagRefresh {
 		return fmt.Errorf("--tag-refresh is %v: write at least %v", f.tagRefresh, minTagRefresh)
+	}
+	if f.maxSnapshotAge < minSnapshotAge {
+		return fmt.Errorf("--max-snapshot-age is %v: write at least %v", f.maxSnapshotAge, minSnapshotAge)
 	}
 	return nil
 }

@@ -62,8 +62,24 @@ func TestTagRefresh(t *testing.T) {
 
 func TestTagRefreshIsChecked(t *testing.T) {
 	for d, valid := range map[time.Duration]bool{-time.Second: false, 0: false, 99 * time.Millisecond: false, 100 * time.Millisecond: true, time.Hour: true} {
-		if err := (&flags{tagRefresh: d}).check(); (err == nil) != valid {
+		if err := (&flags{tagRefresh: d, maxSnapshotAge: time.Minute}).check(); (err == nil) != valid {
 			t.Errorf("%v: %v", d, err)
+		}
+	}
+}
+
+func TestMaxSnapshotAge(t *testing.T) {
+	for arg, valid := range map[string]bool{"": true, "--max-snapshot-age=0": false, "--max-snapshot-age=999ms": false, "--max-snapshot-age=1s": true} {
+		d := newDaemon(t.Context(), func() {})
+		cmd, _ := newCommand(t.Context(), newOptions(t), d)
+		if err := cmd.ParseFlags(strings.Fields(arg)); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.flags.check(); (err == nil) != valid {
+			t.Errorf("%q: %v", arg, err)
+		}
+		if arg == "" && d.flags.maxSnapshotAge != 5*time.Minute {
+			t.Errorf("the default is %v", d.flags.maxSnapshotAge)
 		}
 	}
 }

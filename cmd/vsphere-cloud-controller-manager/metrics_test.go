@@ -133,7 +133,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // TestOutcomesAreDocumented: as the provider counts them.
 func TestOutcomesAreDocumented(t *testing.T) {
-	counts := provider.New(nil, &config.Config{}).Outcomes()
+	counts := provider.New(nil, &config.Config{}, provider.Options{}).Outcomes()
 	want := slices.Sorted(maps.Keys(counts))
 	if got := column(t, "### `outcome`"); !slices.Equal(got, want) {
 		t.Errorf("the reference has %v, the code %v", got, want)
