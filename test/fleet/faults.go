@@ -18,6 +18,7 @@ type faults struct {
 	drop     bool
 	soap     map[string]types.BaseMethodFault
 	rest     map[string]int
+	logins   logins
 }
 
 // afflict changes what is wrong, and tells the requests that hang or wait.
@@ -31,7 +32,7 @@ func (v *VCenter) afflict(change func(f *faults)) {
 func (f *faults) accepts(password string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.reject && password == f.password
+	return f.logins.accepts(!f.reject && password == f.password, time.Now())
 }
 
 func (f *faults) currentPassword() string {
@@ -125,11 +126,13 @@ func (v *VCenter) RejectPassword() { v.afflict(func(f *faults) { f.reject = true
 // does not take it back.
 func (v *VCenter) SetPassword(p string) { v.afflict(func(f *faults) { f.password = p }) }
 
-// Recover undoes SetDelay, Hang, Refuse, Drop, Fault, FaultREST and
-// RejectPassword. The vCenter listens on the same port again.
+// Recover undoes SetDelay, Hang, Refuse, Drop, Fault, FaultREST, RejectPassword,
+// RejectRESTLogin, SlowLogin and SetLockout. The vCenter listens on the same port
+// again.
 func (v *VCenter) Recover() error {
 	v.afflict(func(f *faults) {
 		f.reject, f.delay, f.hang, f.drop, f.soap, f.rest = false, 0, false, false, nil, nil
+		f.logins = logins{}
 	})
 	return v.server.start()
 }

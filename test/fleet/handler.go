@@ -43,6 +43,9 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.requests.count(kind)
 	v.gate(ctx, w)
 	v.wait(ctx)
+	if isLogin(r, method) {
+		r = v.linger(r)
+	}
 	res := v.answer(r, kind, method, body)
 	v.issued.observe(r, res)
 	v.gate(ctx, w) // the vCenter may have begun to hang meanwhile
@@ -101,6 +104,10 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	if status := v.faults.status(kind); status != 0 {
 		return &response{status, http.Header{"Content-Type": {"application/json"}},
 			[]byte(`{"type":"com.vmware.vapi.std.errors.error","value":{"messages":[]}}`)}
+	}
+	if isRESTLogin(r) && v.faults.rejectsREST() {
+		return &response{http.StatusUnauthorized, http.Header{"Content-Type": {"application/json"}},
+			[]byte(`{"type":"com.vmware.vapi.std.errors.unauthenticated","value":{"messages":[]}}`)}
 	}
 	switch method {
 	case "":

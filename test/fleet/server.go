@@ -122,7 +122,7 @@ func (s *server) start() error {
 	running := new(sync.WaitGroup)
 	srv := &http.Server{
 		Handler:     s.handler,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, serving{}, ctx) },
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateNew:
