@@ -36,8 +36,12 @@ func (unobserved) WatchStarted(string)                            {}
 // calls is how one vCenter is called: with a deadline, not too often at a time,
 // and observed.
 type calls struct {
-	vcenter  string
-	timeout  time.Duration
+	vcenter string
+	// timeout bounds calls, loginTimeout those that show credentials, which attempts
+	// has a say in.
+	timeout, loginTimeout time.Duration
+	attempts              *attempts
+
 	tries    atomic.Int32
 	observer Observer
 	// slots bounds the requests in flight. The long poll takes none.
@@ -46,13 +50,17 @@ type calls struct {
 
 // do makes one remote call.
 func (c *calls) do(ctx context.Context, name string, call func(context.Context) error) error {
+	return c.within(ctx, name, c.timeout, call)
+}
+
+func (c *calls) within(ctx context.Context, name string, timeout time.Duration, call func(context.Context) error) error {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return c.observed(ctx, name, c.timeout, call)
+	return c.observed(ctx, name, timeout, call)
 }
 
 func (c *calls) observed(ctx context.Context, name string, timeout time.Duration, call func(context.Context) error) error {
@@ -67,17 +75,8 @@ func (c *calls) observed(ctx context.Context, name string, timeout time.Duration
 // roundTripper sends the SOAP requests of a client, each that the network broke
 // once more, up to the configured number of times.
 func (c *calls) roundTripper(next soap.RoundTripper) soap.RoundTripper {
-	return c.repeating(next, c.tries.Load)
-}
-
-// once is roundTripper for requests that are not repeated.
-func (c *calls) once(next soap.RoundTripper) soap.RoundTripper {
-	return c.repeating(next, func() int32 { return 1 })
-}
-
-func (c *calls) repeating(next soap.RoundTripper, tries func() int32) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
-		for range max(tries(), 1) {
+		for range max(c.tries.Load(), 1) {
 			err = c.do(ctx, method(req), func(ctx context.Context) error { return next.RoundTrip(ctx, req, res) })
 			if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 				break

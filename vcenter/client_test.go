@@ -387,7 +387,7 @@ func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
 }
 
 func callsWithin(timeout time.Duration, tries int) *calls {
-	c := &calls{vcenter: "east", timeout: timeout, observer: unobserved{}, slots: make(chan struct{}, 8)}
+	c := &calls{vcenter: "east", timeout: timeout, loginTimeout: timeout, attempts: newAttempts(LoginLimits{}), observer: unobserved{}, slots: make(chan struct{}, 8)}
 	c.tries.Store(int32(tries))
 	return c
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
@@ -54,12 +53,12 @@ type connection struct {
 	remembered *model
 	// tagTrouble is what was last logged about tags.
 	tagTrouble string
-	// rejected are the credentials that the vCenter did not accept since it
-	// last accepted some.
-	rejected []refusal
 	// read are the credentials that were read last. Without a session even rejected
-	// ones are tried, once, when they come in the place of others.
+	// ones are tried at once when they come in the place of others.
 	read Credentials
+	// attempts decides when credentials may be shown to the vCenter. All its
+	// goroutines ask it.
+	attempts *attempts
 }
 
 // followed are the machines whose details are wanted.
@@ -84,6 +83,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 		retag:       make(chan struct{}, 1),
 		renewed:     make(chan struct{}, 1),
 	}
+	c.attempts = newAttempts(opts.loginLimits)
 	c.cfg = &t.cfg
 	c.calls = c.newCalls()
 	c.target.Store(t)
@@ -93,7 +93,10 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 }
 
 func (c *connection) newCalls() *calls {
-	n := &calls{vcenter: c.name, timeout: c.opts.timeout, observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight)}
+	n := &calls{
+		vcenter: c.name, timeout: c.opts.timeout, loginTimeout: c.opts.loginTimeout, attempts: c.attempts,
+		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight),
+	}
 	n.tries.Store(int32(c.cfg.RoundTrips))
 	return n
 }
@@ -141,10 +144,18 @@ func (c *connection) run(ctx context.Context) {
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
 		} else {
 			c.report(ctx, err)
-			c.pause(ctx, delay/2+rand.N(delay/2+1))
+			c.pause(ctx, sooner(delay/2+rand.N(delay/2+1), nextAttempt(err)))
 		}
 		delay = min(2*delay, c.opts.retryMax)
 	}
+}
+
+// sooner returns the delay, or the time until a moment that comes before.
+func sooner(delay time.Duration, moment time.Time) time.Duration {
+	if left := time.Until(moment); left > 0 {
+		return min(delay, left)
+	}
+	return delay
 }
 
 // pause ends early when there is something new to try.
@@ -180,14 +191,6 @@ func (c *connection) once(ctx context.Context) error {
 	case lost(err):
 		c.session.CompareAndSwap(s, nil)
 		s.soap.CloseIdleConnections()
-	case errors.Is(err, ErrRejected):
-		// The password was changed while the session lived on. Trying it again
-		// at the tagging API would lock the account.
-		c.reject(s.creds, err)
-		c.logout(ctx)
-		if creds, unread := c.readCredentials(ctx); unread == nil && c.rejection(creds) == nil {
-			return errOthers
-		}
 	}
 	return err
 }
@@ -195,12 +198,6 @@ func (c *connection) once(ctx context.Context) error {
 // restartMax bounds the pause before a watch that had read the vCenter begins
 // anew.
 const restartMax = 2 * time.Second
-
-// gone says whether an object that was asked for is no longer there.
-func gone(err error) bool { return fault.Is(err, &types.ManagedObjectNotFound{}) }
-
-// denied says whether the account may not see an object that was asked for.
-func denied(err error) bool { return fault.Is(err, &types.NoPermission{}) && !lost(err) }
 
 // readTags reads the tags of objects. That the vCenter refuses is part of the
 // result; that it does not answer is an error.
@@ -210,12 +207,15 @@ func (c *connection) readTags(ctx context.Context, s *session, refs []types.Mana
 		c.tagTrouble = ""
 		return a, nil
 	}
-	if errors.Is(err, ErrRejected) || !answered(err) {
+	if !errors.As(err, new(*tagLoginError)) && !answered(err) {
 		return attachments{}, err
 	}
 	a.err = fmt.Errorf("vCenter %q: %w", c.name, err)
 	if c.tagTrouble != a.err.Error() {
 		c.tagTrouble = a.err.Error()
+		if errors.Is(err, ErrRejected) {
+			token(c.renewed) // there may be others by now
+		}
 		klog.FromContext(ctx).Error(a.err, "Cannot read tags; Nodes that need them keep waiting")
 	}
 	return a, nil
@@ -225,10 +225,15 @@ func (c *connection) readTags(ctx context.Context, s *session, refs []types.Mana
 func (c *connection) report(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", c.name, portless{err})
 	before := *c.state.Load()
+	next := nextAttempt(err)
 	if before.Trouble == nil || before.Trouble.Error() != err.Error() {
-		klog.FromContext(ctx).Error(err, "Cannot read the vCenter; its Nodes keep what they have")
+		log := klog.FromContext(ctx)
+		if !next.IsZero() {
+			log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+		}
+		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
 	}
-	before.Trouble = err
+	before.Trouble, before.NextLogin = err, next
 	c.publish(&before)
 }
 

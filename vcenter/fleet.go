@@ -29,8 +29,13 @@ type Wanted struct {
 type Options struct {
 	// Wanted is what of the vCenters somebody needs, until Apply says otherwise.
 	Wanted
-	// Timeout bounds each remote call; 15 s if zero.
+	// Timeout bounds each remote call but logins; 15 s if zero.
 	Timeout time.Duration
+	// LoginTimeout bounds each request that shows credentials, which may have to wait
+	// for a directory; 90 s if zero.
+	LoginTimeout time.Duration
+	// LoginLimits bound how often logins that fail are repeated.
+	LoginLimits LoginLimits
 	// TagRefresh is the time between two readings of tags, which vCenter does
 	// not announce; 30 s if zero.
 	TagRefresh time.Duration
@@ -46,6 +51,8 @@ type Options struct {
 // timing is Options with the defaults filled in.
 type timing struct {
 	timeout, tagRefresh time.Duration
+	loginTimeout        time.Duration
+	loginLimits         LoginLimits
 	retryMin, retryMax  time.Duration
 	logoutTimeout       time.Duration
 	inFlight            int
@@ -76,6 +83,8 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 		timing: timing{
 			timeout:       orDefault(opts.Timeout, 15*time.Second),
 			tagRefresh:    orDefault(opts.TagRefresh, 30*time.Second),
+			loginTimeout:  orDefault(opts.LoginTimeout, 90*time.Second),
+			loginLimits:   opts.LoginLimits,
 			retryMin:      orDefault(opts.RetryMin, 500*time.Millisecond),
 			retryMax:      orDefault(opts.RetryMax, 10*time.Second),
 			logoutTimeout: 3 * time.Second,

@@ -4,32 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"time"
 
-	"github.com/vmware/govmomi/fault"
 	vim "github.com/vmware/govmomi/session"
-	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
-	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
 	"vzones/vcenter/credentials"
 )
-
-// ErrRejected says that a vCenter does not accept the credentials. Trying them
-// again would lock the account.
-var ErrRejected = errors.New("the user name or password is rejected")
-
-// A rejection is an ErrRejected that says what was rejected where that is no
-// password.
-type rejection string
-
-func (r rejection) Error() string { return string(r) }
-
-func (rejection) Is(target error) bool { return target == ErrRejected }
 
 // loginGrace is how long a login that is under way is waited for when the context is
 // done: what it opens is to be closed.
@@ -77,84 +61,44 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *c
 		sc.CloseIdleConnections()
 		return nil, fmt.Errorf("connecting to %s: %w", host, brief(err))
 	}
-	// A login that the network broke is not repeated: the first one may have
-	// left a session behind.
-	s.vim.RoundTripper = calls.once(sc)
-	ctx, cancel := outliving(ctx)
-	defer cancel()
-	if err := s.open(ctx); err != nil {
+	if err := s.attempt(ctx); err != nil {
 		sc.CloseIdleConnections()
-		return nil, fmt.Errorf("logging in to %s as %s: %w", host, creds, brief(err))
+		return nil, err
 	}
 	s.vim.RoundTripper = calls.roundTripper(sc)
 	return s, nil
 }
 
+// attempt opens the SOAP session if its credentials may be shown now.
+func (s *session) attempt(ctx context.Context) error {
+	attempts := s.calls.attempts
+	if err := attempts.begin(loginSOAP, s.creds, time.Now()); err != nil {
+		return err
+	}
+	s.vim.RoundTripper = s.calls.logins(s.soap)
+	longer, cancel := outliving(ctx)
+	defer cancel()
+	err := s.open(longer)
+	if err != nil {
+		err = fmt.Errorf("logging in to %s as %s: %w", s.soap.URL().Host, s.creds, brief(err))
+	}
+	return attempts.end(loginSOAP, s.creds, err, time.Now())
+}
+
 // open opens the SOAP session in the way that the credentials are for.
 func (s *session) open(ctx context.Context) error {
-	var err error
-	rejected := ErrRejected
 	switch {
 	case s.shared():
-		// A ticket is good for one time only. Another may be accepted.
 		return s.openClone(ctx)
 	case s.creds.Certificate != "":
-		err = s.openByToken(ctx)
-		rejected = rejection("the certificate is rejected")
+		return refused(s.openByToken(ctx), certificateRejected)
 	default:
-		err = vim.NewManager(s.vim).Login(ctx, s.userinfo())
+		return refused(vim.NewManager(s.vim).Login(ctx, s.userinfo()), passwordRejected)
 	}
-	if fault.Is(err, &types.InvalidLogin{}) {
-		return rejected
-	}
-	return err
 }
 
 func (s *session) userinfo() *url.Userinfo {
 	return url.UserPassword(s.creds.User, s.creds.Password.Reveal())
-}
-
-// loginREST opens the REST session, with the same credentials.
-func (s *session) loginREST(ctx context.Context) error {
-	c := rest.NewClient(s.vim)
-	if s.shared() {
-		id := s.soap.SessionCookie()
-		if id == nil {
-			return errors.New("the session that was cloned has no cookie")
-		}
-		c.SessionID(id.Value)
-		s.rest = c
-		return nil
-	}
-	err := s.openREST(ctx, c)
-	s.calls.observer.LoggedIn(s.calls.vcenter, err)
-	if err == nil {
-		s.rest = c
-	}
-	return err
-}
-
-func (s *session) openREST(ctx context.Context, c *rest.Client) error {
-	enter := func(ctx context.Context) error { return c.Login(ctx, s.userinfo()) }
-	rejected := ErrRejected
-	if s.creds.Certificate != "" {
-		signer, err := s.token(ctx)
-		if err != nil {
-			return err
-		}
-		enter = func(ctx context.Context) error { return c.LoginByToken(c.WithSigner(ctx, signer)) }
-		rejected = rejection("the certificate is rejected")
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	ctx, cancel := outliving(ctx)
-	defer cancel()
-	err := s.calls.do(ctx, "tagging: log in", enter)
-	if isStatus(err, http.StatusUnauthorized) {
-		return rejected
-	}
-	return brief(err)
 }
 
 // brief leaves out of an error that a certificate is not trusted what was asked

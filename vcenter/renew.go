@@ -9,15 +9,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// rejectedMax bounds how many rejected credentials are remembered.
-const rejectedMax = 10
-
-var (
-	// errRenewed ends a watch whose session has been replaced.
-	errRenewed = fmt.Errorf("%w: logged in with the changed credentials", errAgain)
-	// errOthers ends a watch whose credentials are rejected while there are others.
-	errOthers = fmt.Errorf("%w: the credentials are others now", errAgain)
-)
+// errRenewed ends a watch whose session has been replaced.
+var errRenewed = fmt.Errorf("%w: logged in with the changed credentials", errAgain)
 
 func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	if s := c.session.Load(); s != nil {
@@ -28,21 +21,18 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.rejection(creds); err != nil && creds.Equal(before) {
-		return nil, fmt.Errorf(untilTheyChange, err)
+	if !creds.Equal(before) {
+		c.attempts.replaced(creds)
 	}
-	s, err := c.login(ctx, creds)
-	if errors.Is(err, ErrRejected) {
-		return nil, fmt.Errorf(untilTheyChange, err)
-	}
-	if err != nil {
+	if err := c.attempts.may(loginSOAP, creds, time.Now()); err != nil {
 		return nil, err
 	}
+	s, err := c.login(ctx, creds, func(server string) {
+		c.report(ctx, fmt.Errorf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, c.opts.timeout, c.opts.loginTimeout))
+	})
 	c.session.Store(s)
-	return s, nil
+	return s, err
 }
-
-const untilTheyChange = "%w; these credentials are not tried again until they change"
 
 // others says whether there are other credentials than were read last, or whether
 // the vCenter is to be followed in another way. It leaves them to be read again.
@@ -79,45 +69,47 @@ func (c *connection) readCredentials(ctx context.Context) (creds Credentials, er
 	return creds, nil
 }
 
-// login logs in, once, and remembers credentials that are rejected.
-func (c *connection) login(ctx context.Context, creds Credentials) (*session, error) {
-	s, err := login(ctx, c.cfg, creds, c.calls)
-	c.opts.observer.LoggedIn(c.name, err)
-	switch {
-	case errors.Is(err, ErrRejected):
-		c.reject(creds, err)
-		return nil, err
-	case err != nil:
-		return nil, err
-	}
-	c.rejected = nil
-	klog.FromContext(ctx).Info("Logged in", "server", s.soap.URL().Host, "version", s.vim.ServiceContent.About.Version)
-	return s, nil
-}
-
-// refusal is credentials that were rejected, and the error that said so.
-type refusal struct {
-	creds Credentials
-	err   error
-}
-
-func (c *connection) reject(creds Credentials, err error) {
-	if c.rejection(creds) != nil {
-		return
-	}
-	c.rejected = append(c.rejected, refusal{creds, err})
-	c.rejected = c.rejected[max(0, len(c.rejected)-rejectedMax):]
-}
-
-// rejection returns the error with which credentials were rejected, nil if they
-// were not.
-func (c *connection) rejection(creds Credentials) error {
-	for _, r := range c.rejected {
-		if r.creds.Equal(creds) {
-			return r.err
+// login logs in, once. Slow is called, if it is not nil, when that takes longer than
+// other calls may. A change of the configuration ends it with errReconfigured, beside
+// which there may be a session.
+func (c *connection) login(ctx context.Context, creds Credentials, slow func(server string)) (*session, error) {
+	cfg, calls := c.cfg, c.calls
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var s *session
+	var err error
+	ended := make(chan struct{}) // closed by the login
+	go func() {
+		defer close(ended)
+		s, err = login(own, cfg, creds, calls)
+	}()
+	// What comes before the login has a deadline of its own.
+	patience := time.NewTimer(c.opts.timeout * 11 / 10)
+	defer patience.Stop()
+	reconfigured := false
+	for waiting := true; waiting; {
+		select {
+		case <-ended:
+			waiting = false
+		case <-patience.C:
+			if slow != nil {
+				slow(hostPort(cfg))
+			}
+		case <-c.again:
+			reconfigured = true
+			cancel()
 		}
 	}
-	return nil
+	if !untried(err) {
+		c.opts.observer.LoggedIn(c.name, err)
+	}
+	if err == nil {
+		klog.FromContext(ctx).Info("Logged in", "server", s.soap.URL().Host, "version", s.vim.ServiceContent.About.Version)
+	}
+	if reconfigured {
+		err = errReconfigured
+	}
+	return s, err
 }
 
 // renew logs in anew when the credentials have changed, while the session lives
@@ -138,14 +130,14 @@ func (w *watch) renew(ctx context.Context) error {
 		}
 		creds, err := w.c.readCredentials(ctx)
 		if err == nil && creds.Equal(w.s.creds) {
-			w.c.rejected = nil // what comes after these is a change, whatever it is
-			continue
-		}
-		if err == nil && w.c.rejection(creds) != nil {
+			w.c.attempts.back(creds)
 			continue
 		}
 		if err == nil {
-			w.c.fresh, err = w.c.login(ctx, creds)
+			err = w.c.attempts.may(loginSOAP, creds, time.Now())
+		}
+		if err == nil {
+			w.c.fresh, err = w.c.login(ctx, creds, nil)
 		}
 		switch {
 		case err == nil:
@@ -154,12 +146,16 @@ func (w *watch) renew(ctx context.Context) error {
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !errors.Is(err, ErrRejected):
-			again.Reset(w.c.opts.retryMax)
 		}
+		next := nextAttempt(err)
+		again.Reset(max(w.c.opts.retryMax, time.Until(next)))
 		if said != err.Error() {
 			said = err.Error()
-			klog.FromContext(ctx).Error(err, "Cannot use the changed credentials; the session that was opened with those before lives on")
+			log := klog.FromContext(ctx)
+			if !next.IsZero() {
+				log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+			}
+			log.Error(err, "Cannot use the changed credentials; the session that was opened with those before lives on")
 		}
 	}
 }

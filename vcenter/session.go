@@ -3,17 +3,14 @@ package vcenter
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
-	"github.com/vmware/govmomi/fault"
 	vim "github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/sts"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
-	"github.com/vmware/govmomi/vim25/types"
 )
 
 // session is one login: a SOAP session and, once tags are read, a REST one.
@@ -33,37 +30,10 @@ type session struct {
 	// the next begins. The server destroys them with the session.
 	leftovers []leftover
 
-	// rest belongs to the goroutine that reads tags. It is nil until then.
-	rest *rest.Client
-}
-
-// lost says whether the server no longer knows the session.
-func lost(err error) bool {
-	return err != nil && fault.Is(err, &types.NotAuthenticated{})
-}
-
-// withREST calls f with the session's REST client, after logging in where that
-// has not happened yet or the server has forgotten it. It belongs to the
-// goroutine that reads tags; f bounds its own calls.
-func (s *session) withREST(ctx context.Context, f func(*rest.Client) error) error {
-	fresh := s.rest == nil
-	if fresh {
-		if err := s.loginREST(ctx); err != nil {
-			return fmt.Errorf("logging in to the tagging API of %s: %w", s.soap.URL().Host, err)
-		}
-	}
-	err := f(s.rest)
-	if !isStatus(err, http.StatusUnauthorized) {
-		return err
-	}
-	s.rest = nil
-	if s.shared() {
-		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", s.soap.URL().Host, err)
-	}
-	if fresh {
-		return err
-	}
-	return s.withREST(ctx, f)
+	// rest belongs to the goroutine that reads tags, as does entering, the login to
+	// the tagging API that is under way. Both are nil until then.
+	rest     *rest.Client
+	entering chan entered
 }
 
 // isStatus looks for an HTTP status in the whole chain of an error, which

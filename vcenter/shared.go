@@ -33,20 +33,19 @@ func (s *session) shared() bool { return s.creds.SessionManagerURL != "" }
 func (s *session) openClone(ctx context.Context) error {
 	m := sessionManager{url: s.creds.SessionManagerURL, token: s.creds.SessionManagerToken, tokenFile: serviceAccountToken}
 	var ticket config.Password
-	err := s.calls.do(ctx, "session manager: get ticket", func(ctx context.Context) (err error) {
+	err := s.calls.vouch(ctx, "session manager: get ticket", func(ctx context.Context) (err error) {
 		ticket, err = m.ticket(ctx, s.trust, s.calls)
 		return err
 	})
 	var status unexpected
-	if errors.As(err, &status) && status == http.StatusUnauthorized && !m.token.IsEmpty() {
-		// Kubernetes renews a service account's token: the next may be accepted.
-		return rejection("the session manager rejects the token")
+	if errors.As(err, &status) && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+		return managerRefused(status)
 	}
 	if err != nil {
 		return err
 	}
 	if err := vim.NewManager(s.vim).CloneSession(ctx, ticket.Reveal()); err != nil {
-		return fmt.Errorf("cloning the session with the ticket that was given: %w", err)
+		return fmt.Errorf("cloning the session with the ticket that was given: %w", refused(err, ticketRejected))
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ func (c *connection) adopt(ctx context.Context) {
 	klog.FromContext(ctx).Info("Connecting to another address", "server", c.cfg.Server)
 	c.logout(ctx)
 	c.calls = c.newCalls()
-	c.rejected, c.names, c.tagTrouble = nil, tagNames{}, ""
+	c.attempts.moved()
+	c.names, c.tagTrouble = tagNames{}, ""
 }
 
 // retrust has the session go on with connections whose certificates are trusted

@@ -44,13 +44,13 @@ func (s *session) token(ctx context.Context) (*sts.Signer, error) {
 		return nil, err
 	}
 	var signer *sts.Signer
-	err = s.calls.do(ctx, "token service: get token", func(ctx context.Context) (err error) {
+	err = s.calls.vouch(ctx, "token service: get token", func(ctx context.Context) (err error) {
 		// The tagging API asks for tokens in its turn, to call other services.
 		signer, err = s.tokens.Issue(ctx, sts.TokenRequest{Certificate: &pair, Delegatable: true})
 		return err
 	})
 	if refusesCertificate(err) {
-		return nil, rejection("the token service rejects the certificate")
+		return nil, tokenRefused
 	}
 	if err != nil {
 		return nil, fmt.Errorf("getting a token from %s: %w", s.tokens.URL().Host, err)

@@ -107,7 +107,10 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.poll(ctx, updates) })
 	if w.tags {
-		g.Go(func() error { return w.readTags(ctx) })
+		g.Go(func() error {
+			defer s.joinREST()
+			return w.readTags(ctx)
+		})
 	}
 	g.Go(func() error { return w.answer(ctx) })
 	g.Go(func() error { return w.renew(ctx) })

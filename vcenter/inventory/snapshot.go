@@ -86,6 +86,9 @@ type State struct {
 	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has told of.
 	Trouble error
+	// NextLogin is when the vCenter is logged in to again that has rejected a login or
+	// not answered it. It is zero if nothing waits for that.
+	NextLogin time.Time
 	// Contact is when the vCenter last answered, zero if it never did. Snapshot has
 	// all that it had told of by then.
 	Contact time.Time
