@@ -120,11 +120,8 @@ func (s *session) openREST(ctx context.Context, c *rest.Client) error {
 	ctx, cancel := outliving(ctx)
 	defer cancel()
 	err := s.calls.login(ctx, "tagging: log in", enter)
-	switch {
-	case isStatus(err, http.StatusUnauthorized):
+	if isStatus(err, http.StatusUnauthorized) {
 		return rejected
-	case isStatus(err, http.StatusForbidden):
-		return tagsForbidden
 	}
 	return brief(err)
 }

@@ -30,7 +30,6 @@ const (
 	// credentials.
 	tagsPasswordRejected    = rejection("the user name or password is rejected, with which the SOAP session was opened: the password was changed in vCenter, or its identity source is down or the account is locked")
 	tagsCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
-	tagsForbidden           = rejection("the account may not log in there (403 Forbidden): give it the role ReadOnly on the vCenter")
 )
 
 // refused returns the rejection that a fault of a login is, or else the error. Faults

@@ -105,9 +105,15 @@ func TestChangedCredentialsReplaceTheSession(t *testing.T) {
 	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 3 })
 }
 
+// often allows more changes of wrong credentials within a test than of right ones.
+func often(opts Options) Options {
+	opts.LoginLimits.Window = time.Millisecond
+	return opts
+}
+
 // TestAWrongPasswordIsTriedOnce: the session that is there lives on.
 func TestAWrongPasswordIsTriedOnce(t *testing.T) {
-	w, a := renewing(t)
+	w, a := renewingWith(t, often(slow))
 	east := w.sim.VCenter("east")
 	good := east.Password()
 	for _, wrong := range []string{"wrong-1", "wrong-2"} {
@@ -211,7 +217,7 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	if n := a.count(); n == asked {
 		t.Error("nobody looked")
 	}
-	if now := w.east().Trouble.Error(); now != said || !strings.Contains(now, "until they change") {
+	if now := w.east().Trouble.Error(); now != said || !strings.Contains(now, "; next attempt at ") {
 		t.Errorf("trouble is %s and was %s", now, said)
 	}
 	if err := east.Recover(); err != nil {

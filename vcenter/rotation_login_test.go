@@ -137,7 +137,7 @@ func restLogins(v *fleet.VCenter) int { return v.Requests()["POST /com/vmware/ci
 
 // TestAPasswordThatComesTooEarlyAndNoSession: the way out is the same.
 func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
-	opts, seen := slow, new(counted)
+	opts, seen := often(slow), new(counted)
 	opts.Observer = seen
 	w, a := renewingWith(t, opts)
 	east := w.sim.VCenter("east")

@@ -180,12 +180,12 @@ func TestSessionManagerTrouble(t *testing.T) {
 		want     string // empty for a login
 	}{
 		"a wrong token":        {nil, func(c *Credentials, _ *config.VCenter) { c.SessionManagerToken = config.NewPassword("made-up-other") }, true, "the session manager rejects the token"},
-		"forbidden":            {answer(http.StatusForbidden, ""), nil, false, "the session manager answers 403 Forbidden"},
+		"forbidden":            {answer(http.StatusForbidden, ""), nil, true, "the session manager rejects the token (403 Forbidden)"},
 		"broken":               {answer(http.StatusInternalServerError, "made-up-token"), nil, false, "the session manager answers 500 Internal Server Error"},
 		"no JSON":              {answer(http.StatusOK, "made-up-ticket"), nil, false, noTicket},
 		"no ticket":            {answer(http.StatusOK, `{"token":""}`), nil, false, noTicket},
 		"too long":             {answer(http.StatusOK, `{"token":"`+strings.Repeat("x", maxTicket)+`"}`), nil, false, noTicket},
-		"a ticket of another":  {answer(http.StatusOK, `{"token":"made-up-ticket"}`), nil, false, "cloning the session with the ticket that was given: "},
+		"a ticket of another":  {answer(http.StatusOK, `{"token":"made-up-ticket"}`), nil, true, "cloning the session with the ticket that was given: vCenter rejects the ticket"},
 		"redirected elsewhere": {redirect(elsewhere.URL), nil, false, "it redirects elsewhere, where the token is not sent"},
 		"redirected to http":   {redirect("http://" + strings.TrimPrefix(manager.URL, "https://") + "/there"), nil, false, "it redirects elsewhere"},
 		"redirected here":      {redirect("/there"), nil, false, ""},
