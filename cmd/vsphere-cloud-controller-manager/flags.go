@@ -14,10 +14,15 @@ const minTagRefresh = 100 * time.Millisecond
 // minSnapshotAge keeps Nodes from waiting for each answer of a vCenter.
 const minSnapshotAge = time.Second
 
+// minLoginTimeout keeps a slip of the pen from giving up each login, which leaves a
+// session behind in the vCenter.
+const minLoginTimeout = time.Second
+
 // flags are the daemon's own, beside the framework's.
 type flags struct {
 	tagRefresh     time.Duration
 	maxSnapshotAge time.Duration
+	loginTimeout   time.Duration
 	configSecret   string
 	nodeLabels     string
 }
@@ -36,6 +41,9 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 	set.DurationVar(&f.maxSnapshotAge, "max-snapshot-age", 5*time.Minute,
 		"How long ago a vCenter may have answered last for a Node to be initialized by what it said. "+
 			"Nodes of a vCenter that is unreachable for longer wait until it answers. Nodes that are initialized keep what they have. At least 1s.")
+	set.DurationVar(&f.loginTimeout, "login-timeout", 90*time.Second,
+		"Time that a login to a vCenter may take, which may have to ask a directory. All other requests have 15s. "+
+			"At least 1s. A login that takes longer is tried again after minutes, since it may leave a session in the vCenter.")
 	return sets
 }
 
@@ -46,6 +54,9 @@ func (f *flags) check() error {
 	}
 	if f.maxSnapshotAge < minSnapshotAge {
 		return fmt.Errorf("--max-snapshot-age is %v: write at least %v", f.maxSnapshotAge, minSnapshotAge)
+	}
+	if f.loginTimeout < minLoginTimeout {
+		return fmt.Errorf("--login-timeout is %v: write at least %v", f.loginTimeout, minLoginTimeout)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func TestTagRefresh(t *testing.T) {
 
 func TestTagRefreshIsChecked(t *testing.T) {
 	for d, valid := range map[time.Duration]bool{-time.Second: false, 0: false, 99 * time.Millisecond: false, 100 * time.Millisecond: true, time.Hour: true} {
-		if err := (&flags{tagRefresh: d, maxSnapshotAge: time.Minute}).check(); (err == nil) != valid {
+		if err := (&flags{tagRefresh: d, maxSnapshotAge: time.Minute, loginTimeout: time.Minute}).check(); (err == nil) != valid {
 			t.Errorf("%v: %v", d, err)
 		}
 	}
@@ -80,6 +80,22 @@ func TestMaxSnapshotAge(t *testing.T) {
 		}
 		if arg == "" && d.flags.maxSnapshotAge != 5*time.Minute {
 			t.Errorf("the default is %v", d.flags.maxSnapshotAge)
+		}
+	}
+}
+
+func TestLoginTimeoutIsChecked(t *testing.T) {
+	d := newDaemon(t.Context(), func() {})
+	cmd, _ := newCommand(t.Context(), newOptions(t), d)
+	if got := d.flags.loginTimeout; got != 90*time.Second {
+		t.Errorf("the default is %s", got)
+	}
+	for value, valid := range map[string]bool{"-1s": false, "0": false, "999ms": false, "1s": true, "5m": true} {
+		if err := cmd.ParseFlags([]string{"--login-timeout=" + value}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.flags.check(); (err == nil) != valid {
+			t.Errorf("%s: %v", value, err)
 		}
 	}
 }

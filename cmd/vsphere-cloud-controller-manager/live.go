@@ -38,9 +38,10 @@ func newLive(d *daemon, client kubernetes.Interface) *live {
 	l.watch(d.cfg)
 	registry := legacyRegistry{}
 	l.fleet = vcenter.NewFleet(d.cfg.VCenters, (&accounts{l.secrets}).credentials, vcenter.Options{
-		Wanted:     wanted(d.cfg),
-		TagRefresh: d.flags.tagRefresh,
-		Observer:   newObserver(registry),
+		Wanted:       wanted(d.cfg),
+		LoginTimeout: d.flags.loginTimeout,
+		TagRefresh:   d.flags.tagRefresh,
+		Observer:     newObserver(registry),
 	})
 	l.provider = provider.New(l.fleet, d.cfg, provider.Options{MaxSnapshotAge: d.flags.maxSnapshotAge})
 	l.reloader = &reloader{

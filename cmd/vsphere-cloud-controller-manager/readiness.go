@@ -42,11 +42,15 @@ func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 }
 
 func condition(s inventory.State) string {
+	next := ""
+	if left := time.Until(s.NextLogin).Round(time.Second); left > 0 {
+		next = fmt.Sprintf(", next login in %v", left)
+	}
 	switch {
 	case s.Trouble != nil && s.Snapshot == nil:
-		return "down, never read"
+		return "down, never read" + next
 	case s.Trouble != nil:
-		return fmt.Sprintf("down, last answer %v ago", time.Since(s.Contact).Round(time.Second))
+		return fmt.Sprintf("down, last answer %v ago%s", time.Since(s.Contact).Round(time.Second), next)
 	case s.Snapshot == nil:
 		return "connecting"
 	case s.Snapshot.Incomplete != nil:

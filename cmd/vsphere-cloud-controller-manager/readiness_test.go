@@ -46,6 +46,9 @@ func TestReadiness(t *testing.T) {
 			{inventory.State{Snapshot: partial, Contact: now}, 200, "synced, but not all of its machines can be seen"},
 			{inventory.State{Snapshot: read, Contact: now.Add(-90 * time.Second), Trouble: errSecret}, 200, "down, last answer 1m30s ago"},
 			{inventory.State{Snapshot: partial, Contact: now.Add(-24 * time.Hour), Trouble: errSecret}, 200, "down, last answer 24h0m0s ago"},
+			{inventory.State{Trouble: errSecret, NextLogin: now.Add(310*time.Second - time.Millisecond)}, 200, "down, never read, next login in 5m10s"},
+			{inventory.State{Trouble: errSecret, NextLogin: now.Add(-time.Second)}, 200, "down, never read"},
+			{inventory.State{Snapshot: read, Contact: now.Add(-time.Minute), Trouble: errSecret, NextLogin: now.Add(time.Minute)}, 200, "down, last answer 1m0s ago, next login in 1m0s"},
 		} {
 			c.state.VCenter = "east"
 			code, body := ask(true, c.state)
