@@ -66,7 +66,7 @@ func TestRejectedCredentialsAreTriedAgainSlowly(t *testing.T) {
 // Another client that fails as often as we do does not lock the account with us.
 func TestNoMoreThanTwoFailuresInAWindow(t *testing.T) {
 	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // reproducible
+		r := rand.New(rand.NewPCG(seed, 1))
 		a, now := newAttempts(LoginLimits{}), time.Now()
 		type attempt struct {
 			api        loginAPI

@@ -70,19 +70,20 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *c
 }
 
 // attempt opens the SOAP session if its credentials may be shown now.
-func (s *session) attempt(ctx context.Context) error {
+func (s *session) attempt(ctx context.Context) (err error) {
 	attempts := s.calls.attempts
 	if err := attempts.begin(loginSOAP, s.creds, time.Now()); err != nil {
 		return err
 	}
+	err = errUnusable
+	defer func() { err = attempts.end(loginSOAP, s.creds, err, time.Now()) }()
 	s.vim.RoundTripper = s.calls.logins(s.soap)
 	longer, cancel := outliving(ctx)
 	defer cancel()
-	err := s.open(longer)
-	if err != nil {
+	if err = s.open(longer); err != nil {
 		err = fmt.Errorf("logging in to %s as %s: %w", s.soap.URL().Host, s.creds, brief(err))
 	}
-	return attempts.end(loginSOAP, s.creds, err, time.Now())
+	return err
 }
 
 // open opens the SOAP session in the way that the credentials are for.

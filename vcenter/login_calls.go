@@ -50,6 +50,9 @@ func (c *calls) show(ctx context.Context, name string, call func(context.Context
 	return sent.Load(), err
 }
 
+// errUnusable is how a login ends that panics, as govmomi does at odd answers.
+var errUnusable = &unanswered{errors.New("the answer cannot be used"), false}
+
 // decided reports whether an error is what the server itself said of a request, and
 // no gateway before it that has not heard of the end.
 func decided(err error) bool {

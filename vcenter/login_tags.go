@@ -16,10 +16,13 @@ type tagLoginError struct{ error }
 
 func (e *tagLoginError) Unwrap() error { return e.error }
 
-// entered is the end of a login to the tagging API.
-type entered struct {
-	rest *rest.Client
-	err  error
+// entering is a login to the tagging API, beside the goroutine that wants it. Rest is
+// logged in if err is nil, when wait has returned.
+type entering struct {
+	rest  *rest.Client
+	err   error
+	ended <-chan struct{}
+	wait  func()
 }
 
 // withREST calls f with the session's REST client, after logging in where that
@@ -70,37 +73,35 @@ func (s *session) loginREST(ctx context.Context) error {
 			}
 			return &tagLoginError{err}
 		}
-		ended := make(chan entered, 1) // sent to once, by the login; received once, by the caller or joinREST
-		s.entering = ended
-		go func() { ended <- s.enterREST(ctx) }()
+		s.entering = s.enterREST(ctx)
 	}
 	patience := time.NewTimer(s.calls.timeout)
 	defer patience.Stop()
 	select {
-	case e := <-s.entering:
-		s.entering, s.rest = nil, e.rest
-		return e.err
+	case <-s.entering.ended:
+		return s.joinREST()
 	case <-patience.C:
 		return &tagLoginError{fmt.Errorf("logging in to the tagging API of %s: no answer within %v; waiting for up to %v", host, s.calls.timeout, s.calls.loginTimeout)}
 	}
 }
 
-// enterREST logs in to the tagging API and ends the attempt that has begun.
-func (s *session) enterREST(ctx context.Context) entered {
-	c := rest.NewClient(s.vim)
-	err := s.openREST(ctx, c)
-	if err != nil {
-		err = fmt.Errorf("logging in to the tagging API of %s: %w", s.soap.URL().Host, err)
-	}
-	err = s.calls.attempts.end(loginTags, s.creds, err, time.Now())
-	s.calls.observer.LoggedIn(s.calls.vcenter, err)
-	if err == nil {
-		return entered{rest: c}
-	}
-	if !nextAttempt(err).IsZero() {
-		err = &tagLoginError{err}
-	}
-	return entered{err: err}
+// enterREST begins to log in to the tagging API, and ends the attempt in the end.
+func (s *session) enterREST(ctx context.Context) *entering {
+	e := &entering{rest: rest.NewClient(s.vim)}
+	e.ended, e.wait = aside(func() {
+		e.err = errUnusable
+		defer func() {
+			e.err = s.calls.attempts.end(loginTags, s.creds, e.err, time.Now())
+			s.calls.observer.LoggedIn(s.calls.vcenter, e.err)
+			if !nextAttempt(e.err).IsZero() {
+				e.err = &tagLoginError{e.err}
+			}
+		}()
+		if e.err = s.openREST(ctx, e.rest); e.err != nil {
+			e.err = fmt.Errorf("logging in to the tagging API of %s: %w", s.soap.URL().Host, e.err)
+		}
+	})
+	return e
 }
 
 func (s *session) openREST(ctx context.Context, c *rest.Client) error {
@@ -126,12 +127,17 @@ func (s *session) openREST(ctx context.Context, c *rest.Client) error {
 	return brief(err)
 }
 
-// joinREST waits for a login to the tagging API that is under way. Its context is
-// done, so that is at most loginGrace.
-func (s *session) joinREST() {
-	if s.entering == nil {
-		return
+// joinREST waits for a login to the tagging API, if one is under way. That is at most
+// loginGrace where its context is done.
+func (s *session) joinREST() error {
+	e := s.entering
+	if e == nil {
+		return nil
 	}
-	e := <-s.entering
-	s.entering, s.rest = nil, e.rest
+	s.entering = nil
+	e.wait()
+	if e.err == nil {
+		s.rest = e.rest
+	}
+	return e.err
 }

@@ -168,7 +168,9 @@ func TestTheTaggingAPIRejectsWhatSOAPAccepts(t *testing.T) {
 		t.Errorf("%d logins to the tagging API", n)
 	}
 	east.EndSessions() // another SOAP session makes the tagging API no more willing
-	w.until("another session", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 && w.east().Trouble == nil })
+	w.until("another session", func([]inventory.State) bool {
+		return logins(east) == 2 && east.SOAPSessions() == 1 && w.east().Trouble == nil
+	})
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
 	}

@@ -78,11 +78,7 @@ func (c *connection) login(ctx context.Context, creds Credentials, slow func(ser
 	defer cancel()
 	var s *session
 	var err error
-	ended := make(chan struct{}) // closed by the login
-	go func() {
-		defer close(ended)
-		s, err = login(own, cfg, creds, calls)
-	}()
+	ended, wait := aside(func() { s, err = login(own, cfg, creds, calls) })
 	// What comes before the login has a deadline of its own.
 	patience := time.NewTimer(c.opts.timeout * 11 / 10)
 	defer patience.Stop()
@@ -100,6 +96,7 @@ func (c *connection) login(ctx context.Context, creds Credentials, slow func(ser
 			cancel()
 		}
 	}
+	wait()
 	if !untried(err) {
 		c.opts.observer.LoggedIn(c.name, err)
 	}

@@ -33,7 +33,7 @@ type session struct {
 	// rest belongs to the goroutine that reads tags, as does entering, the login to
 	// the tagging API that is under way. Both are nil until then.
 	rest     *rest.Client
-	entering chan entered
+	entering *entering
 }
 
 // isStatus looks for an HTTP status in the whole chain of an error, which

@@ -108,7 +108,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	g.Go(func() error { return w.poll(ctx, updates) })
 	if w.tags {
 		g.Go(func() error {
-			defer s.joinREST()
+			defer func() { _ = s.joinREST() }() // whom it concerns asks again
 			return w.readTags(ctx)
 		})
 	}
