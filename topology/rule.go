@@ -127,6 +127,15 @@ func (p Policy) Labels() []string {
 	return labels
 }
 
+// TagPaths returns the paths on which the policy looks for tags, in that order. It
+// returns nothing for a policy without a tag category.
+func (p Policy) TagPaths() []PathKind {
+	if len(p.Categories()) == 0 {
+		return nil
+	}
+	return slices.Clone(p.paths())
+}
+
 func (p Policy) paths() []PathKind {
 	if len(p.Paths) == 0 {
 		return defaultPaths[:]

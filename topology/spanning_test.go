@@ -93,7 +93,15 @@ func TestPolicy(t *testing.T) {
 	if got := fmt.Sprint(p.Categories(), p.Labels()); got != "[a b] [r z l m]" {
 		t.Errorf("got %s", got)
 	}
-	if got := (Policy{Levels: Rules{{Label: "l", Inventory: InventoryHost}}}).Categories(); got != nil {
+	inventoryOnly := Policy{Levels: Rules{{Label: "l", Inventory: InventoryHost}}, Paths: []PathKind{FolderPath}}
+	if got, paths := inventoryOnly.Categories(), inventoryOnly.TagPaths(); got != nil || paths != nil {
+		t.Errorf("got %v, %v", got, paths)
+	}
+	if got := p.TagPaths(); !slices.Equal(got, DefaultPaths()) {
+		t.Errorf("got %v", got)
+	}
+	p.Paths = []PathKind{FolderPath, ComputePath}
+	if got := p.TagPaths(); !slices.Equal(got, p.Paths) {
 		t.Errorf("got %v", got)
 	}
 }

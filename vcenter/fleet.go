@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -23,6 +24,9 @@ type Wanted struct {
 	// Categories are the tag categories that somebody needs. Snapshots tell which
 	// of them a vCenter does not have.
 	Categories []string
+	// Paths are those above a machine on which tags are looked for, in that order.
+	// The tags of objects that are on none of them are not needed.
+	Paths []topology.PathKind
 }
 
 // Options tune a fleet. The zero value is what a daemon wants, without tags.

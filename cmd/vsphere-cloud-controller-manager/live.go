@@ -68,8 +68,9 @@ func (l *live) apply(cfg *config.Config) {
 }
 
 func wanted(cfg *config.Config) vcenter.Wanted {
-	categories := cfg.Topology.Policy.Categories()
-	return vcenter.Wanted{Tags: len(categories) > 0, Categories: categories}
+	policy := &cfg.Topology.Policy
+	categories := policy.Categories()
+	return vcenter.Wanted{Tags: len(categories) > 0, Categories: categories, Paths: policy.TagPaths()}
 }
 
 // watch follows the files and Secrets that a configuration is made of.
