@@ -23,15 +23,19 @@ const (
 	ConflictOffPath ConflictKind = "off_compute_path"
 	// ConflictSpans: machines of several vCenters have the same region and zone.
 	ConflictSpans ConflictKind = "spans_vcenters"
-	// ConflictNoCategory: no vCenter has a tag category of the policy.
+	// ConflictNoCategory: no vCenter has a tag category of the policy that the
+	// account can see.
 	ConflictNoCategory ConflictKind = "no_category"
+	// ConflictUnread: labels are decided as if objects had no tags, because the
+	// account may not read them.
+	ConflictUnread ConflictKind = "unreadable_tags"
 )
 
 // ConflictKinds returns all kinds.
 func ConflictKinds() []ConflictKind {
 	return []ConflictKind{
 		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags,
-		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory,
+		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory, ConflictUnread,
 	}
 }
 
@@ -65,7 +69,7 @@ func (r *resolution) compare(v verdict, traces []trace) {
 	if v.path.Kind != ComputePath {
 		r.compareWithDriver()
 	}
-	if v.unknown != nil {
+	if v.cut || r.invisible(false) != "" {
 		return // how far the tags that were not read reach is not known
 	}
 	for i := range r.policy.Rules {
@@ -76,7 +80,8 @@ func (r *resolution) compare(v verdict, traces []trace) {
 		}
 		d := disagreement{
 			label: rule.Label, category: rule.Category,
-			nearest: r.policy.Precedence == PrecedenceNearest, compute: v.path.Kind == ComputePath, trace: *t,
+			// The driver gives up at an object whose tags the account may not read.
+			nearest: r.policy.Precedence == PrecedenceNearest, compute: v.path.Kind == ComputePath && v.passed.none(), trace: *t,
 		}
 		switch {
 		case t.mixed() && d.compute:
@@ -92,8 +97,28 @@ func (r *resolution) conflict(kind ConflictKind, label string, why explanation, 
 		Conflict{Kind: kind, Labels: []string{label}, Objects: objects, why: why})
 }
 
+// unread notes the objects that count as untagged in what was decided.
+func (r *resolution) unread() {
+	c := Conflict{Kind: ConflictUnread}
+	for i := range r.placement.Decisions {
+		d := &r.placement.Decisions[i]
+		if len(d.Unread) == 0 {
+			continue
+		}
+		c.Labels = append(c.Labels, d.Label)
+		for _, o := range d.Unread {
+			c.Objects = with(c.Objects, o)
+		}
+	}
+	if len(c.Objects) > 0 {
+		c.why = countsAsUntagged{c.Labels, c.Objects}
+		r.placement.Conflicts = append(r.placement.Conflicts, c)
+	}
+}
+
 // compareWithDriver compares what was decided off the compute path with what the
-// CSI driver finds on it. Where that cannot be read nothing is said.
+// CSI driver finds on it. Where that cannot be read nothing is said. System folders
+// count as untagged.
 func (r *resolution) compareWithDriver() {
 	rules := r.policy.Rules
 	p := r.path(ComputePath)
@@ -102,7 +127,7 @@ func (r *resolution) compareWithDriver() {
 	}
 	var few [4]trace
 	traces := append(few[:0], make([]trace, len(rules))...)
-	if walk(rules, p, traces).cut() {
+	if got := r.walk(p, traces); got.cut() || len(got.passed.objects) > 0 || r.invisible(false) != "" {
 		return
 	}
 	c := Conflict{Kind: ConflictOffPath}

@@ -150,3 +150,18 @@ func (s spanning) text() string {
 	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
 		"Give the zone or the region a name of its own in each vCenter.", what, len(s.by), strings.Join(where, ", "))
 }
+
+// countsAsUntagged are objects whose tags the account may not read.
+type countsAsUntagged struct {
+	labels  []string
+	objects []*Object
+}
+
+func (c countsAsUntagged) text() string {
+	what := "it counts"
+	if len(c.objects) > 1 {
+		what = "they count"
+	}
+	return fmt.Sprintf("The account may not read all tags: in %s, so %s as untagged for label %s. Running Nodes keep these labels as they are. "+
+		"Give the account the role Read-only there, without propagation.", lacksRead(c.objects), what, strings.Join(c.labels, ", "))
+}

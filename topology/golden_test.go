@@ -21,10 +21,12 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 //	-- rules --      label=category or label=inventory:kind, one a line,
 //	                 "optional" behind it if so
 //	-- levels --     the same, "required" behind it if so
-//	-- policy --     "precedence nearest", "paths folder compute"
+//	-- policy --     "precedence nearest", "paths folder compute",
+//	                 "invisible category" for one that the vCenter does not show
 //	-- compute --    objects from the nearest to the root, one a line:
 //	-- pool --       Type /path category=tag category=tag …
 //	-- folder --     "unreadable: why" for tags that cannot be read,
+//	                 "unreadable: no Read" for those that the account may not,
 //	                 "broken: why" as the last line of a path
 //	-- want --       the placement or the error
 //	-- nearest --    if it is there: what precedence nearest would say
@@ -131,6 +133,9 @@ func rendered(p Placement, err error) string {
 	for _, u := range p.Undecided {
 		fmt.Fprintf(&b, "%s: undecided: %v\n", u.Label, u.Err)
 	}
+	if len(p.SystemUnread) > 0 {
+		fmt.Fprintf(&b, "counts as untagged: %s\n", listed(p.SystemUnread))
+	}
 	for _, c := range p.Conflicts {
 		fmt.Fprintf(&b, "conflict: %s on %s (%s): %s\n", c.Kind, strings.Join(c.Labels, ", "), listed(c.Objects), c.Text())
 	}
@@ -147,6 +152,8 @@ func parsePolicy(t *testing.T, text string, p *Policy) {
 			for _, kind := range fields[1:] {
 				p.Paths = append(p.Paths, PathKind(strings.Replace(kind, "pool", string(PoolPath), 1)))
 			}
+		case "invisible":
+			p.Invisible = fields[1:]
 		default:
 			t.Fatalf("no policy: %q", line)
 		}
@@ -197,7 +204,9 @@ func parsePath(t *testing.T, kind PathKind, text string) Path {
 			o.Tags = append(o.Tags, Tag{Category: category, Name: strings.ReplaceAll(name, "␠", " ")})
 		}
 		if unreadable {
-			o.TagsErr = errors.New(why)
+			if o.TagsErr = errors.New(why); why == "no Read" {
+				o.TagsErr = fmt.Errorf("reading tags: %w", ErrNotPermitted)
+			}
 		}
 		p.Objects = append(p.Objects, o)
 	}

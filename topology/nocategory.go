@@ -6,7 +6,7 @@ import (
 )
 
 // NoCategory returns a conflict for each label whose category is among those that
-// no vCenter has. It is the whole fleet's, and equal for all Nodes.
+// no vCenter shows to the account. It is the whole fleet's, and equal for all Nodes.
 func (p Policy) NoCategory(absent []string) []Conflict {
 	var conflicts []Conflict
 	for _, rules := range []Rules{p.Rules, p.Levels} {
@@ -22,6 +22,7 @@ func (p Policy) NoCategory(absent []string) []Conflict {
 type noCategory struct{ rule Rule }
 
 func (n noCategory) text() string {
-	return fmt.Sprintf("No vCenter has the tag category %q, which label %s is to come from. "+
-		"Correct its name in the configuration, or make the category and attach its tags.", n.rule.Category, n.rule.Label)
+	return fmt.Sprintf("No vCenter has the tag category %q that the account can see, which label %s is to come from. "+
+		"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
+		n.rule.Category, n.rule.Label)
 }

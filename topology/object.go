@@ -35,7 +35,9 @@ type Object struct {
 	Path string
 	// Tags are the tags attached to the object itself, in no order.
 	Tags []Tag
-	// TagsErr says why Tags could not be read. Nil means that Tags is complete.
+	// TagsErr says why Tags could not be read. Nil means that Tags is complete. If
+	// it is ErrNotPermitted the object counts as untagged where what can be read
+	// decides; with any other error nothing is said of what rests on the object.
 	TagsErr error
 }
 

@@ -15,6 +15,10 @@ type Placement struct {
 	// Conflicts are what an operator should know of the tags, whether or not
 	// there is a placement.
 	Conflicts []Conflict
+	// SystemUnread are the folders that vSphere makes itself, the root folder and
+	// those right below a datacenter, among the objects that count as untagged
+	// because the account may not read their tags.
+	SystemUnread []*Object
 }
 
 // A Decision is one label's value and what decided it.
@@ -27,6 +31,11 @@ type Decision struct {
 	// By is the object whose tag or name gave the value. For InventoryVCenter it
 	// is the farthest object that could be read, mostly the root folder.
 	By *Object
+	// Unread are the objects that count as untagged, because the account may not
+	// read their tags, and that might have decided otherwise. Such a value is good
+	// for a label that is missing; it is no reason to change one. Folders that
+	// vSphere makes itself are not among them.
+	Unread []*Object
 }
 
 // Source says what gave the value, for a person.

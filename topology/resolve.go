@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,12 +19,21 @@ import (
 // Each level is decided by itself: by the nearest tag on the first path that has
 // one.
 //
+// An object whose tags the account may not read counts as untagged if what can be
+// read decides. Where it does not, nothing is missing: it is unknown.
+//
+// Of a category that the machine's vCenter does not show nothing is known. With
+// precedence csi it also decides where the walk ends, so only those of the others
+// are certain that are the same all the way up.
+//
 // The error is that of a required label, and one of
 //   - ErrMissing: each path was read to the root and none has every required
 //     category; the message says which are missing and where they were looked
 //     for. Or the machine is in no such part of the inventory.
 //   - ErrUnknown: a path could not be read as far as the walk had to go. No
-//     later path is tried, for this one might have decided.
+//     later path is tried, for this one might have decided. Or no path has every
+//     required category, and there are objects whose tags the account may not read.
+//     Or the vCenter does not show a required category (ErrNoCategory).
 //   - ErrAmbiguous: the deciding object has two tags of one category.
 //   - ErrInvalid: the deciding name is no label value.
 //
@@ -40,6 +51,7 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 	for i := range policy.Levels {
 		r.level(&policy.Levels[i])
 	}
+	r.unread()
 	if r.err != nil {
 		return Placement{Conflicts: r.placement.Conflicts}, r.err
 	}
@@ -88,8 +100,12 @@ func (r *resolution) together(traces []trace) {
 		switch {
 		case rule.Category == "":
 			r.inventory(rule)
+		case r.isInvisible(rule.Category):
+			r.fail(rule, r.noCategory(rule.Category))
+		case v.endless != "" && traces[i].varied:
+			r.fail(rule, r.noCategory(v.endless))
 		case h.by != nil:
-			r.conclude(rule, h)
+			r.conclude(rule, h, v.passed.objects)
 		case rule.Required && v.unknown == nil:
 			if r.err == nil {
 				r.fail(rule, r.missing(traces))
@@ -103,6 +119,14 @@ func (r *resolution) together(traces []trace) {
 	if v.path != nil {
 		r.placement.Path = v.path.Kind
 		r.compare(v, traces)
+	}
+	r.system(v.passed)
+}
+
+// system notes the system folders that were passed over.
+func (r *resolution) system(over passed) {
+	for _, o := range over.system {
+		r.placement.SystemUnread = with(r.placement.SystemUnread, o)
 	}
 }
 
@@ -122,46 +146,85 @@ type verdict struct {
 	// unknown says why categories that were not seen may still have a value. Nil
 	// means that they have none.
 	unknown error
+	// cut says that the path ended where more might have come.
+	cut bool
+	// endless is a category that the vCenter does not show, without which nobody
+	// knows where the walk of precedence csi ends. Only what is the same wherever it
+	// ends is certain.
+	endless string
+	// passed are the objects that count as untagged, on all paths walked.
+	passed passed
 }
 
 // choose leaves the traces of the path that decides, or empty ones.
 func (r *resolution) choose(traces []trace) verdict {
-	rules := r.policy.Rules
+	if category := r.invisible(true); category != "" {
+		return verdict{unknown: r.noCategory(category)}
+	}
+	var v verdict
+	var lacked []string // where nothing decides
+	invisible := r.invisible(false)
 	for _, kind := range r.policy.paths() {
 		p := r.path(kind)
 		if p == nil {
 			continue
 		}
-		got := walk(rules, p, traces)
-		if got.complete {
-			return verdict{path: p}
-		}
-		some, all := seen(rules, traces)
+		got := r.walk(p, traces)
+		v.passed.add(got.passed)
+		some, all := r.seen(traces)
 		switch {
-		case !got.cut() && some && all:
-			return verdict{path: p}
+		case got.complete, !got.cut() && some && all:
+			v.path = p
+			r.qualify(&v, traces)
+			return v
+		case !got.cut() && all && invisible != "":
+			// A tag of that category may be what decides here.
+			v.unknown = r.noCategory(invisible)
+			clear(traces)
+			return v
 		case !got.cut():
+			for _, category := range r.lacking(traces, all) {
+				if !slices.Contains(lacked, category) {
+					lacked = append(lacked, category)
+				}
+			}
 			continue
 		case r.policy.Precedence == PrecedenceNearest && some && all:
-			return verdict{path: p, unknown: got.unknown(lacking(rules, traces, true), kind)}
+			v.path, v.cut, v.unknown = p, true, got.unknown(r.lacking(traces, true), kind)
+			return v
 		}
 		// Farther tags might have overwritten what was seen.
-		categories := lacking(rules, traces, all)
+		v.unknown = got.unknown(r.lacking(traces, all), kind)
 		clear(traces)
-		return verdict{unknown: got.unknown(categories, kind)}
+		return v
 	}
 	clear(traces)
-	return verdict{}
+	if !v.passed.none() {
+		v.unknown = notPermitted(lacked, v.passed)
+	}
+	return v
+}
+
+// qualify says what is not known although the path that decides was walked to its
+// end.
+func (r *resolution) qualify(v *verdict, traces []trace) {
+	if lacked := r.lacking(traces, true); len(lacked) > 0 && !v.passed.none() {
+		v.unknown = notPermitted(lacked, v.passed)
+	}
+	if r.policy.Precedence != PrecedenceNearest {
+		v.endless = r.invisible(false)
+	}
 }
 
 // seen says whether the walk has seen any category, and all that are required.
-func seen(rules Rules, traces []trace) (some, all bool) {
+func (r *resolution) seen(traces []trace) (some, all bool) {
 	all = true
-	for i := range rules {
+	for i := range traces {
+		rule := &r.policy.Rules[i]
 		switch {
 		case traces[i].near.by != nil:
 			some = true
-		case rules[i].Category != "" && rules[i].Required:
+		case rule.Category != "" && rule.Required:
 			all = false
 		}
 	}
@@ -174,8 +237,8 @@ func (r *resolution) missing(traces []trace) error {
 	var where []string
 	for _, kind := range r.policy.paths() {
 		if p := r.path(kind); p != nil {
-			walk(r.policy.Rules, p, traces)
-			where = append(where, nowhere(lacking(r.policy.Rules, traces, false), p))
+			r.walk(p, traces)
+			where = append(where, nowhere(r.lacking(traces, false), p))
 		}
 	}
 	clear(traces)
@@ -200,18 +263,25 @@ func (r *resolution) unwalked() error {
 
 // level decides one of the policy's levels.
 func (r *resolution) level(rule *Rule) {
-	if rule.Category == "" {
+	switch {
+	case rule.Category == "":
 		r.inventory(rule)
 		return
+	case r.isInvisible(rule.Category):
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, r.noCategory(rule.Category)))
+		return
 	}
+	var over passed
 	for _, kind := range r.policy.paths() {
 		p := r.path(kind)
 		if p == nil {
 			continue
 		}
 		h, got := nearest(rule.Category, p)
+		over.add(got.passed)
 		if h.by != nil {
-			r.conclude(rule, h)
+			r.system(over)
+			r.conclude(rule, h, over.objects)
 			return
 		}
 		if got.cut() {
@@ -219,9 +289,13 @@ func (r *resolution) level(rule *Rule) {
 			return
 		}
 	}
-	if err := r.unwalked(); err != nil {
+	r.system(over)
+	switch err := r.unwalked(); {
+	case !over.none():
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, notPermitted([]string{rule.Category}, over)))
+	case err != nil:
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, err))
-	} else if rule.Required {
+	case rule.Required:
 		var where []string
 		for _, kind := range r.policy.paths() {
 			where = append(where, nowhere([]string{rule.Category}, r.path(kind)))
@@ -231,20 +305,28 @@ func (r *resolution) level(rule *Rule) {
 }
 
 func nearest(category string, p *Path) (hit, reach) {
-	for _, o := range p.Objects {
+	var got reach
+	for i, o := range p.Objects {
+		if errors.Is(o.TagsErr, ErrNotPermitted) {
+			got.passed.note(p, i)
+			continue
+		}
 		if o.TagsErr != nil {
-			return hit{}, reach{unreadable: o}
+			got.unreadable = o
+			return hit{}, got
 		}
 		if h := o.tagged(category); h.by != nil {
-			return h, reach{complete: true}
+			got.complete = true
+			return h, got
 		}
 	}
-	return hit{}, reach{broken: p.Broken}
+	got.broken = p.Broken
+	return hit{}, got
 }
 
 // conclude gives a label the name of the tag that decides, if there is one only
-// and it can be a label's value.
-func (r *resolution) conclude(rule *Rule, h hit) {
+// and it can be a label's value. Over are the objects that count as untagged.
+func (r *resolution) conclude(rule *Rule, h hit, over []*Object) {
 	if h.several {
 		names := h.by.named(rule.Category)
 		r.conflict(ConflictTwoTags, rule.Label, twoTags{*rule, h.by}, h.by)
@@ -259,6 +341,6 @@ func (r *resolution) conclude(rule *Rule, h hit) {
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
-		Label: rule.Label, Value: h.name, Category: rule.Category, By: h.by,
+		Label: rule.Label, Value: h.name, Category: rule.Category, By: h.by, Unread: over,
 	})
 }

@@ -100,6 +100,9 @@ type Policy struct {
 	// Paths are those on which tags are looked for, in that order; DefaultPaths
 	// if empty.
 	Paths []PathKind
+	// Invisible are categories that the machine's vCenter does not show to the
+	// account. Whether objects have tags of them is not known.
+	Invisible []string
 }
 
 // Categories returns the tag categories that the policy needs, each once. Without

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -14,6 +15,8 @@ type trace struct {
 	// before is what far was before the walk's last object overwrote it with
 	// something else.
 	before hit
+	// varied says that a farther object gives another answer than near.
+	varied bool
 }
 
 // chosen returns what decides.
@@ -36,47 +39,60 @@ type reach struct {
 	unreadable *Object
 	// broken is why the path ends before the root, nil if it does not.
 	broken error
+	// passed are the objects that the walk passed over on its way.
+	passed passed
 }
 
 // cut says that the walk ended where more might have come.
 func (r reach) cut() bool { return r.unreadable != nil || r.broken != nil }
 
-// walk goes upwards until every category has a value. There is a trace for each
-// of the rules.
-func walk(rules Rules, p *Path, traces []trace) reach {
+// walk goes upwards until every category has a value, and passes over objects whose
+// tags the account may not read. There is a trace for each of the rules. Categories
+// that the vCenter does not show have no value, so that the walk goes to the root.
+func (r *resolution) walk(p *Path, traces []trace) reach {
+	rules := r.policy.Rules
 	clear(traces)
+	var got reach
 	wanted := 0
 	for i := range rules {
 		if rules[i].Category != "" {
 			wanted++
 		}
 	}
-	for _, o := range p.Objects {
+	for i, o := range p.Objects {
+		if errors.Is(o.TagsErr, ErrNotPermitted) {
+			got.passed.note(p, i)
+			continue
+		}
 		if o.TagsErr != nil {
-			return reach{unreadable: o}
+			got.unreadable = o
+			return got
 		}
 		if len(o.Tags) == 0 {
 			continue
 		}
-		if wanted -= step(rules, o, traces); wanted == 0 {
-			return reach{complete: true}
+		if wanted -= r.step(o, traces); wanted == 0 {
+			got.complete = true
+			return got
 		}
 		for i := range traces {
 			traces[i].before = hit{}
 		}
 	}
-	return reach{broken: p.Broken}
+	got.broken = p.Broken
+	return got
 }
 
 // step takes an object's tags together, and returns how many categories have a
 // value that had none before.
-func step(rules Rules, o *Object, traces []trace) int {
+func (r *resolution) step(o *Object, traces []trace) int {
 	fresh := 0
-	for i := range rules {
-		if rules[i].Category == "" {
+	for i := range traces {
+		category := r.policy.Rules[i].Category
+		if category == "" || r.isInvisible(category) {
 			continue
 		}
-		h := o.tagged(rules[i].Category)
+		h := o.tagged(category)
 		if h.by == nil {
 			continue
 		}
@@ -84,21 +100,25 @@ func step(rules Rules, o *Object, traces []trace) int {
 		if t.near.by == nil {
 			t.near = h
 			fresh++
-		} else if h.differs(t.far) {
-			t.before = t.far
+		} else {
+			if h.differs(t.far) {
+				t.before = t.far
+			}
+			t.varied = t.varied || h.differs(t.near)
 		}
 		t.far = h
 	}
 	return fresh
 }
 
-// lacking returns the categories of rules that the walk has not seen, the required
-// ones alone or all.
-func lacking(rules Rules, traces []trace, all bool) []string {
+// lacking returns the categories that the walk has not seen, the required ones alone
+// or all. Those that the vCenter does not show are not among them.
+func (r *resolution) lacking(traces []trace, all bool) []string {
 	var categories []string
-	for i, r := range rules {
-		if r.Category != "" && traces[i].near.by == nil && (all || r.Required) {
-			categories = append(categories, r.Category)
+	for i := range traces {
+		rule := &r.policy.Rules[i]
+		if rule.Category != "" && traces[i].near.by == nil && (all || rule.Required) && !r.isInvisible(rule.Category) {
+			categories = append(categories, rule.Category)
 		}
 	}
 	return categories
