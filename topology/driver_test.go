@@ -8,29 +8,36 @@ import (
 
 // driverWalk is the CSI driver's walk at its plainest: object by object, tag by
 // tag in the order in which they come, the last one seen wins, and the walk
-// stops in the middle of an object as soon as every category has a value.
-func driverWalk(categories []string, objects []*Object) map[string]string {
+// stops in the middle of an object as soon as every category has a value. It asks
+// for the tags of one object after the other, and gives up at the first that it
+// gets none of, which is returned; beyond where it stops it asks for nothing.
+func driverWalk(categories []string, objects []*Object) (map[string]string, *Object) {
 	got := map[string]string{}
 	for _, o := range objects {
+		if o.TagsErr != nil {
+			return got, o
+		}
 		for _, t := range o.Tags {
 			if slices.Contains(categories, t.Category) {
 				got[t.Category] = t.Name
 			}
 			if len(got) == len(categories) {
-				return got
+				return got, nil
 			}
 		}
 	}
-	return got
+	return got, nil
 }
 
 // driverAnswers returns what the driver says under every order of the tags: the
 // values of the categories in their order. A category that has none is an error,
-// whatever the order; then the answers are what it does find.
-func driverAnswers(categories []string, objects []*Object) (answers [][]string, complete bool) {
+// whatever the order; then the answers are what it does find. So is an object
+// whose tags it cannot read.
+func driverAnswers(categories []string, objects []*Object) (answers [][]string, complete bool, refused *Object) {
 	complete = true
 	anyOrder(objects, func(objects []*Object) {
-		got := driverWalk(categories, objects)
+		var got map[string]string
+		got, refused = driverWalk(categories, objects)
 		var values []string
 		for _, c := range categories {
 			values = append(values, got[c])
@@ -41,7 +48,7 @@ func driverAnswers(categories []string, objects []*Object) (answers [][]string, 
 		}
 	})
 	slices.SortFunc(answers, slices.Compare)
-	return answers, complete
+	return answers, complete, refused
 }
 
 // driverSays puts the driver's answers for a golden file into words. It reads the
@@ -57,7 +64,10 @@ func driverSays(c goldenCase) string {
 			compute = p.Objects
 		}
 	}
-	answers, complete := driverAnswers(categories, compute)
+	answers, complete, refused := driverAnswers(categories, compute)
+	if refused != nil {
+		return "error: tags of " + refused.String()
+	}
 	if !complete {
 		var lacking []string
 		for i, category := range categories {

@@ -36,7 +36,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) < 70 {
+	if len(files) < 95 {
 		t.Fatalf("only %d golden files found", len(files))
 	}
 	for _, file := range files {

@@ -74,7 +74,8 @@ func isSystem(p *Path, i int) bool {
 
 // notPermitted says that categories were not seen where tags may be read.
 func notPermitted(categories []string, over passed) error {
-	return fmt.Errorf("%w: no tag of category %s where the account may read tags; in %s: give it the role Read-only there, without propagation",
+	return fmt.Errorf("%w: no tag of category %s where the account may read tags; in %s: "+
+		"attach one where it may read, or give it the role Read-only there, without propagation",
 		ErrUnknown, quoted(categories), lacksRead(over.all()))
 }
 

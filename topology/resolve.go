@@ -285,6 +285,7 @@ func (r *resolution) level(rule *Rule) {
 			return
 		}
 		if got.cut() {
+			r.system(over)
 			r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, got.unknown([]string{rule.Category}, kind)))
 			return
 		}
