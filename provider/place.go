@@ -33,17 +33,21 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 // Topology returns how Nodes get their labels now.
 func (p *Provider) Topology() *config.Topology { return &p.settings.Load().cfg.Topology }
 
-// resolve places a machine, and says where the reason for what is missing is the
-// name of a category.
+// resolve places a machine by what its vCenter shows to the account, and says where
+// no other vCenter shows a category either.
 func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
+		policy.Invisible = in.NoCategory
+	}
 	placement, err := topology.Resolve(policy, m.Paths)
 	none := policy.NoCategory(inventory.NoCategory(states))
-	if len(none) == 0 {
-		return placement, err
-	}
 	placement.Conflicts = append(placement.Conflicts, none...)
-	if errors.Is(err, topology.ErrMissing) {
-		err = fmt.Errorf("%w. %s", err, none[0].Text())
+	if errors.Is(err, topology.ErrNoCategory) {
+		for _, conflict := range none {
+			if policy.IsRequired(conflict.Labels[0]) {
+				return placement, fmt.Errorf("%w. %s", err, conflict.Text())
+			}
+		}
 	}
 	return placement, err
 }

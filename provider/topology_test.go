@@ -38,7 +38,7 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		cfg.Policy.Levels = topology.Rules{{Label: level, Category: "k8s-zone"}}
 		cfg.Backfill, cfg.Drift, cfg.Settle = true, config.DriftUpdate, time.Minute
 		c.provider.settings.Load().cfg.Topology = cfg
-		r := reconcile.New(c.provider, c.provider.NodeInformer(), c.client)
+		r := reconcile.New(c.provider, c.provider.NodeInformer(), c.client, func(string, string, string) {})
 		ended := make(chan error)
 		go func() { ended <- r.Run(c.ctx) }()
 		defer func() {

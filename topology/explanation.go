@@ -162,6 +162,7 @@ func (c countsAsUntagged) text() string {
 	if len(c.objects) > 1 {
 		what = "they count"
 	}
-	return fmt.Sprintf("The account may not read all tags: in %s, so %s as untagged for label %s. Running Nodes keep these labels as they are. "+
-		"Give the account the role Read-only there, without propagation.", lacksRead(c.objects), what, strings.Join(c.labels, ", "))
+	return fmt.Sprintf("The account may not read all tags: in vCenter %q it lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
+		"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
+		c.objects[0].Ref.VCenter, Named(c.objects), what, strings.Join(c.labels, ", "))
 }

@@ -74,20 +74,30 @@ func isSystem(p *Path, i int) bool {
 
 // notPermitted says that categories were not seen where tags may be read.
 func notPermitted(categories []string, over passed) error {
-	return fmt.Errorf("%w: no tag of category %s where the account may read tags; in %s: "+
+	return fmt.Errorf("%w: no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
 		"attach one where it may read, or give it the role Read-only there, without propagation",
-		ErrUnknown, quoted(categories), lacksRead(over.all()))
+		ErrUnknown, quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))
 }
 
-// lacksRead names objects of one vCenter, which comes first.
-func lacksRead(objects []*Object) string {
+// Doubt returns why the decision is not certain, and nil if it is. Objects whose tags
+// the account may not read might have decided otherwise.
+func (d Decision) Doubt() error {
+	if len(d.Unread) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: another tag may decide; in vCenter %q the account lacks the privilege System.Read on %s: "+
+		"give it the role Read-only there, without propagation", ErrUnknown, d.Unread[0].Ref.VCenter, Named(d.Unread))
+}
+
+// Named names objects of one vCenter for a person.
+func Named(objects []*Object) string {
 	names := make([]string, len(objects))
 	for i, o := range objects {
 		if names[i] = o.kind() + " " + o.Path; o.Path == "/" {
 			names[i] = "the root folder"
 		}
 	}
-	return fmt.Sprintf("vCenter %q it lacks the privilege System.Read on %s", objects[0].Ref.VCenter, strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // isInvisible reports whether the machine's vCenter does not show a category.

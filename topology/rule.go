@@ -130,6 +130,12 @@ func (p Policy) Labels() []string {
 	return labels
 }
 
+// IsRequired reports whether a Node without a value for a label has no placement.
+func (p Policy) IsRequired(label string) bool {
+	is := func(r Rule) bool { return r.Label == label && r.Required }
+	return slices.ContainsFunc(p.Rules, is) || slices.ContainsFunc(p.Levels, is)
+}
+
 // TagPaths returns the paths on which the policy looks for tags, in that order. It
 // returns nothing for a policy without a tag category.
 func (p Policy) TagPaths() []PathKind {

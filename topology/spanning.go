@@ -43,21 +43,22 @@ func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
 		switch {
 		case i < 0:
 			deciders[pair] = append(known, zone.By)
-		case known[i] != zone.By && compareObjects(zone.By, known[i]) < 0:
+		case known[i] != zone.By && CompareObjects(zone.By, known[i]) < 0:
 			known[i] = zone.By
 		}
 	}
 	conflicts := map[Pair]Conflict{}
 	for pair, by := range deciders {
 		if len(by) > 1 {
-			slices.SortFunc(by, compareObjects)
+			slices.SortFunc(by, CompareObjects)
 			conflicts[pair] = Conflict{Kind: ConflictSpans, Labels: pair.labels(), Objects: by, why: spanning{pair, by}}
 		}
 	}
 	return conflicts
 }
 
-func compareObjects(a, b *Object) int {
+// CompareObjects orders objects by vCenter and inventory path.
+func CompareObjects(a, b *Object) int {
 	return cmp.Or(
 		cmp.Compare(a.Ref.VCenter, b.Ref.VCenter), cmp.Compare(a.Path, b.Path),
 		cmp.Compare(a.Ref.Type, b.Ref.Type), cmp.Compare(a.Ref.ID, b.Ref.ID),

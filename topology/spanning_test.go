@@ -90,6 +90,10 @@ func TestPolicy(t *testing.T) {
 		Rules:  Rules{{Label: "r", Category: "a"}, {Label: "z", Inventory: InventoryCluster}},
 		Levels: Rules{{Label: "l", Category: "a"}, {Label: "m", Category: "b"}},
 	}
+	p.Levels[1].Required = true
+	if !p.IsRequired("m") || p.IsRequired("l") || p.IsRequired("x") {
+		t.Error("required are others")
+	}
 	if got := fmt.Sprint(p.Categories(), p.Labels()); got != "[a b] [r z l m]" {
 		t.Errorf("got %s", got)
 	}

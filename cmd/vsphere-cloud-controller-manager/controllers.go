@@ -87,9 +87,14 @@ func (d *daemon) lifecycleController(init app.ControllerInitContext, c *appconfi
 // Nodes true.
 func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
 	return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
-		r := reconcile.New(d.provider, d.provider.NodeInformer(), c.ClientBuilder.ClientOrDie(init.ClientName))
+		client := c.ClientBuilder.ClientOrDie(init.ClientName)
+		own, end := newPod(d.ctx, client)
+		r := reconcile.New(d.provider, d.provider.NodeInformer(), client, own.tell)
 		d.reconciler.Store(r)
-		d.group.Go(func() error { return r.Run(d.ctx) })
+		d.group.Go(func() error {
+			defer end()
+			return r.Run(d.ctx)
+		})
 		return nil, true, nil
 	}
 }

@@ -78,7 +78,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	fleet := fakeFleet{{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: time.Now()}}
 	r.CustomMustRegister(
 		newStates(leading(), fleet, func() map[string]int { return map[string]int{"placed": 1} }),
-		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil) }),
+		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }),
 	)
 
 	type entry struct {

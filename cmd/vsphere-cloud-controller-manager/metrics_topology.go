@@ -12,7 +12,7 @@ type topologyStats struct {
 	metrics.BaseStableCollector
 	controller func() *reconcile.Controller
 
-	drifting, conflicting, writes *metrics.Desc
+	drifting, conflicting, writes, unread *metrics.Desc
 }
 
 func newTopologyStats(controller func() *reconcile.Controller) *topologyStats {
@@ -23,13 +23,14 @@ func newTopologyStats(controller func() *reconcile.Controller) *topologyStats {
 		controller:  controller,
 		drifting:    desc("drifting_nodes", "Initialised Nodes with a topology label that is not that of their place."),
 		conflicting: desc("conflicting_nodes", "Initialised Nodes with a conflict of tags, by its kind.", "kind"),
+		unread:      desc("unreadable_objects", "Objects above initialised Nodes that count as untagged, because the account may not read their tags.", "vcenter"),
 		writes:      desc("writes_total", "Changes of initialised Nodes by the topology controller, by action.", "action"),
 	}
 }
 
 // DescribeWithStability implements metrics.StableCollector.
 func (t *topologyStats) DescribeWithStability(ch chan<- *metrics.Desc) {
-	for _, d := range []*metrics.Desc{t.drifting, t.conflicting, t.writes} {
+	for _, d := range []*metrics.Desc{t.drifting, t.conflicting, t.unread, t.writes} {
 		ch <- d
 	}
 }
@@ -44,6 +45,9 @@ func (t *topologyStats) CollectWithStability(ch chan<- metrics.Metric) {
 	ch <- metrics.NewLazyConstMetric(t.drifting, metrics.GaugeValue, float64(s.Drifting))
 	for kind, n := range s.Conflicts {
 		ch <- metrics.NewLazyConstMetric(t.conflicting, metrics.GaugeValue, float64(n), string(kind))
+	}
+	for vcenter, n := range s.Unread {
+		ch <- metrics.NewLazyConstMetric(t.unread, metrics.GaugeValue, float64(n), vcenter)
 	}
 	for action, n := range s.Writes {
 		ch <- metrics.NewLazyConstMetric(t.writes, metrics.CounterValue, float64(n), string(action))

@@ -76,8 +76,10 @@ type Controller struct {
 	informer coreinformers.NodeInformer
 	client   kubernetes.Interface
 	recorder record.EventRecorder
-	queue    workqueue.TypedRateLimitingInterface[string]
-	pace     flowcontrol.RateLimiter
+	// tell has an Event on the daemon's own Pod written. It does not wait.
+	tell  func(eventType, reason, message string)
+	queue workqueue.TypedRateLimitingInterface[string]
+	pace  flowcontrol.RateLimiter
 	// arrived has a token when a Node has come or is initialised.
 	arrived chan struct{}
 
@@ -95,6 +97,10 @@ type Controller struct {
 	free time.Time
 	// spanning are the conflicts of the whole fleet.
 	spanning map[topology.Pair]topology.Conflict
+	// unread are the objects that count as untagged because the account may not
+	// read their tags, by vCenter, and system the folders that vSphere makes itself.
+	// Those that were told of are in them.
+	unread, system unread
 }
 
 // known is what is remembered of a Node.
@@ -114,14 +120,17 @@ type known struct {
 	unplacedSince time.Time
 	// said are the keys of what the last Events told, by reason.
 	said map[string]string
+	// told are the labels of the conflicts that were told of, by their texts.
+	told map[string][]string
 	// turn is when it may tell something, zero if it has nothing to tell.
 	turn time.Time
 }
 
-// New prepares a controller; it does nothing until Run.
-func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface) *Controller {
+// New prepares a controller; it does nothing until Run. Tell is called for Events on
+// the daemon's own Pod, about what concerns many Nodes; it must not wait.
+func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface, tell func(eventType, reason, message string)) *Controller {
 	return &Controller{
-		source: source, informer: informer, client: client,
+		source: source, informer: informer, client: client, tell: tell, unread: unread{}, system: unread{},
 		arrived: make(chan struct{}, 1),
 		known:   map[string]*known{}, claims: map[types.UID]map[string]string{}, writes: map[Action]int{},
 	}

@@ -27,6 +27,9 @@ const (
 	settle   = time.Minute
 )
 
+// aHost is one whose tags may not be read.
+var aHost = &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "HostSystem", ID: "host-1"}, Path: "/dc1/host/c1/h1"}
+
 var (
 	noon          = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	errUnreadable = fmt.Errorf("%w: tags of /dc1 cannot be read", topology.ErrUnknown)
@@ -44,11 +47,13 @@ func aPolicy(drift config.Drift) *policy {
 }
 
 // placedIn is a placement with these labels, written label=value. An empty value
-// is absent, and a question mark an undecided label.
+// is absent, a question mark an undecided label, and with an exclamation mark behind
+// the value another object may decide, whose tags may not be read.
 func placedIn(labels ...string) topology.Placement {
 	var p topology.Placement
 	for _, l := range labels {
 		label, value, _ := strings.Cut(l, "=")
+		value, unread := strings.CutSuffix(value, "!")
 		switch value {
 		case "":
 		case "?":
@@ -58,6 +63,10 @@ func placedIn(labels ...string) topology.Placement {
 				Label: label, Value: value, Category: "c",
 				By: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"},
 			})
+			if unread {
+				p.Decisions[len(p.Decisions)-1].Unread = []*topology.Object{aHost}
+				p.Conflicts = []topology.Conflict{{Kind: topology.ConflictUnread, Labels: []string{label}, Objects: []*topology.Object{aHost}}}
+			}
 		}
 	}
 	return p
@@ -128,13 +137,19 @@ func TestMatrix(t *testing.T) {
 		{"zone undecided, missing", nil, zone + "=?", false},
 		{"zone absent", both("b"), zone + "=", false},
 		{"zone absent, missing", nil, zone + "=", false},
+		{"zone missing, in doubt", nil, zone + "=a!", false},
+		{"zone equal, in doubt", both("a"), zone + "=a!", false},
+		{"zone differs, in doubt", both("b"), zone + "=a!", false},
 		{"level missing", nil, rack + "=r1", false},
 		{"level equal", []string{rack + "=r1"}, rack + "=r1", false},
 		{"level equal, ours", []string{rack + "=r1"}, rack + "=r1", true},
 		{"level empty", []string{rack + "="}, rack + "=r1", false},
 		{"level differs", []string{rack + "=r2"}, rack + "=r1", false},
 		{"level differs, ours", []string{rack + "=r2"}, rack + "=r1", true},
+		{"level missing, in doubt", nil, rack + "=r1!", false},
+		{"level differs, ours, in doubt", []string{rack + "=r2"}, rack + "=r1!", true},
 		{"level undecided, ours", []string{rack + "=r2"}, rack + "=?", true},
+		{"level undecided, missing", nil, rack + "=?", false},
 		{"level absent", []string{rack + "=r2"}, rack + "=", false},
 		{"level absent, ours", []string{rack + "=r2"}, rack + "=", true},
 		{"level gone", []string{"example.com/gone=x"}, rack + "=", false},

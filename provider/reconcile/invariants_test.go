@@ -125,7 +125,7 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 	}
 	var labels []string
 	for _, l := range s.policy.Policy.Labels() {
-		labels = append(labels, l+"="+[]string{"a", "b", "?", ""}[r.Intn(4)])
+		labels = append(labels, l+"="+[]string{"a", "b", "a!", "b!", "?", ""}[r.Intn(6)])
 		if v, ok := s.node.Labels[l]; ok && isLevel(l) && maybe(2) {
 			s.claims[l] = v
 		}
@@ -195,6 +195,8 @@ func (s situation) broken(t *testing.T, p *plan) string {
 			return "writes without a placement: " + key
 		case stays && after.Labels[key] != s.placed.Value(base):
 			return "writes what is not so: " + key
+		case !gone && s.doubted(base) && n.Labels[key] != "" && n.Labels[key] != after.Labels[key]:
+			return "changes a label that another object may decide: " + key
 		case s.policy.Drift != config.DriftUpdate && !gone && (!stays || n.Labels[key] != ""):
 			if v, had := n.Labels[key]; had && v != after.Labels[key] {
 				return "changes a label under another policy: " + key
@@ -219,8 +221,43 @@ func (s situation) broken(t *testing.T, p *plan) string {
 	if isTainted(after) && s.policy.Drift != config.DriftTaint {
 		return "keeps a taint under another policy"
 	}
+	if reason := s.mistainted(after); reason != "" {
+		return reason
+	}
 	if p.rests() && s.lost {
 		return "rests on a vCenter that said nothing"
+	}
+	return ""
+}
+
+// doubted says whether an object that may not be read might decide a label.
+func (s situation) doubted(label string) bool {
+	return slices.ContainsFunc(s.placed.Decisions, func(d topology.Decision) bool { return d.Label == label && len(d.Unread) > 0 })
+}
+
+// mistainted says whether the taint changes for what is in doubt.
+func (s situation) mistainted(after *v1.Node) string {
+	if s.policy.Drift != config.DriftTaint || s.lost || isTainted(s.node) == isTainted(after) {
+		return ""
+	}
+	certain, doubtful := false, false
+	for _, l := range s.policy.Policy.Labels() {
+		for _, key := range twins(l) {
+			v, there := s.node.Labels[key]
+			switch {
+			case !there:
+			case s.placed.WhyUndecided(l) != nil || s.doubted(l):
+				doubtful = true
+			case s.placed.Value(l) == "" || v != s.placed.Value(l):
+				certain = true
+			}
+		}
+	}
+	switch {
+	case isTainted(after) && !certain:
+		return "taints for what is in doubt"
+	case !isTainted(after) && doubtful:
+		return "takes the taint off while something is in doubt"
 	}
 	return ""
 }

@@ -23,6 +23,9 @@ type difference struct {
 	missing bool
 	// source is what gives want, empty if nothing does.
 	source string
+	// doubt is why want is not certain, nil if it is. It is good for a label that is
+	// missing, and no reason to change or remove one, or to taint the Node.
+	doubt error
 }
 
 // timed is a difference and since when it is there.
@@ -107,7 +110,7 @@ func (p *policy) decide(node *v1.Node, placed topology.Placement, before []timed
 	whole := p.whole(node, placed, out.drifts, settled)
 	if p.Drift == config.DriftUpdate {
 		for _, d := range settled {
-			if isLevel(d.label) || whole {
+			if d.doubt == nil && (isLevel(d.label) || whole && !pairInDoubt(placed)) {
 				out.update(d)
 			}
 		}
@@ -124,14 +127,41 @@ func (p *policy) decide(node *v1.Node, placed topology.Placement, before []timed
 	tainted := isTainted(node)
 	if p.Drift == config.DriftTaint {
 		out.placed = true
-		out.taint = len(settled) > 0 || tainted && len(out.drifts) > 0
-		if tainted && !out.taint && len(placed.Undecided) > 0 {
-			u := placed.Undecided[0]
-			out.taint, out.doubt = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", keys.DriftTaint, u.Label, u.Err)
+		out.taint = slices.ContainsFunc(settled, difference.isCertain) || tainted && len(out.drifts) > 0
+		if label, why := inDoubt(node, placed); tainted && !out.taint && why != nil {
+			out.taint, out.doubt = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", keys.DriftTaint, label, why)
 		}
 	}
 	out.finish(node, tainted)
 	return out
+}
+
+// isCertain reports whether a difference may lead to a change.
+func (d difference) isCertain() bool { return d.doubt == nil }
+
+// pairInDoubt reports whether objects that may not be read might give another region
+// or zone.
+func pairInDoubt(placed topology.Placement) bool {
+	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !isLevel(d.Label) && d.Doubt() != nil })
+}
+
+// inDoubt returns the first label of a Node of which it is not known whether it is
+// right, and why. Of a label that the Node does not have nothing can be wrong.
+func inDoubt(node *v1.Node, placed topology.Placement) (string, error) {
+	has := func(label string) bool {
+		return slices.ContainsFunc(twins(label), func(key string) bool { _, there := node.Labels[key]; return there })
+	}
+	for _, u := range placed.Undecided {
+		if has(u.Label) {
+			return u.Label, u.Err
+		}
+	}
+	for _, d := range placed.Decisions {
+		if why := d.Doubt(); why != nil && has(d.Label) {
+			return d.Label, why
+		}
+	}
+	return "", nil
 }
 
 // undecided plans for a Node that has no placement: what was said of it before is
@@ -203,7 +233,7 @@ func (p *policy) whole(node *v1.Node, placed topology.Placement, drifts []timed,
 		}
 	}
 	return !slices.ContainsFunc(drifts, func(d timed) bool {
-		written := p.Drift == config.DriftUpdate && slices.ContainsFunc(settled, d.same)
+		written := p.Drift == config.DriftUpdate && !pairInDoubt(placed) && slices.ContainsFunc(settled, d.same)
 		return !isLevel(d.label) && d.want != "" && !written
 	})
 }
@@ -238,7 +268,7 @@ func compare(node *v1.Node, label string, placed topology.Placement, owned []str
 	d := difference{label: label}
 	for _, decision := range placed.Decisions {
 		if decision.Label == label {
-			d.want, d.source = decision.Value, decision.Source()
+			d.want, d.source, d.doubt = decision.Value, decision.Source(), decision.Doubt()
 		}
 	}
 	if d.want == "" && placed.WhyUndecided(label) != nil {

@@ -30,7 +30,7 @@ func changed(b, n *v1.Node) bool {
 func (c *Controller) of(n *v1.Node) *known {
 	k := c.known[n.Name]
 	if k == nil || k.uid != n.UID {
-		k = &known{uid: n.UID, said: map[string]string{}}
+		k = &known{uid: n.UID, said: map[string]string{}, told: map[string][]string{}}
 		c.known[n.Name] = k
 	}
 	return k
@@ -111,6 +111,7 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 	}
 	var todo *plan
 	var due []time.Time
+	unplacedFor := err
 	if err != nil {
 		todo = by.undecided(n, c.claims[n.UID])
 		k.drifts = nil // what comes afterwards has to settle anew
@@ -118,13 +119,14 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 		todo = by.decide(n, place.Placement, k.drifts, c.claims[n.UID], time.Now())
 		k.drifts = todo.drifts
 		err = todo.doubt
-		due = append(due, c.tellDrift(ctx, n, k, by, todo, len(place.Placement.Undecided) > 0))
+		_, doubt := inDoubt(n, place.Placement)
+		due = append(due, c.tellDrift(ctx, n, k, by, todo, doubt))
 	}
 	if place.Machine == nil {
 		k.unplaced = ""
 	} else {
 		k.conflicts = c.conflictsOf(place.Placement)
-		due = append(due, c.tellConflicts(ctx, n, k, sure), c.tellUnplaced(ctx, n, k, err))
+		due = append(due, c.tellConflicts(ctx, n, k, place.Placement, unplacedFor), c.tellUnplaced(ctx, n, k, err))
 	}
 	if !todo.writes() {
 		delete(c.claims, n.UID) // they are noted, or gone
@@ -145,10 +147,10 @@ func (p *plan) await(k *known, due []time.Time) {
 	}
 }
 
-// certain says whether everything was read that a placement rests on.
+// certain says whether everything was read that a pair of region and zone rests on.
 func certain(placed topology.Placement, err error) bool {
 	return !errors.Is(err, topology.ErrUnknown) && !slices.ContainsFunc(placed.Undecided, func(u topology.Undecided) bool {
-		return errors.Is(u.Err, topology.ErrUnknown)
+		return !isLevel(u.Label) && errors.Is(u.Err, topology.ErrUnknown)
 	})
 }
 
@@ -160,11 +162,13 @@ type Stats struct {
 	Conflicts map[topology.ConflictKind]int
 	// Writes are the changes written, by action.
 	Writes map[Action]int
+	// Unread are the numbers of objects that count as untagged, by vCenter.
+	Unread map[string]int
 }
 
 // Stats returns what is counted now. Every kind and action is in it.
 func (c *Controller) Stats() Stats {
-	s := Stats{Conflicts: map[topology.ConflictKind]int{}, Writes: map[Action]int{}}
+	s := Stats{Conflicts: map[topology.ConflictKind]int{}, Writes: map[Action]int{}, Unread: map[string]int{}}
 	for _, kind := range topology.ConflictKinds() {
 		s.Conflicts[kind] = 0
 	}
@@ -172,6 +176,9 @@ func (c *Controller) Stats() Stats {
 	defer c.mu.Unlock()
 	for _, a := range Actions() {
 		s.Writes[a] = c.writes[a]
+	}
+	for vcenter, objects := range c.unread {
+		s.Unread[vcenter] = len(objects)
 	}
 	for _, k := range c.known {
 		if len(k.drifts) > 0 {

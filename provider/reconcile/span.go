@@ -86,9 +86,13 @@ func (c *Controller) enqueueMoved(ctx context.Context) {
 // Nodes if those have changed. A Node that cannot be placed now is where it was.
 func (c *Controller) span(ctx context.Context) {
 	var unplaced []*v1.Node
+	var seen unreadSeen
 	found := topology.Spanning(func(yield func(topology.Placement) bool) {
 		for n := range c.initialised(ctx) {
 			place, err := c.source.Place(n)
+			if err == nil {
+				seen.add(&place)
+			}
 			if _, ok := place.Placement.Pair(); !ok && !certain(place.Placement, err) {
 				unplaced = append(unplaced, n)
 			}
@@ -108,6 +112,7 @@ func (c *Controller) span(ctx context.Context) {
 	same := maps.EqualFunc(found, c.spanning, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
 	c.spanning = found
 	c.mu.Unlock()
+	c.tellUnread(ctx, &seen)
 	if !same {
 		c.enqueueAll(ctx)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -95,35 +94,52 @@ func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err
 }
 
 // tellConflicts tells of each conflict once while it lasts. It is over when it is
-// not found although everything was read.
-func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known, certain bool) time.Time {
+// not found although everything was read that its labels rest on. Of objects that may
+// not be read the daemon's Pod tells: they concern all Nodes below them.
+func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known, placed topology.Placement, err error) time.Time {
 	var due time.Time
 	now := map[string]bool{}
 	for _, conflict := range k.conflicts {
+		if conflict.Kind == topology.ConflictUnread {
+			continue
+		}
 		text := conflict.Text()
 		now[text] = true
 		if d := c.say(ctx, n, k, reasonConflict+text, reasonConflict, text); !d.IsZero() {
 			due = d
 		}
+		k.told[text] = conflict.Labels
 	}
-	if certain {
-		maps.DeleteFunc(k.said, func(key, text string) bool { return key == reasonConflict+text && !now[text] })
+	if errors.Is(err, topology.ErrUnknown) {
+		return due
+	}
+	for text, labels := range k.told {
+		if !now[text] && !slices.ContainsFunc(labels, func(l string) bool { return errors.Is(placed.WhyUndecided(l), topology.ErrUnknown) }) {
+			delete(k.told, text)
+			delete(k.said, reasonConflict+text)
+		}
 	}
 	return due
 }
 
 // tellDrift tells of the differences that have settled and are not about to be
-// written. Where a label is undecided nothing is over yet.
-func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, by *policy, todo *plan, undecided bool) time.Time {
+// written. Where a label of the Node may be wrong nothing is over yet.
+func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, by *policy, todo *plan, doubt error) time.Time {
 	var texts []string
+	var advice, doubted string
 	for _, d := range todo.drifts {
 		if d.since.Add(by.Settle).After(time.Now()) || slices.ContainsFunc(todo.changes, func(c change) bool { return c.label == d.label }) {
 			continue
 		}
 		texts = append(texts, d.text())
+		if d.isCertain() {
+			advice = by.advice()
+		} else {
+			doubted = fmt.Sprintf("; what is not certain is left as it is: %v", d.doubt)
+		}
 	}
 	if len(texts) == 0 {
-		if len(todo.drifts) == 0 && !undecided {
+		if len(todo.drifts) == 0 && doubt == nil {
 			delete(k.said, reasonDrift)
 		}
 		return time.Time{}
@@ -131,7 +147,7 @@ func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, by *po
 	for _, d := range todo.held {
 		texts = append(texts, d.text())
 	}
-	return c.say(ctx, n, k, reasonDrift, reasonDrift, strings.Join(texts, "; ")+by.advice())
+	return c.say(ctx, n, k, reasonDrift, reasonDrift, strings.Join(texts, "; ")+doubted+advice)
 }
 
 func (d difference) text() string {
@@ -140,6 +156,8 @@ func (d difference) text() string {
 		return fmt.Sprintf("label %s is missing, and %q is not written beside a region or zone that is not right", d.label, d.want)
 	case d.want == "":
 		return fmt.Sprintf("label %s is %q, and nothing gives it that value", d.label, d.have)
+	case d.doubt != nil:
+		return fmt.Sprintf("label %s is %q, and by %s it is %q, which is not certain", d.label, d.have, d.source, d.want)
 	}
 	return fmt.Sprintf("label %s is %q, but by %s it is %q", d.label, d.have, d.source, d.want)
 }

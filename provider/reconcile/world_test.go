@@ -190,6 +190,8 @@ type world struct {
 	refuse func(node string) error
 	// at are when Nodes were patched.
 	at []time.Time
+	// pod are the Events on the daemon's Pod.
+	pod []string
 }
 
 func topologyOf(drift config.Drift) config.Topology { return *aPolicy(drift).Topology }
@@ -212,13 +214,19 @@ func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.
 	})
 }
 
+func (w *world) tell(eventType, reason, message string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pod = append(w.pod, eventType+" "+reason+" "+message)
+}
+
 // start runs a controller, another one after stop.
 func (w *world) start(cfg config.Topology) {
 	ctx, cancel := context.WithCancel(w.Context())
 	w.ctx = ctx
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	w.source.configure(cfg)
-	w.controller = New(w.source, factory.Core().V1().Nodes(), w.client)
+	w.controller = New(w.source, factory.Core().V1().Nodes(), w.client, w.tell)
 	factory.Core().V1().Nodes().Informer()
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -34,7 +34,8 @@ type Snapshot struct {
 	// followed Node without a UUID, by the Node's name.
 	Names map[string][]NameEntry
 	// NoCategory are the tag categories of the configuration that the vCenter
-	// does not have, in that order. It is empty where they could not be read.
+	// does not show to the account, in that order: nothing tells whether they do not
+	// exist or may not be read. It is empty where they could not be asked for.
 	NoCategory []string
 	// Machines has the details of the machines that are followed, by managed
 	// object ID. Those of an unreadable one are its name and place.
@@ -104,7 +105,7 @@ func StateOf(states []State, vcenter string) State {
 	return State{}
 }
 
-// NoCategory returns the tag categories of the configuration that no vCenter has.
+// NoCategory returns the tag categories of the configuration that no vCenter shows.
 // A vCenter that was not read may have any.
 func NoCategory(states []State) []string {
 	var absent []string
