@@ -24,8 +24,7 @@ type Wanted struct {
 	// Categories are the tag categories that somebody needs. Snapshots tell which
 	// of them a vCenter does not have.
 	Categories []string
-	// Paths are those above a machine on which tags are looked for, in that order.
-	// The tags of objects that are on none of them are not needed.
+	// Paths are the paths whose objects' tags are read; all if empty.
 	Paths []topology.PathKind
 }
 
