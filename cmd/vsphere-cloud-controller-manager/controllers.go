@@ -86,9 +86,9 @@ func (d *daemon) lifecycleController(init app.ControllerInitContext, c *appconfi
 // topologyController is the one that keeps the topology labels of initialised
 // Nodes true.
 func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
-	return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
+	return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {
 		client := c.ClientBuilder.ClientOrDie(init.ClientName)
-		own, end := newPod(d.ctx, client)
+		own, end := newPod(ctx, client)
 		r := reconcile.New(d.provider, d.provider.NodeInformer(), client, own.tell)
 		d.reconciler.Store(r)
 		d.group.Go(func() error {
