@@ -99,12 +99,15 @@ func Named(objects []*Object) string {
 
 // isInvisible reports whether the machine's vCenter does not show a category.
 func (r *resolution) isInvisible(category string) bool {
-	return category != "" && slices.Contains(r.policy.Invisible, category)
+	return len(r.policy.Invisible) > 0 && category != "" && slices.Contains(r.policy.Invisible, category)
 }
 
 // invisible returns the category of the first rule whose category is not shown, of
 // the required ones or of all. It is empty if there is none.
 func (r *resolution) invisible(requiredOnly bool) string {
+	if len(r.policy.Invisible) == 0 {
+		return ""
+	}
 	for i := range r.policy.Rules {
 		rule := &r.policy.Rules[i]
 		if r.isInvisible(rule.Category) && (rule.Required || !requiredOnly) {

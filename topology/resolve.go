@@ -308,11 +308,11 @@ func (r *resolution) level(rule *Rule) {
 func nearest(category string, p *Path) (hit, reach) {
 	var got reach
 	for i, o := range p.Objects {
-		if errors.Is(o.TagsErr, ErrNotPermitted) {
-			got.passed.note(p, i)
-			continue
-		}
 		if o.TagsErr != nil {
+			if errors.Is(o.TagsErr, ErrNotPermitted) {
+				got.passed.note(p, i)
+				continue
+			}
 			got.unreadable = o
 			return hit{}, got
 		}

@@ -60,11 +60,11 @@ func (r *resolution) walk(p *Path, traces []trace) reach {
 		}
 	}
 	for i, o := range p.Objects {
-		if errors.Is(o.TagsErr, ErrNotPermitted) {
-			got.passed.note(p, i)
-			continue
-		}
 		if o.TagsErr != nil {
+			if errors.Is(o.TagsErr, ErrNotPermitted) {
+				got.passed.note(p, i)
+				continue
+			}
 			got.unreadable = o
 			return got
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"vzones/config"
+	"vzones/topology"
+	"vzones/vcenter"
 )
 
 const twoVCenters = `
@@ -180,4 +183,19 @@ func TestOwnPod(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	(&pod{}).tell(v1.EventTypeNormal, reasonApplied, "nobody is told")
+}
+
+// TestWanted: tags are wanted on the paths that decide, and none where only the
+// inventory does.
+func TestWanted(t *testing.T) {
+	for text, want := range map[string]vcenter.Wanted{
+		twoVCenters: {Tags: true, Categories: []string{"k8s-region", "k8s-zone"}, Paths: topology.DefaultPaths()},
+		twoVCenters + "topology: {paths: [compute]}\n":                                                          {Tags: true, Categories: []string{"k8s-region", "k8s-zone"}, Paths: []topology.PathKind{topology.ComputePath}},
+		strings.Replace(twoVCenters, "labels:", "topology: {paths: [folder]}\nlabels:", 1):                      {Tags: true, Categories: []string{"k8s-region", "k8s-zone"}, Paths: []topology.PathKind{topology.FolderPath}},
+		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {inventory: cluster}}", 1): {},
+	} {
+		if got := wanted(parsed(t, text)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
 }
