@@ -39,16 +39,25 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	ctx := r.Context()
+	r, api := restForm(r)
 	kind, method := kindOf(r, body)
 	v.requests.count(kind)
 	v.gate(ctx, w)
+	v.hangs(ctx, r)
 	v.wait(ctx)
 	if isLogin(r, method) {
 		r = v.linger(r)
 	}
-	res := v.answer(r, kind, method, body)
+	res := v.troubled(r, api, body)
+	if res == nil {
+		res = v.answer(r, kind, method, body)
+	}
 	v.issued.observe(r, res)
 	v.gate(ctx, w) // the vCenter may have begun to hang meanwhile
+	v.hangs(ctx, r)
+	if api {
+		res = apiForm(r, res)
+	}
 	for key, values := range res.header {
 		w.Header()[key] = values
 	}
@@ -102,8 +111,7 @@ func (v *VCenter) wait(ctx context.Context) {
 
 func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *response {
 	if status := v.faults.status(kind); status != 0 {
-		return &response{status, http.Header{"Content-Type": {"application/json"}},
-			[]byte(`{"type":"com.vmware.vapi.std.errors.error","value":{"messages":[]}}`)}
+		return restError(status)
 	}
 	if isRESTLogin(r) && v.faults.rejectsREST() {
 		return &response{http.StatusUnauthorized, http.Header{"Content-Type": {"application/json"}},
@@ -113,7 +121,7 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	case "":
 		res := v.simulated(r, body)
 		v.sessions.observe(r, res)
-		return res
+		return v.veil(r, res)
 	case "WaitForUpdatesEx":
 		return v.poll(r, body)
 	case "CancelWaitForUpdates", "DestroyPropertyCollector":

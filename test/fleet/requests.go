@@ -32,7 +32,7 @@ func (r *requests) count(kind string) {
 // Requests returns how many requests of each kind came in since the start or
 // the last reset, answered or not. A SOAP request's kind is its method, such as
 // "RetrievePropertiesEx"; that of a REST request is method and path below
-// /rest, with IDs folded and the action kept:
+// /rest, with IDs folded and the action kept, whether it came to /rest or /api:
 //
 //	GET /com/vmware/cis/tagging/tag/id:{id}
 //	POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects

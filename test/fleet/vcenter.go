@@ -26,6 +26,7 @@ type VCenter struct {
 	server   *server
 	sim      *simulator.Service
 	tags     tagService
+	tagging  tagging
 
 	faults   faults
 	requests requests

@@ -1,0 +1,320 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// tagging is what is different about the tagging service, which is one of its own
+// beside the one that answers SOAP.
+type tagging struct {
+	mu sync.Mutex
+	// mode is empty while the service is well.
+	mode taggingMode
+	// asked counts the requests since the mode began.
+	asked int
+	// absent are the roots that answer 404: "/api" or "/rest".
+	absent map[string]bool
+	// noRead are the objects on which the account lacks System.Read.
+	noRead map[types.ManagedObjectReference]bool
+	// deleted are the objects that the service takes for deleted, and how it
+	// answers a batch that has one.
+	deleted map[types.ManagedObjectReference]Deleted
+	// hidden are the names of the categories that the account may not read, and
+	// the status that reading one of their tags by its ID has.
+	hidden map[string]int
+}
+
+type taggingMode string
+
+const (
+	taggingHangs     taggingMode = "hang"
+	taggingThrottles taggingMode = "throttle"
+	taggingStarts    taggingMode = "starting"
+)
+
+// Deleted is how the tagging service answers a batch with an object that was
+// deleted: vCenters differ.
+type Deleted string
+
+// What a vCenter may do with a deleted object in a batch.
+const (
+	DeletedLeftOut   Deleted = "left-out"
+	DeletedNotFound  Deleted = "not-found"
+	DeletedForbidden Deleted = "forbidden"
+)
+
+func (v *VCenter) retag(change func(t *tagging)) {
+	v.tagging.mu.Lock()
+	change(&v.tagging)
+	v.tagging.mu.Unlock()
+	v.wake.notify()
+}
+
+func (v *VCenter) setTagging(mode taggingMode) {
+	v.retag(func(t *tagging) { t.mode, t.asked = mode, 0 })
+}
+
+// HangTagging lets the tagging service, its sessions included, accept requests and
+// answer none, while SOAP answers.
+func (v *VCenter) HangTagging() { v.setTagging(taggingHangs) }
+
+// ThrottleTagging lets it answer 429 with Retry-After and 503 with an HTML page by
+// turns.
+func (v *VCenter) ThrottleTagging() { v.setTagging(taggingThrottles) }
+
+// StartTagging lets it answer 503 as it does while it is starting.
+func (v *VCenter) StartTagging() { v.setTagging(taggingStarts) }
+
+// RecoverTagging undoes these three.
+func (v *VCenter) RecoverTagging() { v.setTagging("") }
+
+// ServeAPI says whether sessions and tags are served below /api, as vCenters from
+// 7.0 U2 do.
+func (v *VCenter) ServeAPI(on bool) { v.serve("/api", on) }
+
+// ServeREST says whether they are served below /rest, which is deprecated.
+func (v *VCenter) ServeREST(on bool) { v.serve("/rest", on) }
+
+func (v *VCenter) serve(root string, on bool) {
+	v.retag(func(t *tagging) {
+		if t.absent == nil {
+			t.absent = make(map[string]bool)
+		}
+		t.absent[root] = !on
+	})
+}
+
+// DenyRead takes System.Read on an object, and on nothing below it, from the
+// account, which keeps System.View: its name, its parent and its properties stay
+// visible, its tags do not.
+func (v *VCenter) DenyRead(object string) error {
+	ref, err := v.Reference(object)
+	if err != nil {
+		return err
+	}
+	v.retag(func(t *tagging) {
+		if t.noRead == nil {
+			t.noRead = make(map[types.ManagedObjectReference]bool)
+		}
+		t.noRead[ref] = true
+	})
+	return nil
+}
+
+// AllowRead gives it back.
+func (v *VCenter) AllowRead(object string) error {
+	ref, err := v.Reference(object)
+	if err == nil {
+		v.retag(func(t *tagging) { delete(t.noRead, ref) })
+	}
+	return err
+}
+
+// ForgetObject lets the tagging service take an object for deleted that SOAP still
+// shows, as it is for a moment after a deletion; "" undoes that.
+func (v *VCenter) ForgetObject(object string, how Deleted) error {
+	ref, err := v.Reference(object)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains([]Deleted{"", DeletedLeftOut, DeletedNotFound, DeletedForbidden}, how) {
+		return fmt.Errorf("fleet: %q is not an answer to a deleted object", how)
+	}
+	v.retag(func(t *tagging) {
+		if t.deleted == nil {
+			t.deleted = make(map[types.ManagedObjectReference]Deleted)
+		}
+		if t.deleted[ref] = how; how == "" {
+			delete(t.deleted, ref)
+		}
+	})
+	return nil
+}
+
+// HideCategory takes the account's right to read a category and its tags: every list
+// leaves them out, and reading one by its ID has this status, 403 or 404.
+func (v *VCenter) HideCategory(category string, status int) {
+	v.retag(func(t *tagging) {
+		if t.hidden == nil {
+			t.hidden = make(map[string]int)
+		}
+		t.hidden[category] = status
+	})
+}
+
+// ShowCategory gives it back.
+func (v *VCenter) ShowCategory(category string) {
+	v.retag(func(t *tagging) { delete(t.hidden, category) })
+}
+
+// hangs holds a request of the tagging service while that hangs.
+func (v *VCenter) hangs(ctx context.Context, r *http.Request) {
+	if !strings.HasPrefix(r.URL.Path, restCISPath) {
+		return
+	}
+	for {
+		changed := v.wake.next()
+		v.tagging.mu.Lock()
+		hang := v.tagging.mode == taggingHangs
+		v.tagging.mu.Unlock()
+		if !hang {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			panic(http.ErrAbortHandler)
+		case <-changed:
+		}
+	}
+}
+
+// troubled answers a request to the tagging service if that is not well or may not
+// answer it; api reports whether it came to /api.
+func (v *VCenter) troubled(r *http.Request, api bool, body []byte) *response {
+	t := &v.tagging
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	root := ""
+	switch {
+	case api, strings.HasPrefix(r.URL.Path, "/api/"):
+		root = "/api"
+	case strings.HasPrefix(r.URL.Path, "/rest/"):
+		root = "/rest"
+	}
+	if t.absent[root] {
+		return page(http.StatusNotFound)
+	}
+	if !strings.HasPrefix(r.URL.Path, restCISPath) {
+		return nil
+	}
+	t.asked++
+	switch {
+	case t.mode == taggingThrottles && t.asked%2 == 1:
+		res := restError(http.StatusTooManyRequests)
+		res.header.Set("Retry-After", "1")
+		return res
+	case t.mode == taggingThrottles:
+		return page(http.StatusServiceUnavailable)
+	case t.mode == taggingStarts:
+		return restError(http.StatusServiceUnavailable)
+	}
+	if status := t.refuses(r, body); status != 0 {
+		return restError(status)
+	}
+	return nil
+}
+
+// refuses returns the status of a request about objects that the account may not read or
+// that are deleted, 0 if there are none.
+func (t *tagging) refuses(r *http.Request, body []byte) int {
+	if !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
+		return 0
+	}
+	var asked struct {
+		Object  taggedObject   `json:"object_id"`
+		Objects []taggedObject `json:"object_ids"`
+	}
+	if json.Unmarshal(body, &asked) != nil {
+		return 0
+	}
+	status := 0
+	for _, o := range append(asked.Objects, asked.Object) {
+		switch ref := o.reference(); {
+		case t.noRead[ref], t.deleted[ref] == DeletedForbidden:
+			return http.StatusForbidden
+		case t.deleted[ref] == DeletedNotFound:
+			status = http.StatusNotFound
+		}
+	}
+	return status
+}
+
+type taggedObject struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+}
+
+func (o taggedObject) reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: o.Type, Value: o.ID}
+}
+
+// veil leaves out of an answer what the account may not read.
+func (v *VCenter) veil(r *http.Request, res *response) *response {
+	categories, tags, deleted := v.unseen()
+	if res.status != http.StatusOK || len(categories)+len(tags)+len(deleted) == 0 || !strings.HasPrefix(r.URL.Path, restTagging) {
+		return res
+	}
+	if _, id, ok := strings.Cut(r.URL.Path, "/id:"); ok {
+		if status := max(categories[id], tags[id]); status != 0 {
+			return restError(status)
+		}
+		return res
+	}
+	if r.URL.Query().Get("~action") == "list-attached-tags-on-objects" {
+		var all []objectTags
+		if decodeValue(res, &all) != nil {
+			return res
+		}
+		all = slices.DeleteFunc(all, func(a objectTags) bool { return deleted[a.Object.reference()] })
+		for i := range all {
+			all[i].Tags = slices.DeleteFunc(all[i].Tags, func(id string) bool { return tags[id] != 0 })
+		}
+		return restValue(res, all)
+	}
+	var ids []string
+	if decodeValue(res, &ids) != nil {
+		return res
+	}
+	return restValue(res, slices.DeleteFunc(ids, func(id string) bool { return categories[id]+tags[id] != 0 }))
+}
+
+type objectTags struct {
+	Object taggedObject `json:"object_id"`
+	Tags   []string     `json:"tag_ids"`
+}
+
+// unseen returns the IDs of the hidden categories and of their tags with the status
+// that they have, and the objects that are left out.
+func (v *VCenter) unseen() (categories, tags map[string]int, deleted map[types.ManagedObjectReference]bool) {
+	v.tagging.mu.Lock()
+	defer v.tagging.mu.Unlock()
+	v.tags.mu.Lock()
+	defer v.tags.mu.Unlock()
+	categories, tags, deleted = map[string]int{}, map[string]int{}, map[types.ManagedObjectReference]bool{}
+	for name, status := range v.tagging.hidden {
+		categories[v.tags.categories[name]] = status
+	}
+	for key, id := range v.tags.tags {
+		if status, ok := v.tagging.hidden[key[0]]; ok {
+			tags[id] = status
+		}
+	}
+	for ref, how := range v.tagging.deleted {
+		deleted[ref] = how == DeletedLeftOut
+	}
+	return categories, tags, deleted
+}
+
+func restValue(res *response, value any) *response {
+	body, _ := json.Marshal(map[string]any{"value": value})
+	return &response{res.status, res.header, body}
+}
+
+func restError(status int) *response {
+	return &response{status, http.Header{"Content-Type": {"application/json"}},
+		[]byte(`{"type":"com.vmware.vapi.std.errors.` + strings.ToLower(errorType(status)) + `","value":{"messages":[]}}`)}
+}
+
+// page is the answer of a proxy in front of the service.
+func page(status int) *response {
+	return &response{status, http.Header{"Content-Type": {"text/html"}},
+		fmt.Appendf(nil, "<html><head><title>%d %s</title></head>\n<body>no healthy upstream</body></html>\n", status, http.StatusText(status))}
+}
