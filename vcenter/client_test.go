@@ -24,8 +24,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi/vapi/rest"
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
@@ -309,32 +307,6 @@ func TestLost(t *testing.T) {
 		if got := lost(c.err); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
-	}
-}
-
-func TestIsStatus(t *testing.T) {
-	// Only the REST client itself can make its errors.
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
-	defer srv.Close()
-	sc := soap.NewClient(mustURL(t, srv.URL), true)
-	defer sc.CloseIdleConnections()
-	c := rest.NewClient(&vim25.Client{Client: sc})
-	req := c.Resource("/com/vmware/cis/tagging/tag").Request(http.MethodGet)
-	notFound := c.Do(t.Context(), req, nil)
-	if notFound == nil {
-		t.Fatal("no error")
-	}
-	for name, err := range map[string]error{
-		"itself":        notFound,
-		"wrapped":       fmt.Errorf("reading tag: %w", notFound),
-		"wrapped twice": fmt.Errorf("vCenter: %w", fmt.Errorf("reading tag: %w", notFound)),
-	} {
-		if !isStatus(err, http.StatusNotFound) || isStatus(err, http.StatusUnauthorized) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if isStatus(nil, http.StatusNotFound) || isStatus(errors.New("404 Not Found"), http.StatusNotFound) {
-		t.Error("a status without an answer")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
@@ -39,10 +38,10 @@ type connection struct {
 	// its tags are to be read now, and renewed when the credentials may have changed.
 	again, retag, renewed chan struct{}
 
-	// names belongs to the goroutine that reads tags, fresh to the one that
+	// tags belongs to the goroutine that reads tags, fresh to the one that
 	// renews the session, the rest to run.
 
-	names tagNames
+	tags *tagReader
 	// fresh is the session that is to replace the one of the watch.
 	fresh *session
 	// cfg is what the target was when run last looked. Clients in use refer to it, so
@@ -51,8 +50,6 @@ type connection struct {
 	calls *calls
 	// remembered is the model of the last watch that had the index in whole.
 	remembered *model
-	// tagTrouble is what was last logged about tags.
-	tagTrouble string
 	// read are the credentials that were read last. Without a session even rejected
 	// ones are tried at once when they come in the place of others.
 	read Credentials
@@ -86,6 +83,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 	c.attempts = newAttempts(opts.loginLimits)
 	c.cfg = &t.cfg
 	c.calls = c.newCalls()
+	c.tags = newTagReader(c.name, opts)
 	c.target.Store(t)
 	c.state.Store(&inventory.State{VCenter: c.name})
 	c.followed.Store(newFollowed(nil))
@@ -198,28 +196,6 @@ func (c *connection) once(ctx context.Context) error {
 // restartMax bounds the pause before a watch that had read the vCenter begins
 // anew.
 const restartMax = 2 * time.Second
-
-// readTags reads the tags of objects. That the vCenter refuses is part of the
-// result; that it does not answer is an error.
-func (c *connection) readTags(ctx context.Context, s *session, refs []types.ManagedObjectReference) (attachments, error) {
-	a, err := s.attachedTags(ctx, refs, c.target.Load().categories, &c.names)
-	if err == nil {
-		c.tagTrouble = ""
-		return a, nil
-	}
-	if !errors.As(err, new(*tagLoginError)) && !answered(err) {
-		return attachments{}, err
-	}
-	a.err = fmt.Errorf("vCenter %q: %w", c.name, err)
-	if c.tagTrouble != a.err.Error() {
-		c.tagTrouble = a.err.Error()
-		if errors.Is(err, ErrRejected) {
-			token(c.renewed) // there may be others by now
-		}
-		klog.FromContext(ctx).Error(a.err, "Cannot read tags; Nodes that need them keep waiting")
-	}
-	return a, nil
-}
 
 // report publishes trouble and logs it once for each change.
 func (c *connection) report(ctx context.Context, err error) {

@@ -117,7 +117,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 	}
 	connections := make([]*connection, len(vcenters))
 	for i := range vcenters {
-		t := &target{cfg: vcenters[i], tags: wanted.Tags, categories: wanted.Categories}
+		t := &target{cfg: vcenters[i], tags: wanted.Tags, categories: wanted.Categories, paths: wanted.Paths}
 		c := before[t.cfg.Name]
 		if c == nil {
 			c = newConnection(t, f.credentials, f.timing, f.announce)

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/vmware/govmomi/vapi/rest"
+	"vzones/vcenter/tags"
 )
 
 // A tagLoginError says that there is no session of the tagging API to read tags with,
@@ -19,24 +19,24 @@ func (e *tagLoginError) Unwrap() error { return e.error }
 // entering is a login to the tagging API, beside the goroutine that wants it. Rest is
 // logged in if err is nil, when wait has returned.
 type entering struct {
-	rest  *rest.Client
+	rest  *tags.Client
 	err   error
 	ended <-chan struct{}
 	wait  func()
 }
 
-// withREST calls f with the session's REST client, after logging in where that
+// withTags calls f with the session's tagging API, after logging in where that
 // has not happened yet or the server has forgotten it. It belongs to the
-// goroutine that reads tags; f bounds its own calls.
-func (s *session) withREST(ctx context.Context, f func(*rest.Client) error) error {
+// goroutine that reads tags.
+func (s *session) withTags(ctx context.Context, f func(tags.Service) error) error {
 	fresh := s.rest == nil
 	if fresh {
 		if err := s.loginREST(ctx); err != nil {
 			return err
 		}
 	}
-	err := f(s.rest)
-	if !isStatus(err, http.StatusUnauthorized) {
+	err := f(taggingCalls{s.rest, s.calls})
+	if !tags.HasStatus(err, http.StatusUnauthorized) {
 		return err
 	}
 	unknown := s.rest
@@ -49,7 +49,7 @@ func (s *session) withREST(ctx context.Context, f func(*rest.Client) error) erro
 		_ = withDeadline(ctx, s.calls.timeout, func(ctx context.Context) error { return unknown.Logout(ctx) })
 		return err
 	}
-	return s.withREST(ctx, f)
+	return s.withTags(ctx, f)
 }
 
 // loginREST opens the REST session, with the same credentials. A login that takes
@@ -62,8 +62,8 @@ func (s *session) loginREST(ctx context.Context) error {
 		if id == nil {
 			return fmt.Errorf("logging in to the tagging API of %s: %w", host, errors.New("the session that was cloned has no cookie"))
 		}
-		s.rest = rest.NewClient(s.vim)
-		s.rest.SessionID(id.Value)
+		s.rest = tags.NewClient(s.soap)
+		s.rest.Join(id.Value)
 		return nil
 	}
 	if s.entering == nil {
@@ -87,7 +87,7 @@ func (s *session) loginREST(ctx context.Context) error {
 
 // enterREST begins to log in to the tagging API, and ends the attempt in the end.
 func (s *session) enterREST(ctx context.Context) *entering {
-	e := &entering{rest: rest.NewClient(s.vim)}
+	e := &entering{rest: tags.NewClient(s.soap)}
 	e.ended, e.wait = aside(func() {
 		e.err = errUnusable
 		defer func() {
@@ -104,15 +104,15 @@ func (s *session) enterREST(ctx context.Context) *entering {
 	return e
 }
 
-func (s *session) openREST(ctx context.Context, c *rest.Client) error {
-	enter := func(ctx context.Context) error { return c.Login(ctx, s.userinfo()) }
+func (s *session) openREST(ctx context.Context, c *tags.Client) error {
+	var who tags.Authenticator = tags.ByPassword(s.userinfo())
 	rejected := tagsPasswordRejected
 	if s.creds.Certificate != "" {
 		signer, err := s.token(ctx)
 		if err != nil {
 			return err
 		}
-		enter = func(ctx context.Context) error { return c.LoginByToken(c.WithSigner(ctx, signer)) }
+		who = signer
 		rejected = tagsCertificateRejected
 	}
 	if err := ctx.Err(); err != nil {
@@ -120,8 +120,8 @@ func (s *session) openREST(ctx context.Context, c *rest.Client) error {
 	}
 	ctx, cancel := outliving(ctx)
 	defer cancel()
-	err := s.calls.login(ctx, "tagging: log in", enter)
-	if isStatus(err, http.StatusUnauthorized) {
+	err := s.calls.login(ctx, "tagging: log in", func(ctx context.Context) error { return c.Login(ctx, who) })
+	if tags.HasStatus(err, http.StatusUnauthorized) {
 		return rejected
 	}
 	return brief(err)

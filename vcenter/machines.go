@@ -5,6 +5,7 @@ import (
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
 )
 
 // machineProperties are what is read of a Node's machine.
@@ -49,7 +50,7 @@ func machineRef(id string) types.ManagedObjectReference {
 type placed struct {
 	vcenter string
 	tree    *tree
-	tags    attachments
+	tags    tags.Attachments
 	objects map[types.ManagedObjectReference]*topology.Object
 }
 
@@ -110,7 +111,7 @@ func (p *placed) object(ref types.ManagedObjectReference) *topology.Object {
 		Name: p.tree.name(ref),
 		Path: p.tree.path(ref),
 	}
-	o.Tags, o.TagsErr = p.tags.of(ref)
+	o.Tags, o.TagsErr = p.tags.Of(ref)
 	p.objects[ref] = o
 	return o
 }

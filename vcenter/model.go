@@ -10,6 +10,7 @@ import (
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
 )
 
 // model is what a vCenter has reported since a watch began: the index of all
@@ -28,7 +29,7 @@ type model struct {
 	claims  map[string]inventory.UUID
 	// doubted says that what Nodes tell does not fit this vCenter.
 	doubted bool
-	tags    attachments
+	tags    tags.Attachments
 	// complete reports whether the index has come in whole: what comes from then on
 	// has just arrived.
 	complete bool
@@ -266,11 +267,15 @@ func (m *model) uuid(id string) inventory.UUID {
 	return u
 }
 
-// above returns the machines and everything above them, in order.
-func (m *model) above(ids []string) []types.ManagedObjectReference {
+// above returns the machines and everything above them on these paths, or on all if
+// there are none, in order.
+func (m *model) above(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
 	seen := map[types.ManagedObjectReference]bool{}
 	for _, id := range ids {
 		for _, start := range m.tree.starts(machineRef(id)) {
+			if len(paths) > 0 && !slices.Contains(paths, start.kind) {
+				continue
+			}
 			refs, _ := m.tree.upTo(start.ref)
 			for _, ref := range refs {
 				seen[ref] = true
@@ -299,7 +304,7 @@ func (m *model) snapshot(ids, outside []string, names map[string][]inventory.Nam
 		Index:      index,
 		Unreadable: m.unclaimed,
 		Names:      names,
-		NoCategory: m.tags.absent,
+		NoCategory: m.tags.Absent,
 		Machines:   make(map[string]*inventory.Machine, len(ids)),
 	}
 	p := placed{vcenter: m.vcenter, tree: m.tree, tags: m.tags, objects: map[types.ManagedObjectReference]*topology.Object{}}
@@ -307,6 +312,9 @@ func (m *model) snapshot(ids, outside []string, names map[string][]inventory.Nam
 		if machine := p.machine(id); machine != nil {
 			snap.Machines[id] = machine
 		}
+	}
+	for _, ref := range m.tags.NotPermitted() {
+		snap.NotPermitted = append(snap.NotPermitted, p.ref(ref))
 	}
 	for _, id := range outside {
 		if snap.Machines[id] != nil {

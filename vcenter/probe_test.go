@@ -10,6 +10,7 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
 )
 
 // quiet waits until nothing more is announced, and takes the token.
@@ -157,7 +158,7 @@ func TestAPageOfNothingEndsAChange(t *testing.T) {
 	index := types.ManagedObjectReference{Type: "PropertyFilter", Value: "1"}
 	w := &watch{
 		c: c, index: filters{index: true}, model: newModel("east", types.ServiceContent{RootFolder: root}, nil), known: newTree(root),
-		listed: map[string]bool{}, answered: make(chan time.Time), tagged: make(chan attachments),
+		listed: map[string]bool{}, answered: make(chan time.Time), tagged: make(chan tags.Attachments),
 	}
 	page := func(vm string, more bool) *types.UpdateSet {
 		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{Filter: index, ObjectSet: []types.ObjectUpdate{{

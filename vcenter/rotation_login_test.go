@@ -43,7 +43,7 @@ func afterwards(behind http.Handler, late func(*http.Request, string) bool) (ins
 func isLogin(_ *http.Request, body string) bool { return strings.Contains(body, "<Login ") }
 
 func isRESTLogin(r *http.Request, _ string) bool {
-	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/cis/session") && r.URL.RawQuery == ""
+	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/session") && r.URL.RawQuery == ""
 }
 
 // TestALoginThatIsUnderWayAtTheEnd leaves no session behind.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
+	"sync"
 
 	vim "github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/sts"
-	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
+
+	"vzones/vcenter/tags"
 )
 
 // session is one login: a SOAP session and, once tags are read, a REST one.
@@ -32,46 +33,27 @@ type session struct {
 
 	// rest belongs to the goroutine that reads tags, as does entering, the login to
 	// the tagging API that is under way. Both are nil until then.
-	rest     *rest.Client
+	rest     *tags.Client
 	entering *entering
 }
 
-// isStatus looks for an HTTP status in the whole chain of an error, which
-// govmomi's own function does not.
-func isStatus(err error, code int) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if rest.IsStatusError(err, code) {
-			return true
-		}
-	}
-	return false
-}
-
-// answered says whether an error of the REST API is the server's own word.
-func answered(err error) bool {
-	if strings.Contains(err.Error(), "400 Bad Request") {
-		return true
-	}
-	for code := http.StatusUnauthorized; code < 600; code++ {
-		if isStatus(err, code) {
-			return true
-		}
-	}
-	return false
-}
-
 // logout ends both sessions, which are one where it was cloned. The context
-// bounds it.
+// bounds it. Neither waits for the other: they are ended by services of their own, of
+// which one may hang.
 func (s *session) logout(ctx context.Context) error {
-	var errs []error
+	var soap, rest error
+	var g sync.WaitGroup
 	if s.rest != nil && !s.shared() {
-		if err := s.rest.Logout(ctx); err != nil && !isStatus(err, http.StatusUnauthorized) {
-			errs = append(errs, err)
-		}
+		g.Go(func() {
+			if rest = s.rest.Logout(ctx); tags.HasStatus(rest, http.StatusUnauthorized) {
+				rest = nil
+			}
+		})
 	}
-	if err := vim.NewManager(s.vim).Logout(ctx); err != nil && !lost(err) {
-		errs = append(errs, err)
+	if soap = vim.NewManager(s.vim).Logout(ctx); lost(soap) {
+		soap = nil
 	}
+	g.Wait()
 	s.soap.CloseIdleConnections()
-	return errors.Join(errs...)
+	return errors.Join(soap, rest)
 }

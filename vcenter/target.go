@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -19,9 +20,10 @@ var errReconfigured = fmt.Errorf("%w: the configuration has changed", errAgain)
 type target struct {
 	cfg config.VCenter
 	// tags says whether tags are read at all, categories which of them snapshots
-	// tell about.
+	// tell about, paths those whose objects' tags are read; all if empty.
 	tags       bool
 	categories []string
+	paths      []topology.PathKind
 }
 
 // retarget gives the connection another target. What that does not concern is left
@@ -40,6 +42,9 @@ func (c *connection) retarget(now *target) {
 	case !sameAddress(&before.cfg, &now.cfg), !sameTrust(&before.cfg, &now.cfg), before.cfg.RoundTrips != now.cfg.RoundTrips,
 		!slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags:
 		token(c.again)
+	case !slices.Equal(before.paths, now.paths):
+		token(c.wake) // other objects' tags may be wanted
+		token(c.retag)
 	case !slices.Equal(before.categories, now.categories):
 		token(c.retag)
 	}
@@ -68,7 +73,7 @@ func (c *connection) adopt(ctx context.Context) {
 	c.logout(ctx)
 	c.calls = c.newCalls()
 	c.attempts.moved()
-	c.names, c.tagTrouble = tagNames{}, ""
+	c.tags = newTagReader(c.name, c.opts)
 }
 
 // retrust has the session go on with connections whose certificates are trusted

@@ -20,13 +20,12 @@ import (
 	_ "github.com/vmware/govmomi/lookup/simulator"
 	"github.com/vmware/govmomi/simulator"
 	stsim "github.com/vmware/govmomi/sts/simulator"
-	"github.com/vmware/govmomi/vapi/rest"
-	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
 )
 
 const (
@@ -66,8 +65,8 @@ func withTokens(t *testing.T) (*front, config.VCenter) {
 
 // firstCategories asks the tagging API for something.
 func firstCategories(ctx context.Context, s *session) error {
-	return s.withREST(ctx, func(c *rest.Client) error {
-		_, err := tags.NewManager(c).GetCategories(ctx)
+	return s.withTags(ctx, func(service tags.Service) error {
+		_, err := service.Categories(ctx)
 		return err
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
 )
 
 const (
@@ -78,7 +80,9 @@ type watch struct {
 	// tagRefs are the objects whose tags were last asked for, in order.
 	tagRefs   []types.ManagedObjectReference
 	tagWanted chan []types.ManagedObjectReference
-	tagged    chan attachments
+	// tagPaths are the inventory paths of these objects, for the log.
+	tagPaths atomic.Pointer[map[types.ManagedObjectReference]string]
+	tagged   chan tags.Attachments
 	// answered has a probe that the vCenter has answered, by when it was asked: it
 	// may have hung since, and what it has to tell comes another way.
 	answered chan time.Time
@@ -96,7 +100,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		listed:    map[string]bool{},
 		missing:   map[string]bool{},
 		tagWanted: make(chan []types.ManagedObjectReference, 1),
-		tagged:    make(chan attachments),
+		tagged:    make(chan tags.Attachments),
 		answered:  make(chan time.Time),
 	}
 	if err := w.begin(ctx); err != nil {
@@ -246,7 +250,7 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			}
 			continue
 		case tags := <-w.tagged:
-			w.changed = w.changed || !tags.equal(w.model.tags)
+			w.changed = w.changed || !tags.Equal(w.model.tags)
 			w.model.tags = tags
 		case <-w.primeBy:
 			w.patient, w.changed = false, true
@@ -325,7 +329,7 @@ func (w *watch) settle(ctx context.Context) error {
 		return err
 	}
 	w.model.tree.tellUnreadable(ctx)
-	above := w.model.above(ids)
+	above := w.model.above(ids, w.c.target.Load().paths)
 	if w.tags {
 		w.wantTags(above)
 	}
@@ -351,7 +355,7 @@ func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 			return false
 		}
 	}
-	return !w.tags || len(above) == 0 || w.model.tags.err != nil || w.model.tags.covers(above)
+	return !w.tags || !w.patient || len(above) == 0 || w.model.tags.Err != nil || w.model.tags.Covers(above)
 }
 
 // lookUpNames looks for the machines of Nodes without a UUID, when those have

@@ -2,13 +2,17 @@ package vcenter
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
+
+	"vzones/vcenter/tags"
 )
 
 // watchTagging tells of the events that vCenter logs when a tag is attached or
@@ -39,6 +43,11 @@ func (w *watch) wantTags(refs []types.ManagedObjectReference) {
 		return
 	}
 	w.tagRefs = refs
+	paths := make(map[types.ManagedObjectReference]string, len(refs))
+	for _, ref := range refs {
+		paths[ref] = w.model.tree.path(ref)
+	}
+	w.tagPaths.Store(&paths)
 	w.want(refs)
 }
 
@@ -51,41 +60,81 @@ func (w *watch) want(refs []types.ManagedObjectReference) {
 	w.tagWanted <- refs
 }
 
+const (
+	// tagsMore is the pause before the rest of the objects is asked for that one reading
+	// could not.
+	tagsMore = 5 * time.Second
+	// retryAfterMax bounds the pause that a tagging service may ask for.
+	retryAfterMax = 5 * time.Minute
+)
+
 // readTags reads the tags of the wanted objects when those change and at the
-// refresh interval, sooner after a failure. A vCenter that does not answer ends
-// the watch.
+// refresh interval, sooner after a failure. A tagging service that does not answer makes
+// tags unknown, unless SOAP does not answer either: that ends the watch.
 func (w *watch) readTags(ctx context.Context) error {
-	var refs []types.ManagedObjectReference
+	var q tagQuery
 	next := time.NewTimer(w.c.opts.tagRefresh)
 	defer next.Stop()
 	delay := w.c.opts.retryMin
 	for {
 		select {
-		case refs = <-w.tagWanted:
+		case q.refs = <-w.tagWanted:
+			if paths := w.tagPaths.Load(); paths != nil {
+				q.paths = *paths
+			}
 		case <-w.c.retag:
 		case <-next.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if len(refs) == 0 && len(w.c.target.Load().categories) == 0 {
+		if len(q.refs) == 0 && len(w.c.target.Load().categories) == 0 {
 			next.Reset(w.c.opts.tagRefresh)
 			continue
 		}
-		result, err := w.c.readTags(ctx, w.s, refs)
-		if err != nil {
+		result := w.c.tags.read(ctx, w.s, q, w.c.target.Load().categories)
+		if err := w.examine(ctx, result.Err); err != nil {
 			return err
 		}
-		wait := w.c.opts.tagRefresh
-		if result.err != nil {
-			wait, delay = delay, min(2*delay, w.c.opts.tagRefresh)
+		next.Reset(w.pauseAfter(result, delay))
+		if result.Err != nil {
+			delay = min(2*delay, w.c.opts.tagRefresh)
 		} else {
 			delay = w.c.opts.retryMin
 		}
-		next.Reset(wait)
 		select {
 		case w.tagged <- result:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// examine returns why a reading that failed ends the watch, nil if it does not.
+func (w *watch) examine(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, ErrRejected) {
+		token(w.c.renewed) // there may be other credentials by now
+	}
+	if err == nil || errors.As(err, new(*tagLoginError)) || tags.Answered(err) {
+		return nil
+	}
+	if _, silent := methods.GetCurrentTime(ctx, w.s.vim); silent != nil {
+		return fmt.Errorf("asking whether it answers, since its tagging service does not (%s): %w", err.Error(), silent)
+	}
+	return nil
+}
+
+// pauseAfter returns the time until the next reading.
+func (w *watch) pauseAfter(a tags.Attachments, delay time.Duration) time.Duration {
+	switch {
+	case a.Err != nil:
+		wait := min(delay, w.c.opts.tagRefresh)
+		wait = wait/2 + rand.N(wait/2+1)
+		return max(wait, min(tags.RetryAfter(a.Err), retryAfterMax))
+	case a.More:
+		return min(tagsMore, w.c.opts.tagRefresh)
+	}
+	return w.c.opts.tagRefresh
 }

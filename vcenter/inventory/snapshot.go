@@ -37,6 +37,9 @@ type Snapshot struct {
 	// does not show to the account, in that order: nothing tells whether they do not
 	// exist or may not be read. It is empty where they could not be asked for.
 	NoCategory []string
+	// NotPermitted are the objects above machines that are followed whose tags the
+	// account may not read, in order.
+	NotPermitted []topology.Ref
 	// Machines has the details of the machines that are followed, by managed
 	// object ID. Those of an unreadable one are its name and place.
 	Machines map[string]*Machine

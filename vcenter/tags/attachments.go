@@ -1,0 +1,94 @@
+package tags
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+)
+
+// A Ref is a managed object of the vCenter.
+type Ref = types.ManagedObjectReference
+
+var (
+	// ErrNotRead says that the tags of an object were not read yet, or not asked for.
+	ErrNotRead = errors.New("not read yet")
+	// ErrDeleted says that the tagging service does not know an object that SOAP shows.
+	ErrDeleted = errors.New("the tagging service does not know the object: it was deleted, or made just now")
+)
+
+// Attachments are the tags attached to a set of objects, as one reading has found them.
+// They are never changed.
+type Attachments struct {
+	// Absent are the wanted categories that the vCenter does not have, or that the account
+	// may not read, in the order in which they were wanted.
+	Absent []string
+	// Err says why no tags could be read. Nil means that those of each object are known
+	// or unknown on their own.
+	Err error
+	// Kept says why names of tags are as they were read before; nil if they are not.
+	Kept error
+	// More says that some objects could not be asked for in the bounds of one reading:
+	// the next one should come soon.
+	More bool
+
+	// tags and errs together have an entry for each object that was asked for, if an
+	// empty one.
+	tags map[Ref][]topology.Tag
+	errs map[Ref]error
+}
+
+// Of returns the tags of an object. It never takes tags that were not read for tags
+// that are not there.
+func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	if err := a.errs[ref]; err != nil {
+		return nil, err
+	}
+	tags, ok := a.tags[ref]
+	if !ok {
+		return nil, ErrNotRead
+	}
+	return tags, nil
+}
+
+// Equal reports whether two readings say the same. Errors are compared by what they
+// say: what they hold may be in use elsewhere.
+func (a Attachments) Equal(b Attachments) bool {
+	return says(a.Err) == says(b.Err) && slices.Equal(a.Absent, b.Absent) && maps.EqualFunc(a.tags, b.tags, slices.Equal) &&
+		maps.EqualFunc(a.errs, b.errs, func(x, y error) bool { return says(x) == says(y) })
+}
+
+func says(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Covers reports whether the tags of all these objects were asked for.
+func (a Attachments) Covers(refs []Ref) bool {
+	for _, ref := range refs {
+		if _, ok := a.tags[ref]; !ok && a.errs[ref] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// NotPermitted returns the objects whose tags the account may not read, in order.
+func (a Attachments) NotPermitted() []Ref {
+	var refs []Ref
+	for ref, err := range a.errs {
+		if errors.Is(err, topology.ErrNotPermitted) {
+			refs = append(refs, ref)
+		}
+	}
+	slices.SortFunc(refs, compareRefs)
+	return refs
+}

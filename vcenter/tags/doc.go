@@ -1,0 +1,12 @@
+// Package tags reads which tags are attached to managed objects of one vCenter,
+// from its tagging API, which is a service of its own beside SOAP.
+//
+// A [Client] is one session of that API; it speaks /api/cis/tagging, and
+// /rest/com/vmware/cis/tagging with a vCenter that has only that. A [Reader] owns
+// what is remembered between two readings: the names of tags and categories, and the
+// objects whose tags the account may not read. It says unknown, with a reason, of what
+// it could not read, and never takes that for an object without tags.
+//
+// The package logs nothing, starts no goroutine that outlives a call, and never logs in
+// without being told to.
+package tags

@@ -1,0 +1,290 @@
+package tags
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"vzones/topology"
+)
+
+const (
+	// objectsPerRequest bounds a batch of objects whose tags are listed.
+	objectsPerRequest = 2000
+	// requestsPerReading bounds the listings of one reading after a refused one. What is
+	// left is for the next reading.
+	requestsPerReading = 64
+	// requestsWithoutAnswer is how many listings are refused, and none answered, before
+	// it is the account that may not list tags, and not an object that it may not read.
+	requestsWithoutAnswer = 16
+	// rechecked is how many of the refused objects are asked for on their own at a time,
+	// when asking for all of them at once is refused.
+	rechecked = 8
+	// recheckMin and recheckMax are the pauses before refused objects are asked for again,
+	// in refresh intervals: 1 and 10 minutes by default. Pauses double in between.
+	recheckMin, recheckMax = 2, 20
+)
+
+// objects is what a reader remembers of the objects that it is asked about.
+type objects struct {
+	// refused are those whose tags the account may not read, or that the tagging service
+	// does not know.
+	refused map[Ref]refusal
+	// queue are parts of batches that were refused, still to be asked for.
+	queue [][]Ref
+	// recheck is when the refused ones are asked for again, pause what comes after that.
+	recheck time.Time
+	pause   time.Duration
+	// barred says that every listing was refused: the account may not list tags at all.
+	// Probe counts the attempts to find an object that it may.
+	barred bool
+	probe  int
+}
+
+type refusal struct {
+	err   error
+	asked time.Time
+}
+
+// A listing is the tag IDs of objects, as one reading has found them.
+type listing struct {
+	s        Service
+	now      time.Time
+	attached map[Ref][]string
+	// requests is how many listings there were, answered how many of them were not
+	// refused, and last the last refusal.
+	requests, answered int
+	last               error
+}
+
+// list lists the tags of a batch. Refused says that it must not be asked for as it is.
+func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err error) {
+	l.requests++
+	attached, err := l.s.Attached(ctx, batch)
+	if HasStatus(err, http.StatusForbidden) || HasStatus(err, http.StatusNotFound) {
+		l.last = err
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	l.answered++
+	for _, ref := range batch {
+		l.attached[ref] = attached[ref]
+	}
+	return false, nil
+}
+
+// list lists the tags of objects. One batch is enough at rest. A batch with an object that
+// the account may not read is refused as a whole, so it is divided until those are
+// found; they are not asked for again until recheck.
+func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time, refresh time.Duration) (*listing, error) {
+	l := &listing{s: s, now: now, attached: make(map[Ref][]string, len(refs))}
+	wanted := make(map[Ref]bool, len(refs))
+	for _, ref := range refs {
+		wanted[ref] = true
+	}
+	o.forget(wanted)
+	queued := make(map[Ref]bool)
+	for _, batch := range o.queue {
+		for _, ref := range batch {
+			queued[ref] = true
+		}
+	}
+	known := slices.DeleteFunc(slices.Clone(refs), func(ref Ref) bool {
+		_, refused := o.refused[ref]
+		return refused || queued[ref]
+	})
+	var refused [][]Ref
+	for batch := range slices.Chunk(known, objectsPerRequest) {
+		no, err := l.list(ctx, batch)
+		if err != nil {
+			return nil, err
+		}
+		if no {
+			refused = append(refused, batch)
+		}
+	}
+	if o.barred && len(refused) > 0 && l.answered == 0 {
+		still, err := o.tryOne(ctx, l, known)
+		if err != nil {
+			return nil, err
+		}
+		if still {
+			return nil, l.barredError(len(refs))
+		}
+	}
+	o.barred = false
+	for _, batch := range refused {
+		o.queue = append(o.queue, divide(batch)...)
+	}
+	if err := o.narrow(ctx, l, refresh); err != nil {
+		return nil, err
+	}
+	if len(known) > 0 && l.answered == 0 && l.last != nil {
+		o.barred, o.queue, o.refused = true, nil, nil
+		return nil, l.barredError(len(refs))
+	}
+	return l, o.again(ctx, l, refresh)
+}
+
+func (l *listing) barredError(n int) error {
+	reason := ""
+	if HasStatus(l.last, http.StatusForbidden) {
+		reason = "; the account needs the privilege System.Read on them"
+	}
+	return fmt.Errorf("the tags of none of %d objects may be listed%s: %w", n, reason, l.last)
+}
+
+// tryOne asks for another single object at each attempt, and reports whether that is
+// refused too.
+func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (refused bool, err error) {
+	if len(refs) == 1 {
+		return true, nil
+	}
+	o.probe++
+	return l.list(ctx, []Ref{refs[o.probe%len(refs)]})
+}
+
+// narrow asks for the parts of refused batches, and divides those that are refused.
+func (o *objects) narrow(ctx context.Context, l *listing, refresh time.Duration) error {
+	for ; len(o.queue) > 0 && l.requests < requestsPerReading; o.queue = o.queue[1:] {
+		if l.answered == 0 && l.requests >= requestsWithoutAnswer {
+			return nil
+		}
+		batch := o.queue[0]
+		refused, err := l.list(ctx, batch)
+		switch {
+		case err != nil:
+			return err
+		case !refused:
+		case len(batch) == 1:
+			o.refuse(batch[0], l, refresh)
+		default:
+			o.queue = append(o.queue, divide(batch)...)
+		}
+	}
+	return nil
+}
+
+// refuse notes that the tags of an object cannot be read.
+func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
+	if o.refused == nil {
+		o.refused = make(map[Ref]refusal)
+	}
+	if _, before := o.refused[ref]; !before {
+		o.pause = recheckMin * refresh
+		o.recheck = l.now.Add(o.pause)
+	}
+	err := topology.ErrNotPermitted
+	if HasStatus(l.last, http.StatusNotFound) {
+		err = ErrDeleted
+	}
+	o.refused[ref] = refusal{err, l.now}
+}
+
+// again asks for the refused objects once more when it is time: for all at once, and if
+// that is refused for those on their own that were not asked for the longest.
+func (o *objects) again(ctx context.Context, l *listing, refresh time.Duration) error {
+	if len(o.refused) == 0 || l.now.Before(o.recheck) {
+		return nil
+	}
+	o.pause = min(2*o.pause, recheckMax*refresh)
+	o.recheck = l.now.Add(o.pause)
+	refs := make([]Ref, 0, len(o.refused))
+	for ref := range o.refused {
+		refs = append(refs, ref)
+	}
+	slices.SortFunc(refs, func(a, b Ref) int {
+		return cmp.Or(o.refused[a].asked.Compare(o.refused[b].asked), compareRefs(a, b))
+	})
+	if len(refs) > 1 {
+		if refused, err := l.list(ctx, refs[:min(len(refs), objectsPerRequest)]); err != nil || !refused {
+			o.allow(l)
+			return err
+		}
+	}
+	for _, ref := range refs[:min(len(refs), rechecked)] {
+		refused, err := l.list(ctx, []Ref{ref})
+		if err != nil {
+			return err
+		}
+		if refused {
+			o.refuse(ref, l, refresh)
+		}
+	}
+	o.allow(l)
+	return nil
+}
+
+// allow takes those off the list of refused objects that were listed.
+func (o *objects) allow(l *listing) {
+	for ref := range o.refused {
+		if _, listed := l.attached[ref]; listed {
+			delete(o.refused, ref)
+		}
+	}
+}
+
+// forget drops the objects that nobody wants.
+func (o *objects) forget(wanted map[Ref]bool) {
+	for ref := range o.refused {
+		if !wanted[ref] {
+			delete(o.refused, ref)
+		}
+	}
+	unwanted := func(ref Ref) bool { return !wanted[ref] }
+	for i, batch := range o.queue {
+		o.queue[i] = slices.DeleteFunc(slices.Clone(batch), unwanted)
+	}
+	o.queue = slices.DeleteFunc(o.queue, func(batch []Ref) bool { return len(batch) == 0 })
+}
+
+// errs returns why the tags of objects are unknown that were not listed.
+func (o *objects) errs(l *listing, refs []Ref) map[Ref]error {
+	errs := make(map[Ref]error)
+	for _, ref := range refs {
+		if _, listed := l.attached[ref]; listed {
+			continue
+		}
+		if errs[ref] = o.refused[ref].err; errs[ref] == nil {
+			errs[ref] = ErrNotRead
+		}
+	}
+	return errs
+}
+
+// divide divides a batch: by the types of its objects, since privileges are often given
+// by level, and in halves where all are of one type.
+func divide(batch []Ref) [][]Ref {
+	if len(batch) == 1 {
+		return [][]Ref{batch}
+	}
+	byType := make(map[string][]Ref)
+	var kinds []string
+	for _, ref := range batch {
+		if byType[ref.Type] == nil {
+			kinds = append(kinds, ref.Type)
+		}
+		byType[ref.Type] = append(byType[ref.Type], ref)
+	}
+	if len(kinds) == 1 {
+		return [][]Ref{batch[:len(batch)/2], batch[len(batch)/2:]}
+	}
+	slices.SortFunc(kinds, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(byType[a]), len(byType[b])), strings.Compare(a, b))
+	})
+	var parts [][]Ref
+	for _, kind := range kinds {
+		parts = append(parts, byType[kind])
+	}
+	return parts
+}
+
+func compareRefs(a, b Ref) int {
+	return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Value, b.Value))
+}

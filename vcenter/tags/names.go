@@ -1,0 +1,99 @@
+package tags
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// namesFor is how long the names of tags and categories serve before they are read
+	// again. Reading them takes a request each.
+	namesFor = 5 * time.Minute
+	// namesAtMost is how long they serve if reading them again fails.
+	namesAtMost = time.Hour
+)
+
+// A name is what is known of a tag, or with Tag.Name alone of a category.
+type name struct {
+	Tag
+	// read is when the vCenter last said so, tried when it was last asked.
+	read, tried time.Time
+	// refused says that the account may not read it now (403), or that there is no such
+	// (404); nil if neither.
+	refused error
+}
+
+// names are what IDs stand for.
+type names struct {
+	get   func(context.Context, Service, string) (Tag, error)
+	known map[string]name
+}
+
+// stale reports whether an ID has to be read.
+func (n *names) stale(id string, now time.Time, refusedFor time.Duration) bool {
+	known, ok := n.known[id]
+	switch {
+	case !ok, HasStatus(known.refused, http.StatusNotFound):
+		return true
+	case known.refused != nil:
+		return now.Sub(known.tried) >= refusedFor
+	}
+	return now.Sub(known.read) >= namesFor
+}
+
+// read reads what these IDs stand for, several at a time. An ID that is known keeps its
+// name if reading it again fails, which is the first result; that it is gone or may not
+// be read is no failure but known then.
+func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) (kept, err error) {
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, parallel))
+	for id := range ids {
+		mu.Lock()
+		known, ok := n.known[id]
+		failed := kept != nil
+		mu.Unlock()
+		serves := ok && known.refused == nil && now.Sub(known.read) < namesAtMost
+		if failed && serves {
+			continue // it would fail too, and take its time
+		}
+		g.Go(func() error {
+			tag, err := n.get(ctx, s, id)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				n.known[id] = name{Tag: tag, read: now, tried: now}
+			case HasStatus(err, http.StatusNotFound), HasStatus(err, http.StatusForbidden):
+				n.known[id] = name{Tag: known.Tag, tried: now, refused: err}
+			case serves && !HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil:
+				kept = err
+			default:
+				return err
+			}
+			return nil
+		})
+	}
+	err = g.Wait()
+	return kept, err
+}
+
+// verify is read for IDs of which what was known before does not serve.
+func (n *names) verify(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) error {
+	kept, err := n.read(ctx, s, ids, parallel, now)
+	return errors.Join(err, kept)
+}
+
+// forget drops what is not in use and was read so long ago, or may not be read.
+func (n *names) forget(used map[string]bool, now time.Time, age time.Duration) {
+	for id, known := range n.known {
+		if !used[id] && (known.refused != nil || now.Sub(known.read) >= age) {
+			delete(n.known, id)
+		}
+	}
+}
