@@ -93,7 +93,7 @@ type states struct {
 	fleet    interface{ States() []inventory.State }
 	outcomes func() map[string]int
 
-	up, contact, complete, indexed, followed, nodes *metrics.Desc
+	up, contact, complete, indexed, followed, closed, nodes *metrics.Desc
 }
 
 func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.State }, outcomes func() map[string]int) *states {
@@ -109,13 +109,14 @@ func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.Stat
 		complete: desc("vcenter_snapshot_complete", "1 if all machines of a vCenter's configured datacenters are known, else 0: then no machine counts as absent.", "vcenter"),
 		indexed:  desc("vcenter_indexed_uuids", "Different machine UUIDs in a vCenter's index.", "vcenter"),
 		followed: desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
+		closed:   desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
 		nodes:    desc("nodes", "Nodes by what is known of them: "+provider.OutcomesHelp+".", "outcome"),
 	}
 }
 
 // DescribeWithStability implements metrics.StableCollector.
 func (s *states) DescribeWithStability(ch chan<- *metrics.Desc) {
-	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.followed, s.nodes} {
+	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.followed, s.closed, s.nodes} {
 		ch <- d
 	}
 }
@@ -142,6 +143,7 @@ func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
 		gauge(s.complete, number(v.Snapshot.Incomplete == nil), v.VCenter)
 		gauge(s.indexed, float64(len(v.Snapshot.Index)), v.VCenter)
 		gauge(s.followed, float64(len(v.Snapshot.Machines)), v.VCenter)
+		gauge(s.closed, float64(len(v.Snapshot.NotPermitted)), v.VCenter)
 	}
 	for outcome, n := range s.outcomes() {
 		gauge(s.nodes, float64(n), outcome)

@@ -19,6 +19,7 @@ import (
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/reconcile"
+	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 )
@@ -256,6 +257,8 @@ func TestStates(t *testing.T) {
 				// Two machines of one UUID count once.
 				Index:    map[inventory.UUID][]inventory.Entry{id(1): {{ID: "vm-1"}, {ID: "vm-2"}}, id(2): {{ID: "vm-3"}}},
 				Machines: map[string]*inventory.Machine{"vm-1": {}},
+
+				NotPermitted: []topology.Ref{{Type: "Folder", ID: "group-v3"}, {Type: "Folder", ID: "group-d1"}},
 			}
 		}
 		fleet := fakeFleet{
@@ -274,6 +277,8 @@ func TestStates(t *testing.T) {
 			"snapshot_complete":    {"new": 0, "refusing": 0, "well": 1, "partial": 0, "lost": 1},
 			"indexed_uuids":        {"well": 2, "partial": 2, "lost": 2},
 			"followed_machines":    {"well": 1, "partial": 1, "lost": 1},
+
+			"unreadable_tag_objects": {"well": 2, "partial": 2, "lost": 2},
 		}
 		check := func() {
 			t.Helper()
@@ -306,7 +311,7 @@ func TestStates(t *testing.T) {
 		}
 		counts["placed"], counts["unknown"] = 5, 2
 		fleet[0].Snapshot, want["up"]["new"], want["snapshot_complete"]["new"] = &inventory.Snapshot{}, 1, 1
-		want["indexed_uuids"]["new"], want["followed_machines"]["new"] = 0, 0
+		want["indexed_uuids"]["new"], want["followed_machines"]["new"], want["unreadable_tag_objects"]["new"] = 0, 0, 0
 		check()
 	})
 }
