@@ -127,8 +127,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is documented and not registered", name)
 		}
 	}
-	if len(found) != 17 {
-		t.Errorf("%d metrics, not 17", len(found))
+	if len(found) != 18 {
+		t.Errorf("%d metrics, not 18", len(found))
 	}
 }
 
