@@ -110,7 +110,7 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 	d.provider = l.provider
 	legacyregistry.CustomMustRegister(
 		newStates(d.provider.Started(), l.fleet, d.provider.Outcomes),
-		newTopologyStats(d.reconciler.Load, l.fleet.States),
+		newTopologyStats(d.reconciler.Load),
 	)
 	ready := &readiness{leads: d.provider.Started(), states: l.fleet.States}
 	if err := serve(c, ready, d.ctx.Done()); err != nil {

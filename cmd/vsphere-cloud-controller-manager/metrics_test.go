@@ -79,7 +79,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	fleet := fakeFleet{{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: time.Now()}}
 	r.CustomMustRegister(
 		newStates(leading(), fleet, func() map[string]int { return map[string]int{"placed": 1} }),
-		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }, fleet.States),
+		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }),
 	)
 
 	type entry struct {
@@ -127,8 +127,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is documented and not registered", name)
 		}
 	}
-	if len(found) != 18 {
-		t.Errorf("%d metrics, not 18", len(found))
+	if len(found) != 17 {
+		t.Errorf("%d metrics, not 17", len(found))
 	}
 }
 

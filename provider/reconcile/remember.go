@@ -162,13 +162,11 @@ type Stats struct {
 	Conflicts map[topology.ConflictKind]int
 	// Writes are the changes written, by action.
 	Writes map[Action]int
-	// Unread are the numbers of objects that count as untagged, by vCenter.
-	Unread map[string]int
 }
 
 // Stats returns what is counted now. Every kind and action is in it.
 func (c *Controller) Stats() Stats {
-	s := Stats{Conflicts: map[topology.ConflictKind]int{}, Writes: map[Action]int{}, Unread: map[string]int{}}
+	s := Stats{Conflicts: map[topology.ConflictKind]int{}, Writes: map[Action]int{}}
 	for _, kind := range topology.ConflictKinds() {
 		s.Conflicts[kind] = 0
 	}
@@ -176,9 +174,6 @@ func (c *Controller) Stats() Stats {
 	defer c.mu.Unlock()
 	for _, a := range Actions() {
 		s.Writes[a] = c.writes[a]
-	}
-	for vcenter, objects := range c.unread {
-		s.Unread[vcenter] = len(objects)
 	}
 	for _, k := range c.known {
 		if len(k.drifts) > 0 {
