@@ -44,7 +44,7 @@ type compute struct {
 	name  string // of the cluster; "" for a standalone host
 	root  *simulator.ResourcePool
 	hosts []*simulator.HostSystem
-	pools map[string]*simulator.ResourcePool
+	pools map[string]mo.Entity // resource pools and vApps
 }
 
 // build makes the inventory of a description.
@@ -182,7 +182,7 @@ func (b *inventory) cluster(dc *datacenter, hostFolder *simulator.Folder, spec *
 	obj.ConfigurationEx = new(types.ClusterConfigInfoEx)
 	b.child(folder, obj)
 	b.name(obj)
-	c := &compute{name: spec.Name, pools: make(map[string]*simulator.ResourcePool)}
+	c := &compute{name: spec.Name, pools: make(map[string]mo.Entity)}
 	c.root = b.pool(obj, obj.Self, "Resources")
 	obj.ResourcePool = &c.root.Self
 	dc.compute = append(dc.compute, c)
@@ -247,18 +247,63 @@ func (b *inventory) pool(parent mo.Entity, owner types.ManagedObjectReference, n
 
 func (b *inventory) pools(c *compute, parent *simulator.ResourcePool, specs []PoolSpec) error {
 	for _, spec := range specs {
-		p := b.pool(parent, parent.Owner, spec.Name)
-		parent.ResourcePool.ResourcePool = slices.Clip(append(parent.ResourcePool.ResourcePool, p.Self))
-		b.name(p)
-		c.pools[spec.Name] = p
-		if err := b.v.attachAll(p.Self, spec.Tags); err != nil {
+		var made mo.Entity
+		var below *simulator.ResourcePool
+		if spec.VApp {
+			made = b.vapp(parent, spec.Name)
+		} else {
+			below = b.pool(parent, parent.Owner, spec.Name)
+			made = below
+		}
+		parent.ResourcePool.ResourcePool = slices.Clip(append(parent.ResourcePool.ResourcePool, made.Reference()))
+		b.name(made)
+		c.pools[spec.Name] = made
+		if err := b.v.attachAll(made.Reference(), spec.Tags); err != nil {
 			return err
 		}
-		if err := b.pools(c, p, spec.Pools); err != nil {
+		if spec.VApp {
+			continue // validate has seen that nothing is below it
+		}
+		if err := b.pools(c, below, spec.Pools); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// vapp makes a vApp in a pool.
+func (b *inventory) vapp(parent *simulator.ResourcePool, name string) *simulator.VirtualApp {
+	a := new(simulator.VirtualApp)
+	a.Self.Type = "VirtualApp"
+	a.Name, a.Owner = name, parent.Owner
+	a.Summary = &types.ResourcePoolSummary{Name: name}
+	b.reg.NewEntity(a)
+	b.reg.PutEntity(parent, a)
+	return a
+}
+
+// machinesIn returns the list of machines that a pool or a vApp keeps.
+func (b *inventory) machinesIn(pool types.ManagedObjectReference) *[]types.ManagedObjectReference {
+	switch p := b.entity(pool).(type) {
+	case *simulator.VirtualApp:
+		return &p.Vm
+	case *simulator.ResourcePool:
+		return &p.Vm
+	}
+	return new([]types.ManagedObjectReference)
+}
+
+// parentOf returns what an object is in, nil for the root folder. A machine in a vApp
+// is in no folder.
+func (b *inventory) parentOf(e mo.Entity) mo.Entity {
+	parent := e.Entity().Parent
+	if vm, ok := e.(*mo.VirtualMachine); ok && parent == nil {
+		parent = vm.ParentVApp
+	}
+	if parent == nil {
+		return nil
+	}
+	return b.entity(*parent)
 }
 
 // derivedUUID makes UUIDs that differ between vCenters, alike in every run, and

@@ -27,6 +27,14 @@ func (b *inventory) update(obj mo.Reference, c changes) {
 	b.reg.WithLock(b.ctx, obj, func() { b.reg.Update(b.ctx, obj, c) })
 }
 
+// errInVApp says that a machine is not moved out of its vApp here.
+func (v *VCenter) errInVApp(m *machine) error {
+	if m.vm.Parent != nil {
+		return nil
+	}
+	return fmt.Errorf("fleet: vCenter %q: %q is in a vApp", v.name, m.vm.Name)
+}
+
 // change runs f on a machine, with the inventory to itself.
 func (v *VCenter) change(vm string, f func(*inventory, *machine) error) error {
 	v.world.Lock()
@@ -48,6 +56,9 @@ func (v *VCenter) MoveVM(vm, host string) error {
 			return err
 		}
 		from, to := b.entity(*m.vm.Runtime.Host).(*simulator.HostSystem), e.(*simulator.HostSystem)
+		if m.vm.Parent == nil && *from.Parent != *to.Parent {
+			return fmt.Errorf("fleet: vCenter %q: %q is in a vApp, which belongs to one cluster", v.name, vm)
+		}
 		var c changes
 		c.set("runtime.host", to.Self)
 		c.set("summary.runtime.host", to.Self)
@@ -72,6 +83,9 @@ func (v *VCenter) MoveToPool(vm, pool string) error {
 		if err != nil {
 			return err
 		}
+		if err := v.errInVApp(m); err != nil {
+			return err
+		}
 		p := e.(*simulator.ResourcePool)
 		if host := b.entity(*m.vm.Runtime.Host); p.Owner != *host.Entity().Parent {
 			return fmt.Errorf("fleet: vCenter %q: pool %q is not where the host of %q is", v.name, pool, vm)
@@ -86,6 +100,9 @@ func (v *VCenter) MoveToFolder(vm, folder string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		e, err := b.find(folder, "Folder")
 		if err != nil {
+			return err
+		}
+		if err := v.errInVApp(m); err != nil {
 			return err
 		}
 		f := e.(*simulator.Folder)
@@ -123,7 +140,7 @@ func (v *VCenter) MoveHost(host, cluster string) error {
 	b.moveCompute(h, from.Self, to.Self)
 	b.update(h, changes{{Name: "parent", Val: to.Self}})
 	for _, m := range b.machines {
-		if *m.vm.Runtime.Host == h.Self {
+		if *m.vm.Runtime.Host == h.Self && m.vm.Parent != nil {
 			b.update(m.vm, b.toPool(m, b.rootPool(to.Self)))
 		}
 	}
@@ -194,8 +211,7 @@ func (v *VCenter) Create(datacenter string, vm VMSpec) error {
 
 // toPool puts a machine into a pool's list and returns what changes with it.
 func (b *inventory) toPool(m *machine, to *simulator.ResourcePool) changes {
-	from := b.entity(*m.vm.ResourcePool).(*simulator.ResourcePool)
-	simulator.RemoveReference(&from.Vm, m.vm.Self)
+	simulator.RemoveReference(b.machinesIn(*m.vm.ResourcePool), m.vm.Self)
 	to.Vm = append(to.Vm, m.vm.Self)
 	return changes{{Name: "resourcePool", Val: to.Self}}
 }

@@ -19,6 +19,21 @@ type faults struct {
 	soap     map[string]types.BaseMethodFault
 	rest     map[string]int
 	logins   logins
+
+	// delays are those of single kinds of request; first is that of the first
+	// answer of a property collector.
+	delays map[string]time.Duration
+	first  time.Duration
+	// odd are the kinds of request that are answered oddly, and how.
+	odd map[string]string
+	// listing is the fault of a list view that may not have all objects; unlisted
+	// are objects that none may have although they can be seen.
+	listing  types.BaseMethodFault
+	unlisted map[types.ManagedObjectReference]bool
+	// events says that changes of tags are logged as events.
+	events bool
+	// plainEvents says that a filter of events may not have a size of its page.
+	plainEvents bool
 }
 
 // afflict changes what is wrong, and tells the requests that hang or wait.
@@ -41,10 +56,17 @@ func (f *faults) currentPassword() string {
 	return f.password
 }
 
-func (f *faults) now() (delay time.Duration, hang, drop bool) {
+func (f *faults) now() (hang, drop bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.delay, f.hang, f.drop
+	return f.hang, f.drop
+}
+
+// delayed returns how much longer an answer takes.
+func (f *faults) delayed(kind string) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.delay + f.delays[kind]
 }
 
 // method returns the fault that a SOAP method is to answer with, or nil.
@@ -126,13 +148,15 @@ func (v *VCenter) RejectPassword() { v.afflict(func(f *faults) { f.reject = true
 // does not take it back.
 func (v *VCenter) SetPassword(p string) { v.afflict(func(f *faults) { f.password = p }) }
 
-// Recover undoes SetDelay, Hang, Refuse, Drop, Fault, FaultREST, RejectPassword,
+// Recover undoes SetDelay, DelayMethod, DelayFirstPage, Hang, Refuse, Drop, Fault,
+// FaultREST, AnswerOddly, FaultListing, RefuseListing, RejectPassword,
 // RejectRESTLogin, SlowLogin and SetLockout. The vCenter listens on the same port
 // again.
 func (v *VCenter) Recover() error {
 	v.afflict(func(f *faults) {
 		f.reject, f.delay, f.hang, f.drop, f.soap, f.rest = false, 0, false, false, nil, nil
 		f.logins = logins{}
+		f.delays, f.first, f.odd, f.listing, f.unlisted = nil, 0, nil, nil, nil
 	})
 	return v.server.start()
 }

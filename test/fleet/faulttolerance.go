@@ -25,12 +25,15 @@ func (v *VCenter) Protect(vm, host string) error {
 		if *h.Parent != *b.entity(*m.vm.Runtime.Host).Entity().Parent {
 			return fmt.Errorf("fleet: vCenter %q: host %q is in another cluster than %q", v.name, host, vm)
 		}
+		if err := v.errInVApp(m); err != nil {
+			return err
+		}
 		config := *m.vm.Config
 		second := &mo.VirtualMachine{Guest: m.vm.Guest, Summary: m.vm.Summary, Runtime: m.vm.Runtime}
 		second.Self.Type, second.Name, second.Config = "VirtualMachine", m.vm.Name, &config
 		pair := types.FaultToleranceConfigInfo{Role: 2, InstanceUuids: []string{config.InstanceUuid}}
 		config.FtInfo = &types.FaultToleranceSecondaryConfigInfo{FaultToleranceConfigInfo: pair, PrimaryVM: m.vm.Self}
-		b.putVM(b.folderOf(*m.vm.Parent), h, b.entity(*m.vm.ResourcePool).(*simulator.ResourcePool), second)
+		b.putVM(b.folderOf(*m.vm.Parent), h, b.entity(*m.vm.ResourcePool), second)
 		m.secondary = second
 		pair.Role = 1
 		b.update(m.vm, changes{{Name: "config.ftInfo", Val: &types.FaultTolerancePrimaryConfigInfo{
@@ -71,10 +74,11 @@ func (v *VCenter) FailOver(vm string) error {
 // remove takes a machine out of the inventory.
 func (b *inventory) remove(vm *mo.VirtualMachine) {
 	host := b.entity(*vm.Runtime.Host).(*simulator.HostSystem)
-	pool := b.entity(*vm.ResourcePool).(*simulator.ResourcePool)
 	simulator.RemoveReference(&host.Vm, vm.Self)
-	simulator.RemoveReference(&pool.Vm, vm.Self)
-	simulator.RemoveReference(&b.folderOf(*vm.Parent).ChildEntity, vm.Self)
+	simulator.RemoveReference(b.machinesIn(*vm.ResourcePool), vm.Self)
+	if vm.Parent != nil {
+		simulator.RemoveReference(&b.folderOf(*vm.Parent).ChildEntity, vm.Self)
+	}
 	b.forget(vm)
 	b.reg.Remove(b.ctx, vm.Self)
 	delete(b.hidden, vm.Self)

@@ -151,7 +151,7 @@ func (b *inventory) entity(ref types.ManagedObjectReference) mo.Entity {
 // datacenterOf returns the datacenter that e is in.
 func (b *inventory) datacenterOf(e mo.Entity) mo.Entity {
 	for e.Reference().Type != "Datacenter" {
-		e = b.entity(*e.Entity().Parent)
+		e = b.parentOf(e)
 	}
 	return e
 }
@@ -159,9 +159,9 @@ func (b *inventory) datacenterOf(e mo.Entity) mo.Entity {
 // path returns the inventory path of an object, without the root folder.
 func (b *inventory) path(e mo.Entity) string {
 	path := ""
-	for e.Entity().Parent != nil {
+	for above := b.parentOf(e); above != nil; above = b.parentOf(e) {
 		path = "/" + e.Entity().Name + path
-		e = b.entity(*e.Entity().Parent)
+		e = above
 	}
 	return path
 }

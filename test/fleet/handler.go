@@ -44,13 +44,16 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.requests.count(kind)
 	v.gate(ctx, w)
 	v.hangs(ctx, r)
-	v.wait(ctx)
+	v.wait(ctx, v.faults.delayed(kind))
 	if isLogin(r, method) {
 		r = v.linger(r)
 	}
 	res := v.troubled(r, api, body)
 	if res == nil {
 		res = v.answer(r, kind, method, body)
+	}
+	if odd := v.faults.oddity(kind); odd != nil {
+		res = odd
 	}
 	v.issued.observe(r, res)
 	v.gate(ctx, w) // the vCenter may have begun to hang meanwhile
@@ -70,7 +73,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter) {
 	for {
 		changed := v.wake.next()
-		_, hang, drop := v.faults.now()
+		hang, drop := v.faults.now()
 		if drop {
 			breakOff(w)
 		}
@@ -94,9 +97,8 @@ func breakOff(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// wait lets the vCenter's delay pass.
-func (v *VCenter) wait(ctx context.Context) {
-	delay, _, _ := v.faults.now()
+// wait lets a delay pass.
+func (v *VCenter) wait(ctx context.Context, delay time.Duration) {
 	if delay <= 0 {
 		return
 	}
@@ -134,11 +136,17 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		v.world.Lock()
 		defer v.world.Unlock()
 	}
-	res := v.simulated(r, body)
+	var res *response
+	if method == "ModifyListView" {
+		res = v.modifyList(r, body)
+	} else {
+		res = v.simulated(r, body)
+	}
 	if method == "CreateFilter" {
 		v.filters(res)
 	}
-	return res
+	v.own(r, method, body, res)
+	return v.owned.blinded(r, method, res)
 }
 
 // reads tells whether a SOAP method leaves the simulator as it is.
@@ -171,6 +179,7 @@ func (v *VCenter) simulated(r *http.Request, body []byte) (res *response) {
 const (
 	operationInternal = "fleet"          // spared from faults
 	operationCanceled = "fleet-canceled" // to be answered with RequestCanceled
+	operationListing  = "fleet-listing"  // to be answered with the fault of FaultListing
 )
 
 // intercept is asked by the simulator before each SOAP method.
@@ -180,12 +189,17 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 		return nil, nil
 	case operationCanceled:
 		return nil, new(types.RequestCanceled)
+	case operationListing:
+		return nil, v.faults.ofListing()
 	}
 	if fault := v.faults.method(m.Name); fault != nil {
 		return nil, fault
 	}
 	if strings.HasSuffix(m.Name, "_Task") || m.Name == "UnregisterVM" {
 		return nil, new(types.NotSupported)
+	}
+	if ref, ok := v.owned.lost(m); ok {
+		return nil, &types.ManagedObjectNotFound{Obj: ref}
 	}
 	v.watches(ctx, m)
 	if ref := v.forbidden(m); ref != nil && ctx.Session != nil {
@@ -195,5 +209,6 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	if ctx.Session == nil && (strings.HasPrefix(m.Name, "RetrieveProperties") || m.Name == "Fetch") {
 		return nil, &types.NotAuthenticated{NoPermission: types.NoPermission{Object: &m.This, PrivilegeId: "System.View"}}
 	}
+	v.redirect(m)
 	return nil, nil
 }

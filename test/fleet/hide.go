@@ -70,8 +70,8 @@ func (v *VCenter) Show(object string) error {
 			above.ChildEntity = append(above.ChildEntity, ref)
 		}
 		if vm, ok := e.(*mo.VirtualMachine); ok {
-			host, pool := b.entity(*vm.Runtime.Host).(*simulator.HostSystem), b.entity(*vm.ResourcePool).(*simulator.ResourcePool)
-			host.Vm, pool.Vm = append(host.Vm, ref), append(pool.Vm, ref)
+			host, pool := b.entity(*vm.Runtime.Host).(*simulator.HostSystem), b.machinesIn(*vm.ResourcePool)
+			host.Vm, *pool = append(host.Vm, ref), append(*pool, ref)
 		}
 		b.reg.Put(e)
 	}
@@ -86,14 +86,14 @@ func (b *inventory) leaveHost(e mo.Entity) {
 		return
 	}
 	simulator.RemoveReference(&b.entity(*vm.Runtime.Host).(*simulator.HostSystem).Vm, vm.Self)
-	simulator.RemoveReference(&b.entity(*vm.ResourcePool).(*simulator.ResourcePool).Vm, vm.Self)
+	simulator.RemoveReference(b.machinesIn(*vm.ResourcePool), vm.Self)
 }
 
 // below returns an object and all that are below it and in sight, parents first.
 func (b *inventory) below(top mo.Entity) []mo.Entity {
 	depth := func(e mo.Entity) (n int) {
 		for ; e.Reference() != top.Reference(); n++ {
-			e = b.entity(*e.Entity().Parent)
+			e = b.parentOf(e)
 		}
 		return n
 	}

@@ -55,7 +55,7 @@ func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
 }
 
 // place chooses the cluster or standalone host, and the pool, of a machine.
-func (dc *datacenter) place(spec *VMSpec) (*compute, *simulator.ResourcePool, error) {
+func (dc *datacenter) place(spec *VMSpec) (*compute, mo.Entity, error) {
 	for _, c := range dc.compute {
 		switch {
 		case spec.Cluster != "" && c.name != spec.Cluster,
@@ -82,14 +82,21 @@ func (c *compute) host(name string) *simulator.HostSystem {
 	return nil
 }
 
-// putVM registers a VM.
-func (b *inventory) putVM(folder *simulator.Folder, host *simulator.HostSystem, pool *simulator.ResourcePool, vm *mo.VirtualMachine) {
+// putVM registers a VM, which is in no folder if its pool is a vApp.
+func (b *inventory) putVM(folder *simulator.Folder, host *simulator.HostSystem, pool mo.Entity, vm *mo.VirtualMachine) {
+	ref := pool.Reference()
 	vm.Runtime.Host, vm.Summary.Runtime.Host = &host.Self, &host.Self
-	vm.ResourcePool = &pool.Self
+	vm.ResourcePool = &ref
 	b.reg.NewEntity(vm)
 	vm.Summary.Vm = &vm.Self
 	host.Vm = append(host.Vm, vm.Self)
-	pool.Vm = append(pool.Vm, vm.Self)
+	list := b.machinesIn(ref)
+	*list = append(*list, vm.Self)
+	if ref.Type == "VirtualApp" {
+		vm.ParentVApp = &ref
+		b.reg.Put(vm)
+		return
+	}
 	folder.ChildEntity = append(folder.ChildEntity, vm.Self)
 	b.reg.PutEntity(folder, vm)
 }

@@ -71,12 +71,18 @@ func (v *VCenter) poll(r *http.Request, body []byte) *response {
 
 	canceled, leave := v.polls.enter(newPollKey(r, m))
 	defer leave()
+	if req.Version == "" {
+		v.wait(r.Context(), v.faults.ofFirst())
+	}
 	for {
 		woken := v.wake.next()
 		v.world.RLock()
 		res := v.viewings.leaves(m.This, v.simulated(r, immediate))
 		v.world.RUnlock()
-		if _, _, drop := v.faults.now(); once || drop || !nothingNew(res) {
+		if blind := v.owned.blindPoll(r, v.machineRefs); blind != nil {
+			return blind
+		}
+		if _, drop := v.faults.now(); once || drop || !nothingNew(res) || v.faults.oddity("WaitForUpdatesEx") != nil {
 			return res
 		}
 		select {

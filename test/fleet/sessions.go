@@ -114,6 +114,7 @@ func (v *VCenter) EndSessions() {
 		r := v.internal(http.MethodPost, vim25.Path)
 		r.AddCookie(&http.Cookie{Name: soap.SessionCookieName, Value: id})
 		v.simulated(r, logout)
+		v.disown(id)
 	}
 	for _, id := range v.sessions.take() {
 		r := v.internal(http.MethodDelete, restSessionPath)

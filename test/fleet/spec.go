@@ -65,6 +65,7 @@ type HostSpec struct {
 // PoolSpec describes a resource pool.
 type PoolSpec struct {
 	Name  string     `yaml:"name"`
+	VApp  bool       `yaml:"vapp"` // it is a vApp; its machines are in no folder
 	Tags  Tags       `yaml:"tags"`
 	Pools []PoolSpec `yaml:"pools"`
 }
@@ -184,7 +185,7 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 //	      folder: rack-1              # below the host folder
 //	      tags: {zone: b}
 //	      hosts: 2                    # or a list of names, or of {name, tags}
-//	      pools: [{name: p, tags: {…}, pools: […]}]
+//	      pools: [{name: p, tags: {…}, pools: […]}, {name: app, vapp: true}]
 //	    vms:
 //	    - name: node-1
 //	      pool: p

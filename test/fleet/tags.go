@@ -93,13 +93,14 @@ func (v *VCenter) attach(ref types.ManagedObjectReference, category, name string
 		return err
 	}
 	h := v.tags.handler.(attacher)
-	h.Lock()
-	defer h.Unlock()
 	do := h.AttachTag
 	if !on {
 		do = h.DetachTag
 	}
-	if fault := do(ref, id); fault != nil {
+	h.Lock()
+	fault := do(ref, id)
+	h.Unlock()
+	if fault != nil {
 		return fmt.Errorf("tag %q of category %q: %T", name, category, fault)
 	}
 	return nil
@@ -126,7 +127,7 @@ func (v *VCenter) Tag(object, category, tag string) error {
 	if err != nil {
 		return err
 	}
-	return v.attach(ref, category, tag, true)
+	return v.changeTag(ref, category, tag, true)
 }
 
 // Untag detaches a tag from an object.
@@ -135,7 +136,16 @@ func (v *VCenter) Untag(object, category, tag string) error {
 	if err != nil {
 		return err
 	}
-	return v.attach(ref, category, tag, false)
+	return v.changeTag(ref, category, tag, false)
+}
+
+// changeTag is attach with the event that it logs.
+func (v *VCenter) changeTag(ref types.ManagedObjectReference, category, tag string, on bool) error {
+	if err := v.attach(ref, category, tag, on); err != nil {
+		return err
+	}
+	v.tagged(ref, tag, on)
+	return nil
 }
 
 // Retag attaches a tag to an object in place of all others of its category.
@@ -146,7 +156,7 @@ func (v *VCenter) Retag(object, category, tag string) error {
 		return err
 	}
 	if tag != "" {
-		if err := v.attach(ref, category, tag, true); err != nil {
+		if err := v.changeTag(ref, category, tag, true); err != nil {
 			return err
 		}
 	}
@@ -159,7 +169,7 @@ func (v *VCenter) Retag(object, category, tag string) error {
 	}
 	v.tags.mu.Unlock()
 	for _, other := range others {
-		if err := v.attach(ref, category, other, false); err != nil {
+		if err := v.changeTag(ref, category, other, false); err != nil {
 			return err
 		}
 	}

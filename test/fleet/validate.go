@@ -141,6 +141,9 @@ func (c *checker) pools(pools []PoolSpec) {
 	names := c.unique("pools")
 	for _, p := range pools {
 		names(p.Name)
+		if p.VApp && len(p.Pools) > 0 {
+			c.errorf("vApp %q has pools", p.Name)
+		}
 		c.within(p.Name, func() { c.pools(p.Pools) })
 	}
 }

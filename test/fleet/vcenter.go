@@ -34,6 +34,8 @@ type VCenter struct {
 	issued   issued
 	polls    polls
 	viewings viewings
+	events   tagEvents
+	owned    owned
 	wake     broadcast // the inventory, the sessions or the faults changed
 
 	// world orders what reads the inventory and what changes it: the
@@ -100,6 +102,7 @@ func (v *VCenter) simulate() {
 	if licenses, ok := reg.Get(licenseAssignments).(simulator.RegisterObject); ok {
 		reg.RemoveHandler(licenses)
 	}
+	v.serveEvents()
 	reg.Handler = v.intercept
 	reg.AddHandler(watcher{&v.wake})
 }

@@ -86,10 +86,9 @@ func (b *inventory) moved(vm *mo.VirtualMachine) {
 // contains says whether an object is somewhere below another one.
 func (b *inventory) contains(above types.ManagedObjectReference, e mo.Entity) bool {
 	for e.Reference() != above {
-		if e.Entity().Parent == nil {
+		if e = b.parentOf(e); e == nil {
 			return false
 		}
-		e = b.entity(*e.Entity().Parent)
 	}
 	return true
 }

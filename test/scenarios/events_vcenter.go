@@ -3,12 +3,9 @@ package scenarios
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/test/fleet"
 )
@@ -53,7 +50,7 @@ func vcenterCommands() []command {
 				return v.SetAddress(address)
 			})
 		}},
-		{"vcenter VCENTER recover", "undoes what is above from `hang` to `reject-password`", func(a *arguments) action {
+		{"vcenter VCENTER recover", "undoes what is above from `hang` to `reject-password`, and what is below from `delay-method` to `refuse-listing`", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
 				delete(w.sick, v.Name())
 				return v.Recover()
@@ -90,10 +87,7 @@ func trouble(do func(*fleet.VCenter)) func(*arguments) action {
 
 func faultCommand(a *arguments) action {
 	names, method, name := a.vcenters(), a.word("METHOD"), a.word("FAULT")
-	var made types.BaseMethodFault
-	if t, ok := types.TypeFunc()(name); ok && t.Kind() == reflect.Struct {
-		made, _ = reflect.New(t).Interface().(types.BaseMethodFault)
-	}
+	made := faultNamed(name)
 	if made == nil {
 		a.fail("vSphere has no fault %q", name)
 	}

@@ -1,0 +1,133 @@
+package fleet
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// The ways in which AnswerOddly answers.
+const (
+	// OddEmpty is HTTP 200 with a SOAP envelope whose body has nothing in it.
+	OddEmpty = "empty"
+	// OddGarbage is HTTP 200 with a page of HTML.
+	OddGarbage = "garbage"
+)
+
+var oddBodies = map[string]string{
+	OddEmpty: `<?xml version="1.0" encoding="UTF-8"?>` +
+		`<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body></soapenv:Body></soapenv:Envelope>`,
+	OddGarbage: "<html><body>It works!</body></html>",
+}
+
+// AnswerOddly lets a kind of request, as Requests names it, answer with status 200
+// and what no client expects: OddEmpty or OddGarbage.
+func (v *VCenter) AnswerOddly(kind, how string) error {
+	if oddBodies[how] == "" {
+		return fmt.Errorf("fleet: vCenter %q cannot answer in the way %q", v.name, how)
+	}
+	v.afflict(func(f *faults) {
+		if f.odd == nil {
+			f.odd = make(map[string]string)
+		}
+		f.odd[kind] = how
+	})
+	return nil
+}
+
+// oddity returns the odd answer to a kind of request, nil if it is none of those.
+func (f *faults) oddity(kind string) *response {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	how, ok := f.odd[kind]
+	if !ok {
+		return nil
+	}
+	return &response{http.StatusOK, http.Header{"Content-Type": {"text/xml"}}, []byte(oddBodies[how])}
+}
+
+// DelayMethod lets requests of one kind, as Requests names it, wait before they are
+// answered, longer than SetDelay has others wait.
+func (v *VCenter) DelayMethod(kind string, d time.Duration) {
+	v.afflict(func(f *faults) {
+		if f.delays == nil {
+			f.delays = make(map[string]time.Duration)
+		}
+		f.delays[kind] = d
+	})
+}
+
+// DelayFirstPage lets the first answer of each property collector take longer, as
+// where tens of thousands of objects have to be collected for it.
+func (v *VCenter) DelayFirstPage(d time.Duration) { v.afflict(func(f *faults) { f.first = d }) }
+
+func (f *faults) ofFirst() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.first
+}
+
+// FaultListing lets a ModifyListView that adds an object which the list view cannot
+// have, since the account may not see it or it does not exist, fail as a whole.
+// Otherwise such objects come back as unresolved.
+func (v *VCenter) FaultListing(fault types.BaseMethodFault) {
+	v.afflict(func(f *faults) { f.listing = fault })
+}
+
+// RefuseListing lets no list view have an object, although it can be seen.
+func (v *VCenter) RefuseListing(object string) error {
+	ref, err := v.Reference(object)
+	if err != nil {
+		return err
+	}
+	v.afflict(func(f *faults) {
+		if f.unlisted == nil {
+			f.unlisted = make(map[types.ManagedObjectReference]bool)
+		}
+		f.unlisted[ref] = true
+	})
+	return nil
+}
+
+// modifyList answers a ModifyListView. The simulator would add what it does not
+// have.
+func (v *VCenter) modifyList(r *http.Request, body []byte) *response {
+	m, err := decode(body)
+	if err != nil {
+		return v.simulated(r, body)
+	}
+	req, ok := m.Body.(*types.ModifyListView)
+	if !ok {
+		return v.simulated(r, body)
+	}
+	v.faults.mu.Lock()
+	whole, unlisted := v.faults.listing, v.faults.unlisted
+	refused := slices.DeleteFunc(slices.Clone(req.Add), func(ref types.ManagedObjectReference) bool {
+		return !unlisted[ref] && v.registry().Get(ref) != nil
+	})
+	v.faults.mu.Unlock()
+	if len(refused) == 0 {
+		return v.simulated(r, body)
+	}
+	if whole != nil {
+		return v.simulated(r, encode(operationListing, &methods.ModifyListViewBody{Req: req}))
+	}
+	req.Add = slices.DeleteFunc(req.Add, func(ref types.ManagedObjectReference) bool { return slices.Contains(refused, ref) })
+	res := v.simulated(r, encode("", &methods.ModifyListViewBody{Req: req}))
+	var answer methods.ModifyListViewBody
+	if err := open(res, &answer); err != nil || answer.Res == nil {
+		return res
+	}
+	answer.Res.Returnval = append(answer.Res.Returnval, refused...)
+	return &response{res.status, res.header, encode("", &answer)}
+}
+
+func (f *faults) ofListing() types.BaseMethodFault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.listing
+}
