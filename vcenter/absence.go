@@ -25,7 +25,10 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 	var g errgroup.Group
 	for i, c := range connections {
 		g.Go(func() error {
-			errs[i] = c.confirmAbsent(ctx, id)
+			errs[i] = c.guard.run(ctx, "asking whether the machine is there", func() error { return c.confirmAbsent(ctx, id) })
+			if crashed(errs[i]) {
+				errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, errs[i])
+			}
 			return nil
 		})
 	}

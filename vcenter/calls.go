@@ -46,6 +46,7 @@ type calls struct {
 	observer Observer
 	// slots bounds the requests in flight. The long poll takes none.
 	slots chan struct{}
+	guard *guard
 }
 
 // do makes one remote call.
@@ -65,11 +66,28 @@ func (c *calls) within(ctx context.Context, name string, timeout time.Duration, 
 
 func (c *calls) observed(ctx context.Context, name string, timeout time.Duration, call func(context.Context) error) error {
 	began := time.Now()
-	err := withDeadline(ctx, timeout, call)
+	err := withDeadline(ctx, timeout, func(ctx context.Context) error {
+		return c.guard.run(ctx, unusable(name), func() error { return call(ctx) })
+	})
 	took := time.Since(began)
 	c.observer.Requested(c.vcenter, name, took, err)
 	klog.FromContext(ctx).V(4).Info("Called vCenter", "call", name, "duration", took, "err", err)
 	return err
+}
+
+// unusable says what is wrong where an answer is none that can be worked with.
+func unusable(call string) string { return "the vCenter's answer to " + call + " cannot be used" }
+
+// send sends a SOAP request. An envelope with nothing in it is an error: govmomi and
+// its users take what they have asked for to be in an answer without a fault.
+func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) error {
+	if err := next.RoundTrip(ctx, req, res); err != nil {
+		return err
+	}
+	if answer := reflect.ValueOf(res).Elem().FieldByName("Res"); answer.Kind() == reflect.Pointer && answer.IsNil() {
+		return fmt.Errorf("%s: it is empty", unusable(method(req)))
+	}
+	return nil
 }
 
 // roundTripper sends the SOAP requests of a client, each that the network broke
@@ -77,7 +95,7 @@ func (c *calls) observed(ctx context.Context, name string, timeout time.Duration
 func (c *calls) roundTripper(next soap.RoundTripper) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
 		for range max(c.tries.Load(), 1) {
-			err = c.do(ctx, method(req), func(ctx context.Context) error { return next.RoundTrip(ctx, req, res) })
+			err = c.do(ctx, method(req), func(ctx context.Context) error { return send(ctx, next, req, res) })
 			if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 				break
 			}
@@ -86,11 +104,11 @@ func (c *calls) roundTripper(next soap.RoundTripper) soap.RoundTripper {
 	})
 }
 
-// poller sends long polls, which may take longer than other calls and do not
-// stand in their way.
-func (c *calls) poller(next soap.RoundTripper) soap.RoundTripper {
+// patient sends requests that may take longer than others and do not stand in their
+// way, such as long polls.
+func (c *calls) patient(next soap.RoundTripper, timeout time.Duration) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) error {
-		return c.observed(ctx, method(req), pollTime+c.timeout, func(ctx context.Context) error { return next.RoundTrip(ctx, req, res) })
+		return c.observed(ctx, method(req), timeout, func(ctx context.Context) error { return send(ctx, next, req, res) })
 	})
 }
 

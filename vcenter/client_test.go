@@ -327,7 +327,7 @@ func TestCallsAreRepeated(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next := &scripted{errs: c.errs}
-			err := callsWithin(time.Minute, c.tries).roundTripper(next).RoundTrip(t.Context(), &methods.LoginBody{}, &methods.LoginBody{})
+			err := callsWithin(time.Minute, c.tries).roundTripper(next).RoundTrip(t.Context(), &methods.LoginBody{}, &methods.LoginBody{Res: &types.LoginResponse{}})
 			if next.calls != c.calls || (err == nil) != c.ok {
 				t.Errorf("%d calls, %v; want %d", next.calls, err, c.calls)
 			}
@@ -359,7 +359,7 @@ func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
 }
 
 func callsWithin(timeout time.Duration, tries int) *calls {
-	c := &calls{vcenter: "east", timeout: timeout, loginTimeout: timeout, attempts: newAttempts(LoginLimits{}), observer: unobserved{}, slots: make(chan struct{}, 8)}
+	c := &calls{vcenter: "east", timeout: timeout, loginTimeout: timeout, attempts: newAttempts(LoginLimits{}), observer: unobserved{}, slots: make(chan struct{}, 8), guard: &guard{}}
 	c.tries.Store(int32(tries))
 	return c
 }

@@ -48,8 +48,14 @@ type connection struct {
 	// it is never changed, only replaced.
 	cfg   *config.VCenter
 	calls *calls
+	guard *guard
 	// remembered is the model of the last watch that had the index in whole.
 	remembered *model
+	// eventTrouble is what was last logged about the events of tagging.
+	eventTrouble string
+	// disputed are the machines for which everything was read again, since the index
+	// had them and no list view could.
+	disputed map[string]bool
 	// read are the credentials that were read last. Without a session even rejected
 	// ones are tried at once when they come in the place of others.
 	read Credentials
@@ -82,6 +88,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 	}
 	c.attempts = newAttempts(opts.loginLimits)
 	c.cfg = &t.cfg
+	c.guard = &guard{}
 	c.calls = c.newCalls()
 	c.tags = newTagReader(c.name, opts)
 	c.target.Store(t)
@@ -93,7 +100,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 func (c *connection) newCalls() *calls {
 	n := &calls{
 		vcenter: c.name, timeout: c.opts.timeout, loginTimeout: c.opts.loginTimeout, attempts: c.attempts,
-		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight),
+		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight), guard: c.guard,
 	}
 	n.tries.Store(int32(c.cfg.RoundTrips))
 	return n
@@ -117,11 +124,25 @@ func (c *connection) follow(f *followed) {
 func (c *connection) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vcenter", c.name))
 	defer c.logout(ctx)
+	for ctx.Err() == nil {
+		_ = c.guard.run(ctx, "following the vCenter again and again", func() error {
+			c.loop(ctx)
+			return nil
+		})
+		if ctx.Err() == nil {
+			c.pause(ctx, c.opts.retryMax) // it has panicked, which the guard has logged
+		}
+	}
+}
+
+func (c *connection) loop(ctx context.Context) {
 	delay := c.opts.retryMin
 	for ctx.Err() == nil {
 		began := time.Now()
-		c.adopt(ctx)
-		err := c.once(ctx)
+		err := c.guard.run(ctx, "following the vCenter", func() error {
+			c.adopt(ctx)
+			return c.once(ctx)
+		})
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -187,8 +208,9 @@ func (c *connection) once(ctx context.Context) error {
 		c.replaceSession(ctx)
 		return errRenewed
 	case lost(err):
-		c.session.CompareAndSwap(s, nil)
-		s.soap.CloseIdleConnections()
+		// What is left of it may still be alive: the REST session, or all of it where
+		// the vCenter has only forgotten what the session had made.
+		c.logout(ctx)
 	}
 	return err
 }

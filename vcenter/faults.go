@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"errors"
 	"reflect"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -14,7 +15,10 @@ func gone(err error) bool { return faulted[types.ManagedObjectNotFound](err) }
 func denied(err error) bool { return faulted[types.NoPermission](err) && !lost(err) }
 
 // lost reports whether the server no longer knows the session.
-func lost(err error) bool { return faulted[types.NotAuthenticated](err) }
+func lost(err error) bool {
+	var lost lostError
+	return errors.As(err, &lost) || faulted[types.NotAuthenticated](err)
+}
 
 // faulted reports whether an error holds a vSphere fault of type F or of one that
 // extends F, as PasswordExpired extends InvalidLogin. Causes of faults count too.

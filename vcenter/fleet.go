@@ -45,6 +45,13 @@ type Options struct {
 	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 10 s
 	// if zero.
 	RetryMin, RetryMax time.Duration
+	// PollTime is how long the server may hold a long poll open while nothing changes,
+	// in whole seconds; 25 s if zero. Its return proves contact. The answer to each is
+	// waited for Timeout longer.
+	PollTime time.Duration
+	// FirstPage bounds the wait for the first page of a vCenter's machines, for which
+	// it has to collect all of them; 5 min if zero.
+	FirstPage time.Duration
 	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
 	InFlight int
 	// Observer is told what is asked of vCenters; nil for none.
@@ -57,6 +64,7 @@ type timing struct {
 	loginTimeout        time.Duration
 	loginLimits         LoginLimits
 	retryMin, retryMax  time.Duration
+	pollTime, firstPage time.Duration
 	logoutTimeout       time.Duration
 	inFlight            int
 	observer            Observer
@@ -90,6 +98,8 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 			loginLimits:   opts.LoginLimits,
 			retryMin:      orDefault(opts.RetryMin, 500*time.Millisecond),
 			retryMax:      orDefault(opts.RetryMax, 10*time.Second),
+			pollTime:      orDefault(opts.PollTime, 25*time.Second),
+			firstPage:     orDefault(opts.FirstPage, 5*time.Minute),
 			logoutTimeout: 3 * time.Second,
 			inFlight:      orDefault(opts.InFlight, 8),
 			observer:      opts.Observer,

@@ -2,13 +2,26 @@ package vcenter
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// leftover is an object that a session has made on the server, and what
-// destroys it.
+// leftoversMax bounds the objects of a session that could not be destroyed. With more
+// it is given up, which destroys them.
+const leftoversMax = 50
+
+// leftovers are the objects that a session has made on the server and not destroyed.
+type leftovers struct {
+	mu  sync.Mutex
+	all []leftover
+}
+
+// leftover is one of them, and what destroys it.
 type leftover struct {
 	ref     types.ManagedObjectReference
 	destroy destroyer
@@ -31,19 +44,73 @@ func destroyEvents(ctx context.Context, s *session, ref types.ManagedObjectRefer
 	return err
 }
 
-// leave notes an object to be destroyed by clean.
+// leave notes an object, right after it was made, to be destroyed by discard or clean.
 func (s *session) leave(ref types.ManagedObjectReference, d destroyer) {
-	s.leftovers = append(s.leftovers, leftover{ref, d})
+	s.leftovers.mu.Lock()
+	defer s.leftovers.mu.Unlock()
+	s.leftovers.all = append(s.leftovers.all, leftover{ref, d})
 }
 
-// clean destroys what an earlier watch of the session has left.
+// made reports whether the session has made an object and not destroyed it.
+func (s *session) made(ref types.ManagedObjectReference) bool {
+	return slices.ContainsFunc(s.left(), func(l leftover) bool { return l.ref == ref })
+}
+
+func (s *session) left() []leftover {
+	s.leftovers.mu.Lock()
+	defer s.leftovers.mu.Unlock()
+	return slices.Clone(s.leftovers.all)
+}
+
+func (s *session) forget(ref types.ManagedObjectReference) {
+	s.leftovers.mu.Lock()
+	defer s.leftovers.mu.Unlock()
+	s.leftovers.all = slices.DeleteFunc(s.leftovers.all, func(l leftover) bool { return l.ref == ref })
+}
+
+// discard destroys an object that leave has noted. It stays noted if that fails.
+func (s *session) discard(ctx context.Context, l leftover) error {
+	if err := l.destroy(ctx, s, l.ref); err != nil && !gone(err) {
+		return err
+	}
+	s.forget(l.ref)
+	return nil
+}
+
+// clean destroys what an earlier watch of the session has left. An object that the
+// vCenter refuses to destroy is left for the next time, and stands in nobody's way.
 func (s *session) clean(ctx context.Context) error {
-	for len(s.leftovers) > 0 {
-		l := s.leftovers[0]
-		if err := l.destroy(ctx, s, l.ref); err != nil && !gone(err) {
-			return err
+	var refused error
+	for _, l := range s.left() {
+		err := s.discard(ctx, l)
+		switch {
+		case err == nil:
+		case lost(err) || !isFault(err):
+			return fmt.Errorf("destroying %s %s: %w", l.ref.Type, l.ref.Value, err)
+		default:
+			refused = fmt.Errorf("destroying %s %s: %w", l.ref.Type, l.ref.Value, err)
 		}
-		s.leftovers = s.leftovers[1:]
+	}
+	if len(s.left()) > leftoversMax {
+		return lostError{fmt.Errorf("logging in again, since more than %d objects of the session cannot be destroyed: %w", leftoversMax, refused)}
 	}
 	return nil
+}
+
+// isFault reports whether the server has answered, with a fault.
+func isFault(err error) bool {
+	for ; err != nil; err = unwrap(err) {
+		if soap.IsSoapFault(err) || soap.IsVimFault(err) {
+			return true
+		}
+	}
+	return false
+}
+
+func unwrap(err error) error {
+	u, ok := err.(interface{ Unwrap() error })
+	if !ok {
+		return nil
+	}
+	return u.Unwrap()
 }

@@ -252,15 +252,25 @@ func TestSearchOutside(t *testing.T) {
 }
 
 // TestDispute: a machine that was listed and is said not to be there has to leave
-// the index soon, or everything is read anew. It is not asked for again meanwhile.
+// the index soon, or everything is read again, once. It is not asked for again
+// meanwhile, and after the second time not for a while.
 func TestDispute(t *testing.T) {
-	w := &watch{model: newModel("east", types.ServiceContent{}, nil), missing: map[string]bool{"vm-1": true}, disputed: make(chan time.Time)}
-	if err := w.dispute(); err != nil || w.disputed != nil {
+	w := &watch{
+		c: &connection{}, model: newModel("east", types.ServiceContent{}, nil),
+		missing: map[string]bool{"vm-1": true}, refused: map[string]time.Time{}, disputed: make(chan time.Time),
+	}
+	if err := w.dispute(t.Context()); err != nil || w.disputed != nil {
 		t.Errorf("one that has left: %v, to be looked at again: %v", err, w.disputed != nil)
 	}
 	w.model.index["vm-1"] = indexed{}
-	if err := w.dispute(); err == nil || !strings.Contains(err.Error(), "vm-1") {
+	if err := w.dispute(t.Context()); err == nil || !strings.Contains(err.Error(), "vm-1") {
 		t.Errorf("one that is still there: %v", err)
+	}
+	if err := w.enlist(t.Context(), []string{"vm-1"}); err != nil || len(w.listed) > 0 {
+		t.Errorf("it is asked for again: %v", err)
+	}
+	if err := w.dispute(t.Context()); err != nil || w.missing["vm-1"] || w.refused["vm-1"].IsZero() {
+		t.Errorf("the second time: %v, missing %v, refused %v", err, w.missing, w.refused)
 	}
 	if err := w.enlist(t.Context(), []string{"vm-1"}); err != nil || len(w.listed) > 0 {
 		t.Errorf("it is asked for again: %v", err)

@@ -8,6 +8,24 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 )
 
+// loadingProbes asks for a proof that the vCenter answers as often as a long poll
+// would give one, while the first page of its machines is waited for: that may take
+// minutes, and a vCenter that hangs is to be known sooner.
+func (w *watch) loadingProbes(ctx context.Context) error {
+	again := time.NewTicker(w.c.opts.pollTime)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+			token(w.c.probe)
+		case <-w.arrived:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // answer asks the vCenter for its time whenever a proof is wanted that it answers.
 // The long poll proves that only when it returns. A vCenter that does not answer
 // ends the watch.
@@ -19,7 +37,7 @@ func (w *watch) answer(ctx context.Context) error {
 			return ctx.Err()
 		}
 		asked := time.Now()
-		if _, err := methods.GetCurrentTime(ctx, w.s.vim); err != nil {
+		if err := w.s.answers(ctx); err != nil {
 			return fmt.Errorf("asking whether it answers: %w", err)
 		}
 		select {
@@ -28,4 +46,13 @@ func (w *watch) answer(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// answers asks the vCenter for its time and returns why it does not answer. That the
+// account may not ask is an answer too.
+func (s *session) answers(ctx context.Context) error {
+	if _, err := methods.GetCurrentTime(ctx, s.vim); err != nil && !denied(err) {
+		return err
+	}
+	return nil
 }

@@ -13,6 +13,23 @@ import (
 	"vzones/vcenter/tags"
 )
 
+// settled waits until nothing is asked of the vCenters any more but what is asked
+// again and again, and counts from there on.
+func (w *world) settled() {
+	w.Helper()
+	w.until("collectors of events", func([]inventory.State) bool {
+		for _, v := range w.sim.VCenters() {
+			if v.EventCollectors() == 0 || v.Owned("PropertyFilter") < 3 {
+				return false
+			}
+		}
+		return true
+	})
+	for _, v := range w.sim.VCenters() {
+		v.ResetRequests()
+	}
+}
+
 // quiet waits until nothing more is announced, and takes the token.
 func (w *world) quiet() {
 	w.Helper()
@@ -32,6 +49,7 @@ func TestProbeProvesContact(t *testing.T) {
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
 	w.found(id)
+	w.settled()
 	w.quiet()
 	before := w.fleet.States()
 	if n := w.sim.VCenter("east").Requests()["CurrentTime"]; n != 0 {
@@ -61,6 +79,7 @@ func TestProbesAreGathered(t *testing.T) {
 	w := run(t, twoVCenters, slow, nil)
 	east := w.sim.VCenter("east")
 	w.until("a snapshot", func(states []inventory.State) bool { return states[0].Snapshot != nil })
+	w.settled()
 	w.quiet()
 	east.SetDelay(200 * time.Millisecond)
 	asked := time.Now()

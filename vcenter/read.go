@@ -35,6 +35,9 @@ func (s *session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 	page := res.Returnval
 	for page != nil {
 		for i := range page.Objects {
+			if err := unauthenticated(page.Objects[i].MissingSet); err != nil {
+				return err
+			}
 			each(&page.Objects[i])
 		}
 		if page.Token == "" {
@@ -109,6 +112,7 @@ func (s *session) readMachines(ctx context.Context, machines []types.ManagedObje
 	return nil
 }
 
+// containerView makes a view of everything of a type below an object, and leaves it.
 func (s *session) containerView(ctx context.Context, root types.ManagedObjectReference, kind string) (types.ManagedObjectReference, error) {
 	res, err := methods.CreateContainerView(ctx, s.vim, &types.CreateContainerView{
 		This:      *s.vim.ServiceContent.ViewManager,
@@ -119,6 +123,7 @@ func (s *session) containerView(ctx context.Context, root types.ManagedObjectRef
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
+	s.leave(res.Returnval, destroyView)
 	return res.Returnval, nil
 }
 
@@ -147,7 +152,7 @@ func (s *session) datacenters(ctx context.Context, wanted []string) (refs []type
 	if err := s.retrieve(ctx, datacenterSpec(view), t.add); err != nil {
 		return nil, nil, err
 	}
-	if err := destroyView(ctx, s, view); err != nil {
+	if err := s.discard(ctx, leftover{view, destroyView}); err != nil && (lost(err) || !isFault(err)) {
 		return nil, nil, err
 	}
 	refs, incomplete = matching(t, wanted)

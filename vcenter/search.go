@@ -22,7 +22,10 @@ func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error 
 	for i, c := range connections {
 		if len(c.target.Load().cfg.Datacenters) > 0 {
 			g.Go(func() error {
-				found[i] = c.searchOutside(ctx, id)
+				found[i] = c.guard.run(ctx, "searching for the machine", func() error { return c.searchOutside(ctx, id) })
+				if crashed(found[i]) {
+					found[i] = nil
+				}
 				return nil
 			})
 		}

@@ -27,9 +27,9 @@ type session struct {
 	// credentials.
 	tokens *sts.Client
 
-	// leftovers are objects of a watch that has ended, to be destroyed before
-	// the next begins. The server destroys them with the session.
-	leftovers []leftover
+	// leftovers are objects of a watch, to be destroyed before the next begins. The
+	// server destroys them with the session.
+	leftovers leftovers
 
 	// rest belongs to the goroutine that reads tags, as does entering, the login to
 	// the tagging API that is under way. Both are nil until then.

@@ -74,6 +74,7 @@ func (c *connection) adopt(ctx context.Context) {
 	c.calls = c.newCalls()
 	c.attempts.moved()
 	c.tags = newTagReader(c.name, c.opts)
+	c.eventTrouble, c.disputed = "", nil
 }
 
 // retrust has the session go on with connections whose certificates are trusted

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
@@ -20,9 +18,6 @@ import (
 )
 
 const (
-	// pollTime is how long the server may hold a long poll open while nothing
-	// changes. Its return proves contact.
-	pollTime = 25 * time.Second
 	// primeTime bounds the wait for the details of followed machines before the
 	// first snapshot of a watch. Some may have none.
 	primeTime = 5 * time.Second
@@ -51,11 +46,11 @@ type watch struct {
 
 	collector types.ManagedObjectReference
 	// These are the filters whose updates tell of the machines of the views, of
-	// the machines on the list and what is above them, of the datacenters'
-	// names, and of tags attached and detached.
-	index, details, datacenters, tagging filters
-	views                                []types.ManagedObjectReference
-	list                                 types.ManagedObjectReference
+	// the machines on the list and what is above them, and of the datacenters'
+	// names.
+	index, details, datacenters filters
+	views                       []types.ManagedObjectReference
+	list                        types.ManagedObjectReference
 
 	model *model
 	// known are the datacenters with their folders; roots are those of them
@@ -67,22 +62,36 @@ type watch struct {
 	names      map[string][]inventory.NameEntry
 	named      *followed
 
-	listed   map[string]bool
-	missing  map[string]bool // machines that the vCenter says it does not have
+	listed  map[string]bool
+	missing map[string]bool // machines that the vCenter says it does not have
+	// refused are the machines that no list view may have, and since when.
+	refused  map[string]time.Time
 	disputed <-chan time.Time
-	changed  bool // something is not published yet
-	torn     bool // further pages of a change are to come
-	renamed  bool // a page of the change told of datacenters
-	complete bool // the index has come in whole
-	patient  bool // the details of followed machines are waited for
-	primed   bool // a snapshot may be published
-	primeBy  <-chan time.Time
+	// postponed is when machines are put on the list that were not for want of time.
+	postponed <-chan time.Time
+	changed   bool // something is not published yet
+	torn      bool // further pages of a change are to come
+	renamed   bool // a page of the change told of datacenters
+	complete  bool // the index has come in whole
+	patient   bool // the details of followed machines are waited for
+	primed    bool // a snapshot may be published
+	primeBy   <-chan time.Time
+	// arrived is closed by poll when the first page has come. published gets a token
+	// from run with each snapshot until it has one; who follows events takes it.
+	arrived, published chan struct{}
+	// said is when the progress of a long reading was logged last.
+	said time.Time
 	// tagRefs are the objects whose tags were last asked for, in order.
 	tagRefs   []types.ManagedObjectReference
 	tagWanted chan []types.ManagedObjectReference
 	// tagPaths are the inventory paths of these objects, for the log.
 	tagPaths atomic.Pointer[map[types.ManagedObjectReference]string]
 	tagged   chan tags.Attachments
+	// eventsDue is when events have tags read, nil where none asks for it; eventsRead
+	// is when they last had. lastEvent is the key of the last event.
+	eventsDue  <-chan time.Time
+	eventsRead time.Time
+	lastEvent  int32
 	// answered has a probe that the vCenter has answered, by when it was asked: it
 	// may have hung since, and what it has to tell comes another way.
 	answered chan time.Time
@@ -94,36 +103,45 @@ type watch struct {
 func (c *connection) watch(ctx context.Context, s *session) error {
 	w := &watch{
 		c: c, s: s, tags: c.target.Load().tags,
-		index: filters{}, details: filters{}, datacenters: filters{}, tagging: filters{},
+		index: filters{}, details: filters{}, datacenters: filters{},
 		model:     newModel(c.name, s.vim.ServiceContent, c.remembered),
 		known:     newTree(s.vim.ServiceContent.RootFolder),
 		listed:    map[string]bool{},
 		missing:   map[string]bool{},
+		refused:   map[string]time.Time{},
+		arrived:   make(chan struct{}),
+		published: make(chan struct{}, 1),
+		said:      time.Now(),
 		tagWanted: make(chan []types.ManagedObjectReference, 1),
 		tagged:    make(chan tags.Attachments),
 		answered:  make(chan time.Time),
 	}
 	if err := w.begin(ctx); err != nil {
-		return err
+		return s.judge(err)
 	}
 	c.opts.observer.WatchStarted(c.name)
 	updates := make(chan *types.UpdateSet)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return w.poll(ctx, updates) })
+	run := func(what string, f func(context.Context) error) {
+		g.Go(func() error { return c.guard.run(ctx, what, func() error { return f(ctx) }) })
+	}
+	run("waiting for changes", func(ctx context.Context) error { return w.poll(ctx, updates) })
 	if w.tags {
-		g.Go(func() error {
+		run("reading tags", func(ctx context.Context) error {
 			defer func() { _ = s.joinREST() }() // whom it concerns asks again
 			return w.readTags(ctx)
 		})
+		run("following tagging events", w.followEvents)
 	}
-	g.Go(func() error { return w.answer(ctx) })
-	g.Go(func() error { return w.renew(ctx) })
-	g.Go(func() error { return w.run(ctx, updates) })
+	run("asking whether it answers", w.answer)
+	run("asking whether it answers while it loads", w.loadingProbes)
+	run("renewing the session", w.renew)
+	run("taking over changes", func(ctx context.Context) error { return w.run(ctx, updates) })
 	err := g.Wait()
-	if w.complete {
+	if w.complete && !crashed(err) {
 		c.remembered = w.model
 	}
-	return err
+	return s.judge(err)
 }
 
 // begin makes the collector, the views and the filters. What an earlier watch
@@ -147,7 +165,6 @@ func (w *watch) begin(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("listing the machines of %s: %w", root.Value, err)
 		}
-		s.leave(view, destroyView)
 		w.views = append(w.views, view)
 		if err := w.filter(ctx, w.index, viewSpec(view, "VirtualMachine", indexProperties...)); err != nil {
 			return err
@@ -155,11 +172,6 @@ func (w *watch) begin(ctx context.Context) (err error) {
 	}
 	if len(w.c.cfg.Datacenters) > 0 {
 		if err := w.watchDatacenters(ctx); err != nil {
-			return err
-		}
-	}
-	if w.tags {
-		if err := w.watchTagging(ctx); err != nil {
 			return err
 		}
 	}
@@ -178,7 +190,6 @@ func (w *watch) watchDatacenters(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing datacenters: %w", err)
 	}
-	w.s.leave(view, destroyView)
 	return w.filter(ctx, w.datacenters, datacenterSpec(view))
 }
 
@@ -191,30 +202,6 @@ func (w *watch) filter(ctx context.Context, into filters, spec types.PropertyFil
 	return nil
 }
 
-// poll waits for changes and hands them over, nil where nothing has changed.
-func (w *watch) poll(ctx context.Context, updates chan<- *types.UpdateSet) error {
-	poller := &vim25.Client{Client: w.s.soap, ServiceContent: w.s.vim.ServiceContent, RoundTripper: w.c.calls.poller(w.s.soap)}
-	seconds := int32(pollTime / time.Second)
-	for version := ""; ; {
-		res, err := methods.WaitForUpdatesEx(ctx, poller, &types.WaitForUpdatesEx{
-			This:    w.collector,
-			Version: version,
-			Options: &types.WaitOptions{MaxWaitSeconds: &seconds},
-		})
-		if err != nil {
-			return fmt.Errorf("waiting for changes: %w", err)
-		}
-		if res.Returnval != nil {
-			version = res.Returnval.Version
-		}
-		select {
-		case updates <- res.Returnval:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // run owns the model: it takes over changes, keeps the list of followed
 // machines, and publishes.
 func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error {
@@ -224,11 +211,12 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 		select {
 		case set := <-updates:
 			w.heard = time.Now()
-			var err error
-			if w.torn, err = w.apply(set); err != nil {
+			told, err := w.apply(set)
+			if err != nil {
 				return err
 			}
-			if w.complete && set == nil && !w.changed {
+			w.progress(ctx)
+			if w.complete && !told && !w.torn && !w.changed {
 				w.contact()
 				continue
 			}
@@ -252,10 +240,16 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 		case tags := <-w.tagged:
 			w.changed = w.changed || !tags.Equal(w.model.tags)
 			w.model.tags = tags
+		case <-w.postponed:
+			w.postponed = nil
 		case <-w.primeBy:
 			w.patient, w.changed = false, true
+		case <-w.eventsDue:
+			w.eventsDue, w.eventsRead = nil, time.Now()
+			w.want(w.tagRefs)
+			continue
 		case <-w.disputed:
-			if err := w.dispute(); err != nil {
+			if err := w.dispute(ctx); err != nil {
 				return err
 			}
 		case <-again.C:
@@ -283,38 +277,6 @@ func (w *watch) contact() bool {
 	return true
 }
 
-// apply takes over a page of changes, which may be nil, and says whether more
-// pages follow.
-func (w *watch) apply(set *types.UpdateSet) (more bool, err error) {
-	if set == nil {
-		return false, nil
-	}
-	more = set.Truncated != nil && *set.Truncated
-	for _, f := range set.FilterSet {
-		for i := range f.ObjectSet {
-			switch u := &f.ObjectSet[i]; {
-			case w.index[f.Filter]:
-				w.model.applyIndex(f.Filter.Value, u)
-				delete(w.missing, u.Obj.Value)
-			case w.details[f.Filter]:
-				w.model.tree.apply(u)
-			case w.datacenters[f.Filter]:
-				w.known.apply(u)
-				w.renamed = true
-			case w.tagging[f.Filter] && w.complete:
-				w.want(w.tagRefs)
-			}
-		}
-	}
-	if w.renamed && !more {
-		w.renamed = false
-		if roots, _ := matching(w.known, w.c.cfg.Datacenters); !slices.Equal(roots, w.roots) {
-			return false, errMoved
-		}
-	}
-	return more, nil
-}
-
 // settle lets the list of followed machines and the wanted tags follow the
 // model, and publishes what is known.
 func (w *watch) settle(ctx context.Context) error {
@@ -337,6 +299,7 @@ func (w *watch) settle(ctx context.Context) error {
 	if w.primed && w.changed {
 		w.changed = false
 		w.c.published(ctx, w.model.snapshot(ids, outside, w.names, w.why()), w.heard)
+		token(w.published)
 	}
 	return nil
 }
@@ -351,7 +314,7 @@ func (w *watch) why() error {
 // whole says whether everything that the first snapshot should have is there.
 func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 	for _, id := range ids {
-		if w.patient && !w.model.has(id) && !w.missing[id] {
+		if w.patient && !w.model.has(id) && !w.missing[id] && w.refused[id].IsZero() {
 			return false
 		}
 	}

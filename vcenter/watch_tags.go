@@ -8,34 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/klog/v2"
 
 	"vzones/vcenter/tags"
 )
-
-// watchTagging tells of the events that vCenter logs when a tag is attached or
-// detached. They only make the next reading of tags come sooner, so a vCenter
-// that does not let us see events is none the worse.
-func (w *watch) watchTagging(ctx context.Context) error {
-	res, err := methods.CreateCollectorForEvents(ctx, w.s.vim, &types.CreateCollectorForEvents{
-		This:   *w.s.vim.ServiceContent.EventManager,
-		Filter: types.EventFilterSpec{EventTypeId: []string{"com.vmware.cis.tagging.attach", "com.vmware.cis.tagging.detach"}},
-	})
-	if denied(err) {
-		klog.FromContext(ctx).V(2).Info("Tagging events cannot be seen; tags are read at intervals only", "err", err)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("watching tagging events: %w", err)
-	}
-	w.s.leave(res.Returnval, destroyEvents)
-	return w.filter(ctx, w.tagging, types.PropertyFilterSpec{
-		PropSet:   []types.PropertySpec{{Type: "EventHistoryCollector", PathSet: []string{"latestPage"}}},
-		ObjectSet: []types.ObjectSpec{{Obj: res.Returnval}},
-	})
-}
 
 // wantTags asks for the tags of these objects, if they are others than before.
 func (w *watch) wantTags(refs []types.ManagedObjectReference) {
@@ -120,7 +96,7 @@ func (w *watch) examine(ctx context.Context, err error) error {
 	if err == nil || errors.As(err, new(*tagLoginError)) || tags.Answered(err) {
 		return nil
 	}
-	if _, silent := methods.GetCurrentTime(ctx, w.s.vim); silent != nil {
+	if silent := w.s.answers(ctx); silent != nil {
 		return fmt.Errorf("asking whether it answers, since its tagging service does not (%s): %w", err.Error(), silent)
 	}
 	return nil

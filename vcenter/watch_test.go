@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -154,31 +153,6 @@ func TestSessionsEndedTenTimes(t *testing.T) {
 	}
 }
 
-// TestTaggingEventsAreANudge: tags are read again when vCenter logs that one was
-// attached or detached. The simulator logs no such events, so the update that
-// they cause is made by hand.
-func TestTaggingEventsAreANudge(t *testing.T) {
-	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "events"}
-	refs := []types.ManagedObjectReference{machineRef("vm-1")}
-	update := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{
-		Filter:    filter,
-		ObjectSet: []types.ObjectUpdate{{Kind: types.ObjectUpdateKindModify}},
-	}}}
-	w := &watch{tagging: filters{filter: true}, tagRefs: refs, tagWanted: make(chan []types.ManagedObjectReference, 1)}
-	if _, err := w.apply(update); err != nil || len(w.tagWanted) != 0 {
-		t.Errorf("events from before the watch are a nudge: %v", err)
-	}
-	w.complete = true
-	for range 2 {
-		if _, err := w.apply(update); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := <-w.tagWanted; !slices.Equal(got, refs) {
-		t.Errorf("the tags of %v are wanted", got)
-	}
-}
-
 // TestADatacenterOnAnEarlierPage: that a datacenter was renamed counts, on
 // whichever page of the change it stands.
 func TestADatacenterOnAnEarlierPage(t *testing.T) {
@@ -195,26 +169,11 @@ func TestADatacenterOnAnEarlierPage(t *testing.T) {
 		ObjectSet: []types.ObjectUpdate{{Kind: types.ObjectUpdateKindModify, Obj: dc,
 			ChangeSet: []types.PropertyChange{{Name: "name", Val: "renamed"}}}},
 	}}}
-	if more, err := w.apply(first); !more || err != nil {
-		t.Errorf("the first page: %v, %v", more, err)
+	if told, err := w.apply(first); !told || !w.torn || err != nil {
+		t.Errorf("the first page: %v, more %v, %v", told, w.torn, err)
 	}
 	if _, err := w.apply(&types.UpdateSet{}); !errors.Is(err, errAgain) {
 		t.Errorf("the last page: %v", err)
-	}
-}
-
-func TestEventsThatMayNotBeSeen(t *testing.T) {
-	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
-		sim.VCenter("east").Fault("CreateCollectorForEvents", &types.NoPermission{})
-	})
-	id := w.id("n1")
-	w.fleet.Follow([]inventory.Identity{id})
-	w.found(id)
-	w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
-	for _, v := range w.sim.VCenters() {
-		if n := v.Requests()["CreateCollectorForEvents"]; n != 1 {
-			t.Errorf("%s was asked for events %d times", v.Name(), n)
-		}
 	}
 }
 
@@ -224,7 +183,7 @@ func TestRequestsInFlight(t *testing.T) {
 	var most, now atomic.Int32
 	opts := quick
 	opts.InFlight = 3
-	c := &calls{vcenter: "east", timeout: time.Second, observer: unobserved{}, slots: make(chan struct{}, opts.InFlight)}
+	c := &calls{vcenter: "east", timeout: time.Second, observer: unobserved{}, slots: make(chan struct{}, opts.InFlight), guard: &guard{}}
 	var g errgroup.Group
 	release := make(chan struct{})
 	for range 20 {
@@ -276,6 +235,7 @@ func TestSteadyStateCost(t *testing.T) {
 	w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
 	east := w.sim.VCenter("east")
 	const list = "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects"
+	w.settled()
 	east.ResetRequests()
 	w.until("ten tag refreshes", func([]inventory.State) bool { return east.Requests()[list] >= 10 })
 	for call, n := range east.Requests() {

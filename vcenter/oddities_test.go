@@ -1,0 +1,379 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/config"
+	"vzones/test/fleet"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// TestEmptyAnswers: an envelope with nothing in it, or HTML, in the place of any answer
+// is that vCenter's failure, and when it answers well again it is read. A login that is
+// answered so is not tried again for minutes, see attempts.
+func TestEmptyAnswers(t *testing.T) {
+	for _, method := range []string{
+		"RetrieveServiceContent", "CreatePropertyCollector", "CreateContainerView", "CreateFilter", "CreateListView",
+		"WaitForUpdatesEx", "ModifyListView", "RetrievePropertiesEx",
+		"POST /com/vmware/cis/session", "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects",
+	} {
+		for _, how := range []string{fleet.OddEmpty, fleet.OddGarbage} {
+			t.Run(method+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
+					if err := sim.VCenter("east").AnswerOddly(method, how); err != nil {
+						t.Fatal(err)
+					}
+				})
+				n1, w1 := w.id("n1"), w.id("w1")
+				w.fleet.Follow([]inventory.Identity{n1, w1})
+				w.until("w1 placed", func([]inventory.State) bool { return w.zone(w1) == "west/a" })
+				w.until("east asked", func([]inventory.State) bool { return w.sim.VCenter("east").Requests()[method] > 0 })
+				if err := w.sim.VCenter("east").Recover(); err != nil {
+					t.Fatal(err)
+				}
+				w.until("n1 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" })
+			})
+		}
+	}
+}
+
+// panicky panics in one of its methods, which the goroutines of a watch call.
+type panicky struct {
+	unobserved
+	call string
+}
+
+func (p panicky) Requested(vcenter, call string, _ time.Duration, _ error) {
+	if vcenter == "east" && call == p.call {
+		panic("injected")
+	}
+}
+
+// TestAPanicIsTheFailureOfItsVCenter: in any goroutine of a watch, of a login, and of
+// those that ask for one machine.
+func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
+	for _, call := range []string{"Login", "CreateListView", "WaitForUpdatesEx", "ModifyListView", "tagging: list attached tags", "CreateCollectorForEvents", "CurrentTime"} {
+		t.Run(call, func(t *testing.T) {
+			opts := quick
+			opts.Observer = panicky{call: call}
+			w := run(t, twoVCenters, opts, nil)
+			w1 := w.id("w1")
+			w.fleet.Follow([]inventory.Identity{w.id("n1"), w1})
+			w.until("trouble", func(states []inventory.State) bool {
+				w.fleet.Probe("east")
+				err := states[0].Trouble
+				return err != nil && crashed(err) && strings.HasSuffix(err.Error(), "panic: injected")
+			})
+			w.until("w1 placed", func([]inventory.State) bool { return w.zone(w1) == "west/a" })
+		})
+	}
+	t.Run("FindAllByUuid", func(t *testing.T) {
+		opts := quick
+		opts.Observer = panicky{call: "FindAllByUuid"}
+		w := run(t, twoVCenters, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) { cfgs[0].Datacenters = []string{"dc1"} })
+		w.until("both read", func(states []inventory.State) bool { return states[0].Snapshot != nil && states[1].Snapshot != nil })
+		id := identity(t, "11111111-2222-3333-4444-555555555555")
+		if err := w.fleet.ConfirmAbsent(w.ctx, id); !errors.Is(err, topology.ErrUnknown) {
+			t.Errorf("absence: %v", err)
+		}
+		if err := w.fleet.SearchOutside(w.ctx, id); err != nil {
+			t.Errorf("search: %v", err)
+		}
+	})
+}
+
+// TestPanicsAreErrors: with where they were and what they are of.
+func TestPanicsAreErrors(t *testing.T) {
+	g := &guard{}
+	err := g.run(t.Context(), "here", func() error { var s *types.UpdateSet; _ = s.Version; return nil })
+	if !crashed(err) || !strings.HasPrefix(err.Error(), "here: panic: runtime error: ") {
+		t.Errorf("error %v", err)
+	}
+	want := errors.New("cause")
+	if err := g.run(t.Context(), "here", func() error { panic(want) }); !errors.Is(err, want) {
+		t.Errorf("error %v", err)
+	}
+	if err := g.run(t.Context(), "here", func() error { return want }); !errors.Is(err, want) || crashed(err) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestSessionsThatAreLostWithoutAWord: one login at once and no session left behind.
+func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
+	for name, lose := range map[string]func(*fleet.VCenter){
+		"its objects are gone":           (*fleet.VCenter).ForgetObjects,
+		"it may read nothing":            (*fleet.VCenter).Blind,
+		"it is over, its objects gone":   func(v *fleet.VCenter) { v.ForgetObjects(); v.EndSessions() },
+		"it is over":                     (*fleet.VCenter).EndSessions,
+		"its objects are gone, a change": func(v *fleet.VCenter) { v.ForgetObjects(); _ = v.PowerOff("n2") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := quick
+			opts.RetryMin, opts.RetryMax = time.Minute, time.Minute // what is taken for an outage waits
+			opts.Observer = nil
+			w := run(t, twoVCenters, opts, nil)
+			east := w.sim.VCenter("east")
+			id, late := w.id("n1"), w.id("n2")
+			w.fleet.Follow([]inventory.Identity{id})
+			w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+			w.settled()
+			lose(east)
+			w.until("a login", func([]inventory.State) bool { return east.Requests()["Login"] == 1 })
+			w.fleet.Follow([]inventory.Identity{id, late})
+			w.until("n2 placed", func([]inventory.State) bool { return w.zone(late) == "east/b" })
+			if err := w.fleet.States()[0].Trouble; err != nil {
+				t.Errorf("it counts as an outage: %v", err)
+			}
+			if soap, rest := east.SOAPSessions(), east.RESTSessions(); soap != 1 || rest != 1 {
+				t.Errorf("%d SOAP and %d REST sessions", soap, rest)
+			}
+			if n := east.Requests()["Login"]; n != 1 {
+				t.Errorf("%d logins", n)
+			}
+		})
+	}
+}
+
+// TestMissingProperties: NotAuthenticated is a lost session, everything else is not
+// readable.
+func TestMissingProperties(t *testing.T) {
+	missing := func(f types.BaseMethodFault) []types.MissingProperty {
+		return []types.MissingProperty{{Path: "config.uuid", Fault: types.LocalizedMethodFault{Fault: f}}}
+	}
+	if err := unauthenticated(missing(&types.NoPermission{})); err != nil {
+		t.Errorf("NoPermission: %v", err)
+	}
+	err := unauthenticated(missing(&types.NotAuthenticated{}))
+	if !lost(fmt.Errorf("reading: %w", err)) || denied(err) || err.Error() == "" {
+		t.Errorf("NotAuthenticated: %v", err)
+	}
+	w := followsCluster()
+	w.complete = true
+	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "1"}
+	w.index = filters{filter: true}
+	apply := func(u types.ObjectUpdate) error {
+		u.Obj = machineRef("vm-1")
+		_, err := w.apply(&types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{u}}}})
+		return err
+	}
+	const uuid = "422e4956-ad22-1139-6d72-59cc8f26bc90"
+	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NoPermission{})}); err != nil {
+		t.Fatal(err)
+	}
+	if is := w.model.index["vm-1"]; is.readable || is.uuid.IsZero() {
+		t.Errorf("a machine whose UUID may not be read any more: %+v", is)
+	}
+	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NotAuthenticated{})}); !lost(err) {
+		t.Errorf("a change with NotAuthenticated: %v", err)
+	}
+}
+
+// TestJudge: only what the session has made itself tells of the session.
+func TestJudge(t *testing.T) {
+	view := types.ManagedObjectReference{Type: "ContainerView", Value: "session[1]2"}
+	s := &session{}
+	s.leave(view, destroyView)
+	notFound := func(ref types.ManagedObjectReference) error {
+		return fmt.Errorf("reading: %w", soapFault(types.ManagedObjectNotFound{Obj: ref}))
+	}
+	if err := s.judge(notFound(view)); !lost(err) {
+		t.Errorf("our own view: %v", err)
+	}
+	if err := s.judge(notFound(machineRef("vm-1"))); lost(err) || !gone(err) {
+		t.Errorf("a machine: %v", err)
+	}
+	if err := s.judge(nil); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+	w := followsCluster()
+	w.s = s
+	update := func(ref types.ManagedObjectReference, f types.BaseMethodFault) error {
+		return w.vanished(&types.PropertyFilterUpdate{MissingSet: []types.MissingObject{{Obj: ref, Fault: types.LocalizedMethodFault{Fault: f}}}})
+	}
+	if err := update(view, &types.ManagedObjectNotFound{Obj: view}); !lost(err) {
+		t.Errorf("a filter without our view: %v", err)
+	}
+	if err := update(machineRef("vm-1"), &types.NotAuthenticated{}); !lost(err) {
+		t.Errorf("a filter that is not authenticated: %v", err)
+	}
+	if err := update(machineRef("vm-1"), &types.ManagedObjectNotFound{}); err != nil {
+		t.Errorf("a filter without a machine: %v", err)
+	}
+}
+
+// TestNothingIsLeftWhereReadingDatacentersFails, however often that is, in a session
+// that lives on.
+func TestNothingIsLeftWhereReadingDatacentersFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		method string
+		fault  types.BaseMethodFault
+		most   int
+	}{
+		"reading":                {"RetrievePropertiesEx", &types.RuntimeFault{}, 1},
+		"making a collector":     {"CreatePropertyCollector", &types.RuntimeFault{}, 1},
+		"making a filter":        {"CreateFilter", &types.RuntimeFault{}, 3},
+		"destroying the view":    {"DestroyView", &types.RuntimeFault{}, leftoversMax + 5},
+		"making the list":        {"CreateListView", &types.RuntimeFault{}, 4},
+		"waiting for the change": {"WaitForUpdatesEx", &types.RuntimeFault{}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := quick
+			opts.RetryMin, opts.RetryMax = time.Millisecond, 2*time.Millisecond
+			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, cfgs []config.VCenter) {
+				cfgs[0].Datacenters = []string{"dc1"}
+				sim.VCenter("east").Fault(c.method, c.fault)
+				if c.method == "DestroyView" {
+					sim.VCenter("east").Fault("CreateListView", c.fault)
+				}
+			})
+			east := w.sim.VCenter("east")
+			most := 0
+			w.until("60 attempts", func([]inventory.State) bool {
+				most = max(most, east.Owned("ContainerView"))
+				return east.Requests()["CreateContainerView"] >= 60
+			})
+			if most > c.most {
+				t.Errorf("%d views at a time, at most %d are expected", most, c.most)
+			}
+			if n := east.SOAPSessions(); n > 1 {
+				t.Errorf("%d sessions", n)
+			}
+		})
+	}
+}
+
+// TestAnInventoryWhoseFirstPageTakesLong: longer than a long poll may; and its pages
+// come slowly. It is read, while a vCenter that hangs is known to do so soon.
+func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
+	many := strings.Replace(twoVCenters, "- name: west\n", "- name: west\n  fillers: 1000\n", 1)
+	opts := quick
+	opts.Timeout, opts.PollTime, opts.FirstPage = 500*time.Millisecond, time.Second, time.Minute
+	began := time.Now()
+	w := run(t, many, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
+		sim.VCenter("west").DelayFirstPage(4 * time.Second)
+		sim.VCenter("west").DelayMethod("WaitForUpdatesEx", 200*time.Millisecond)
+	})
+	w.until("west read", func(states []inventory.State) bool {
+		return states[1].Snapshot != nil && len(states[1].Snapshot.Index) == 1001
+	})
+	if took := time.Since(began); took < 6*time.Second {
+		t.Fatalf("it took %v, which proves nothing", took)
+	}
+	if n := w.sim.VCenter("west").Requests()["CreatePropertyCollector"]; n != 1 {
+		t.Errorf("%d watches", n)
+	}
+	west := w.sim.VCenter("west")
+	west.EndSessions()
+	west.DelayFirstPage(time.Minute)
+	w.until("waiting for the first page", func([]inventory.State) bool { return west.Requests()["Login"] == 2 && west.Owned("ListView") == 1 })
+	west.Hang()
+	hung := time.Now()
+	w.until("trouble", func(states []inventory.State) bool { return states[1].Trouble != nil })
+	if took := time.Since(hung); took > 15*time.Second {
+		t.Errorf("that it hangs is known after %v", took)
+	}
+}
+
+// TestListsThatRefuseMachines: all others are followed, with a bounded number of
+// requests, and the one is not tried again and again.
+func TestListsThatRefuseMachines(t *testing.T) {
+	for name, whole := range map[string]types.BaseMethodFault{
+		"as a whole": &types.NoPermission{}, "as a whole, not found": &types.ManagedObjectNotFound{},
+		"as a whole, invalid": &types.InvalidArgument{}, "as unresolved": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
+				east := sim.VCenter("east")
+				if err := east.RefuseListing("n2"); err != nil {
+					t.Fatal(err)
+				}
+				east.FaultListing(whole)
+			})
+			east := w.sim.VCenter("east")
+			n1, n2, n3 := w.id("n1"), w.id("n2"), w.id("n3")
+			w.fleet.Follow([]inventory.Identity{n1, n2, n3})
+			w.until("n1 and n3 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" && w.zone(n3) == "east/c" })
+			w.until("all read again", func([]inventory.State) bool { return east.Requests()["CreatePropertyCollector"] == 2 })
+			w.until("read", func(states []inventory.State) bool { return states[0].Trouble == nil })
+			modified := east.Requests()["ModifyListView"]
+			limit := time.Now().Add(disputeTime + 2*time.Second)
+			w.until("some time", func([]inventory.State) bool { return time.Now().After(limit) })
+			if r := east.Requests(); r["CreatePropertyCollector"] != 2 || r["ModifyListView"] > modified+4 {
+				t.Errorf("it is tried again and again: %v", r)
+			}
+			if _, err := inventory.Find(w.fleet.States(), n2); !errors.Is(err, topology.ErrUnknown) {
+				t.Errorf("n2: %v", err)
+			}
+			if err := w.fleet.States()[0].Trouble; err != nil {
+				t.Errorf("trouble %v", err)
+			}
+		})
+	}
+}
+
+// TestHalving: however many machines are refused, requests are bounded, and those that
+// were not tried are tried later.
+func TestHalving(t *testing.T) {
+	var add []types.ManagedObjectReference
+	for i := range 500 {
+		add = append(add, machineRef(fmt.Sprintf("vm-%d", i)))
+	}
+	for name, bad := range map[string]int{"one": 1, "three": 3, "hundred": 100, "all": 500} {
+		t.Run(name, func(t *testing.T) {
+			left := add
+			var unresolved []types.ManagedObjectReference
+			rounds := 0
+			for ; len(left) > 0 && rounds < 100; rounds++ {
+				list := &refusing{refuse: add[:bad]}
+				w := followsCluster()
+				w.s = &session{}
+				w.s.vim = &vim25.Client{RoundTripper: list}
+				l, err := w.modifyList(t.Context(), left, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if list.requests > listRequestsMax+1 {
+					t.Errorf("%d requests", list.requests)
+				}
+				unresolved, left = append(unresolved, l.unresolved...), l.untried
+			}
+			if len(left) > 0 || len(unresolved) != bad || !slices.ContainsFunc(unresolved, func(r types.ManagedObjectReference) bool { return r == add[0] }) {
+				t.Errorf("%d left, %d unresolved after %d rounds", len(left), len(unresolved), rounds)
+			}
+		})
+	}
+}
+
+// refusing is a list view that refuses some machines, and with them all that are added
+// in one request.
+type refusing struct {
+	refuse   []types.ManagedObjectReference
+	requests int
+}
+
+func (r *refusing) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+	r.requests++
+	for _, ref := range req.(*methods.ModifyListViewBody).Req.Add {
+		if slices.Contains(r.refuse, ref) {
+			return soapFault(types.NoPermission{})
+		}
+	}
+	res.(*methods.ModifyListViewBody).Res = &types.ModifyListViewResponse{}
+	return nil
+}
