@@ -144,6 +144,7 @@ func effectiveEntry(vc *VCenter, from settings) *section {
 		datacenters: shownList(vc.Datacenters, from.datacenters),
 		roundTrips:  shown(vc.RoundTrips, from.roundTrips),
 		thumbprint:  shown(vc.Thumbprint, from.thumbprint),
+		index:       shown(indexWord(vc.Followed), from.index),
 		ipFamilies:  shownList(vc.IPFamilies, from.families),
 		// There is no default for credentials.
 		user: from.user, password: from.password,

@@ -20,6 +20,7 @@ func (v *VCenter) Equal(o *VCenter) bool {
 		v.Insecure == o.Insecure &&
 		bytes.Equal(v.CA, o.CA) &&
 		v.Thumbprint == o.Thumbprint &&
+		v.Followed == o.Followed &&
 		v.RoundTrips == o.RoundTrips &&
 		slices.Equal(v.IPFamilies, o.IPFamilies)
 }

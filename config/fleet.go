@@ -201,6 +201,7 @@ func inherit(e, global settings) settings {
 	e.insecure = either(e.insecure, global.insecure)
 	e.authority = either(e.authority, global.authority)
 	e.thumbprint = either(e.thumbprint, global.thumbprint)
+	e.index = either(e.index, global.index)
 	e.roundTrips = either(e.roundTrips, global.roundTrips)
 	e.families = either(e.families, global.families)
 	return e
@@ -225,6 +226,7 @@ func assemble(e, global settings) VCenter {
 		CAFile:     e.authority.v.file,
 		CA:         slices.Clone(e.authority.v.pem),
 		Thumbprint: e.thumbprint.v,
+		Followed:   e.index.v == indexFollowed,
 		RoundTrips: otherwise(e.roundTrips, roundTrips),
 		IPFamilies: slices.Clone(otherwise(e.families, []string{"ipv4"})),
 	}

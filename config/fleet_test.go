@@ -29,6 +29,8 @@ func overrides() []override {
 		{"insecureFlag: false", "insecureFlag: true", func(vc *VCenter) any { return vc.Insecure }, false, true},
 		{"datacenters: [a, b]", "datacenters: [c]", func(vc *VCenter) any { return vc.Datacenters }, "[a b]", "[c]"},
 		{"soapRoundtripCount: 5", "soapRoundtripCount: 3", func(vc *VCenter) any { return vc.RoundTrips }, 5, 3},
+		{"index: all", "index: followed", func(vc *VCenter) any { return vc.Followed }, false, true},
+		{"index: followed", "index: all", func(vc *VCenter) any { return vc.Followed }, true, false},
 		{"ipFamily: [ipv6]", "ipFamily: [ipv4]", func(vc *VCenter) any { return vc.IPFamilies }, "[ipv6]", "[ipv4]"},
 		{ca, "caFile: testdata/ca/../ca/ca.pem", file, "testdata/ca/ca.pem", "testdata/ca/../ca/ca.pem"},
 		{ca, "caData: system", file, "testdata/ca/ca.pem", ""},
@@ -58,7 +60,7 @@ func TestEntriesOverrideGlobal(t *testing.T) {
 		}
 		texts := []string{"global:\n" + indented(global, "  ") +
 			"vcenter:\n  10.0.0.1: {}\n  10.0.0.2:\n" + indented(o.entry, "    ")}
-		if !strings.HasPrefix(o.entry, "caData") {
+		if !strings.HasPrefix(o.entry, "caData") && !strings.HasPrefix(o.entry, "index") {
 			texts = append(texts, "[Global]\n"+asKeysOfINI(global)+
 				"[VirtualCenter \"10.0.0.1\"]\n[VirtualCenter \"10.0.0.2\"]\n"+asKeysOfINI(o.entry))
 		}

@@ -182,6 +182,7 @@ func dump(c *Config) string {
 			line("  ca certificates", len(sound))
 		}
 		line("  thumbprint", vc.Thumbprint)
+		line("  followed", vc.Followed)
 		line("  round trips", vc.RoundTrips)
 		line("  ip families", vc.IPFamilies)
 	}

@@ -66,6 +66,7 @@ type section struct {
 	insecure                    toggle
 	datacenters, ipFamilies     list
 	caFile, caData, thumbprint  text
+	index                       text
 	secretName, secretNamespace text
 	secretsDirectory            text // of the global section alone
 	// unsure says that the section holds more than could be read, perhaps
@@ -222,6 +223,7 @@ func (s *section) fields(global bool) []field {
 		{"secretName", &s.secretName},
 		{"secretNamespace", &s.secretNamespace},
 		{"ipFamily", &s.ipFamilies},
+		{"index", &s.index},
 	}
 	if global {
 		return append(both,

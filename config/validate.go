@@ -60,6 +60,7 @@ type settings struct {
 	families         value[[]string]
 	authority        value[authority]
 	thumbprint       text
+	index            text
 	secret           value[SecretRef]
 	namespace        text // as it is written beside the Secret's name
 	directory        text
@@ -90,12 +91,13 @@ func (c *checker) settings(s *section) settings {
 		s.thumbprint.bad = c.complain(s.thumbprint, wrong)
 		s.thumbprint.v = thumbprint
 	}
+	s.index.bad = !c.isIndex(s.index)
 	return settings{
 		name: s.name, at: s.at,
 		user: s.user, password: s.password, server: s.server,
 		port: s.port, roundTrips: s.roundTrips, insecure: s.insecure,
 		datacenters: c.datacenters(s.datacenters), families: c.families(s.ipFamilies),
-		authority: c.authority(s.caFile, s.caData), thumbprint: s.thumbprint,
+		authority: c.authority(s.caFile, s.caData), thumbprint: s.thumbprint, index: s.index,
 		secret: c.secret(s.secretName, s.secretNamespace), namespace: s.secretNamespace, directory: c.directory(s.secretsDirectory),
 		unsure: s.unsure,
 	}
