@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
@@ -15,13 +16,18 @@ import (
 // ConfirmAbsent asks every vCenter directly for the machine: for each of its
 // UUIDs in all datacenters, configured or not, and where it was found last. Nil
 // means that each answered and none has it, and that they were the configured ones
-// all the time. topology.ErrUnknown means that one
+// all the time. A vCenter with index: followed has no list of the machines whose
+// UUID cannot be read, which a search may not find: then it has to be known where
+// the machine was last, and that it is not there any more. topology.ErrUnknown means that one
 // could not say; any other error names a vCenter that has it. Templates do not
 // count.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	asked := f.connections.Load()
 	connections := *asked
 	errs := make([]error, len(connections))
+	if err := traceless(connections, id); err != nil {
+		return err
+	}
 	var g errgroup.Group
 	for i, c := range connections {
 		g.Go(func() error {
@@ -51,21 +57,61 @@ func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) e
 	case ref != nil:
 		return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.name, u, ref.Value)
 	}
-	if id.Known.VCenter != c.name {
-		return nil
+	for _, was := range c.traces(s, id) {
+		if err := c.confirmGone(ctx, s, was); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// traces are the managed object IDs that the machine had in this vCenter last: as its
+// Node tells, as this process saw the Node's machine, and as its own watch knows.
+func (c *connection) traces(s *session, id inventory.Identity) []string {
+	var ids []string
+	if id.Known.VCenter == c.name {
+		ids = append(ids, id.Known.ID)
+	}
+	if id.Seen.VCenter == c.name && id.Seen.ID != "" {
+		ids = append(ids, id.Seen.ID)
+	}
+	ids = append(ids, c.places.of(s.vim.ServiceContent.About.InstanceUuid, id.UUIDs)...)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// traceless returns an error if a vCenter has an index of followed machines only and
+// nothing tells where the machine was last.
+func traceless(connections []*connection, id inventory.Identity) error {
+	for _, c := range connections {
+		if s := c.current(); s != nil && len(c.traces(s, id)) > 0 {
+			return nil
+		}
+	}
+	for _, c := range connections {
+		if c.target.Load().cfg.Followed {
+			return fmt.Errorf("%w: vCenter %q has index: followed, where a search may not find a machine whose configuration cannot be read, "+
+				"and nothing tells where the machine was: delete the Node by hand if its machine is gone", topology.ErrUnknown, c.name)
+		}
+	}
+	return nil
+}
+
+// confirmGone returns nil if the managed object that the machine was is not there any
+// more, or is a template.
+func (c *connection) confirmGone(ctx context.Context, s *session, id string) error {
 	// An account that may not see a machine does not find it by its UUID, but
 	// is not told either that there is none.
-	template, err := s.template(ctx, machineRef(id.Known.ID))
+	template, err := s.template(ctx, machineRef(id))
 	switch {
 	case err == nil && template:
 		return nil
 	case err == nil:
-		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.name, id.Known.ID)
+		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.name, id)
 	case gone(err):
 		return nil
 	}
-	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.name, id.Known.ID, err)
+	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.name, id, err)
 }
 
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which

@@ -37,6 +37,13 @@ type connection struct {
 	// again has a token when a watch has to begin anew for its target, retag when
 	// its tags are to be read now, and renewed when the credentials may have changed.
 	again, retag, renewed chan struct{}
+	// stirred has a token when a state of the fleet has changed, which whoever
+	// searches for machines looks at.
+	stirred chan struct{}
+	// places are where followed machines were last.
+	places places
+	// states returns those of the fleet. It is set before run.
+	states func() []inventory.State
 
 	// tags belongs to the goroutine that reads tags, fresh to the one that
 	// renews the session, the rest to run.
@@ -56,6 +63,8 @@ type connection struct {
 	// disputed are the machines for which everything was read again, since the index
 	// had them and no list view could.
 	disputed map[string]bool
+	// owed is how long the next watch has to wait before it reads the vCenter.
+	owed time.Duration
 	// read are the credentials that were read last. Without a session even rejected
 	// ones are tried at once when they come in the place of others.
 	read Credentials
@@ -67,6 +76,10 @@ type connection struct {
 // followed are the machines whose details are wanted.
 type followed struct {
 	uuids map[inventory.UUID]bool
+	// forms are the UUIDs of each Node that has one.
+	forms [][]inventory.UUID
+	// homes are the vCenters where Nodes say that their machines were found.
+	homes map[inventory.UUID]string
 	// names are the Nodes without a UUID, by their lower-case name.
 	names map[string]string
 	// known are the UUIDs of the machines that Nodes were found to be, by
@@ -85,6 +98,8 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 		again:       make(chan struct{}, 1),
 		retag:       make(chan struct{}, 1),
 		renewed:     make(chan struct{}, 1),
+		stirred:     make(chan struct{}, 1),
+		states:      func() []inventory.State { return nil },
 	}
 	c.attempts = newAttempts(opts.loginLimits)
 	c.cfg = &t.cfg
@@ -148,8 +163,10 @@ func (c *connection) loop(ctx context.Context) {
 			return
 		case errors.Is(err, errAgain):
 			klog.FromContext(ctx).Info("Watching the vCenter anew", "reason", err)
+			c.owed = 0
 			continue
 		}
+		c.owe()
 		switch {
 		case time.Since(began) > c.opts.retryMax:
 			delay = c.opts.retryMin // it went well for a while
@@ -185,10 +202,12 @@ func (c *connection) pause(ctx context.Context, d time.Duration) {
 		select {
 		case <-t.C:
 		case <-c.again:
+			c.owed = 0
 		case <-c.renewed:
 			if !c.others(ctx) {
 				continue
 			}
+			c.owed = 0
 		case <-ctx.Done():
 		}
 		return
@@ -200,6 +219,9 @@ func (c *connection) pause(ctx context.Context, d time.Duration) {
 func (c *connection) once(ctx context.Context) error {
 	s, err := c.ensureSession(ctx)
 	if err != nil {
+		return err
+	}
+	if err := c.await(ctx); err != nil {
 		return err
 	}
 	err = c.watch(ctx, s)

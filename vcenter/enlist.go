@@ -18,6 +18,9 @@ func (w *watch) outside(f *followed) []string {
 	if len(w.c.cfg.Datacenters) == 0 {
 		return nil // everything that the account can see is inside
 	}
+	if w.seek != nil {
+		return w.elsewhere()
+	}
 	var ids []string
 	for id := range f.known[w.c.name] {
 		if _, inside := w.model.index[id]; !inside && !w.missing[id] && w.refused[id].IsZero() {

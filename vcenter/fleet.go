@@ -52,6 +52,9 @@ type Options struct {
 	// FirstPage bounds the wait for the first page of a vCenter's machines, for which
 	// it has to collect all of them; 5 min if zero.
 	FirstPage time.Duration
+	// SearchEvery is the time in which a vCenter with index: followed is searched
+	// again for each machine; 10 min if zero.
+	SearchEvery time.Duration
 	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
 	InFlight int
 	// Observer is told what is asked of vCenters; nil for none.
@@ -66,6 +69,7 @@ type timing struct {
 	retryMin, retryMax  time.Duration
 	pollTime, firstPage time.Duration
 	logoutTimeout       time.Duration
+	searchEvery         time.Duration
 	inFlight            int
 	observer            Observer
 }
@@ -101,6 +105,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 			pollTime:      orDefault(opts.PollTime, 25*time.Second),
 			firstPage:     orDefault(opts.FirstPage, 5*time.Minute),
 			logoutTimeout: 3 * time.Second,
+			searchEvery:   orDefault(opts.SearchEvery, 10*time.Minute),
 			inFlight:      orDefault(opts.InFlight, 8),
 			observer:      opts.Observer,
 		},
@@ -131,6 +136,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 		c := before[t.cfg.Name]
 		if c == nil {
 			c = newConnection(t, f.credentials, f.timing, f.announce)
+			c.states = f.States
 			c.follow(f.followed)
 		} else {
 			c.retarget(t)
@@ -220,6 +226,9 @@ func (f *Fleet) announce() {
 	for _, ch := range f.subscribers {
 		token(ch)
 	}
+	for _, c := range *f.connections.Load() {
+		token(c.stirred)
+	}
 }
 
 // Follow says of which machines the details are wanted, instead of those before.
@@ -245,10 +254,13 @@ func (f *Fleet) Probe(vcenter string) {
 }
 
 func newFollowed(ids []inventory.Identity) *followed {
-	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, known: map[string]map[string]inventory.UUID{}}
+	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, known: map[string]map[string]inventory.UUID{}, homes: map[inventory.UUID]string{}}
 	for _, id := range ids {
 		for _, u := range id.UUIDs {
 			f.uuids[u] = true
+		}
+		if len(id.UUIDs) > 0 {
+			f.forms = append(f.forms, id.UUIDs)
 		}
 		if len(id.UUIDs) == 0 {
 			f.names[strings.ToLower(id.Name)] = id.Name
@@ -258,6 +270,7 @@ func newFollowed(ids []inventory.Identity) *followed {
 				f.known[vc] = map[string]inventory.UUID{}
 			}
 			u := id.UUIDs[0]
+			f.homes[u] = vc
 			if before, ok := f.known[vc][id.Known.ID]; ok && before != u {
 				u = inventory.UUID{} // one of the Nodes is wrong
 			}

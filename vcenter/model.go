@@ -29,7 +29,10 @@ type model struct {
 	claims  map[string]inventory.UUID
 	// doubted says that what Nodes tell does not fit this vCenter.
 	doubted bool
-	tags    tags.Attachments
+	// apart are the machines in index that are in none of the configured datacenters,
+	// which only an index of followed machines has. Snapshots' indexes leave them out.
+	apart map[string]bool
+	tags  tags.Attachments
 	// complete reports whether the index has come in whole: what comes from then on
 	// has just arrived.
 	complete bool
@@ -192,7 +195,7 @@ func (m *model) uuids() map[inventory.UUID][]inventory.Entry {
 	}
 	m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
 	for id, e := range m.index {
-		if !e.uuid.IsZero() {
+		if !e.uuid.IsZero() && !m.apart[id] {
 			m.byUUID[e.uuid] = append(m.byUUID[e.uuid], m.entry(id))
 		}
 	}

@@ -40,7 +40,8 @@ func (c *connection) retarget(now *target) {
 	c.mu.Unlock()
 	switch {
 	case !sameAddress(&before.cfg, &now.cfg), !sameTrust(&before.cfg, &now.cfg), before.cfg.RoundTrips != now.cfg.RoundTrips,
-		!slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags:
+		!slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags,
+		before.cfg.Followed != now.cfg.Followed:
 		token(c.again)
 	case !slices.Equal(before.paths, now.paths):
 		token(c.wake) // other objects' tags may be wanted

@@ -61,6 +61,8 @@ type watch struct {
 	incomplete error
 	names      map[string][]inventory.NameEntry
 	named      *followed
+	// seek is what finds machines where not all are watched, nil where all are.
+	seek *seeker
 
 	listed  map[string]bool
 	missing map[string]bool // machines that the vCenter says it does not have
@@ -116,6 +118,9 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		tagged:    make(chan tags.Attachments),
 		answered:  make(chan time.Time),
 	}
+	if c.cfg.Followed {
+		w.seek = newSeeker(w.model, c.followed.Load())
+	}
 	if err := w.begin(ctx); err != nil {
 		return s.judge(err)
 	}
@@ -133,12 +138,16 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		})
 		run("following tagging events", w.followEvents)
 	}
+	if w.seek != nil {
+		run("searching for machines", w.search)
+	}
 	run("asking whether it answers", w.answer)
 	run("asking whether it answers while it loads", w.loadingProbes)
 	run("renewing the session", w.renew)
 	run("taking over changes", func(ctx context.Context) error { return w.run(ctx, updates) })
 	err := g.Wait()
 	if w.complete && !crashed(err) {
+		w.model.before = nil
 		c.remembered = w.model
 	}
 	return s.judge(err)
@@ -160,7 +169,12 @@ func (w *watch) begin(ctx context.Context) (err error) {
 	}
 	w.collector = res.Returnval
 	s.leave(w.collector, destroyCollector)
-	for _, root := range w.roots {
+	if w.seek != nil {
+		if err := w.beginSeeking(ctx); err != nil {
+			return err
+		}
+	}
+	for _, root := range w.indexed() {
 		view, err := s.containerView(ctx, root, "VirtualMachine")
 		if err != nil {
 			return fmt.Errorf("listing the machines of %s: %w", root.Value, err)
@@ -223,12 +237,16 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			w.changed = true
 			if !w.complete && !w.torn {
 				w.complete, w.patient = true, true
-				w.model.completed()
+				if w.seek == nil {
+					w.model.completed()
+				}
 				timer := time.NewTimer(primeTime)
 				defer timer.Stop()
 				w.primeBy = timer.C
 			}
 		case <-w.c.wake:
+		case found := <-w.found():
+			w.take(found)
 		case asked := <-w.answered:
 			if asked.After(w.heard) {
 				w.heard = asked
@@ -284,11 +302,17 @@ func (w *watch) settle(ctx context.Context) error {
 	if err := w.lookUpNames(ctx, f); err != nil {
 		return err
 	}
+	if err := w.choose(ctx, f); err != nil {
+		return err
+	}
 	w.changed = w.model.claim(f.known[w.c.name]) || w.changed
 	outside := w.outside(f)
 	ids := w.model.wanted(f, w.names, outside)
 	if err := w.enlist(ctx, ids); err != nil {
 		return err
+	}
+	if w.seek != nil {
+		outside = w.outside(f) // which only the details tell
 	}
 	w.model.tree.tellUnreadable(ctx)
 	above := w.model.above(ids, w.c.target.Load().paths)
@@ -298,7 +322,9 @@ func (w *watch) settle(ctx context.Context) error {
 	w.primed = w.primed || w.whole(ids, above)
 	if w.primed && w.changed {
 		w.changed = false
-		w.c.published(ctx, w.model.snapshot(ids, outside, w.names, w.why()), w.heard)
+		snap := w.model.snapshot(ids, outside, w.names, w.why())
+		snap.Searched = w.searched(f)
+		w.c.published(ctx, snap, w.heard)
 		token(w.published)
 	}
 	return nil
@@ -313,6 +339,9 @@ func (w *watch) why() error {
 
 // whole says whether everything that the first snapshot should have is there.
 func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
+	if w.seek != nil && !w.sought(w.c.followed.Load()) {
+		return false
+	}
 	for _, id := range ids {
 		if w.patient && !w.model.has(id) && !w.missing[id] && w.refused[id].IsZero() {
 			return false
@@ -324,7 +353,7 @@ func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 // lookUpNames looks for the machines of Nodes without a UUID, when those have
 // changed and once in a while.
 func (w *watch) lookUpNames(ctx context.Context, f *followed) error {
-	if w.named == f {
+	if w.named == f || w.seek != nil {
 		return nil
 	}
 	same := w.named != nil && maps.Equal(w.named.names, f.names)

@@ -82,6 +82,7 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 			}
 			told = true
 			switch {
+			case w.index[f.Filter] && !w.sees(u):
 			case w.index[f.Filter]:
 				w.model.applyIndex(f.Filter.Value, u)
 				delete(w.missing, u.Obj.Value)

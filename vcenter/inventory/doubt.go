@@ -100,7 +100,24 @@ func unidentified(states []State, id Identity) error {
 
 // doubt is why the Node's machine may be where nothing tells of it.
 func doubt(states []State, id Identity) error {
-	return errors.Join(unread(states), absentee(states, id), unidentified(states, id))
+	return errors.Join(unread(states), absentee(states, id), unidentified(states, id), unsearched(states, id))
+}
+
+// unsearched joins the vCenters that are watched with index: followed and were not
+// searched for the Node's machine yet.
+func unsearched(states []State, id Identity) error {
+	var reasons []error
+	for _, s := range states {
+		if s.Snapshot == nil || s.Snapshot.Searched == nil {
+			continue
+		}
+		done := s.Snapshot.Searched
+		missing := slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !done.UUIDs[u] })
+		if missing || len(id.UUIDs) == 0 && !done.Names[strings.ToLower(id.Name)] {
+			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it", s.VCenter))
+		}
+	}
+	return errors.Join(reasons...)
 }
 
 // absentee is the vCenter that had the machine and is not configured any more.

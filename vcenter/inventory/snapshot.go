@@ -20,8 +20,11 @@ type Snapshot struct {
 	// missing from the index. Nil means that none is.
 	Incomplete error
 	// Index has all machines of the configured datacenters whose UUID is known,
-	// templates included.
+	// templates included, or only those that Searched tells about.
 	Index map[UUID][]Entry
+	// Searched says for which Nodes' machines the vCenter was searched, where it is
+	// watched with index: followed. Nil means that Index has all machines.
+	Searched *Searched
 	// Unreadable are the machines of the configured datacenters of which no
 	// UUID was ever known, by managed object ID, and when they were first seen.
 	// Inaccessible and orphaned machines exist, whatever their UUID is, and so do
@@ -43,6 +46,15 @@ type Snapshot struct {
 	// Machines has the details of the machines that are followed, by managed
 	// object ID. Those of an unreadable one are its name and place.
 	Machines map[string]*Machine
+}
+
+// Searched are the searches whose results an index has: all machines that the last
+// search for a UUID or a name found are in it. One that is not here is still under
+// way, so that nothing can be said of what is not in the index.
+type Searched struct {
+	UUIDs map[UUID]bool
+	// Names are guest host names, in lower case.
+	Names map[string]bool
 }
 
 // FirstSeen is when a machine was first seen.
@@ -137,4 +149,14 @@ func (s *Snapshot) describe(id string) string {
 		return "vCenter " + s.VCenter + " " + m.InventoryPath + " (" + id + ")"
 	}
 	return "vCenter " + s.VCenter + " " + id
+}
+
+// Runs reports whether a machine with that UUID, which is powered on and neither a
+// template nor a Fault Tolerance secondary, is in the snapshot, be it in one of the configured datacenters or not.
+func (s *Snapshot) Runs(u UUID) bool {
+	return slices.ContainsFunc(s.Index[u], func(e Entry) bool { return !e.Template && !e.Secondary && e.PoweredOn }) ||
+		slices.ContainsFunc(s.Outside, func(id string) bool {
+			m := s.Machines[id]
+			return m != nil && m.UUID == u && m.Power == PowerOn
+		})
 }

@@ -1,0 +1,406 @@
+package vcenter
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/inventory"
+)
+
+// A seeker has a watch find the machines of Nodes by searches, where the vCenter is
+// configured with index: followed and so no view has all machines. The machines that
+// were found are put on a list view, whose filter feeds the model's index as the
+// filters over container views do otherwise. It belongs to run; search is told by
+// views what there is to look for.
+type seeker struct {
+	// list is the list view of the index, listed what is on it.
+	list   types.ManagedObjectReference
+	filter string
+	listed map[string]bool
+	// untaken are machines that the list view did not take: they are gone, or the
+	// account may not see them. They are tried again after the next search.
+	untaken map[string]bool
+	// refs are the machines that the last search for something found. A search was
+	// done in this watch if it is a key.
+	refs map[sought][]string
+	// since is when everything followed had been searched for once.
+	since time.Time
+
+	// views has what search is to go by, results what it has found: search receives
+	// from the first, which has room for one, and sends to the second. Nobody closes
+	// them.
+	views   chan view
+	results chan map[sought][]string
+}
+
+// view is what run knows: what is followed, and which machines of that are in the
+// index and run. One that is off counts as not found: the one that runs may be in
+// another place by now.
+type view struct {
+	followed *followed
+	running  map[sought]bool
+}
+
+// newSeeker restricts what the model remembers to the machines that are followed.
+func newSeeker(m *model, f *followed) *seeker {
+	if m.before != nil {
+		kept := &model{index: map[string]indexed{}, unknown: map[string]inventory.FirstSeen{}}
+		for id, e := range m.before.index {
+			if f.uuids[e.uuid] {
+				kept.index[id] = e
+			}
+			if t, ok := m.before.unknown[id]; ok && e.uuid.IsZero() {
+				kept.unknown[id] = t
+			}
+		}
+		m.before = kept
+	}
+	return &seeker{
+		listed: map[string]bool{}, untaken: map[string]bool{}, refs: map[sought][]string{},
+		views: make(chan view, 1), results: make(chan map[sought][]string),
+	}
+}
+
+// indexed are the roots whose machines are all in the index.
+func (w *watch) indexed() []types.ManagedObjectReference {
+	if w.seek != nil {
+		return nil
+	}
+	return w.roots
+}
+
+// beginSeeking makes the list view of the index, and its filter. Nothing is on it
+// yet, so a filter over the root folder's name has the first poll return at once.
+func (w *watch) beginSeeking(ctx context.Context) error {
+	res, err := methods.CreateListView(ctx, w.s.vim, &types.CreateListView{This: *w.s.vim.ServiceContent.ViewManager})
+	if err != nil {
+		return fmt.Errorf("making a list view: %w", err)
+	}
+	w.seek.list = res.Returnval
+	w.s.leave(w.seek.list, destroyView)
+	spec := viewSpec(w.seek.list, "VirtualMachine", indexProperties...)
+	spec.ObjectSet[0].SelectSet = []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ListView", Path: "view"}}
+	if err := w.filter(ctx, w.index, spec); err != nil {
+		return err
+	}
+	for f := range w.index {
+		w.seek.filter = f.Value
+	}
+	return w.filter(ctx, filters{}, types.PropertyFilterSpec{
+		PropSet:   []types.PropertySpec{{Type: "Folder", PathSet: []string{"name"}}},
+		ObjectSet: []types.ObjectSpec{{Obj: w.s.vim.ServiceContent.RootFolder}},
+	})
+}
+
+// found is where results of searches come from, nil if there are none.
+func (w *watch) found() <-chan map[sought][]string {
+	if w.seek == nil {
+		return nil
+	}
+	return w.seek.results
+}
+
+// sees reports whether a change of a machine in the index is to be taken over: one
+// that was taken off the list may still be told of.
+func (w *watch) sees(u *types.ObjectUpdate) bool {
+	if w.seek == nil {
+		return true
+	}
+	id := u.Obj.Value
+	if !w.seek.listed[id] {
+		return false
+	}
+	if u.Kind == types.ObjectUpdateKindLeave {
+		delete(w.seek.listed, id)
+		w.seek.untaken[id] = true // until the next search says otherwise
+	}
+	return true
+}
+
+// take takes over the results of searches.
+func (w *watch) take(found map[sought][]string) {
+	for key, ids := range found {
+		w.seek.refs[key] = ids
+		for _, id := range ids {
+			delete(w.seek.untaken, id)
+		}
+	}
+	for id, u := range w.c.followed.Load().known[w.c.name] {
+		if _, done := found[sought{uuid: u}]; done {
+			delete(w.seek.untaken, id)
+		}
+	}
+	w.changed = true
+}
+
+// choose has the index follow what was found, and tells search how far it is.
+func (w *watch) choose(ctx context.Context, f *followed) error {
+	k := w.seek
+	if k == nil {
+		return nil
+	}
+	for key := range k.refs {
+		if key.name != "" && f.names[key.name] == "" || key.name == "" && !f.uuids[key.uuid] {
+			delete(k.refs, key)
+		}
+	}
+	if err := w.follows(ctx, w.candidates(f)); err != nil {
+		return err
+	}
+	running := map[sought]bool{}
+	coming := w.coming(f)
+	for key := range k.refs {
+		running[key] = w.settled(key, coming) && slices.ContainsFunc(k.refs[key], func(id string) bool {
+			e := w.model.index[id]
+			return !e.template && !e.secondary && e.power == inventory.PowerOn
+		})
+	}
+	w.names = w.namesOf(f)
+	w.notePlaces(f)
+	select {
+	case <-k.views:
+	default:
+	}
+	k.views <- view{f, running}
+	return nil
+}
+
+// candidates are the machines to be in the index, in order: those that were found,
+// those that Nodes tell of, and those that an earlier watch knew, since a search may
+// not find a machine whose configuration cannot be read. What Nodes tell counts once
+// the search for it was done: until then another machine with that UUID may not be
+// known.
+func (w *watch) candidates(f *followed) []string {
+	var ids []string
+	for _, found := range w.seek.refs {
+		ids = append(ids, found...)
+	}
+	searched := func(u inventory.UUID) bool { _, done := w.seek.refs[sought{uuid: u}]; return done }
+	for id, u := range f.known[w.c.name] {
+		if u.IsZero() || searched(u) {
+			ids = append(ids, id)
+		}
+	}
+	if w.model.before != nil {
+		for id, e := range w.model.before.index {
+			if searched(e.uuid) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return w.seek.untaken[id] })
+}
+
+// coming are the UUIDs of the machines that are on the list and that the filter has
+// not told of yet, as Nodes and the earlier watch tell them.
+func (w *watch) coming(f *followed) map[inventory.UUID]bool {
+	uuids := map[inventory.UUID]bool{}
+	for id := range w.seek.listed {
+		if _, here := w.model.index[id]; here {
+			continue
+		}
+		uuids[f.known[w.c.name][id]] = true
+		if w.model.before != nil {
+			uuids[w.model.before.index[id].uuid] = true
+		}
+	}
+	return uuids
+}
+
+// settled reports whether everything that the last search for something found is in
+// the index. A machine that has left it has to be searched for again.
+func (w *watch) settled(key sought, coming map[inventory.UUID]bool) bool {
+	if key.name == "" && coming[key.uuid] {
+		return false
+	}
+	return !slices.ContainsFunc(w.seek.refs[key], func(id string) bool { _, here := w.model.index[id]; return !here })
+}
+
+// searched says for snapshots which searches are done, nil where all machines are in
+// the index.
+func (w *watch) searched(f *followed) *inventory.Searched {
+	if w.seek == nil {
+		return nil
+	}
+	done := &inventory.Searched{UUIDs: map[inventory.UUID]bool{}, Names: map[string]bool{}}
+	coming := w.coming(f)
+	for key := range w.seek.refs {
+		switch {
+		case !w.settled(key, coming):
+		case key.name != "":
+			done.Names[key.name] = true
+		default:
+			done.UUIDs[key.uuid] = true
+		}
+	}
+	return done
+}
+
+// sought reports whether the first snapshot may be published: everything followed was
+// searched for, and what was found is in the index, which is waited for for a while.
+func (w *watch) sought(f *followed) bool {
+	if !w.seek.everSearched(f) {
+		return false
+	}
+	if w.seek.since.IsZero() {
+		w.seek.since = time.Now()
+	}
+	coming := w.coming(f)
+	for key := range w.seek.refs {
+		if !w.settled(key, coming) {
+			return time.Since(w.seek.since) > primeTime
+		}
+	}
+	return true
+}
+
+// everSearched reports whether everything followed was searched for in this watch.
+func (k *seeker) everSearched(f *followed) bool {
+	for u := range f.uuids {
+		if _, done := k.refs[sought{uuid: u}]; !done {
+			return false
+		}
+	}
+	for name := range f.names {
+		if _, done := k.refs[sought{name: name}]; !done {
+			return false
+		}
+	}
+	return true
+}
+
+// namesOf returns the machines whose guest host name is that of a Node without a
+// UUID. By their own names they cannot be found without an index of all.
+func (w *watch) namesOf(f *followed) map[string][]inventory.NameEntry {
+	var names map[string][]inventory.NameEntry
+	for name, node := range f.names {
+		for _, id := range w.seek.refs[sought{name: name}] {
+			_, here := w.model.index[id]
+			host := w.model.tree.objects[machineRef(id)].string("guest.hostName")
+			if !here || w.model.apart[id] || host != "" && !strings.EqualFold(host, name) {
+				continue
+			}
+			if names == nil {
+				names = map[string][]inventory.NameEntry{}
+			}
+			names[node] = append(names[node], inventory.NameEntry{Entry: w.model.entry(id), ByHostName: true})
+		}
+	}
+	return names
+}
+
+// follows makes the list view of the index hold exactly these machines, but for those
+// that it does not take.
+func (w *watch) follows(ctx context.Context, ids []string) error {
+	k := w.seek
+	var add, remove []types.ManagedObjectReference
+	for _, id := range ids {
+		if !k.listed[id] {
+			add = append(add, machineRef(id))
+		}
+	}
+	for id := range k.listed {
+		if _, wanted := slices.BinarySearch(ids, id); !wanted {
+			remove = append(remove, machineRef(id))
+		}
+	}
+	if len(add) == 0 && len(remove) == 0 {
+		return nil
+	}
+	untaken, err := w.modify(ctx, add, remove)
+	if err != nil {
+		return fmt.Errorf("watching %d machines: %w", len(ids), err)
+	}
+	for _, ref := range add {
+		k.listed[ref.Value] = true
+	}
+	for _, ref := range untaken {
+		delete(k.listed, ref.Value)
+		k.untaken[ref.Value] = true
+	}
+	for _, ref := range remove {
+		delete(k.listed, ref.Value)
+		w.model.applyIndex(k.filter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
+	}
+	w.changed = true
+	return nil
+}
+
+// modify changes the list view, and returns what it did not take. A vCenter may
+// refuse the whole change for one machine that is gone or that the account may not
+// see, so they are added one by one then.
+func (w *watch) modify(ctx context.Context, add, remove []types.ManagedObjectReference) (untaken []types.ManagedObjectReference, err error) {
+	res, err := methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.seek.list, Add: add, Remove: remove})
+	switch {
+	case err == nil:
+		return res.Returnval, nil
+	case !gone(err) && !denied(err) || len(add)+len(remove) == 0:
+		return nil, err
+	}
+	for _, ref := range add {
+		res, err := methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.seek.list, Add: []types.ManagedObjectReference{ref}})
+		switch {
+		case err == nil:
+			untaken = append(untaken, res.Returnval...)
+		case gone(err) || denied(err):
+			untaken = append(untaken, ref)
+		default:
+			return nil, err
+		}
+	}
+	if len(remove) > 0 {
+		_, err = methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.seek.list, Remove: remove})
+		if err != nil && !gone(err) && !denied(err) {
+			return nil, err
+		}
+	}
+	return untaken, nil
+}
+
+// elsewhere returns the machines in the index that are in none of the configured
+// datacenters, in order, and keeps them apart. Only their details tell where they
+// are. One whose datacenter cannot be read is not known to be inside.
+func (w *watch) elsewhere() []string {
+	apart := map[string]bool{}
+	for id, e := range w.model.index {
+		if e.readable && !e.template && !e.secondary && w.model.has(id) && !w.inside(id) {
+			apart[id] = true
+		}
+	}
+	if !maps.Equal(apart, w.model.apart) {
+		w.model.apart, w.model.byUUID, w.changed = apart, nil, true
+	}
+	return slices.Sorted(maps.Keys(apart))
+}
+
+// inside reports whether a machine is in one of the configured datacenters.
+func (w *watch) inside(id string) bool {
+	for _, start := range w.model.tree.starts(machineRef(id)) {
+		refs, _ := w.model.tree.upTo(start.ref)
+		for _, ref := range refs {
+			if ref.Type == "Datacenter" {
+				return slices.Contains(w.roots, ref)
+			}
+		}
+	}
+	return false
+}
+
+// notePlaces remembers where followed machines are, for when they are gone.
+func (w *watch) notePlaces(f *followed) {
+	now := map[inventory.UUID][]string{}
+	for id, e := range w.model.index {
+		if f.uuids[e.uuid] && !e.template && !e.secondary {
+			now[e.uuid] = append(now[e.uuid], id)
+		}
+	}
+	w.c.places.note(w.model.instance, now, f.uuids)
+}
