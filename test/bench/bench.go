@@ -21,6 +21,7 @@ type bench struct {
 	delay         time.Duration
 	short         bool
 	more          string // of the configuration, in the case that is measured
+	followed      bool   // the same
 
 	stack *stack.Stack
 	flags map[string]string // of the daemon that was started last
@@ -28,8 +29,8 @@ type bench struct {
 
 // whole bounds all cases together.
 const (
-	whole      = 30 * time.Minute
-	wholeShort = 10 * time.Minute
+	whole      = 45 * time.Minute
+	wholeShort = 20 * time.Minute
 )
 
 // say prints what is going on, with the time since the start.
@@ -81,18 +82,26 @@ func (b *bench) one(ctx context.Context, c benchCase, result *figures.Case) erro
 		return context.Cause(ctx)
 	}
 	b.say("%s: %s", c.name, c.about)
-	if err := b.stack.ReplaceFleet(ctx, c.fleet.description()); err != nil {
+	if err := b.replace(ctx, c.fleet); err != nil {
 		return err
 	}
-	for _, v := range b.stack.Fleet.VCenters() {
-		v.SetDelay(b.delay)
-	}
-	b.more = c.more
+	b.more, b.followed = c.more, c.followed
 	runtime.GC() // of the fleet before, whose garbage would be collected meanwhile
 	if err := c.measure(ctx, b, c, result); err != nil {
 		return err
 	}
 	return result.Judge(c.bounds)
+}
+
+// replace has a fleet take the place of the one before.
+func (b *bench) replace(ctx context.Context, l layout) error {
+	if err := b.stack.ReplaceFleet(ctx, l.description()); err != nil {
+		return err
+	}
+	for _, v := range b.stack.Fleet.VCenters() {
+		v.SetDelay(b.delay)
+	}
+	return nil
 }
 
 func (b *bench) resetRequests() {
@@ -107,5 +116,9 @@ func (b *bench) requests() *figures.Requests {
 	for _, v := range b.stack.Fleet.VCenters() {
 		kinds[v.Name()] = v.Requests()
 	}
-	return figures.Count(kinds)
+	counted := figures.Count(kinds)
+	for _, v := range b.stack.Fleet.VCenters() {
+		counted.Bytes += v.Bytes()
+	}
+	return counted
 }

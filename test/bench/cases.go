@@ -19,6 +19,7 @@ type benchCase struct {
 	name, about string
 	fleet       layout
 	more        string // in the configuration, behind region and zone
+	followed    bool   // with index: followed
 	measure     measurement
 	// runs is how often it is done; the median counts.
 	runs int
@@ -37,7 +38,12 @@ const repeats = 3
 // cases are all cases in the order of the table. The bounds are those of issue
 // 3, and of the design where it has more ("What it must cost").
 func cases() []benchCase {
-	return append(startups(),
+	return slices.Concat(startups(), troubles(), shared())
+}
+
+// troubles are the cases of vCenters that fail, change or are large.
+func troubles() []benchCase {
+	return []benchCase{
 		benchCase{
 			name: "hung", about: "the Nodes of the others while one of three vCenters hangs",
 			fleet: layout{vcenters: 3, nodes: 300}, measure: startup((*fleet.VCenter).Hang), oneSick: true,
@@ -79,7 +85,8 @@ func cases() []benchCase {
 			fleet: layout{vcenters: 10, nodes: 5000, racks: true}, more: levels, measure: quiet,
 			deadline: 11 * time.Minute,
 			bounds:   []figures.Bound{{Of: figures.APIWrites, Max: 0}, {Of: figures.OtherRequests, Max: 0}},
-		})
+		},
+	}
 }
 
 // warmUp is done before all cases, and its figures are forgotten.

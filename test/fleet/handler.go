@@ -65,6 +65,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[key] = values
 	}
 	w.WriteHeader(res.status)
+	v.requests.sent(len(res.body))
 	_, _ = w.Write(res.body)
 }
 

@@ -17,6 +17,14 @@ type requests struct {
 	mu     sync.Mutex
 	counts map[string]int
 	total  int
+	bytes  int64
+}
+
+// sent counts the bytes of an answer.
+func (r *requests) sent(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bytes += int64(n)
 }
 
 func (r *requests) count(kind string) {
@@ -49,11 +57,19 @@ func (v *VCenter) Total() int {
 	return v.requests.total
 }
 
-// ResetRequests starts counting anew.
+// Bytes returns how many bytes the bodies of all answers had since the start or the
+// last reset.
+func (v *VCenter) Bytes() int64 {
+	v.requests.mu.Lock()
+	defer v.requests.mu.Unlock()
+	return v.requests.bytes
+}
+
+// ResetRequests starts counting requests and bytes from zero.
 func (v *VCenter) ResetRequests() {
 	v.requests.mu.Lock()
 	defer v.requests.mu.Unlock()
-	v.requests.counts, v.requests.total = nil, 0
+	v.requests.counts, v.requests.total, v.requests.bytes = nil, 0, 0
 }
 
 var pathID = regexp.MustCompile(`/id:[^/]+`)

@@ -8,6 +8,8 @@ type Usage struct {
 	CPU time.Duration
 	// Peak is the largest resident memory so far, in bytes.
 	Peak int64
+	// Resident is the resident memory at the time, in bytes.
+	Resident int64
 }
 
 // StopUsage stops the daemon as Stop does and returns what it used in all. Only

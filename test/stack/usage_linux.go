@@ -17,8 +17,12 @@ func usageOf(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	peak, err := peakMemory(pid)
-	return Usage{CPU: cpu, Peak: peak}, err
+	peak, err := memory(pid, "VmHWM:")
+	if err != nil {
+		return Usage{}, err
+	}
+	resident, err := memory(pid, "VmRSS:")
+	return Usage{CPU: cpu, Peak: peak, Resident: resident}, err
 }
 
 // liveCPU adds the fields utime and stime of /proc/…/stat.
@@ -44,14 +48,15 @@ func liveCPU(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * tick, nil
 }
 
-func peakMemory(pid int) (int64, error) {
+// memory returns a figure of /proc/…/status.
+func memory(pid int, key string) (int64, error) {
 	path := fmt.Sprintf("/proc/%d/status", pid)
 	status, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(status)) {
-		value, ok := strings.CutPrefix(line, "VmHWM:")
+		value, ok := strings.CutPrefix(line, key)
 		if !ok {
 			continue
 		}
@@ -61,7 +66,7 @@ func peakMemory(pid int) (int64, error) {
 		}
 		return kB << 10, nil
 	}
-	return 0, fmt.Errorf("%s has no VmHWM", path)
+	return 0, fmt.Errorf("%s has no %s", path, key)
 }
 
 func ownCPU() (time.Duration, error) { return cpuOf(syscall.RUSAGE_SELF) }

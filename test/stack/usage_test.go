@@ -20,6 +20,9 @@ func TestUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if before.Resident < int64(len(block)) || before.Resident > before.Peak+1<<20 {
+		t.Errorf("%d bytes are resident in a process that holds %d, of a peak of %d", before.Resident, len(block), before.Peak)
+	}
 	if before.Peak < int64(len(block)) {
 		t.Errorf("a peak of %d bytes in a process that holds %d", before.Peak, len(block))
 	}

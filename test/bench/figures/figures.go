@@ -52,6 +52,9 @@ type Case struct {
 	// Healthy is the same of the daemon without what the case has go wrong; nil
 	// where nothing does.
 	Healthy *Reading `json:"healthy,omitempty"`
+	// Smaller is the same of the daemon with a tenth of the machines that are no
+	// Nodes; nil where they do not vary.
+	Smaller *Reading `json:"smaller,omitempty"`
 	// ToFloor and ToHealthy are the daemon's seconds divided by the others', 0
 	// where the two are not the same thing.
 	ToFloor   float64 `json:"to_floor,omitempty"`
@@ -72,6 +75,9 @@ type Reading struct {
 	All        []float64 `json:"all_seconds,omitempty"`
 	CPUSeconds float64   `json:"cpu_seconds"`
 	PeakBytes  int64     `json:"peak_bytes"`
+	// RestBytes is the resident memory at the end of a window in which nothing
+	// changes; 0 where there is none.
+	RestBytes int64 `json:"rest_bytes,omitempty"`
 	// HarnessCPUSeconds is what the simulated vCenters, which share the
 	// machine's cores with the program, and the rest of the benchmark's own
 	// process used meanwhile.
@@ -89,6 +95,8 @@ type Requests struct {
 	MaxPerVCenter int            `json:"max_per_vcenter"`
 	PerVCenter    map[string]int `json:"per_vcenter"`
 	ByKind        map[string]int `json:"by_kind"`
+	// Bytes are those of the bodies of all answers.
+	Bytes int64 `json:"bytes"`
 }
 
 // Count adds up the requests of each vCenter by their kind.

@@ -86,11 +86,26 @@ func TestJudge(t *testing.T) {
 func TestJudgeWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
-		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, APIWrites, OtherRequests, "what nobody knows"} {
+		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, "what nobody knows"} {
 			if err := c.Judge([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
 				t.Errorf("%q: error %v, limits %v", q, err, c.Limits)
 			}
 		}
+	}
+}
+
+// A growth is a ratio to what was measured with a tenth of the machines.
+func TestGrowth(t *testing.T) {
+	reading := func(requests int, bytes, rest int64) *Reading {
+		return &Reading{RestBytes: rest, Requests: &Requests{Total: requests, Bytes: bytes}}
+	}
+	c := &Case{Daemon: reading(110, 200, 300), Smaller: reading(100, 100, 100)}
+	if err := c.Judge([]Bound{{RequestsGrowth, 1.1}, {BytesGrowth, 1.1}, {MemoryGrowth, 3}}); err != nil {
+		t.Fatal(err)
+	}
+	want := []Limit{{RequestsGrowth, 1.1, 1.1, true}, {BytesGrowth, 1.1, 2, false}, {MemoryGrowth, 3, 3, true}}
+	if diff := cmp.Diff(want, c.Limits); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -101,13 +116,13 @@ func sample() *Report {
 		Cases: []*Case{
 			{
 				Name: "healthy", Nodes: 300, VCenters: 3, TimeOf: "last Node", ToFloor: 1.25,
-				Daemon: &Reading{Seconds: 1.5, CPUSeconds: 0.7, PeakBytes: 90 << 20, Requests: &Requests{Total: 45, MaxPerVCenter: 17, ByKind: map[string]int{"Login": 3, "WaitForUpdatesEx": 42}}},
+				Daemon: &Reading{Seconds: 1.5, CPUSeconds: 0.7, PeakBytes: 90 << 20, Requests: &Requests{Total: 45, MaxPerVCenter: 17, Bytes: 2 << 20, ByKind: map[string]int{"Login": 3, "WaitForUpdatesEx": 42}}},
 				Floor:  &Reading{Seconds: 1.2, CPUSeconds: 0.3, PeakBytes: 75 << 20},
 				Limits: []Limit{{TotalRequests, 90, 45, true}, {TimesFloor, 1.2, 1.25, false}},
 			},
 			{
 				Name: "steady", Nodes: 60, VCenters: 3, TimeOf: "window",
-				Daemon: &Reading{Seconds: 60, CPUSeconds: 0.1, PeakBytes: 80 << 20, Requests: &Requests{ByKind: map[string]int{"WaitForUpdatesEx": 6}, Total: 6, MaxPerVCenter: 2}},
+				Daemon: &Reading{Seconds: 60, CPUSeconds: 0.1, PeakBytes: 80 << 20, RestBytes: 78 << 20, Requests: &Requests{ByKind: map[string]int{"WaitForUpdatesEx": 6}, Total: 6, MaxPerVCenter: 2}},
 				Floor:  &Reading{PeakBytes: 70 << 20},
 				Notes:  []string{"a note"},
 			},
@@ -119,11 +134,11 @@ func sample() *Report {
 const printed = `-, 2 cores, linux/amd64, go1.26.8; load average before: 0.2
 bin/daemon (v1), 5 ms a request; began 0001-01-01 00:00:00 UTC, took 61 s, short
 
-| case    | Nodes | vCenters | time of   | time s | floor s | / floor | healthy s | / healthy | requests | max/vCenter | CPU s | floor CPU s | peak MiB | floor MiB | limits                                                        |
-| ------- | -----:| --------:| --------- | ------:| -------:| -------:| ---------:| ---------:| --------:| -----------:| -----:| -----------:| --------:| ---------:| ------------------------------------------------------------- |
-| healthy |   300 |        3 | last Node |   1.50 |    1.20 |    1.25 |         - |         - |       45 |          17 |  0.70 |        0.30 |       90 |        75 | requests 45, limit 90: ok; time / floor 1.25, limit 1.2: OVER |
-| steady  |    60 |        3 | window    |  60.00 |       - |       - |         - |         - |        6 |           2 |  0.10 |        0.00 |       80 |        70 | -                                                             |
-| broken  |  5000 |       10 | -         |      - |       - |       - |         - |         - |        - |           - |     - |           - |        - |         - | NOT MEASURED                                                  |
+| case    | Nodes | vCenters | time of   | time s | floor s | / floor | healthy s | / healthy | requests | max/vCenter |  KiB | CPU s | floor CPU s | peak MiB | floor MiB | rest MiB | limits                                                        |
+| ------- | -----:| --------:| --------- | ------:| -------:| -------:| ---------:| ---------:| --------:| -----------:| ----:| -----:| -----------:| --------:| ---------:| --------:| ------------------------------------------------------------- |
+| healthy |   300 |        3 | last Node |   1.50 |    1.20 |    1.25 |         - |         - |       45 |          17 | 2048 |  0.70 |        0.30 |       90 |        75 |        - | requests 45, limit 90: ok; time / floor 1.25, limit 1.2: OVER |
+| steady  |    60 |        3 | window    |  60.00 |       - |       - |         - |         - |        6 |           2 |    0 |  0.10 |        0.00 |       80 |        70 |       78 | -                                                             |
+| broken  |  5000 |       10 | -         |      - |       - |       - |         - |         - |        - |           - |    - |     - |           - |        - |         - |        - | NOT MEASURED                                                  |
 
 | requests of the daemon | healthy | steady |
 | ---------------------- | -------:| ------:|

@@ -19,6 +19,10 @@ const (
 	// OtherRequests are those to vCenters that are neither the long poll nor the
 	// reading of tags.
 	OtherRequests Quantity = "other requests"
+	// The growths are ratios: with ten times the machines that are no Nodes.
+	RequestsGrowth Quantity = "requests / of a tenth"
+	BytesGrowth    Quantity = "bytes / of a tenth"
+	MemoryGrowth   Quantity = "memory / of a tenth"
 )
 
 // A Bound is what a quantity may be at most.
@@ -76,6 +80,8 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 		return c.ToFloor, c.ToFloor > 0
 	case TimesHealthy:
 		return c.ToHealthy, c.ToHealthy > 0
+	case RequestsGrowth, BytesGrowth, MemoryGrowth:
+		return c.growth(q)
 	case APIWrites:
 		if d.APIWrites == nil {
 			return 0, false
@@ -96,6 +102,29 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 		return float64(d.Requests.MaxPerVCenter) * 60 / d.Seconds, d.Seconds > 0
 	}
 	return 0, false
+}
+
+// growth divides a figure of the daemon by that with a tenth of the machines that are
+// no Nodes.
+func (c *Case) growth(q Quantity) (value float64, ok bool) {
+	of := func(r *Reading) int64 {
+		switch {
+		case r == nil:
+		case q == MemoryGrowth:
+			return r.RestBytes
+		case r.Requests == nil:
+		case q == BytesGrowth:
+			return r.Requests.Bytes
+		default:
+			return int64(r.Requests.Total)
+		}
+		return 0
+	}
+	now, before := of(c.Daemon), of(c.Smaller)
+	if now == 0 || before == 0 {
+		return 0, false
+	}
+	return float64(now) / float64(before), true
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }

@@ -43,7 +43,7 @@ func (r *Report) Print(w io.Writer) error {
 func (r *Report) cases() [][]string {
 	rows := [][]string{{
 		"case", "Nodes", "vCenters", "time of", "time s", "floor s", "/ floor", "healthy s", "/ healthy",
-		"requests", "max/vCenter", "CPU s", "floor CPU s", "peak MiB", "floor MiB", "limits",
+		"requests", "max/vCenter", "KiB", "CPU s", "floor CPU s", "peak MiB", "floor MiB", "rest MiB", "limits",
 	}}
 	for _, c := range r.Cases {
 		row := []string{
@@ -51,11 +51,11 @@ func (r *Report) cases() [][]string {
 			c.Daemon.seconds(), c.Floor.seconds(), decimal(c.ToFloor), c.Healthy.seconds(), decimal(c.ToHealthy),
 		}
 		if c.Daemon != nil && c.Daemon.Requests != nil {
-			row = append(row, fmt.Sprint(c.Daemon.Requests.Total), fmt.Sprint(c.Daemon.Requests.MaxPerVCenter))
+			row = append(row, fmt.Sprint(c.Daemon.Requests.Total), fmt.Sprint(c.Daemon.Requests.MaxPerVCenter), c.Daemon.Requests.kibibytes())
 		} else {
-			row = append(row, none, none)
+			row = append(row, none, none, none)
 		}
-		row = append(row, c.Daemon.cpu(), c.Floor.cpu(), c.Daemon.peak(), c.Floor.peak(), c.limits())
+		row = append(row, c.Daemon.cpu(), c.Floor.cpu(), c.Daemon.peak(), c.Floor.peak(), c.Daemon.rest(), c.limits())
 		rows = append(rows, row)
 	}
 	return rows
@@ -175,6 +175,15 @@ func (r *Reading) peak() string {
 	}
 	return fmt.Sprintf("%.0f", mebibytes(r.PeakBytes))
 }
+
+func (r *Reading) rest() string {
+	if r == nil || r.RestBytes == 0 {
+		return none
+	}
+	return fmt.Sprintf("%.0f", mebibytes(r.RestBytes))
+}
+
+func (r *Requests) kibibytes() string { return fmt.Sprintf("%.0f", float64(r.Bytes)/(1<<10)) }
 
 // decimal writes a figure that is never 0 where there is one.
 func decimal(f float64) string {
