@@ -23,7 +23,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	if err != nil {
 		return err
 	}
-	w.brief = s.Brief
+	w.brief, w.followed = s.Brief, s.Followed
 	ctx, cancel := context.WithCancel(ctx)
 	synced, closed := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -24,6 +24,9 @@ type Scenario struct {
 	Story string
 	// Brief lets it hold nothing for long, at the cost of what it proves.
 	Brief bool
+	// Followed has every configuration that is merged into what the harness says of
+	// the fleet also say index: followed.
+	Followed bool
 	// Held is how long it holds what must not happen: about the least that it takes.
 	Held time.Duration
 

@@ -36,6 +36,8 @@ type world struct {
 
 	// brief says that nothing is held for long.
 	brief bool
+	// followed has configurations say index: followed.
+	followed bool
 	// daemon is nil while none runs; last is it, or the one before.
 	daemon, last *stack.Daemon
 	hearing      *stack.Hearing // of last
