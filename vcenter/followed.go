@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
@@ -275,26 +274,6 @@ func (k *seeker) everSearched(f *followed) bool {
 		}
 	}
 	return true
-}
-
-// namesOf returns the machines whose guest host name is that of a Node without a
-// UUID. By their own names they cannot be found without an index of all.
-func (w *watch) namesOf(f *followed) map[string][]inventory.NameEntry {
-	var names map[string][]inventory.NameEntry
-	for name, node := range f.names {
-		for _, id := range w.seek.refs[sought{name: name}] {
-			_, here := w.model.index[id]
-			host := w.model.tree.objects[machineRef(id)].string("guest.hostName")
-			if !here || w.model.apart[id] || host != "" && !strings.EqualFold(host, name) {
-				continue
-			}
-			if names == nil {
-				names = map[string][]inventory.NameEntry{}
-			}
-			names[node] = append(names[node], inventory.NameEntry{Entry: w.model.entry(id), ByHostName: true})
-		}
-	}
-	return names
 }
 
 // follows makes the list view of the index hold exactly these machines, but for those

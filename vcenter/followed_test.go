@@ -198,7 +198,12 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 	other.changed = other.fleet.Subscribe()
 	done := make(chan error)
 	go func() { done <- other.fleet.Run(w.ctx) }()
-	t.Cleanup(func() { w.stop(); <-done })
+	t.Cleanup(func() {
+		w.stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 	other.fleet.Follow([]inventory.Identity{known(n2, "east", was2)})
 	kept("in another process", &other)
 }

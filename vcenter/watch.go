@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -348,27 +346,4 @@ func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 		}
 	}
 	return !w.tags || !w.patient || len(above) == 0 || w.model.tags.Err != nil || w.model.tags.Covers(above)
-}
-
-// lookUpNames looks for the machines of Nodes without a UUID, when those have
-// changed and once in a while.
-func (w *watch) lookUpNames(ctx context.Context, f *followed) error {
-	if w.named == f || w.seek != nil {
-		return nil
-	}
-	same := w.named != nil && maps.Equal(w.named.names, f.names)
-	w.named = f
-	if same || len(f.names) == 0 {
-		if len(f.names) == 0 {
-			w.names = nil
-		}
-		return nil
-	}
-	names, err := w.s.readNames(ctx, w.views, f.names)
-	if err != nil {
-		return err
-	}
-	w.changed = w.changed || !reflect.DeepEqual(names, w.names)
-	w.names = names
-	return nil
 }

@@ -44,43 +44,43 @@ func cases() []benchCase {
 // troubles are the cases of vCenters that fail, change or are large.
 func troubles() []benchCase {
 	return []benchCase{
-		benchCase{
+		{
 			name: "hung", about: "the Nodes of the others while one of three vCenters hangs",
 			fleet: layout{vcenters: 3, nodes: 300}, measure: startup((*fleet.VCenter).Hang), oneSick: true,
 			runs: repeats, deadline: 3 * time.Minute,
 			bounds: []figures.Bound{{Of: figures.TimesHealthy, Max: 1.1}},
 		},
-		benchCase{
+		{
 			name: "refusing", about: "the Nodes of the others while one of three vCenters refuses connections",
 			fleet: layout{vcenters: 3, nodes: 300}, measure: startup((*fleet.VCenter).Refuse), oneSick: true,
 			runs: repeats, deadline: 3 * time.Minute,
 			bounds: []figures.Bound{{Of: figures.TimesHealthy, Max: 1.1}},
 		},
-		benchCase{
+		{
 			name: "steady", about: "nothing changes; the status of each Node is asked for every 30 s",
 			fleet: layout{vcenters: 3, nodes: 60}, measure: steady,
 			deadline: 8 * time.Minute,
 			bounds:   []figures.Bound{{Of: figures.RequestsPerMinute, Max: 12}},
 		},
-		benchCase{
+		{
 			name: "vmotion", about: "a machine moves from a host without a zone to one with a zone",
 			fleet: layout{vcenters: 3, nodes: 60, bare: 2}, measure: changes("vMotion", migrate),
 			deadline: 2 * time.Minute,
 			bounds:   []figures.Bound{{Of: figures.Seconds, Max: 2}},
 		},
-		benchCase{
+		{
 			name: "retag", about: "a cluster gets the tag of its zone; a tag refresh takes place every 30 s",
 			fleet: layout{vcenters: 3, nodes: 60, bare: 1}, measure: changes("the tag", tag),
 			long: true, deadline: 3 * time.Minute,
 			bounds: []figures.Bound{{Of: figures.Seconds, Max: 32}},
 		},
-		benchCase{
+		{
 			name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further VMs",
 			fleet: layout{vcenters: 10, nodes: 5000, others: 20000}, measure: startup(nil),
 			runs: 1, deadline: 5 * time.Minute,
 			bounds: []figures.Bound{{Of: figures.TimesFloor, Max: 2}, {Of: figures.PeakMiB, Max: 250}, {Of: figures.RequestsPerVCenter, Max: 60}},
 		},
-		benchCase{
+		{
 			name: "levels-5000", about: "nothing changes; 5,000 Nodes with three further levels",
 			fleet: layout{vcenters: 10, nodes: 5000, racks: true}, more: levels, measure: quiet,
 			deadline: 11 * time.Minute,

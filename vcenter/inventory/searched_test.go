@@ -42,7 +42,7 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.want == topology.ErrUnknown && !strings.Contains(err.Error(), `vCenter "east" is still being searched for it`) {
+		if errors.Is(c.want, topology.ErrUnknown) && !strings.Contains(err.Error(), `vCenter "east" is still being searched for it`) {
 			t.Errorf("%s: the reason is not said: %v", name, err)
 		}
 	}

@@ -1,0 +1,53 @@
+package vcenter
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"strings"
+
+	"vzones/vcenter/inventory"
+)
+
+// lookUpNames looks for the machines of Nodes without a UUID, when those have
+// changed and once in a while.
+func (w *watch) lookUpNames(ctx context.Context, f *followed) error {
+	if w.named == f || w.seek != nil {
+		return nil
+	}
+	same := w.named != nil && maps.Equal(w.named.names, f.names)
+	w.named = f
+	if same || len(f.names) == 0 {
+		if len(f.names) == 0 {
+			w.names = nil
+		}
+		return nil
+	}
+	names, err := w.s.readNames(ctx, w.views, f.names)
+	if err != nil {
+		return err
+	}
+	w.changed = w.changed || !reflect.DeepEqual(names, w.names)
+	w.names = names
+	return nil
+}
+
+// namesOf returns the machines whose guest host name is that of a Node without a
+// UUID. By their own names they cannot be found without an index of all.
+func (w *watch) namesOf(f *followed) map[string][]inventory.NameEntry {
+	var names map[string][]inventory.NameEntry
+	for name, node := range f.names {
+		for _, id := range w.seek.refs[sought{name: name}] {
+			_, here := w.model.index[id]
+			host := w.model.tree.objects[machineRef(id)].string("guest.hostName")
+			if !here || w.model.apart[id] || host != "" && !strings.EqualFold(host, name) {
+				continue
+			}
+			if names == nil {
+				names = map[string][]inventory.NameEntry{}
+			}
+			names[node] = append(names[node], inventory.NameEntry{Entry: w.model.entry(id), ByHostName: true})
+		}
+	}
+	return names
+}
