@@ -42,6 +42,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, api := restForm(r)
 	kind, method := kindOf(r, body)
 	v.requests.count(kind)
+	defer v.peaks.enter(method)()
 	v.gate(ctx, w)
 	v.hangs(ctx, r)
 	v.wait(ctx, v.faults.delayed(kind))
@@ -56,6 +57,9 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		res = odd
 	}
 	v.issued.observe(r, res)
+	if isLoginKind(kind) {
+		v.peaks.opened(v.Sessions())
+	}
 	v.gate(ctx, w) // the vCenter may have begun to hang meanwhile
 	v.hangs(ctx, r)
 	if api {

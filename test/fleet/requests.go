@@ -67,6 +67,7 @@ func (v *VCenter) Bytes() int64 {
 
 // ResetRequests starts counting requests and bytes from zero.
 func (v *VCenter) ResetRequests() {
+	v.peaks.reset()
 	v.requests.mu.Lock()
 	defer v.requests.mu.Unlock()
 	v.requests.counts, v.requests.total, v.requests.bytes = nil, 0, 0

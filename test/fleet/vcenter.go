@@ -34,6 +34,7 @@ type VCenter struct {
 	issued   issued
 	polls    polls
 	viewings viewings
+	peaks    peaks
 	events   tagEvents
 	owned    owned
 	wake     broadcast // the inventory, the sessions or the faults changed
