@@ -151,7 +151,7 @@ func (c *connection) run(ctx context.Context) {
 }
 
 func (c *connection) loop(ctx context.Context) {
-	delay := c.opts.retryMin
+	delay, soon := c.opts.retryMin, 0
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := c.guard.run(ctx, "following the vCenter", func() error {
@@ -169,11 +169,11 @@ func (c *connection) loop(ctx context.Context) {
 		c.owe()
 		switch {
 		case time.Since(began) > c.opts.retryMax:
-			delay = c.opts.retryMin // it went well for a while
-		case c.state.Load().Trouble == nil:
+			delay, soon = c.opts.retryMin, 0 // it went well for a while
+		case c.state.Load().Trouble == nil && soon < restartsSoon:
 			// It went well for a moment: a vCenter that ends each session is
-			// asked again soon, and not without a pause.
-			delay = min(delay, restartMax)
+			// asked again soon, and not without a pause, a few times.
+			delay, soon = min(delay, restartMax), soon+1
 		}
 		if lost(err) && delay == c.opts.retryMin {
 			// Nothing is wrong yet: vCenters end sessions.
@@ -237,9 +237,14 @@ func (c *connection) once(ctx context.Context) error {
 	return err
 }
 
-// restartMax bounds the pause before a watch that had read the vCenter begins
-// anew.
-const restartMax = 2 * time.Second
+const (
+	// restartMax bounds the pause before a watch starts again that had read the
+	// vCenter, for the first times.
+	restartMax = 2 * time.Second
+	// restartsSoon is how often a watch starts again so soon that ends within
+	// RetryMax each time. After that the pause grows to RetryMax.
+	restartsSoon = 10
+)
 
 // report publishes trouble and logs it once for each change.
 func (c *connection) report(ctx context.Context, err error) {

@@ -228,9 +228,14 @@ func (m *model) entry(id string) inventory.Entry {
 	return inventory.Entry{ID: id, Template: e.template, Secondary: e.secondary, PoweredOn: e.power == inventory.PowerOn, Unreadable: !e.readable}
 }
 
-// namedMax bounds how many machines without a UUID are followed, so that they
-// can be named by their inventory paths.
-const namedMax = 10
+const (
+	// namedMax bounds how many machines without a UUID are followed, so that they
+	// can be named by their inventory paths.
+	namedMax = 10
+	// namedAfter is for how long a machine that has come may be without a UUID before
+	// it is followed for that. Most are clones, which have one after some seconds.
+	namedAfter = 20 * time.Second
+)
 
 // wanted returns the managed object IDs of the machines to follow, in order: the
 // Nodes', those that may be but are in none of the configured datacenters, and
@@ -252,10 +257,30 @@ func (m *model) wanted(f *followed, names map[string][]inventory.NameEntry, outs
 			}
 		}
 	}
-	some := slices.Sorted(maps.Keys(m.unclaimed))
-	ids = append(ids, some[:min(len(some), namedMax)]...)
+	ids = append(ids, m.toName()...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// toName returns the machines without a UUID that are followed for their names, in
+// order.
+func (m *model) toName() []string {
+	var some []string
+	for _, id := range slices.Sorted(maps.Keys(m.unclaimed)) {
+		if first := m.unclaimed[id]; len(some) < namedMax && (!first.Arrived || time.Since(first.At) >= namedAfter) {
+			some = append(some, id)
+		}
+	}
+	return some
+}
+
+// eligible returns those of the followed machines that may be Nodes', and are not
+// followed for their names alone.
+func (m *model) eligible(ids []string) []string {
+	if len(m.unclaimed) == 0 {
+		return ids
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, named := m.unclaimed[id]; return named })
 }
 
 // has says whether the details of a machine are there.

@@ -87,6 +87,10 @@ type watch struct {
 	// tagPaths are the inventory paths of these objects, for the log.
 	tagPaths atomic.Pointer[map[types.ManagedObjectReference]string]
 	tagged   chan tags.Attachments
+	// tagsAsked are when changes of the inventory last had tags read, and tagsDue is
+	// when further ones may, nil where there are none.
+	tagsAsked []time.Time
+	tagsDue   <-chan time.Time
 	// eventsDue is when events have tags read, nil where none asks for it; eventsRead
 	// is when they last had. lastEvent is the key of the last event.
 	eventsDue  <-chan time.Time
@@ -260,6 +264,10 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			w.postponed = nil
 		case <-w.primeBy:
 			w.patient, w.changed = false, true
+		case <-w.tagsDue:
+			w.tagsDue = nil
+			w.readChanged()
+			continue
 		case <-w.eventsDue:
 			w.eventsDue, w.eventsRead = nil, time.Now()
 			w.want(w.tagRefs)
@@ -313,7 +321,7 @@ func (w *watch) settle(ctx context.Context) error {
 		outside = w.outside(f) // which only the details tell
 	}
 	w.model.tree.tellUnreadable(ctx)
-	above := w.model.above(ids, w.c.target.Load().paths)
+	above := w.model.above(w.model.eligible(ids), w.c.target.Load().paths)
 	if w.tags {
 		w.wantTags(above)
 	}

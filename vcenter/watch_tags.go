@@ -13,6 +13,14 @@ import (
 	"vzones/vcenter/tags"
 )
 
+const (
+	// tagChangesMax is how many readings of tags changes of the inventory may start
+	// within tagChangesTime. What comes on top waits: a vCenter in which machines move
+	// all the time is asked no more often than that.
+	tagChangesMax  = 5
+	tagChangesTime = 5 * time.Second
+)
+
 // wantTags asks for the tags of these objects, if they are others than before.
 func (w *watch) wantTags(refs []types.ManagedObjectReference) {
 	if slices.Equal(refs, w.tagRefs) {
@@ -24,7 +32,22 @@ func (w *watch) wantTags(refs []types.ManagedObjectReference) {
 		paths[ref] = w.model.tree.path(ref)
 	}
 	w.tagPaths.Store(&paths)
-	w.want(refs)
+	if w.tagsDue == nil {
+		w.readChanged()
+	}
+}
+
+// readChanged has the tags of the wanted objects read now, or when the readings before
+// allow it.
+func (w *watch) readChanged() {
+	now := time.Now()
+	w.tagsAsked = slices.DeleteFunc(w.tagsAsked, func(t time.Time) bool { return now.Sub(t) >= tagChangesTime })
+	if len(w.tagsAsked) >= tagChangesMax {
+		w.tagsDue = time.After(tagChangesTime - now.Sub(w.tagsAsked[0]))
+		return
+	}
+	w.tagsAsked = append(w.tagsAsked, now)
+	w.want(w.tagRefs)
 }
 
 // want has the tags of these objects read now.
