@@ -71,7 +71,13 @@ func (c *calls) observed(ctx context.Context, name string, timeout time.Duration
 	})
 	took := time.Since(began)
 	c.observer.Requested(c.vcenter, name, took, err)
-	klog.FromContext(ctx).V(4).Info("Called vCenter", "call", name, "duration", took, "err", err)
+	if log := klog.FromContext(ctx).V(4); log.Enabled() {
+		said := err
+		if err != nil {
+			said = printable{err}
+		}
+		log.Info("Called vCenter", "call", name, "duration", took, "err", said)
+	}
 	return err
 }
 
@@ -140,13 +146,21 @@ func withDeadline(ctx context.Context, timeout time.Duration, call func(context.
 	return err
 }
 
-// localPort matches our side of a connection in an error of package net.
-var localPort = regexp.MustCompile(`\S+:\d+->`)
+var (
+	// localPort matches our side of a connection in an error of package net.
+	localPort = regexp.MustCompile(`\S+:\d+->`)
+	// sessionObject matches the ID of an object that belongs to a session, which has
+	// the session's ID in it.
+	sessionObject = regexp.MustCompile(`session\[[^\]]*\][-0-9A-Za-z]*`)
+)
 
-// portless is an error without the local port in its message, which is another
-// one with each connection: the same trouble has to read the same.
-type portless struct{ error }
+// printable is an error that reads the same for the same failure, and has nothing
+// secret in it: neither the local port, which is another one with each connection, nor
+// the ID of the session.
+type printable struct{ error }
 
-func (p portless) Error() string { return localPort.ReplaceAllString(p.error.Error(), "") }
+func (p printable) Error() string {
+	return sessionObject.ReplaceAllString(localPort.ReplaceAllString(p.error.Error(), ""), "of the session")
+}
 
-func (p portless) Unwrap() error { return p.error }
+func (p printable) Unwrap() error { return p.error }

@@ -248,7 +248,7 @@ const (
 
 // report publishes trouble and logs it once for each change.
 func (c *connection) report(ctx context.Context, err error) {
-	err = fmt.Errorf("vCenter %q: %w", c.name, portless{err})
+	err = fmt.Errorf("vCenter %q: %w", c.name, printable{err})
 	before := *c.state.Load()
 	next := nextAttempt(err)
 	if before.Trouble == nil || before.Trouble.Error() != err.Error() {

@@ -86,9 +86,9 @@ func (s *session) clean(ctx context.Context) error {
 		switch {
 		case err == nil:
 		case lost(err) || !isFault(err):
-			return fmt.Errorf("destroying %s %s: %w", l.ref.Type, l.ref.Value, err)
+			return fmt.Errorf("destroying a %s of this session: %w", l.ref.Type, err)
 		default:
-			refused = fmt.Errorf("destroying %s %s: %w", l.ref.Type, l.ref.Value, err)
+			refused = fmt.Errorf("destroying a %s of this session: %w", l.ref.Type, err)
 		}
 	}
 	if len(s.left()) > leftoversMax {

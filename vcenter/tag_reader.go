@@ -72,7 +72,7 @@ func (r *tagReader) failed(ctx context.Context, err error) error {
 	if errors.Is(err, tags.ErrBusy) {
 		err = &busy{err}
 	}
-	err = fmt.Errorf("vCenter %q: %w", r.vcenter, portless{err})
+	err = fmt.Errorf("vCenter %q: %w", r.vcenter, printable{err})
 	if r.lastErr != err.Error() {
 		r.lastErr = err.Error()
 		klog.FromContext(ctx).Error(err, "Cannot read tags; Nodes that need them keep waiting")

@@ -111,7 +111,7 @@ func (w *watch) vanished(f *types.PropertyFilterUpdate) error {
 			return err
 		}
 		if m.Obj.Type != eventCollector && w.s.made(m.Obj) {
-			return lostError{fmt.Errorf("%s %s, which the session has made, is not there", m.Obj.Type, m.Obj.Value)}
+			return lostError{fmt.Errorf("a %s, which the session has made, is not there", m.Obj.Type)}
 		}
 	}
 	return nil
