@@ -226,25 +226,10 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 	for {
 		select {
 		case set := <-updates:
-			w.heard = time.Now()
-			told, err := w.apply(set)
-			if err != nil {
+			if news, err := w.receive(ctx, set); err != nil {
 				return err
-			}
-			w.progress(ctx)
-			if w.complete && !told && !w.torn && !w.changed {
-				w.contact()
+			} else if !news {
 				continue
-			}
-			w.changed = true
-			if !w.complete && !w.torn {
-				w.complete, w.patient = true, true
-				if w.seek == nil {
-					w.model.completed()
-				}
-				timer := time.NewTimer(primeTime)
-				defer timer.Stop()
-				w.primeBy = timer.C
 			}
 		case <-w.c.wake:
 		case found := <-w.found():
@@ -288,6 +273,30 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			}
 		}
 	}
+}
+
+// receive takes over a page of changes, which may be nil, and reports whether there is
+// anything that is not published yet.
+func (w *watch) receive(ctx context.Context, set *types.UpdateSet) (news bool, err error) {
+	w.heard = time.Now()
+	told, err := w.apply(set)
+	if err != nil {
+		return false, err
+	}
+	w.progress(ctx)
+	if w.complete && !told && !w.torn && !w.changed {
+		w.contact()
+		return false, nil
+	}
+	w.changed = true
+	if !w.complete && !w.torn {
+		w.complete, w.patient = true, true
+		if w.seek == nil {
+			w.model.completed()
+		}
+		w.primeBy = time.After(primeTime)
+	}
+	return true, nil
 }
 
 // contact notes that the vCenter has answered, unless there is something that the
