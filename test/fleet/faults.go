@@ -32,6 +32,8 @@ type faults struct {
 	unlisted map[types.ManagedObjectReference]bool
 	// events says that changes of tags are logged as events.
 	events bool
+	// pages is how many objects an answer to RetrievePropertiesEx has at most.
+	pages int32
 	// plainEvents says that a filter of events may not have a size of its page.
 	plainEvents bool
 }
@@ -149,14 +151,14 @@ func (v *VCenter) RejectPassword() { v.afflict(func(f *faults) { f.reject = true
 func (v *VCenter) SetPassword(p string) { v.afflict(func(f *faults) { f.password = p }) }
 
 // Recover undoes SetDelay, DelayMethod, DelayFirstPage, Hang, Refuse, Drop, Fault,
-// FaultREST, AnswerOddly, FaultListing, RefuseListing, RejectPassword,
+// FaultREST, AnswerOddly, FaultListing, RefuseListing, LimitPages, RejectPassword,
 // RejectRESTLogin, SlowLogin and SetLockout. The vCenter listens on the same port
 // again.
 func (v *VCenter) Recover() error {
 	v.afflict(func(f *faults) {
 		f.reject, f.delay, f.hang, f.drop, f.soap, f.rest = false, 0, false, false, nil, nil
 		f.logins = logins{}
-		f.delays, f.first, f.odd, f.listing, f.unlisted = nil, 0, nil, nil, nil
+		f.delays, f.first, f.odd, f.listing, f.unlisted, f.pages = nil, 0, nil, nil, nil, 0
 	})
 	return v.server.start()
 }

@@ -130,7 +130,7 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		v.sessions.observe(r, res)
 		return v.veil(r, res)
 	case "WaitForUpdatesEx":
-		return v.poll(r, body)
+		return v.withheld(method, v.poll(r, body))
 	case "CancelWaitForUpdates", "DestroyPropertyCollector":
 		v.polls.cancel(r, body)
 	}
@@ -142,16 +142,19 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		defer v.world.Unlock()
 	}
 	var res *response
-	if method == "ModifyListView" {
+	switch method {
+	case "ModifyListView":
 		res = v.modifyList(r, body)
-	} else {
+	case "RetrievePropertiesEx":
+		res = v.simulated(r, v.faults.limited(body))
+	default:
 		res = v.simulated(r, body)
 	}
 	if method == "CreateFilter" {
 		v.filters(res)
 	}
 	v.own(r, method, body, res)
-	return v.owned.blinded(r, method, res)
+	return v.withheld(method, v.owned.blinded(r, method, res))
 }
 
 // reads tells whether a SOAP method leaves the simulator as it is.

@@ -93,8 +93,8 @@ func (v *VCenter) serve(root string, on bool) {
 }
 
 // DenyRead takes System.Read on an object, and on nothing below it, from the
-// account, which keeps System.View: its name, its parent and its properties stay
-// visible, its tags do not.
+// account, which keeps System.View: its name and its parent stay visible, its tags do
+// not. Of a machine no other property is readable either, and searches do not find it.
 func (v *VCenter) DenyRead(object string) error {
 	ref, err := v.Reference(object)
 	if err != nil {
@@ -106,6 +106,7 @@ func (v *VCenter) DenyRead(object string) error {
 		}
 		t.noRead[ref] = true
 	})
+	v.reread(ref)
 	return nil
 }
 
@@ -114,6 +115,7 @@ func (v *VCenter) AllowRead(object string) error {
 	ref, err := v.Reference(object)
 	if err == nil {
 		v.retag(func(t *tagging) { delete(t.noRead, ref) })
+		v.reread(ref)
 	}
 	return err
 }

@@ -29,6 +29,10 @@ func oddityCommands() []command {
 		}},
 		{"vcenter VCENTER listing-faults FAULT", "lets a ModifyListView fail as a whole, with a fault such as `NoPermission`, where it adds an object that the list cannot have; otherwise that comes back as unresolved", listingFault},
 		{"vcenter VCENTER refuse-listing OBJECT", "lets no list view have an object although it can be seen", onObject(1, func(v *fleet.VCenter, w []string) error { return v.RefuseListing(w[0]) })},
+		{"vcenter VCENTER limit-pages N", "lets an answer to RetrievePropertiesEx have at most N objects, whatever the client asks for", func(a *arguments) action {
+			names, n := a.vcenters(), a.number("N")
+			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { v.LimitPages(int32(n)); return nil })
+		}},
 		{"vcenter VCENTER forget-objects", "lets it forget the views and collectors of its sessions, which stay open: ManagedObjectNotFound", forever((*fleet.VCenter).ForgetObjects)},
 		{"vcenter VCENTER blind-sessions", "lets its open sessions read no property: HTTP 200, and NotAuthenticated in the place of each", forever((*fleet.VCenter).Blind)},
 		{"vcenter VCENTER end-sessions-as-gone", "is `forget-objects` and `end-sessions` in one", func(a *arguments) action {

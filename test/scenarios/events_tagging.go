@@ -24,7 +24,7 @@ func taggingCommands() []command {
 		{"vcenter VCENTER with-api", "undoes that", taggingChange(func(v *fleet.VCenter) { v.ServeAPI(true) })},
 		{"vcenter VCENTER without-rest", "lets all below `/rest` answer 404, which is deprecated since 7.0 U2", taggingChange(func(v *fleet.VCenter) { v.ServeREST(false) })},
 		{"vcenter VCENTER with-rest", "undoes that", taggingChange(func(v *fleet.VCenter) { v.ServeREST(true) })},
-		{"vcenter VCENTER no-read OBJECT", "takes the account's System.Read on that object alone; System.View stays, so only its tags cannot be read, and a batch with it is 403", onObject(1, func(v *fleet.VCenter, w []string) error { return v.DenyRead(w[0]) })},
+		{"vcenter VCENTER no-read OBJECT", "takes the account's System.Read on that object alone; System.View stays, so its name can be read and its tags cannot, and a batch with it is 403; of a machine nothing else can be read either, and searches do not find it", onObject(1, func(v *fleet.VCenter, w []string) error { return v.DenyRead(w[0]) })},
 		{"vcenter VCENTER read OBJECT", "gives it back", onObject(1, func(v *fleet.VCenter, w []string) error { return v.AllowRead(w[0]) })},
 		{"vcenter VCENTER hide-category CATEGORY STATUS", "takes the account's right to read a tag category and its tags: lists leave them out, and reading one by its ID has that STATUS, 403 or 404", hideCategory},
 		{"vcenter VCENTER show-category CATEGORY", "gives it back", func(a *arguments) action {
