@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	vim "github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/sts"
@@ -26,6 +27,9 @@ type session struct {
 	// tokens is where tokens for a certificate come from. It is nil for other
 	// credentials.
 	tokens *sts.Client
+
+	// unpaged reports whether the account may not read further pages of properties.
+	unpaged atomic.Bool
 
 	// leftovers are objects of a watch, to be destroyed before the next begins. The
 	// server destroys them with the session.

@@ -332,10 +332,11 @@ func (r *Reader) absent(ctx context.Context, s Service, wanted []string, used ma
 	return r.without(wanted), nil, err
 }
 
-// listCategories reads the names of all categories.
+// listCategories reads the names of all categories. An account that may not list any is
+// one that none is shown to.
 func (r *Reader) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
 	ids, err := s.Categories(ctx)
-	if err != nil {
+	if err != nil && !HasStatus(err, http.StatusForbidden) {
 		return fmt.Errorf("listing the tag categories: %w", err)
 	}
 	there := make(map[string]bool)
