@@ -96,20 +96,26 @@ func runWith(t *testing.T, description string, opts Options, source CredentialSo
 	if change != nil {
 		change(sim, cfgs)
 	}
-	_, ctx := ktesting.NewTestContext(t)
+	w := &world{T: t, sim: sim, cfgs: cfgs}
+	w.start(source, opts)
+	return w
+}
+
+// start starts a Fleet, which remembers nothing of another.
+func (w *world) start(source CredentialSource, opts Options) {
+	_, ctx := ktesting.NewTestContext(w.T)
 	ctx, cancel := context.WithCancel(ctx)
-	w := &world{T: t, ctx: ctx, sim: sim, cfgs: cfgs, fleet: NewFleet(cfgs, source, opts)}
-	w.changed = w.fleet.Subscribe()
+	f := NewFleet(w.cfgs, source, opts)
+	w.ctx, w.fleet, w.changed = ctx, f, f.Subscribe()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := w.fleet.Run(ctx); err != nil {
-			t.Errorf("Run: %v", err)
+		if err := f.Run(ctx); err != nil {
+			w.Errorf("Run: %v", err)
 		}
 	}()
 	w.stop = func() { cancel(); <-done }
-	t.Cleanup(w.stop)
-	return w
+	w.Cleanup(w.stop)
 }
 
 // until waits for the states to satisfy a condition and fails after a bound

@@ -1,0 +1,236 @@
+package vcenter
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/config"
+	"vzones/test/fleet"
+	"vzones/vcenter/inventory"
+)
+
+// A privilege is a row of the table in docs/how-to/install.md.
+type privilege struct {
+	// row is its first cell, what tells apart several ways of taking it.
+	row, what string
+	// datacenters are those of east that are configured.
+	datacenters []string
+	// all says that it is of no use with index: followed, anew that what was known
+	// before serves on for a while.
+	all, anew bool
+	// take takes it from the account of east; give gives it back, nil where that is
+	// not noticed within the time of a test.
+	take, give func(*deprived) error
+	// lost waits for what the table says, in a watch that began without it.
+	lost func(*deprived)
+}
+
+var privileges = []privilege{
+	{row: "Log in", take: without("Login"), lost: down},
+	{row: "Watch", what: "collector", take: without("CreatePropertyCollector"), give: recovered, lost: down},
+	{row: "Watch", what: "filter", take: without("CreateFilter"), give: recovered, lost: down},
+	{row: "Watch", what: "changes", take: without("WaitForUpdatesEx"), give: recovered, lost: down},
+	{row: "Watch", what: "list", take: without("CreateListView"), give: recovered, lost: down},
+	{row: "Watch", what: "container", take: without("CreateContainerView"), give: recovered, lost: down, all: true},
+	{row: "Tidy up", take: without("DestroyView", "DestroyPropertyCollector", "DestroyCollector", "Logout"), give: recovered, lost: untidy},
+	{row: "Further pages", datacenters: []string{"dc1", "dc2"}, take: onePage, give: recovered, lost: atOnce},
+	{row: "The time", take: without("CurrentTime"), give: recovered, lost: timeless},
+	{row: "Search", take: without("FindAllByUuid", "FindAllByDnsName"), give: recovered, lost: searchless},
+	{
+		row: "Configured datacenters", datacenters: []string{"dc1", "dc2"}, lost: partial,
+		take: on((*fleet.VCenter).Hide, "/prod/dc1"), give: on((*fleet.VCenter).Show, "/prod/dc1"),
+	},
+	{row: "Nodes' machines", what: "hidden", take: on((*fleet.VCenter).Hide, "n1"), give: on((*fleet.VCenter).Show, "n1"), lost: unseen},
+	{row: "Nodes' machines", what: "hidden, list refused", datacenters: []string{"dc1", "dc2"}, take: refusedList, give: on((*fleet.VCenter).Show, "n1"), lost: unseen},
+	{row: "Their properties", take: on((*fleet.VCenter).DenyRead, "n1"), give: on((*fleet.VCenter).AllowRead, "n1"), lost: unreadable},
+	{row: "What is above them", take: on((*fleet.VCenter).Hide, "c1"), give: on((*fleet.VCenter).Show, "c1"), lost: undecided},
+	{row: "Tags of an object", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: untagged},
+	{
+		row: "Tags and categories", what: "hidden", lost: uncategorized,
+		take: func(d *deprived) error { d.east.HideCategory("zone", 403); return nil },
+		give: func(d *deprived) error { d.east.ShowCategory("zone"); return nil },
+	},
+	{row: "Tags and categories", what: "no tag", take: forbid(getTag), anew: true, give: recovered, lost: nameless},
+	{row: "Tags and categories", what: "no category", take: forbid("GET /com/vmware/cis/tagging/category/id:{id}"), anew: true, give: recovered, lost: nameless},
+	{row: "Tags and categories", what: "no list", take: forbid("GET /com/vmware/cis/tagging/category"), give: recovered, lost: harmless},
+	{row: "Tagging events", take: without("CreateCollectorForEvents", "SetCollectorPageSize"), give: recovered, lost: eventless},
+}
+
+// TestPrivileges takes each privilege of the table away in turn: what is lost is what
+// the table says. Whatever it is, the other vCenter's Nodes are placed, and no machine
+// that exists and that its Node tells of is confirmed to be absent.
+func TestPrivileges(t *testing.T) {
+	for _, p := range privileges {
+		for _, index := range []string{"all", "followed"} {
+			if p.all && index == "followed" {
+				continue
+			}
+			t.Run(strings.Join([]string{p.row, p.what, index}, "/"), func(t *testing.T) {
+				t.Parallel()
+				d := deprive(t, p, index == "followed")
+				p.lost(d)
+				d.promises()
+				d.restart()
+				p.lost(d)
+				d.promises()
+				if p.give == nil {
+					return
+				}
+				if err := p.give(d); err != nil {
+					t.Fatal(err)
+				}
+				d.east.EndSessions()
+				d.placed()
+			})
+		}
+	}
+}
+
+// A deprived is a world in which the account of east has lost a privilege. The Nodes of
+// east had been found before, and tell so.
+type deprived struct {
+	*world
+	opts     Options
+	east     *fleet.VCenter
+	followed bool
+	// fresh says that nothing was read of east with the privilege.
+	fresh          bool
+	n1, n2, n3, w1 inventory.Identity
+}
+
+func deprive(t *testing.T, p privilege, followed bool) *deprived {
+	t.Helper()
+	opts := quick
+	opts.Categories = []string{"region", "zone"}
+	w := run(t, twoVCenters, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) {
+		cfgs[0].Datacenters = p.datacenters
+		cfgs[0].Followed, cfgs[1].Followed = followed, followed
+	})
+	record := func(vcenter, machine string) inventory.Identity {
+		return known(w.id(machine), vcenter, w.moid(machine))
+	}
+	d := &deprived{
+		world: w, opts: opts, east: w.sim.VCenter("east"), followed: followed,
+		n1: record("east", "n1"), n2: record("east", "n2"), n3: record("east", "n3"), w1: record("west", "w1"),
+	}
+	w.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3})
+	d.placed()
+	if err := p.take(d); err != nil {
+		t.Fatal(err)
+	}
+	if p.anew {
+		d.restart()
+		return d
+	}
+	before, had := w.fleet.States()[0].Snapshot, logins(d.east)
+	d.east.EndSessions()
+	d.reads(before, had)
+	return d
+}
+
+// restart has a daemon that remembers nothing follow the Nodes.
+func (d *deprived) restart() {
+	d.Helper()
+	d.fresh = true
+	d.stop()
+	had := logins(d.east)
+	d.start(FromFile, d.opts)
+	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.w1})
+	d.reads(nil, had)
+}
+
+// reads waits for east to be read again after another login, or to be known not to let
+// us.
+func (d *deprived) reads(before *inventory.Snapshot, had int) {
+	d.Helper()
+	d.until("a watch without the privilege", func(states []inventory.State) bool {
+		return logins(d.east) > had && (denies(states[0].Trouble) || states[0].Trouble == nil && states[0].Snapshot != before)
+	})
+}
+
+// denies reports whether trouble is the want of a privilege.
+func denies(trouble error) bool { return denied(trouble) || errors.Is(trouble, ErrRejected) }
+
+// promises checks what holds without any privilege.
+func (d *deprived) promises() {
+	d.Helper()
+	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.w1})
+	d.until("w1 placed", func([]inventory.State) bool { return d.zone(d.w1) == "west/a" })
+	for _, id := range []inventory.Identity{d.n1, d.n2, d.n3, d.w1} {
+		if err := d.fleet.ConfirmAbsent(d.ctx, id); err == nil {
+			d.Errorf("the absence of %s is confirmed", id.Known.ID)
+		}
+	}
+}
+
+// TestPrivilegesAreDocumented: each row of the table is taken away by a test, and each
+// call of the daemon is in a row.
+func TestPrivilegesAreDocumented(t *testing.T) {
+	var rows, tested []string
+	calls := map[string]bool{}
+	for _, cells := range table(t, "../docs/how-to/install.md", "### Privileges") {
+		rows = append(rows, cells[0])
+		for _, call := range quoted(cells[1]) {
+			calls[call] = true
+		}
+		if len(cells) != 5 || slices.Contains(cells, "") {
+			t.Errorf("the row %q has %q", cells[0], cells)
+		}
+	}
+	for _, p := range privileges {
+		tested = append(tested, p.row)
+	}
+	if tested = slices.Compact(tested); !slices.Equal(rows, tested) {
+		t.Errorf("the table has %q, tested are %q", rows, tested)
+	}
+	for _, cells := range table(t, "../docs/reference/metrics.md", "### `call`") {
+		for _, call := range quoted(cells[0]) {
+			if !calls[call] {
+				t.Errorf("no row has the call %q", call)
+			}
+			delete(calls, call)
+		}
+	}
+	for call := range calls {
+		t.Errorf("the metrics do not have the call %q", call)
+	}
+}
+
+// table returns the rows of the first table below a heading, without its head.
+func table(t *testing.T, file, heading string) (rows [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, below, ok := strings.Cut(string(text), "\n"+heading+"\n")
+	if !ok {
+		t.Fatalf("%s has no heading %q", file, heading)
+	}
+	for line := range strings.Lines(below) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") || !strings.HasPrefix(line, "|") && rows != nil {
+			break
+		}
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		rows = append(rows, cells)
+	}
+	return rows[2:]
+}
+
+func quoted(text string) (all []string) {
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
