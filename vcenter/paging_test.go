@@ -10,7 +10,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestFurtherPagesAreDenied: vCenters from 7.0 U3c to 8.0 U2 let an account with
+// TestFurtherPagesAreDenied: vCenters from 7.0.3.2 to 8.0.2 let an account with
 // System.View alone on the root folder have the first page of an answer and not the
 // next. What takes several pages is then read at once, and each object counts once.
 func TestFurtherPagesAreDenied(t *testing.T) {

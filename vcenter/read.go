@@ -68,7 +68,7 @@ func (s *session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 
 // retrieveAtOnce reads properties without pages, and hands over all objects but those
 // that were handed over before. Some vCenters want System.Read on the root folder for
-// further pages (7.0 U3c to 8.0 U2), and for nothing else.
+// further pages (7.0.3.2 to 8.0.2), and for nothing else.
 func (s *session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, had map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	res, err := methods.RetrieveProperties(ctx, s.vim, &types.RetrieveProperties{
 		This:    s.vim.ServiceContent.PropertyCollector,
