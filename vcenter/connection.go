@@ -151,7 +151,7 @@ func (c *connection) run(ctx context.Context) {
 }
 
 func (c *connection) loop(ctx context.Context) {
-	delay, soon := c.opts.retryMin, 0
+	retries := newBackoff(c.opts.retryMin, c.opts.retryMax)
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := c.guard.run(ctx, "following the vCenter", func() error {
@@ -167,22 +167,17 @@ func (c *connection) loop(ctx context.Context) {
 			continue
 		}
 		c.owe()
-		switch {
-		case time.Since(began) > c.opts.retryMax:
-			delay, soon = c.opts.retryMin, 0 // it went well for a while
-		case c.state.Load().Trouble == nil && soon < restartsSoon:
-			// It went well for a moment: a vCenter that ends each session is
-			// asked again soon, and not without a pause, a few times.
-			delay, soon = min(delay, restartMax), soon+1
-		}
-		if lost(err) && delay == c.opts.retryMin {
+		delay := retries.after(time.Since(began), c.state.Load().Trouble == nil, lost(err))
+		if delay == 0 {
 			// Nothing is wrong yet: vCenters end sessions.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
-		} else {
-			c.report(ctx, err)
-			c.pause(ctx, sooner(delay/2+rand.N(delay/2+1), nextAttempt(err)))
+			continue
 		}
-		delay = min(2*delay, c.opts.retryMax)
+		c.report(ctx, err)
+		if !lost(err) {
+			delay /= 2 // there is no login to be spared
+		}
+		c.pause(ctx, sooner(delay+rand.N(delay/2+1), nextAttempt(err)))
 	}
 }
 
@@ -236,15 +231,6 @@ func (c *connection) once(ctx context.Context) error {
 	}
 	return err
 }
-
-const (
-	// restartMax bounds the pause before a watch starts again that had read the
-	// vCenter, for the first times.
-	restartMax = 2 * time.Second
-	// restartsSoon is how often a watch starts again so soon that ends within
-	// RetryMax each time. After that the pause grows to RetryMax.
-	restartsSoon = 10
-)
 
 // report publishes trouble and logs it once for each change.
 func (c *connection) report(ctx context.Context, err error) {

@@ -1,0 +1,44 @@
+package vcenter
+
+import "time"
+
+const (
+	// restartMax bounds the delay before a watch that had read the vCenter begins
+	// again in the same session, for the first times.
+	restartMax = 2 * time.Second
+	// restartsSoon is how often a watch begins again so soon that ends within
+	// RetryMax each time. After that the delay grows to RetryMax.
+	restartsSoon = 10
+)
+
+// backoff is the delay between two attempts to follow a vCenter. It grows from least
+// to most while they fail soon.
+type backoff struct {
+	least, most, delay time.Duration
+	// soon counts the restarts that restartMax was for.
+	soon int
+}
+
+func newBackoff(least, most time.Duration) *backoff {
+	return &backoff{least: least, most: most, delay: least}
+}
+
+// after returns the delay after an attempt that took so long, zero for none. Read
+// reports whether the vCenter was read meanwhile, lost whether the session was lost:
+// vCenters end sessions, so the first time nothing is wrong. A vCenter that ends each
+// session soon after the login is logged in to after growing delays all the same,
+// though it could be read each time.
+func (b *backoff) after(took time.Duration, read, lost bool) time.Duration {
+	switch {
+	case took > b.most:
+		b.delay, b.soon = b.least, 0 // it went well for a while
+	case read && !lost && b.soon < restartsSoon:
+		b.delay, b.soon = min(b.delay, restartMax), b.soon+1
+	}
+	delay := b.delay
+	b.delay = min(2*b.delay, b.most)
+	if lost && delay == b.least {
+		return 0
+	}
+	return delay
+}
