@@ -98,7 +98,7 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 	if len(add) == 0 && len(remove) == 0 {
 		return nil
 	}
-	added, err := w.modifyList(ctx, add, remove)
+	added, err := w.modifyList(ctx, w.list, add, remove)
 	if err != nil {
 		return fmt.Errorf("following %d machines: %w", len(ids), err)
 	}
@@ -148,15 +148,15 @@ type listing struct {
 	unresolved, untried []types.ManagedObjectReference
 }
 
-// modifyList changes the list view. Some vCenters return what they cannot list, others
+// modifyList changes a list view. Some vCenters return what they cannot list, others
 // refuse the whole request: then it is repeated with halves, down to single machines.
-func (w *watch) modifyList(ctx context.Context, add, remove []types.ManagedObjectReference) (l listing, err error) {
-	if l.unresolved, err = w.requestList(ctx, add, remove); err == nil || !w.refusesWhole(err) {
+func (w *watch) modifyList(ctx context.Context, list types.ManagedObjectReference, add, remove []types.ManagedObjectReference) (l listing, err error) {
+	if l.unresolved, err = w.requestList(ctx, list, add, remove); err == nil || !w.refusesWhole(err) {
 		return l, err
 	}
 	if len(remove) > 0 {
 		// Those that have been deleted are no longer on the list.
-		if _, err := w.requestList(ctx, nil, remove); err != nil && !w.refusesWhole(err) {
+		if _, err := w.requestList(ctx, list, nil, remove); err != nil && !w.refusesWhole(err) {
 			return l, err
 		}
 	}
@@ -174,7 +174,7 @@ func (w *watch) modifyList(ctx context.Context, add, remove []types.ManagedObjec
 			l.untried = append(l.untried, part...)
 			continue
 		}
-		unresolved, err := w.requestList(ctx, part, nil)
+		unresolved, err := w.requestList(ctx, list, part, nil)
 		switch {
 		case err == nil:
 			l.unresolved = append(l.unresolved, unresolved...)
@@ -196,8 +196,8 @@ func halves(all []types.ManagedObjectReference) [][]types.ManagedObjectReference
 	return [][]types.ManagedObjectReference{all[:len(all)/2], all[len(all)/2:]}
 }
 
-func (w *watch) requestList(ctx context.Context, add, remove []types.ManagedObjectReference) (unresolved []types.ManagedObjectReference, err error) {
-	res, err := methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.list, Add: add, Remove: remove})
+func (w *watch) requestList(ctx context.Context, list types.ManagedObjectReference, add, remove []types.ManagedObjectReference) (unresolved []types.ManagedObjectReference, err error) {
+	res, err := methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: list, Add: add, Remove: remove})
 	if err != nil {
 		return nil, err
 	}

@@ -294,16 +294,20 @@ func (w *watch) follows(ctx context.Context, ids []string) error {
 	if len(add) == 0 && len(remove) == 0 {
 		return nil
 	}
-	untaken, err := w.modify(ctx, add, remove)
+	taken, err := w.modifyList(ctx, k.list, add, remove)
 	if err != nil {
 		return fmt.Errorf("watching %d machines: %w", len(ids), err)
 	}
 	for _, ref := range add {
 		k.listed[ref.Value] = true
 	}
-	for _, ref := range untaken {
+	for _, ref := range taken.unresolved {
 		delete(k.listed, ref.Value)
 		k.untaken[ref.Value] = true
+	}
+	for _, ref := range taken.untried {
+		delete(k.listed, ref.Value)
+		w.postponed = time.After(postponeTime)
 	}
 	for _, ref := range remove {
 		delete(k.listed, ref.Value)
@@ -311,37 +315,6 @@ func (w *watch) follows(ctx context.Context, ids []string) error {
 	}
 	w.changed = true
 	return nil
-}
-
-// modify changes the list view, and returns what it did not take. A vCenter may
-// refuse the whole change for one machine that is gone or that the account may not
-// see, so they are added one by one then.
-func (w *watch) modify(ctx context.Context, add, remove []types.ManagedObjectReference) (untaken []types.ManagedObjectReference, err error) {
-	res, err := methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.seek.list, Add: add, Remove: remove})
-	switch {
-	case err == nil:
-		return res.Returnval, nil
-	case !gone(err) && !denied(err) || len(add)+len(remove) == 0:
-		return nil, err
-	}
-	for _, ref := range add {
-		res, err := methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.seek.list, Add: []types.ManagedObjectReference{ref}})
-		switch {
-		case err == nil:
-			untaken = append(untaken, res.Returnval...)
-		case gone(err) || denied(err):
-			untaken = append(untaken, ref)
-		default:
-			return nil, err
-		}
-	}
-	if len(remove) > 0 {
-		_, err = methods.ModifyListView(ctx, w.s.vim, &types.ModifyListView{This: w.seek.list, Remove: remove})
-		if err != nil && !gone(err) && !denied(err) {
-			return nil, err
-		}
-	}
-	return untaken, nil
 }
 
 // elsewhere returns the machines in the index that are in none of the configured

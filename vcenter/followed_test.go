@@ -54,9 +54,10 @@ func TestFollowedAloneAreWatched(t *testing.T) {
 		}
 	}
 	// One more Node costs two searches in each vCenter, and little else.
-	for _, v := range w.sim.VCenters() {
-		v.ResetRequests()
-	}
+	w.until("filters of events", func([]inventory.State) bool {
+		return w.sim.VCenter("east").Owned("PropertyFilter") == 4 && w.sim.VCenter("west").Owned("PropertyFilter") == 4
+	})
+	w.settled()
 	n2 := w.id("n2")
 	w.fleet.Follow([]inventory.Identity{both(n1), w1, both(n2)})
 	w.in(n2, "east/b")

@@ -344,7 +344,7 @@ func TestHalving(t *testing.T) {
 				w := followsCluster()
 				w.s = &session{}
 				w.s.vim = &vim25.Client{RoundTripper: list}
-				l, err := w.modifyList(t.Context(), left, nil)
+				l, err := w.modifyList(t.Context(), w.list, left, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,69 @@
+package vcenter
+
+import (
+	"context"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/config"
+	"vzones/test/fleet"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// TestFollowedThatNoListTakes: in whatever way the vCenter refuses a machine, the
+// others are placed, and of that one nothing is known.
+func TestFollowedThatNoListTakes(t *testing.T) {
+	for name, whole := range map[string]types.BaseMethodFault{
+		"as a whole": &types.NoPermission{}, "as a whole, not found": &types.ManagedObjectNotFound{},
+		"as a whole, invalid": &types.InvalidArgument{}, "as unresolved": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, cfgs []config.VCenter) {
+				followedOnly(sim, cfgs)
+				if err := sim.VCenter("east").RefuseListing("n2"); err != nil {
+					t.Fatal(err)
+				}
+				sim.VCenter("east").FaultListing(whole)
+			})
+			n1, n2, n3 := w.id("n1"), w.id("n2"), w.id("n3")
+			w.fleet.Follow([]inventory.Identity{n1, n2, n3})
+			w.until("n1 and n3 placed", func(states []inventory.State) bool {
+				if outcome(states, n2, topology.ErrAbsent) {
+					t.Error("n2 is absent")
+				}
+				return w.zone(n1) == "east/a" && w.zone(n3) == "east/c" && states[0].Trouble == nil
+			})
+			if !outcome(w.fleet.States(), n2, topology.ErrUnknown) {
+				t.Error("n2 is not unknown")
+			}
+		})
+	}
+}
+
+// TestFollowedInASessionThatIsLostWithoutAWord: a list view that the vCenter has
+// forgotten is a lost session, and not a refusal of each machine.
+func TestFollowedInASessionThatIsLostWithoutAWord(t *testing.T) {
+	w := followsCluster()
+	w.seek = newSeeker(w.model, newFollowed(nil))
+	w.seek.list = types.ManagedObjectReference{Type: "ListView", Value: "session-view"}
+	w.s = &session{vim: &vim25.Client{RoundTripper: forgetful{w.seek.list}}}
+	w.s.leave(w.seek.list, destroyView)
+	err := w.follows(t.Context(), []string{"vm-1", "vm-2"})
+	if !lost(w.s.judge(err)) {
+		t.Errorf("error %v", err)
+	}
+	if len(w.seek.untaken) > 0 {
+		t.Errorf("machines that are held to be refused: %v", w.seek.untaken)
+	}
+}
+
+// forgetful answers every request as if an object were not there.
+type forgetful struct{ ref types.ManagedObjectReference }
+
+func (f forgetful) RoundTrip(context.Context, soap.HasFault, soap.HasFault) error {
+	return soapFault(types.ManagedObjectNotFound{Obj: f.ref})
+}
