@@ -136,6 +136,13 @@ func (w *watch) take(found map[sought][]string) {
 			delete(w.seek.untaken, id)
 		}
 	}
+	if before := w.model.before; before != nil {
+		for id, e := range before.index {
+			if _, done := found[sought{uuid: e.uuid}]; done {
+				delete(w.seek.untaken, id)
+			}
+		}
+	}
 	w.changed = true
 }
 

@@ -67,3 +67,35 @@ type forgetful struct{ ref types.ManagedObjectReference }
 func (f forgetful) RoundTrip(context.Context, soap.HasFault, soap.HasFault) error {
 	return soapFault(types.ManagedObjectNotFound{Obj: f.ref})
 }
+
+// TestFollowedIsNotForgottenByAWatchThatFails: what was known of a machine whose
+// configuration cannot be read outlives a watch whose searches fail.
+func TestFollowedIsNotForgottenByAWatchThatFails(t *testing.T) {
+	w := run(t, twoVCenters, slow, followedOnly)
+	east, n2 := w.sim.VCenter("east"), w.id("n2")
+	w.fleet.Follow([]inventory.Identity{n2})
+	w.found(n2)
+	if err := east.SetConnection("n2", "inaccessible"); err != nil {
+		t.Fatal(err)
+	}
+	unreadable := func(states []inventory.State) bool {
+		if outcome(states, n2, topology.ErrAbsent) {
+			t.Fatal("n2 is absent")
+		}
+		return states[0].Trouble == nil && outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable)
+	}
+	w.until("n2 unreadable", unreadable)
+	before := w.fleet.States()[0].Snapshot
+	east.ResetRequests()
+	east.Fault("FindAllByUuid", &types.RuntimeFault{})
+	east.EndSessions()
+	w.until("some watches that fail", func(states []inventory.State) bool {
+		return states[0].Trouble != nil && east.Requests()["FindAllByUuid"] >= 3
+	})
+	if err := east.Recover(); err != nil {
+		t.Fatal(err)
+	}
+	w.until("n2 unreadable again", func(states []inventory.State) bool {
+		return states[0].Snapshot != before && unreadable(states)
+	})
+}

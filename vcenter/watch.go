@@ -148,7 +148,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	run("renewing the session", w.renew)
 	run("taking over changes", func(ctx context.Context) error { return w.run(ctx, updates) })
 	err := g.Wait()
-	if w.complete && !crashed(err) {
+	if (w.complete && w.seek == nil || w.primed) && !crashed(err) {
 		w.model.before = nil
 		c.remembered = w.model
 	}
