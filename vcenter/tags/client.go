@@ -103,9 +103,13 @@ func (c *Client) Attached(ctx context.Context, objects []types.ManagedObjectRefe
 		Object object   `json:"object_id"`
 		Tags   []string `json:"tag_ids"`
 	}
-	_, err := c.do(ctx, &call{method: http.MethodPost, resource: "tagging/tag-association", action: "list-attached-tags-on-objects", body: body}, &answer)
+	at, err := c.do(ctx, &call{method: http.MethodPost, resource: "tagging/tag-association", action: "list-attached-tags-on-objects", body: body}, &answer)
 	if err != nil {
 		return nil, err
+	}
+	if answer == nil { // null, which does not say that the objects have no tags
+		path, _ := (&call{resource: "tagging/tag-association"}).address(at)
+		return nil, &unusable{"POST " + path}
 	}
 	attached := make(map[types.ManagedObjectReference][]string, len(answer))
 	for _, a := range answer {
@@ -249,16 +253,20 @@ func read(at root, res *http.Response, answer any) error {
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
 		return newStatusError(res)
 	}
-	if answer == nil || res.StatusCode == http.StatusNoContent {
+	if answer == nil {
 		return nil
 	}
-	into := answer
+	var envelope struct {
+		Value json.RawMessage `json:"value"`
+	}
+	var into any = &envelope.Value
 	if at == rest {
-		into = &struct {
-			Value any `json:"value"`
-		}{answer}
+		into = &envelope
 	}
 	err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(into)
+	if err == nil {
+		err = json.Unmarshal(envelope.Value, answer) // a syntax error where there is no value
+	}
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &syntax) || errors.As(err, &mismatch) {

@@ -153,3 +153,24 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersWithoutAValue: an answer that says yes and has nothing in it does not say
+// that there are no tags.
+func TestAnswersWithoutAValue(t *testing.T) {
+	for _, answer := range []string{"204", "200null", "200", "200{}", `200{"value":null}`} {
+		for _, path := range []string{"/api/cis/tagging/", "/rest/com/vmware/cis/tagging/"} {
+			t.Run(answer+path, func(t *testing.T) {
+				c, _ := serve(t, with(map[string]string{"POST " + path: answer, "GET " + path: answer}))
+				if attached, err := c.Attached(t.Context(), []Ref{{Type: "Folder", Value: "group-d1"}}); err == nil {
+					t.Errorf("tags %v", attached)
+				}
+				// Null is how some servers write an empty list, and without a category
+				// all tags are unknown.
+				null := path+answer == "/api/cis/tagging/200null" || path+answer == `/rest/com/vmware/cis/tagging/200{"value":null}`
+				if ids, err := c.Categories(t.Context()); (err == nil) != null {
+					t.Errorf("categories %v: %v", ids, err)
+				}
+			})
+		}
+	}
+}
