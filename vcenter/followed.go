@@ -26,6 +26,9 @@ type seeker struct {
 	// untaken are machines that the list view did not take: they are gone, or the
 	// account may not see them. They are tried again after the next search.
 	untaken map[string]bool
+	// overlooked are machines that are to be read, since the filter does not tell of
+	// them.
+	overlooked []string
 	// refs are the machines that the last search for something found. A search was
 	// done in this watch if it is a key.
 	refs map[sought][]string
@@ -107,13 +110,15 @@ func (w *watch) found() <-chan map[sought][]string {
 }
 
 // sees reports whether a change of a machine in the index is to be taken over: one
-// that was taken off the list may still be told of.
+// that was taken off the list may still be told of, and of one that is not in the
+// index a change does not tell all.
 func (w *watch) sees(u *types.ObjectUpdate) bool {
 	if w.seek == nil {
 		return true
 	}
 	id := u.Obj.Value
-	if !w.seek.listed[id] {
+	_, here := w.model.index[id]
+	if !w.seek.listed[id] || !here && u.Kind == types.ObjectUpdateKindModify {
 		return false
 	}
 	if u.Kind == types.ObjectUpdateKindLeave {
@@ -127,6 +132,7 @@ func (w *watch) sees(u *types.ObjectUpdate) bool {
 func (w *watch) take(found map[sought][]string) {
 	for key, ids := range found {
 		w.seek.refs[key] = ids
+		w.overlooks(ids)
 		for _, id := range ids {
 			delete(w.seek.untaken, id)
 		}
@@ -158,6 +164,9 @@ func (w *watch) choose(ctx context.Context, f *followed) error {
 		}
 	}
 	if err := w.follows(ctx, w.candidates(f)); err != nil {
+		return err
+	}
+	if err := w.readOverlooked(ctx); err != nil {
 		return err
 	}
 	running := map[sought]bool{}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -98,4 +99,91 @@ func TestFollowedIsNotForgottenByAWatchThatFails(t *testing.T) {
 	w.until("n2 unreadable again", func(states []inventory.State) bool {
 		return states[0].Snapshot != before && unreadable(states)
 	})
+}
+
+// TestFollowedAgainBeforeItIsToldToHaveLeft: a Node is deleted and registers again at
+// once, so its machine is taken off the list and put on it again. That it left is told
+// after that, and that it came back before it is listed once more, or not at all.
+func TestFollowedAgainBeforeItIsToldToHaveLeft(t *testing.T) {
+	u := inventory.UUID{1}
+	key := sought{uuid: u}
+	f := newFollowed([]inventory.Identity{{UUIDs: []inventory.UUID{u}}})
+	enters := update(types.ObjectUpdateKindEnter, "config.uuid", u.String(), "runtime.powerState", types.VirtualMachinePowerStatePoweredOn)
+	runs := update(types.ObjectUpdateKindModify, "runtime.powerState", types.VirtualMachinePowerStatePoweredOn)
+	leaves := update(types.ObjectUpdateKindLeave)
+	for name, told := range map[string][]types.ObjectUpdate{
+		"it left and is back":             {leaves, enters},
+		"it left, and something of it":    {leaves, runs},
+		"nothing, since it never was off": nil,
+		"something of it":                 {runs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := followsCluster()
+			w.c.follow(f)
+			w.seek = newSeeker(w.model, f)
+			w.seek.filter = "index"
+			filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
+			w.index[filter] = true
+			w.s = &session{vim: &vim25.Client{RoundTripper: machine(enters.ChangeSet)}}
+			tell := func(updates ...types.ObjectUpdate) {
+				t.Helper()
+				if _, err := w.apply(&types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: updates}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			search := func(by *followed) {
+				t.Helper()
+				if by == f {
+					w.take(map[sought][]string{key: {"vm-1"}})
+				}
+				w.c.follow(by)
+				if err := w.choose(t.Context(), by); err != nil {
+					t.Fatal(err)
+				}
+			}
+			search(f)
+			tell(enters)
+			search(newFollowed(nil))
+			search(f)
+			tell(told...)
+			for range 2 {
+				search(f)
+			}
+			if e := w.model.index["vm-1"]; e.uuid != u || !e.readable || e.power != inventory.PowerOn {
+				t.Errorf("in the index: %+v", e)
+			}
+			if !w.searched(f).UUIDs[u] {
+				t.Error("it is still searched for")
+			}
+		})
+	}
+}
+
+// update is a change of vm-1, with names and values of properties.
+func update(kind types.ObjectUpdateKind, properties ...any) types.ObjectUpdate {
+	u := types.ObjectUpdate{Kind: kind, Obj: machineRef("vm-1")}
+	for i := 0; i < len(properties); i += 2 {
+		u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: properties[i].(string), Op: types.PropertyChangeOpAssign, Val: properties[i+1]})
+	}
+	return u
+}
+
+// machine is a vCenter whose machines have these properties.
+type machine []types.PropertyChange
+
+func (m machine) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+	switch res := res.(type) {
+	case *methods.ModifyListViewBody:
+		res.Res = &types.ModifyListViewResponse{}
+	case *methods.RetrievePropertiesExBody:
+		res.Res = &types.RetrievePropertiesExResponse{Returnval: &types.RetrieveResult{}}
+		for _, o := range req.(*methods.RetrievePropertiesExBody).Req.SpecSet[0].ObjectSet {
+			content := types.ObjectContent{Obj: o.Obj}
+			for _, p := range m {
+				content.PropSet = append(content.PropSet, types.DynamicProperty{Name: p.Name, Val: p.Val})
+			}
+			res.Res.Returnval.Objects = append(res.Res.Returnval.Objects, content)
+		}
+	}
+	return nil
 }
