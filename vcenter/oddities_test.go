@@ -22,8 +22,10 @@ import (
 
 // TestEmptyAnswers: an envelope with nothing in it, or HTML, in the place of any answer
 // is that vCenter's failure, and when it answers well again it is read. A login that is
-// answered so is not tried again for minutes, see attempts.
+// answered so twice is not tried again for minutes, see attempts, which is less here.
 func TestEmptyAnswers(t *testing.T) {
+	opts := quick
+	opts.LoginLimits = LoginLimits{Window: 200 * time.Millisecond, UnansweredMin: 200 * time.Millisecond, UnansweredMax: 200 * time.Millisecond}
 	for _, method := range []string{
 		"RetrieveServiceContent", "CreatePropertyCollector", "CreateContainerView", "CreateFilter", "CreateListView",
 		"WaitForUpdatesEx", "ModifyListView", "RetrievePropertiesEx",
@@ -32,7 +34,7 @@ func TestEmptyAnswers(t *testing.T) {
 		for _, how := range []string{fleet.OddEmpty, fleet.OddGarbage} {
 			t.Run(method+"/"+how, func(t *testing.T) {
 				t.Parallel()
-				w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
+				w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
 					if err := sim.VCenter("east").AnswerOddly(method, how); err != nil {
 						t.Fatal(err)
 					}
@@ -47,6 +49,28 @@ func TestEmptyAnswers(t *testing.T) {
 				w.until("n1 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" })
 			})
 		}
+	}
+}
+
+// TestAVCenterThatHoldsNoPollOpen: one that has nothing to tell is not asked again
+// and again without a pause.
+func TestAVCenterThatHoldsNoPollOpen(t *testing.T) {
+	w := run(t, twoVCenters, slow, nil)
+	id, east := w.id("n1"), w.sim.VCenter("east")
+	w.fleet.Follow([]inventory.Identity{id})
+	w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+	if err := east.AnswerOddly("WaitForUpdatesEx", fleet.OddNothing); err != nil {
+		t.Fatal(err)
+	}
+	east.EndSessions() // with it the poll that is open
+	w.until("an answer", func([]inventory.State) bool {
+		return east.Requests()["Login"] >= 2 && east.Requests()["WaitForUpdatesEx"] >= 3
+	})
+	east.ResetRequests()
+	limit := time.Now().Add(3 * time.Second)
+	w.until("some time", func([]inventory.State) bool { return time.Now().After(limit) })
+	if n := east.Requests()["WaitForUpdatesEx"]; n < 1 || n > 4 {
+		t.Errorf("%d polls in 3 s", n)
 	}
 }
 

@@ -18,6 +18,9 @@ const (
 	updatesPerPage = 1000
 	// progressTime is the least time between two lines about a reading that is long.
 	progressTime = 10 * time.Second
+	// quietPause is the pause before a vCenter is asked again that has nothing to tell
+	// and says so at once, instead of holding the poll open.
+	quietPause = time.Second
 )
 
 // poll waits for changes and hands them over page by page, nil where nothing has
@@ -33,6 +36,7 @@ func (w *watch) poll(ctx context.Context, updates chan<- *types.UpdateSet) error
 			deadline = max(deadline, opts.firstPage)
 		}
 		poller := &vim25.Client{Client: w.s.soap, ServiceContent: w.s.vim.ServiceContent, RoundTripper: w.c.calls.patient(w.s.soap, deadline)}
+		began := time.Now()
 		res, err := methods.WaitForUpdatesEx(ctx, poller, &types.WaitForUpdatesEx{
 			This:    w.collector,
 			Version: version,
@@ -55,6 +59,13 @@ func (w *watch) poll(ctx context.Context, updates chan<- *types.UpdateSet) error
 		case updates <- res.Returnval:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+		if res.Returnval == nil && time.Since(began) < opts.pollTime/2 {
+			select {
+			case <-time.After(quietPause):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 const (
 	// OddEmpty is HTTP 200 with a SOAP envelope whose body has nothing in it.
 	OddEmpty = "empty"
+	// OddNothing is the answer of a WaitForUpdatesEx that has nothing to tell, at once.
+	OddNothing = "nothing"
 	// OddGarbage is HTTP 200 with a page of HTML.
 	OddGarbage = "garbage"
 )
@@ -21,11 +23,14 @@ const (
 var oddBodies = map[string]string{
 	OddEmpty: `<?xml version="1.0" encoding="UTF-8"?>` +
 		`<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body></soapenv:Body></soapenv:Envelope>`,
+	OddNothing: `<?xml version="1.0" encoding="UTF-8"?>` +
+		`<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body>` +
+		`<WaitForUpdatesExResponse xmlns="urn:vim25"></WaitForUpdatesExResponse></soapenv:Body></soapenv:Envelope>`,
 	OddGarbage: "<html><body>It works!</body></html>",
 }
 
 // AnswerOddly lets a kind of request, as Requests names it, answer with status 200
-// and what no client expects: OddEmpty or OddGarbage.
+// and what no client expects: OddEmpty, OddNothing or OddGarbage.
 func (v *VCenter) AnswerOddly(kind, how string) error {
 	if oddBodies[how] == "" {
 		return fmt.Errorf("fleet: vCenter %q cannot answer in the way %q", v.name, how)
