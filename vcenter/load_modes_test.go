@@ -38,7 +38,7 @@ func loadModes() []loadMode {
 		},
 		{
 			name: "ends all sessions again and again", means: "ends all sessions three times a second", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.EndSessions(); return nil }),
-			once: fleet.Load{Requests: 240, Logins: 24, TagReads: 90}, minute: fleet.Load{Requests: 160, Logins: 16, TagReads: 60},
+			once: fleet.Load{Requests: 120, Logins: 10, TagReads: 40}, minute: fleet.Load{Requests: 130, Logins: 12, TagReads: 40},
 		},
 		{
 			name: "faults the long poll", means: "answers each long poll with a fault", goes: begins(func(v *fleet.VCenter) { v.Fault("WaitForUpdatesEx", new(types.InvalidState)) }),
@@ -46,7 +46,7 @@ func loadModes() []loadMode {
 		},
 		{
 			name: "forgets what the session made", means: "forgets collectors and views three times a second, while the session lives on", goes: every(300*time.Millisecond, func(v *fleet.VCenter, _ int) error { v.ForgetObjects(); return nil }),
-			once: fleet.Load{Requests: 240, Logins: 24, TagReads: 90}, minute: fleet.Load{Requests: 160, Logins: 16, TagReads: 60},
+			once: fleet.Load{Requests: 120, Logins: 10, TagReads: 40}, minute: fleet.Load{Requests: 130, Logins: 12, TagReads: 40},
 		},
 		{
 			name: "rejects logins to the tagging service", means: "rejects logins to the tagging service, and not those to SOAP", start: func(_ *testing.T, v *fleet.VCenter) { v.RejectRESTLogin() },
@@ -82,7 +82,7 @@ func loadModes() []loadMode {
 			name: "machines move all the time", means: "moves a Node's machine ten times a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.MoveVM("n1", []string{"c2-host-1", "c1-host-1"}[n%2])
 			}),
-			once: fleet.Load{Requests: 20, TagReads: 10}, minute: fleet.Load{Requests: 700, TagReads: 70},
+			once: fleet.Load{Requests: 30, TagReads: 20}, minute: fleet.Load{Requests: 760, TagReads: 130},
 		},
 		{
 			name: "machines are cloned all the time", means: "clones ten machines a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
@@ -110,6 +110,14 @@ func loadModes() []loadMode {
 				}
 			},
 			once: fleet.Load{Requests: 80, Logins: 2, TagReads: 10}, minute: fleet.Load{Requests: 240, TagReads: 12},
+		},
+		{
+			name: "holds no poll open", means: "answers each long poll at once with no news", start: func(t *testing.T, v *fleet.VCenter) {
+				if err := v.AnswerOddly("WaitForUpdatesEx", fleet.OddNothing); err != nil {
+					t.Error(err)
+				}
+			},
+			once: fleet.Load{Requests: 40, Logins: 2, TagReads: 12}, minute: fleet.Load{Requests: 80, TagReads: 4},
 		},
 	}
 }

@@ -17,7 +17,7 @@ const (
 	// tagChangesMax is how many readings of tags changes of the inventory may start
 	// within tagChangesTime. What comes on top waits: a vCenter in which machines move
 	// all the time is asked no more often than that.
-	tagChangesMax  = 5
+	tagChangesMax  = 10
 	tagChangesTime = 5 * time.Second
 )
 

@@ -32,7 +32,7 @@ var inBothModes = []string{
 	"powered-on-one-of-several",
 	"recreated-node-same-name-new-uuid",
 	"recreated-node-while-the-old-machine-is-there",
-	"sessions-ended-ten-times",
+	"sessions-ended-again-and-again",
 	"template-is-no-machine",
 	"two-machines-of-one-uuid",
 	"vcenter-restarted-with-changed-inventory",
