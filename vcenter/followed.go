@@ -87,7 +87,7 @@ func (w *watch) beginSeeking(ctx context.Context) error {
 	}
 	w.seek.list = res.Returnval
 	w.s.leave(w.seek.list, destroyView)
-	spec := viewSpec(w.seek.list, "VirtualMachine", indexProperties...)
+	spec := viewSpec(w.seek.list, "VirtualMachine", append([]string{summaryUUID}, indexProperties...)...)
 	spec.ObjectSet[0].SelectSet = []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ListView", Path: "view"}}
 	if err := w.filter(ctx, w.index, spec); err != nil {
 		return err

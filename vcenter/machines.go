@@ -11,7 +11,7 @@ import (
 // machineProperties are what is read of a Node's machine.
 var machineProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
-	"config.uuid", "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
+	"config.uuid", summaryUUID, "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
 	"runtime.powerState", "runtime.connectionState", "guest.hostName", guestNet,
 	// One key alone: others, such as guestinfo.userdata, hold secrets.
 	guestMetadata,

@@ -65,7 +65,12 @@ type indexed struct {
 }
 
 // indexProperties are what is read of every machine.
-var indexProperties = []string{"config.uuid", "summary.config.uuid", "config.template", faultTolerance, "runtime.powerState"}
+var indexProperties = []string{"config.uuid", "config.template", faultTolerance, "runtime.powerState"}
+
+// summaryUUID is read only of machines that are followed: a machine without a UUID is
+// followed for its name, and its summary may show the UUID. Of all machines it would
+// cost a tenth more, to no end for those whose configuration can be read.
+const summaryUUID = "summary.config.uuid"
 
 // completed notes that the index has come in whole.
 func (m *model) completed() { m.complete, m.before = true, nil }
@@ -120,7 +125,7 @@ func (e *indexed) apply(changes []types.PropertyChange) {
 			if e.readable = err == nil; e.readable {
 				e.uuid, e.bySummary = uuid, false
 			}
-		case "summary.config.uuid":
+		case summaryUUID:
 			summary, _ = inventory.ParseUUID(p.string(change.Name)) // zero if there is none
 		case "config.template":
 			if change.Val != nil {
@@ -138,6 +143,26 @@ func (e *indexed) apply(changes []types.PropertyChange) {
 	if !summary.IsZero() && !e.readable && (e.uuid.IsZero() || e.bySummary) {
 		e.uuid, e.bySummary = summary, true
 	}
+}
+
+// summaries takes over the UUIDs that the summaries of followed machines without one
+// show, and reports whether there are any.
+func (m *model) summaries() bool {
+	found := false
+	for id := range m.unknown {
+		value := m.tree.objects[machineRef(id)].string(summaryUUID)
+		if value == "" {
+			continue
+		}
+		e := m.index[id]
+		if e.apply([]types.PropertyChange{{Name: summaryUUID, Val: value}}); e.uuid.IsZero() {
+			continue
+		}
+		m.index[id] = e
+		delete(m.unknown, id)
+		m.byUUID, found = nil, true
+	}
+	return found
 }
 
 // remembered is what the watch before knew of a machine whose configuration

@@ -320,6 +320,7 @@ func (w *watch) settle(ctx context.Context) error {
 	if err := w.choose(ctx, f); err != nil {
 		return err
 	}
+	w.changed = w.model.summaries() || w.changed
 	w.changed = w.model.claim(f.known[w.c.name]) || w.changed
 	outside := w.outside(f)
 	ids := w.model.wanted(f, w.names, outside)

@@ -15,7 +15,6 @@ const followedVariable = "VZONES_FOLLOWED"
 // how machines are found, kept and lost.
 var inBothModes = []string{
 	"absence-is-confirmed-by-a-search",
-	"ambiguous-across-vcenters",
 	"both-byte-orders-and-equal-moids",
 	"daemon-restart-keeps-nodes",
 	"destroyed-is-gone-within-15-seconds",
