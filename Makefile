@@ -39,7 +39,7 @@ demo: build ## show three vCenters labelling the Nodes of a real control plane
 .PHONY: test
 test: build controlplane ## run all tests, with the race detector if there is a C compiler
 	@echo "test: all packages,$(if $(RACE),, without the race detector for want of a C compiler,)" \
-		"against the control plane (ten minutes the first time)"
+		"against the control plane (a quarter of an hour)"
 	@go test $(RACE) -timeout 40m ./...
 	@go test -C test/controlplane $(RACE) -timeout 5m ./...
 
