@@ -57,11 +57,11 @@ func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
 	}
 	w.to("n1", "n2")
 	w.restarted()
-	if m := w.found(n1); m.Ref.ID != moid || w.zone(n1) != "east/b" {
-		t.Errorf("back as %v in %s", m.Ref, w.zone(n1))
-	}
-	if s := w.fleet.States()[0].Snapshot; len(s.Outside) > 0 {
-		t.Errorf("still outside: %v", s.Outside)
+	w.until("n1 back, and its tags read", func(states []inventory.State) bool {
+		return w.zone(n1) == "east/b" && len(states[0].Snapshot.Outside) == 0
+	})
+	if m := w.found(n1); m.Ref.ID != moid {
+		t.Errorf("back as %v", m.Ref)
 	}
 	w.to("n1", "n3")
 	w.restarted()

@@ -88,10 +88,12 @@ func TestAPasswordThatComesTooEarly(t *testing.T) {
 		}
 	}
 	try("second-example", 2) // the vCenter does not have it yet
-	reads := a.count()
 	a.set(east.User(), former)
-	w.fleet.Renew()
-	w.until("the former one read", func([]inventory.State) bool { return a.count() > reads })
+	for range 2 { // the first may have begun before
+		reads := a.count()
+		w.fleet.Renew()
+		w.until("the former one read", func([]inventory.State) bool { return a.count() > reads })
+	}
 	east.SetPassword("second-example")
 	try("second-example", 3)
 	w.until("one session", func([]inventory.State) bool { return east.SOAPSessions() == 1 })
