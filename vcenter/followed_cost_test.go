@@ -27,10 +27,12 @@ vcenters:
 // kind, so that it does not depend on the time that they took.
 type cost struct{ requests, bytes float64 }
 
-// atRest measures the cost of n requests of a kind while nothing changes.
+// atRest measures the cost of n requests of a kind while nothing changes. It is the
+// least of several such windows: what is done once, at first, is not a cost at rest.
 func atRest(t *testing.T, others, n int, kind string, opts Options) cost {
 	t.Helper()
 	w := run(t, crowd(others), opts, followedOnly)
+	defer w.stop()
 	var ids []inventory.Identity
 	for _, m := range w.sim.Machines() {
 		ids = append(ids, identity(t, m.UUID))
@@ -48,21 +50,25 @@ func atRest(t *testing.T, others, n int, kind string, opts Options) cost {
 		}
 		return count
 	}
-	before := counted()
-	w.until("what there was to do at first", func([]inventory.State) bool { return counted() >= before+2 })
-	east.ResetRequests()
-	w.until("requests of "+kind, func([]inventory.State) bool { return counted() >= n })
-	count := float64(counted())
-	c := cost{float64(east.Total()) / count, float64(east.Bytes()) / count}
-	w.stop()
-	return c
+	var least cost
+	for i := range 4 {
+		east.ResetRequests()
+		w.until("requests of "+kind, func([]inventory.State) bool { return counted() >= n })
+		count := float64(counted())
+		c := cost{float64(east.Total()) / count, float64(east.Bytes()) / count}
+		if i == 0 {
+			least = c
+		}
+		least = cost{min(least.requests, c.requests), min(least.bytes, c.bytes)}
+	}
+	return least
 }
 
 // TestCostAtRestIsFlat: in the followed mode, machines that are no Nodes cost nothing.
 // Both things that happen at rest are counted, searches and the reading of tags.
 func TestCostAtRestIsFlat(t *testing.T) {
 	search, refresh := slow, slow
-	search.SearchEvery = 200 * time.Millisecond
+	search.SearchEvery = 100 * time.Millisecond
 	refresh.TagRefresh = 20 * time.Millisecond
 	for kind, opts := range map[string]Options{"FindAllByUuid": search, "list-attached-tags": refresh} {
 		few, many := atRest(t, 200, 40, kind, opts), atRest(t, 2000, 40, kind, opts)
