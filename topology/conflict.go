@@ -122,9 +122,6 @@ func (r *resolution) unread() {
 func (r *resolution) compareWithDriver() {
 	rules := r.policy.Rules
 	p := r.path(ComputePath)
-	if p == nil {
-		return
-	}
 	var few [4]trace
 	traces := append(few[:0], make([]trace, len(rules))...)
 	if got := r.walk(p, traces); got.cut() || len(got.passed.objects) > 0 || r.invisible(false) != "" {

@@ -145,14 +145,13 @@ func (d *dumb) together(order []PathKind) {
 		d.allUnknown()
 		return
 	}
-	tried := 0
 	var passed [2][]string
 	for _, kind := range order {
 		p := d.paths[kind]
 		if p == nil {
-			continue
+			d.allUnknown()
+			return
 		}
-		tried++
 		some, all := false, true
 		for _, r := range rules {
 			has := len(d.having(p, r.Category)) > 0
@@ -177,10 +176,8 @@ func (d *dumb) together(order []PathKind) {
 		switch {
 		case d.isHidden(r.Category), len(passed[0])+len(passed[1]) > 0:
 			d.end(r, "unknown")
-		case r.Required && tried > 0:
+		case r.Required:
 			d.end(r, "missing")
-		case tried < len(order):
-			d.end(r, "unknown")
 		}
 	}
 }
@@ -277,13 +274,12 @@ func (d *dumb) level(r Rule, order []PathKind) {
 		d.end(r, "unknown")
 		return
 	}
-	known := true
 	var passed [2][]string
 	for _, kind := range order {
 		p := d.paths[kind]
 		if p == nil {
-			known = false
-			continue
+			d.end(r, "unknown")
+			return
 		}
 		if indices := d.having(p, r.Category); len(indices) > 0 {
 			o := p.Objects[indices[0]]
@@ -297,7 +293,7 @@ func (d *dumb) level(r Rule, order []PathKind) {
 			return
 		}
 	}
-	if !known || len(passed[0])+len(passed[1]) > 0 {
+	if len(passed[0])+len(passed[1]) > 0 {
 		d.end(r, "unknown")
 	} else if r.Required {
 		d.end(r, "missing")

@@ -45,7 +45,7 @@ func (r *resolution) looked(what Inventory) string {
 	case InventoryFolder:
 		kind = FolderPath
 	}
-	if p := r.path(kind); p != nil {
+	if p := r.path(kind); len(p.Objects) > 0 {
 		return " (" + listed(p.Objects) + ")"
 	}
 	return ""
@@ -79,7 +79,7 @@ func (r *resolution) find(what Inventory) (by *Object, absent, unknown string) {
 	case InventoryCluster:
 		return r.findAbove(typeCluster, typeStandalone, "the machine is in no cluster: its host is a standalone one")
 	case InventoryHost:
-		if p := r.path(ComputePath); p != nil && len(p.Objects) > 0 && p.Objects[0].Ref.Type == typeHost {
+		if p := r.path(ComputePath); len(p.Objects) > 0 && p.Objects[0].Ref.Type == typeHost {
 			return p.Objects[0], "", ""
 		}
 		return nil, "", "the machine's host cannot be read"
@@ -120,7 +120,7 @@ func (r *resolution) findAbove(kind, without, absent string) (*Object, string, s
 // cluster has by itself shows in what is above it.
 func (r *resolution) findPool() (*Object, string, string) {
 	p := r.path(PoolPath)
-	if p == nil || len(p.Objects) == 0 || !isPool(p.Objects[0]) {
+	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
 		return nil, "", "the machine's resource pool cannot be read"
 	}
 	if len(p.Objects) == 1 {
@@ -138,7 +138,7 @@ func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typ
 // itself is right below it.
 func (r *resolution) findFolder() (*Object, string, string) {
 	p := r.path(FolderPath)
-	if p == nil || len(p.Objects) < 2 {
+	if len(p.Objects) < 2 {
 		return nil, "", "the machine's folder cannot be read"
 	}
 	if p.Objects[1].Ref.Type != typeFolder {

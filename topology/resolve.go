@@ -30,8 +30,8 @@ import (
 //   - ErrMissing: each path was read to the root and none has every required
 //     category; the message says which are missing and where they were looked
 //     for. Or the machine is in no such part of the inventory.
-//   - ErrUnknown: a path could not be read as far as the walk had to go. No
-//     later path is tried, for this one might have decided. Or no path has every
+//   - ErrUnknown: a path could not be read as far as the walk had to go, or is not
+//     known at all. No later path is tried, for this one might have decided. Or no path has every
 //     required category, and there are objects whose tags the account may not read.
 //     Or the vCenter does not show a required category (ErrNoCategory).
 //   - ErrAmbiguous: the deciding object has two tags of one category.
@@ -67,14 +67,15 @@ type resolution struct {
 	err error
 }
 
-// path returns the machine's path of a kind, nil if it has none.
+// path returns the machine's path of a kind. One that the machine is said to have
+// none of is broken before its first object: nothing is known of it.
 func (r *resolution) path(kind PathKind) *Path {
 	for i := range r.paths {
 		if r.paths[i].Kind == kind {
 			return &r.paths[i]
 		}
 	}
-	return nil
+	return &Path{Kind: kind, Broken: errNoPath}
 }
 
 // fail ends a label without a value, although it may have one. The placement
@@ -112,8 +113,6 @@ func (r *resolution) together(traces []trace) {
 			}
 		case v.unknown != nil:
 			r.fail(rule, v.unknown)
-		case v.path == nil && r.unwalked() != nil:
-			r.fail(rule, r.unwalked())
 		}
 	}
 	if v.path != nil {
@@ -166,9 +165,6 @@ func (r *resolution) choose(traces []trace) verdict {
 	invisible := r.invisible(false)
 	for _, kind := range r.policy.paths() {
 		p := r.path(kind)
-		if p == nil {
-			continue
-		}
 		got := r.walk(p, traces)
 		v.passed.add(got.passed)
 		some, all := r.seen(traces)
@@ -236,30 +232,15 @@ func (r *resolution) seen(traces []trace) (some, all bool) {
 func (r *resolution) missing(traces []trace) error {
 	var where []string
 	for _, kind := range r.policy.paths() {
-		if p := r.path(kind); p != nil {
-			r.walk(p, traces)
-			where = append(where, nowhere(r.lacking(traces, false), p))
-		}
+		p := r.path(kind)
+		r.walk(p, traces)
+		where = append(where, nowhere(r.lacking(traces, false), p))
 	}
 	clear(traces)
-	if len(where) == 0 {
-		return errNoPath
-	}
 	return fmt.Errorf("%w: %s", ErrMissing, strings.Join(where, "; "))
 }
 
-var errNoPath = fmt.Errorf("%w: no path leads upwards from the machine", ErrUnknown)
-
-// unwalked says that a path of the policy is not known, so that a tag which the
-// others do not have may still be there.
-func (r *resolution) unwalked() error {
-	for _, kind := range r.policy.paths() {
-		if r.path(kind) == nil {
-			return fmt.Errorf("%w: the machine's %s path is not known", ErrUnknown, kind)
-		}
-	}
-	return nil
-}
+var errNoPath = errors.New("the machine is not said to have one")
 
 // level decides one of the policy's levels.
 func (r *resolution) level(rule *Rule) {
@@ -274,9 +255,6 @@ func (r *resolution) level(rule *Rule) {
 	var over passed
 	for _, kind := range r.policy.paths() {
 		p := r.path(kind)
-		if p == nil {
-			continue
-		}
 		h, got := nearest(rule.Category, p)
 		over.add(got.passed)
 		if h.by != nil {
@@ -291,11 +269,9 @@ func (r *resolution) level(rule *Rule) {
 		}
 	}
 	r.system(over)
-	switch err := r.unwalked(); {
+	switch {
 	case !over.none():
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, notPermitted([]string{rule.Category}, over)))
-	case err != nil:
-		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, err))
 	case rule.Required:
 		var where []string
 		for _, kind := range r.policy.paths() {
@@ -321,7 +297,7 @@ func nearest(category string, p *Path) (hit, reach) {
 			return h, got
 		}
 	}
-	got.broken = p.Broken
+	got.broken, got.nothing = p.Broken, len(p.Objects) == 0
 	return hit{}, got
 }
 

@@ -39,6 +39,8 @@ type reach struct {
 	unreadable *Object
 	// broken is why the path ends before the root, nil if it does not.
 	broken error
+	// nothing says that no object of the path is known.
+	nothing bool
 	// passed are the objects that the walk passed over on its way.
 	passed passed
 }
@@ -79,7 +81,7 @@ func (r *resolution) walk(p *Path, traces []trace) reach {
 			traces[i].before = hit{}
 		}
 	}
-	got.broken = p.Broken
+	got.broken, got.nothing = p.Broken, len(p.Objects) == 0
 	return got
 }
 
@@ -128,6 +130,9 @@ func (r *resolution) lacking(traces []trace, all bool) []string {
 func (r reach) unknown(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
 		return fmt.Errorf("%w: tags of %s: %w", ErrUnknown, r.unreadable, r.unreadable.TagsErr)
+	}
+	if r.nothing {
+		return fmt.Errorf("%w: the machine's %s path is not known: %w", ErrUnknown, kind, r.broken)
 	}
 	return fmt.Errorf("%w: no tag of category %s up to where the %s path ends: %w", ErrUnknown, quoted(categories), kind, r.broken)
 }

@@ -1,6 +1,8 @@
 package vcenter
 
 import (
+	"fmt"
+
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
@@ -81,6 +83,12 @@ func (p *placed) machine(id string) *inventory.Machine {
 		m.Power = inventory.PowerUnknown // what is told is how it was
 	}
 	for _, start := range p.tree.starts(ref) {
+		if start.unset != "" {
+			broken := fmt.Errorf("vCenter %q does not tell %s of virtual machine %s: give the account the role Read-only there, or leave the %s path out of topology.paths",
+				p.vcenter, start.unset, m.InventoryPath, start.kind)
+			m.Paths = append(m.Paths, topology.Path{Kind: start.kind, Broken: broken})
+			continue
+		}
 		m.Paths = append(m.Paths, p.path(start.kind, start.ref))
 	}
 	for _, path := range m.Paths {

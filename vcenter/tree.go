@@ -91,19 +91,25 @@ func (t *tree) parent(ref types.ManagedObjectReference) (types.ManagedObjectRefe
 type start struct {
 	kind topology.PathKind
 	ref  types.ManagedObjectReference
+	// unset is the property of the machine that does not say where, empty if it does.
+	unset string
 }
 
 // starts returns where the paths upwards from a machine begin, in the order in
-// which placement tries them.
+// which placement tries them. A machine that is no template has all of them: one
+// that does not show has not been assigned yet, or may not be read.
 func (t *tree) starts(machine types.ManagedObjectReference) []start {
-	var all []start
-	if host, ok := t.objects[machine].ref("runtime.host"); ok {
-		all = append(all, start{topology.ComputePath, host})
+	from := func(kind topology.PathKind, property string) start {
+		ref, ok := t.objects[machine].ref(property)
+		if !ok {
+			return start{kind: kind, unset: property}
+		}
+		return start{kind: kind, ref: ref}
 	}
-	if pool, ok := t.objects[machine].ref("resourcePool"); ok {
-		all = append(all, start{topology.PoolPath, pool})
+	return []start{
+		from(topology.ComputePath, "runtime.host"), from(topology.PoolPath, "resourcePool"),
+		{kind: topology.FolderPath, ref: machine},
 	}
-	return append(all, start{topology.FolderPath, machine})
 }
 
 // path returns the inventory path of an object. Where ancestors cannot be read

@@ -55,7 +55,7 @@ func (v *VCenter) MoveVM(vm, host string) error {
 		if err != nil {
 			return err
 		}
-		from, to := b.entity(*m.vm.Runtime.Host).(*simulator.HostSystem), e.(*simulator.HostSystem)
+		from, to := b.entity(*m.vm.Summary.Runtime.Host).(*simulator.HostSystem), e.(*simulator.HostSystem)
 		if m.vm.Parent == nil && *from.Parent != *to.Parent {
 			return fmt.Errorf("fleet: vCenter %q: %q is in a vApp, which belongs to one cluster", v.name, vm)
 		}
@@ -76,6 +76,16 @@ func (v *VCenter) MoveVM(vm, host string) error {
 	})
 }
 
+// UnassignHost lets the vCenter not tell which host a machine is on.
+func (v *VCenter) UnassignHost(vm string) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		var c changes
+		c.set("runtime.host", nil)
+		b.update(m.vm, c)
+		return nil
+	})
+}
+
 // MoveToPool moves a machine to a resource pool of the cluster it is in.
 func (v *VCenter) MoveToPool(vm, pool string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
@@ -87,7 +97,7 @@ func (v *VCenter) MoveToPool(vm, pool string) error {
 			return err
 		}
 		p := e.(*simulator.ResourcePool)
-		if host := b.entity(*m.vm.Runtime.Host); p.Owner != *host.Entity().Parent {
+		if host := b.entity(*m.vm.Summary.Runtime.Host); p.Owner != *host.Entity().Parent {
 			return fmt.Errorf("fleet: vCenter %q: pool %q is not where the host of %q is", v.name, pool, vm)
 		}
 		b.update(m.vm, b.toPool(m, p))
@@ -140,7 +150,7 @@ func (v *VCenter) MoveHost(host, cluster string) error {
 	b.moveCompute(h, from.Self, to.Self)
 	b.update(h, changes{{Name: "parent", Val: to.Self}})
 	for _, m := range b.machines {
-		if *m.vm.Runtime.Host == h.Self && m.vm.Parent != nil {
+		if *m.vm.Summary.Runtime.Host == h.Self && m.vm.Parent != nil {
 			b.update(m.vm, b.toPool(m, b.rootPool(to.Self)))
 		}
 	}

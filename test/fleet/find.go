@@ -78,7 +78,7 @@ func (b *inventory) describe(m *machine) Machine {
 	for _, nic := range vm.Guest.Net {
 		d.IPs = append(d.IPs, nic.IpAddress...)
 	}
-	host := b.entity(*vm.Runtime.Host)
+	host := b.entity(*vm.Summary.Runtime.Host)
 	d.Host = host.Entity().Name
 	if parent := b.entity(*host.Entity().Parent); parent.Reference().Type == "ClusterComputeResource" {
 		d.Cluster = parent.Entity().Name

@@ -70,7 +70,7 @@ func (v *VCenter) Show(object string) error {
 			above.ChildEntity = append(above.ChildEntity, ref)
 		}
 		if vm, ok := e.(*mo.VirtualMachine); ok {
-			host, pool := b.entity(*vm.Runtime.Host).(*simulator.HostSystem), b.machinesIn(*vm.ResourcePool)
+			host, pool := b.entity(*vm.Summary.Runtime.Host).(*simulator.HostSystem), b.machinesIn(*vm.ResourcePool)
 			host.Vm, *pool = append(host.Vm, ref), append(*pool, ref)
 		}
 		b.reg.Put(e)
@@ -85,7 +85,7 @@ func (b *inventory) leaveHost(e mo.Entity) {
 	if !ok {
 		return
 	}
-	simulator.RemoveReference(&b.entity(*vm.Runtime.Host).(*simulator.HostSystem).Vm, vm.Self)
+	simulator.RemoveReference(&b.entity(*vm.Summary.Runtime.Host).(*simulator.HostSystem).Vm, vm.Self)
 	simulator.RemoveReference(b.machinesIn(*vm.ResourcePool), vm.Self)
 }
 
