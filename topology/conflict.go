@@ -29,6 +29,14 @@ const (
 	// ConflictUnread: labels are decided as if objects had no tags, because the
 	// account may not read them.
 	ConflictUnread ConflictKind = "unreadable_tags"
+	// ConflictTwoRegions: a zone's value is in several regions.
+	ConflictTwoRegions ConflictKind = "zone_in_two_regions"
+	// ConflictNotNested: a value of a further level is in several values of an outer
+	// one.
+	ConflictNotNested ConflictKind = "not_nested"
+	// ConflictComposed: the value of region or zone is composed of several sources,
+	// which the CSI driver does not see.
+	ConflictComposed ConflictKind = "composed_value"
 )
 
 // ConflictKinds returns all kinds.
@@ -36,6 +44,7 @@ func ConflictKinds() []ConflictKind {
 	return []ConflictKind{
 		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags,
 		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory, ConflictUnread,
+		ConflictTwoRegions, ConflictNotNested, ConflictComposed,
 	}
 }
 
@@ -79,7 +88,7 @@ func (r *resolution) compare(v verdict, traces []trace) {
 			continue
 		}
 		d := disagreement{
-			label: rule.Label, category: rule.Category,
+			subject: rule.subject(), category: rule.Category,
 			// The driver gives up at an object whose tags the account may not read.
 			nearest: r.policy.Precedence == PrecedenceNearest, compute: v.path.Kind == ComputePath && v.passed.none(), trace: *t,
 		}
@@ -90,6 +99,14 @@ func (r *resolution) compare(v verdict, traces []trace) {
 			r.conflict(ConflictPrecedence, rule.Label, precedences{d}, t.near.by, t.far.by)
 		}
 	}
+}
+
+// subject is what a text says that a tag decides.
+func (r *Rule) subject() string {
+	if r.Value != nil {
+		return "the tag for label " + r.Label
+	}
+	return "label " + r.Label
 }
 
 func (r *resolution) conflict(kind ConflictKind, label string, why explanation, objects ...*Object) {
@@ -141,7 +158,7 @@ func (r *resolution) compareWithDriver() {
 				c.Objects = append(c.Objects, o)
 			}
 		}
-		why = append(why, unseen{decision: d, driver: h.by})
+		why = append(why, unseen{decision: d, subject: rules[i].subject(), driver: h.by})
 	}
 	if len(why) > 0 {
 		c.why = why

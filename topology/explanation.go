@@ -8,7 +8,8 @@ import (
 
 // A disagreement is about a category that several levels of one path have.
 type disagreement struct {
-	label, category string
+	// subject is what the tag decides, a label or a part of its value.
+	subject, category string
 	// nearest says that the nearest tag decides, compute that the path is the one
 	// that the CSI driver reads.
 	nearest, compute bool
@@ -41,13 +42,16 @@ func (d disagreement) either(h hit) string {
 
 const detachOthers = "Keep the tags of one level, and detach the others."
 
+// sentence begins with a capital.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
 type precedences struct{ disagreement }
 
 func (p precedences) text() string {
 	t := &p.trace
-	decided := fmt.Sprintf("Label %s is %q by precedence csi; nearest would give %s.", p.label, t.far.name, p.either(t.near))
+	decided := fmt.Sprintf("%s is %q by precedence csi; nearest would give %s.", sentence(p.subject), t.far.name, p.either(t.near))
 	if p.nearest {
-		decided = fmt.Sprintf("Label %s is %q by precedence nearest; csi would give %s.", p.label, t.near.name, p.either(t.far))
+		decided = fmt.Sprintf("%s is %q by precedence nearest; csi would give %s.", sentence(p.subject), t.near.name, p.either(t.far))
 	}
 	if p.compute {
 		decided += fmt.Sprintf(" The CSI driver takes %s.", p.either(t.far))
@@ -63,8 +67,8 @@ func (o tagOrder) text() string {
 	if o.nearest {
 		value = t.near.name
 	}
-	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. Label %s is %q. %s",
-		o.levels(o.objects()...), o.either(t.before), o.either(t.far), t.far.by.located(), o.label, value, detachOthers)
+	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. %s is %q. %s",
+		o.levels(o.objects()...), o.either(t.before), o.either(t.far), t.far.by.located(), sentence(o.subject), value, detachOthers)
 }
 
 // offPath are the values that the CSI driver does not find.
@@ -72,6 +76,7 @@ type offPath []unseen
 
 type unseen struct {
 	decision Decision
+	subject  string
 	// driver is the object whose tag the CSI driver takes instead, nil if it finds
 	// none.
 	driver *Object
@@ -81,7 +86,7 @@ func (all offPath) text() string {
 	var gets, lacks, sees []string
 	for _, u := range all {
 		d := u.decision
-		gets = append(gets, fmt.Sprintf("%s is %q by %s", d.Label, d.Value, d.By.located()))
+		gets = append(gets, fmt.Sprintf("%s is %q by %s", u.subject, d.Value, d.By.located()))
 		if u.driver == nil {
 			lacks = append(lacks, d.Category)
 		} else {
@@ -92,8 +97,8 @@ func (all offPath) text() string {
 	if len(lacks) > 0 {
 		finds = "finds no tag of category " + quoted(lacks) + " there, so it gives the Node no topology"
 	}
-	return fmt.Sprintf("Label %s. The CSI driver does not look there: it reads the compute path only, and %s. "+
-		"Tag the host, its cluster or its datacenter instead.", strings.Join(gets, ", label "), finds)
+	return fmt.Sprintf("%s. The CSI driver does not look there: it reads the compute path only, and %s. "+
+		"Tag the host, its cluster or its datacenter instead.", sentence(strings.Join(gets, ", ")), finds)
 }
 
 type twoTags struct {

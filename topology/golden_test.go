@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 // TestGolden resolves the layouts in testdata. A file is a txtar archive:
 //
 //	-- rules --      label=category or label=inventory:kind, one a line,
-//	                 "optional" behind it if so
+//	                 "optional" behind it if so, and "value=template" last;
+//	                 label=- has no source of its own
 //	-- levels --     the same, "required" behind it if so
 //	-- policy --     "precedence nearest", "paths folder compute",
 //	                 "invisible category" for one that the vCenter does not show
@@ -77,6 +78,11 @@ func parseCase(t *testing.T, file string) goldenCase {
 		case "want", "nearest", "driver":
 		default:
 			t.Fatalf("unknown section %q", f.Name)
+		}
+	}
+	for _, f := range ar.Files {
+		if f.Name == "rules" || f.Name == "levels" {
+			parseValues(t, string(f.Data), &c.policy)
 		}
 	}
 	return c
@@ -163,6 +169,7 @@ func parsePolicy(t *testing.T, text string, p *Policy) {
 func parseRules(t *testing.T, text string, required bool) Rules {
 	var rules Rules
 	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, " value=") // see parseValues
 		fields := strings.Fields(line)
 		label, source, ok := strings.Cut(fields[0], "=")
 		if !ok {
@@ -172,12 +179,31 @@ func parseRules(t *testing.T, text string, required bool) Rules {
 		if kind, ok := strings.CutPrefix(source, "inventory:"); ok {
 			r.Category, r.Inventory = "", Inventory(kind)
 		}
+		if source == "-" {
+			r.Category = ""
+		}
 		if len(fields) == 2 {
 			r.Required = fields[1] == "required"
 		}
 		rules = append(rules, r)
 	}
 	return rules
+}
+
+// parseValues reads the templates of rules, once all labels are known.
+func parseValues(t *testing.T, text string, p *Policy) {
+	for line := range strings.Lines(text) {
+		rule, value, composed := strings.Cut(strings.TrimSpace(line), " value=")
+		if !composed {
+			continue
+		}
+		label, _, _ := strings.Cut(rule, "=")
+		template, err := ParseTemplate(value, label, p.Labels())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.rule(label).Value = template
+	}
 }
 
 func parsePath(t *testing.T, kind PathKind, text string) Path {

@@ -26,7 +26,7 @@ func (r *resolution) inventory(rule *Rule) {
 		}
 		name = unescaped(by.Name)
 	}
-	if reason := InvalidLabelValue(name); reason != "" {
+	if reason := rule.refuses(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidName{*rule, by, name}, by)
 		r.fail(rule, fmt.Errorf("%w: the name %q of %s cannot be the value of label %s: %s", ErrInvalid, name, by, rule.Label, reason))
 		return

@@ -1,5 +1,7 @@
 package topology
 
+import "strings"
+
 // A Placement is where a machine is, as labels. Each label that the policy has is
 // decided, undecided or absent, and these are never mixed: absent is a label
 // that neither Decisions nor Undecided have, for which everything was read and
@@ -25,6 +27,11 @@ type Placement struct {
 type Decision struct {
 	Label string
 	Value string
+	// Plain is what the rule's own source gives where Value is composed of several:
+	// the name of a tag is what the CSI driver reads. Parts are those that Value is
+	// composed of, without the texts between them.
+	Plain string
+	Parts []Decision
 	// Category and Inventory are those of the rule.
 	Category  string
 	Inventory Inventory
@@ -40,6 +47,13 @@ type Decision struct {
 
 // Source says what gave the value, for a person.
 func (d Decision) Source() string {
+	if d.Parts != nil {
+		sources := make([]string, len(d.Parts))
+		for i, part := range d.Parts {
+			sources[i] = part.Source()
+		}
+		return strings.Join(sources, ", ")
+	}
 	if d.Category == "" {
 		return string(d.Inventory) + " of " + d.By.String()
 	}

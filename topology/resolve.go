@@ -17,7 +17,7 @@ import (
 // the inventory is the machine's, whatever the path.
 //
 // Each level is decided by itself: by the nearest tag on the first path that has
-// one.
+// one. What a value is composed of is decided before, each part by itself.
 //
 // An object whose tags the account may not read counts as untagged if what can be
 // read decides. Where it does not, nothing is missing: it is unknown.
@@ -51,6 +51,7 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 	for i := range policy.Levels {
 		r.level(&policy.Levels[i])
 	}
+	r.compose()
 	r.unread()
 	if r.err != nil {
 		return Placement{Conflicts: r.placement.Conflicts}, r.err
@@ -99,6 +100,7 @@ func (r *resolution) together(traces []trace) {
 	for i := range rules {
 		rule, h := &rules[i], traces[i].chosen(r.policy.Precedence)
 		switch {
+		case !rule.hasSource():
 		case rule.Category == "":
 			r.inventory(rule)
 		case r.isInvisible(rule.Category):
@@ -245,6 +247,8 @@ var errNoPath = errors.New("the machine is not said to have one")
 // level decides one of the policy's levels.
 func (r *resolution) level(rule *Rule) {
 	switch {
+	case !rule.hasSource():
+		return
 	case rule.Category == "":
 		r.inventory(rule)
 		return
@@ -301,6 +305,15 @@ func nearest(category string, p *Path) (hit, reach) {
 	return hit{}, got
 }
 
+// refuses says what keeps a name from being the label's value, or nothing. What the
+// value is composed of need not be one.
+func (r *Rule) refuses(name string) string {
+	if r.Value != nil {
+		return ""
+	}
+	return InvalidLabelValue(name)
+}
+
 // conclude gives a label the name of the tag that decides, if there is one only
 // and it can be a label's value. Over are the objects that count as untagged.
 func (r *resolution) conclude(rule *Rule, h hit, over []*Object) {
@@ -311,7 +324,7 @@ func (r *resolution) conclude(rule *Rule, h hit, over []*Object) {
 			ErrAmbiguous, h.by, len(names), rule.Category, quoted(names)))
 		return
 	}
-	if reason := InvalidLabelValue(h.name); reason != "" {
+	if reason := rule.refuses(h.name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidTag{*rule, h}, h.by)
 		r.fail(rule, fmt.Errorf("%w: tag %q of category %q on %s cannot be the value of label %s: %s",
 			ErrInvalid, h.name, rule.Category, h.by, rule.Label, reason))

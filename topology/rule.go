@@ -58,7 +58,8 @@ func Inventories() []Inventory {
 }
 
 // A Rule gives one Node label its value: the name of the tag of Category that
-// decides for the machine, or the name of what it is in. One of the two is set.
+// decides for the machine, or the name of what it is in. One of the two is set, or
+// none if Value does without them.
 type Rule struct {
 	// Label is the key of the Node label.
 	Label string
@@ -66,9 +67,32 @@ type Rule struct {
 	Category string
 	// Inventory is what gives its name where Category is empty.
 	Inventory Inventory
+	// Value makes the label's value of this and other sources. Without it the value
+	// is what the source gives.
+	Value Template
 	// Required says that a Node without a value for Label has no placement at
 	// all. Without it the label is left out.
 	Required bool
+	// Nested says that each value of a further level lies in one value of the levels
+	// before it, of the zone and of the region. What does not is a conflict.
+	Nested bool
+}
+
+// hasSource reports whether the rule has a source besides those of Value.
+func (r *Rule) hasSource() bool { return r.Category != "" || r.Inventory != "" }
+
+// categories returns the tag categories that the rule needs.
+func (r *Rule) categories() []string {
+	var names []string
+	if r.Category != "" {
+		names = append(names, r.Category)
+	}
+	for _, part := range r.Value {
+		if part.Category != "" {
+			names = append(names, part.Category)
+		}
+	}
+	return names
 }
 
 // Rules are in the order of the labels of a placement. Each label occurs once.
@@ -111,8 +135,10 @@ func (p Policy) Categories() []string {
 	var names []string
 	for _, rules := range []Rules{p.Rules, p.Levels} {
 		for _, r := range rules {
-			if r.Category != "" && !slices.Contains(names, r.Category) {
-				names = append(names, r.Category)
+			for _, category := range r.categories() {
+				if !slices.Contains(names, category) {
+					names = append(names, category)
+				}
 			}
 		}
 	}
@@ -128,6 +154,24 @@ func (p Policy) Labels() []string {
 		}
 	}
 	return labels
+}
+
+// rule returns the rule of a label, nil if there is none.
+func (p *Policy) rule(label string) *Rule {
+	for _, rules := range []Rules{p.Rules, p.Levels} {
+		for i := range rules {
+			if rules[i].Label == label {
+				return &rules[i]
+			}
+		}
+	}
+	return nil
+}
+
+// composes reports whether a label's value is made of several sources.
+func (p *Policy) composes() bool {
+	is := func(r Rule) bool { return r.Value != nil }
+	return slices.ContainsFunc(p.Rules, is) || slices.ContainsFunc(p.Levels, is)
 }
 
 // IsRequired reports whether a Node without a value for a label has no placement.

@@ -26,7 +26,7 @@ func TestSpanning(t *testing.T) {
 	all := []Placement{
 		placedIn("paris", "c2", "eu", "a"), placedIn("paris", "c1", "eu", "a"), placedIn("paris", "c1", "eu", "a"),
 		placedIn("milan", "c1", "eu", "a"),                                     // spans
-		placedIn("paris", "c1", "eu", "b"), placedIn("milan", "c1", "us", "b"), // two pairs
+		placedIn("paris", "c1", "eu", "b"), placedIn("milan", "c1", "us", "b"), // two pairs, which Unnested tells of
 		placedIn("paris", "c1", "eu", ""), placedIn("milan", "c1", "eu", ""), // a region alone may span
 		placedIn("paris", "c1", "", "z"), placedIn("milan", "c1", "", "z"), // a zone alone may not
 		{}, {},
@@ -57,7 +57,7 @@ func TestSpanning(t *testing.T) {
 }
 
 func TestKindsAreAllListed(t *testing.T) {
-	if got := len(ConflictKinds()); got != 8 {
+	if got := len(ConflictKinds()); got != 11 {
 		t.Errorf("%d kinds", got)
 	}
 	for _, kind := range Inventories() {

@@ -1,0 +1,137 @@
+package topology
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// A Value is one value of a label.
+type Value struct{ Label, Value string }
+
+// Nesting returns the labels of which each value lies in one value of those before
+// it: region, zone and the nested levels, as far as the policy has them.
+func (p Policy) Nesting() []string {
+	var labels []string
+	for _, label := range []string{LabelRegion, LabelZone} {
+		if p.rule(label) != nil {
+			labels = append(labels, label)
+		}
+	}
+	for _, r := range p.Levels {
+		if r.Nested && r.Label != LabelRegion && r.Label != LabelZone {
+			labels = append(labels, r.Label)
+		}
+	}
+	return labels
+}
+
+// Nested reports whether what has its name from here is a part of a zone, and of the
+// levels before it, unless somebody says otherwise.
+func (i Inventory) Nested() bool {
+	switch i {
+	case InventoryVCenter, InventoryDatacenter, InventoryCluster, InventoryPool, InventoryFolder:
+		return false // they are wider than a zone, or go across
+	}
+	return true
+}
+
+// lies is where the machines with one value are, of one outer label: its values, and
+// for each an object that decided the inner one. The value of machines for which
+// everything was read and that have none is empty.
+type lies map[string]*Object
+
+// Unnested returns a conflict for each value that lies in several of an outer label:
+// zones of several regions, and values of nested levels. A machine that has no value
+// of the outer label is in none; of one for which that is undecided nothing is known.
+// Only placements of the whole fleet show it; one conflict holds for all Nodes with
+// the value. Equal placements, in whatever order, give equal conflicts.
+func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
+	labels := p.Nesting()
+	if len(labels) < 2 {
+		return nil
+	}
+	seen := map[Value][]lies{} // by the index of the outer label
+	for placed := range placements {
+		for i, label := range labels[1:] {
+			if inner, ok := placed.decision(label); ok {
+				v := Value{label, inner.Value}
+				if seen[v] == nil {
+					seen[v] = make([]lies, i+1)
+				}
+				placed.lie(seen[v], labels, inner.By)
+			}
+		}
+	}
+	conflicts := map[Value]Conflict{}
+	for v, in := range seen {
+		for i, where := range slices.Backward(in) {
+			if len(where) > 1 {
+				conflicts[v] = crossing(v, labels[i], where)
+				break
+			}
+		}
+	}
+	return conflicts
+}
+
+// lie notes in which values of the outer labels a machine is.
+func (p Placement) lie(in []lies, labels []string, by *Object) {
+	for i := range in {
+		if p.WhyUndecided(labels[i]) != nil {
+			continue
+		}
+		if in[i] == nil {
+			in[i] = lies{}
+		}
+		outer := p.Value(labels[i])
+		if known := in[i][outer]; known == nil || CompareObjects(by, known) < 0 {
+			in[i][outer] = by
+		}
+	}
+}
+
+func crossing(v Value, outer string, where lies) Conflict {
+	c := Conflict{Kind: ConflictNotNested, Labels: []string{outer, v.Label}}
+	if v.Label == LabelZone {
+		c.Kind = ConflictTwoRegions
+	}
+	why := notNested{v: v, outer: outer}
+	for value := range where {
+		why.values = append(why.values, value)
+	}
+	slices.Sort(why.values)
+	for _, value := range why.values {
+		why.by = append(why.by, where[value])
+	}
+	c.Objects, c.why = why.by, why
+	return c
+}
+
+// notNested is a value that lies in several of an outer label.
+type notNested struct {
+	v     Value
+	outer string
+	// values are those of the outer label, by the objects that decided v in each.
+	values []string
+	by     []*Object
+}
+
+func (n notNested) text() string {
+	where := make([]string, len(n.values))
+	for i, value := range n.values {
+		in := fmt.Sprintf("in %q", value)
+		if value == "" {
+			in = "in none"
+		}
+		where[i] = fmt.Sprintf("%s by %s", in, n.by[i].located())
+	}
+	all := strings.Join(where, ", ")
+	if n.v.Label == LabelZone {
+		return fmt.Sprintf("Zone %q is not of one region: it is %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
+			`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, n.v.Value, all)
+	}
+	return fmt.Sprintf("Value %q of label %s does not lie in one value of label %s: it is %s. Whoever spreads Pods by it takes this for one place. "+
+		"Give it a name of its own in each, compose it, or write nested: false for this level in the configuration.", n.v.Value, n.v.Label, n.outer, all)
+}
