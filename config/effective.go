@@ -184,6 +184,9 @@ func (l *loaded) effectiveLabels(s *schema) {
 	policy := &l.config.Topology.Policy
 	together := 0
 	for _, label := range l.labels() {
+		if !label.builtIn() {
+			label.nested = shown(label.rule.Nested, label.nested)
+		}
 		s.place(label, label.effective())
 	}
 	for _, rule := range policy.Rules {
@@ -207,8 +210,10 @@ func (l *loaded) effectiveLabels(s *schema) {
 // sourceOfLabel is a rule of the policy and the fields that give it.
 type sourceOfLabel struct {
 	rule topology.Rule
-	key  text // of a further label
-	from rule
+	// key and nested are those of a further label.
+	key    text
+	nested toggle
+	from   rule
 	// at is where it is written.
 	at position
 }
@@ -223,7 +228,7 @@ func (l *loaded) labels() []sourceOfLabel {
 		switch {
 		case s.categories.set:
 			at := s.categories.at
-			label.key = text{v: r.Label, at: at, set: true}
+			label.key, label.nested = text{v: r.Label, at: at, set: true}, toggle{v: false, at: at, set: true}
 			label.from = rule{
 				at:       at,
 				tag:      text{v: r.Category, at: at, set: true},
@@ -237,7 +242,7 @@ func (l *loaded) labels() []sourceOfLabel {
 	}
 	for i, r := range policy.Levels {
 		given := s.topology.levels[i]
-		all = append(all, sourceOfLabel{rule: r, key: given.label, from: given.rule, at: given.at})
+		all = append(all, sourceOfLabel{rule: r, key: given.label, nested: given.nested, from: given.rule, at: given.at})
 	}
 	return all
 }
@@ -255,13 +260,13 @@ func (s *schema) place(label sourceOfLabel, r rule) {
 	case topology.LabelZone:
 		s.zone = r
 	default:
-		s.topology.levels = append(s.topology.levels, &level{label: label.key, rule: r})
+		s.topology.levels = append(s.topology.levels, &level{label: label.key, nested: label.nested, rule: r})
 	}
 }
 
 // effective returns the rule with its default filled in.
 func (l *sourceOfLabel) effective() rule {
-	r := rule{at: l.from.at, tag: l.from.tag, inventory: l.from.inventory}
+	r := rule{at: l.from.at, tag: l.from.tag, inventory: l.from.inventory, value: l.from.value}
 	r.required = shown(l.rule.Required, l.from.required)
 	return r
 }

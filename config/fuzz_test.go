@@ -79,7 +79,13 @@ func checkTopology(t *testing.T, top *Topology) {
 	seen := make(map[string]bool)
 	for _, rules := range []topology.Rules{top.Policy.Rules, top.Policy.Levels} {
 		for _, rule := range rules {
-			if (rule.Category == "") == (rule.Inventory == "") || seen["label "+rule.Label] {
+			sources := 0
+			for _, source := range []string{rule.Category, string(rule.Inventory)} {
+				if source != "" {
+					sources++
+				}
+			}
+			if sources > 1 || (sources == 1) != (rule.Value == nil || rule.Value.UsesOwn()) || seen["label "+rule.Label] {
 				t.Errorf("bad rules: %+v", top.Policy)
 			}
 			seen["label "+rule.Label] = true
@@ -89,15 +95,18 @@ func checkTopology(t *testing.T, top *Topology) {
 		source := rule.Category + "/" + string(rule.Inventory)
 		further := rule.Label != topology.LabelRegion && rule.Label != topology.LabelZone
 		// The CSI driver's file has more than two.
-		if seen[source] || further && (rule.Label != rule.Category || parseLabelKey(rule.Label) != nil) {
+		if source != "/" && seen[source] || further && (rule.Label != rule.Category || parseLabelKey(rule.Label) != nil) {
 			t.Errorf("bad rules: %+v", top.Policy.Rules)
 		}
 		seen[source] = true
 	}
 	for _, rule := range top.Policy.Levels {
-		if parseLabelKey(rule.Label) != nil {
+		if parseLabelKey(rule.Label) != nil && !topology.IsReservedLevel(rule.Label) {
 			t.Errorf("bad levels: %+v", top.Policy.Levels)
 		}
+	}
+	if cycle := top.Policy.Cycle(); cycle != nil {
+		t.Errorf("a cycle of %v", cycle)
 	}
 	if len(top.Policy.Paths) == 0 || len(top.Policy.Paths) > 3 || top.Policy.Precedence == "" || top.Drift == "" ||
 		top.Settle < 0 || top.Settle > 24*time.Hour {

@@ -214,7 +214,14 @@ func dumpTopology(b *strings.Builder, t *Topology) {
 			if rule.Inventory != "" {
 				source = "inventory " + string(rule.Inventory)
 			}
-			fmt.Fprintf(b, "label %s: %s required %t\n", rule.Label, source, rule.Required)
+			if rule.Value != nil {
+				source += fmt.Sprintf(" value %v", rule.Value)
+			}
+			fmt.Fprintf(b, "label %s: %s required %t", rule.Label, source, rule.Required)
+			if rule.Nested {
+				b.WriteString(" nested")
+			}
+			b.WriteString("\n")
 		}
 	}
 	// What holds unless configured is checked once, and not in each file.

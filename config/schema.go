@@ -88,7 +88,9 @@ type nodes struct {
 type rule struct {
 	at             position
 	tag, inventory text
-	required       toggle
+	// value is how the label's value is made of several sources.
+	value    text
+	required toggle
 	// short says that the rule is the name of a tag category alone, and no mapping.
 	short bool
 	// bad says that the mapping could not be read.
@@ -104,7 +106,8 @@ type placement struct {
 }
 
 type level struct {
-	label text
+	label  text
+	nested toggle
 	rule
 }
 
@@ -197,13 +200,14 @@ func (p *placement) level(at position) []field {
 }
 
 func (l *level) fields() []field {
-	return append([]field{{"label", &l.label}}, l.rule.fields()...)
+	return append(append([]field{{"label", &l.label}}, l.rule.fields()...), field{"nested", &l.nested})
 }
 
 func (r *rule) fields() []field {
 	return []field{
 		{"tag", &r.tag},
 		{"inventory", &r.inventory},
+		{"value", &r.value},
 		{"required", &r.required},
 	}
 }

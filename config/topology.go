@@ -19,10 +19,11 @@ func (c *checker) topology(s *schema, fleet []VCenter) Topology {
 	c.sameSource(&s.region, &s.zone)
 	policy := topology.Policy{
 		Rules:      c.rules(s),
-		Levels:     c.levels(t.levels),
+		Levels:     c.levels(s),
 		Precedence: topology.Precedence(c.choice(t.precedence, "is no precedence", string(topology.PrecedenceCSI), string(topology.PrecedenceNearest))),
 		Paths:      c.paths(t.paths),
 	}
+	c.cycle(s, policy)
 	c.vcenterNames(s, fleet)
 	c.idle(t, policy)
 	return Topology{
@@ -54,8 +55,11 @@ func (c *checker) rules(s *schema) topology.Rules {
 			c.warnf(r.at, "is empty: Nodes get no %s", label.what)
 			continue
 		}
-		if rule, ok := c.rule(r, label.key, true); ok {
+		if rule, ok := c.rule(s, r, label.key, true); ok {
 			rules = append(rules, rule)
+		}
+		if r.value.usable() {
+			c.warnf(r.value.at, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet by themselves")
 		}
 	}
 	return rules
@@ -63,13 +67,13 @@ func (c *checker) rules(s *schema) topology.Rules {
 
 // rule checks where a label's value comes from. There is none if nothing is
 // written.
-func (c *checker) rule(r *rule, label string, required bool) (topology.Rule, bool) {
+func (c *checker) rule(s *schema, r *rule, label string, required bool) (topology.Rule, bool) {
 	switch {
 	case r.at.line == 0 || r.bad:
 		return topology.Rule{}, false
 	case r.tag.set && r.inventory.set:
 		c.errorf(r.inventory.at, "stands beside tag: write one of the two")
-	case !r.tag.set && !r.inventory.set:
+	case !r.tag.set && !r.inventory.set && !r.value.set:
 		c.errorf(r.at, "has neither tag nor inventory: write one of the two")
 	}
 	if r.tag.usable() {
@@ -83,6 +87,7 @@ func (c *checker) rule(r *rule, label string, required bool) (topology.Rule, boo
 		Label:     label,
 		Category:  r.tag.v,
 		Inventory: topology.Inventory(r.inventory.v),
+		Value:     c.template(s, r, label),
 		Required:  otherwise(r.required, required),
 	}, true
 }
@@ -101,21 +106,22 @@ func (c *checker) sameSource(region, zone *rule) {
 	}
 }
 
-func (c *checker) levels(levels []*level) topology.Rules {
+func (c *checker) levels(s *schema) topology.Rules {
 	var rules topology.Rules
 	seen := make(map[string]position)
-	for _, l := range levels {
+	for _, l := range s.topology.levels {
 		first, again := seen[l.label.v]
 		switch {
 		case !l.label.set:
 			c.errorf(l.at, "has no label: write the key of a Node label, such as example.com/rack")
-		case l.label.bad || c.complain(l.label, parseLabelKey(l.label.v)):
+		case l.label.bad || !topology.IsReservedLevel(l.label.v) && c.complain(l.label, parseLabelKey(l.label.v)):
 		case again:
 			c.errorf(l.label.at, "is the label of %s in line %d too: remove one of the two", first.path, first.line)
 		default:
 			seen[l.label.v] = l.at
 		}
-		if rule, ok := c.rule(&l.rule, l.label.v, false); ok {
+		if rule, ok := c.rule(s, &l.rule, l.label.v, false); ok {
+			rule.Nested = otherwise(l.nested, rule.Inventory == "" || rule.Inventory.Nested())
 			rules = append(rules, rule)
 		}
 	}
@@ -130,7 +136,7 @@ func (c *checker) vcenterNames(s *schema, fleet []VCenter) {
 		rules = append(rules, &l.rule)
 	}
 	i := slices.IndexFunc(rules, func(r *rule) bool {
-		return r.inventory.usable() && r.inventory.v == string(topology.InventoryVCenter)
+		return r.inventory.usable() && r.inventory.v == string(topology.InventoryVCenter) && !r.value.set
 	})
 	if i < 0 {
 		return
@@ -149,22 +155,6 @@ func (c *checker) vcenterNames(s *schema, fleet []VCenter) {
 		}
 		c.errorf(s.vcenters[entry].at, wrong+"give the entry another name, and write the address under server",
 			rules[i].at.path, rules[i].at.line, why)
-	}
-}
-
-// idle tells of settings that no rule needs.
-func (c *checker) idle(t *placement, policy topology.Policy) {
-	together := 0
-	for _, r := range policy.Rules {
-		if r.Category != "" {
-			together++
-		}
-	}
-	if t.precedence.usable() && together < 2 {
-		c.warnf(t.precedence.at, "has no effect unless region and zone are both from tags")
-	}
-	if t.paths.usable() && len(policy.Categories()) == 0 {
-		c.warnf(t.paths.at, "has no effect: no label is from a tag")
 	}
 }
 

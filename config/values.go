@@ -108,6 +108,8 @@ func parseLabelKey(key string) *complaint {
 		return &complaint{what: "is the label of labels.zone: write there what gives it"}
 	case reserved == topology.CSIDomain:
 		return &complaint{what: "is reserved: kubelet sets it for the CSI driver, whose registration fails where another has" + instead}
+	case prefix == "topology.kubernetes.io":
+		return &complaint{what: "is reserved: of topology.kubernetes.io, rack alone can be the label of a level besides region and zone" + instead}
 	case reserved != "":
 		return &complaint{what: "is reserved: kubernetes.io and k8s.io are Kubernetes' own, " +
 			"and no cloud provider's label in them is kept" + instead}

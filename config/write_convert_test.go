@@ -164,7 +164,7 @@ func TestConvertLosesTheCommonWalk(t *testing.T) {
 	if len(w.Lost) != 1 || w.Lost[0].Line != 5 || !strings.Contains(w.Lost[0].String(), "in one walk") {
 		t.Errorf("lost: %v", w.Lost)
 	}
-	if want := "labels:\n  zone: k8s-zone\ntopology:\n  levels:\n    - label: k8s-rack\n      tag: k8s-rack\n      required: true\n"; !strings.HasSuffix(string(w.Data), want) {
+	if want := "labels:\n  zone: k8s-zone\ntopology:\n  levels:\n    - label: k8s-rack\n      tag: k8s-rack\n      required: true\n      nested: false\n"; !strings.HasSuffix(string(w.Data), want) {
 		t.Errorf("got\n%s", w.Data)
 	}
 }

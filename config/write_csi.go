@@ -163,7 +163,11 @@ func (c *csiWriter) categories() {
 	roles := make(map[string]string)
 	for _, label := range c.labels() {
 		name := label.rule.Category
+		if label.rule.Value != nil {
+			c.warnf(label.from.value.at, "the value is composed, and the CSI driver takes the plain tags")
+		}
 		switch {
+		case name == "" && label.rule.Value != nil:
 		case name == "":
 			c.warnf(label.at, "the value is from the inventory, and the CSI driver reads tags only")
 		case !label.rule.Required:

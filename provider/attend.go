@@ -33,6 +33,9 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 			*here = attended{woken: d.metadata, wokenAt: time.Now()}
 			r.provider.nodes.wake(n)
 		}
+		if err := d.waits(n); err != nil {
+			return here.tell(err, patience, func() time.Duration { return r.teller.tell(complaint{n, "Node waits", err}) })
+		}
 		here.judged, here.round = n, r.round
 		return 0
 	}

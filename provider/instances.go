@@ -148,6 +148,9 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	}
 	if isUninitialized(node) {
 		d, err := p.describe(node)
+		if err == nil {
+			err = d.waits(node)
+		}
 		if err != nil {
 			klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
 			return nil, nil
@@ -223,10 +226,14 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	}, nil
 }
 
-// furtherLabels are those of the levels and those that every Node gets. A label of a
-// level is none of the latter, which the configuration's validation sees to.
+// furtherLabels are those of the levels that the framework writes, and those that every
+// Node gets. A label of a level is none of the latter, which the configuration's validation sees to.
 func furtherLabels(placement topology.Placement, every map[string]string) map[string]string {
 	levels := placement.Further()
+	maps.DeleteFunc(levels, func(key, _ string) bool { return topology.IsReservedLevel(key) }) // see unwritten
+	if len(levels) == 0 {
+		levels = nil
+	}
 	if len(every) == 0 {
 		return levels
 	}

@@ -33,6 +33,7 @@ var unplaced = []outcome{
 	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid"},
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous"},
 	{topology.ErrAbsent, "machine_not_found", "MachineNotFound"},
+	{errUnwritten, "label_unwritten", "LabelUnwritten"},
 	{errNoAddress, "address_missing", "AddressMissing"},
 	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters"},
 	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable"},
@@ -72,7 +73,7 @@ func EventReasons() []string {
 
 // OutcomesHelp explains the outcomes in a line.
 const OutcomesHelp = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), machine_not_found, address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), machine_not_found, label_unwritten (vzones-topology does not write a label), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
 
 // Outcomes counts the Nodes by what is known of them now. Every outcome is in
 // the result. Before the Nodes are known all are 0.
@@ -95,7 +96,11 @@ func (p *Provider) Outcomes() map[string]int {
 			counts[outcomeForeign]++
 			continue
 		}
-		switch _, err := p.describe(n); {
+		d, err := p.describe(n)
+		if err == nil && isUninitialized(n) {
+			err = d.waits(n)
+		}
+		switch {
 		case err == nil:
 			counts[outcomePlaced]++
 		case errors.Is(err, topology.ErrAbsent) && n.Spec.ProviderID == "" && !isUninitialized(n):

@@ -3,6 +3,9 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -32,6 +35,50 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 
 // Topology returns how Nodes get their labels now.
 func (p *Provider) Topology() *config.Topology { return &p.settings.Load().cfg.Topology }
+
+// errUnwritten says that a Node has to have a label before it is initialised.
+var errUnwritten = errors.New("a label is not written yet")
+
+// unwritten returns the labels of a placement that the framework writes to no Node,
+// although it is asked to, as far as the Node does not have them.
+func unwritten(placement topology.Placement, node *v1.Node) map[string]string {
+	var labels map[string]string
+	for _, d := range placement.Decisions {
+		if !topology.IsReservedLevel(d.Label) || node.Labels[d.Label] == d.Value {
+			continue
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[d.Label] = d.Value
+	}
+	return labels
+}
+
+// Unwritten returns the labels without which a Node is not initialised, and that the
+// reconciler has to write.
+func (p *Provider) Unwritten(node *v1.Node) map[string]string {
+	policy := p.Topology().Policy
+	if p.isForeign(node) || !isUninitialized(node) || !slices.ContainsFunc(policy.Levels, func(r topology.Rule) bool { return topology.IsReservedLevel(r.Label) }) {
+		return nil
+	}
+	d, err := p.describe(node)
+	if err != nil {
+		return nil
+	}
+	return unwritten(d.placement, node)
+}
+
+// waits returns why a Node that could be initialised is not yet.
+func (d *description) waits(node *v1.Node) error {
+	labels := unwritten(d.placement, node)
+	if len(labels) == 0 {
+		return nil
+	}
+	keys := slices.Sorted(maps.Keys(labels))
+	return fmt.Errorf("%w: %s, which controller vzones-topology writes before Node %s is initialized: it has to run, see --controllers",
+		errUnwritten, strings.Join(keys, ", "), node.Name)
+}
 
 // resolve places a machine by what its vCenter shows to the account, and says where
 // no other vCenter shows a category either.

@@ -208,7 +208,7 @@ func machine(uuid string, changes ...func(*inventory.Machine)) *inventory.Machin
 }
 
 // pathOf is a compute path with the zone on the cluster and the region on the
-// datacenter; an empty one has no tag.
+// datacenter; an empty one has no tag. The other paths have none.
 func pathOf(region, zone string) []topology.Path {
 	tagged := func(kind, path, category, tag string) *topology.Object {
 		o := &topology.Object{Ref: topology.Ref{Type: kind, ID: kind + "-1"}, Path: path}
@@ -221,6 +221,12 @@ func pathOf(region, zone string) []topology.Path {
 		tagged("HostSystem", "/dc1/host/c1/h1", "", ""),
 		tagged("ClusterComputeResource", "/dc1/host/c1", "k8s-zone", zone),
 		tagged("Datacenter", "/dc1", "k8s-region", region),
+		tagged("Folder", "/", "", ""),
+	}}, {Kind: topology.PoolPath, Objects: []*topology.Object{
+		tagged("ResourcePool", "/dc1/host/c1/Resources", "", ""),
+		tagged("Folder", "/", "", ""),
+	}}, {Kind: topology.FolderPath, Objects: []*topology.Object{
+		tagged("VirtualMachine", "/dc1/vm/node-1", "", ""),
 		tagged("Folder", "/", "", ""),
 	}}}
 }

@@ -26,6 +26,15 @@ func ReservedDomain(key string) string {
 	return ""
 }
 
+// LabelRack is the only key in topology.kubernetes.io besides region and zone that
+// Kubernetes' own APIs name: it is their example of a topology in
+// k8s.io/api/scheduling/v1beta1.
+const LabelRack = "topology.kubernetes.io/rack"
+
+// IsReservedLevel reports whether a key that is in a reserved domain can be the label
+// of a level. The framework writes no such label, and kubelets may not.
+func IsReservedLevel(key string) bool { return key == LabelRack }
+
 // CSIDomain has the labels that kubelet sets for the CSI driver.
 const CSIDomain = "topology.csi.vmware.com"
 

@@ -56,6 +56,10 @@ type Source interface {
 	// Probe has a vCenter prove soon that it answers. If it does, subscribers are
 	// told.
 	Probe(vcenter string)
+	// Unwritten returns the labels that an uninitialised Node waits for, since the
+	// framework would not write them. There are none unless it could be initialised
+	// otherwise.
+	Unwritten(*v1.Node) map[string]string
 	// Reason returns the reason of the Event that tells of an error of Place.
 	Reason(error) string
 }
@@ -95,8 +99,11 @@ type Controller struct {
 	changed       time.Time
 	// free is when the next Event may be recorded.
 	free time.Time
-	// spanning are the conflicts of the whole fleet.
+	// spanning and unnested are the conflicts of the whole fleet.
 	spanning map[topology.Pair]topology.Conflict
+	unnested map[topology.Value]topology.Conflict
+	// composed are the texts that were told of labels whose values are composed.
+	composed map[string]bool
 	// unread are the objects that count as untagged because the account may not
 	// read their tags, by vCenter, and system the folders that vSphere makes itself.
 	// Those that were told of are in them.
@@ -115,6 +122,8 @@ type known struct {
 	conflicts []topology.Conflict
 	// pair is the last one that it had for certain, zero if none.
 	pair topology.Pair
+	// values are the last ones that it had for certain, by the labels that nest.
+	values map[string]string
 	// unplaced is why the Node has no placement, and since when.
 	unplaced      string
 	unplacedSince time.Time
@@ -130,7 +139,7 @@ type known struct {
 // the daemon's own Pod, about what concerns many Nodes; it must not wait.
 func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface, tell func(eventType, reason, message string)) *Controller {
 	return &Controller{
-		source: source, informer: informer, client: client, tell: tell, unread: unread{}, system: unread{},
+		source: source, informer: informer, client: client, tell: tell, unread: unread{}, system: unread{}, composed: map[string]bool{},
 		arrived: make(chan struct{}, 1),
 		known:   map[string]*known{}, claims: map[types.UID]map[string]string{}, writes: map[Action]int{},
 	}
@@ -190,7 +199,8 @@ func (c *Controller) handlers() cache.ResourceEventHandler {
 				c.claim(b, n)
 				c.arrive()
 			}
-			if changed(b, n) {
+			// A Node that waits is announced unchanged when it can be initialised.
+			if changed(b, n) || b == n && uninitialized(n) {
 				c.queue.Add(n.Name)
 			}
 		},
@@ -229,17 +239,18 @@ func (c *Controller) next(ctx context.Context) bool {
 // reconcile decides about a Node and writes that. It returns when the Node is to
 // be looked at again, 0 for not before something changes.
 func (c *Controller) reconcile(ctx context.Context, name string) (time.Duration, error) {
-	_, todo, again, err := c.look(ctx, name)
-	if err != nil || todo == nil {
-		return again, err
-	}
-	if err := c.pace.Wait(ctx); err != nil {
-		return 0, nil //nolint:nilerr // the context is done
-	}
-	// The turn may have been long in coming: what is written is what is so now.
 	n, todo, again, err := c.look(ctx, name)
 	if err != nil || todo == nil {
 		return again, err
+	}
+	if !todo.first {
+		if err := c.pace.Wait(ctx); err != nil {
+			return 0, nil //nolint:nilerr // the context is done
+		}
+		// The turn may have been long in coming: what is written is what is so now.
+		if n, todo, again, err = c.look(ctx, name); err != nil || todo == nil {
+			return again, err
+		}
 	}
 	if err := c.write(ctx, n, todo); err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
@@ -257,6 +268,11 @@ func (c *Controller) look(ctx context.Context, name string) (*v1.Node, *plan, ti
 	}
 	if err != nil || uninitialized(n) {
 		c.forget(name) // it is gone, somebody else's, or the framework's
+		if err == nil {
+			if labels := c.source.Unwritten(n); len(labels) > 0 {
+				return n, &plan{set: labels, first: true}, 0, nil
+			}
+		}
 		c.queue.Forget(name)
 		return nil, nil, 0, nil //nolint:nilerr // it is not found
 	}

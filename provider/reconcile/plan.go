@@ -54,6 +54,9 @@ type plan struct {
 	// doubt is why the taint stays although no label is known to differ.
 	doubt error
 
+	// first says that the Node is not initialised before this is written.
+	first bool
+
 	annotate, retaint bool // whether these differ from what the Node has
 	// placed says that the taint rests on where the Node is.
 	placed bool
@@ -244,7 +247,7 @@ func (p *policy) begin(node *v1.Node, claims map[string]string) *plan {
 	out := &plan{owned: owned(node)}
 	labels := p.Policy.Labels()
 	for label, written := range claims {
-		if have, there := node.Labels[label]; there && have == written && isLevel(label) {
+		if have, there := node.Labels[label]; there && have == written && isRemovable(label) {
 			out.own(label)
 		}
 	}
@@ -287,7 +290,7 @@ func compare(node *v1.Node, label string, placed topology.Placement, owned []str
 	}
 	switch {
 	case d.want == "":
-		return d, there > 0 && (!isLevel(label) || slices.Contains(owned, label))
+		return d, there > 0 && (!isRemovable(label) || slices.Contains(owned, label))
 	case !differs && there < len(keys):
 		d.missing, differs = true, true
 	}
@@ -302,18 +305,18 @@ func (p *plan) write(action Action, d difference) {
 		p.set[key] = d.want
 	}
 	p.changes = append(p.changes, change{action, d})
-	if isLevel(d.label) {
+	if isRemovable(d.label) {
 		p.own(d.label)
 	}
 }
 
-// update does away with a settled difference. A region or zone that is no more is
-// only told of.
+// update does away with a settled difference. A label of Kubernetes' own that has no
+// value any more is only told of.
 func (p *plan) update(d difference) {
 	switch {
 	case d.want != "":
 		p.write(ActionUpdate, d)
-	case isLevel(d.label):
+	case isRemovable(d.label):
 		p.drop(d)
 	}
 }

@@ -26,17 +26,26 @@ func twins(label string) []string {
 	return []string{label}
 }
 
-// isLevel says whether a label can be one of a further level, which is what vzones
-// may remove. Region and zone are none: volumes are bound to them. Nor is any other
-// label that is reserved, although the annotation may list it: kubelets may write
-// annotations of their Nodes, and may not take Kubernetes' own labels off them.
-func isLevel(label string) bool { return topology.ReservedDomain(label) == "" }
+// isLevel says whether a label is one of a further level, and neither region nor zone.
+func isLevel(label string) bool {
+	switch label {
+	case topology.LabelRegion, topology.LabelZone, v1.LabelFailureDomainBetaRegion, v1.LabelFailureDomainBetaZone:
+		return false
+	}
+	return true
+}
+
+// isRemovable says whether a label can be one that vzones may remove. Region and zone
+// are none: volumes are bound to them. Nor is any other label that is reserved,
+// although the annotation may list it: kubelets may write annotations of their Nodes,
+// and may not take Kubernetes' own labels off them.
+func isRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
 
 // owned returns the labels that vzones wrote to a Node and that are still there.
 func owned(node *v1.Node) []string {
 	var own []string
 	for key := range strings.SplitSeq(node.Annotations[keys.Labels], ",") {
-		if _, there := node.Labels[key]; there && isLevel(key) {
+		if _, there := node.Labels[key]; there && isRemovable(key) {
 			own = append(own, key)
 		}
 	}

@@ -51,7 +51,7 @@ func (c *Controller) claim(before, now *v1.Node) {
 	claims := map[string]string{}
 	for _, label := range c.lately() {
 		_, had := before.Labels[label]
-		if value, has := now.Labels[label]; has && !had && isLevel(label) {
+		if value, has := now.Labels[label]; has && !had && isRemovable(label) {
 			claims[label] = value
 		}
 	}
@@ -105,10 +105,7 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 	k := c.of(n)
 	by := &policy{place.Topology}
 	k.machine, k.waiting = place.Machine, false
-	sure := certain(place.Placement, err)
-	if pair, ok := place.Placement.Pair(); ok || sure {
-		k.pair = pair
-	}
+	k.stands(by.Policy.Nesting(), place.Placement, err)
 	var todo *plan
 	var due []time.Time
 	unplacedFor := err
@@ -145,6 +142,29 @@ func (p *plan) await(k *known, due []time.Time) {
 	if !slices.ContainsFunc(due, func(d time.Time) bool { return !d.IsZero() }) {
 		k.turn = time.Time{}
 	}
+}
+
+// stands notes where a Node is for certain. What cannot be said now is as it was.
+func (k *known) stands(nesting []string, placed topology.Placement, err error) {
+	if pair, ok := placed.Pair(); ok || certain(placed, err) {
+		k.pair = pair
+	}
+	values := map[string]string{}
+	for _, label := range nesting {
+		value := placed.Value(label)
+		if value == "" && isUnknown(label, placed, err) {
+			value = k.values[label]
+		}
+		if value != "" {
+			values[label] = value
+		}
+	}
+	k.values = values
+}
+
+// isUnknown says whether something could not be read that a label rests on.
+func isUnknown(label string, placed topology.Placement, err error) bool {
+	return errors.Is(err, topology.ErrUnknown) || errors.Is(placed.WhyUndecided(label), topology.ErrUnknown)
 }
 
 // certain says whether everything was read that a pair of region and zone rests on.

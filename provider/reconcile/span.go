@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -82,50 +83,94 @@ func (c *Controller) enqueueMoved(ctx context.Context) {
 	}
 }
 
-// span finds the pairs that machines of several vCenters have, and enqueues all
-// Nodes if those have changed. A Node that cannot be placed now is where it was.
+// span finds the conflicts of the whole fleet: pairs that machines of several vCenters
+// have, and values that are not nested. It enqueues all Nodes if those have changed. A
+// Node that cannot be placed now is where it was.
 func (c *Controller) span(ctx context.Context) {
-	var unplaced []*v1.Node
 	var seen unreadSeen
-	found := topology.Spanning(func(yield func(topology.Placement) bool) {
-		for n := range c.initialised(ctx) {
-			place, err := c.source.Place(n)
-			if err == nil {
-				seen.add(&place)
-			}
-			if _, ok := place.Placement.Pair(); !ok && !certain(place.Placement, err) {
-				unplaced = append(unplaced, n)
-			}
-			if !yield(place.Placement) {
-				return
-			}
+	var placements []topology.Placement
+	policy := c.source.Topology().Policy
+	pairs, values := map[topology.Pair]bool{}, map[topology.Value]bool{} // of Nodes of which these are not known now
+	for n := range c.initialised(ctx) {
+		place, err := c.source.Place(n)
+		if err == nil {
+			seen.add(&place)
 		}
-	})
-	c.mu.Lock()
-	for _, n := range unplaced {
-		if k := c.known[n.Name]; k != nil && k.uid == n.UID {
-			if spans, ok := c.spanning[k.pair]; ok {
-				found[k.pair] = spans
-			}
-		}
+		placements = append(placements, place.Placement)
+		c.asBefore(n, policy, place.Placement, err, pairs, values)
 	}
-	same := maps.EqualFunc(found, c.spanning, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
-	c.spanning = found
+	spanning, unnested := topology.Spanning(slices.Values(placements)), policy.Unnested(slices.Values(placements))
+	c.mu.Lock()
+	same := take(&c.spanning, spanning, pairs)
+	same = take(&c.unnested, unnested, values) && same
 	c.mu.Unlock()
 	c.tellUnread(ctx, &seen)
+	c.tellComposed(ctx, policy)
 	if !same {
 		c.enqueueAll(ctx)
 	}
 }
 
+// asBefore notes the pair and the values that a Node had, as far as they are not known
+// now.
+func (c *Controller) asBefore(n *v1.Node, policy topology.Policy, placed topology.Placement, err error, pairs map[topology.Pair]bool, values map[topology.Value]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.known[n.Name]
+	if k == nil || k.uid != n.UID {
+		return
+	}
+	if _, ok := placed.Pair(); !ok && !certain(placed, err) {
+		pairs[k.pair] = true
+	}
+	for label, value := range k.values {
+		if slices.ContainsFunc(policy.Nesting(), func(outer string) bool { return isUnknown(outer, placed, err) }) {
+			values[topology.Value{Label: label, Value: value}] = true
+		}
+	}
+}
+
+// take replaces the conflicts by those that are found, and keeps those of kept. It
+// reports whether that is the same as before.
+func take[K comparable](before *map[K]topology.Conflict, found map[K]topology.Conflict, kept map[K]bool) bool {
+	if found == nil {
+		found = map[K]topology.Conflict{}
+	}
+	for k := range kept {
+		if was, ok := (*before)[k]; ok {
+			found[k] = was
+		}
+	}
+	same := maps.EqualFunc(found, *before, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
+	*before = found
+	return same
+}
+
+// tellComposed tells once of each label whose value the CSI driver does not see.
+func (c *Controller) tellComposed(ctx context.Context, policy topology.Policy) {
+	told := map[string]bool{}
+	for _, conflict := range policy.Composed() {
+		text := conflict.Text()
+		if told[text] = true; !c.composed[text] {
+			klog.FromContext(ctx).Info("The CSI driver sees other values than Nodes have", "text", text)
+			c.tell(v1.EventTypeNormal, reasonConflict, text)
+		}
+	}
+	c.composed = told
+}
+
 // conflictsOf are those of a placement and of the fleet. The lock is held.
 func (c *Controller) conflictsOf(placed topology.Placement) []topology.Conflict {
-	pair, ok := placed.Pair()
-	if !ok {
-		return placed.Conflicts
+	all := placed.Conflicts[:len(placed.Conflicts):len(placed.Conflicts)]
+	if pair, ok := placed.Pair(); ok {
+		if spans, ok := c.spanning[pair]; ok {
+			all = append(all, spans)
+		}
 	}
-	if spans, ok := c.spanning[pair]; ok {
-		return append(placed.Conflicts[:len(placed.Conflicts):len(placed.Conflicts)], spans)
+	for _, d := range placed.Decisions {
+		if crosses, ok := c.unnested[topology.Value{Label: d.Label, Value: d.Value}]; ok {
+			all = append(all, crosses)
+		}
 	}
-	return placed.Conflicts
+	return all
 }

@@ -95,12 +95,13 @@ func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err
 
 // tellConflicts tells of each conflict once while it lasts. It is over when it is
 // not found although everything was read that its labels rest on. Of objects that may
-// not be read the daemon's Pod tells: they concern all Nodes below them.
+// not be read, and of values that are composed, the daemon's Pod tells: they concern
+// many Nodes.
 func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known, placed topology.Placement, err error) time.Time {
 	var due time.Time
 	now := map[string]bool{}
 	for _, conflict := range k.conflicts {
-		if conflict.Kind == topology.ConflictUnread {
+		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictComposed {
 			continue
 		}
 		text := conflict.Text()
@@ -168,7 +169,7 @@ func (p *policy) advice() string {
 	case config.DriftTaint:
 		return "; new Pods are kept away until the Node is back, or its labels are corrected"
 	case config.DriftUpdate:
-		return "; region and zone are not removed"
+		return "; Kubernetes' own labels are not removed"
 	}
 	return "; the labels stay as they are: move the machine back, correct them, or set topology.drift in the configuration"
 }

@@ -56,10 +56,12 @@ type fakeSource struct {
 	topology *config.Topology
 	places   map[string]Place
 	errs     map[string]error
-	hanging  map[string]bool
-	contacts map[string]time.Time
-	probes   map[string]int
-	channels []chan struct{}
+	// unwritten are the labels that Nodes wait for.
+	unwritten map[string]map[string]string
+	hanging   map[string]bool
+	contacts  map[string]time.Time
+	probes    map[string]int
+	channels  []chan struct{}
 }
 
 var _ Source = (*fakeSource)(nil)
@@ -124,6 +126,13 @@ func (f *fakeSource) Probe(vcenter string) {
 		f.contacts[vcenter] = time.Now()
 		f.announce()
 	}
+}
+
+// Unwritten is for Nodes that wait.
+func (f *fakeSource) Unwritten(n *v1.Node) map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unwritten[n.Name]
 }
 
 func (f *fakeSource) Reason(err error) string {
