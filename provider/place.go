@@ -76,7 +76,7 @@ func (d *description) waits(node *v1.Node) error {
 		return nil
 	}
 	keys := slices.Sorted(maps.Keys(labels))
-	return fmt.Errorf("%w: %s, which controller vzones-topology writes before Node %s is initialized: it has to run, see --controllers",
+	return fmt.Errorf("%w: %s, which controller topology-controller writes before Node %s is initialized: it has to run, see --controllers",
 		errUnwritten, strings.Join(keys, ", "), node.Name)
 }
 

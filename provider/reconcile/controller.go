@@ -274,7 +274,7 @@ func (c *Controller) look(ctx context.Context, name string) (*v1.Node, *plan, ti
 			}
 		}
 		c.queue.Forget(name)
-		return nil, nil, 0, nil //nolint:nilerr // it is not found
+		return nil, nil, 0, nil
 	}
 	place, todo := c.decide(ctx, n)
 	if !todo.writes() {
