@@ -52,3 +52,30 @@ func TestMetadataHasFurtherLevels(t *testing.T) {
 		})
 	}
 }
+
+// TestRackIsOnTheNodeFirst: the framework writes no label of Kubernetes' own besides
+// region and zone, so a Node is not initialised before it has the rack that it is in.
+func TestRackIsOnTheNodeFirst(t *testing.T) {
+	cfg := testConfig()
+	cfg.Topology.Policy.Levels = topology.Rules{{Label: topology.LabelRack, Category: "k8s-zone"}}
+	p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}, cfg, Options{})
+	for _, c := range []struct {
+		has, unwritten string
+	}{{"", "a"}, {"b", "a"}, {"a", ""}} {
+		n := aNode("node-1", withSystemUUID(uuidA))
+		if c.has != "" {
+			n.Labels = map[string]string{topology.LabelRack: c.has}
+		}
+		if got := p.Unwritten(n)[topology.LabelRack]; got != c.unwritten {
+			t.Errorf("a Node with rack %q lacks %q", c.has, got)
+		}
+		got, err := p.InstanceMetadata(t.Context(), n)
+		if err != nil || (got == nil) != (c.unwritten != "") || got != nil && got.AdditionalLabels != nil {
+			t.Errorf("a Node with rack %q: got %+v, %v", c.has, got, err)
+		}
+	}
+	untaintedNode := aNode("node-1", withSystemUUID(uuidA), untainted)
+	if got := p.Unwritten(untaintedNode); got != nil {
+		t.Errorf("an initialised Node waits for %v", got)
+	}
+}
