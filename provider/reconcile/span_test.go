@@ -82,6 +82,25 @@ func TestComposedIsToldOnce(t *testing.T) {
 	}, named("east-1", zoned("r", "r-a")...), named("east-2", zoned("r", "r-a")...))
 }
 
+// Unwritten is for Nodes that wait.
+func (f *fakeSource) Unwritten(n *v1.Node) map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, value := range f.unwritten[n.Name] {
+		if n.Labels[key] != value {
+			return f.unwritten[n.Name]
+		}
+	}
+	return nil
+}
+
+// await lets a Node wait for labels, which are not asked for once it has them.
+func (f *fakeSource) await(node string, labels map[string]string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unwritten = map[string]map[string]string{node: labels}
+}
+
 // TestUnwrittenLabels: those that a Node waits for are written to it, and again if
 // that fails; one that cannot be initialised gets none.
 func TestUnwrittenLabels(t *testing.T) {

@@ -128,25 +128,6 @@ func (f *fakeSource) Probe(vcenter string) {
 	}
 }
 
-// Unwritten is for Nodes that wait.
-func (f *fakeSource) Unwritten(n *v1.Node) map[string]string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for key, value := range f.unwritten[n.Name] {
-		if n.Labels[key] != value {
-			return f.unwritten[n.Name]
-		}
-	}
-	return nil
-}
-
-// await lets a Node wait for labels, which are not asked for once it has them.
-func (f *fakeSource) await(node string, labels map[string]string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unwritten = map[string]map[string]string{node: labels}
-}
-
 func (f *fakeSource) Reason(err error) string {
 	if errors.Is(err, topology.ErrMissing) {
 		return "TopologyMissing"
