@@ -43,6 +43,13 @@ test: build controlplane ## run all tests, with the race detector if there is a 
 	@go test $(RACE) -timeout 40m ./...
 	@go test -C test/controlplane $(RACE) -timeout 5m ./...
 
+COUNT ?= 100000
+SEED ?= 11
+
+.PHONY: layouts
+layouts: ## compare zones and levels of random fleets with an oracle (COUNT=100000 SEED=11)
+	@VZONES_LAYOUTS=$(COUNT) VZONES_LAYOUT_SEED=$(SEED) go test -count=1 -timeout 60m -v -run 'TestZonesAreUniqueOrFound|TestComposedIsItsParts' ./topology
+
 .PHONY: bench
 bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: eight minutes)
 	@go run -C test/controlplane . etcd kube-apiserver

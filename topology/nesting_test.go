@@ -95,3 +95,18 @@ func TestNesting(t *testing.T) {
 		t.Errorf("a zone alone: got %v", got)
 	}
 }
+
+func BenchmarkUnnested(b *testing.B) {
+	var all []Placement
+	for i := range 5000 {
+		host := fmt.Sprint("h", i%500)
+		all = append(all, at(host, fmt.Sprint("r", i%5), fmt.Sprint("z", i%50), fmt.Sprint("k", i%250), "f", host))
+	}
+	policy := chain()
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := policy.Unnested(slices.Values(all)); len(got) != 0 {
+			b.Fatal(got)
+		}
+	}
+}

@@ -119,7 +119,7 @@ func (f vcenters) places() (placements []Placement, nodes []node) {
 	return placements, nodes
 }
 
-// layouts returns how many layouts are looked at, and the seed: see make layouts.
+// layouts says how many layouts are looked at, and the seed: see make layouts.
 func layouts(t *testing.T) *quick.Config {
 	count, seed := 3000, int64(11)
 	for name, set := range map[string]func(int64){

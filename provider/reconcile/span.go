@@ -90,6 +90,7 @@ func (c *Controller) span(ctx context.Context) {
 	var seen unreadSeen
 	var placements []topology.Placement
 	policy := c.source.Topology().Policy
+	nesting := policy.Nesting()
 	pairs, values := map[topology.Pair]bool{}, map[topology.Value]bool{} // of Nodes of which these are not known now
 	for n := range c.initialised(ctx) {
 		place, err := c.source.Place(n)
@@ -97,7 +98,7 @@ func (c *Controller) span(ctx context.Context) {
 			seen.add(&place)
 		}
 		placements = append(placements, place.Placement)
-		c.asBefore(n, policy, place.Placement, err, pairs, values)
+		c.asBefore(n, nesting, place.Placement, err, pairs, values)
 	}
 	spanning, unnested := topology.Spanning(slices.Values(placements)), policy.Unnested(slices.Values(placements))
 	c.mu.Lock()
@@ -111,9 +112,9 @@ func (c *Controller) span(ctx context.Context) {
 	}
 }
 
-// asBefore notes the pair and the values that a Node had, as far as they are not known
-// now.
-func (c *Controller) asBefore(n *v1.Node, policy topology.Policy, placed topology.Placement, err error, pairs map[topology.Pair]bool, values map[topology.Value]bool) {
+// asBefore notes the pair and the values that a Node had, if what they rest on is not
+// known now.
+func (c *Controller) asBefore(n *v1.Node, nesting []string, placed topology.Placement, err error, pairs map[topology.Pair]bool, values map[topology.Value]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.known[n.Name]
@@ -123,10 +124,11 @@ func (c *Controller) asBefore(n *v1.Node, policy topology.Policy, placed topolog
 	if _, ok := placed.Pair(); !ok && !certain(placed, err) {
 		pairs[k.pair] = true
 	}
+	if !slices.ContainsFunc(nesting, func(label string) bool { return isUnknown(label, placed, err) }) {
+		return
+	}
 	for label, value := range k.values {
-		if slices.ContainsFunc(policy.Nesting(), func(outer string) bool { return isUnknown(outer, placed, err) }) {
-			values[topology.Value{Label: label, Value: value}] = true
-		}
+		values[topology.Value{Label: label, Value: value}] = true
 	}
 }
 
