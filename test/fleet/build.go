@@ -194,6 +194,12 @@ func (b *inventory) cluster(dc *datacenter, hostFolder *simulator.Folder, spec *
 			return err
 		}
 	}
+	for _, g := range spec.HostGroups {
+		group := b.group(obj, g.Name)
+		for _, name := range g.Hosts {
+			group.Host = append(group.Host, c.host(name).Self)
+		}
+	}
 	return b.pools(c, c.root, spec.Pools)
 }
 
@@ -225,6 +231,9 @@ func (b *inventory) host(c *compute, parent mo.Entity, cr *mo.ComputeResource, s
 		MemorySize: 256 << 30, CpuMhz: 2400, NumCpuPkgs: 2, NumCpuCores: 32, NumCpuThreads: 64, NumNics: 2,
 	}
 	h.Config = &types.HostConfigInfo{Network: new(types.HostNetworkInfo)} // the search index reads it
+	if spec.FaultDomain != "" {
+		h.Config.VsanHostConfig = vsanConfig(spec.FaultDomain)
+	}
 	b.reg.NewEntity(h)
 	// Clipped, since the simulator appends to this list while it only reads it.
 	cr.Host = slices.Clip(append(cr.Host, h.Self))

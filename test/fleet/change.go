@@ -148,6 +148,9 @@ func (v *VCenter) MoveHost(host, cluster string) error {
 	from.Host = slices.Clip(from.Host)
 	to.Host = slices.Clip(append(to.Host, h.Self))
 	b.moveCompute(h, from.Self, to.Self)
+	if b.ungroup(from, h) {
+		b.regrouped(from)
+	}
 	b.update(h, changes{{Name: "parent", Val: to.Self}})
 	for _, m := range b.machines {
 		if *m.vm.Summary.Runtime.Host == h.Self && m.vm.Parent != nil {

@@ -34,6 +34,10 @@ type faults struct {
 	events bool
 	// pages is how many objects an answer to RetrievePropertiesEx has at most.
 	pages int32
+	// noProperty is a property path that the vCenter does not take; late says that it
+	// does not say so at once, but in the place of the property.
+	noProperty string
+	late       bool
 	// plainEvents says that a filter of events may not have a size of its page.
 	plainEvents bool
 }
@@ -159,6 +163,7 @@ func (v *VCenter) Recover() error {
 		f.reject, f.delay, f.hang, f.drop, f.soap, f.rest = false, 0, false, false, nil, nil
 		f.logins = logins{}
 		f.delays, f.first, f.odd, f.listing, f.unlisted, f.pages = nil, 0, nil, nil, nil, 0
+		f.noProperty, f.late = "", false
 	})
 	return v.server.start()
 }

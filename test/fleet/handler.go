@@ -203,6 +203,9 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	if fault := v.faults.method(m.Name); fault != nil {
 		return nil, fault
 	}
+	if fault := v.faults.refuses(m); fault != nil {
+		return nil, fault
+	}
 	if strings.HasSuffix(m.Name, "_Task") || m.Name == "UnregisterVM" {
 		return nil, new(types.NotSupported)
 	}

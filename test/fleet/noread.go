@@ -1,30 +1,55 @@
 package fleet
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// unread returns the machines on which the account lacks System.Read.
-func (t *tagging) unread() map[types.ManagedObjectReference]bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	machines := make(map[types.ManagedObjectReference]bool)
-	for ref := range t.noRead {
-		if ref.Type == "VirtualMachine" {
-			machines[ref] = true
-		}
-	}
-	return machines
+// A hole says what an answer lacks: all but what System.View shows of objects on which
+// the account lacks System.Read, and a property of all objects that the vCenter does not
+// take.
+type hole struct {
+	unread map[types.ManagedObjectReference]bool
+	path   string
 }
 
-// reread tells those who watch a machine of its properties again, which have become
-// readable or are not any more.
+func (v *VCenter) hole() hole {
+	t := &v.tagging
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return hole{maps.Clone(t.noRead), v.faults.missingPath()}
+}
+
+func (h *hole) none() bool { return len(h.unread) == 0 && h.path == "" }
+
+// lacks returns why an answer lacks a property, nil if it does not.
+func (h *hole) lacks(of types.ManagedObjectReference, path string) types.BaseMethodFault {
+	switch {
+	case h.unread[of] && path != "name" && path != "parent":
+		return &types.NoPermission{Object: &of, PrivilegeId: "System.Read"}
+	case path == h.path:
+		return &types.InvalidProperty{Name: path}
+	}
+	return nil
+}
+
+// reread tells those who watch a machine, a cluster or a host of its properties again,
+// which have become readable or are not any more.
 func (v *VCenter) reread(ref types.ManagedObjectReference) {
 	v.world.Lock()
 	defer v.world.Unlock()
+	switch o := v.inv.reg.Get(ref).(type) {
+	case *simulator.ClusterComputeResource:
+		v.inv.regrouped(o)
+		return
+	case *simulator.HostSystem:
+		v.inv.retold(o)
+		return
+	}
 	i := slices.IndexFunc(v.inv.machines, func(m *machine) bool { return m.vm.Self == ref })
 	if i < 0 || v.inv.hidden[ref] != nil {
 		return
@@ -41,38 +66,30 @@ func (v *VCenter) reread(ref types.ManagedObjectReference) {
 	v.inv.update(m.vm, c)
 }
 
-// visible reports whether System.View is enough for a property of a machine.
-func visible(property string) bool { return property == "name" || property == "parent" }
-
-func noPermission(path string, of types.ManagedObjectReference) types.MissingProperty {
-	return types.MissingProperty{Path: path, Fault: types.LocalizedMethodFault{
-		Fault: &types.NoPermission{Object: &of, PrivilegeId: "System.Read"},
-	}}
-}
-
-// withheld returns an answer without what takes System.Read on machines that the
-// account has not: their properties are missing, and searches do not find them.
+// withheld returns an answer without what it has to lack: such properties are missing,
+// and searches do not find machines that the account may not read.
 func (v *VCenter) withheld(method string, res *response) *response {
-	unread := v.tagging.unread()
-	if len(unread) == 0 {
+	h := v.hole()
+	if h.none() {
 		return res
 	}
+	unread := h.unread
 	switch method {
 	case "RetrieveProperties":
 		var body methods.RetrievePropertiesBody
-		return amend(res, &body, func() bool { return body.Res != nil && strip(body.Res.Returnval, unread) })
+		return amend(res, &body, func() bool { return body.Res != nil && h.strip(body.Res.Returnval) })
 	case "RetrievePropertiesEx":
 		var body methods.RetrievePropertiesExBody
 		return amend(res, &body, func() bool {
-			return body.Res != nil && body.Res.Returnval != nil && strip(body.Res.Returnval.Objects, unread)
+			return body.Res != nil && body.Res.Returnval != nil && h.strip(body.Res.Returnval.Objects)
 		})
 	case "ContinueRetrievePropertiesEx":
 		var body methods.ContinueRetrievePropertiesExBody
-		return amend(res, &body, func() bool { return body.Res != nil && strip(body.Res.Returnval.Objects, unread) })
+		return amend(res, &body, func() bool { return body.Res != nil && h.strip(body.Res.Returnval.Objects) })
 	case "WaitForUpdatesEx":
 		var body methods.WaitForUpdatesExBody
 		return amend(res, &body, func() bool {
-			return body.Res != nil && body.Res.Returnval != nil && stripUpdates(body.Res.Returnval, unread)
+			return body.Res != nil && body.Res.Returnval != nil && h.stripUpdates(body.Res.Returnval)
 		})
 	case "FindAllByUuid":
 		var body methods.FindAllByUuidBody
@@ -92,40 +109,37 @@ func amend(res *response, body any, change func() bool) *response {
 	return &response{res.status, res.header, encode("", body)}
 }
 
-func strip(objects []types.ObjectContent, unread map[types.ManagedObjectReference]bool) (changed bool) {
+func (h *hole) strip(objects []types.ObjectContent) (changed bool) {
 	for i := range objects {
 		o := &objects[i]
-		if !unread[o.Obj] {
-			continue
-		}
-		changed = true
 		o.PropSet = slices.DeleteFunc(o.PropSet, func(p types.DynamicProperty) bool {
-			if !visible(p.Name) {
-				o.MissingSet = append(o.MissingSet, noPermission(p.Name, o.Obj))
-			}
-			return !visible(p.Name)
+			return h.missing(o.Obj, p.Name, &o.MissingSet, &changed)
 		})
 	}
 	return changed
 }
 
-func stripUpdates(set *types.UpdateSet, unread map[types.ManagedObjectReference]bool) (changed bool) {
+func (h *hole) stripUpdates(set *types.UpdateSet) (changed bool) {
 	for i := range set.FilterSet {
 		for j := range set.FilterSet[i].ObjectSet {
 			o := &set.FilterSet[i].ObjectSet[j]
-			if !unread[o.Obj] {
-				continue
-			}
-			changed = true
 			o.ChangeSet = slices.DeleteFunc(o.ChangeSet, func(p types.PropertyChange) bool {
-				if !visible(p.Name) {
-					o.MissingSet = append(o.MissingSet, noPermission(p.Name, o.Obj))
-				}
-				return !visible(p.Name)
+				return h.missing(o.Obj, p.Name, &o.MissingSet, &changed)
 			})
 		}
 	}
 	return changed
+}
+
+// missing reports whether an answer lacks a property, and notes why.
+func (h *hole) missing(of types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
+	fault := h.lacks(of, path)
+	if fault == nil {
+		return false
+	}
+	*set = append(*set, types.MissingProperty{Path: path, Fault: types.LocalizedMethodFault{Fault: fault}})
+	*changed = true
+	return true
 }
 
 func leaveOut(refs *[]types.ManagedObjectReference, unread map[types.ManagedObjectReference]bool) (changed bool) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -95,6 +96,50 @@ func (v *VCenter) RefuseListing(object string) error {
 		}
 		f.unlisted[ref] = true
 	})
+	return nil
+}
+
+// RefuseProperty has the vCenter not take a property path, as where the property is
+// newer than it is. It answers InvalidProperty to the request, or late: in the place of
+// the property.
+func (v *VCenter) RefuseProperty(path string, late bool) {
+	v.afflict(func(f *faults) { f.noProperty, f.late = path, late })
+}
+
+// missingPath is the property path that is missing in answers.
+func (f *faults) missingPath() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.late {
+		return ""
+	}
+	return f.noProperty
+}
+
+// refuses returns the fault of a request that names the property path of RefuseProperty.
+func (f *faults) refuses(m *simulator.Method) types.BaseMethodFault {
+	f.mu.Lock()
+	path, late := f.noProperty, f.late
+	f.mu.Unlock()
+	if path == "" || late {
+		return nil
+	}
+	var specs []types.PropertyFilterSpec
+	switch body := m.Body.(type) {
+	case *types.RetrieveProperties:
+		specs = body.SpecSet
+	case *types.RetrievePropertiesEx:
+		specs = body.SpecSet
+	case *types.CreateFilter:
+		specs = []types.PropertyFilterSpec{body.Spec}
+	}
+	for _, spec := range specs {
+		for _, p := range spec.PropSet {
+			if slices.Contains(p.PathSet, path) {
+				return &types.InvalidProperty{Name: path}
+			}
+		}
+	}
 	return nil
 }
 

@@ -54,12 +54,21 @@ type ClusterSpec struct {
 	Tags   Tags       `yaml:"tags"`
 	Hosts  Hosts      `yaml:"hosts"`
 	Pools  []PoolSpec `yaml:"pools"` // below the root pool, Resources
+
+	HostGroups []HostGroupSpec `yaml:"hostGroups"` // DRS host groups
+}
+
+// HostGroupSpec describes a DRS host group.
+type HostGroupSpec struct {
+	Name  string `yaml:"name"`
+	Hosts Names  `yaml:"hosts"` // of the cluster
 }
 
 // HostSpec describes a host.
 type HostSpec struct {
-	Name string `yaml:"name"`
-	Tags Tags   `yaml:"tags"`
+	Name        string `yaml:"name"`
+	Tags        Tags   `yaml:"tags"`
+	FaultDomain string `yaml:"faultDomain"` // of vSAN; default: none
 }
 
 // PoolSpec describes a resource pool.
@@ -155,7 +164,7 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 	// Node.Decode forgets that unknown fields are refused.
 	if node.Kind == yaml.MappingNode {
 		for i := 0; i < len(node.Content); i += 2 {
-			if key := node.Content[i]; !slices.Contains([]string{"name", "tags"}, key.Value) {
+			if key := node.Content[i]; !slices.Contains([]string{"name", "tags", "faultDomain"}, key.Value) {
 				return HostSpec{}, fmt.Errorf("line %d: field %s not found in a host", key.Line, key.Value)
 			}
 		}
@@ -184,7 +193,8 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 //	    - name: c1
 //	      folder: rack-1              # below the host folder
 //	      tags: {zone: b}
-//	      hosts: 2                    # or a list of names, or of {name, tags}
+//	      hosts: 2                    # or a list of names, or of {name, tags, faultDomain}
+//	      hostGroups: [{name: site-a, hosts: [c1-host-1]}]
 //	      pools: [{name: p, tags: {…}, pools: […]}, {name: app, vapp: true}]
 //	    vms:
 //	    - name: node-1

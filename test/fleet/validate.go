@@ -114,6 +114,7 @@ func (c *checker) datacenter(dc *DatacenterSpec, vms func(string)) (hosts int) {
 		compute(cl.Name)
 		c.within(cl.Name, func() {
 			c.hosts(cl.Name, cl.Hosts, names)
+			c.hostGroups(cl)
 			c.pools(cl.Pools)
 		})
 		hosts += len(cl.Hosts)
@@ -134,6 +135,21 @@ func (c *checker) hosts(owner string, hosts Hosts, names func(string)) {
 			hosts[i].Name = fmt.Sprintf("%s-host-%d", owner, i+1)
 		}
 		names(hosts[i].Name)
+	}
+}
+
+func (c *checker) hostGroups(cl *ClusterSpec) {
+	names := make(map[string]bool)
+	for _, g := range cl.HostGroups {
+		if g.Name == "" || names[g.Name] {
+			c.errorf("hostGroups: name %q is missing or taken", g.Name)
+		}
+		names[g.Name] = true
+		for _, name := range g.Hosts {
+			if !slices.ContainsFunc(cl.Hosts, func(h HostSpec) bool { return h.Name == name }) {
+				c.errorf("hostGroups: host %q is not in the cluster", name)
+			}
+		}
 	}
 }
 

@@ -32,7 +32,14 @@ func machineCommands() []command {
 		{"untag VCENTER OBJECT CATEGORY TAG", "detaches it", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Untag(w[0], w[1], w[2]) })},
 		{"retag VCENTER OBJECT CATEGORY TAG", "attaches it in place of the others of its category", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Retag(w[0], w[1], w[2]) })},
 		{"rename VCENTER OBJECT NAME", "renames any other object", onObject(2, func(v *fleet.VCenter, w []string) error { return v.Rename(w[0], w[1]) })},
-		{"host move VCENTER HOST CLUSTER", "moves a host with its machines", onObject(2, func(v *fleet.VCenter, w []string) error { return v.MoveHost(w[0], w[1]) })},
+		{"vm restart VM HOST", "has vSphere HA restart a machine on another host", onMachinesWith("HOST", (*fleet.VCenter).RestartVM)},
+		{"host move VCENTER HOST CLUSTER", "moves a host with its machines, out of all DRS host groups", onObject(2, func(v *fleet.VCenter, w []string) error { return v.MoveHost(w[0], w[1]) })},
+		{"host lose VCENTER HOST", "has a host not respond any more; its machines are disconnected, until `vm restart` or `host restore`", onObject(1, func(v *fleet.VCenter, w []string) error { return v.LoseHost(w[0]) })},
+		{"host restore VCENTER HOST", "has it respond again, with the machines that are still on it", onObject(1, func(v *fleet.VCenter, w []string) error { return v.RestoreHost(w[0]) })},
+		{"host group VCENTER HOST GROUP", "adds a host to a DRS host group of its cluster, which is made if need be", onObject(2, func(v *fleet.VCenter, w []string) error { return v.AddToGroup(w[0], w[1]) })},
+		{"host ungroup VCENTER HOST GROUP", "takes it out", onObject(2, func(v *fleet.VCenter, w []string) error { return v.TakeFromGroup(w[0], w[1]) })},
+		{"host regroup VCENTER HOST GROUP", "takes it out of all groups and adds it to one, in one change", onObject(2, func(v *fleet.VCenter, w []string) error { return v.RegroupHost(w[0], w[1]) })},
+		{"host fault-domain VCENTER HOST DOMAIN", "puts it into a vSAN fault domain, `\"\"` for none", onObject(2, func(v *fleet.VCenter, w []string) error { return v.SetFaultDomain(w[0], w[1]) })},
 	}
 }
 

@@ -1,0 +1,160 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// group returns a DRS host group of a cluster, which is made if need be.
+func (b *inventory) group(cluster *simulator.ClusterComputeResource, name string) *types.ClusterHostGroup {
+	config := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)
+	for _, g := range config.Group {
+		if g, ok := g.(*types.ClusterHostGroup); ok && g.Name == name {
+			return g
+		}
+	}
+	g := &types.ClusterHostGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: name, UserCreated: types.NewBool(true)}}
+	config.Group = append(config.Group, g)
+	return g
+}
+
+func vsanConfig(faultDomain string) *types.VsanHostConfigInfo {
+	return &types.VsanHostConfigInfo{Enabled: types.NewBool(true), FaultDomainInfo: &types.VsanHostFaultDomainInfo{Name: faultDomain}}
+}
+
+// regrouped tells of a cluster's groups. The simulator only knows the properties of the
+// type with which a cluster's configuration is declared, which has no groups; so it is
+// given that one twice, and collectors find the other path in its place: they keep the
+// list, and read it only when nobody changes the inventory.
+func (b *inventory) regrouped(cluster *simulator.ClusterComputeResource) {
+	config := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)
+	whole := *config
+	whole.Group = nil
+	for _, g := range config.Group {
+		if g, ok := g.(*types.ClusterHostGroup); ok {
+			copied := *g
+			copied.Host = slices.Clone(g.Host)
+			whole.Group = append(whole.Group, &copied)
+		}
+	}
+	var c changes
+	c.set("configurationEx", &whole)
+	c.set("configurationEx", &whole)
+	b.update(cluster, c)
+	c[1].Name, c[1].Val = "configurationEx.group", &types.ArrayOfClusterGroupInfo{ClusterGroupInfo: whole.Group}
+}
+
+// retold tells of a host's fault domain again.
+func (b *inventory) retold(h *simulator.HostSystem) {
+	if vsan := h.Config.VsanHostConfig; vsan != nil {
+		b.update(h, changes{{Name: faultDomainPath, Val: vsan.FaultDomainInfo.Name}})
+	}
+}
+
+const faultDomainPath = "config.vsanHostConfig.faultDomainInfo.name"
+
+// onHost runs f on a host and its cluster, with the inventory to itself.
+func (v *VCenter) onHost(name string, f func(*inventory, *simulator.HostSystem, *simulator.ClusterComputeResource) error) error {
+	v.world.Lock()
+	defer v.world.Unlock()
+	e, err := v.inv.find(name, "HostSystem")
+	if err != nil {
+		return err
+	}
+	h := e.(*simulator.HostSystem)
+	cluster, ok := v.inv.entity(*h.Parent).(*simulator.ClusterComputeResource)
+	if !ok {
+		return fmt.Errorf("fleet: vCenter %q: host %q is in no cluster", v.name, name)
+	}
+	return f(v.inv, h, cluster)
+}
+
+// AddToGroup puts a host into a DRS host group of its cluster, which is made if need be.
+func (v *VCenter) AddToGroup(host, group string) error {
+	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
+		g := b.group(cluster, group)
+		if !slices.Contains(g.Host, h.Self) {
+			g.Host = append(g.Host, h.Self)
+		}
+		b.regrouped(cluster)
+		return nil
+	})
+}
+
+// TakeFromGroup takes a host out of a DRS host group of its cluster.
+func (v *VCenter) TakeFromGroup(host, group string) error {
+	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
+		g := b.group(cluster, group)
+		if !slices.Contains(g.Host, h.Self) {
+			return fmt.Errorf("fleet: vCenter %q: host %q is not in group %q", v.name, host, group)
+		}
+		g.Host = slices.DeleteFunc(g.Host, func(ref types.ManagedObjectReference) bool { return ref == h.Self })
+		b.regrouped(cluster)
+		return nil
+	})
+}
+
+// RegroupHost takes a host out of all DRS host groups of its cluster and puts it into
+// one, in one change.
+func (v *VCenter) RegroupHost(host, group string) error {
+	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, cluster *simulator.ClusterComputeResource) error {
+		b.ungroup(cluster, h)
+		g := b.group(cluster, group)
+		g.Host = append(g.Host, h.Self)
+		b.regrouped(cluster)
+		return nil
+	})
+}
+
+// ungroup takes a host out of all groups of a cluster, and reports whether it was in one.
+func (b *inventory) ungroup(cluster *simulator.ClusterComputeResource, h *simulator.HostSystem) (was bool) {
+	for _, g := range cluster.ConfigurationEx.(*types.ClusterConfigInfoEx).Group {
+		if g, ok := g.(*types.ClusterHostGroup); ok {
+			was = was || slices.Contains(g.Host, h.Self)
+			g.Host = slices.DeleteFunc(g.Host, func(ref types.ManagedObjectReference) bool { return ref == h.Self })
+		}
+	}
+	return was
+}
+
+// SetFaultDomain puts a host into a vSAN fault domain, "" for none.
+func (v *VCenter) SetFaultDomain(host, domain string) error {
+	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, _ *simulator.ClusterComputeResource) error {
+		b.update(h, changes{{Name: faultDomainPath, Val: domain}})
+		return nil
+	})
+}
+
+// LoseHost has a host not respond any more: its vCenter says that its machines are
+// disconnected, and not whether they run.
+func (v *VCenter) LoseHost(host string) error {
+	return v.reach(host, types.HostSystemConnectionStateNotResponding, "disconnected")
+}
+
+// RestoreHost has a host respond again, with the machines that are still on it.
+func (v *VCenter) RestoreHost(host string) error {
+	return v.reach(host, types.HostSystemConnectionStateConnected, "connected")
+}
+
+func (v *VCenter) reach(host string, state types.HostSystemConnectionState, machines string) error {
+	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, _ *simulator.ClusterComputeResource) error {
+		b.update(h, changes{{Name: "runtime.connectionState", Val: state}})
+		for _, m := range b.machines {
+			if *m.vm.Runtime.Host == h.Self {
+				b.setConnection(m, machines)
+			}
+		}
+		return nil
+	})
+}
+
+// RestartVM has vSphere HA restart a machine on another host.
+func (v *VCenter) RestartVM(vm, host string) error {
+	if err := v.MoveVM(vm, host); err != nil {
+		return err
+	}
+	return v.SetConnection(vm, "connected")
+}
