@@ -16,6 +16,8 @@ const (
 	ConflictTagOrder ConflictKind = "tag_order"
 	// ConflictTwoTags: the deciding object has two tags of one category.
 	ConflictTwoTags ConflictKind = "two_tags"
+	// ConflictTwoGroups: the host is in two DRS host groups of one rule.
+	ConflictTwoGroups ConflictKind = "two_groups"
 	// ConflictInvalidValue: the deciding name is no label value.
 	ConflictInvalidValue ConflictKind = "invalid_value"
 	// ConflictOffPath: a value comes from where the CSI driver does not look, and
@@ -37,14 +39,16 @@ const (
 	// ConflictComposed: the value of region or zone is composed of several sources,
 	// which the CSI driver does not see.
 	ConflictComposed ConflictKind = "composed_value"
+	// ConflictNotCSI: region or zone comes from what the CSI driver does not read.
+	ConflictNotCSI ConflictKind = "not_seen_by_csi"
 )
 
 // ConflictKinds returns all kinds.
 func ConflictKinds() []ConflictKind {
 	return []ConflictKind{
-		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags,
+		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags, ConflictTwoGroups,
 		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory, ConflictUnread,
-		ConflictTwoRegions, ConflictNotNested, ConflictComposed,
+		ConflictTwoRegions, ConflictNotNested, ConflictComposed, ConflictNotCSI,
 	}
 }
 

@@ -7,6 +7,10 @@ import (
 
 // inventory decides a rule by the name of what the machine is in.
 func (r *resolution) inventory(rule *Rule) {
+	if rule.HostGroup != "" || rule.Inventory == InventoryFaultDomain {
+		r.membership(rule)
+		return
+	}
 	by, absent, unknown := r.find(rule.Inventory)
 	switch {
 	case unknown != "":

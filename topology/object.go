@@ -39,6 +39,19 @@ type Object struct {
 	// it is ErrNotPermitted the object counts as untagged where what can be read
 	// decides; with any other error nothing is said of what rests on the object.
 	TagsErr error
+	// HostGroups are the DRS host groups of its cluster that a host is in, and
+	// FaultDomain is its vSAN fault domain. Nil means that it is not known: it was not
+	// read yet, or nobody asked for it.
+	HostGroups, FaultDomain *Membership
+}
+
+// A Membership is what a host belongs to in its cluster.
+type Membership struct {
+	// Names are the names of what it belongs to, in order. There are none if it
+	// belongs to nothing.
+	Names []string
+	// Err says why Names could not be read. Nil means that Names is complete.
+	Err error
 }
 
 func (o *Object) String() string { return o.Ref.Type + " " + o.Path }

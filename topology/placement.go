@@ -32,11 +32,13 @@ type Decision struct {
 	// composed of, without the texts between them.
 	Plain string
 	Parts []Decision
-	// Category and Inventory are those of the rule.
+	// Category, Inventory and HostGroup are those of the rule.
 	Category  string
 	Inventory Inventory
+	HostGroup string
 	// By is the object whose tag or name gave the value. For InventoryVCenter it
-	// is the farthest object that could be read, mostly the root folder.
+	// is the farthest object that could be read, mostly the root folder. For host
+	// groups and fault domains it is the host's cluster.
 	By *Object
 	// Unread are the objects that count as untagged, because the account may not
 	// read their tags, and that might have decided otherwise. Such a value is good
@@ -54,7 +56,10 @@ func (d Decision) Source() string {
 		}
 		return strings.Join(sources, ", ")
 	}
-	if d.Category == "" {
+	switch {
+	case d.HostGroup != "":
+		return "hostGroup " + d.HostGroup + " of " + d.By.String()
+	case d.Category == "":
 		return string(d.Inventory) + " of " + d.By.String()
 	}
 	return d.Category + " on " + d.By.String()

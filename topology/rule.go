@@ -59,16 +59,20 @@ const (
 	// InventoryFolder is the VM folder. The one that each datacenter has by
 	// itself, vm, is none.
 	InventoryFolder Inventory = "folder"
+	// InventoryFaultDomain is the vSAN fault domain of the host. The one that vSAN
+	// gives by itself to each host without one is none.
+	InventoryFaultDomain Inventory = "vsanFaultDomain"
 )
 
 // Inventories returns all there are, from the widest to the nearest.
 func Inventories() []Inventory {
-	return []Inventory{InventoryVCenter, InventoryDatacenter, InventoryCluster, InventoryHost, InventoryPool, InventoryFolder}
+	return []Inventory{InventoryVCenter, InventoryDatacenter, InventoryCluster, InventoryHost, InventoryPool, InventoryFolder, InventoryFaultDomain}
 }
 
 // A Rule gives one Node label its value: the name of the tag of Category that
-// decides for the machine, or the name of what it is in. One of the two is set, or
-// none if Value does without them.
+// decides for the machine, the name of what it is in, or the name of the DRS host
+// group that its host is in. One of the three is set, or none if Value does without
+// them.
 type Rule struct {
 	// Label is the key of the Node label.
 	Label string
@@ -79,6 +83,9 @@ type Rule struct {
 	// Value makes the label's value of this and other sources. Without it the value
 	// is what the source gives.
 	Value Template
+	// HostGroup is the name of DRS host groups, in which a * stands for any
+	// characters.
+	HostGroup string
 	// Required says that a Node without a value for Label has no placement at
 	// all. Without it the label is left out.
 	Required bool
@@ -154,6 +161,20 @@ func (p Policy) Categories() []string {
 	return names
 }
 
+// HostGroups reports whether the policy needs the DRS host groups of clusters.
+func (p Policy) HostGroups() bool {
+	return p.has(func(r Rule) bool { return r.HostGroup != "" })
+}
+
+// FaultDomains reports whether the policy needs the vSAN fault domains of hosts.
+func (p Policy) FaultDomains() bool {
+	return p.has(func(r Rule) bool { return r.Inventory == InventoryFaultDomain })
+}
+
+func (p Policy) has(is func(Rule) bool) bool {
+	return slices.ContainsFunc(p.Rules, is) || slices.ContainsFunc(p.Levels, is)
+}
+
 // Labels returns the labels that the policy decides about, each once.
 func (p Policy) Labels() []string {
 	var labels []string
@@ -185,8 +206,7 @@ func (p *Policy) composes() bool {
 
 // IsRequired reports whether a Node without a value for a label has no placement.
 func (p Policy) IsRequired(label string) bool {
-	is := func(r Rule) bool { return r.Label == label && r.Required }
-	return slices.ContainsFunc(p.Rules, is) || slices.ContainsFunc(p.Levels, is)
+	return p.has(func(r Rule) bool { return r.Label == label && r.Required })
 }
 
 // TagPaths returns the paths on which the policy looks for tags, in that order. It

@@ -102,7 +102,7 @@ func (c *composition) label(rule *Rule) {
 		}
 	}
 	c.done[rule.Label] = true
-	whole := Decision{Label: rule.Label, Category: rule.Category, Inventory: rule.Inventory}
+	whole := Decision{Label: rule.Label, Category: rule.Category, Inventory: rule.Inventory, HostGroup: rule.HostGroup}
 	var parts []composed
 	var trouble error
 	for _, part := range rule.Value {

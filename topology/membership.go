@@ -1,0 +1,156 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// membership decides a rule by what the machine's host belongs to in its cluster: a
+// DRS host group or a vSAN fault domain. What is not read is unknown, never absent.
+func (r *resolution) membership(rule *Rule) {
+	host, cluster, absent, unknown := r.hostAndCluster()
+	var names []string
+	if host != nil {
+		names, unknown = member(rule, host, cluster)
+	}
+	switch {
+	case unknown != "":
+		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrUnknown, unknown))
+	case len(names) == 0 && rule.Required:
+		if host != nil {
+			absent = outside(rule, host)
+		}
+		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrMissing, absent))
+	case len(names) == 0:
+	case len(names) > 1:
+		r.conflict(ConflictTwoGroups, rule.Label, twoGroups{*rule, host, names}, host)
+		r.fail(rule, fmt.Errorf("%w: %s is in %d DRS host groups that %q stands for (%s), and label %s takes one",
+			ErrAmbiguous, host, len(names), rule.HostGroup, quoted(names), rule.Label))
+	default:
+		r.conclusion(rule, names[0], cluster)
+	}
+}
+
+// conclusion gives a label the name of a host group or fault domain of a cluster.
+func (r *resolution) conclusion(rule *Rule, name string, cluster *Object) {
+	if reason := InvalidLabelValue(name); reason != "" {
+		r.conflict(ConflictInvalidValue, rule.Label, invalidGroup{*rule, name, cluster}, cluster)
+		r.fail(rule, fmt.Errorf("%w: the name %q of a %s of %s cannot be the value of label %s: %s",
+			ErrInvalid, name, rule.group(), cluster, rule.Label, reason))
+		return
+	}
+	r.placement.Decisions = append(r.placement.Decisions, Decision{
+		Label: rule.Label, Value: name, Inventory: rule.Inventory, HostGroup: rule.HostGroup, By: cluster,
+	})
+}
+
+// group is what a rule takes the name of, for a person.
+func (r *Rule) group() string {
+	if r.HostGroup != "" {
+		return "DRS host group"
+	}
+	return "vSAN fault domain"
+}
+
+// hostAndCluster returns the machine's host and the cluster right above it. Without
+// them, either absent says what that means, or unknown why it cannot be said.
+func (r *resolution) hostAndCluster() (host, cluster *Object, absent, unknown string) {
+	p := r.path(ComputePath)
+	if p == nil || len(p.Objects) == 0 || p.Objects[0].Ref.Type != typeHost {
+		return nil, nil, "", "the machine's host cannot be read"
+	}
+	host = p.Objects[0]
+	switch {
+	case len(p.Objects) == 1:
+		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read: %v", host, p.Broken)
+	case p.Objects[1].Ref.Type == typeStandalone:
+		return nil, nil, fmt.Sprintf("the machine is in no cluster: its host is a standalone one (%s)", host), ""
+	case p.Objects[1].Ref.Type != typeCluster:
+		return nil, nil, "", fmt.Sprintf("what is above %s is not a cluster: %s", host, p.Objects[1])
+	}
+	return host, p.Objects[1], "", ""
+}
+
+// member returns what the host belongs to of all that the rule means, or why that is
+// not known.
+func member(rule *Rule, host, cluster *Object) (names []string, unknown string) {
+	of, on := host.FaultDomain, host
+	what := fmt.Sprintf("the vSAN fault domain of %s", host)
+	if rule.HostGroup != "" {
+		of, on = host.HostGroups, cluster
+		what = fmt.Sprintf("the DRS host groups of %s", cluster)
+	}
+	switch {
+	case of == nil:
+		return nil, what + ": not read yet"
+	case errors.Is(of.Err, ErrNotPermitted):
+		return nil, fmt.Sprintf("%s cannot be read: in vCenter %q the account lacks the privilege System.Read on %s: "+
+			"give it the role Read-only there", what, on.Ref.VCenter, Named([]*Object{on}))
+	case of.Err != nil:
+		return nil, fmt.Sprintf("%s cannot be read: %v", what, of.Err)
+	}
+	for _, name := range of.Names {
+		if rule.HostGroup == "" || fits(rule.HostGroup, name) {
+			names = append(names, name)
+		}
+	}
+	return names, ""
+}
+
+// outside says of a host that it belongs to nothing that the rule means.
+func outside(rule *Rule, host *Object) string {
+	if rule.HostGroup == "" {
+		return fmt.Sprintf("%s is in no vSAN fault domain of its own: configure one", host)
+	}
+	in := "it is in none"
+	if len(host.HostGroups.Names) > 0 {
+		in = "it is in " + quoted(host.HostGroups.Names)
+	}
+	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host, rule.HostGroup, in)
+}
+
+// fits reports whether a pattern stands for a name: a * in it stands for any
+// characters, also for none, and all others for themselves.
+func fits(pattern, name string) bool {
+	first, rest, several := strings.Cut(pattern, "*")
+	if !several {
+		return name == pattern
+	}
+	if !strings.HasPrefix(name, first) {
+		return false
+	}
+	name = name[len(first):]
+	parts := strings.Split(rest, "*")
+	last := parts[len(parts)-1]
+	for _, part := range parts[:len(parts)-1] {
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(part):]
+	}
+	return strings.HasSuffix(name, last)
+}
+
+type twoGroups struct {
+	rule  Rule
+	host  *Object
+	names []string
+}
+
+func (t twoGroups) text() string {
+	return fmt.Sprintf("Of the DRS host groups that %q stands for, %s is in %d: %s. Label %s takes one: take the host out of the others, or write a narrower name.",
+		t.rule.HostGroup, t.host.located(), len(t.names), quoted(t.names), t.rule.Label)
+}
+
+type invalidGroup struct {
+	rule    Rule
+	name    string
+	cluster *Object
+}
+
+func (i invalidGroup) text() string {
+	return fmt.Sprintf("The name %q of a %s of %s cannot be the value of label %s: %s. Rename it, or take the label from a tag.",
+		i.name, i.rule.group(), i.cluster.located(), i.rule.Label, InvalidLabelValue(i.name))
+}

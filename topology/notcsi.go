@@ -1,0 +1,27 @@
+package topology
+
+import "fmt"
+
+// NotCSI returns a conflict for each of region and zone that comes from anything but a
+// tag: the CSI driver reads tags only. It is the configuration's, equal for all Nodes,
+// and holds for as long as the configuration is so.
+func (p Policy) NotCSI() []Conflict {
+	var conflicts []Conflict
+	for _, r := range p.Rules {
+		if r.Category == "" {
+			conflicts = append(conflicts, Conflict{Kind: ConflictNotCSI, Labels: []string{r.Label}, why: notCSI{r}})
+		}
+	}
+	return conflicts
+}
+
+type notCSI struct{ rule Rule }
+
+func (n notCSI) text() string {
+	source := fmt.Sprintf("the inventory (%s)", n.rule.Inventory)
+	if n.rule.HostGroup != "" {
+		source = fmt.Sprintf("DRS host groups (%s)", n.rule.HostGroup)
+	}
+	return fmt.Sprintf("Label %s comes from %s, which the CSI driver does not see: it places volumes by tags only. "+
+		"If it runs in the cluster with topology, take the label from the tag category that the driver uses.", n.rule.Label, source)
+}
