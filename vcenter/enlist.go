@@ -126,7 +126,7 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 	w.changed = true
 	// The watch tells of them too, a page of 100 objects at a time.
 	// A machine that only a Node tells of may be one that the account may not see.
-	if err := w.s.readMachines(ctx, add, w.model.tree); err != nil && !gone(err) && !denied(err) {
+	if err := w.s.readMachines(ctx, add, w.more(), w.model.tree); err != nil && !gone(err) && !denied(err) {
 		return fmt.Errorf("reading %d machines: %w", len(add), err)
 	}
 	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "removed", len(remove))

@@ -26,6 +26,10 @@ type Wanted struct {
 	Categories []string
 	// Paths are the paths whose objects' tags are read; all if empty.
 	Paths []topology.PathKind
+	// HostGroups says whether the DRS host groups of clusters are read, and
+	// FaultDomains whether the vSAN fault domains of hosts are. A change has the watch
+	// of each vCenter begin again.
+	HostGroups, FaultDomains bool
 }
 
 // Options tune a fleet. The zero value is what a daemon wants, without tags.
@@ -122,7 +126,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 // there are connected to, those that are not there any more are logged out of and
 // not in States from now on. One that stays keeps its session unless its address
 // or its credentials are others, and its watch unless the certificates that it may
-// have or its datacenters are others or tags begin to be read. A vCenter with
+// have or its datacenters are others, or tags or what hosts belong to begin to be read. A vCenter with
 // another address is one of which nothing is known yet.
 func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 	f.mu.Lock()
@@ -132,7 +136,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 	}
 	connections := make([]*connection, len(vcenters))
 	for i := range vcenters {
-		t := &target{cfg: vcenters[i], tags: wanted.Tags, categories: wanted.Categories, paths: wanted.Paths}
+		t := &target{cfg: vcenters[i], tags: wanted.Tags, categories: wanted.Categories, paths: wanted.Paths, facts: wanted.hostFacts()}
 		c := before[t.cfg.Name]
 		if c == nil {
 			c = newConnection(t, f.credentials, f.timing, f.announce)

@@ -53,6 +53,7 @@ type placed struct {
 	vcenter string
 	tree    *tree
 	tags    tags.Attachments
+	hosts   *hosts
 	objects map[types.ManagedObjectReference]*topology.Object
 }
 
@@ -120,6 +121,7 @@ func (p *placed) object(ref types.ManagedObjectReference) *topology.Object {
 		Path: p.tree.path(ref),
 	}
 	o.Tags, o.TagsErr = p.tags.Of(ref)
+	o.HostGroups, o.FaultDomain = p.hosts.memberships(p.tree, ref)
 	p.objects[ref] = o
 	return o
 }

@@ -54,6 +54,8 @@ func (f faultError) Error() string {
 // they cannot be read any more.
 func unread(u *types.ObjectUpdate) {
 	for _, m := range u.MissingSet {
-		u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: m.Path, Op: types.PropertyChangeOpRemove})
+		if !isHostFact(m.Path) { // of which it matters why
+			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: m.Path, Op: types.PropertyChangeOpRemove})
+		}
 	}
 }

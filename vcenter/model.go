@@ -347,7 +347,7 @@ func (m *model) above(ids []string, paths []topology.PathKind) []types.ManagedOb
 
 // snapshot makes an immutable picture of the model with the details of the
 // given machines, some of which are outside the configured datacenters.
-func (m *model) snapshot(ids, outside []string, names map[string][]inventory.NameEntry, incomplete error) *inventory.Snapshot {
+func (m *model) snapshot(ids, outside []string, names map[string][]inventory.NameEntry, incomplete error, h *hosts) *inventory.Snapshot {
 	index := m.uuids() // which makes unclaimed
 	snap := &inventory.Snapshot{
 		VCenter:    m.vcenter,
@@ -360,7 +360,7 @@ func (m *model) snapshot(ids, outside []string, names map[string][]inventory.Nam
 		NoCategory: m.tags.Absent,
 		Machines:   make(map[string]*inventory.Machine, len(ids)),
 	}
-	p := placed{vcenter: m.vcenter, tree: m.tree, tags: m.tags, objects: map[types.ManagedObjectReference]*topology.Object{}}
+	p := placed{vcenter: m.vcenter, tree: m.tree, tags: m.tags, hosts: h, objects: map[types.ManagedObjectReference]*topology.Object{}}
 	for _, id := range ids {
 		if machine := p.machine(id); machine != nil {
 			snap.Machines[id] = machine

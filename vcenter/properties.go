@@ -21,6 +21,7 @@ func propertiesOf(o *types.ObjectContent, before properties) properties {
 		}
 		p.set(d.Name, d.Val)
 	}
+	p.lack(o.MissingSet)
 	return p
 }
 
@@ -29,6 +30,9 @@ func (p properties) set(name string, value any) {
 	if name == guestMetadata+".value" { // vCenter may tell of what has changed below a property
 		name = guestMetadata
 	}
+	if name == clusterConfig {
+		name = clusterGroups
+	}
 	switch {
 	case value == nil:
 		delete(p, name)
@@ -36,6 +40,8 @@ func (p properties) set(name string, value any) {
 		p[name] = nicsOf(value)
 	case name == guestMetadata:
 		p[name] = p.static().follow(value)
+	case name == clusterGroups:
+		p[name] = hostGroupsOf(value)
 	default:
 		p[name] = value
 	}

@@ -115,9 +115,9 @@ func datacenterSpec(view types.ManagedObjectReference) types.PropertyFilterSpec 
 }
 
 // detailSpec reads the machines on a list and everything above them.
-func detailSpec(list types.ManagedObjectReference) types.PropertyFilterSpec {
+func detailSpec(list types.ManagedObjectReference, more []types.PropertySpec) types.PropertyFilterSpec {
 	return types.PropertyFilterSpec{
-		PropSet: detailProperties(),
+		PropSet: detailProperties(more),
 		ObjectSet: []types.ObjectSpec{{
 			Obj:  list,
 			Skip: types.NewBool(true),
@@ -128,17 +128,18 @@ func detailSpec(list types.ManagedObjectReference) types.PropertyFilterSpec {
 	}
 }
 
-func detailProperties() []types.PropertySpec {
-	return []types.PropertySpec{
+func detailProperties(more []types.PropertySpec) []types.PropertySpec {
+	return append([]types.PropertySpec{
 		{Type: "ManagedEntity", PathSet: []string{"name", "parent"}},
 		{Type: "VirtualMachine", PathSet: machineProperties},
-	}
+	}, more...)
 }
 
-// readMachines reads machines and everything above them into a tree.
-func (s *session) readMachines(ctx context.Context, machines []types.ManagedObjectReference, into *tree) error {
+// readMachines reads machines and everything above them into a tree, more among its
+// properties.
+func (s *session) readMachines(ctx context.Context, machines []types.ManagedObjectReference, more []types.PropertySpec, into *tree) error {
 	for some := range slices.Chunk(machines, machinesPerRequest) {
-		spec := types.PropertyFilterSpec{PropSet: detailProperties()}
+		spec := types.PropertyFilterSpec{PropSet: detailProperties(more)}
 		for _, ref := range some {
 			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref, SelectSet: machineSelection()})
 		}

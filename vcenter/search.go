@@ -49,7 +49,7 @@ func (c *connection) searchOutside(ctx context.Context, id inventory.Identity) e
 		return nil //nolint:nilerr // that nothing is said is documented
 	}
 	t := newTree(s.vim.ServiceContent.RootFolder)
-	if err := s.readMachines(ctx, []types.ManagedObjectReference{*ref}, t); err != nil {
+	if err := s.readMachines(ctx, []types.ManagedObjectReference{*ref}, nil, t); err != nil {
 		return nil //nolint:nilerr // likewise
 	}
 	return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, c.name, t.path(*ref), ref.Value, inventory.ErrOutside)

@@ -31,6 +31,9 @@ type session struct {
 	// unpaged reports whether the account may not read further pages of properties.
 	unpaged atomic.Bool
 
+	// hosts is how host groups and fault domains are read.
+	hosts atomic.Int32
+
 	// leftovers are objects of a watch, to be destroyed before the next begins. The
 	// server destroys them with the session.
 	leftovers leftovers

@@ -24,11 +24,14 @@ type target struct {
 	tags       bool
 	categories []string
 	paths      []topology.PathKind
+	// facts says what of hosts is read.
+	facts hostFacts
 }
 
 // retarget gives the connection another target. What that does not concern is left
 // alone: the session unless another address is configured, the watch unless other
-// certificates are trusted, it has other machines or begins to read tags.
+// certificates are trusted, it has other machines or begins to read tags or what hosts
+// belong to.
 func (c *connection) retarget(now *target) {
 	c.mu.Lock()
 	before := c.target.Swap(now)
@@ -41,7 +44,7 @@ func (c *connection) retarget(now *target) {
 	switch {
 	case !sameAddress(&before.cfg, &now.cfg), !sameTrust(&before.cfg, &now.cfg), before.cfg.RoundTrips != now.cfg.RoundTrips,
 		!slices.Equal(before.cfg.Datacenters, now.cfg.Datacenters), before.tags != now.tags,
-		before.cfg.Followed != now.cfg.Followed:
+		before.cfg.Followed != now.cfg.Followed, before.facts != now.facts:
 		token(c.again)
 	case !slices.Equal(before.paths, now.paths):
 		token(c.wake) // other objects' tags may be wanted

@@ -60,6 +60,7 @@ func (t *tree) apply(u *types.ObjectUpdate) {
 	for _, change := range u.ChangeSet {
 		p.set(change.Name, change.Val)
 	}
+	p.lack(u.MissingSet)
 	t.note(u.Obj, before)
 }
 

@@ -39,8 +39,9 @@ type filters map[types.ManagedObjectReference]bool
 type watch struct {
 	c *connection
 	s *session
-	// tags says whether tags are read.
-	tags bool
+	// tags says whether tags are read, facts what of hosts is.
+	tags  bool
+	facts hostFacts
 
 	collector types.ManagedObjectReference
 	// These are the filters whose updates tell of the machines of the views, of
@@ -105,8 +106,9 @@ type watch struct {
 
 // watch begins a watch and follows it until it breaks or the context is done.
 func (c *connection) watch(ctx context.Context, s *session) error {
+	target := c.target.Load()
 	w := &watch{
-		c: c, s: s, tags: c.target.Load().tags,
+		c: c, s: s, tags: target.tags, facts: target.facts,
 		index: filters{}, details: filters{}, datacenters: filters{},
 		model:     newModel(c.name, s.vim.ServiceContent, c.remembered),
 		known:     newTree(s.vim.ServiceContent.RootFolder),
@@ -197,7 +199,7 @@ func (w *watch) begin(ctx context.Context) (err error) {
 	}
 	w.list = list.Returnval
 	s.leave(w.list, destroyView)
-	return w.filter(ctx, w.details, detailSpec(w.list))
+	return w.watchDetails(ctx)
 }
 
 // watchDatacenters tells of datacenters that come, go or get another name.
@@ -338,7 +340,7 @@ func (w *watch) settle(ctx context.Context) error {
 	w.primed = w.primed || w.whole(ids, above)
 	if w.primed && w.changed {
 		w.changed = false
-		snap := w.model.snapshot(ids, outside, w.names, w.why())
+		snap := w.model.snapshot(ids, outside, w.names, w.why(), w.hosts())
 		snap.Searched = w.searched(f)
 		w.c.published(ctx, snap, w.heard)
 		token(w.published)

@@ -86,6 +86,9 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 			if err := unauthenticated(u.MissingSet); err != nil {
 				return false, err
 			}
+			if w.refusesPath(u) {
+				return false, errWidely
+			}
 			unread(u)
 			if u.Obj.Type == eventCollector {
 				w.events(u)

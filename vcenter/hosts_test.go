@@ -1,0 +1,202 @@
+package vcenter
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"vzones/config"
+	"vzones/test/fleet"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+const stretched = `
+vcenters:
+- name: east
+  datacenters:
+  - name: dc
+    clusters:
+    - name: c1
+      hosts: [{name: a1, faultDomain: fd-a}, {name: a2, faultDomain: fd-a}, {name: b1, faultDomain: fd-b}, {name: spare}]
+      hostGroups: [{name: site-a, hosts: [a1, a2]}, {name: site-b, hosts: b1}, {name: licensed, hosts: [a1, b1]}]
+    - {name: c2, hosts: [{name: c2h}], hostGroups: [{name: site-c, hosts: []}]}
+    hosts: [alone]
+    vms: [{name: n1, host: a1}, {name: n2, host: b1}, {name: n3, host: spare}, {name: n4, host: alone}, {name: n5, host: c2h}]
+`
+
+// facts are the host groups and the fault domain of a host, as a snapshot has them.
+func facts(m *inventory.Machine) string {
+	host := m.Paths[0].Objects[0]
+	text := func(of *topology.Membership) string {
+		switch {
+		case of == nil:
+			return "not read"
+		case of.Err != nil:
+			return of.Err.Error()
+		}
+		return strings.Join(of.Names, " ")
+	}
+	return text(host.HostGroups) + " / " + text(host.FaultDomain)
+}
+
+func (w *world) fact(id inventory.Identity, want string) {
+	w.Helper()
+	var got string
+	defer func() {
+		if w.Failed() {
+			w.Logf("last: %s, want %s", got, want)
+		}
+	}()
+	w.until(want, func([]inventory.State) bool {
+		got = facts(w.found(id))
+		return got == want
+	})
+}
+
+var byHost = Options{Wanted: Wanted{HostGroups: true, FaultDomains: true}, Timeout: 2 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+
+// inBothModes runs a test with each way to index machines.
+func inBothModes(t *testing.T, description string, opts Options, test func(*world)) {
+	for _, index := range []string{"all", "followed"} {
+		t.Run(index, func(t *testing.T) {
+			test(run(t, description, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) { cfgs[0].Followed = index == "followed" }))
+		})
+	}
+}
+
+func (w *world) do(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestHostGroupsAndFaultDomains: they are those of the machine's host, and follow when
+// the machine moves, when the host changes its group, and when it changes its cluster.
+// Nothing is requested for that.
+func TestHostGroupsAndFaultDomains(t *testing.T) {
+	inBothModes(t, stretched, byHost, func(w *world) {
+		n1, n2, n3, n4, n5 := w.id("n1"), w.id("n2"), w.id("n3"), w.id("n4"), w.id("n5")
+		w.fleet.Follow([]inventory.Identity{n1, n2, n3, n4, n5})
+		w.fact(n1, "licensed site-a / fd-a")
+		w.fact(n2, "licensed site-b / fd-b")
+		w.fact(n3, " / ")
+		w.fact(n4, "not read / ")
+		w.fact(n5, " / ")
+		east := w.sim.VCenter("east")
+		before := east.Requests()
+		w.do(east.MoveVM("n1", "b1"))
+		w.fact(n1, "licensed site-b / fd-b")
+		w.do(east.AddToGroup("b1", "new"))
+		w.fact(n1, "licensed new site-b / fd-b")
+		w.do(east.RegroupHost("b1", "site-a"))
+		w.fact(n2, "site-a / fd-b")
+		w.do(east.TakeFromGroup("b1", "site-a"))
+		w.fact(n2, " / fd-b")
+		w.do(east.SetFaultDomain("b1", "fd-x"))
+		w.fact(n2, " / fd-x")
+		w.do(east.SetFaultDomain("b1", ""))
+		w.fact(n2, " / ")
+		w.do(east.LoseHost("b1")) // whose configuration may not be there
+		w.fact(n2, " / "+errNotConnected.Error())
+		w.do(east.RestoreHost("b1"))
+		w.fact(n2, " / ")
+		w.do(east.MoveHost("a1", "c2"))
+		w.do(east.MoveVM("n1", "a1"))
+		w.fact(n1, " / fd-a")
+		w.do(east.AddToGroup("a1", "site-c"))
+		w.fact(n1, "site-c / fd-a")
+		after := east.Requests()
+		for _, kind := range []string{"RetrievePropertiesEx", "CreateFilter", "Login", "CreatePropertyCollector"} {
+			if n := after[kind] - before[kind]; n != 0 {
+				w.Errorf("%d further requests %s", n, kind)
+			}
+		}
+	})
+}
+
+// TestNobodyNeedsHostGroups: without a rule for them nothing of it is read, and what is
+// read begins and ends with the rule.
+func TestNobodyNeedsHostGroups(t *testing.T) {
+	opts := byHost
+	opts.Wanted = Wanted{}
+	inBothModes(t, stretched, opts, func(w *world) {
+		n1 := w.id("n1")
+		w.fleet.Follow([]inventory.Identity{n1})
+		w.fact(n1, "not read / not read")
+		w.fleet.Apply(w.cfgs, Wanted{HostGroups: true})
+		w.fact(n1, "licensed site-a / not read")
+		w.fleet.Apply(w.cfgs, Wanted{FaultDomains: true})
+		w.fact(n1, "not read / fd-a")
+		w.fleet.Apply(w.cfgs, Wanted{})
+		w.fact(n1, "not read / not read")
+		if n := w.sim.VCenter("east").Requests()["Login"]; n != 1 {
+			w.Errorf("%d logins", n)
+		}
+	})
+}
+
+// TestUnreadableHostGroups are unknown, and never none: where the account may not read
+// the cluster or the host, from the beginning on or later.
+func TestUnreadableHostGroups(t *testing.T) {
+	inBothModes(t, stretched, byHost, func(w *world) {
+		n1, n2 := w.id("n1"), w.id("n2")
+		w.fleet.Follow([]inventory.Identity{n1, n2})
+		w.fact(n1, "licensed site-a / fd-a")
+		east, denied := w.sim.VCenter("east"), topology.ErrNotPermitted.Error()
+		w.do(east.DenyRead("c1"))
+		w.fact(n1, denied+" / fd-a")
+		w.do(east.DenyRead("a1"))
+		w.fact(n1, denied+" / "+denied)
+		w.fact(n2, denied+" / fd-b")
+		east.EndSessions()
+		w.do(east.AllowRead("c1"))
+		w.fact(n1, "licensed site-a / "+denied)
+		w.do(east.AllowRead("a1"))
+		w.fact(n1, "licensed site-a / fd-a")
+		w.do(east.DenyRead("c1"))
+		w.restarted()
+		w.fact(n1, denied+" / fd-a")
+		if m := w.found(n1).Paths[0].Objects[0].HostGroups; !errors.Is(m.Err, topology.ErrNotPermitted) {
+			w.Errorf("the error is %v", m.Err)
+		}
+	})
+}
+
+// TestPropertiesThatAVCenterDoesNotTake: the property that has the groups is declared
+// with a type without them, so a vCenter may refuse the path; one that is older than the
+// properties refuses them all. Its other Nodes do not suffer.
+func TestPropertiesThatAVCenterDoesNotTake(t *testing.T) {
+	for _, c := range []struct {
+		path string
+		late bool
+		want string
+	}{
+		{clusterGroups, false, "licensed site-a / fd-a"},
+		{clusterGroups, true, "licensed site-a / fd-a"},
+		{faultDomain, false, errNoProperty.Error() + " / " + errNoProperty.Error()},
+		{faultDomain, true, "licensed site-a / the vCenter answers *types.InvalidProperty"},
+	} {
+		name := c.path
+		if c.late {
+			name += " late"
+		}
+		t.Run(name, func(t *testing.T) {
+			opts := byHost
+			opts.Tags = true
+			w := run(t, stretched, opts, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RefuseProperty(c.path, c.late) })
+			n1 := w.id("n1")
+			w.fleet.Follow([]inventory.Identity{n1})
+			w.fact(n1, c.want)
+			if n := w.sim.VCenter("east").Requests()["Login"]; n != 1 {
+				t.Errorf("%d logins", n)
+			}
+			w.do(w.sim.VCenter("east").AddToGroup("a1", "zzz"))
+			if strings.HasPrefix(c.want, "licensed") {
+				w.until("the change", func([]inventory.State) bool { return strings.Contains(facts(w.found(n1)), "zzz") })
+			}
+		})
+	}
+}
