@@ -266,7 +266,7 @@ func (s *schema) place(label sourceOfLabel, r rule) {
 
 // effective returns the rule with its default filled in.
 func (l *sourceOfLabel) effective() rule {
-	r := rule{at: l.from.at, tag: l.from.tag, inventory: l.from.inventory, value: l.from.value}
+	r := rule{at: l.from.at, tag: l.from.tag, inventory: l.from.inventory, hostGroup: l.from.hostGroup, value: l.from.value}
 	r.required = shown(l.rule.Required, l.from.required)
 	return r
 }

@@ -80,7 +80,7 @@ func checkTopology(t *testing.T, top *Topology) {
 	for _, rules := range []topology.Rules{top.Policy.Rules, top.Policy.Levels} {
 		for _, rule := range rules {
 			sources := 0
-			for _, source := range []string{rule.Category, string(rule.Inventory)} {
+			for _, source := range []string{rule.Category, string(rule.Inventory), rule.HostGroup} {
 				if source != "" {
 					sources++
 				}
@@ -92,10 +92,10 @@ func checkTopology(t *testing.T, top *Topology) {
 		}
 	}
 	for _, rule := range top.Policy.Rules {
-		source := rule.Category + "/" + string(rule.Inventory)
+		source := rule.Category + "/" + string(rule.Inventory) + "/" + rule.HostGroup
 		further := rule.Label != topology.LabelRegion && rule.Label != topology.LabelZone
 		// The CSI driver's file has more than two.
-		if source != "/" && seen[source] || further && (rule.Label != rule.Category || parseLabelKey(rule.Label) != nil) {
+		if source != "//" && seen[source] || further && (rule.Label != rule.Category || parseLabelKey(rule.Label) != nil) {
 			t.Errorf("bad rules: %+v", top.Policy.Rules)
 		}
 		seen[source] = true

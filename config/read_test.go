@@ -214,6 +214,9 @@ func dumpTopology(b *strings.Builder, t *Topology) {
 			if rule.Inventory != "" {
 				source = "inventory " + string(rule.Inventory)
 			}
+			if rule.HostGroup != "" {
+				source = fmt.Sprintf("host group %q", rule.HostGroup)
+			}
 			if rule.Value != nil {
 				source += fmt.Sprintf(" value %v", rule.Value)
 			}

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // The schema is what a file says, before anything is checked, inherited or
 // defaulted. Every format is read into it; keys are the YAML format's, from which
 // those of the INI format follow.
@@ -86,8 +88,9 @@ type nodes struct {
 
 // rule is where a label's value comes from.
 type rule struct {
-	at             position
-	tag, inventory text
+	at position
+	// These are the sources, of which a rule has one: see sources.
+	tag, inventory, hostGroup text
 	// value is how the label's value is made of several sources.
 	value    text
 	required toggle
@@ -95,6 +98,18 @@ type rule struct {
 	short bool
 	// bad says that the mapping could not be read.
 	bad bool
+}
+
+// sourceField is a field of a rule that says where the value comes from, and its name.
+type sourceField struct {
+	name string
+	*text
+}
+
+// sources returns those that are set.
+func (r *rule) sources() []sourceField {
+	all := []sourceField{{"tag", &r.tag}, {"inventory", &r.inventory}, {"hostGroup", &r.hostGroup}}
+	return slices.DeleteFunc(all, func(s sourceField) bool { return !s.set })
 }
 
 // placement is the topology section.
@@ -208,6 +223,7 @@ func (r *rule) fields() []field {
 		{"tag", &r.tag},
 		{"inventory", &r.inventory},
 		{"value", &r.value},
+		{"hostGroup", &r.hostGroup},
 		{"required", &r.required},
 	}
 }

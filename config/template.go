@@ -14,7 +14,7 @@ func (c *checker) template(s *schema, r *rule, label string) topology.Template {
 		return nil
 	}
 	template, err := topology.ParseTemplate(r.value.v, label, s.composable())
-	source := r.tag.set || r.inventory.set
+	source := len(r.sources()) > 0
 	switch {
 	case err != nil && r.value.mute:
 		c.errorf(r.value.at, "is not made of text and names of sources in braces, such as {region}: write it so")
@@ -23,10 +23,10 @@ func (c *checker) template(s *schema, r *rule, label string) topology.Template {
 		c.errorf(r.value.at, "%v", err)
 		r.value.bad = true
 	case template.UsesOwn() && !source:
-		c.errorf(r.value.at, "names its own label in braces, and there is neither tag nor inventory beside it: write one of the two, or name another source")
+		c.errorf(r.value.at, "names its own label in braces, and there is no tag, inventory or hostGroup beside it: write one of them, or name another source")
 		r.value.bad = true
 	case source && !template.UsesOwn():
-		c.errorf(r.value.at, "does not name its own label in braces, so that the tag or inventory beside it is not used: name it, or remove the other one")
+		c.errorf(r.value.at, "does not name its own label in braces, so that the source beside it is not used: name it, or remove the source")
 		r.value.bad = true
 	}
 	return template

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"vzones/topology"
@@ -57,6 +58,7 @@ func (c *checker) rules(s *schema) topology.Rules {
 		}
 		if rule, ok := c.rule(s, r, label.key, true); ok {
 			rules = append(rules, rule)
+			c.notCSI(r)
 		}
 		if r.value.usable() {
 			c.warnf(r.value.at, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet by themselves")
@@ -65,29 +67,56 @@ func (c *checker) rules(s *schema) topology.Rules {
 	return rules
 }
 
+// notCSI warns of a region or zone that is from anything but a tag.
+func (c *checker) notCSI(r *rule) {
+	if r.inventory.usable() || r.hostGroup.usable() {
+		c.warnf(r.at, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
+	}
+}
+
+// parseHostGroup checks a name of DRS host groups, in which a * stands for any
+// characters. One that no label's value can have is of no use.
+func parseHostGroup(s string) *complaint {
+	if wrong := parseName(s); wrong != nil {
+		return wrong
+	}
+	if why := topology.InvalidLabelValue(strings.ReplaceAll(s, "*", "x")); why != "" {
+		return &complaint{"stands for names that cannot be a label's value: " + why + ": rename the groups, or take the label from a tag", found(s)}
+	}
+	return nil
+}
+
 // rule checks where a label's value comes from. There is none if nothing is
 // written.
 func (c *checker) rule(s *schema, r *rule, label string, required bool) (topology.Rule, bool) {
-	switch {
-	case r.at.line == 0 || r.bad:
+	if r.at.line == 0 || r.bad {
 		return topology.Rule{}, false
-	case r.tag.set && r.inventory.set:
-		c.errorf(r.inventory.at, "stands beside tag: write one of the two")
-	case !r.tag.set && !r.inventory.set && !r.value.set:
-		c.errorf(r.at, "has neither tag nor inventory: write one of the two")
+	}
+	given := r.sources()
+	if len(given) == 0 && !r.value.set {
+		c.errorf(r.at, "has no tag, inventory or hostGroup: write one of them")
+	}
+	for i := range given {
+		if i > 0 {
+			c.errorf(given[i].at, "stands beside %s: write one of the two", given[0].name)
+		}
 	}
 	if r.tag.usable() {
 		r.tag.bad = c.complain(r.tag, parseName(r.tag.v))
 	}
 	if r.inventory.usable() && !slices.Contains(topology.Inventories(), topology.Inventory(r.inventory.v)) {
 		r.inventory.bad = c.complain(r.inventory, &complaint{
-			"is no part of the inventory: write vcenter, datacenter, cluster, host, resourcePool or folder", found(r.inventory.v)})
+			"is no part of the inventory: write vcenter, datacenter, cluster, host, resourcePool, folder or vsanFaultDomain", found(r.inventory.v)})
+	}
+	if r.hostGroup.usable() {
+		r.hostGroup.bad = c.complain(r.hostGroup, parseHostGroup(r.hostGroup.v))
 	}
 	return topology.Rule{
 		Label:     label,
 		Category:  r.tag.v,
 		Inventory: topology.Inventory(r.inventory.v),
 		Value:     c.template(s, r, label),
+		HostGroup: r.hostGroup.v,
 		Required:  otherwise(r.required, required),
 	}, true
 }
@@ -103,6 +132,8 @@ func (c *checker) sameSource(region, zone *rule) {
 		c.errorf(later.at, "region and zone have the same tag category: write one category for each")
 	case region.inventory.usable() && zone.inventory.usable() && region.inventory.v == zone.inventory.v:
 		c.errorf(later.at, "region and zone are the same part of the inventory: write another one for one of them")
+	case region.hostGroup.usable() && zone.hostGroup.usable() && region.hostGroup.v == zone.hostGroup.v:
+		c.errorf(later.at, "region and zone are the same host groups: write another name for one of them")
 	}
 }
 

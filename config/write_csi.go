@@ -168,6 +168,8 @@ func (c *csiWriter) categories() {
 		}
 		switch {
 		case name == "" && label.rule.Value != nil:
+		case label.rule.HostGroup != "":
+			c.warnf(label.at, "the value is from DRS host groups, and the CSI driver reads tags only")
 		case name == "":
 			c.warnf(label.at, "the value is from the inventory, and the CSI driver reads tags only")
 		case !label.rule.Required:

@@ -81,14 +81,14 @@ func (d *description) waits(node *v1.Node) error {
 }
 
 // resolve places a machine by what its vCenter shows to the account, and says where
-// no other vCenter shows a category either.
+// no other vCenter shows a category either, and what the CSI driver does not see.
 func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
 		policy.Invisible = in.NoCategory
 	}
 	placement, err := topology.Resolve(policy, m.Paths)
 	none := policy.NoCategory(inventory.NoCategory(states))
-	placement.Conflicts = append(placement.Conflicts, none...)
+	placement.Conflicts = append(append(placement.Conflicts, none...), policy.NotCSI()...)
 	if errors.Is(err, topology.ErrNoCategory) {
 		for _, conflict := range none {
 			if policy.IsRequired(conflict.Labels[0]) {

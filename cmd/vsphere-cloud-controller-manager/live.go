@@ -70,7 +70,10 @@ func (l *live) apply(cfg *config.Config) {
 func wanted(cfg *config.Config) vcenter.Wanted {
 	policy := &cfg.Topology.Policy
 	categories := policy.Categories()
-	return vcenter.Wanted{Tags: len(categories) > 0, Categories: categories, Paths: policy.TagPaths()}
+	return vcenter.Wanted{
+		Tags: len(categories) > 0, Categories: categories, Paths: policy.TagPaths(),
+		HostGroups: policy.HostGroups(), FaultDomains: policy.FaultDomains(),
+	}
 }
 
 // watch follows the files and Secrets that a configuration is made of.

@@ -95,13 +95,13 @@ func (c *Controller) tellUnplaced(ctx context.Context, n *v1.Node, k *known, err
 
 // tellConflicts tells of each conflict once while it lasts. It is over when it is
 // not found although everything was read that its labels rest on. Of objects that may
-// not be read, and of values that are composed, the daemon's Pod tells: they concern
-// many Nodes.
+// not be read, and of what the CSI driver does not see, the daemon's Pod tells: they
+// concern many Nodes.
 func (c *Controller) tellConflicts(ctx context.Context, n *v1.Node, k *known, placed topology.Placement, err error) time.Time {
 	var due time.Time
 	now := map[string]bool{}
 	for _, conflict := range k.conflicts {
-		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictComposed {
+		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI {
 			continue
 		}
 		text := conflict.Text()
