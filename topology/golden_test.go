@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 
 // TestGolden resolves the layouts in testdata. A file is a txtar archive:
 //
-//	-- rules --      label=category or label=inventory:kind, one a line,
+//	-- rules --      label=category, label=inventory:kind or label=hostGroup:name,
+//	                 one a line,
 //	                 "optional" behind it if so, and "value=template" last;
 //	                 label=- has no source of its own
 //	-- levels --     the same, "required" behind it if so
@@ -26,6 +27,8 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 //	                 "invisible category" for one that the vCenter does not show
 //	-- compute --    objects from the nearest to the root, one a line:
 //	-- pool --       Type /path category=tag category=tag …
+//	                 @groups=a,b and @domain=a are what a host belongs to, @groups=
+//	                 that it is in none, @groups!why that it cannot be read,
 //	-- folder --     "unreadable: why" for tags that cannot be read,
 //	                 "unreadable: no Read" for those that the account may not,
 //	                 "broken: why" as the last line of a path
@@ -182,6 +185,9 @@ func parseRules(t *testing.T, text string, required bool) Rules {
 		if source == "-" {
 			r.Category = ""
 		}
+		if name, ok := strings.CutPrefix(source, "hostGroup:"); ok {
+			r.Category, r.HostGroup = "", name
+		}
 		if len(fields) == 2 {
 			r.Required = fields[1] == "required"
 		}
@@ -223,6 +229,9 @@ func parsePath(t *testing.T, kind PathKind, text string) Path {
 		fields[1] = strings.ReplaceAll(fields[1], "␠", " ")
 		o := &Object{Ref: Ref{VCenter: "east", Type: fields[0], ID: fields[1]}, Path: fields[1], Name: path.Base(fields[1])}
 		for _, f := range fields[2:] {
+			if belongs(o, f) {
+				continue
+			}
 			category, name, ok := strings.Cut(f, "=")
 			if !ok {
 				t.Fatalf("no tag: %q", f)
@@ -237,4 +246,26 @@ func parsePath(t *testing.T, kind PathKind, text string) Path {
 		p.Objects = append(p.Objects, o)
 	}
 	return p
+}
+
+// belongs takes up what a host belongs to.
+func belongs(o *Object, field string) bool {
+	for prefix, of := range map[string]**Membership{"@groups": &o.HostGroups, "@domain": &o.FaultDomain} {
+		rest, ok := strings.CutPrefix(strings.ReplaceAll(field, "␠", " "), prefix)
+		if !ok {
+			continue
+		}
+		m := &Membership{}
+		switch why, unreadable := strings.CutPrefix(rest, "!"); {
+		case unreadable && why == "no Read":
+			m.Err = ErrNotPermitted
+		case unreadable:
+			m.Err = errors.New(why)
+		case rest != "=":
+			m.Names = strings.Split(rest[1:], ",")
+		}
+		*of = m
+		return true
+	}
+	return false
 }

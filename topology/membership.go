@@ -26,7 +26,7 @@ func (r *resolution) membership(rule *Rule) {
 	case len(names) > 1:
 		r.conflict(ConflictTwoGroups, rule.Label, twoGroups{*rule, host, names}, host)
 		r.fail(rule, fmt.Errorf("%w: %s is in %d DRS host groups that %q stands for (%s), and label %s takes one",
-			ErrAmbiguous, host, len(names), rule.HostGroup, quoted(names), rule.Label))
+			ErrAmbiguous, host.located(), len(names), rule.HostGroup, quoted(names), rule.Label))
 	default:
 		r.conclusion(rule, names[0], cluster)
 	}
@@ -37,7 +37,7 @@ func (r *resolution) conclusion(rule *Rule, name string, cluster *Object) {
 	if reason := InvalidLabelValue(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidGroup{*rule, name, cluster}, cluster)
 		r.fail(rule, fmt.Errorf("%w: the name %q of a %s of %s cannot be the value of label %s: %s",
-			ErrInvalid, name, rule.group(), cluster, rule.Label, reason))
+			ErrInvalid, name, rule.group(), cluster.located(), rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
@@ -63,11 +63,11 @@ func (r *resolution) hostAndCluster() (host, cluster *Object, absent, unknown st
 	host = p.Objects[0]
 	switch {
 	case len(p.Objects) == 1:
-		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read: %v", host, p.Broken)
+		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read: %v", host.located(), p.Broken)
 	case p.Objects[1].Ref.Type == typeStandalone:
-		return nil, nil, fmt.Sprintf("the machine is in no cluster: its host is a standalone one (%s)", host), ""
+		return nil, nil, fmt.Sprintf("the machine is in no cluster: its host is a standalone one (%s)", host.located()), ""
 	case p.Objects[1].Ref.Type != typeCluster:
-		return nil, nil, "", fmt.Sprintf("what is above %s is not a cluster: %s", host, p.Objects[1])
+		return nil, nil, "", fmt.Sprintf("what is above %s is not a cluster: %s", host.located(), p.Objects[1])
 	}
 	return host, p.Objects[1], "", ""
 }
@@ -75,18 +75,15 @@ func (r *resolution) hostAndCluster() (host, cluster *Object, absent, unknown st
 // member returns what the host belongs to of all that the rule means, or why that is
 // not known.
 func member(rule *Rule, host, cluster *Object) (names []string, unknown string) {
-	of, on := host.FaultDomain, host
-	what := fmt.Sprintf("the vSAN fault domain of %s", host)
+	of, what, on := host.FaultDomain, "the vSAN fault domain of "+host.located(), "the host"
 	if rule.HostGroup != "" {
-		of, on = host.HostGroups, cluster
-		what = fmt.Sprintf("the DRS host groups of %s", cluster)
+		of, what, on = host.HostGroups, "the DRS host groups of "+cluster.located(), "the cluster"
 	}
 	switch {
 	case of == nil:
 		return nil, what + ": not read yet"
 	case errors.Is(of.Err, ErrNotPermitted):
-		return nil, fmt.Sprintf("%s cannot be read: in vCenter %q the account lacks the privilege System.Read on %s: "+
-			"give it the role Read-only there", what, on.Ref.VCenter, Named([]*Object{on}))
+		return nil, fmt.Sprintf("%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", what, on)
 	case of.Err != nil:
 		return nil, fmt.Sprintf("%s cannot be read: %v", what, of.Err)
 	}
@@ -101,13 +98,13 @@ func member(rule *Rule, host, cluster *Object) (names []string, unknown string) 
 // outside says of a host that it belongs to nothing that the rule means.
 func outside(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
-		return fmt.Sprintf("%s is in no vSAN fault domain of its own: configure one", host)
+		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host.located())
 	}
 	in := "it is in none"
 	if len(host.HostGroups.Names) > 0 {
 		in = "it is in " + quoted(host.HostGroups.Names)
 	}
-	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host, rule.HostGroup, in)
+	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host.located(), rule.HostGroup, in)
 }
 
 // fits reports whether a pattern stands for a name: a * in it stands for any
