@@ -155,7 +155,7 @@ vcenter:
   south: {server: 10.0.0.3, port: 8443, caFile: /b.pem, user: u, password: 'a"b;c#d\'}
 labels:
   region: Site
-  zone: {inventory: cluster}
+  zone: {hostGroup: site-*}
 topology:
   precedence: csi
   paths: [compute]
@@ -163,6 +163,7 @@ topology:
   - {label: example.com/rack, tag: rack, required: true}
   - {label: example.com/row, tag: row}
   - {label: example.com/site, tag: Site, required: true}
+  - {label: example.com/host, inventory: host}
 nodes:
   selector: a=b
 `
@@ -200,10 +201,11 @@ label = "topology.kubernetes.io/region"
 		"5: global.soapRoundtripCount: the CSI driver has nothing like it",
 		"7: vcenter.east.caFile: the CSI driver has one ca-file for all vCenters, and here they differ",
 		"9: vcenter.south.caFile: the CSI driver has one ca-file for all vCenters, and here they differ",
-		"12: labels.zone: the value is from the inventory, and the CSI driver reads tags only",
+		"12: labels.zone: the value is from DRS host groups, and the CSI driver reads tags only",
 		"15: topology.paths: the CSI driver has nothing like it",
 		"18: topology.levels[1]: the label is optional, and the CSI driver requires each category",
-		"21: nodes.selector: the CSI driver has nothing like it",
+		"20: topology.levels[3]: the value is from the inventory, and the CSI driver reads tags only",
+		"22: nodes.selector: the CSI driver has nothing like it",
 	}
 	secrets, err := readSecrets("s", []byte("kind: Secret\nmetadata: {name: s}\nstringData: {server_1: \"fd00::10\", username_1: six, password_1: p}\n"))
 	if err != nil {

@@ -168,6 +168,26 @@ func undecided(d *deprived) {
 	d.said()
 }
 
+// unknownOf waits for what the host of n1 belongs to to be unknown, and for that of n2 to
+// be known.
+func unknownOf(property string) func(*deprived) {
+	return func(d *deprived) {
+		of := func(id inventory.Identity) *topology.Membership {
+			host := d.found(id).Paths[0].Objects[0]
+			if property == faultDomain {
+				return host.FaultDomain
+			}
+			return host.HostGroups
+		}
+		d.until("an unknown membership", func([]inventory.State) bool {
+			n1, n2 := of(d.n1), of(d.n2)
+			return n1 != nil && errors.Is(n1.Err, topology.ErrNotPermitted) && n2 != nil && n2.Err == nil
+		})
+		d.in(d.n2, "east/b")
+		d.said()
+	}
+}
+
 func untagged(d *deprived) {
 	undecided(d)
 	if n := len(d.fleet.States()[0].Snapshot.NotPermitted); n != 1 {

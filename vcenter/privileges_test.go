@@ -48,6 +48,8 @@ var privileges = []privilege{
 	{row: "Nodes' machines", what: "hidden, list refused", datacenters: []string{"dc1", "dc2"}, take: refusedList, give: on((*fleet.VCenter).Show, "n1"), lost: unseen},
 	{row: "Their properties", take: on((*fleet.VCenter).DenyRead, "n1"), give: on((*fleet.VCenter).AllowRead, "n1"), lost: unreadable},
 	{row: "What is above them", take: on((*fleet.VCenter).Hide, "c1"), give: on((*fleet.VCenter).Show, "c1"), lost: undecided},
+	{row: "Host groups and fault domains", what: "groups", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: unknownOf(clusterGroups)},
+	{row: "Host groups and fault domains", what: "domains", take: on((*fleet.VCenter).DenyRead, "c1-host-1"), give: on((*fleet.VCenter).AllowRead, "c1-host-1"), lost: unknownOf(faultDomain)},
 	{row: "Tags of an object", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: untagged},
 	{
 		row: "Tags and categories", what: "hidden", lost: uncategorized,
@@ -106,6 +108,7 @@ func deprive(t *testing.T, p privilege, followed bool) *deprived {
 	t.Helper()
 	opts := quick
 	opts.Categories = []string{"region", "zone"}
+	opts.HostGroups, opts.FaultDomains = true, true
 	w := run(t, twoVCenters, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) {
 		cfgs[0].Datacenters = p.datacenters
 		cfgs[0].Followed, cfgs[1].Followed = followed, followed

@@ -193,6 +193,8 @@ func TestWanted(t *testing.T) {
 		twoVCenters + "topology: {paths: [compute]}\n":                                                          {Tags: true, Categories: []string{"k8s-region", "k8s-zone"}, Paths: []topology.PathKind{topology.ComputePath}},
 		strings.Replace(twoVCenters, "labels:", "topology: {paths: [folder]}\nlabels:", 1):                      {Tags: true, Categories: []string{"k8s-region", "k8s-zone"}, Paths: []topology.PathKind{topology.FolderPath}},
 		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {inventory: cluster}}", 1): {},
+		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {hostGroup: site-*}}", 1):  {HostGroups: true},
+		twoVCenters + "topology: {levels: [{label: example.com/d, inventory: vsanFaultDomain}]}\n":              {Tags: true, Categories: []string{"k8s-region", "k8s-zone"}, Paths: topology.DefaultPaths(), FaultDomains: true},
 	} {
 		if got := wanted(parsed(t, text)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", text, got, want)
