@@ -47,7 +47,8 @@ type hostFacts struct {
 
 func (w *Wanted) hostFacts() hostFacts { return hostFacts{w.HostGroups, w.FaultDomains} }
 
-// properties returns what is read beside what is always read.
+// properties returns what is read beside what is always read, which is named again: it is
+// not documented that specifications for a type and for one that it extends add up.
 func (h hostFacts) properties(how int32) []types.PropertySpec {
 	var specs []types.PropertySpec
 	if h.groups && how != notAtAll {
@@ -55,10 +56,10 @@ func (h hostFacts) properties(how int32) []types.PropertySpec {
 		if how == widely {
 			path = clusterConfig
 		}
-		specs = append(specs, types.PropertySpec{Type: "ClusterComputeResource", PathSet: []string{path}})
+		specs = append(specs, types.PropertySpec{Type: "ClusterComputeResource", PathSet: []string{"name", "parent", path}})
 	}
 	if h.domains && how != notAtAll {
-		specs = append(specs, types.PropertySpec{Type: "HostSystem", PathSet: []string{faultDomain, hostConnected}})
+		specs = append(specs, types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", faultDomain, hostConnected}})
 	}
 	return specs
 }
@@ -159,7 +160,7 @@ type hosts struct {
 // hosts returns what the watch makes a snapshot's memberships of.
 func (w *watch) hosts() *hosts {
 	h := &hosts{facts: w.facts}
-	if w.s.hosts.Load() == notAtAll {
+	if h.facts != (hostFacts{}) && w.s.hosts.Load() == notAtAll {
 		h.refused = errNoProperty
 	}
 	return h
