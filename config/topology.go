@@ -69,7 +69,7 @@ func (c *checker) rules(s *schema) topology.Rules {
 
 // notCSI warns of a region or zone that is from anything but a tag.
 func (c *checker) notCSI(r *rule) {
-	if r.inventory.usable() || r.hostGroup.usable() {
+	if (r.inventory.usable() || r.hostGroup.usable()) && !r.value.usable() {
 		c.warnf(r.at, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
 	}
 }

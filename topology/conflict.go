@@ -36,10 +36,8 @@ const (
 	// ConflictNotNested: a value of a further level is in several values of an outer
 	// one.
 	ConflictNotNested ConflictKind = "not_nested"
-	// ConflictComposed: the value of region or zone is composed of several sources,
-	// which the CSI driver does not see.
-	ConflictComposed ConflictKind = "composed_value"
-	// ConflictNotCSI: region or zone comes from what the CSI driver does not read.
+	// ConflictNotCSI: region or zone is composed, or comes from what the CSI driver does
+	// not read.
 	ConflictNotCSI ConflictKind = "not_seen_by_csi"
 )
 
@@ -48,7 +46,7 @@ func ConflictKinds() []ConflictKind {
 	return []ConflictKind{
 		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags, ConflictTwoGroups,
 		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory, ConflictUnread,
-		ConflictTwoRegions, ConflictNotNested, ConflictComposed, ConflictNotCSI,
+		ConflictTwoRegions, ConflictNotNested, ConflictNotCSI,
 	}
 }
 

@@ -2,13 +2,16 @@ package topology
 
 import "fmt"
 
-// NotCSI returns a conflict for each of region and zone that comes from anything but a
-// tag: the CSI driver reads tags only. It is the configuration's, equal for all Nodes,
+// NotCSI returns a conflict for each of region and zone that is composed, or comes from
+// anything but a tag: the CSI driver reads plain tags only. It is the configuration's, equal for all Nodes,
 // and holds for as long as the configuration is so.
 func (p Policy) NotCSI() []Conflict {
 	var conflicts []Conflict
 	for _, r := range p.Rules {
-		if r.Category == "" {
+		switch {
+		case r.Value != nil:
+			conflicts = append(conflicts, Conflict{Kind: ConflictNotCSI, Labels: []string{r.Label}, why: differsFromTags{r}})
+		case r.Category == "":
 			conflicts = append(conflicts, Conflict{Kind: ConflictNotCSI, Labels: []string{r.Label}, why: notCSI{r}})
 		}
 	}

@@ -95,7 +95,7 @@ type Rule struct {
 }
 
 // hasSource reports whether the rule has a source besides those of Value.
-func (r *Rule) hasSource() bool { return r.Category != "" || r.Inventory != "" }
+func (r *Rule) hasSource() bool { return r.Category != "" || r.Inventory != "" || r.HostGroup != "" }
 
 // categories returns the tag categories that the rule needs.
 func (r *Rule) categories() []string {
@@ -168,7 +168,10 @@ func (p Policy) HostGroups() bool {
 
 // FaultDomains reports whether the policy needs the vSAN fault domains of hosts.
 func (p Policy) FaultDomains() bool {
-	return p.has(func(r Rule) bool { return r.Inventory == InventoryFaultDomain })
+	return p.has(func(r Rule) bool {
+		return r.Inventory == InventoryFaultDomain ||
+			slices.ContainsFunc(r.Value, func(part Part) bool { return part.Inventory == InventoryFaultDomain })
+	})
 }
 
 func (p Policy) has(is func(Rule) bool) bool {

@@ -84,7 +84,6 @@ func (r *resolution) compose() {
 		}
 	}
 	r.inOrder()
-	r.differs()
 }
 
 // label makes the value of one label, after those of the labels that it is made of.
@@ -197,29 +196,6 @@ func (r *resolution) inOrder() {
 	slices.SortStableFunc(r.placement.Decisions, func(a, b Decision) int {
 		return slices.Index(labels, a.Label) - slices.Index(labels, b.Label)
 	})
-}
-
-// differs notes the labels whose values are not the tags that the CSI driver reads.
-// It is a difference that was configured, so it says the same for all Nodes.
-func (r *resolution) differs() {
-	for i := range r.policy.Rules {
-		rule := &r.policy.Rules[i]
-		if d, decided := r.placement.decision(rule.Label); decided && rule.Value != nil {
-			r.conflict(ConflictComposed, rule.Label, differsFromTags{*rule}, d.By)
-		}
-	}
-}
-
-// Composed returns a conflict for each label of region and zone that is composed. It
-// is the whole fleet's, and equal for all Nodes.
-func (p Policy) Composed() []Conflict {
-	var conflicts []Conflict
-	for _, r := range p.Rules {
-		if r.Value != nil {
-			conflicts = append(conflicts, Conflict{Kind: ConflictComposed, Labels: []string{r.Label}, why: differsFromTags{r}})
-		}
-	}
-	return conflicts
 }
 
 // differsFromTags is a label that the CSI driver sees otherwise.

@@ -102,8 +102,8 @@ type Controller struct {
 	// spanning and unnested are the conflicts of the whole fleet.
 	spanning map[topology.Pair]topology.Conflict
 	unnested map[topology.Value]topology.Conflict
-	// composed are the texts that were told of labels whose values are composed.
-	composed map[string]bool
+	// notSeen are the texts that were told of labels that the CSI driver does not see.
+	notSeen map[string]bool
 	// unread are the objects that count as untagged because the account may not
 	// read their tags, by vCenter, and system the folders that vSphere makes itself.
 	// Those that were told of are in them.
@@ -139,7 +139,7 @@ type known struct {
 // the daemon's own Pod, about what concerns many Nodes; it must not wait.
 func New(source Source, informer coreinformers.NodeInformer, client kubernetes.Interface, tell func(eventType, reason, message string)) *Controller {
 	return &Controller{
-		source: source, informer: informer, client: client, tell: tell, unread: unread{}, system: unread{}, composed: map[string]bool{},
+		source: source, informer: informer, client: client, tell: tell, unread: unread{}, system: unread{}, notSeen: map[string]bool{},
 		arrived: make(chan struct{}, 1),
 		known:   map[string]*known{}, claims: map[types.UID]map[string]string{}, writes: map[Action]int{},
 	}

@@ -106,7 +106,7 @@ func (c *Controller) span(ctx context.Context) {
 	same = take(&c.unnested, unnested, values) && same
 	c.mu.Unlock()
 	c.tellUnread(ctx, &seen)
-	c.tellComposed(ctx, policy)
+	c.tellNotCSI(ctx, policy)
 	if !same {
 		c.enqueueAll(ctx)
 	}
@@ -148,17 +148,17 @@ func take[K comparable](before *map[K]topology.Conflict, found map[K]topology.Co
 	return same
 }
 
-// tellComposed tells once of each label whose value the CSI driver does not see.
-func (c *Controller) tellComposed(ctx context.Context, policy topology.Policy) {
+// tellNotCSI tells once of each label whose value the CSI driver does not see.
+func (c *Controller) tellNotCSI(ctx context.Context, policy topology.Policy) {
 	told := map[string]bool{}
-	for _, conflict := range policy.Composed() {
+	for _, conflict := range policy.NotCSI() {
 		text := conflict.Text()
-		if told[text] = true; !c.composed[text] {
+		if told[text] = true; !c.notSeen[text] {
 			klog.FromContext(ctx).Info("The CSI driver sees other values than Nodes have", "text", text)
 			c.tell(v1.EventTypeNormal, reasonConflict, text)
 		}
 	}
-	c.composed = told
+	c.notSeen = told
 }
 
 // conflictsOf are those of a placement and of the fleet. The lock is held.

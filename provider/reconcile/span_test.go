@@ -62,13 +62,13 @@ func TestNotNested(t *testing.T) {
 	}
 }
 
-// TestComposedIsToldOnce: on the daemon's Pod, whatever Nodes there are.
-func TestComposedIsToldOnce(t *testing.T) {
+// TestNotSeenByCSIIsToldOnce: on the daemon's Pod, whatever Nodes there are.
+func TestNotSeenByCSIIsToldOnce(t *testing.T) {
 	cfg := topologyOf(config.DriftReport)
 	cfg.Policy.Rules[1].Value = topology.Template{{Label: topology.LabelRegion}, {Text: "-"}, {Own: true}}
 	inWorld(t, cfg, func(w *world) {
 		p := at("r", "r-a", "")
-		p.Conflicts = cfg.Policy.Composed()
+		p.Conflicts = cfg.Policy.NotCSI()
 		for range 3 {
 			w.source.place(p, nil, "east-1", "east-2")
 			w.pass(10 * time.Second)
@@ -76,7 +76,7 @@ func TestComposedIsToldOnce(t *testing.T) {
 		if got := fmt.Sprint(w.pod); strings.Count(got, "is composed as") != 1 || len(w.events()) != 0 {
 			t.Errorf("got %s, Events %q", got, w.events())
 		}
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictComposed] != 2 {
+		if s := w.controller.Stats(); s.Conflicts[topology.ConflictNotCSI] != 2 {
 			t.Errorf("%+v", s)
 		}
 	}, named("east-1", zoned("r", "r-a")...), named("east-2", zoned("r", "r-a")...))
