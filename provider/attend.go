@@ -74,7 +74,7 @@ func (r *rounds) sight(n *v1.Node) error {
 	if r.busy || n.Spec.ProviderID == "" {
 		return nil
 	}
-	if id, err := identify(n); err == nil && !isRecorded(id, m, in.Snapshot) && !inventory.Held(r.states, id) {
+	if id, err := identify(n); err == nil && !isRecorded(id, m, in.Snapshot) {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref), in.Snapshot.Instance})
 	}
 	return nil

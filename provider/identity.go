@@ -41,6 +41,6 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 // identify is the function of that name, with what this process remembers.
 func (p *Provider) identify(node *v1.Node) (inventory.Identity, error) {
 	id, err := identify(node)
-	id.Seen = p.sightings.last(node.UID)
+	id.Seen, id.Waited = p.sightings.last(node.UID), p.sightings.waited(node.UID)
 	return id, err
 }

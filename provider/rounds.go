@@ -150,6 +150,7 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 	if r.busy = r.initialising(nodes); r.busy {
 		next = busyTime
 	}
+	searched := slices.ContainsFunc(r.states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Searched != nil })
 	for _, n := range nodes {
 		if r.provider.isForeign(n) {
 			continue
@@ -160,15 +161,17 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 			here = &attended{}
 			r.nodes[n.UID] = here
 		}
+		search := r.provider.sightings.arrive(n.UID)
 		left := time.Duration(0)
 		if isUninitialized(n) {
 			left = r.attendWaiting(n, here)
 		} else {
 			left = r.attendRunning(n, here)
 		}
-		if left > 0 && (next == 0 || left < next) {
-			next = left
+		if searched {
+			next = soonest(next, search)
 		}
+		next = soonest(next, left)
 	}
 	for uid := range gone {
 		delete(r.nodes, uid)
@@ -179,6 +182,14 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 		return nil
 	}
 	return time.After(next)
+}
+
+// soonest returns the shorter of two delays. One that is not positive is none.
+func soonest(a, b time.Duration) time.Duration {
+	if b <= 0 || a > 0 && a < b {
+		return a
+	}
+	return b
 }
 
 // initialising says whether the framework was just told of Nodes that it has not

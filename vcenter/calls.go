@@ -47,6 +47,8 @@ type calls struct {
 	// slots bounds the requests in flight. The long poll takes none.
 	slots chan struct{}
 	guard *guard
+	// answered gets the time of each answer, in nanoseconds.
+	answered *atomic.Int64
 }
 
 // do makes one remote call.
@@ -70,6 +72,9 @@ func (c *calls) observed(ctx context.Context, name string, timeout time.Duration
 		return c.guard.run(ctx, unusable(name), func() error { return call(ctx) })
 	})
 	took := time.Since(began)
+	if err == nil {
+		c.answered.Store(time.Now().UnixNano())
+	}
 	c.observer.Requested(c.vcenter, name, took, err)
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {
 		said := err

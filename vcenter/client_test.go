@@ -359,7 +359,7 @@ func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
 }
 
 func callsWithin(timeout time.Duration, tries int) *calls {
-	c := &calls{vcenter: "east", timeout: timeout, loginTimeout: timeout, attempts: newAttempts(LoginLimits{}), observer: unobserved{}, slots: make(chan struct{}, 8), guard: &guard{}}
+	c := &calls{vcenter: "east", timeout: timeout, loginTimeout: timeout, attempts: newAttempts(LoginLimits{}), observer: unobserved{}, slots: make(chan struct{}, 8), guard: &guard{}, answered: new(atomic.Int64)}
 	c.tries.Store(int32(tries))
 	return c
 }

@@ -37,6 +37,10 @@ type connection struct {
 	// again has a token when a watch has to begin anew for its target, retag when
 	// its tags are to be read now, and renewed when the credentials may have changed.
 	again, retag, renewed chan struct{}
+	// unread has a token from retarget when nothing is known of the vCenter any more,
+	// which overdue takes. answered is when it last answered a request, in nanoseconds.
+	unread   chan struct{}
+	answered atomic.Int64
 	// stirred has a token when a state of the fleet has changed, which whoever
 	// searches for machines looks at.
 	stirred chan struct{}
@@ -99,6 +103,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 		retag:       make(chan struct{}, 1),
 		renewed:     make(chan struct{}, 1),
 		stirred:     make(chan struct{}, 1),
+		unread:      make(chan struct{}, 1),
 		states:      func() []inventory.State { return nil },
 	}
 	c.attempts = newAttempts(opts.loginLimits)
@@ -115,7 +120,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 func (c *connection) newCalls() *calls {
 	n := &calls{
 		vcenter: c.name, timeout: c.opts.timeout, loginTimeout: c.opts.loginTimeout, attempts: c.attempts,
-		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight), guard: c.guard,
+		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight), guard: c.guard, answered: &c.answered,
 	}
 	n.tries.Store(int32(c.cfg.RoundTrips))
 	return n
@@ -139,6 +144,9 @@ func (c *connection) follow(f *followed) {
 func (c *connection) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vcenter", c.name))
 	defer c.logout(ctx)
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	waiting.Go(func() { c.overdue(ctx) })
 	for ctx.Err() == nil {
 		_ = c.guard.run(ctx, "following the vCenter again and again", func() error {
 			c.loop(ctx)

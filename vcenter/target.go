@@ -39,6 +39,7 @@ func (c *connection) retarget(now *target) {
 		// It may be another vCenter, of which nothing is known. What the one before
 		// still tells is not taken up.
 		c.state.Store(&inventory.State{VCenter: c.name})
+		token(c.unread)
 	}
 	c.mu.Unlock()
 	switch {

@@ -183,7 +183,7 @@ func TestRequestsInFlight(t *testing.T) {
 	var most, now atomic.Int32
 	opts := quick
 	opts.InFlight = 3
-	c := &calls{vcenter: "east", timeout: time.Second, observer: unobserved{}, slots: make(chan struct{}, opts.InFlight), guard: &guard{}}
+	c := &calls{vcenter: "east", timeout: time.Second, observer: unobserved{}, slots: make(chan struct{}, opts.InFlight), guard: &guard{}, answered: new(atomic.Int64)}
 	var g errgroup.Group
 	release := make(chan struct{})
 	for range 20 {

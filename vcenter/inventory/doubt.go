@@ -52,20 +52,40 @@ func UnreachableIn(err error) []string {
 	return slices.Compact(vcenters)
 }
 
+// join joins errors as errors.Join does, on one line.
+func join(reasons ...error) error {
+	var all error
+	for _, err := range reasons {
+		switch {
+		case err == nil:
+		case all == nil:
+			all = err
+		default:
+			all = fmt.Errorf("%w; %w", all, err)
+		}
+	}
+	return all
+}
+
 // unread joins the reasons for which machines may exist that no snapshot has.
 func unread(states []State) error {
 	var reasons []error
 	for _, s := range states {
-		switch {
-		case s.Trouble != nil:
-			reasons = append(reasons, s.Reach())
-		case s.Snapshot == nil:
-			reasons = append(reasons, fmt.Errorf("vCenter %q is not read yet", s.VCenter))
-		case s.Snapshot.Incomplete != nil:
-			reasons = append(reasons, s.Snapshot.Incomplete)
+		err := s.unreadable()
+		if err == nil && s.Snapshot.Incomplete != nil {
+			err = s.Snapshot.Incomplete
 		}
+		reasons = append(reasons, err)
 	}
-	return errors.Join(reasons...)
+	return join(reasons...)
+}
+
+// unreadable is why the vCenter cannot be read now, nil if it can.
+func (s State) unreadable() error {
+	if s.Trouble == nil && s.Snapshot == nil {
+		return fmt.Errorf("vCenter %q is not read yet", s.VCenter)
+	}
+	return s.Reach()
 }
 
 // named is how many machines an error names at most.
@@ -95,12 +115,12 @@ func unidentified(states []State, id Identity) error {
 		}
 		reasons = append(reasons, fmt.Errorf("%w of %d machines that may be it: %s", ErrUnreadable, len(ids), strings.Join(names, ", ")))
 	}
-	return errors.Join(reasons...)
+	return join(reasons...)
 }
 
 // doubt is why the Node's machine may be where nothing tells of it.
-func doubt(states []State, id Identity) error {
-	return errors.Join(unread(states), absentee(states, id), unidentified(states, id), unsearched(states, id))
+func doubt(states []State, id Identity, _ []match) error {
+	return join(unread(states), absentee(states, id), unidentified(states, id), unsearched(states, id))
 }
 
 // unsearched joins the vCenters that are watched with index: followed and were not
@@ -117,7 +137,7 @@ func unsearched(states []State, id Identity) error {
 			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it", s.VCenter))
 		}
 	}
-	return errors.Join(reasons...)
+	return join(reasons...)
 }
 
 // absentee is the vCenter that had the machine and is not configured any more.
@@ -146,21 +166,4 @@ func replaced(states []State, seen Sighting) bool {
 		return false
 	}
 	return !slices.ContainsFunc(states, func(s State) bool { return s.Snapshot != nil && s.Snapshot.Instance == seen.Instance })
-}
-
-// Held says whether the machine that the Node was found as last is there with its
-// UUID, though it cannot be read. Another one with that UUID is not the Node's
-// for sure then.
-func Held(states []State, id Identity) bool {
-	for _, s := range states {
-		if s.Snapshot == nil || s.VCenter != id.Known.VCenter {
-			continue
-		}
-		for _, u := range id.UUIDs {
-			if slices.ContainsFunc(s.Snapshot.Index[u], func(e Entry) bool { return e.ID == id.Known.ID && e.Unreadable }) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -16,19 +16,29 @@ import (
 //     ErrUnreadable and Unreachable in it say what a person can act on.
 //   - topology.ErrAbsent: every vCenter was read completely, and none has it.
 //     That is what the snapshots say, which may be seconds old.
+//
+// The answer does not depend on which vCenter was read first: see premature.
 func Find(states []State, id Identity) (*Machine, error) { return find(states, id, doubt) }
 
 // FindStopped is Find for a Node that may be shut down: a machine that is off
-// counts although other vCenters, or some of their machines, cannot be seen, so
-// that another vCenter's trouble does not hide it. It must not decide where a
-// Node is, since a machine that runs may be among those.
+// counts where the Node's was last found, although other vCenters, or some of their
+// machines, cannot be seen, so that another vCenter's trouble does not hide it. It
+// must not decide where a Node is, since a machine that runs may be among those.
 func FindStopped(states []State, id Identity) (*Machine, error) {
-	return find(states, id, func([]State, Identity) error { return nil })
+	return find(states, id, func(states []State, id Identity, off []match) error {
+		if err := premature(states, id, off); err != nil || id.lastIn(states, off) {
+			return err
+		}
+		return doubt(states, id, off)
+	})
 }
+
+// doubts says why machines that are off may not be the Node's.
+type doubts func(states []State, id Identity, off []match) error
 
 // find looks for a machine. What needs to be known before a machine that is off
 // counts is asked of doubts.
-func find(states []State, id Identity, doubts func([]State, Identity) error) (*Machine, error) {
+func find(states []State, id Identity, doubts doubts) (*Machine, error) {
 	var found match
 	var err error
 	if len(id.UUIDs) > 0 {
@@ -97,13 +107,16 @@ func matches(states []State, uuids []UUID) (on, off []match) {
 	return on, off
 }
 
-// findByUUID prefers the one machine that is powered on. Machines that are not
-// count only where there is no doubt, since the one that runs may be where
-// nothing can be seen. That there is none at all is said only when all vCenters
-// were read completely.
-func findByUUID(states []State, id Identity, doubts func([]State, Identity) error) (match, error) {
+// findByUUID prefers the one machine that is powered on, unless another vCenter has
+// to be read first. Machines that are not count only where there is no doubt, since
+// the one that runs may be where nothing can be seen. That there is none at all is
+// said only when all vCenters were read completely.
+func findByUUID(states []State, id Identity, doubts doubts) (match, error) {
 	on, off := matches(states, id.UUIDs)
 	if len(on) > 0 {
+		if err := premature(states, id, on); err != nil {
+			return match{}, fmt.Errorf("%w: whether %s is the machine with %s cannot be said: %w", topology.ErrUnknown, list(on), id, err)
+		}
 		return only(on, id)
 	}
 	if len(off) == 0 {
@@ -112,7 +125,7 @@ func findByUUID(states []State, id Identity, doubts func([]State, Identity) erro
 			return match{}, fmt.Errorf("%w: no primary with %s found; its Fault Tolerance secondary is %s", topology.ErrUnknown, id, second)
 		}
 	}
-	if err := doubts(states, id); err != nil {
+	if err := doubts(states, id, off); err != nil {
 		return match{}, fmt.Errorf("%w: no running machine with %s found: %w", topology.ErrUnknown, id, err)
 	}
 	return only(off, id)
@@ -137,7 +150,7 @@ func secondary(states []State, uuids []UUID) string {
 // findByName prefers guest host names to machines' own names and takes a
 // unique match only, so it needs to know all vCenters.
 func findByName(states []State, id Identity) (match, error) {
-	if err := doubt(states, id); err != nil {
+	if err := doubt(states, id, nil); err != nil {
 		return match{}, fmt.Errorf("%w: whether %s is unique cannot be said: %w", topology.ErrUnknown, id, err)
 	}
 	var byHostName, byName []match
@@ -165,11 +178,15 @@ func only(matches []match, id Identity) (match, error) {
 	case 1:
 		return matches[0], nil
 	}
+	return match{}, fmt.Errorf("%w: %d machines have %s: %s", topology.ErrAmbiguous, len(matches), id, list(matches))
+}
+
+func list(matches []match) string {
 	names := make([]string, len(matches))
 	for i, m := range matches {
 		names[i] = m.String()
 	}
-	return match{}, fmt.Errorf("%w: %d machines have %s: %s", topology.ErrAmbiguous, len(matches), id, strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // Indexed says whether any vCenter's index has a machine, which is not a

@@ -43,8 +43,11 @@ func stateOf(vcenter string, vms ...vm) State {
 		if !m.unreadable {
 			details.UUID = cmp.Or(m.uuid, UUID{1})
 		}
-		if m.on {
+		switch {
+		case m.on:
 			details.Power = PowerOn
+		case !m.unreadable:
+			details.Power = PowerOff
 		}
 		if !m.unread {
 			s.Machines[m.id] = details
@@ -79,6 +82,8 @@ func incomplete(s State) State {
 
 func notRead(vcenter string) State { return State{VCenter: vcenter} }
 
+func overdue(s State) State { s.Overdue = true; return s }
+
 func TestFind(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	other := mustUUID(t, "422e4956-ad22-1139-6d72-000000000001")
@@ -99,7 +104,10 @@ func TestFind(t *testing.T) {
 		{name: "equal managed object IDs", states: []State{stateOf("east", vm{id: "vm-1", uuid: other, on: true}), stateOf("west", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, want: "west:VirtualMachine:vm-1"},
 		{name: "one on among off", states: []State{stateOf("east", vm{id: "vm-1", uuid: u}, vm{id: "vm-2", uuid: u, on: true}), stateOf("west", vm{id: "vm-3", uuid: u})}, id: byUUID, want: "east:VirtualMachine:vm-2"},
 		{name: "on while another vCenter is in trouble", states: []State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), troubled(stateOf("west"))}, id: byUUID, want: "east:VirtualMachine:vm-1"},
-		{name: "on while another vCenter is not read yet", states: []State{notRead("west"), stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, want: "east:VirtualMachine:vm-1"},
+		{name: "on while another vCenter is not read yet", states: []State{notRead("west"), stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, err: topology.ErrUnknown, says: `"west" not read yet vm-1`},
+		{name: "on while another vCenter is overdue", states: []State{overdue(notRead("west")), stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, want: "east:VirtualMachine:vm-1"},
+		{name: "on while another vCenter has failed", states: []State{troubled(notRead("west")), stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, want: "east:VirtualMachine:vm-1"},
+		{name: "two on while another vCenter is not read yet", states: []State{notRead("west"), stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous},
 		{name: "two on in two vCenters", states: []State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), stateOf("west", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous, says: "east /dc1/vm/vm-1 west"},
 		{name: "two on in one vCenter", states: []State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
 		{name: "two on, details of one not read", states: []State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true, unread: true})}, id: byUUID, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
@@ -182,25 +190,41 @@ func TestOutcomesExclude(t *testing.T) {
 	}
 }
 
-// TestFindStopped: that some machines cannot be seen does not hide that the
-// Node's is off, and still says nothing of one that is not found.
+// TestFindStopped: that other machines cannot be seen does not hide that the Node's is
+// off where it was last found, and still says nothing of one that is not found.
 func TestFindStopped(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
-	id := Identity{UUIDs: []UUID{u}, Name: "n1"}
+	never := Identity{UUIDs: []UUID{u}, Name: "n1"}
+	here, there := never, never
+	here.Known = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}
+	there.Seen = Sighting{VCenter: "west", ID: "vm-1", At: began}
 	off := stateOf("east", vm{id: "vm-1", uuid: u})
 	for name, other := range map[string]State{
 		"machines that cannot be seen": incomplete(stateOf("west")),
 		"a vCenter in trouble":         troubled(stateOf("west")),
-		"a vCenter not read":           {VCenter: "west"},
+		"a vCenter that is overdue":    overdue(notRead("west")),
 	} {
-		if m, err := FindStopped([]State{off, other}, id); err != nil || m.Ref.ID != "vm-1" {
+		if m, err := FindStopped([]State{off, other}, here); err != nil || m.Ref.ID != "vm-1" {
 			t.Errorf("beside %s: %v, %v", name, m, err)
 		}
-		if m, err := FindStopped([]State{stateOf("east"), other}, id); !errors.Is(err, topology.ErrUnknown) {
+		for _, id := range []Identity{never, there} {
+			if m, err := FindStopped([]State{off, other}, id); !errors.Is(err, topology.ErrUnknown) {
+				t.Errorf("last found at %v, beside %s: %v, %v", id.last(), name, m, err)
+			}
+		}
+		if m, err := FindStopped([]State{stateOf("east"), other}, here); !errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("not found, beside %s: %v, %v", name, m, err)
 		}
 	}
-	if _, err := FindStopped([]State{off, stateOf("west", vm{id: "vm-2", uuid: u})}, id); !errors.Is(err, topology.ErrAmbiguous) {
+	if m, err := FindStopped([]State{off, notRead("west")}, here); !errors.Is(err, topology.ErrUnknown) {
+		t.Errorf("beside a vCenter that is not read yet: %v, %v", m, err)
+	}
+	for _, id := range []Identity{never, here, there} {
+		if m, err := FindStopped([]State{off, stateOf("west")}, id); err != nil || m.Ref.ID != "vm-1" {
+			t.Errorf("last found at %v, all read: %v, %v", id.last(), m, err)
+		}
+	}
+	if _, err := FindStopped([]State{off, stateOf("west", vm{id: "vm-2", uuid: u})}, never); !errors.Is(err, topology.ErrAmbiguous) {
 		t.Errorf("two that are off: %v", err)
 	}
 }

@@ -23,6 +23,9 @@ type Identity struct {
 	// Seen is when the machine was last seen, zero if it was not since this
 	// process began.
 	Seen Sighting
+	// Waited reports whether vCenters with index: followed had the time to be searched
+	// for it. One that was not by then is not waited for.
+	Waited bool
 }
 
 // A Sighting says that a machine was in a vCenter at a time.

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/quick"
 
@@ -20,9 +21,9 @@ type world struct {
 }
 
 type vcenterSpec struct {
-	unread, troubled, incomplete bool
-	contact                      int // minutes after began
-	vms                          []vm
+	unread, troubled, incomplete, overdue bool
+	contact                               int // minutes after began
+	vms                                   []vm
 }
 
 var oracleUUID = UUID{0x42, 0x2e, 0x49, 0x56, 0xad, 0x22, 0x11, 0x39, 0x6d, 0x72, 0x59, 0xcc, 0x8f, 0x26, 0xbc, 0x90}
@@ -31,7 +32,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 	one := func(in int) bool { return r.Intn(in) == 0 }
 	var w world
 	for range 1 + r.Intn(3) {
-		v := vcenterSpec{unread: one(10), troubled: one(10), incomplete: one(10), contact: 30 * r.Intn(7)}
+		v := vcenterSpec{unread: one(10), troubled: one(10), incomplete: one(10), overdue: one(2), contact: 30 * r.Intn(7)}
 		for i := range r.Intn(3) {
 			v.vms = append(v.vms, vm{
 				id:       fmt.Sprint("vm-", i),
@@ -77,6 +78,7 @@ func (w world) states() []State {
 		if v.unread {
 			states[i].Snapshot = nil
 		}
+		states[i].Overdue = v.overdue
 		if v.troubled {
 			states[i] = troubled(states[i])
 		}
@@ -167,6 +169,7 @@ func (w world) fits(m vm) (any, byHost bool) {
 // it writes down every machine that could be the Node's and counts.
 func (w world) oracle() (found string, outcome error) {
 	complete := w.sees() && !w.protected()
+	where := map[string]bool{}
 	var all, on, byHost []string
 	unusable := map[string]bool{}
 	for i, v := range w.vcenters {
@@ -182,6 +185,7 @@ func (w world) oracle() (found string, outcome error) {
 			}
 			if fits && m.on {
 				on = append(on, ref)
+				where[fmt.Sprint("vc-", i)] = true
 			}
 			if host {
 				byHost = append(byHost, ref)
@@ -190,7 +194,7 @@ func (w world) oracle() (found string, outcome error) {
 	}
 	right := all
 	if len(w.id.UUIDs) > 0 && len(on) > 0 {
-		right, complete = on, true // one that runs needs no other vCenter's word
+		right, complete = on, w.settled(on, where)
 	}
 	if len(w.id.UUIDs) == 0 && len(byHost) > 0 {
 		right = byHost
@@ -206,6 +210,43 @@ func (w world) oracle() (found string, outcome error) {
 		return "", topology.ErrUnknown
 	}
 	return right[0], nil
+}
+
+// settled reports whether no other vCenter's word is needed for machines that run: those
+// in the vCenters in where, once for each way in which one is.
+func (w world) settled(on []string, where map[string]bool) bool {
+	moved := false
+	for _, last := range []string{w.id.Known.VCenter + "/" + w.id.Known.ID, w.id.Seen.VCenter + "/" + w.id.Seen.ID} {
+		vcenter, machine, _ := strings.Cut(last, "/")
+		if vcenter == "" {
+			continue
+		}
+		moved = moved || !where[vcenter] || len(where) > 1
+		for i, v := range w.vcenters {
+			if fmt.Sprint("vc-", i) != vcenter {
+				continue
+			}
+			if (!where[vcenter] || len(where) > 1) && (v.unread || v.troubled || v.incomplete) {
+				return false // it is about to say whether it still has it
+			}
+			for _, m := range v.vms {
+				mayRun := m.id == machine && m.unreadable && slices.Contains(w.id.UUIDs, m.uuid)
+				if !v.unread && mayRun && len(on) == 1 && on[0] != fmt.Sprintf("%s:VirtualMachine:%s", vcenter, m.id) {
+					return false
+				}
+			}
+		}
+	}
+	if len(on) > 1 {
+		return true
+	}
+	for _, v := range w.vcenters {
+		waits := v.unread && !v.troubled && !v.overdue
+		if waits || moved && (v.unread || v.troubled) {
+			return false
+		}
+	}
+	return true
 }
 
 func TestFindIsTheOracle(t *testing.T) {

@@ -102,6 +102,10 @@ type State struct {
 	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has told of.
 	Trouble error
+	// Overdue reports whether the vCenter was neither read nor failed in the time that
+	// it has for that after it is configured. Then it may be hung, and other vCenters'
+	// machines count without it.
+	Overdue bool
 	// NextLogin is when the vCenter is logged in to again that has rejected a login or
 	// not answered it. It is zero if nothing waits for that.
 	NextLogin time.Time

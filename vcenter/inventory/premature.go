@@ -1,0 +1,161 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+)
+
+// premature is why nothing may be said yet of machines that fit a Node, which are all
+// on or all off: what is missing may change the answer, so that otherwise the vCenter
+// that is read first would decide. Nil means that they count.
+//
+//   - The vCenter where the Node's machine was last found has the first word. While
+//     it cannot be read, no machine of another vCenter is the Node's.
+//   - Several that run are ambiguous, whatever else there is.
+//   - A vCenter that was not read since it is configured, and did not fail either, is
+//     waited for, until it is overdue. Then the Nodes of others go on without it.
+//   - A machine that is not where the Node's was last found counts only if every
+//     vCenter can be read: the Node has a place, and keeps it until it is certain to
+//     have another one.
+func premature(states []State, id Identity, fits []match) error {
+	if err := displaced(states, id, fits); err != nil {
+		return err
+	}
+	if len(fits) > 1 {
+		return nil
+	}
+	if err := awaited(states, id); err != nil {
+		return err
+	}
+	return moved(states, id, fits)
+}
+
+// last returns where the Node's machine was last found: by what the Node tells, and
+// by this process. Both count, so that a restart changes nothing.
+func (id Identity) last() []Sighting {
+	var all []Sighting
+	if id.Known.VCenter != "" {
+		all = append(all, Sighting{VCenter: id.Known.VCenter, ID: id.Known.ID, Instance: id.KnownIn})
+	}
+	if id.Seen.VCenter != "" {
+		all = append(all, id.Seen)
+	}
+	return all
+}
+
+// now returns the vCenter of the sighting, by its own UUID where that is known, and
+// reports whether it is configured.
+func (was Sighting) now(states []State) (State, bool) {
+	instance := func(s State) string {
+		if s.Snapshot == nil {
+			return ""
+		}
+		return s.Snapshot.Instance
+	}
+	for _, s := range states {
+		if was.Instance != "" && instance(s) == was.Instance {
+			return s, true
+		}
+	}
+	for _, s := range states {
+		if s.VCenter == was.VCenter && (was.Instance == "" || instance(s) == "") {
+			return s, true
+		}
+	}
+	return State{}, false
+}
+
+// lastIn reports whether the machines are in the vCenter where the Node's was last
+// found, and that is known.
+func (id Identity) lastIn(states []State, fits []match) bool {
+	last := id.last()
+	return len(last) > 0 && !slices.ContainsFunc(last, func(was Sighting) bool {
+		home, configured := was.now(states)
+		return !configured || away(home, fits)
+	})
+}
+
+// away reports whether one of the machines is in another vCenter.
+func away(home State, fits []match) bool {
+	return slices.ContainsFunc(fits, func(m match) bool { return m.snapshot.VCenter != home.VCenter })
+}
+
+// displaced is why the vCenter where the Node's machine was last found cannot say
+// whether it still is there, while another one has a machine that fits.
+func displaced(states []State, id Identity, fits []match) error {
+	for _, was := range id.last() {
+		home, configured := was.now(states)
+		if !configured || !away(home, fits) {
+			continue
+		}
+		only := []State{home}
+		if err := join(unread(only), unsearched(only, id)); err != nil {
+			return fmt.Errorf("vCenter %q, which had the machine as %s, cannot say whether it still has it: %w", home.VCenter, was.ID, err)
+		}
+	}
+	return nil
+}
+
+// awaited joins the vCenters that may have a machine that fits, are about to tell, and
+// are waited for.
+func awaited(states []State, id Identity) error {
+	var reasons []error
+	for _, s := range states {
+		switch {
+		case s.Trouble != nil, s.Overdue:
+		case s.Snapshot == nil:
+			reasons = append(reasons, s.unreadable())
+		case !id.Waited:
+			reasons = append(reasons, unsearched([]State{s}, id))
+		}
+	}
+	return join(reasons...)
+}
+
+// moved is why one machine may not be taken for the Node's, which was last found
+// elsewhere.
+func moved(states []State, id Identity, fits []match) error {
+	if err := held(states, id, fits); err != nil {
+		return err
+	}
+	if len(id.last()) == 0 || id.lastIn(states, fits) {
+		return nil
+	}
+	reasons := []error{unsearched(states, id)}
+	for _, s := range states {
+		reasons = append(reasons, s.unreadable())
+	}
+	if err := join(reasons...); err != nil {
+		return fmt.Errorf("it was last found in vCenter %q, and another one may have it too: %w", id.last()[0].VCenter, err)
+	}
+	return nil
+}
+
+// held is why the machine that the Node was last found as may still run, though it is
+// none of those that fit: it is there with its UUID and cannot be read.
+func held(states []State, id Identity, fits []match) error {
+	for _, was := range id.last() {
+		home, configured := was.now(states)
+		if !configured || home.Snapshot == nil {
+			continue
+		}
+		here := func(m match) bool { return m.snapshot.VCenter == home.VCenter && m.entry.ID == was.ID }
+		if slices.ContainsFunc(fits, here) {
+			continue
+		}
+		for _, u := range id.UUIDs {
+			i := slices.IndexFunc(home.Snapshot.Index[u], func(e Entry) bool { return e.ID == was.ID })
+			if i < 0 {
+				continue
+			}
+			m := home.Snapshot.Machines[was.ID]
+			switch name := home.Snapshot.describe(was.ID); {
+			case home.Snapshot.Index[u][i].Unreadable:
+				return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+			case m != nil && m.Power == PowerUnknown:
+				return fmt.Errorf("%s, which was the machine, is still there and may run: its power state cannot be read", name)
+			}
+		}
+	}
+	return nil
+}
