@@ -15,6 +15,7 @@ const followedVariable = "VZONES_FOLLOWED"
 // how machines are found, kept and lost.
 var inBothModes = []string{
 	"absence-is-confirmed-by-a-search",
+	"ambiguous-across-vcenters",
 	"both-byte-orders-and-equal-moids",
 	"daemon-restart-keeps-nodes",
 	"destroyed-is-gone-within-15-seconds",
@@ -31,6 +32,7 @@ var inBothModes = []string{
 	"powered-on-one-of-several",
 	"recreated-node-same-name-new-uuid",
 	"recreated-node-while-the-old-machine-is-there",
+	"second-machine-in-a-slower-vcenter",
 	"sessions-ended-again-and-again",
 	"template-is-no-machine",
 	"two-machines-of-one-uuid",
