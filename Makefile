@@ -43,12 +43,19 @@ test: build controlplane ## run all tests, with the race detector if there is a 
 	@go test $(RACE) -timeout 40m ./...
 	@go test -C test/controlplane $(RACE) -timeout 5m ./...
 
-COUNT ?= 100000
-SEED ?= 11
+# Both targets below take them.
+SEED ?= 1
 
 .PHONY: layouts
-layouts: ## compare zones and levels of random fleets with an oracle (COUNT=100000 SEED=11)
+layouts: COUNT ?= 100000
+layouts: ## compare zones and levels of random fleets with an oracle (SEED=1 COUNT=100000)
 	@VZONES_LAYOUTS=$(COUNT) VZONES_LAYOUT_SEED=$(SEED) go test -count=1 -timeout 60m -v -run 'TestZonesAreUniqueOrFound|TestComposedIsItsParts' ./topology
+
+.PHONY: orders
+orders: COUNT ?= 10000
+orders: ## play the same facts in random orders of events (SEED=1 COUNT=10000: ten minutes)
+	@echo "orders: $(COUNT) of them, from seed $(SEED) on (18 a second)"
+	@go test -count=1 -timeout 0 -v -run 'TestOrders$$' ./provider -orders.seed=$(SEED) -orders.count=$(COUNT)
 
 .PHONY: bench
 bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: eight minutes)

@@ -1,0 +1,351 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	nodecontroller "k8s.io/cloud-provider/controllers/node"
+	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+
+	"vzones/config"
+	"vzones/provider/keys"
+	"vzones/provider/reconcile"
+	"vzones/vcenter/inventory"
+)
+
+// waitFor is how long a Fleet waits for a vCenter that is silent.
+const waitFor = 2 * time.Second
+
+// orderPlay is an order that is played: a Fleet that hears of its vCenters as planned,
+// beside an API server that outlives the daemon.
+type orderPlay struct {
+	*testing.T
+	*order
+	client *fake.Clientset
+
+	mu          sync.Mutex
+	states      []inventory.State
+	searched    []map[inventory.UUID]bool
+	subscribers []chan struct{}
+	// life counts the daemons: what an earlier one had asked for is nobody's any more.
+	life int
+}
+
+var _ Fleet = (*orderPlay)(nil)
+
+func vcenterName(i int) string { return fmt.Sprintf("vc-%d", i) }
+
+func nodeUUID(i int) string { return fmt.Sprintf("422e4956-ad22-1139-6d72-00000000000%d", i) }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// snapshot is what a vCenter has to tell.
+func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
+	var machines []*inventory.Machine
+	for i, n := range p.nodes {
+		here := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter))
+		switch n.machines[vcenter] {
+		case on:
+			machines = append(machines, machine(nodeUUID(i), here))
+		case off:
+			machines = append(machines, machine(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress))
+		}
+	}
+	s := stateOf(vcenterName(vcenter), machines...).Snapshot
+	s.Instance = fmt.Sprintf("instance-%d", vcenter)
+	if p.lag[vcenter] < 0 {
+		return s
+	}
+	// Only what it was searched for is in its index.
+	s.Searched = &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
+	for u := range p.searched[vcenter] {
+		s.Searched.UUIDs[u] = true
+	}
+	for u := range s.Index {
+		if !s.Searched.UUIDs[u] {
+			delete(s.Index, u)
+		}
+	}
+	return s
+}
+
+func (p *orderPlay) States() []inventory.State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := slices.Clone(p.states)
+	for i := range now {
+		if now[i].Snapshot != nil && now[i].Trouble == nil {
+			now[i].Contact = time.Now()
+		}
+	}
+	return now
+}
+
+func (p *orderPlay) Subscribe() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ch := make(chan struct{}, 1)
+	p.subscribers = append(p.subscribers, ch)
+	return ch
+}
+
+// change changes the state of a vCenter and announces that.
+func (p *orderPlay) change(vcenter int, change func(*inventory.State)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.states[vcenter])
+	for _, ch := range p.subscribers {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Follow has those vCenters searched that have no index of all machines.
+func (p *orderPlay) Follow(ids []inventory.Identity) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	mine := p.life
+	for i, lag := range p.lag {
+		time.AfterFunc(max(seconds(lag), time.Nanosecond), func() {
+			p.mu.Lock()
+			current := mine == p.life && lag >= 0
+			if current {
+				for _, id := range ids {
+					for _, u := range id.UUIDs {
+						p.searched[i][u] = true
+					}
+				}
+			}
+			p.mu.Unlock()
+			if current {
+				p.change(i, func(s *inventory.State) {
+					if s.Snapshot != nil && s.Trouble == nil {
+						s.Snapshot = p.snapshot(i)
+					}
+				})
+			}
+		})
+	}
+}
+
+func (p *orderPlay) Probe(string) { p.change(0, func(*inventory.State) {}) }
+
+func (p *orderPlay) SearchOutside(context.Context, inventory.Identity) error { return nil }
+
+// ConfirmAbsent asks the vCenters that answer now.
+func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) error {
+	for i, s := range p.States() {
+		if s.Trouble != nil || s.Snapshot == nil {
+			return errors.New("no answer")
+		}
+		for j, n := range p.nodes {
+			if n.machines[i] != none && slices.Contains(id.UUIDs, mustUUID(nodeUUID(j))) {
+				return errors.New("it is there")
+			}
+		}
+	}
+	return nil
+}
+
+// playOrder plays an order and checks what becomes of its Nodes.
+func playOrder(t *testing.T, seed uint64, o *order) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := &orderPlay{T: t, order: o, client: fake.NewClientset()}
+		began := time.Now()
+		for i, n := range o.nodes {
+			if n.runs || o.created[i] <= 0 {
+				p.create(i)
+				continue
+			}
+			time.AfterFunc(seconds(o.created[i]), func() { p.create(i) })
+		}
+		for i, l := range o.lives {
+			last := i == len(o.lives)-1
+			if last {
+				l.lasts = max(seconds(l.lasts), 3*time.Minute-time.Since(began), 2*time.Minute).Seconds()
+			}
+			p.live(l, last)
+		}
+		if t.Failed() {
+			t.Errorf("play it again with -orders.count=1 -orders.seed=%d: %+v", seed, *o)
+		}
+	})
+}
+
+// live runs a daemon. The last one is looked at in the end.
+func (p *orderPlay) live(l life, last bool) {
+	p.mu.Lock()
+	p.life++
+	p.states, p.searched, p.subscribers = nil, nil, nil
+	cfg := testConfig()
+	cfg.VCenters = nil
+	for i := range l.plans {
+		p.states = append(p.states, inventory.State{VCenter: vcenterName(i)})
+		p.searched = append(p.searched, map[inventory.UUID]bool{})
+		cfg.VCenters = append(cfg.VCenters, config.VCenter{Name: vcenterName(i), IPFamilies: []string{"ipv4"}})
+	}
+	p.mu.Unlock()
+	cfg.Topology.Drift, cfg.Topology.Settle, cfg.Topology.Backfill = config.DriftUpdate, time.Second, true
+	stop := p.daemon(cfg)
+	defer stop()
+	passed := time.Duration(0)
+	for _, e := range p.events(l) {
+		if e.at > seconds(l.lasts) {
+			break
+		}
+		time.Sleep(e.at - passed)
+		passed = e.at
+		synctest.Wait()
+		p.check(false)
+		e.happens()
+		synctest.Wait()
+		p.check(false)
+	}
+	time.Sleep(max(seconds(l.lasts)-passed, 0))
+	synctest.Wait()
+	p.check(last)
+}
+
+type orderEvent struct {
+	at      time.Duration
+	happens func()
+}
+
+func (p *orderPlay) events(l life) []orderEvent {
+	var all []orderEvent
+	add := func(at float64, vcenter int, change func(*inventory.State)) {
+		if at >= 0 {
+			all = append(all, orderEvent{seconds(at), func() { p.change(vcenter, change) }})
+		}
+	}
+	fails := func(s *inventory.State) { s.Trouble = fmt.Errorf("vCenter %q: connection refused", s.VCenter) }
+	for i, plan := range l.plans {
+		add(plan.fails, i, fails)
+		add(plan.read, i, func(s *inventory.State) {
+			*s = inventory.State{VCenter: s.VCenter, Snapshot: p.snapshot(i), Contact: time.Now()}
+		})
+		add(plan.ends, i, fails)
+		add(waitFor.Seconds(), i, func(s *inventory.State) { s.Overdue = s.Snapshot == nil && s.Trouble == nil })
+	}
+	for at := 5.0; at < 60; at += 5 {
+		all = append(all, orderEvent{seconds(at), func() {}}) // only to look
+	}
+	slices.SortStableFunc(all, func(a, b orderEvent) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// daemon starts the provider, the framework's controllers and the reconciler.
+func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
+	ctx, cancel := context.WithCancel(p.Context())
+	daemon := New(p, cfg, Options{})
+	factory := informers.NewSharedInformerFactory(p.client, 0)
+	daemon.Initialize(builder{p.client}, nil)
+	daemon.SetInformers(factory)
+	n, err := nodecontroller.NewCloudNodeController(daemon.NodeInformer(), p.client, daemon, statusEvery, 2, 1)
+	if err != nil {
+		p.Fatal(err)
+	}
+	l, err := lifecyclecontroller.NewCloudNodeLifecycleController(daemon.NodeInformer(), p.client, daemon, monitorEvery, 1)
+	if err != nil {
+		p.Fatal(err)
+	}
+	r := reconcile.New(daemon, daemon.NodeInformer(), p.client, func(string, string, string) {})
+	var running sync.WaitGroup
+	running.Go(func() { n.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
+	running.Go(func() { l.Run(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
+	for _, run := range []func(context.Context) error{daemon.Run, r.Run} {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				p.Error(err)
+			}
+		})
+	}
+	factory.Start(ctx.Done())
+	return func() {
+		cancel()
+		running.Wait()
+		factory.Shutdown()
+	}
+}
+
+// create registers a Node.
+func (p *orderPlay) create(i int) {
+	n := p.nodes[i]
+	node := aNode(fmt.Sprint("node-", i), withSystemUUID(nodeUUID(i)))
+	status := v1.ConditionTrue
+	if n.silent {
+		status = v1.ConditionUnknown
+	}
+	node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
+	if n.runs {
+		untainted(node)
+		node.Spec.ProviderID = "vsphere://" + nodeUUID(i)
+		region, zone := fmt.Sprintf("r%d", n.home), fmt.Sprintf("z%d", n.home)
+		node.Labels = map[string]string{
+			v1.LabelTopologyRegion: region, v1.LabelFailureDomainBetaRegion: region,
+			v1.LabelTopologyZone: zone, v1.LabelFailureDomainBetaZone: zone,
+		}
+		if n.recorded {
+			node.Annotations = map[string]string{keys.Machine: vcenterName(n.home) + "/vm-9", keys.VCenter: fmt.Sprintf("instance-%d", n.home)}
+		}
+	}
+	if _, err := p.client.CoreV1().Nodes().Create(p.Context(), node, metav1.CreateOptions{}); err != nil {
+		p.Error(err)
+	}
+}
+
+// check compares the Nodes with what is allowed, on the way or in the end.
+func (p *orderPlay) check(last bool) {
+	for i, fact := range p.nodes {
+		is, ok := p.now(i)
+		if !ok {
+			continue
+		}
+		allowed := p.passing(fact)
+		switch {
+		case last && slices.Contains(p.unsure, true):
+			allowed = mixed(p.allowed(fact))
+		case last:
+			allowed = p.allowed(fact)
+		}
+		if !slices.Contains(allowed, is) {
+			p.Errorf("in the end: %t; node-%d %+v is %+v, allowed is %+v", last, i, fact, is, allowed)
+		}
+	}
+}
+
+// now is what has become of a Node. It is false for one that has not come yet.
+func (p *orderPlay) now(i int) (end, bool) {
+	n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("node-", i), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return end{gone: true}, p.nodes[i].runs
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	is := end{waits: isUninitialized(n), zone: p.nodes[i].home}
+	if zone := n.Labels[v1.LabelTopologyZone]; zone != "" {
+		if _, err := fmt.Sscanf(zone, "z%d", &is.zone); err != nil {
+			p.Error(err)
+		}
+	}
+	is.shut = slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintNodeShutdown })
+	return is, true
+}

@@ -1,0 +1,232 @@
+package provider
+
+import (
+	"flag"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// These are for make orders.
+var (
+	ordersSeed  = flag.Uint64("orders.seed", 1, "the `seed` of the first of the random orders of events")
+	ordersCount = flag.Int("orders.count", 100, "how many random orders of events are played, with one seed after the other")
+)
+
+// power of a machine with a Node's UUID in a vCenter.
+type power int
+
+const (
+	none power = iota
+	off
+	on
+)
+
+// A nodeFact is a Node, and what is so of the machines with its UUID.
+type nodeFact struct {
+	// runs says that the Node was initialised before, with the zone of the vCenter
+	// home, and recorded that its annotation says so. Otherwise it is new.
+	runs, recorded bool
+	home           int
+	// silent says that its kubelet is.
+	silent   bool
+	machines []power // by vCenter
+}
+
+// A plan is what a vCenter does in one life of the daemon, in seconds after that began:
+// it fails, is read, and fails again; none of them if negative.
+type plan struct{ fails, read, ends float64 }
+
+// A life is one run of the daemon.
+type life struct {
+	plans []plan // by vCenter
+	lasts float64
+}
+
+// An order is a random world, and a random order in which the daemon learns of it.
+type order struct {
+	nodes []nodeFact
+	lives []life
+	// created is when each new Node comes, in seconds after the first life began.
+	created []float64
+	// lag is how long each vCenter takes to search for a Node that is new, negative
+	// for one whose index has all machines.
+	lag []float64
+	// down are the vCenters that cannot be read in the end. unsure are those that at
+	// some time could not be read or searched after they had been waited for: then
+	// Nodes may be decided about without them, which decision 0026 accepts. never are
+	// those that are never read.
+	down, unsure, never []bool
+}
+
+func newOrder(r *rand.Rand) *order {
+	one := func(in int) bool { return r.IntN(in) == 0 }
+	vcenters := 2 + r.IntN(2)
+	o := &order{down: make([]bool, vcenters), unsure: make([]bool, vcenters), never: make([]bool, vcenters)}
+	calm := one(2) // every vCenter is read in time
+	for i := range vcenters {
+		o.never[i] = !calm && one(5)
+		o.down[i] = o.never[i] || !calm && one(5)
+		o.unsure[i] = o.down[i]
+		lag := -1.0
+		if one(3) {
+			lag = r.Float64()
+			if !calm && one(4) {
+				lag, o.unsure[i] = 2.5+3*r.Float64(), true
+			}
+		}
+		o.lag = append(o.lag, lag)
+	}
+	for range 3 {
+		n := nodeFact{runs: one(2), recorded: !one(4), home: r.IntN(vcenters), silent: one(2)}
+		for range vcenters {
+			n.machines = append(n.machines, power(r.IntN(3)))
+		}
+		o.nodes = append(o.nodes, n)
+		o.created = append(o.created, 12*r.Float64()-4)
+	}
+	for range 1 + r.IntN(3) {
+		l := life{lasts: []float64{0.3, 3, 12, 90}[r.IntN(4)] * (0.5 + r.Float64())}
+		for i := range vcenters {
+			l.plans = append(l.plans, o.plan(r, i, calm))
+		}
+		o.lives = append(o.lives, l)
+	}
+	return o
+}
+
+func (o *order) plan(r *rand.Rand, i int, calm bool) plan {
+	p := plan{fails: -1, read: 1.9 * r.Float64(), ends: -1}
+	if calm {
+		return p
+	}
+	switch how := r.IntN(6); {
+	case o.never[i] && how < 3:
+		return plan{-1, -1, -1} // it hangs
+	case o.never[i]:
+		return plan{r.Float64(), -1, -1}
+	case how == 0:
+		p.fails = p.read
+		p.read += 5 * r.Float64()
+		o.unsure[i] = true
+	case how == 1:
+		p.read = 2.5 + 6*r.Float64()
+		o.unsure[i] = true
+	}
+	if o.down[i] {
+		p.ends = p.read + []float64{0.1, 4, 60}[r.IntN(3)]*r.Float64()
+	}
+	return p
+}
+
+// An end is what becomes of a Node.
+type end struct {
+	gone, waits bool
+	zone        int // that of a vCenter
+	shut        bool
+}
+
+// allowed are the ends that the facts allow, in plain words:
+//   - One machine runs: that is the Node's. Several do: nobody can say, so the Node
+//     keeps what it has. None runs: one that is off is the machine, and if there is
+//     none at all, the Node is gone. A new Node without an address waits.
+//   - A vCenter that is unsure may or may not have been heard.
+//   - A Node that says where its machine was keeps its place until all vCenters can be
+//     read, and has another one only if that is certain.
+func (o *order) allowed(n nodeFact) []end {
+	var heard [][]bool // which of the vCenters may have been heard, in all ways
+	for mask := range 1 << len(n.machines) {
+		ways := make([]bool, len(n.machines))
+		ok := true
+		for i := range ways {
+			ways[i] = mask>>i&1 == 1
+			ok = ok && (ways[i] && !o.never[i] || !ways[i] && o.unsure[i])
+		}
+		if ok {
+			heard = append(heard, ways)
+		}
+	}
+	var ends []end
+	for _, ways := range heard {
+		ends = append(ends, o.given(n, ways)...)
+	}
+	return ends
+}
+
+// given is what becomes of the Node if these vCenters were heard.
+func (o *order) given(n nodeFact, heard []bool) []end {
+	all := !slices.Contains(heard, false)
+	var running, stopped []int
+	for i, is := range n.machines {
+		switch {
+		case heard[i] && is == on:
+			running = append(running, i)
+		case heard[i] && is == off:
+			stopped = append(stopped, i)
+		}
+	}
+	keeps := end{waits: !n.runs, zone: n.home}
+	shut := keeps
+	shut.shut = true
+	switch {
+	case len(running) == 1 && n.runs && n.recorded && running[0] != n.home && !all:
+		return []end{keeps}
+	case len(running) == 1:
+		return []end{{zone: running[0]}}
+	case len(running) > 1 || !n.silent:
+		if len(running) == 0 && len(stopped) == 1 && all && n.runs {
+			return []end{{zone: stopped[0]}}
+		}
+		return []end{keeps}
+	case len(stopped) == 1 && all:
+		if n.runs {
+			shut.zone = stopped[0]
+		}
+		return []end{shut}
+	case len(stopped) == 1 && n.runs && n.recorded && stopped[0] == n.home:
+		return []end{shut, keeps}
+	case len(stopped) == 0 && all && n.runs:
+		return []end{{gone: true}}
+	}
+	return []end{keeps}
+}
+
+// passing are the ends that a Node may have on the way: besides those allowed, what it
+// began as.
+func (o *order) passing(n nodeFact) []end {
+	return mixed(append(o.allowed(n), end{waits: !n.runs, zone: n.home}))
+}
+
+// mixed are ends that come of several, one after the other. The framework looks for
+// machines that are off every few seconds, and takes its taint off a Node only when the
+// kubelet is heard again.
+func mixed(ends []end) []end {
+	var all []end
+	for _, a := range ends {
+		for _, b := range ends {
+			a.shut = b.shut && !a.gone
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// TestOrders plays random orders of events. What comes of a world is the same in each.
+func TestOrders(t *testing.T) {
+	began, exact, doubtful := time.Now(), 0, 0
+	for i := range *ordersCount {
+		seed := *ordersSeed + uint64(i)
+		o := newOrder(rand.New(rand.NewPCG(seed, 26)))
+		if slices.Contains(o.unsure, true) {
+			doubtful++
+		} else {
+			exact++
+		}
+		playOrder(t, seed, o) // which ends the test if it fails
+	}
+	t.Logf("%d orders in %v: %d in which every vCenter is read in time, %d in which one is not", *ordersCount, time.Since(began).Round(time.Millisecond), exact, doubtful)
+	if *ordersCount >= 100 && (exact < *ordersCount/4 || doubtful < *ordersCount/4) {
+		t.Errorf("the orders are one-sided: %d and %d", exact, doubtful)
+	}
+}
