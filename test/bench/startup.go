@@ -19,6 +19,9 @@ type affliction func(*fleet.VCenter)
 func startup(sick affliction) measurement {
 	return func(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
 		result.TimeOf = "last Node"
+		if c.joinAfter > 0 {
+			result.TimeOf = "last join"
+		}
 		var daemons, floors, healthy []*figures.Reading
 		for n := range c.runs {
 			b.say("%s: run %d of %d", c.name, n+1, c.runs)
@@ -68,7 +71,7 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 		sick(last)
 		defer func() { err = errors.Join(err, b.heal(last)) }() //nolint:contextcheck // a vCenter outlives the case's context
 	}
-	t, err := b.launch(ctx, c.name, p, registered)
+	t, err := b.begin(ctx, c, p, registered, counted)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +93,21 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 		b.say("%s: %s: %d Nodes in %s", c.name, name, len(counted), took.Round(time.Millisecond))
 	}
 	return reading, nil
+}
+
+// begin starts a program with the registered Nodes, or has those that count join later.
+func (b *bench) begin(ctx context.Context, c benchCase, p program, registered, counted []fleet.Machine) (*trial, error) {
+	if c.joinAfter == 0 {
+		return b.launch(ctx, c.name, p, registered)
+	}
+	t, err := b.launch(ctx, c.name, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.join(ctx, c.joinAfter, counted); err != nil {
+		return nil, t.abandon(err)
+	}
+	return t, nil
 }
 
 // heal makes a vCenter what it was when the case began.

@@ -27,6 +27,7 @@ type trial struct {
 	program program
 	name    string // of the case
 	daemon  *stack.Daemon
+	started time.Time // that of the program, or when its Nodes came
 	nodes   *arrivals
 	harness time.Duration // our own CPU time when it began
 }
@@ -63,7 +64,21 @@ func (b *bench) launch(ctx context.Context, name string, p program, machines []f
 		t.nodes.stop()
 		return nil, err
 	}
+	t.started = t.daemon.Started
 	return t, nil
+}
+
+// join creates Nodes when the program has run for a while.
+func (t *trial) join(ctx context.Context, after time.Duration, machines []fleet.Machine) error {
+	select {
+	case <-time.After(after):
+	case <-t.daemon.Exited():
+		return t.failure(fmt.Errorf("%s has ended by itself", t.program.name))
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	t.started = time.Now()
+	return t.bench.stack.Register(ctx, machines...)
 }
 
 // await waits until the Nodes of machines are initialised, and checks that the
@@ -100,10 +115,10 @@ func (t *trial) failure(err error) error {
 	return fmt.Errorf("%w; the end of its log:\n%s", err, tail)
 }
 
-// sinceStart is how long after the program's start the last of the Nodes of
+// sinceStart is how long after the program started, or its Nodes came, the last of those of
 // machines was initialised.
 func (t *trial) sinceStart(machines []fleet.Machine) time.Duration {
-	return t.nodes.last(machines).Sub(t.daemon.Started)
+	return t.nodes.last(machines).Sub(t.started)
 }
 
 // requests are those since the program was started or the count was reset, nil

@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 		Healthy: &Reading{Seconds: 4},
 	}
 	c.Compare()
-	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesHealthy, 1.1}, {PeakMiB, 250}, {APIWrites, 0}, {OtherRequests, 3}}
+	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesHealthy, 1.1}, {LaterThanHealthy, -2}, {PeakMiB, 250}, {APIWrites, 0}, {OtherRequests, 3}}
 	if err := c.Judge(bounds); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +70,7 @@ func TestJudge(t *testing.T) {
 		{Seconds, 3, 3, true},
 		{TimesFloor, 1.3, 1.5, false},
 		{TimesHealthy, 1.1, 0.75, true},
+		{LaterThanHealthy, -2, -1, false},
 		{PeakMiB, 250, 250, true},
 		{APIWrites, 0, 2, false},
 		{OtherRequests, 3, 3, true},
@@ -86,7 +87,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
-		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, "what nobody knows"} {
+		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, "what nobody knows"} {
 			if err := c.Judge([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
 				t.Errorf("%q: error %v, limits %v", q, err, c.Limits)
 			}

@@ -13,7 +13,10 @@ const (
 	Seconds            Quantity = "seconds"
 	TimesFloor         Quantity = "time / floor"
 	TimesHealthy       Quantity = "time / healthy"
-	PeakMiB            Quantity = "MiB"
+	// LaterThanHealthy are the seconds that the daemon's time is more than that of the
+	// healthy run.
+	LaterThanHealthy Quantity = "seconds - healthy"
+	PeakMiB          Quantity = "MiB"
 	// APIWrites are requests to the API server that change something.
 	APIWrites Quantity = "API writes"
 	// OtherRequests are those to vCenters that are neither the long poll nor the
@@ -80,6 +83,11 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 		return c.ToFloor, c.ToFloor > 0
 	case TimesHealthy:
 		return c.ToHealthy, c.ToHealthy > 0
+	case LaterThanHealthy:
+		if c.Healthy == nil {
+			return 0, false
+		}
+		return d.Seconds - c.Healthy.Seconds, true
 	case RequestsGrowth, BytesGrowth, MemoryGrowth:
 		return c.growth(q)
 	case APIWrites:
