@@ -22,12 +22,16 @@ func Find(states []State, id Identity) (*Machine, error) { return find(states, i
 
 // FindStopped is Find for a Node that may be shut down: a machine that is off
 // counts where the Node's was last found, although other vCenters, or some of their
-// machines, cannot be seen, so that another vCenter's trouble does not hide it. It
+// machines, cannot be seen, so that another vCenter's trouble does not hide it. If
+// nothing tells where that was, every vCenter has to be read, but not each machine. It
 // must not decide where a Node is, since a machine that runs may be among those.
 func FindStopped(states []State, id Identity) (*Machine, error) {
 	return find(states, id, func(states []State, id Identity, off []match) error {
 		if err := premature(states, id, off); err != nil || id.lastIn(states, off) {
 			return err
+		}
+		if len(id.last()) == 0 {
+			return join(unread(states), unsearched(states, id))
 		}
 		return doubt(states, id, off)
 	})

@@ -224,6 +224,12 @@ func TestFindStopped(t *testing.T) {
 			t.Errorf("last found at %v, all read: %v, %v", id.last(), m, err)
 		}
 	}
+	unreadable := stateOf("west", vm{id: "vm-9", unreadable: true, since: 1})
+	for want, id := range map[bool]Identity{true: never, false: there} {
+		if _, err := FindStopped([]State{off, unreadable}, id); (err == nil) != want {
+			t.Errorf("last found at %v, beside a machine that cannot be read: %v", id.last(), err)
+		}
+	}
 	if _, err := FindStopped([]State{off, stateOf("west", vm{id: "vm-2", uuid: u})}, never); !errors.Is(err, topology.ErrAmbiguous) {
 		t.Errorf("two that are off: %v", err)
 	}
