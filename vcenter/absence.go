@@ -31,10 +31,7 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 	var g errgroup.Group
 	for i, c := range connections {
 		g.Go(func() error {
-			errs[i] = c.guard.run(ctx, "asking whether the machine is there", func() error { return c.confirmAbsent(ctx, id) })
-			if crashed(errs[i]) {
-				errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, errs[i])
-			}
+			errs[i] = c.confirmAbsent(ctx, id)
 			return nil
 		})
 	}
@@ -42,27 +39,58 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 	if f.connections.Load() != asked {
 		errs = append(errs, fmt.Errorf("%w: the configuration has changed meanwhile", topology.ErrUnknown))
 	}
-	return errors.Join(errs...)
+	return certain(errs)
 }
 
+// confirmAbsent asks all questions side by side. That the vCenter has the machine
+// counts more than what it could not say.
 func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) error {
 	s := c.current()
 	if s == nil {
 		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.name)
 	}
-	ref, u, err := s.withUUID(ctx, id.UUIDs)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, err)
-	case ref != nil:
-		return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.name, u, ref.Value)
-	}
-	for _, was := range c.traces(s, id) {
-		if err := c.confirmGone(ctx, s, was); err != nil {
-			return err
+	traces := c.traces(s, id)
+	errs := make([]error, 1+len(traces))
+	c.sideBySide(ctx, errs, func(i int) error {
+		if i > 0 {
+			return c.confirmGone(ctx, s, traces[i-1])
+		}
+		ref, u, err := c.withUUID(ctx, s, id.UUIDs)
+		switch {
+		case ref != nil:
+			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.name, u, ref.Value)
+		case err != nil:
+			return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, err)
+		}
+		return nil
+	})
+	for i, err := range errs {
+		if crashed(err) {
+			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, err)
 		}
 	}
-	return nil
+	return certain(errs)
+}
+
+// sideBySide fills errs with what do returns for each index. None panics.
+func (c *connection) sideBySide(ctx context.Context, errs []error, do func(int) error) {
+	var g errgroup.Group
+	for i := range errs {
+		g.Go(func() error {
+			errs[i] = c.guard.run(ctx, "asking whether the machine is there", func() error { return do(i) })
+			return nil
+		})
+	}
+	_ = g.Wait()
+}
+
+// certain joins the errors that name a vCenter that has the machine, or else all.
+func certain(errs []error) error {
+	has := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, topology.ErrUnknown) })
+	if len(has) > 0 {
+		return errors.Join(has...)
+	}
+	return errors.Join(errs...)
 }
 
 // traces are the managed object IDs that the machine had in this vCenter last: as its
@@ -102,7 +130,7 @@ func traceless(connections []*connection, id inventory.Identity) error {
 func (c *connection) confirmGone(ctx context.Context, s *session, id string) error {
 	// An account that may not see a machine does not find it by its UUID, but
 	// is not told either that there is none.
-	template, err := s.template(ctx, machineRef(id))
+	template, err := atLeisure(ctx, c, func() (bool, error) { return s.template(ctx, machineRef(id)) })
 	switch {
 	case err == nil && template:
 		return nil
@@ -115,27 +143,56 @@ func (c *connection) confirmGone(ctx context.Context, s *session, id string) err
 }
 
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which
-// is not a template. Nil means that it has none.
-func (s *session) withUUID(ctx context.Context, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
-	for _, u := range uuids {
-		refs, err := s.search(ctx, u)
-		if err != nil {
-			return nil, u, fmt.Errorf("searching for UUID %s: %w", u, err)
-		}
-		for _, ref := range refs {
-			template, err := s.template(ctx, ref)
-			switch {
-			case err != nil && !gone(err):
-				return nil, u, fmt.Errorf("reading %s, which has UUID %s: %w", ref.Value, u, err)
-			case err == nil && !template:
-				return &ref, u, nil
-			}
+// is not a template, for all of them side by side. Nil without an error means that it
+// has none.
+func (c *connection) withUUID(ctx context.Context, s *session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
+	found := make([]*types.ManagedObjectReference, len(uuids))
+	errs := make([]error, len(uuids))
+	c.sideBySide(ctx, errs, func(i int) (err error) {
+		found[i], err = c.search(ctx, s, uuids[i])
+		return err
+	})
+	for i, ref := range found {
+		if ref != nil {
+			return ref, uuids[i], nil
 		}
 	}
-	return nil, inventory.UUID{}, nil
+	return nil, inventory.UUID{}, errors.Join(errs...)
 }
 
-// template says whether a machine is one.
+// search returns a machine with the UUID that is not a template, nil if the vCenter
+// has none.
+func (c *connection) search(ctx context.Context, s *session, u inventory.UUID) (*types.ManagedObjectReference, error) {
+	refs, err := atLeisure(ctx, c, func() ([]types.ManagedObjectReference, error) { return s.search(ctx, u) })
+	if err != nil {
+		return nil, fmt.Errorf("searching for UUID %s: %w", u, err)
+	}
+	for _, ref := range refs {
+		template, err := atLeisure(ctx, c, func() (bool, error) { return s.template(ctx, ref) })
+		switch {
+		case err != nil && !gone(err):
+			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", ref.Value, u, err)
+		case err == nil && !template:
+			return &ref, nil
+		}
+	}
+	return nil, nil
+}
+
+// atLeisure makes a request that may wait for others of its kind, which leave the rest
+// of the requests in flight to what cannot wait.
+func atLeisure[T any](ctx context.Context, c *connection, request func() (T, error)) (T, error) {
+	select {
+	case c.searches <- struct{}{}:
+		defer func() { <-c.searches }()
+		return request()
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// template reports whether a machine is one.
 func (s *session) template(ctx context.Context, machine types.ManagedObjectReference) (template bool, err error) {
 	err = s.retrieve(ctx, types.PropertyFilterSpec{
 		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.template"}}},

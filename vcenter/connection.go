@@ -44,6 +44,8 @@ type connection struct {
 	// stirred has a token when a state of the fleet has changed, which whoever
 	// searches for machines looks at.
 	stirred chan struct{}
+	// searches bounds the requests in flight of searches for single machines.
+	searches chan struct{}
 	// places are where followed machines were last.
 	places places
 	// states returns those of the fleet. It is set before run.
@@ -104,6 +106,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 		renewed:     make(chan struct{}, 1),
 		stirred:     make(chan struct{}, 1),
 		unread:      make(chan struct{}, 1),
+		searches:    make(chan struct{}, searchesAtOnce),
 		states:      func() []inventory.State { return nil },
 	}
 	c.attempts = newAttempts(opts.loginLimits)

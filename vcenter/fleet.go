@@ -84,6 +84,8 @@ type Fleet struct {
 	timing      timing
 	// connections are in the order of the configuration.
 	connections atomic.Pointer[[]*connection]
+	// generation counts the calls of Apply that are over.
+	generation atomic.Uint64
 	// applied has a token when they are others than Run knows of.
 	applied chan struct{}
 
@@ -148,6 +150,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 		connections[i] = c
 	}
 	f.connections.Store(&connections)
+	f.generation.Add(1)
 	f.mu.Unlock()
 	token(f.applied)
 	f.announce()
@@ -213,6 +216,11 @@ func (f *Fleet) States() []inventory.State {
 	}
 	return states
 }
+
+// Generation returns a number that grows with each change of the configuration. Two
+// answers of ConfirmAbsent and States are of the same vCenters if it did not change
+// between them.
+func (f *Fleet) Generation() uint64 { return f.generation.Load() }
 
 // Subscribe returns a channel that has a token whenever a state has changed
 // since the last token was taken.

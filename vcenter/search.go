@@ -44,7 +44,7 @@ func (c *connection) searchOutside(ctx context.Context, id inventory.Identity) e
 	if s == nil {
 		return nil
 	}
-	ref, _, err := s.withUUID(ctx, id.UUIDs)
+	ref, _, err := c.withUUID(ctx, s, id.UUIDs)
 	if err != nil || ref == nil {
 		return nil //nolint:nilerr // that nothing is said is documented
 	}
