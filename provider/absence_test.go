@@ -57,7 +57,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 			if c.seen.VCenter != "" {
 				p.sightings.note(c.node.UID, c.seen)
 			}
-			exists, err := p.InstanceExists(t.Context(), c.node)
+			exists, err := asked(t, p, c.node)
 			if exists != c.exists || searched != c.searched || !c.exists && !c.searched && !errors.Is(err, topology.ErrUnknown) || (c.exists || c.searched) && err != nil {
 				t.Errorf("%v, %v, searched %v", exists, err, searched)
 			}
@@ -68,24 +68,27 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 // TestANodeMadeAnewIsNotDeleted: the framework goes through a list of Nodes that
 // may be minutes old, and deletes by name.
 func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
-	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidB))}}, func(c *cluster) {
-		old := c.node("node-1")
-		c.fleet.confirm = func(context.Context, inventory.Identity) error { return nil }
-		if exists, err := c.provider.InstanceExists(c.ctx, old); exists || err != nil {
-			t.Errorf("before: %v, %v", exists, err)
-		}
-		c.fleet.confirm = func(ctx context.Context, _ inventory.Identity) error {
-			if err := c.client.CoreV1().Nodes().Delete(ctx, "node-1", metav1.DeleteOptions{}); err != nil {
-				t.Fatal(err)
+	for name, change := range map[string]func(*cluster, *v1.Node){
+		"made anew": func(c *cluster, n *v1.Node) {
+			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
+				c.Fatal(err)
 			}
-			anew := aNode("node-1", withProviderID("vsphere://"+uuidB))
-			anew.UID = "anew"
-			c.create(anew)
-			c.settle()
-			return nil
-		}
-		if exists, err := c.provider.InstanceExists(c.ctx, old); exists || !errors.Is(err, topology.ErrUnknown) {
-			t.Errorf("made anew meanwhile: %v, %v", exists, err)
-		}
-	}, running())
+			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "anew" }))
+		},
+		"ready again": func(c *cluster, n *v1.Node) { c.heartbeat(n.Name) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB))}}, func(c *cluster) {
+				old := c.node("node-1")
+				if exists, err := c.provider.InstanceExists(c.ctx, old); exists || err != nil {
+					t.Errorf("before: %v, %v", exists, err)
+				}
+				change(c, old)
+				c.settle()
+				if exists, err := c.provider.InstanceExists(c.ctx, old); exists || !errors.Is(err, topology.ErrUnknown) {
+					t.Errorf("%v, %v", exists, err)
+				}
+			}, gone())
+		})
+	}
 }

@@ -47,26 +47,27 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 		}
 	}
 	here.woken = nil
-	return here.tell(err, patience, func() time.Duration { return r.teller.tell(complaint{n, "Node waits", err}) })
+	return here.tell(key(err), patience, func() time.Duration { return r.teller.tell(complaint{node: n, what: "Node waits", err: err}) })
 }
 
 // attendRunning remembers where the machine of an initialised Node is, and has
 // an Event tell what is wrong with it.
 func (r *rounds) attendRunning(n *v1.Node, here *attended) time.Duration {
 	here.woken = nil
-	err := r.sight(n)
+	err := contradicted(n, r.sight(n))
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
 	if err == nil || never {
 		here.grievance = grievance{} // or the Node never was ours, as far as is known
 		return 0
 	}
-	return here.tell(err, patienceRunning, func() time.Duration { return r.teller.tell(complaint{n, "Node is in doubt", err}) })
+	return here.tell(key(err), patienceRunning, func() time.Duration { return r.teller.tell(complaint{node: n, what: "Node is in doubt", err: err}) })
 }
 
 // sight finds the machine of an initialised Node in a vCenter that is in
 // contact.
 func (r *rounds) sight(n *v1.Node) error {
-	m, in, err := r.provider.inContact(r.states, n)
+	named, err := r.provider.named(r.states, n)
+	m, in, err := reached(r.states, named, err)
 	if err != nil {
 		return err
 	}
@@ -93,10 +94,10 @@ type grievance struct {
 	said string
 }
 
-// tell calls say for each error that has held for long enough, once unless that
+// tell calls say for each key that has held for long enough, once unless that
 // has to wait, and returns how long that still takes, 0 if it is said.
-func (g *grievance) tell(err error, patience time.Duration, say func() time.Duration) time.Duration {
-	if key := key(err); key != g.key {
+func (g *grievance) tell(key string, patience time.Duration, say func() time.Duration) time.Duration {
+	if key != g.key {
 		g.key, g.since = key, time.Now()
 	}
 	if g.key == g.said {

@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -43,4 +45,40 @@ func (p *Provider) identify(node *v1.Node) (inventory.Identity, error) {
 	id, err := identify(node)
 	id.Seen, id.Waited = p.sightings.last(node.UID), p.sightings.waited(node.UID)
 	return id, err
+}
+
+// errContradiction says that a Node's provider ID and its system UUID are those of two
+// machines. It is in a topology.ErrUnknown.
+var errContradiction = errors.New("the provider ID is not that of the machine that the Node runs on")
+
+// contradiction returns an error if a Node's provider ID and the system UUID that its
+// kubelet reports are of two machines, in both byte orders: a machine was rebuilt under
+// the name of an old Node, whose provider ID cannot be changed. A kubelet that reports
+// no UUID contradicts nothing.
+func contradiction(node *v1.Node) error {
+	id, err := parseProviderID(node.Spec.ProviderID)
+	if err != nil {
+		return nil //nolint:nilerr // then nothing is said, or by identify
+	}
+	system, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
+	if err != nil || slices.Contains([]inventory.UUID{id, id.Swapped()}, system) {
+		return nil //nolint:nilerr // likewise
+	}
+	return fmt.Errorf("%w: %w: it is %s, and the kubelet reports the system UUID %s; was the machine rebuilt under the name of an old Node? "+
+		"Delete Node %s and restart its kubelet, which registers it again", topology.ErrUnknown, errContradiction, node.Spec.ProviderID, system, node.Name)
+}
+
+// contradicted returns a Node's contradiction, with what is known of the machine of the
+// provider ID, or else the error with which that was looked for.
+func contradicted(node *v1.Node, looked error) error {
+	err := contradiction(node)
+	switch {
+	case err == nil:
+		return looked
+	case looked == nil:
+		return fmt.Errorf("%w; a vCenter still has the machine of the provider ID", err)
+	case errors.Is(looked, topology.ErrAbsent):
+		return fmt.Errorf("%w; no vCenter has the machine of the provider ID any more", err)
+	}
+	return err
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -17,90 +15,6 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// confirmTimeout bounds the search that confirms an absence. The framework
-// checks one Node after the other, so a vCenter that hangs must not hold up the
-// rest; the check comes again after its --node-monitor-period.
-const confirmTimeout = 3 * time.Second
-
-// InstanceExists says whether a Node's machine exists. False makes the
-// framework delete the Node, so it is said only of a machine that had been
-// found once (the Node has its provider ID), that no vCenter's complete index
-// has, and that a direct search of every vCenter does not find. Anything short
-// of that is an error, and so is an absence where the configuration has no Node
-// deleted. A Node of another provider always exists.
-func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
-	if p.isForeign(node) {
-		return true, nil
-	}
-	id, err := p.identify(node)
-	if err != nil {
-		return false, err
-	}
-	states := p.fleet.States()
-	if inventory.Indexed(states, id.UUIDs) {
-		return true, nil
-	}
-	_, err = inventory.Find(states, id)
-	switch {
-	case err == nil, errors.Is(err, topology.ErrAmbiguous):
-		return true, nil
-	case !errors.Is(err, topology.ErrAbsent):
-		return false, err
-	case node.Spec.ProviderID == "":
-		return false, fmt.Errorf("%w: the machine of Node %s was never found, so nothing tells that it is gone: %w", topology.ErrUnknown, node.Name, err)
-	}
-	if p.settings.Load().cfg.SkipNodeDeletion {
-		return false, fmt.Errorf("%w: Node %s is kept, since nodes.skipDeletion is set: %w", topology.ErrUnknown, node.Name, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
-	defer cancel()
-	// A provider ID that something else has set may be in the other byte order.
-	for _, u := range id.UUIDs[:len(id.UUIDs):len(id.UUIDs)] {
-		id.UUIDs = append(id.UUIDs, u.Swapped())
-	}
-	if err := p.fleet.ConfirmAbsent(ctx, id); err != nil {
-		return false, fmt.Errorf("the absence of the machine with %s is not confirmed: %w", id, err)
-	}
-	// Those that were searched may be others than those that it is absent from.
-	if err := p.stillAbsent(states, node); err != nil {
-		return false, err
-	}
-	// The framework deletes by name, from a list that may be minutes old.
-	if p.replaced(node) {
-		return false, fmt.Errorf("%w: Node %s was made anew", topology.ErrUnknown, node.Name)
-	}
-	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", node.Name, "machine", id.String())
-	return false, nil
-}
-
-// stillAbsent returns an error unless the same vCenters are configured as in states,
-// and none of them has the Node's machine by now.
-func (p *Provider) stillAbsent(states []inventory.State, node *v1.Node) error {
-	now := p.fleet.States()
-	if !slices.EqualFunc(states, now, func(a, b inventory.State) bool { return a.VCenter == b.VCenter }) {
-		return fmt.Errorf("%w: the vCenters in the configuration have changed meanwhile", topology.ErrUnknown)
-	}
-	_, err := p.machine(now, node)
-	switch {
-	case errors.Is(err, topology.ErrAbsent):
-		return nil
-	case err == nil:
-		return fmt.Errorf("%w: the machine of Node %s has come back", topology.ErrUnknown, node.Name)
-	}
-	return err
-}
-
-// replaced says whether another Node has the name by now.
-func (p *Provider) replaced(node *v1.Node) bool {
-	select {
-	case <-p.ready:
-	default:
-		return false
-	}
-	now, err := p.nodes.NodeInformer.Lister().Get(node.Name)
-	return err == nil && now.UID != node.UID
-}
-
 // InstanceShutdown says whether a Node's machine is powered off or suspended,
 // according to a vCenter that could be read lately. A Node of another provider
 // is not shut down.
@@ -110,6 +24,9 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 	}
 	id, err := p.identify(node)
 	if err != nil {
+		return false, err
+	}
+	if err := contradiction(node); err != nil {
 		return false, err
 	}
 	states := p.fleet.States()
@@ -176,7 +93,16 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	}, nil
 }
 
+// machine returns the machine of a Node that does not name two of them.
 func (p *Provider) machine(states []inventory.State, node *v1.Node) (*inventory.Machine, error) {
+	if err := contradiction(node); err != nil {
+		return nil, err
+	}
+	return p.named(states, node)
+}
+
+// named returns the machine that a Node names, by its provider ID if it has one.
+func (p *Provider) named(states []inventory.State, node *v1.Node) (*inventory.Machine, error) {
 	id, err := p.identify(node)
 	if err != nil {
 		return nil, err

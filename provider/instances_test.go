@@ -3,11 +3,8 @@ package provider
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -69,53 +66,6 @@ func TestInstanceExists(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAbsenceIsConfirmed: only a search of all vCenters makes a machine absent.
-func TestAbsenceIsConfirmed(t *testing.T) {
-	empty := states{stateOf("east", machine(uuidB)), stateOf("west")}
-
-	t.Run("nobody has it", func(t *testing.T) {
-		p, f := provide(empty)
-		var searched []inventory.UUID
-		f.confirm = func(_ context.Context, id inventory.Identity) error {
-			uuids := id.UUIDs
-			searched = uuids
-			return nil
-		}
-		if exists, err := p.InstanceExists(t.Context(), ours()); exists || err != nil {
-			t.Errorf("%v, %v, want absence", exists, err)
-		}
-		if !slices.Equal(searched, []inventory.UUID{mustUUID(uuidA), mustUUID(uuidA).Swapped()}) {
-			t.Errorf("searched for %v", searched)
-		}
-	})
-	t.Run("somebody has it", func(t *testing.T) {
-		p, f := provide(empty)
-		has := errors.New(`vCenter "west" has it`)
-		f.confirm = func(context.Context, inventory.Identity) error { return has }
-		if exists, err := p.InstanceExists(t.Context(), ours()); exists || !errors.Is(err, has) {
-			t.Errorf("%v, %v, want the error", exists, err)
-		}
-	})
-	t.Run("somebody does not answer", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p, f := provide(empty)
-			f.confirm = func(ctx context.Context, _ inventory.Identity) error {
-				<-ctx.Done()
-				return ctx.Err()
-			}
-			started := time.Now()
-			exists, err := p.InstanceExists(t.Context(), ours())
-			if exists || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%v, %v, want the deadline", exists, err)
-			}
-			// The framework asks for one Node after the other, every 5 s.
-			if took := time.Since(started); took >= 5*time.Second {
-				t.Errorf("it took %v", took)
-			}
-		})
-	})
 }
 
 func TestInstanceShutdown(t *testing.T) {

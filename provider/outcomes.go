@@ -29,6 +29,7 @@ const (
 // unplaced are the outcomes of Nodes that are not placed, in the order in which
 // an error is compared with them. The last is for whatever is none of them.
 var unplaced = []outcome{
+	{errContradiction, "provider_id_mismatch", "ProviderIDMismatch"},
 	{topology.ErrMissing, "topology_missing", "TopologyMissing"},
 	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid"},
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous"},
@@ -73,7 +74,7 @@ func EventReasons() []string {
 
 // OutcomesHelp explains the outcomes in a line.
 const OutcomesHelp = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), machine_not_found, label_unwritten (topology-controller does not write a label), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_not_found, label_unwritten (topology-controller does not write a label), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
 
 // Outcomes counts the Nodes by what is known of them now. Every outcome is in
 // the result. Before the Nodes are known all are 0.

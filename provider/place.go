@@ -112,6 +112,11 @@ func (p *Provider) Machine(node *v1.Node) *inventory.Machine {
 // contact.
 func (p *Provider) inContact(states []inventory.State, node *v1.Node) (*inventory.Machine, inventory.State, error) {
 	m, err := p.machine(states, node)
+	return reached(states, m, err)
+}
+
+// reached returns the state of a machine's vCenter too, if that is in contact.
+func reached(states []inventory.State, m *inventory.Machine, err error) (*inventory.Machine, inventory.State, error) {
 	if err != nil {
 		return nil, inventory.State{}, err
 	}

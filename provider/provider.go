@@ -34,8 +34,11 @@ type Fleet interface {
 	// in none of the configured datacenters. Nil says nothing.
 	SearchOutside(context.Context, inventory.Identity) error
 	// ConfirmAbsent searches every vCenter and returns nil only if each
-	// answered and none has the machine.
+	// answered and none has the machine. An error that is not topology.ErrUnknown
+	// says where the machine is.
 	ConfirmAbsent(context.Context, inventory.Identity) error
+	// Generation returns another number after each change of which vCenters those are.
+	Generation() uint64
 }
 
 // Provider is the cloud provider "vsphere". It is used in the framework's
@@ -46,7 +49,9 @@ type Provider struct {
 	maxAge   time.Duration
 	settings atomic.Pointer[settings]
 
-	sightings sightings
+	sightings     sightings
+	confirmations *confirmations
+	deletions     deletions
 
 	// ready is closed when client and nodes are set.
 	ready  chan struct{}
@@ -76,7 +81,7 @@ type Options struct {
 
 // New returns a provider that answers from the states of a fleet.
 func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
-	p := &Provider{fleet: fleet, maxAge: cmp.Or(opts.MaxSnapshotAge, 5*time.Minute), ready: make(chan struct{})}
+	p := &Provider{fleet: fleet, maxAge: cmp.Or(opts.MaxSnapshotAge, 5*time.Minute), ready: make(chan struct{}), confirmations: newConfirmations(fleet)}
 	p.nodes = &wakingInformer{foreign: p.isForeign}
 	p.Apply(cfg)
 	return p

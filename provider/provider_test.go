@@ -57,6 +57,7 @@ type fakeFleet struct {
 	// outside answers SearchOutside, searches counts the questions.
 	outside     error
 	searches    int
+	generation  uint64
 	probes      []string
 	subscribers []chan struct{}
 }
@@ -124,10 +125,19 @@ func (f *fakeFleet) SearchOutside(context.Context, inventory.Identity) error {
 }
 
 func (f *fakeFleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
-	if f.confirm == nil {
+	f.mu.Lock()
+	confirm := f.confirm
+	f.mu.Unlock()
+	if confirm == nil {
 		return errors.New("nobody was to be asked")
 	}
-	return f.confirm(ctx, id)
+	return confirm(ctx, id)
+}
+
+func (f *fakeFleet) Generation() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.generation
 }
 
 // become changes the states, if there are any, and announces that.
@@ -135,6 +145,9 @@ func (f *fakeFleet) become(states ...inventory.State) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(states) > 0 {
+		if !slices.EqualFunc(f.states, states, func(a, b inventory.State) bool { return a.VCenter == b.VCenter }) {
+			f.generation++
+		}
 		f.states = states
 	}
 	for _, ch := range f.subscribers {
@@ -260,6 +273,7 @@ func testConfig() *config.Config {
 func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
 	n := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)},
+		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
 		Spec:       v1.NodeSpec{Taints: []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule}}},
 	}
 	for _, change := range changes {
@@ -274,6 +288,11 @@ func withSystemUUID(s string) func(*v1.Node) {
 
 func withProviderID(s string) func(*v1.Node) {
 	return func(n *v1.Node) { n.Spec.ProviderID = s }
+}
+
+// silent is a Node whose kubelet does not report, which the framework asks about.
+func silent(n *v1.Node) {
+	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}
 }
 
 func untainted(n *v1.Node) { n.Spec.Taints = nil }

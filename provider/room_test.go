@@ -108,7 +108,8 @@ func TestRelevantChanges(t *testing.T) {
 		now  any
 		want bool
 	}{
-		"a heartbeat":       {changed(func(n *v1.Node) { n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady}} }), false},
+		"a heartbeat":       {changed(func(n *v1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.Now() }), false},
+		"not ready":         {changed(silent), true},
 		"labels":            {changed(func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} }), false},
 		"another taint":     {changed(func(n *v1.Node) { n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "b"}) }), false},
 		"the taint goes":    {changed(untainted), true},

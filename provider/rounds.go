@@ -56,6 +56,8 @@ type attended struct {
 	judged *v1.Node
 	round  int
 	grievance
+	// kept is why the Node is not deleted.
+	kept grievance
 }
 
 func (r *rounds) run(ctx context.Context, nodes, states <-chan struct{}) {
@@ -146,6 +148,7 @@ func followKey(id inventory.Identity) string {
 func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 	r.states = r.provider.fleet.States()
 	gone := maps.Clone(r.nodes)
+	absent := map[types.UID]bool{}
 	next := time.Duration(0)
 	if r.busy = r.initialising(nodes); r.busy {
 		next = busyTime
@@ -172,7 +175,10 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 			next = soonest(next, search)
 		}
 		next = soonest(next, left)
+		left, absent[n.UID] = r.attendAbsent(n, here)
+		next = soonest(next, left)
 	}
+	r.provider.confirmations.retain(absent)
 	for uid := range gone {
 		delete(r.nodes, uid)
 		r.provider.sightings.forget(uid)

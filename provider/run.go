@@ -15,7 +15,7 @@ import (
 
 // Run tells the fleet which machines to follow, wakes the framework's node
 // controller for Nodes that can be initialised now, notes on Nodes where their
-// machines are, and explains in Events what a person has to act on. It returns
+// machines are, has absences confirmed, and explains in Events what a person has to act on. It returns
 // nil when the context is done.
 func (p *Provider) Run(ctx context.Context) error {
 	select {
@@ -43,6 +43,7 @@ func (p *Provider) Run(ctx context.Context) error {
 	var writers sync.WaitGroup
 	writers.Go(func() { notes.run(ctx) })
 	writers.Go(func() { events.run(ctx) })
+	writers.Go(func() { p.confirmations.run(ctx) })
 	defer writers.Wait()
 	r := &rounds{
 		provider: p,
@@ -55,25 +56,19 @@ func (p *Provider) Run(ctx context.Context) error {
 }
 
 // onRelevantChange puts a token into changed when a Node comes, goes, or
-// changes in what says which machine it is, whether it is ours, or whether it
-// waits. Kubelets report far more often than that.
+// changes in what says which machine it is, whether it is ours, whether it waits,
+// or whether it is ready. Kubelets report far more often than that.
 func (p *Provider) onRelevantChange(changed chan<- struct{}) cache.ResourceEventHandler {
-	token := func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { token() },
-		DeleteFunc: func(any) { token() },
+		AddFunc:    func(any) { token(changed) },
+		DeleteFunc: func(any) { token(changed) },
 		UpdateFunc: func(before, now any) {
 			b, ok1 := before.(*v1.Node)
 			n, ok2 := now.(*v1.Node)
 			if !ok1 || !ok2 || b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 				b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
-				isUninitialized(b) != isUninitialized(n) || p.isForeign(b) != p.isForeign(n) {
-				token()
+				isUninitialized(b) != isUninitialized(n) || isReady(b) != isReady(n) || p.isForeign(b) != p.isForeign(n) {
+				token(changed)
 			}
 		},
 	}

@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,11 +18,17 @@ import (
 // at once.
 const eventsPerSecond = 10
 
+// outsideTimeout bounds the search that precedes an Event, which others wait for. It is
+// longer than a slow vCenter takes for it.
+const outsideTimeout = 10 * time.Second
+
 // complaint is what an Event is to tell of a Node.
 type complaint struct {
 	node *v1.Node
 	what string
 	err  error
+	// event is the Event's reason, empty if the error decides it.
+	event string
 }
 
 // teller writes Events about Nodes in trouble. Before one says that no vCenter has
@@ -66,8 +74,9 @@ func (t *teller) run(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			t.recorder.Event(of.node, v1.EventTypeWarning, judge(err).event, err.Error())
-			klog.FromContext(ctx).Info(of.what, "node", of.node.Name, "reason", err.Error())
+			text := strings.ReplaceAll(err.Error(), "\n", "; ") // of errors that are joined
+			t.recorder.Event(of.node, v1.EventTypeWarning, cmp.Or(of.event, judge(err).event), text)
+			klog.FromContext(ctx).Info(of.what, "node", of.node.Name, "reason", text)
 		case <-ctx.Done():
 			return
 		}
@@ -76,14 +85,14 @@ func (t *teller) run(ctx context.Context) {
 
 // seek returns what is wrong, after a look at where the index does not reach.
 func (t *teller) seek(ctx context.Context, of complaint) error {
-	if !errors.Is(of.err, topology.ErrAbsent) {
+	if of.event != "" || !errors.Is(of.err, topology.ErrAbsent) {
 		return of.err
 	}
 	id, err := identify(of.node)
 	if err != nil || len(id.UUIDs) == 0 {
 		return of.err
 	}
-	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	ctx, cancel := context.WithTimeout(ctx, outsideTimeout)
 	defer cancel()
 	if err := t.fleet.SearchOutside(ctx, id); err != nil {
 		return err

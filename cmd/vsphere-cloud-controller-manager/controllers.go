@@ -65,12 +65,13 @@ func (d *daemon) nodeController(init app.ControllerInitContext, c *appconfig.Com
 }
 
 // lifecycleController is the framework's own on the same informer, which leaves
-// out the Nodes of others.
+// out the Nodes of others, with a client that deletes no other Node than the one that the
+// provider was asked about.
 func (d *daemon) lifecycleController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(
 			d.provider.NodeInformer(),
-			c.ClientBuilder.ClientOrDie(init.ClientName),
+			d.provider.LifecycleClient(c.ClientBuilder.ClientOrDie(init.ClientName)),
 			cloud,
 			c.ComponentConfig.NodeLifecycleController.NodeMonitorPeriod.Duration,
 			int(c.ComponentConfig.NodeLifecycleController.ConcurrentNodeLifecycleSyncs),

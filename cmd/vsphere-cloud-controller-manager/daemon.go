@@ -111,6 +111,7 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 	legacyregistry.CustomMustRegister(
 		newStates(d.provider.Started(), l.fleet, d.provider.Outcomes),
 		newTopologyStats(d.reconciler.Load),
+		newKeptNodes(d.provider.Started(), d.provider.Kept),
 	)
 	ready := &readiness{leads: d.provider.Started(), states: l.fleet.States}
 	if err := serve(c, ready, d.ctx.Done()); err != nil {

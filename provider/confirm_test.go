@@ -1,0 +1,425 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/config"
+	"vzones/provider/keys"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// asked asks whether a Node's machine exists, again after a search if there is to be one.
+func asked(t *testing.T, p *Provider, node *v1.Node) (exists bool, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p.confirmations = newConfirmations(p.fleet) // with channels of the bubble
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { p.confirmations.run(ctx) })
+		defer running.Wait()
+		defer cancel()
+		if exists, err = p.InstanceExists(ctx, node); errors.Is(err, errConfirming) {
+			synctest.Wait()
+			exists, err = p.InstanceExists(ctx, node)
+		}
+	})
+	return exists, err
+}
+
+// nobody confirms each absence.
+func nobody(context.Context, inventory.Identity) error { return nil }
+
+// gone is a Node that is not ready, whose machine no vCenter of these tests has.
+func gone() *v1.Node { n := running(); silent(n); return n }
+
+// TestAbsenceIsConfirmed: only a search of all vCenters makes a machine absent.
+func TestAbsenceIsConfirmed(t *testing.T) {
+	empty := states{stateOf("east", machine(uuidB)), stateOf("west")}
+
+	t.Run("nobody has it", func(t *testing.T) {
+		p, f := provide(empty)
+		var searched []inventory.UUID
+		f.confirm = func(_ context.Context, id inventory.Identity) error {
+			searched = id.UUIDs
+			return nil
+		}
+		if exists, err := asked(t, p, ours()); exists || err != nil {
+			t.Errorf("%v, %v, want absence", exists, err)
+		}
+		if !slices.Equal(searched, []inventory.UUID{mustUUID(uuidA), mustUUID(uuidA).Swapped()}) {
+			t.Errorf("searched for %v", searched)
+		}
+	})
+	t.Run("somebody has it", func(t *testing.T) {
+		p, f := provide(empty)
+		has := errors.New(`vCenter "west" has it`)
+		f.confirm = func(context.Context, inventory.Identity) error { return has }
+		if exists, err := asked(t, p, ours()); exists || !errors.Is(err, has) || !errors.Is(err, errStillThere) {
+			t.Errorf("%v, %v, want the error", exists, err)
+		}
+	})
+}
+
+// TestNobodyWaitsForAConfirmation: however long a search takes, the framework has its
+// answer at once, and when it has ended, the result.
+func TestNobodyWaitsForAConfirmation(t *testing.T) {
+	for _, took := range []time.Duration{time.Millisecond, 2 * time.Second, 14 * time.Second} {
+		fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}
+		fleet.confirm = func(context.Context, inventory.Identity) error { time.Sleep(took); return nil }
+		alone(t, fleet, func(c *cluster) {
+			fleet.become(stateOf("east"), stateOf("west"))
+			started := time.Now()
+			asks := 0
+			for ; ; asks++ {
+				before := time.Now()
+				exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1"))
+				if time.Since(before) > 0 {
+					t.Errorf("it took %v", time.Since(before))
+				}
+				if exists || err != nil && !errors.Is(err, errConfirming) {
+					t.Fatalf("%v, %v", exists, err)
+				}
+				if err == nil {
+					break
+				}
+				c.pass(monitorEvery)
+			}
+			// The round has begun the search; the framework need not ask for that.
+			if passed := time.Since(started); passed > took+monitorEvery {
+				t.Errorf("a search of %v took %v and %d questions", took, passed, asks)
+			}
+		}, gone())
+	}
+}
+
+// TestAFailedSearchIsRepeated, after delays that grow, and the framework gets its error
+// meanwhile.
+func TestAFailedSearchIsRepeated(t *testing.T) {
+	var searches atomic.Int32
+	refused := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
+	fleet := &fakeFleet{states: states{stateOf("east"), stateOf("west")}}
+	fleet.confirm = func(context.Context, inventory.Identity) error { searches.Add(1); return refused }
+	alone(t, fleet, func(c *cluster) {
+		for range 120 {
+			if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, refused) {
+				t.Errorf("%v, %v", exists, err)
+			}
+			c.pass(monitorEvery)
+		}
+		if n := searches.Load(); n < 15 || n > 24 {
+			t.Errorf("%d searches in ten minutes", n)
+		}
+	}, gone())
+}
+
+// TestWhatEndsAConfirmation: nothing that was confirmed once is true for ever.
+func TestWhatEndsAConfirmation(t *testing.T) {
+	east, west := stateOf("east"), stateOf("west")
+	recorded := func(value string) func(*cluster) {
+		return func(c *cluster) {
+			n := c.node("node-1").DeepCopy()
+			n.Annotations = map[string]string{keys.Machine: value}
+			if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+				c.Fatal(err)
+			}
+		}
+	}
+	for name, change := range map[string]func(*cluster){
+		"a vCenter is added":   func(c *cluster) { c.fleet.become(east, west, stateOf("north")) },
+		"a vCenter is removed": func(c *cluster) { c.fleet.become(east) },
+		"a vCenter gets another address": func(c *cluster) { // and is read again at once
+			c.fleet.mu.Lock()
+			c.fleet.generation++
+			c.fleet.mu.Unlock()
+		},
+		"the machine is back, for a moment": func(c *cluster) {
+			c.fleet.become(east, stateOf("west", machine(uuidA)))
+			c.settle()
+			c.fleet.become(east, west)
+		},
+		"a vCenter is in trouble, for a moment": func(c *cluster) {
+			c.fleet.become(east, troubled(west))
+			c.settle()
+			c.fleet.become(east, west)
+		},
+		"the framework hears that the machine is back": func(c *cluster) {
+			c.fleet.mu.Lock()
+			c.fleet.states = states{east, stateOf("west", machine(uuidA))}
+			c.fleet.mu.Unlock()
+			if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); !exists || err != nil {
+				c.Errorf("while it is there: %v, %v", exists, err)
+			}
+			c.fleet.become(east, west)
+		},
+		"the Node says that it was found elsewhere": recorded("west/vm-7"),
+		"the Node is ready, for a moment": func(c *cluster) {
+			c.heartbeat("node-1")
+			c.pass(2 * gather)
+			n := c.node("node-1").DeepCopy()
+			silent(n)
+			if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+				c.Fatal(err)
+			}
+		},
+		"it is too old": func(c *cluster) { c.pass(confirmationLasts + time.Millisecond) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, &fakeFleet{confirm: nobody, states: states{east, west}}, func(c *cluster) {
+				exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1"))
+				if exists || err != nil {
+					t.Fatalf("at first: %v, %v", exists, err)
+				}
+				// No search ends from here on.
+				c.fleet.mu.Lock()
+				c.fleet.confirm = func(ctx context.Context, _ inventory.Identity) error { <-ctx.Done(); return ctx.Err() }
+				c.fleet.mu.Unlock()
+				change(c)
+				c.settle()
+				if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, errConfirming) {
+					t.Errorf("afterwards: %v, %v", exists, err)
+				}
+			}, gone())
+		})
+	}
+}
+
+// TestASearchUnderWayIsOfNoUse when what it began with has been contradicted since.
+func TestASearchUnderWayIsOfNoUse(t *testing.T) {
+	east, west := stateOf("east"), stateOf("west")
+	for name, change := range map[string]func(*cluster){
+		"another configuration": func(c *cluster) { c.fleet.become(east, west, stateOf("north")) },
+		"the machine was there": func(c *cluster) {
+			c.fleet.become(east, stateOf("west", machine(uuidA)))
+			c.settle()
+			c.fleet.become(east, west)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, later := make(chan struct{}), make(chan struct{})
+			var searches atomic.Int32
+			fleet := &fakeFleet{states: states{east, west}}
+			alone(t, fleet, func(c *cluster) {
+				// In a bubble of its own: first and later are made outside.
+				first, later = make(chan struct{}), make(chan struct{})
+				fleet.mu.Lock()
+				fleet.confirm = func(ctx context.Context, _ inventory.Identity) error {
+					wait := later
+					if searches.Add(1) == 1 {
+						wait = first
+					}
+					select {
+					case <-wait:
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}
+				fleet.mu.Unlock()
+				ask := func(want error) {
+					t.Helper()
+					c.settle()
+					if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, want) {
+						t.Errorf("%v, %v, want %v", exists, err, want)
+					}
+				}
+				n := c.node("node-1").DeepCopy()
+				silent(n)
+				if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				c.pass(2 * gather)
+				ask(errConfirming)
+				change(c)
+				c.settle()
+				close(first)
+				ask(errConfirming)
+				close(later)
+				ask(nil)
+				if n := searches.Load(); n != 2 {
+					t.Errorf("%d searches", n)
+				}
+			}, running())
+		})
+	}
+}
+
+// TestManyAbsentMachines: however many there are, and whether searches succeed or fail,
+// no more begin than ten a second, and no more are under way than four.
+func TestManyAbsentMachines(t *testing.T) {
+	const many = 500
+	for name, c := range map[string]struct {
+		err  error
+		took time.Duration
+	}{
+		"confirmed":        {nil, 10 * time.Millisecond},
+		"confirmed slowly": {nil, 700 * time.Millisecond},
+		"failing":          {fmt.Errorf("%w: refused", topology.ErrUnknown), 10 * time.Millisecond},
+		"not answered":     {context.DeadlineExceeded, 15 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var nodes []*v1.Node
+			for i := range many {
+				nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID(fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-00000001%04d", i)), untainted, silent))
+			}
+			var began, now, most atomic.Int32
+			fleet := &fakeFleet{states: states{stateOf("east")}}
+			fleet.confirm = func(ctx context.Context, _ inventory.Identity) error {
+				began.Add(1)
+				most.Store(max(most.Load(), now.Add(1)))
+				defer now.Add(-1)
+				select {
+				case <-time.After(c.took):
+					return c.err
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			alone(t, fleet, func(cl *cluster) {
+				const seconds = 120
+				deleted := map[string]bool{}
+				for range seconds / 5 {
+					for _, n := range nodes {
+						if exists, err := cl.provider.InstanceExists(cl.ctx, n); exists {
+							t.Fatal("a machine exists")
+						} else if err == nil {
+							deleted[n.Name] = true
+						}
+					}
+					cl.pass(monitorEvery)
+				}
+				if n := began.Load(); n > confirmationsPerSecond*(seconds+2) {
+					t.Errorf("%d searches began in %d seconds", n, seconds)
+				}
+				if n := most.Load(); n > confirmationsAtOnce {
+					t.Errorf("%d searches at once", n)
+				}
+				if c.err == nil && len(deleted) != many || c.err != nil && len(deleted) > 0 {
+					t.Errorf("%d Nodes may be deleted", len(deleted))
+				}
+			}, nodes...)
+		})
+	}
+}
+
+// TestNobodyDeletes: without a lifecycle controller searches come to an end.
+func TestNobodyDeletes(t *testing.T) {
+	var searches atomic.Int32
+	fleet := &fakeFleet{states: states{stateOf("east")}}
+	fleet.confirm = func(context.Context, inventory.Identity) error { searches.Add(1); return nil }
+	alone(t, fleet, func(c *cluster) {
+		c.pass(time.Hour)
+		n := searches.Load()
+		if n > 70 {
+			t.Errorf("%d searches", n)
+		}
+		c.pass(time.Hour)
+		if again := searches.Load(); again != n {
+			t.Errorf("%d more in the second hour", again-n)
+		}
+		if _, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); !errors.Is(err, errConfirming) {
+			t.Errorf("asked at last: %v", err)
+		}
+		c.settle()
+		if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || err != nil {
+			t.Errorf("then: %v, %v", exists, err)
+		}
+	}, gone())
+}
+
+// TestWhyANodeIsNotDeleted is told in one Event and counted.
+func TestWhyANodeIsNotDeleted(t *testing.T) {
+	refused := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
+	empty := states{stateOf("east"), stateOf("west")}
+	for reason, c := range map[string]struct {
+		states  states
+		confirm error
+		skip    bool
+		event   string // beside it
+	}{
+		"deletion_disabled":   {empty, nil, true, "MachineNotFound"},
+		"search_failed":       {empty, refused, false, "MachineNotFound"},
+		"found_by_search":     {empty, errors.New(`vCenter "west" has it`), false, "MachineNotFound"},
+		"outside_datacenters": {states{outside(machine(uuidA)), stateOf("west")}, nil, false, "MachineOutsideDatacenters"},
+		"vcenter_unreachable": {states{stateOf("east"), troubled(stateOf("west"))}, nil, false, "VCenterUnreachable"},
+		"machine_unreadable":  {states{stateOf("east"), unreadable("west", "", time.Now().Add(time.Hour))}, nil, false, "MachineUnreadable"},
+		"unknown":             {states{stateOf("east"), incomplete(stateOf("west"))}, nil, false, "VCenterUnknown"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			fleet := &fakeFleet{states: c.states, confirm: func(context.Context, inventory.Identity) error { return c.confirm }}
+			alone(t, fleet, func(cl *cluster) {
+				cfg := testConfig()
+				cfg.SkipNodeDeletion = c.skip
+				cl.provider.Apply(cfg)
+				fleet.become()
+				for range 60 {
+					if exists, err := cl.provider.InstanceExists(cl.ctx, cl.node("node-1")); exists || err == nil {
+						t.Errorf("%v, %v", exists, err)
+					}
+					fleet.become(c.states...)
+					cl.pass(monitorEvery)
+				}
+				got := cl.events()
+				slices.Sort(got)
+				if want := slices.Sorted(slices.Values([]string{"node-1 " + c.event, "node-1 " + reasonNotDeleted})); !slices.Equal(got, want) {
+					t.Errorf("Events %q, want %q", got, want)
+				}
+				for name, n := range cl.provider.Kept() {
+					if name == reason && n != 1 || name != reason && n != 0 {
+						t.Errorf("%d Nodes are kept by %s", n, name)
+					}
+				}
+			}, gone())
+		})
+	}
+}
+
+// TestNoNodeIsKept that nobody would delete.
+func TestNoNodeIsKept(t *testing.T) {
+	troubles := states{stateOf("east"), troubled(stateOf("west"))}
+	for name, node := range map[string]*v1.Node{
+		"ready":              running(),
+		"never found":        aNode("node-1", withSystemUUID(uuidA), untainted, silent),
+		"another provider's": aNode("node-1", withProviderID(foreignID), untainted, silent),
+		"its machine exists": aNode("node-1", withProviderID("vsphere://"+uuidB), untainted, silent),
+	} {
+		t.Run(name, func(t *testing.T) {
+			troubles := append(states{stateOf("north", machine(uuidB))}, troubles...)
+			alone(t, &fakeFleet{states: troubles}, func(c *cluster) {
+				c.pass(time.Hour)
+				if slices.Contains(c.events(), "node-1 "+reasonNotDeleted) {
+					t.Error(c.events())
+				}
+				for reason, n := range c.provider.Kept() {
+					if n != 0 {
+						t.Errorf("%d Nodes are kept by %s", n, reason)
+					}
+				}
+			}, node)
+		})
+	}
+}
+
+// TestKeptBeforeTheStart: every reason is there, and all are 0.
+func TestKeptBeforeTheStart(t *testing.T) {
+	counts := New(nil, &config.Config{}, Options{}).Kept()
+	if len(counts) != len(kept) {
+		t.Errorf("%v", counts)
+	}
+	for reason, n := range counts {
+		if n != 0 {
+			t.Errorf("%d Nodes are kept by %s", n, reason)
+		}
+	}
+}
