@@ -1,0 +1,113 @@
+package provider
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// TestContradiction compares both byte orders, and takes what is not a UUID for nothing.
+func TestContradiction(t *testing.T) {
+	for name, c := range map[string]struct {
+		providerID, systemUUID string
+		want                   bool
+	}{
+		"the same":            {"vsphere://" + uuidA, uuidA, false},
+		"in upper case":       {"vsphere://" + uuidA, strings.ToUpper(uuidA), false},
+		"the other order":     {"vsphere://" + uuidA, mustUUID(uuidA).Swapped().String(), false},
+		"the ID swapped":      {"vsphere://" + mustUUID(uuidA).Swapped().String(), uuidA, false},
+		"no system UUID":      {"vsphere://" + uuidA, "", false},
+		"zeros":               {"vsphere://" + uuidA, "00000000-0000-0000-0000-000000000000", false},
+		"ones":                {"vsphere://" + uuidA, "ffffffff-ffff-ffff-ffff-ffffffffffff", false},
+		"not settable":        {"vsphere://" + uuidA, "Not Settable", false},
+		"no provider ID":      {"", uuidA, false},
+		"another provider's":  {foreignID, uuidA, false},
+		"not a UUID":          {"vsphere://node-1", uuidA, false},
+		"another machine's":   {"vsphere://" + uuidA, uuidB, true},
+		"another, in braces":  {"vsphere://" + uuidA, "{" + uuidB + "}", true},
+		"another one swapped": {"vsphere://" + uuidA, mustUUID(uuidB).Swapped().String(), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := contradiction(aNode("n", withProviderID(c.providerID), withSystemUUID(c.systemUUID)))
+			if c.want != errors.Is(err, errContradiction) || c.want != errors.Is(err, topology.ErrUnknown) || c.want != (err != nil) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestANodeThatContradictsItself gets nothing of either machine, and is deleted by the
+// machine of its provider ID alone.
+func TestANodeThatContradictsItself(t *testing.T) {
+	a := machine(uuidA)
+	b := machine(uuidB, in("east", "b"))
+	off := machine(uuidA, withPower(inventory.PowerOff))
+	for name, c := range map[string]struct {
+		states states
+		exists bool
+	}{
+		"both machines run":         {states{stateOf("east", a, b)}, true},
+		"that of the ID is off":     {states{stateOf("east", off, b)}, true},
+		"that of the ID is gone":    {states{stateOf("east", b)}, false},
+		"both are gone":             {states{stateOf("east")}, false},
+		"that of the UUID is gone":  {states{stateOf("east", a)}, true},
+		"one of them is in another": {states{stateOf("east", b), stateOf("west", a)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, change := range []func(*v1.Node){func(*v1.Node) {}, untainted} {
+				p, f := provide(c.states)
+				f.confirm = nobody
+				n := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), silent, change)
+				if exists, err := asked(t, p, n); exists != c.exists || err != nil {
+					t.Errorf("it exists: %v, %v", exists, err)
+				}
+				if down, err := p.InstanceShutdown(t.Context(), n); down || !errors.Is(err, errContradiction) {
+					t.Errorf("it is shut down: %v, %v", down, err)
+				}
+				if m, err := p.InstanceMetadata(t.Context(), n); m != nil || isUninitialized(n) != (err == nil) {
+					t.Errorf("metadata %+v, %v", m, err)
+				}
+				if place, err := p.Place(n); place.Machine != nil || judge(err).event != "ProviderIDMismatch" {
+					t.Errorf("placed at %+v, %v", place.Machine, err)
+				}
+			}
+		})
+	}
+}
+
+// TestAContradictionIsTold, once for what is so of the provider ID's machine, and
+// counted.
+func TestAContradictionIsTold(t *testing.T) {
+	a, b := machine(uuidA), machine(uuidB)
+	rebuilt := running()
+	rebuilt.Status.NodeInfo.SystemUUID = uuidB
+	alone(t, &fakeFleet{states: states{stateOf("east", a, b)}}, func(c *cluster) {
+		c.pass(patienceRunning - 2*time.Second)
+		c.wantEvents()
+		for range 10 {
+			c.fleet.become(stateOf("east", a, b))
+			c.pass(time.Minute)
+		}
+		c.wantEvents("node-1 ProviderIDMismatch")
+		if n := c.provider.Outcomes()["provider_id_mismatch"]; n != 1 {
+			t.Errorf("%v", c.provider.Outcomes())
+		}
+		// Where its machine was is still noted: that decides whether it is absent.
+		if seen := c.provider.sightings.last("uid-node-1"); seen.VCenter != "east" {
+			t.Errorf("seen %+v", seen)
+		}
+		for range 10 {
+			c.fleet.become(stateOf("east", b))
+			c.pass(time.Minute)
+		}
+		if n := len(c.events()); n != 2 {
+			t.Errorf("Events %q", c.events())
+		}
+	}, rebuilt)
+}

@@ -1,0 +1,211 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	cloudprovider "k8s.io/cloud-provider"
+	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+
+	"vzones/config"
+	"vzones/provider"
+	"vzones/test/cluster"
+	"vzones/vcenter"
+)
+
+// deadID is a provider ID of no machine.
+const deadID = "vsphere://422e4956-dead-1139-6d72-59cc8f26bc90"
+
+// interloper makes a Node anew between the answer that its machine does not exist and
+// the deletion that follows.
+type interloper struct {
+	*provider.Provider
+	name string
+	anew func()
+}
+
+func (i interloper) InstancesV2() (cloudprovider.InstancesV2, bool) { return i, true }
+
+func (i interloper) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+	exists, err := i.Provider.InstanceExists(ctx, node)
+	if node.Name == i.name && !exists && err == nil {
+		i.anew()
+	}
+	return exists, err
+}
+
+// oneClient gives out one client under any name.
+type oneClient struct{ kubernetes.Interface }
+
+func (o oneClient) Config(string) (*rest.Config, error)         { return nil, errors.ErrUnsupported }
+func (o oneClient) ConfigOrDie(string) *rest.Config             { panic(errors.ErrUnsupported) }
+func (o oneClient) Client(string) (kubernetes.Interface, error) { return o, nil }
+func (o oneClient) ClientOrDie(string) kubernetes.Interface     { return o }
+
+// TestANodeMadeAnewIsNotDeletedForTheOldOne: the framework's controller deletes by
+// name. A Node of that name that was registered in the last moment is another one.
+func TestANodeMadeAnewIsNotDeletedForTheOldOne(t *testing.T) {
+	s := start(t, "vcenters: [{name: east, datacenters: [{name: dc}]}]")
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+
+	east := s.Fleet.VCenter("east")
+	cfg := &config.Config{VCenters: []config.VCenter{{
+		Name: "east", Server: east.Host(), Port: east.Port(), RoundTrips: 3, CA: east.Certificate(),
+		User: east.User(), Password: config.NewPassword(east.Password()), IPFamilies: []string{"ipv4"},
+	}}}
+	fleet := vcenter.NewFleet(cfg.VCenters, vcenter.FromFile, vcenter.Options{})
+	p := provider.New(fleet, cfg, provider.Options{})
+	factory := informers.NewSharedInformerFactory(s.Client, 0)
+	p.Initialize(oneClient{s.Client}, nil)
+	p.SetInformers(factory)
+	var anew *v1.Node
+	cloud := interloper{p, "anew", sync.OnceFunc(func() {
+		if err := s.Client.CoreV1().Nodes().Delete(ctx, "anew", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+			return
+		}
+		var err error
+		if anew, err = s.Cluster.CreateNode(ctx, cluster.NodeSpec{Name: "anew"}.Node()); err != nil {
+			t.Error(err)
+		}
+	})}
+	lifecycle, err := lifecyclecontroller.NewCloudNodeLifecycleController(p.NodeInformer(), p.LifecycleClient(s.Client), cloud, 200*time.Millisecond, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"anew", "gone"} {
+		if _, err := s.Cluster.CreateNode(ctx, cluster.NodeSpec{Name: name, ProviderID: deadID}.Node()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Cluster.SetNodeReady(ctx, name, v1.ConditionUnknown); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, run := range []func(context.Context) error{fleet.Run, p.Run} {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	running.Go(func() { lifecycle.Run(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
+
+	failed := s.event(t, "anew", "DeletingNodeFailed")
+	if err := s.Watch(ctx, "Node gone is deleted", func(nodes []*v1.Node) bool { return len(nodes) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.Client.CoreV1().Nodes().Get(ctx, "anew", metav1.GetOptions{})
+	if err != nil || anew == nil || n.UID != anew.UID || n.DeletionTimestamp != nil {
+		t.Errorf("the new Node: %v, %v; the framework: %s", n, err, failed)
+	}
+	cancel()
+	running.Wait()
+	factory.Shutdown()
+}
+
+// event waits for an Event of a reason about a Node and returns its message.
+func (s *Stack) event(t *testing.T, node, reason string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		events, err := s.Client.CoreV1().Events("").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=" + reason})
+		if err != nil {
+			t.Fatalf("no Event %s about Node %s: %v", reason, node, err)
+		}
+		if len(events.Items) > 0 {
+			return events.Items[0].Message
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("no Event %s about Node %s", reason, node)
+		}
+	}
+}
+
+// TestTheDaemonDeletesByUID: an API server that lets nobody delete a Node without its
+// UID lets the daemon.
+func TestTheDaemonDeletesByUID(t *testing.T) {
+	s := start(t, "vcenters: [{name: east, datacenters: [{name: dc}]}]")
+	ctx := t.Context()
+	fail, name := admissionv1.Fail, "nodes-by-uid"
+	rule := admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Delete},
+		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"nodes"}},
+	}}
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy:    &fail,
+		MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{rule}},
+		Validations:      []admissionv1.Validation{{Expression: "has(request.options.preconditions) && has(request.options.preconditions.uid)"}},
+	}}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+	}}
+	admission := s.Client.AdmissionregistrationV1()
+	if _, err := admission.ValidatingAdmissionPolicies().Create(ctx, policy, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admission.ValidatingAdmissionPolicyBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	node, err := s.Cluster.CreateNode(ctx, cluster.NodeSpec{Name: "gone", ProviderID: deadID}.Node())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.denied(t, node)
+	if err := s.Cluster.SetNodeReady(ctx, node.Name, v1.ConditionUnknown); err != nil {
+		t.Fatal(err)
+	}
+	config, err := s.WriteConfig("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.StartDaemon(binary, config, "--node-monitor-period=1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.node(t, d, "gone", "is deleted", func(n *v1.Node) bool { return n == nil })
+}
+
+// denied waits until nobody may delete a Node without its UID.
+func (s *Stack) denied(t *testing.T, node *v1.Node) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	trial := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
+	for {
+		err := s.Client.CoreV1().Nodes().Delete(ctx, node.Name, trial)
+		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("the policy never came into force")
+		}
+	}
+}
