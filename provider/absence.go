@@ -127,7 +127,7 @@ func (r *rounds) attendAbsent(n *v1.Node, here *attended) (time.Duration, bool) 
 		err = r.provider.confirmations.peek(n.UID, id)
 	}
 	switch {
-	case errors.Is(err, errConfirming):
+	case errors.Is(err, errConfirming) && !errors.Is(err, errSearchFailed):
 		return retryMin, absent // to see what came of it
 	case err == nil, errors.Is(err, errExists):
 		here.kept = grievance{}

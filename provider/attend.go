@@ -34,7 +34,7 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 			r.provider.nodes.wake(n)
 		}
 		if err := d.waits(n); err != nil {
-			return here.tell(err, patience, func() time.Duration { return r.teller.tell(complaint{n, "Node waits", err}) })
+			return here.tell(key(err), patience, func() time.Duration { return r.teller.tell(complaint{node: n, what: "Node waits", err: err}) })
 		}
 		here.judged, here.round = n, r.round
 		return 0

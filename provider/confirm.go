@@ -58,6 +58,9 @@ type confirmations struct {
 
 	mu sync.Mutex
 	of map[types.UID]*confirmation
+	// trouble is why the search that ended last has confirmed nothing, if a vCenter
+	// could not be searched.
+	trouble error
 }
 
 // confirmation is the search for the machine of one Node. Another identity is another
@@ -100,7 +103,7 @@ func (c *confirmations) ask(node types.UID, id inventory.Identity) error {
 	if !of.searching && of.due.Before(of.asked) {
 		token(c.wake) // nobody had asked for long
 	}
-	return of.answer()
+	return c.answer(of)
 }
 
 // peek returns what ask would, for who does not delete the Node.
@@ -108,7 +111,7 @@ func (c *confirmations) peek(node types.UID, id inventory.Identity) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if of := c.of[node]; of != nil && of.isOf(id, c.fleet.Generation()) {
-		return of.answer()
+		return c.answer(of)
 	}
 	return errConfirming
 }
@@ -148,8 +151,12 @@ func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
 		(of.done.IsZero() || of.generation == generation)
 }
 
-func (of *confirmation) answer() error {
+// answer returns nil if a confirmation confirms that its machine is absent. The caller
+// holds mu.
+func (c *confirmations) answer(of *confirmation) error {
 	switch {
+	case of.done.IsZero() && c.trouble != nil:
+		return fmt.Errorf("%w; the latest search, for another one, failed: %w", errConfirming, c.trouble)
 	case of.done.IsZero():
 		return errConfirming
 	case of.err != nil:
@@ -248,6 +255,10 @@ func (c *confirmations) finish(node types.UID, of *confirmation, search func() (
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of.searching = false
+	c.trouble = nil
+	if errors.Is(err, errSearchFailed) {
+		c.trouble = err
+	}
 	if c.of[node] != of {
 		return
 	}

@@ -41,9 +41,14 @@ func keptBy(err error) string {
 	return kept[len(kept)-1].name
 }
 
-// keyOfKept is the same for errors that tell a person the same.
+// keyOfKept is the same for errors that tell a person the same. That a search fails is
+// the same for all machines.
 func keyOfKept(err error) string {
-	return keptBy(err) + " " + strings.Join(inventory.UnreachableIn(err), " ")
+	reason := keptBy(err)
+	if errors.Is(err, errSearchFailed) {
+		reason = keptBy(errSearchFailed)
+	}
+	return reason + " " + strings.Join(inventory.UnreachableIn(err), " ")
 }
 
 // KeptHelp explains the reasons in a line.

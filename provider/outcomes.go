@@ -62,14 +62,14 @@ func key(err error) string {
 	return judge(err).event + " " + strings.Join(vcenters, " ")
 }
 
-// EventReasons returns the reasons of the Events that tell what a Node waits for,
-// for whoever documents them or alerts on them.
+// EventReasons returns the reasons of the Events that tell what a Node waits for, or
+// what keeps it, for whoever documents them or alerts on them.
 func EventReasons() []string {
 	var reasons []string
 	for _, o := range unplaced {
 		reasons = append(reasons, o.event)
 	}
-	return reasons
+	return append(reasons, reasonNotDeleted)
 }
 
 // OutcomesHelp explains the outcomes in a line.

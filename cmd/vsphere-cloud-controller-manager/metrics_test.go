@@ -80,6 +80,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	r.CustomMustRegister(
 		newStates(leading(), fleet, func() map[string]int { return map[string]int{"placed": 1} }),
 		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }),
+		newKeptNodes(leading(), func() map[string]int { return map[string]int{"unknown": 1} }),
 	)
 
 	type entry struct {
@@ -127,8 +128,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is documented and not registered", name)
 		}
 	}
-	if len(found) != 17 {
-		t.Errorf("%d metrics, not 17", len(found))
+	if len(found) != 18 {
+		t.Errorf("%d metrics, not 18", len(found))
 	}
 }
 
@@ -142,6 +143,20 @@ func TestOutcomesAreDocumented(t *testing.T) {
 	for _, outcome := range want {
 		if !strings.Contains(provider.OutcomesHelp, outcome) {
 			t.Errorf("the help of the metric does not name %s", outcome)
+		}
+	}
+}
+
+// TestReasonsAreDocumented: for which Nodes are kept, as the provider counts them.
+func TestReasonsAreDocumented(t *testing.T) {
+	counts := provider.New(nil, &config.Config{}, provider.Options{}).Kept()
+	want := slices.Sorted(maps.Keys(counts))
+	if got := column(t, "### `reason`"); !slices.Equal(got, want) {
+		t.Errorf("the reference has %v, the code %v", got, want)
+	}
+	for _, reason := range want {
+		if !strings.Contains(provider.KeptHelp, reason) {
+			t.Errorf("the help of the metric does not name %s", reason)
 		}
 	}
 }
@@ -376,7 +391,7 @@ func leading() <-chan struct{} {
 // no trouble.
 func TestAStandbyShowsNothing(t *testing.T) {
 	r := metrics.NewKubeRegistry()
-	r.CustomMustRegister(newStates(make(chan struct{}), nil, nil))
+	r.CustomMustRegister(newStates(make(chan struct{}), nil, nil), newKeptNodes(make(chan struct{}), nil))
 	families, err := r.Gather()
 	if err != nil || len(families) != 0 {
 		t.Errorf("%v, %v", families, err)
