@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/flowcontrol"
 
@@ -169,11 +168,11 @@ func (c *confirmations) answer(of *confirmation) error {
 
 // run searches until the context is done, and returns when no search is under way.
 func (c *confirmations) run(ctx context.Context) {
-	pace := flowcontrol.NewTokenBucketRateLimiter(confirmationsPerSecond, confirmationsPerSecond)
+	pace := flowcontrol.NewTokenBucketRateLimiter(confirmationsPerSecond, confirmationsAtOnce)
 	defer pace.Stop()
-	var g errgroup.Group
-	g.SetLimit(confirmationsAtOnce)
-	defer func() { _ = g.Wait() }()
+	var searches sync.WaitGroup
+	defer searches.Wait()
+	slots := make(chan struct{}, confirmationsAtOnce)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -189,12 +188,17 @@ func (c *confirmations) run(ctx context.Context) {
 				timer.Reset(wait)
 				break
 			}
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
 			if pace.Wait(ctx) != nil {
 				return
 			}
-			g.Go(func() error {
+			searches.Go(func() {
+				defer func() { <-slots }()
 				c.finish(node, of, func() (uint64, error) { return c.search(ctx, of.id) })
-				return nil
 			})
 		}
 	}
