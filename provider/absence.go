@@ -133,7 +133,7 @@ func (r *rounds) attendAbsent(n *v1.Node, here *attended) (time.Duration, bool) 
 		here.kept = grievance{}
 		return 0, absent
 	}
-	why := fmt.Errorf("%w: Node %s is not ready, and not deleted: %w", topology.ErrUnknown, n.Name, err)
+	why := fmt.Errorf("the Node is not ready and its machine is not found, but the Node is not deleted: %w", err)
 	return here.kept.tell(keyOfKept(err), patienceRunning, func() time.Duration {
 		return r.teller.tell(complaint{node: n, what: "Node is not deleted", err: why, event: reasonNotDeleted})
 	}), absent

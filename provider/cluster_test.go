@@ -227,7 +227,7 @@ func (c *cluster) events() []string {
 		}
 		if e, ok := create.GetObject().(*v1.Event); ok && e.Source.Component == "vzones" {
 			out = append(out, e.InvolvedObject.Name+" "+e.Reason)
-			if e.Type != v1.EventTypeWarning || e.InvolvedObject.Kind != "Node" || e.Message == "" || e.Count != 1 {
+			if e.Type != v1.EventTypeWarning || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
 				c.Errorf("an Event that tells nobody anything: %+v", e)
 			}
 		}

@@ -257,7 +257,11 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 // TestManyAbsentMachines: however many there are, and whether searches succeed or fail,
 // no more begin than ten a second, and no more are under way than four.
 func TestManyAbsentMachines(t *testing.T) {
-	const many = 500
+	const many, seconds = 500, 120
+	var nodes []*v1.Node
+	for i := range many {
+		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID(fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-00000001%04d", i)), untainted, silent))
+	}
 	for name, c := range map[string]struct {
 		err  error
 		took time.Duration
@@ -268,46 +272,46 @@ func TestManyAbsentMachines(t *testing.T) {
 		"not answered":     {context.DeadlineExceeded, 15 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var nodes []*v1.Node
-			for i := range many {
-				nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID(fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-00000001%04d", i)), untainted, silent))
-			}
-			var began, now, most atomic.Int32
-			fleet := &fakeFleet{states: states{stateOf("east")}}
-			fleet.confirm = func(ctx context.Context, _ inventory.Identity) error {
-				began.Add(1)
-				most.Store(max(most.Load(), now.Add(1)))
-				defer now.Add(-1)
-				select {
-				case <-time.After(c.took):
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				began, now := 0, 0
+				p, f := provide(states{stateOf("east")})
+				f.confirm = func(ctx context.Context, _ inventory.Identity) error {
+					mu.Lock()
+					began, now = began+1, now+1
+					if now > confirmationsAtOnce {
+						t.Errorf("%d searches at once", now)
+					}
+					mu.Unlock()
+					time.Sleep(c.took)
+					mu.Lock()
+					defer mu.Unlock()
+					now--
 					return c.err
-				case <-ctx.Done():
-					return ctx.Err()
 				}
-			}
-			alone(t, fleet, func(cl *cluster) {
-				const seconds = 120
+				ctx, cancel := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				running.Go(func() { p.confirmations.run(ctx) })
 				deleted := map[string]bool{}
 				for range seconds / 5 {
 					for _, n := range nodes {
-						if exists, err := cl.provider.InstanceExists(cl.ctx, n); exists {
+						if exists, err := p.InstanceExists(ctx, n); exists {
 							t.Fatal("a machine exists")
 						} else if err == nil {
 							deleted[n.Name] = true
 						}
 					}
-					cl.pass(monitorEvery)
+					time.Sleep(monitorEvery)
 				}
-				if n := began.Load(); n > confirmationsPerSecond*(seconds+2) {
-					t.Errorf("%d searches began in %d seconds", n, seconds)
-				}
-				if n := most.Load(); n > confirmationsAtOnce {
-					t.Errorf("%d searches at once", n)
+				cancel()
+				running.Wait()
+				if began > confirmationsPerSecond*(seconds+1) {
+					t.Errorf("%d searches began in %d seconds", began, seconds)
 				}
 				if c.err == nil && len(deleted) != many || c.err != nil && len(deleted) > 0 {
 					t.Errorf("%d Nodes may be deleted", len(deleted))
 				}
-			}, nodes...)
+			})
 		})
 	}
 }

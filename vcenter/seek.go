@@ -13,7 +13,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// searchesAtOnce bounds the searches in flight, so that other calls find a slot.
+// searchesAtOnce bounds the searches in flight, those that confirm absences too, so that
+// other calls find a slot.
 const searchesAtOnce = 4
 
 // search searches the vCenter for the machines of Nodes, in the order and at the
@@ -38,7 +39,7 @@ func (w *watch) search(ctx context.Context) error {
 			timer.Reset(wait)
 			continue
 		}
-		found, err := w.s.searchAll(ctx, round, now.followed)
+		found, err := w.searchAll(ctx, round, now.followed)
 		if err != nil {
 			return err
 		}
@@ -86,14 +87,14 @@ func (v *view) elsewhere(u inventory.UUID, vcenter string, states []inventory.St
 
 // searchAll does searches side by side, in the whole vCenter, and returns the managed
 // object IDs of the machines that each has found. There is an entry for each.
-func (s *session) searchAll(ctx context.Context, round []sought, f *followed) (map[sought][]string, error) {
+func (w *watch) searchAll(ctx context.Context, round []sought, f *followed) (map[sought][]string, error) {
 	var mu sync.Mutex
 	found := make(map[sought][]string, len(round))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(searchesAtOnce)
 	for _, key := range round {
 		g.Go(func() error {
-			refs, err := s.searchFor(ctx, key, f)
+			refs, err := atLeisure(ctx, w.c, func() ([]types.ManagedObjectReference, error) { return w.s.searchFor(ctx, key, f) })
 			if err != nil {
 				return err
 			}
