@@ -110,13 +110,13 @@ func TestANodeMadeAnewIsNotDeletedForTheOldOne(t *testing.T) {
 	if err := s.Watch(ctx, "Node gone is deleted", func(nodes []*v1.Node) bool { return len(nodes) == 1 }); err != nil {
 		t.Fatal(err)
 	}
-	n, err := s.Client.CoreV1().Nodes().Get(ctx, "anew", metav1.GetOptions{})
+	cancel()
+	running.Wait() // and nobody writes to anew any more
+	factory.Shutdown()
+	n, err := s.Client.CoreV1().Nodes().Get(t.Context(), "anew", metav1.GetOptions{})
 	if err != nil || anew == nil || n.UID != anew.UID || n.DeletionTimestamp != nil {
 		t.Errorf("the new Node: %v, %v; the framework: %s", n, err, failed)
 	}
-	cancel()
-	running.Wait()
-	factory.Shutdown()
 }
 
 // event waits for an Event of a reason about a Node and returns its message.
