@@ -105,7 +105,7 @@ func (c *confirmations) ask(node types.UID, id inventory.Identity) error {
 	return c.answer(of)
 }
 
-// peek returns what ask would, for who does not delete the Node.
+// peek returns what ask would, and has no search made.
 func (c *confirmations) peek(node types.UID, id inventory.Identity) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

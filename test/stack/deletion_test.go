@@ -27,12 +27,12 @@ import (
 // deadID is a provider ID of no machine.
 const deadID = "vsphere://422e4956-dead-1139-6d72-59cc8f26bc90"
 
-// interloper makes a Node anew between the answer that its machine does not exist and
+// interloper replaces a Node by a new one of its name between the answer that its machine does not exist and
 // the deletion that follows.
 type interloper struct {
 	*provider.Provider
 	name string
-	anew func()
+	replace func()
 }
 
 func (i interloper) InstancesV2() (cloudprovider.InstancesV2, bool) { return i, true }
@@ -40,7 +40,7 @@ func (i interloper) InstancesV2() (cloudprovider.InstancesV2, bool) { return i, 
 func (i interloper) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	exists, err := i.Provider.InstanceExists(ctx, node)
 	if node.Name == i.name && !exists && err == nil {
-		i.anew()
+		i.replace()
 	}
 	return exists, err
 }
@@ -53,9 +53,9 @@ func (o oneClient) ConfigOrDie(string) *rest.Config             { panic(errors.E
 func (o oneClient) Client(string) (kubernetes.Interface, error) { return o, nil }
 func (o oneClient) ClientOrDie(string) kubernetes.Interface     { return o }
 
-// TestANodeMadeAnewIsNotDeletedForTheOldOne: the framework's controller deletes by
+// TestANewNodeIsNotDeletedForTheOldOne: the framework's controller deletes by
 // name. A Node of that name that was registered in the last moment is another one.
-func TestANodeMadeAnewIsNotDeletedForTheOldOne(t *testing.T) {
+func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 	s := start(t, "vcenters: [{name: east, datacenters: [{name: dc}]}]")
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -72,14 +72,14 @@ func TestANodeMadeAnewIsNotDeletedForTheOldOne(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(s.Client, 0)
 	p.Initialize(oneClient{s.Client}, nil)
 	p.SetInformers(factory)
-	var anew *v1.Node
-	cloud := interloper{p, "anew", sync.OnceFunc(func() {
-		if err := s.Client.CoreV1().Nodes().Delete(ctx, "anew", metav1.DeleteOptions{}); err != nil {
+	var successor *v1.Node
+	cloud := interloper{p, "replaced", sync.OnceFunc(func() {
+		if err := s.Client.CoreV1().Nodes().Delete(ctx, "replaced", metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 			return
 		}
 		var err error
-		if anew, err = s.Cluster.CreateNode(ctx, cluster.NodeSpec{Name: "anew"}.Node()); err != nil {
+		if successor, err = s.Cluster.CreateNode(ctx, cluster.NodeSpec{Name: "replaced"}.Node()); err != nil {
 			t.Error(err)
 		}
 	})}
@@ -87,7 +87,7 @@ func TestANodeMadeAnewIsNotDeletedForTheOldOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"anew", "gone"} {
+	for _, name := range []string{"replaced", "gone"} {
 		if _, err := s.Cluster.CreateNode(ctx, cluster.NodeSpec{Name: name, ProviderID: deadID}.Node()); err != nil {
 			t.Fatal(err)
 		}
@@ -106,15 +106,15 @@ func TestANodeMadeAnewIsNotDeletedForTheOldOne(t *testing.T) {
 	factory.WaitForCacheSync(ctx.Done())
 	running.Go(func() { lifecycle.Run(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
 
-	failed := s.event(t, "anew", "DeletingNodeFailed")
+	failed := s.event(t, "replaced", "DeletingNodeFailed")
 	if err := s.Watch(ctx, "Node gone is deleted", func(nodes []*v1.Node) bool { return len(nodes) == 1 }); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	running.Wait() // and nobody writes to anew any more
+	running.Wait() // and nobody writes to it any more
 	factory.Shutdown()
-	n, err := s.Client.CoreV1().Nodes().Get(t.Context(), "anew", metav1.GetOptions{})
-	if err != nil || anew == nil || n.UID != anew.UID || n.DeletionTimestamp != nil {
+	n, err := s.Client.CoreV1().Nodes().Get(t.Context(), "replaced", metav1.GetOptions{})
+	if err != nil || successor == nil || n.UID != successor.UID || n.DeletionTimestamp != nil {
 		t.Errorf("the new Node: %v, %v; the framework: %s", n, err, failed)
 	}
 }
