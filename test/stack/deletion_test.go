@@ -27,11 +27,11 @@ import (
 // deadID is a provider ID of no machine.
 const deadID = "vsphere://422e4956-dead-1139-6d72-59cc8f26bc90"
 
-// interloper replaces a Node by a new one of its name between the answer that its machine does not exist and
-// the deletion that follows.
+// interloper replaces a Node by a new one of its name, between the answer that its
+// machine does not exist and the deletion that follows.
 type interloper struct {
 	*provider.Provider
-	name string
+	name    string
 	replace func()
 }
 
