@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -257,5 +258,28 @@ func TestPropertiesThatAVCenterDoesNotTake(t *testing.T) {
 				w.until("the change", func([]inventory.State) bool { return strings.Contains(facts(w.found(n1)), "zzz") })
 			}
 		})
+	}
+}
+
+// TestHostGroupsCostNoRequest: with them and without, as many requests of each kind lead to
+// the first placement.
+func TestHostGroupsCostNoRequest(t *testing.T) {
+	var counts []map[string]int
+	for _, wanted := range []Wanted{{}, byHost.Wanted} {
+		opts := byHost
+		opts.Wanted = wanted
+		w := run(t, stretched, opts, nil)
+		ids := []inventory.Identity{w.id("n1"), w.id("n2"), w.id("n3"), w.id("n5")}
+		w.fleet.Follow(ids)
+		for _, id := range ids {
+			w.found(id)
+		}
+		w.stop()
+		requests := w.sim.VCenter("east").Requests()
+		delete(requests, "WaitForUpdatesEx") // which brings as many pages as there are changes
+		counts = append(counts, requests)
+	}
+	if !maps.Equal(counts[0], counts[1]) {
+		t.Errorf("without %v, with %v", counts[0], counts[1])
 	}
 }

@@ -34,6 +34,7 @@ var inBothModes = []string{
 	"recreated-node-while-the-old-machine-is-there",
 	"second-machine-in-a-slower-vcenter",
 	"sessions-ended-again-and-again",
+	"stretched-cluster-on-host-groups",
 	"template-is-no-machine",
 	"two-machines-of-one-uuid",
 	"vcenter-restarted-with-changed-inventory",
