@@ -34,7 +34,7 @@ func (r *resolution) membership(rule *Rule) {
 
 // conclusion gives a label the name of a host group or fault domain of a cluster.
 func (r *resolution) conclusion(rule *Rule, name string, cluster *Object) {
-	if reason := InvalidLabelValue(name); reason != "" {
+	if reason := rule.refuses(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidGroup{*rule, name, cluster}, cluster)
 		r.fail(rule, fmt.Errorf("%w: the name %q of a %s of %s cannot be the value of label %s: %s",
 			ErrInvalid, name, rule.group(), cluster.located(), rule.Label, reason))
