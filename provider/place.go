@@ -80,6 +80,9 @@ func (d *description) waits(node *v1.Node) error {
 		errUnwritten, strings.Join(keys, ", "), node.Name)
 }
 
+// NoCategory returns the tag categories of the configuration that no vCenter shows.
+func (p *Provider) NoCategory() []string { return inventory.NoCategory(p.fleet.States()) }
+
 // resolve places a machine by what its vCenter shows to the account, and says where
 // no other vCenter shows a category either, and what the CSI driver does not see.
 func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {

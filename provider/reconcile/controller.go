@@ -49,6 +49,9 @@ type Source interface {
 	// Topology is how Nodes get their labels now. It is another one, at another
 	// address, when that has changed, which subscribers are told.
 	Topology() *config.Topology
+	// NoCategory returns the tag categories of the configuration that no vCenter
+	// shows, in their order. The placement of each Node rests on that.
+	NoCategory() []string
 	// Machine returns the machine in such a result, or nil.
 	Machine(*v1.Node) *inventory.Machine
 	// Subscribe returns a channel that has a token when that has changed.
@@ -170,9 +173,9 @@ func (c *Controller) Run(ctx context.Context) error {
 		return nil
 	}
 	// Both before the first Node is decided about, so that no change is missed.
-	states, by := c.source.Subscribe(), c.source.Topology()
+	states, on := c.source.Subscribe(), c.basis()
 	c.lately()
-	g.Go(func() { c.follow(ctx, states, by) })
+	g.Go(func() { c.follow(ctx, states, on) })
 	for c.next(ctx) {
 	}
 	return nil

@@ -18,19 +18,33 @@ import (
 // spanEvery is the time between two looks at the whole fleet while it changes.
 const spanEvery = 5 * time.Second
 
+// basis is what the placements of all Nodes rest on beside their own machines.
+type basis struct {
+	// by is how they get their labels.
+	by *config.Topology
+	// noCategory are the tag categories that no vCenter shows.
+	noCategory []string
+}
+
+func (c *Controller) basis() basis { return basis{c.source.Topology(), c.source.NoCategory()} }
+
 // follow enqueues the Nodes whose machines have changed, whenever a vCenter's
-// state has, all of them when how they get their labels has, and looks for pairs
-// of region and zone that span vCenters. The first Nodes are decided about by by.
-func (c *Controller) follow(ctx context.Context, states <-chan struct{}, by *config.Topology) {
+// state has, all of them when what they all rest on has, and looks for pairs of
+// region and zone that span vCenters. The first Nodes are decided about by on.
+func (c *Controller) follow(ctx context.Context, states <-chan struct{}, on basis) {
 	look := time.After(spanEvery)
 	for {
 		select {
 		case <-states:
-			if now := c.source.Topology(); now != by {
-				by = now
+			switch now := c.basis(); {
+			case now.by != on.by:
 				c.lately()
 				c.enqueueAll(ctx)
-			} else {
+				on = now
+			case !slices.Equal(now.noCategory, on.noCategory):
+				c.enqueueAll(ctx)
+				on = now
+			default:
 				c.enqueueMoved(ctx)
 			}
 			if look == nil {

@@ -54,6 +54,7 @@ func TestMain(m *testing.M) {
 type fakeSource struct {
 	mu       sync.Mutex
 	topology *config.Topology
+	absent   []string
 	places   map[string]Place
 	errs     map[string]error
 	// unwritten are the labels that Nodes wait for.
@@ -84,6 +85,12 @@ func (f *fakeSource) Topology() *config.Topology {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.topology
+}
+
+func (f *fakeSource) NoCategory() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.absent
 }
 
 // configure changes how Nodes get their labels.
