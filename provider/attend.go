@@ -24,6 +24,9 @@ const (
 // has an Event tell what another one waits for. It returns how long that still
 // takes, 0 if nothing is to be told.
 func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
+	if r.provider.waits.take(n.UID) {
+		here.woken = nil // the framework does not go by that
+	}
 	if here.woken != nil && here.judged == n && here.round == r.round {
 		return 0
 	}

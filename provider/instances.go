@@ -57,23 +57,14 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 // they are to stay as they are. For a Node of another provider the result is
 // empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	if p.isForeign(node) {
-		if isUninitialized(node) {
-			return nil, nil
-		}
-		return &cloudprovider.InstanceMetadata{}, nil
-	}
 	if isUninitialized(node) {
-		d, err := p.describe(node)
-		if err == nil {
-			err = d.waits(node)
-		}
-		if err != nil {
-			klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
-			return nil, nil
-		}
-		d.log(ctx, node)
-		return d.metadata, nil
+		answer := p.waits.ask(node.UID)
+		m := p.initialMetadata(ctx, node)
+		answer(m == nil)
+		return m, nil
+	}
+	if p.isForeign(node) {
+		return &cloudprovider.InstanceMetadata{}, nil
 	}
 	m, err := p.machine(p.fleet.States(), node)
 	if errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID == "" {
@@ -91,6 +82,24 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 		InstanceType:  instanceType(m),
 		NodeAddresses: addrs,
 	}, nil
+}
+
+// initialMetadata returns what a Node is initialized with, nil if it has to wait or is
+// another provider's.
+func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudprovider.InstanceMetadata {
+	if p.isForeign(node) {
+		return nil
+	}
+	d, err := p.describe(node)
+	if err == nil {
+		err = d.waits(node)
+	}
+	if err != nil {
+		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
+		return nil
+	}
+	d.log(ctx, node)
+	return d.metadata
 }
 
 // machine returns the machine of a Node that does not name two of them.

@@ -52,6 +52,7 @@ type Provider struct {
 	sightings     sightings
 	confirmations *confirmations
 	deletions     deletions
+	waits         waits
 
 	// ready is closed when client and nodes are set.
 	ready  chan struct{}

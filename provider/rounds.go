@@ -184,6 +184,7 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 		r.provider.sightings.forget(uid)
 		r.records.forget(uid)
 	}
+	r.provider.waits.keep(nodes)
 	if next == 0 {
 		return nil
 	}
