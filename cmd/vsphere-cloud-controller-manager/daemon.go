@@ -4,24 +4,26 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/tools/leaderelection"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 	genericapp "k8s.io/controller-manager/app"
+	"k8s.io/controller-manager/pkg/leadermigration"
 	"k8s.io/klog/v2"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/secrets"
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/reconcile"
-	"vzones/vcenter"
 )
 
 // stopTimeout bounds the end of the daemon: logging out of all vCenters takes
@@ -37,10 +39,13 @@ type daemon struct {
 	cancel context.CancelFunc
 	// end ends the framework; failure is why, where it is not a signal.
 	end     func()
-	failure error
+	failure atomic.Pointer[error]
 
 	group errgroup.Group
 	once  sync.Once
+	// fence stands before all writes to Nodes. election is nil unless there is one.
+	fence    fence
+	election *election
 
 	flags  flags
 	source source
@@ -90,16 +95,30 @@ func (d *daemon) configure(name, file string) error {
 	return err
 }
 
-// provide makes the provider for the framework and starts what runs beside it.
+// provide makes the provider for the framework, starts what runs beside it, and
+// returns when this process leads. Where it never will, the goroutine ends, and with
+// it the framework.
 func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
+	if err := d.prepare(c); err != nil {
+		d.fail(err)
+		runtime.Goexit()
+	}
+	if !d.lead() {
+		runtime.Goexit()
+	}
+	return d.provider
+}
+
+// prepare makes the provider and starts what runs beside the framework.
+func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
+	c.ClientBuilder = fencedBuilder{c.ClientBuilder, &d.fence}
 	client := c.ClientBuilder.ClientOrDie("vsphere-credentials")
 	if d.source.inSecret() {
 		ctx, cancel := context.WithTimeout(d.ctx, configTimeout)
 		defer cancel()
 		var err error
 		if d.cfg, err = d.source.read(ctx, secrets.Once{Client: client}); err != nil {
-			d.fail(err)
-			return provider.New(vcenter.NewFleet(nil, vcenter.FromFile, vcenter.Options{}), &config.Config{}, provider.Options{})
+			return err
 		}
 	}
 	warn(d.ctx, nil, d.cfg.Warnings)
@@ -113,30 +132,92 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 		newTopologyStats(d.reconciler.Load),
 		newKeptNodes(d.provider.Started(), d.provider.Kept),
 	)
+	watchdog := leaderelection.NewLeaderHealthzAdaptor(watchdogTime)
+	if err := d.stand(c, watchdog); err != nil {
+		return err
+	}
 	ready := &readiness{leads: d.provider.Started(), states: l.fleet.States}
-	if err := serve(c, ready, d.ctx.Done()); err != nil {
-		d.fail(fmt.Errorf("serving on the secure port: %w", err))
+	if err := serve(c, watchdog, ready, d.ctx.Done()); err != nil {
+		return fmt.Errorf("serving on the secure port: %w", err)
 	}
 	l.start(d)
-	return d.provider
+	return nil
+}
+
+// stand prepares an election if there is to be one. During a migration of controllers
+// from another binary there are two Leases, which the framework holds itself, and keeps
+// when the process ends.
+func (d *daemon) stand(c *appconfig.CompletedConfig, watchdog *leaderelection.HealthzAdaptor) error {
+	generic := &c.ComponentConfig.Generic
+	if !generic.LeaderElection.LeaderElect {
+		return nil
+	}
+	if leadermigration.Enabled(generic) {
+		klog.FromContext(d.ctx).Info("With --enable-leader-migration the Lease is not released at the end, and /healthz does not watch the leader election")
+		return nil
+	}
+	lock, end, err := newLock(c)
+	if err != nil {
+		return err
+	}
+	d.election, err = newElection(lock, end, &generic.LeaderElection, watchdog, func() {
+		d.fence.lower()
+		d.fail(errLost)
+	})
+	// The framework's own would keep the Lease.
+	generic.LeaderElection.LeaderElect = false
+	return err
+}
+
+// lead waits until this process leads, and reports whether it does.
+func (d *daemon) lead() bool {
+	if d.election != nil {
+		d.election.run(d.ctx)
+		if !await(d.ctx, d.election.leads) {
+			return false
+		}
+	}
+	if d.ctx.Err() != nil {
+		return false
+	}
+	d.fence.raise()
+	return true
 }
 
 // fail ends the framework for an error that it takes none of from provide.
 func (d *daemon) fail(err error) {
-	d.failure = err
+	d.failure.CompareAndSwap(nil, &err)
 	d.end()
 }
 
-// stop ends what provide started and waits for it, though not for ever.
+// failed returns why the framework was ended, nil for a signal.
+func (d *daemon) failed() error {
+	if err := d.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// stop ends what provide started and waits for it, though not for ever. The Lease is
+// released once nothing is written any more and no session is left. What has not ended
+// by then keeps it, until it expires.
 func (d *daemon) stop() {
 	d.once.Do(func() {
 		d.cancel()
+		idle := d.fence.lower()
 		done := make(chan error, 1)
-		go func() { done <- d.group.Wait() }()
+		go func() {
+			err := d.group.Wait()
+			<-idle
+			done <- err
+		}()
 		select {
 		case err := <-done:
 			if err != nil {
 				klog.Background().Error(err, "Stopped with an error")
+			}
+			if d.election != nil {
+				d.election.release()
 			}
 		case <-time.After(stopTimeout):
 			klog.Background().Info("Stopped without waiting any longer", "waited", stopTimeout)

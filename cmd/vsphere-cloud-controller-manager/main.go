@@ -30,8 +30,8 @@ func main() {
 }
 
 // run runs the daemon until SIGTERM or SIGINT and returns its exit status: 0
-// after a signal, 1 after an error. The framework itself ends the process with
-// 1 when it loses its lease, and with 255 when the API server does not answer.
+// after a signal, 1 after an error or when the lease is lost. The framework itself
+// ends the process with 255 when the API server does not answer.
 func run(args []string, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -42,7 +42,7 @@ func run(args []string, stderr io.Writer) int {
 	}
 	setDefaults(opts)
 	d := newDaemon(ctx, stop)
-	// The framework ends the process when it loses its lease.
+	// The framework ends the process when the API server does not answer at the start.
 	klog.OsExit = func(code int) {
 		d.stop()
 		os.Exit(code)
@@ -52,13 +52,14 @@ func run(args []string, stderr io.Writer) int {
 	err = cli.RunNoErrOutput(cmd)
 	stop()
 	d.stop()
-	if err == nil && d.failure == nil {
+	failure := d.failed()
+	if err == nil && failure == nil {
 		return 0
 	}
 	var mistakes config.Errors
 	switch {
-	case d.failure != nil:
-		fmt.Fprintf(stderr, "Error: %v\n", d.failure)
+	case failure != nil:
+		fmt.Fprintf(stderr, "Error: %v\n", failure)
 	case *printed:
 	case errors.As(err, &mistakes):
 		fmt.Fprintf(stderr, "%v\n", err)
@@ -89,7 +90,12 @@ func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions
 	runE := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		*printed = true
-		return runE(cmd, args)
+		done := make(chan error, 1)
+		go func() {
+			defer close(done) // provide may end this goroutine
+			done <- runE(cmd, args)
+		}()
+		return <-done
 	}
 	return cmd, printed
 }

@@ -17,6 +17,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/component-base/metrics"
@@ -146,7 +147,7 @@ func TestServe(t *testing.T) {
 	leads, stop := make(chan struct{}), make(chan struct{})
 	end := sync.OnceFunc(func() { close(stop) })
 	defer end()
-	err := serve(c, &readiness{leads: leads, states: func() []inventory.State {
+	err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness{leads: leads, states: func() []inventory.State {
 		mu.Lock()
 		defer mu.Unlock()
 		return []inventory.State{current}
@@ -206,7 +207,7 @@ func TestServeNothing(t *testing.T) {
 	if c.SecureServing != nil {
 		t.Fatal("the framework has a listener for --secure-port=0")
 	}
-	if err := serve(c, http.NotFoundHandler(), nil); err != nil {
+	if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), http.NotFoundHandler(), nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
+	appconfig "k8s.io/cloud-provider/app/config"
+	componentbaseconfig "k8s.io/component-base/config"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// releaseTimeout bounds the release of the Lease at the end. An API server that
+	// does not answer leaves it to expire.
+	releaseTimeout = 700 * time.Millisecond
+	// watchdogTime is how much longer than the Lease lasts a leader that cannot renew
+	// it may run on before /healthz fails. It is the framework's.
+	watchdogTime = 20 * time.Second
+)
+
+var errLost = errors.New("the Lease is lost: another instance leads, or the API server has not answered in time; this process ends, to be started again")
+
+// An election decides whether this process leads. The framework has one that keeps
+// the Lease when the process ends, so that nobody leads until it has expired.
+type election struct {
+	elector *leaderelection.LeaderElector
+	// leads is closed by the elector when this process leads, released by release, and
+	// ended when the elector has ended.
+	leads, released, ended chan struct{}
+	// end is called when it has ended.
+	end func()
+	// began reports whether run was called, over whether the elector is to end or has.
+	began, over atomic.Bool
+}
+
+// newLock returns the Lease, and what ends the recording of its Events.
+func newLock(c *appconfig.CompletedConfig) (resourcelock.Interface, func(), error) {
+	cfg := &c.ComponentConfig.Generic.LeaderElection
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, nil, fmt.Errorf("naming this candidate for the Lease: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(c.Kubeconfig)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a client for the Events of the Lease: %w", err)
+	}
+	events := record.NewBroadcaster(record.WithContext(context.Background()))
+	lock, err := resourcelock.NewFromKubeconfig(cfg.ResourceLock, cfg.ResourceNamespace, cfg.ResourceName, resourcelock.ResourceLockConfig{
+		Identity:      host + "_" + string(uuid.NewUUID()), // as the framework's
+		EventRecorder: events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "cloud-controller-manager"}),
+	}, c.Kubeconfig, cfg.RenewDeadline.Duration)
+	if err != nil {
+		events.Shutdown()
+		return nil, nil, fmt.Errorf("making the Lease %s/%s: %w", cfg.ResourceNamespace, cfg.ResourceName, err)
+	}
+	events.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events(cfg.ResourceNamespace)})
+	return lock, events.Shutdown, nil
+}
+
+// newElection prepares an election; run begins it. End is called at its end, and lost
+// if this process has led by then and was not told to end. The watchdog fails while
+// it leads and has not renewed the Lease for too long.
+func newElection(lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*election, error) {
+	e := &election{leads: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock:            lock,
+		LeaseDuration:   cfg.LeaseDuration.Duration,
+		RenewDeadline:   cfg.RenewDeadline.Duration,
+		RetryPeriod:     cfg.RetryPeriod.Duration,
+		ReleaseOnCancel: true,
+		Name:            cfg.ResourceName,
+		WatchDog:        watchdog,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { close(e.leads) },
+			OnStoppedLeading: func() {
+				if !e.over.Swap(true) {
+					lost()
+				}
+			},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	e.elector = elector
+	watchdog.SetLeaderElection(elector)
+	return e, nil
+}
+
+// run takes part in the election until the Lease is lost or release is called. The
+// context is not what ends it: the Lease is renewed until all else has ended.
+func (e *election) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.began.Store(true)
+	go func() {
+		defer cancel()
+		select {
+		case <-e.released:
+		case <-e.ended:
+		}
+	}()
+	go func() {
+		defer close(e.ended)
+		defer e.end()
+		e.elector.Run(ctx)
+	}()
+}
+
+// release gives the Lease up, if this process has it, so that another one leads at
+// once. Nothing that the Lease protects may run any more.
+func (e *election) release() {
+	if e.over.Swap(true) || !e.began.Load() {
+		return // it is lost, or was never asked for
+	}
+	close(e.released)
+	select {
+	case <-e.ended:
+	case <-time.After(releaseTimeout):
+		klog.Background().Info("The Lease is not released, since the API server does not answer; the next instance leads when it has expired", "waited", releaseTimeout)
+	}
+}

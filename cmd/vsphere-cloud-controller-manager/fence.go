@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	cloudprovider "k8s.io/cloud-provider"
+)
+
+var errFenced = errors.New("this instance does not hold the Lease: it writes to no Node")
+
+// A fence lets writes to Nodes pass only while this process leads. The framework's
+// controllers have workers that nobody can wait for, and some of their writes do not
+// end with any context. The zero value is closed.
+type fence struct {
+	mu   sync.Mutex
+	open bool
+	// under is how many writes are under way.
+	under int
+	// idle is closed once a closed fence has none under way; nil while it is open.
+	idle chan struct{}
+}
+
+// raise lets writes pass.
+func (f *fence) raise() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open, f.idle = true, nil
+}
+
+// lower refuses writes from now on. What it returns is closed once none that has
+// passed is under way any more.
+func (f *fence) lower() (idle <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = false
+	if f.idle == nil {
+		f.idle = make(chan struct{})
+		if f.under == 0 {
+			close(f.idle)
+		}
+	}
+	return f.idle
+}
+
+func (f *fence) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open {
+		f.under++
+	}
+	return f.open
+}
+
+func (f *fence) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.under--
+	if f.under == 0 && f.idle != nil {
+		close(f.idle)
+	}
+}
+
+// around returns a transport whose writes to Nodes pass the fence.
+func (f *fence) around(next http.RoundTripper) http.RoundTripper { return &fenced{f, next} }
+
+type fenced struct {
+	fence *fence
+	next  http.RoundTripper
+}
+
+func (t *fenced) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !writesNode(r) {
+		return t.next.RoundTrip(r)
+	}
+	if !t.fence.enter() {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return nil, errFenced
+	}
+	defer t.fence.leave()
+	return t.next.RoundTrip(r)
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (t *fenced) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+func writesNode(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.Path+"/", "/api/v1/nodes/")
+}
+
+// fencedBuilder gives out clients behind a fence.
+type fencedBuilder struct {
+	cloudprovider.ControllerClientBuilder
+	fence *fence
+}
+
+func (b fencedBuilder) Config(name string) (*rest.Config, error) {
+	cfg, err := b.ControllerClientBuilder.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(b.fence.around)
+	return cfg, nil
+}
+
+func (b fencedBuilder) ConfigOrDie(name string) *rest.Config {
+	cfg := rest.CopyConfig(b.ControllerClientBuilder.ConfigOrDie(name))
+	cfg.Wrap(b.fence.around)
+	return cfg
+}
+
+func (b fencedBuilder) Client(name string) (kubernetes.Interface, error) {
+	cfg, err := b.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(cfg)
+}
+
+func (b fencedBuilder) ClientOrDie(name string) kubernetes.Interface {
+	return kubernetes.NewForConfigOrDie(b.ConfigOrDie(name))
+}
+
+// await reports whether a channel is closed before the context is done.
+func await(ctx context.Context, ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
