@@ -59,6 +59,8 @@ type Provider struct {
 	once   sync.Once
 	client kubernetes.Interface
 	nodes  *wakingInformer
+	// factory is what nodes is of. A warm standby sets it before the framework does.
+	factory informers.SharedInformerFactory
 }
 
 // settings are what the configuration says now.
@@ -109,12 +111,21 @@ func (p *Provider) Initialize(builder cloudprovider.ControllerClientBuilder, _ <
 // SetInformers is called by the framework after Initialize and before the
 // informers start.
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
-	p.nodes.NodeInformer = factory.Core().V1().Nodes()
+	p.watchNodes(factory)
+	p.once.Do(func() { close(p.ready) })
+}
+
+// watchNodes makes a factory's informer the one of Nodes. That of the factory it has
+// already stays.
+func (p *Provider) watchNodes(factory informers.SharedInformerFactory) {
+	if p.factory == factory {
+		return
+	}
+	p.factory, p.nodes.NodeInformer = factory, factory.Core().V1().Nodes()
 	// Asking for the informer now makes the factory start it.
 	if err := p.nodes.NodeInformer.Informer().SetTransform(withoutManagedFields); err != nil {
 		klog.Background().Error(err, "Keeps more of each Node than is needed") // it was started before
 	}
-	p.once.Do(func() { close(p.ready) })
 }
 
 // withoutManagedFields keeps less of each Node: who set which field is a third of

@@ -136,11 +136,11 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 	if err := d.stand(c, watchdog); err != nil {
 		return err
 	}
-	ready := &readiness{leads: d.provider.Started(), states: l.fleet.States}
+	ready := &readiness{leads: d.provider.Started(), warm: d.warm(), states: l.fleet.States}
 	if err := serve(c, watchdog, ready, d.ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
-	l.start(d)
+	l.start(d, c.SharedInformers)
 	return nil
 }
 
@@ -168,6 +168,9 @@ func (d *daemon) stand(c *appconfig.CompletedConfig, watchdog *leaderelection.He
 	generic.LeaderElection.LeaderElect = false
 	return err
 }
+
+// warm reports whether this process follows the vCenters while it waits to lead.
+func (d *daemon) warm() bool { return d.flags.warmStandby && d.election != nil }
 
 // lead waits until this process leads, and reports whether it does.
 func (d *daemon) lead() bool {

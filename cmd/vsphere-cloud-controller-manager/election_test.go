@@ -126,6 +126,15 @@ func TestLeaseThatIsKept(t *testing.T) {
 func TestHealthzWatchesTheElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
+		var hangs atomic.Bool
+		stuck := make(chan struct{})
+		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if !hangs.Load() {
+				return false, nil, nil
+			}
+			<-stuck // and no deadline ends it
+			return true, nil, context.Canceled
+		})
 		leader, standby := newCandidate(t, "leader", client), newCandidate(t, "standby", fake.NewClientset())
 		none := &candidate{watchdog: leaderelection.NewLeaderHealthzAdaptor(watchdogTime)}
 		leader.run(t.Context())
@@ -134,13 +143,7 @@ func TestHealthzWatchesTheElection(t *testing.T) {
 		if !leader.healthy() {
 			t.Error("a leader that renews its Lease is not healthy")
 		}
-		stuck := make(chan struct{})
-		block := func(clienttesting.Action) (bool, runtime.Object, error) {
-			<-stuck // and no deadline ends it
-			return true, nil, context.Canceled
-		}
-		client.PrependReactor("update", "leases", block)
-		client.PrependReactor("get", "leases", block)
+		hangs.Store(true)
 		began := time.Now()
 		for leader.healthy() {
 			time.Sleep(time.Second)

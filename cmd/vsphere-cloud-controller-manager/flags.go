@@ -25,6 +25,7 @@ type flags struct {
 	loginTimeout   time.Duration
 	configSecret   string
 	nodeLabels     string
+	warmStandby    bool
 }
 
 func (f *flags) sets() cliflag.NamedFlagSets {
@@ -44,6 +45,10 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 	set.DurationVar(&f.loginTimeout, "login-timeout", 90*time.Second,
 		"Time that a login to a vCenter may take, which may have to ask a directory. All other requests have 15s. "+
 			"At least 1s. A login that takes longer is tried again after minutes, since it may leave a session in the vCenter.")
+	set.BoolVar(&f.warmStandby, "warm-standby", false,
+		"While another instance leads, log in to each vCenter and follow it and the Nodes all the same, without writing anything, "+
+			"so that this one leads without a login and a full reading. "+
+			"Each vCenter has as many sessions and requests more as it has from a leader at rest, for each instance that stands by.")
 	return sets
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/files"
@@ -108,14 +109,22 @@ func (l *live) watchToo(files []string) {
 	l.files.Apply(append(paths, files...))
 }
 
-// start starts what runs beside the framework. A process that waits to lead
-// follows its configuration, but has no business with the vCenters.
-func (l *live) start(d *daemon) {
+// start starts what runs beside the framework. A process that waits to lead follows its
+// configuration, and the vCenters only as a warm standby.
+func (l *live) start(d *daemon, nodes informers.SharedInformerFactory) {
+	leads := l.provider.Started()
+	if d.warm() {
+		standby := l.provider.NewStandby(nodes)
+		d.group.Go(func() error { return standby.Run(d.ctx) })
+		at := make(chan struct{})
+		close(at)
+		leads = at
+	}
 	d.group.Go(func() error { return l.provider.Run(d.ctx) })
 	d.group.Go(func() error { return l.follow(d.ctx) })
 	d.group.Go(func() error {
 		select {
-		case <-l.provider.Started():
+		case <-leads:
 			return l.fleet.Run(d.ctx)
 		case <-d.ctx.Done():
 			return nil

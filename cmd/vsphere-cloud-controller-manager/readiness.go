@@ -10,22 +10,29 @@ import (
 )
 
 // readiness answers /readyz: 200 once each vCenter was either read or is known
-// to be in trouble, or while another instance leads. A vCenter in trouble never
+// to be in trouble, or while another instance leads, unless this one is a warm standby.
+// A vCenter in trouble never
 // makes the daemon unready, since a restart would not help it. The answer names
 // each vCenter and its state and says no more, for it is open to everyone.
 type readiness struct {
-	leads  <-chan struct{}
+	leads <-chan struct{}
+	// warm reports whether the vCenters are followed before it leads.
+	warm   bool
 	states func() []inventory.State
 }
 
 func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	word := "ok"
 	select {
 	case <-r.leads:
 	default:
-		fmt.Fprintln(w, "ok: standing by, another instance leads or the API server is waited for")
-		return
+		word = "ok: standing by, another instance leads or the API server is waited for"
+		if !r.warm {
+			fmt.Fprintln(w, word)
+			return
+		}
 	}
 	var b strings.Builder
 	ready := true
@@ -38,7 +45,7 @@ func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "not ready: some vCenters have neither been read nor failed yet\n", b.String())
 		return
 	}
-	fmt.Fprint(w, "ok\n", b.String())
+	fmt.Fprint(w, word, "\n", b.String())
 }
 
 func condition(s inventory.State) string {

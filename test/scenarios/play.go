@@ -45,7 +45,10 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	}
 	err = errors.Join(err, w.endClones())
 	log := w.lastWords(err)
-	if w.daemon != nil {
+	for w.daemon != nil || w.standby != nil {
+		if w.daemon == nil {
+			w.promote()
+		}
 		if end := w.stop(); end != nil {
 			err, log = errors.Join(err, fmt.Errorf("at the end: %w", end)), log+w.lastWords(end)
 		}

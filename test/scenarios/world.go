@@ -42,6 +42,9 @@ type world struct {
 	daemon, last *stack.Daemon
 	hearing      *stack.Hearing // of last
 	flags        []string
+	// standby is a second daemon that waits to lead; nil while none does.
+	standby      *stack.Daemon
+	standbyFlags []string
 	nodes        map[string]*registration
 	// secrets are what must never be in a log.
 	secrets stack.Search
@@ -138,6 +141,9 @@ func (w *world) stop() error {
 		errs = append(errs, fmt.Errorf("the daemon took %s to end after SIGTERM, at most %s are allowed", took.Round(time.Millisecond), grace))
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
+		if w.standby != nil {
+			break // it may have sessions of its own
+		}
 		if w.sick[v.Name()] {
 			w.orphans[v.Name()] = v.Sessions()
 			continue

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -135,23 +136,32 @@ func (d *Daemon) Complaints() []string {
 
 // Healthy asks /healthz.
 func (d *Daemon) Healthy(ctx context.Context) error {
+	_, err := d.ask(ctx, "/healthz")
+	return err
+}
+
+// Ready asks /readyz and returns what it says, ready or not.
+func (d *Daemon) Ready(ctx context.Context) (string, error) { return d.ask(ctx, "/readyz") }
+
+func (d *Daemon) ask(ctx context.Context, path string) (string, error) {
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // it made its certificate itself
 		DisableKeepAlives: true,
 	}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d/healthz", d.Port), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", d.Port, path), nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return errors.New(res.Status)
+	body, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = errors.New(res.Status)
 	}
-	return nil
+	return string(body), err
 }
 
 func freePort() (int, error) {
