@@ -13,10 +13,11 @@ import (
 // how often it is asked for sessions that it may open after the daemon has given up.
 // Zero fields have the defaults.
 type LoginLimits struct {
-	// Window is the time in which at most two attempts may have been rejected, of
-	// whatever credentials and at whatever API; 180 s if zero. vCenter locks an
+	// Window is the time in which at most Failures attempts may have been rejected, of
+	// whatever credentials and at whatever API; 180 s and 2 if zero. vCenter locks an
 	// account by default after five within that time.
-	Window time.Duration
+	Window   time.Duration
+	Failures int
 	// RejectedMin and RejectedMax bound the delay until rejected credentials are
 	// tried again; 5 and 30 minutes if zero.
 	RejectedMin, RejectedMax time.Duration
@@ -28,6 +29,7 @@ type LoginLimits struct {
 func (l LoginLimits) withDefaults() LoginLimits {
 	return LoginLimits{
 		Window:        orDefault(l.Window, 180*time.Second),
+		Failures:      orDefault(l.Failures, 2),
 		RejectedMin:   orDefault(l.RejectedMin, 5*time.Minute),
 		RejectedMax:   orDefault(l.RejectedMax, 30*time.Minute),
 		UnansweredMin: orDefault(l.UnansweredMin, 2*time.Minute),
@@ -35,12 +37,8 @@ func (l LoginLimits) withDefaults() LoginLimits {
 	}
 }
 
-const (
-	// failuresPerWindow is how many attempts in LoginLimits.Window may be rejected.
-	failuresPerWindow = 2
-	// refusalsMax bounds how many refusals are remembered.
-	refusalsMax = 10
-)
+// refusalsMax bounds how many refusals are remembered.
+const refusalsMax = 10
 
 // A loginAPI is where credentials open a session.
 type loginAPI int
@@ -107,12 +105,12 @@ func (a *attempts) postponed(api loginAPI, creds Credentials, now time.Time) err
 		return r.postponed(false)
 	}
 	a.failures = slices.DeleteFunc(a.failures, func(t time.Time) bool { return now.Sub(t) >= a.limits.Window })
-	if len(a.failures)+a.pending < failuresPerWindow {
+	if len(a.failures)+a.pending < a.limits.Failures {
 		return nil
 	}
 	p := &postponed{err: errFailures{a.limits.Window}}
-	if n := len(a.failures); n >= failuresPerWindow {
-		p.until = a.failures[n-failuresPerWindow].Add(a.limits.Window)
+	if n := len(a.failures); n >= a.limits.Failures {
+		p.until = a.failures[n-a.limits.Failures].Add(a.limits.Window)
 	}
 	return p
 }

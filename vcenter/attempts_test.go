@@ -65,9 +65,16 @@ func TestRejectedCredentialsAreTriedAgainSlowly(t *testing.T) {
 // all APIs, attempts that overlap, changes of the credentials and of the address.
 // Another client that fails as often as we do does not lock the account with us.
 func TestNoMoreThanTwoFailuresInAWindow(t *testing.T) {
+	for most, limits := range map[int]LoginLimits{2: {}, 1: {Failures: 1}} {
+		testFailuresInAWindow(t, limits, most)
+	}
+}
+
+func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
+	t.Helper()
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		a, now := newAttempts(LoginLimits{}), time.Now()
+		a, now := newAttempts(limits), time.Now()
 		type attempt struct {
 			api        loginAPI
 			creds      Credentials
@@ -114,11 +121,11 @@ func TestNoMoreThanTwoFailuresInAWindow(t *testing.T) {
 					n++
 				}
 			}
-			if n > 2 {
+			if n > most {
 				t.Fatalf("seed %d: %d failures within 180 s of %v", seed, n, f)
 			}
 		}
-		if begun < 500 {
+		if begun < 250*most {
 			t.Errorf("seed %d: %d attempts in %d s", seed, begun, 20000*10)
 		}
 	}

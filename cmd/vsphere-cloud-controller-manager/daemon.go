@@ -125,6 +125,10 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
 		klog.FromContext(d.ctx).Info("Labels of initialised Nodes are not looked at again: --controllers leaves their controller out", "controller", topologyController)
 	}
+	watchdog := leaderelection.NewLeaderHealthzAdaptor(watchdogTime)
+	if err := d.stand(c, watchdog); err != nil {
+		return err
+	}
 	l := newLive(d, client)
 	d.provider = l.provider
 	legacyregistry.CustomMustRegister(
@@ -132,10 +136,6 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 		newTopologyStats(d.reconciler.Load),
 		newKeptNodes(d.provider.Started(), d.provider.Kept),
 	)
-	watchdog := leaderelection.NewLeaderHealthzAdaptor(watchdogTime)
-	if err := d.stand(c, watchdog); err != nil {
-		return err
-	}
 	ready := &readiness{leads: d.provider.Started(), warm: d.warm(), states: l.fleet.States}
 	if err := serve(c, watchdog, ready, d.ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)

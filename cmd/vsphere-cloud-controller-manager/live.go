@@ -41,6 +41,7 @@ func newLive(d *daemon, client kubernetes.Interface) *live {
 	l.fleet = vcenter.NewFleet(d.cfg.VCenters, (&accounts{l.secrets}).credentials, vcenter.Options{
 		Wanted:       wanted(d.cfg),
 		LoginTimeout: d.flags.loginTimeout,
+		LoginLimits:  loginLimits(d.warm()),
 		TagRefresh:   d.flags.tagRefresh,
 		Observer:     newObserver(registry),
 	})
@@ -66,6 +67,15 @@ func (l *live) apply(cfg *config.Config) {
 	l.watch(cfg)
 	l.provider.Apply(cfg)
 	l.fleet.Apply(cfg.VCenters, wanted(cfg))
+}
+
+// loginLimits keep the failures of up to five instances that all log in with the same
+// credentials below those that lock an account.
+func loginLimits(warm bool) vcenter.LoginLimits {
+	if warm {
+		return vcenter.LoginLimits{Failures: 1}
+	}
+	return vcenter.LoginLimits{}
 }
 
 func wanted(cfg *config.Config) vcenter.Wanted {
