@@ -92,6 +92,7 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 	for id := range w.listed {
 		if !now[id] {
 			remove = append(remove, machineRef(id))
+			w.untold.told(id) // it is no concern any more
 			delete(w.model.tree.objects, machineRef(id))
 		}
 	}
@@ -122,6 +123,9 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 	for _, ref := range add {
 		delete(w.refused, ref.Value)
 		delete(w.c.disputed, ref.Value)
+		if _, inside := w.model.index[ref.Value]; !inside {
+			w.untold.add(ref.Value)
+		}
 	}
 	w.changed = true
 	// The watch tells of them too, a page of 100 objects at a time.

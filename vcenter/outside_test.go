@@ -276,3 +276,25 @@ func TestDispute(t *testing.T) {
 		t.Errorf("it is asked for again: %v", err)
 	}
 }
+
+// TestDestroyedBeforeItIsToldOf: a machine outside of the configured datacenters is
+// destroyed after it was read, and before the vCenter looks at the list of machines
+// that it is on. No change tells of that.
+func TestDestroyedBeforeItIsToldOf(t *testing.T) {
+	w := run(t, twoVCenters, slow, only("dc1"))
+	moid := w.moid("n3")
+	n3 := known(w.id("n3"), "east", moid)
+	east := w.sim.VCenter("east")
+	w.fleet.Follow([]inventory.Identity{n3})
+	w.until("n3 outside", w.isOutside(n3, moid))
+	east.DelayMethod("WaitForUpdatesEx", 3*time.Second)
+	before := time.Now()
+	w.restarted()
+	w.until("n3 outside, as a new watch says", func(states []inventory.State) bool {
+		return states[0].Snapshot.ReadAt.After(before) && w.isOutside(n3, moid)(states)
+	})
+	if err := east.Destroy("n3"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("n3 gone", func(states []inventory.State) bool { return outcome(states, n3, topology.ErrAbsent) })
+}

@@ -68,6 +68,7 @@ type watch struct {
 	// refused are the machines that no list view may have, and since when.
 	refused  map[string]time.Time
 	disputed <-chan time.Time
+	untold   untold
 	// postponed is when machines are put on the list that were not for want of time.
 	postponed <-chan time.Time
 	changed   bool // something is not published yet
@@ -261,6 +262,10 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			continue
 		case <-w.disputed:
 			if err := w.dispute(ctx); err != nil {
+				return err
+			}
+		case <-w.untold.due:
+			if err := w.askForUntold(ctx); err != nil {
 				return err
 			}
 		case <-again.C:

@@ -102,6 +102,7 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 				delete(w.missing, u.Obj.Value)
 			case w.details[f.Filter]:
 				w.model.tree.apply(u)
+				w.untold.told(u.Obj.Value)
 			case w.datacenters[f.Filter]:
 				w.known.apply(u)
 				w.renamed = true
