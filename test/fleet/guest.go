@@ -142,6 +142,26 @@ func (v *VCenter) SetExtraConfig(vm, key, value string) error {
 // extraConfigPath is the property path of one entry.
 func extraConfigPath(key string) string { return fmt.Sprintf("config.extraConfig[%q]", key) }
 
+// Resize gives a machine other numbers of virtual CPUs and megabytes of memory.
+func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
+	return v.change(vm, func(b *inventory, m *machine) error {
+		config := *cmp.Or(m.saved, m.vm.Config)
+		config.Hardware.NumCPU, config.Hardware.MemoryMB = cpus, memoryMB
+		if m.saved != nil {
+			m.saved = &config // to be seen when the configuration can be read
+			return nil
+		}
+		var c changes
+		c.set("config.hardware", config.Hardware)
+		c.set("config.hardware.numCPU", cpus)
+		c.set("config.hardware.memoryMB", memoryMB)
+		c.set("summary.config.numCpu", cpus)
+		c.set("summary.config.memorySizeMB", memoryMB)
+		b.update(m.vm, c)
+		return nil
+	})
+}
+
 // SetUUID sets the BIOS UUID, as a clone or a restored machine may carry that
 // of another.
 func (v *VCenter) SetUUID(vm, uuid string) error {

@@ -24,6 +24,7 @@ func machineCommands() []command {
 		{"vm uuid VM UUID", "gives it a BIOS UUID", onMachinesWith("UUID", (*fleet.VCenter).SetUUID)},
 		{"vm hostname VM NAME", "lets its guest report a host name, `\"\"` for no VMware Tools", onMachinesWith("NAME", (*fleet.VCenter).SetHostName)},
 		{"vm address VM IP…", "lets its first interface have these addresses", setAddresses},
+		{"vm resize VM CPUS MEMORY", "gives it other numbers of virtual CPUs and gigabytes of memory", resize},
 		{"vm shuffle VM", "lets its guest report its interfaces in the opposite order", onMachines((*fleet.VCenter).ReverseNICs)},
 		{"vm metadata VM YAML", "gives it the metadata that cloud-init reads in it, `\"\"` for none", onMachinesWith("YAML", func(v *fleet.VCenter, vm, text string) error { return v.SetMetadata(vm, text, "") })},
 		{"vm connection VM STATE", "makes it `connected`, `disconnected`, `inaccessible`, `orphaned` or `invalid`", onMachinesWith("STATE", (*fleet.VCenter).SetConnection)},
@@ -90,6 +91,11 @@ func onObject(n int, do func(*fleet.VCenter, []string) error) func(*arguments) a
 func setAddresses(a *arguments) action {
 	pattern, ips := a.word("VM"), append([]string{a.word("IP")}, a.rest()...)
 	return eachMachine(pattern, func(v *fleet.VCenter, vm string) error { return v.SetIPs(vm, ips...) })
+}
+
+func resize(a *arguments) action {
+	pattern, cpus, memory := a.word("VM"), int32(a.number("CPUS")), int32(a.number("MEMORY"))
+	return eachMachine(pattern, func(v *fleet.VCenter, vm string) error { return v.Resize(vm, cpus, memory<<10) })
 }
 
 func createMachine(a *arguments) action {

@@ -17,10 +17,10 @@ import (
 // nodeCommands do what kubelets and the control plane do.
 func nodeCommands() []command {
 	return []command{
-		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [label=KEY=VALUE] [untainted]",
+		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP] [label=KEY=VALUE] [untainted]",
 			"registers Nodes as the kubelets of the machines of these names do; `swapped`: with the system UUID in the other byte order; " +
 				"`machine=`: of a machine of another name; `uuid=`: with that system UUID, whether or not a machine has it, or with none at all (`uuid=none`); " +
-				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`", createNodes},
+				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", labelNode},
 		{"node ready NODE…", "lets kubelets report that all is well", setReady(v1.ConditionTrue)},
 		{"node unknown NODE…", "marks Nodes as the control plane does when kubelets are silent", setReady(v1.ConditionUnknown)},
@@ -76,13 +76,14 @@ func onNodes(patterns []string, do func(context.Context, *world, string) error) 
 type kubelet struct {
 	swapped, untainted              bool
 	machine, uuid, providerID, node string
+	address                         string
 	labels                          map[string]string
 }
 
 func createNodes(a *arguments) action {
 	k := kubelet{labels: map[string]string{}}
 	var names []string
-	options := map[string]*string{"machine": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node}
+	options := map[string]*string{"machine": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node, "address": &k.address}
 	for _, word := range a.rest() {
 		key, value, assigned := strings.Cut(word, "=")
 		switch {
@@ -165,6 +166,10 @@ func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, 
 	node := spec.Node()
 	if k.untainted {
 		node.Spec.Taints = nil
+	}
+	if k.address != "" {
+		node.Status.Addresses = append(node.Status.Addresses,
+			v1.NodeAddress{Type: v1.NodeInternalIP, Address: k.address}, v1.NodeAddress{Type: v1.NodeExternalIP, Address: k.address})
 	}
 	node, err := w.stack.Cluster.CreateNode(ctx, node)
 	if err != nil {
