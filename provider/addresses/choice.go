@@ -1,22 +1,25 @@
 package addresses
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-
-	"vzones/config"
 )
 
 // choice is the choice of the addresses of one family.
 type choice struct {
 	family   string
 	provided netip.Addr // the zero Addr if the kubelet was given none
+	claims   map[netip.Addr]Claim
 	verdicts []*Verdict // of the family, in order
 	sides    [2]side
+	// conflict is an address that the configuration asks for and another Node claims,
+	// where it asks for no other: one that it does not ask for is no replacement.
+	conflict *Verdict
 }
 
 // side is the internal or the external half of a choice.
@@ -25,22 +28,24 @@ type side struct {
 	reason  func(*Verdict) *Reason
 	subnets []netip.Prefix
 	network string
+	has     netip.Addr // what the Node has already, the zero Addr if nothing
 	open    []*Verdict // those that may be chosen, in order
+	claimed []*Verdict // those that might be chosen if no other Node claimed them
 	chosen  *Verdict
 }
 
 // newChoice begins a choice: excluded addresses get their verdict.
-func newChoice(s *Selection, rules *config.AddressRules, family string, provided netip.Addr) *choice {
-	c := &choice{family: family, provided: provided}
+func newChoice(s *Selection, in *Input, family string, provided netip.Addr) *choice {
+	c, rules := &choice{family: family, provided: provided, claims: in.Claims}, in.Rules
 	for i := range s.Verdicts {
 		if v := &s.Verdicts[i]; familyOf(v.Address) == family {
 			c.verdicts = append(c.verdicts, v)
 		}
 	}
 	c.sides = [2]side{
-		{kind: v1.NodeInternalIP, subnets: rules.InternalSubnets, network: rules.InternalNetwork,
+		{kind: v1.NodeInternalIP, has: in.has(v1.NodeInternalIP, family), subnets: rules.InternalSubnets, network: rules.InternalNetwork,
 			reason: func(v *Verdict) *Reason { return &v.Internal }},
-		{kind: v1.NodeExternalIP, subnets: rules.ExternalSubnets, network: rules.ExternalNetwork,
+		{kind: v1.NodeExternalIP, has: in.has(v1.NodeExternalIP, family), subnets: rules.ExternalSubnets, network: rules.ExternalNetwork,
 			reason: func(v *Verdict) *Reason { return &v.External }},
 	}
 	c.sides[0].exclude(c.verdicts, rules.ExcludeInternalSubnets)
@@ -51,14 +56,16 @@ func newChoice(s *Selection, rules *config.AddressRules, family string, provided
 func (s *side) exclude(verdicts []*Verdict, excluded []netip.Prefix) {
 	for _, v := range verdicts {
 		r := s.reason(v)
-		if r.Rule != NotChosen {
-			continue
-		}
-		if in, found := containing(excluded, v.Address); found {
+		in, found := containing(excluded, v.Address)
+		switch {
+		case r.Rule == Claimed && !found:
+			s.claimed = append(s.claimed, v)
+		case r.Rule != NotChosen:
+		case found:
 			*r = Reason{Excluded, in}
-			continue
+		default:
+			s.open = append(s.open, v)
 		}
-		s.open = append(s.open, v)
 	}
 }
 
@@ -76,9 +83,12 @@ func (c *choice) choose() []v1.NodeAddress {
 	internal, external := &c.sides[0], &c.sides[1]
 	internal.byConfiguration()
 	external.byConfiguration()
+	if !c.provided.IsValid() {
+		c.conflict = cmp.Or(internal.unmet(), external.unmet())
+	}
 	if internal.chosen == nil && external.chosen == nil {
-		internal.byDefault(c.provided)
-		external.byDefault(c.provided)
+		internal.byDefault(c.provided, external.has)
+		external.byDefault(c.provided, internal.has)
 	}
 	if c.provided.IsValid() && !c.hasProvided() && !internal.byKubelet(c.provided) {
 		external.byKubelet(c.provided)
@@ -93,8 +103,15 @@ func (c *choice) choose() []v1.NodeAddress {
 }
 
 // byConfiguration takes the first address in the first subnet that has one, or
-// else the first on the network.
+// else the first on the network. What the Node has stays before others that the
+// same part of the configuration asks for.
 func (s *side) byConfiguration() {
+	for _, v := range s.open {
+		if p, in := containing(s.subnets, v.Address); in && v.Address == s.has {
+			s.take(v, Reason{Subnet, p})
+			return
+		}
+	}
 	for _, p := range s.subnets {
 		for _, v := range s.open {
 			if p.Contains(v.Address) {
@@ -103,18 +120,50 @@ func (s *side) byConfiguration() {
 			}
 		}
 	}
+	var first *Verdict
 	for _, v := range s.open {
-		if s.network != "" && !v.Assumed && strings.EqualFold(v.Network, s.network) {
-			s.take(v, Reason{Rule: Network})
-			return
+		if s.onNetwork(v) && (first == nil || v.Address == s.has && first.Address != s.has) {
+			first = v
 		}
+	}
+	if first != nil {
+		s.take(first, Reason{Rule: Network})
 	}
 }
 
-// byDefault takes the kubelet's address, or else the first.
-func (s *side) byDefault(provided netip.Addr) {
+// unmet returns an address that the configuration asks for and another Node claims,
+// where there is no other that it asks for.
+func (s *side) unmet() *Verdict {
+	for _, v := range s.claimed {
+		if _, in := containing(s.subnets, v.Address); s.chosen == nil && (in || s.onNetwork(v)) {
+			return v
+		}
+	}
+	return nil
+}
+
+// onNetwork reports whether an address is on the configured network. One that the
+// Node has, and that is not reported now, was.
+func (s *side) onNetwork(v *Verdict) bool {
+	if v.Assumed {
+		return s.network != "" && v.Static && v.Address == s.has
+	}
+	return s.network != "" && strings.EqualFold(v.Network, s.network)
+}
+
+// byDefault takes the kubelet's address, or else what the Node has, as one of this
+// kind or of the other, or else the first.
+func (s *side) byDefault(provided, other netip.Addr) {
 	if s.byKubelet(provided) || len(s.open) == 0 {
 		return
+	}
+	for _, kept := range []netip.Addr{s.has, other} {
+		for _, v := range s.open {
+			if v.Address == kept {
+				s.take(v, Reason{Rule: Kept})
+				return
+			}
+		}
 	}
 	rule := First
 	if s.open[0].Static {
@@ -159,11 +208,17 @@ func (c *choice) check() error {
 			return fmt.Errorf(refused, c.provided, rule)
 		}
 		for _, v := range c.verdicts {
+			if v.Address == c.provided && v.Internal.Rule == Claimed {
+				return c.claimed("the kubelet's --node-ip is", v)
+			}
 			if v.Address == c.provided {
 				return fmt.Errorf(refused, c.provided, v.Internal)
 			}
 		}
 		return fmt.Errorf("the kubelet's --node-ip is %s, which VMware Tools do not report%s", c.provided, c.reported())
+	}
+	if c.conflict != nil {
+		return c.claimed("VMware Tools report", c.conflict)
 	}
 	if c.sides[0].chosen != nil || c.sides[1].chosen != nil {
 		return nil
@@ -171,7 +226,19 @@ func (c *choice) check() error {
 	if len(c.verdicts) == 0 {
 		return errors.New("VMware Tools report no " + c.family + " address; are they running?")
 	}
+	for _, v := range c.verdicts {
+		if v.Internal.Rule == Claimed {
+			return c.claimed("VMware Tools report", v)
+		}
+	}
 	return fmt.Errorf("VMware Tools report no usable %s address%s", c.family, c.reported())
+}
+
+// claimed is the error of an address that another Node claims.
+func (c *choice) claimed(who string, v *Verdict) error {
+	claim := c.claims[v.Address]
+	return fmt.Errorf("%w: %s %s, which Node %s has, and %s: give one of the machines another address, or delete Node %s if it is not in use any more",
+		ErrClaimed, who, v.Address, claim.Node, claim.Why, claim.Node)
 }
 
 // reported lists what is there instead, for an error.

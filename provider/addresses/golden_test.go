@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
@@ -26,7 +27,9 @@ var update = flag.Bool("update", false, "write what Select says into the golden 
 //
 //	-- machine --  "nic KEY NETWORK: ADDRESS …", one a line, in Tools' order; a
 //	               ~ behind an address makes it secondary, a ! unusable;
-//	               "static ADDRESS …", "hostname NAME"
+//	               "static ADDRESS …", "hostname NAME", "has TYPE=ADDRESS …" of an
+//	               initialized Node, "claim ADDRESS NODE" of another Node, with
+//	               "void" behind it if its machine does not have the address
 //	-- rules --    "KEY VALUE", those of config.AddressRules, "families" and
 //	               "node-ip"; lists have their elements between commas
 //	-- want --     the Node's addresses or the error, then the verdicts
@@ -99,6 +102,17 @@ func readMachine(t testing.TB, in *Input, key, value string) {
 		for a := range strings.FieldsSeq(value) {
 			in.Static = append(in.Static, netip.MustParseAddr(a))
 		}
+	case "has":
+		for s := range strings.FieldsSeq(value) {
+			kind, a, _ := strings.Cut(s, "=")
+			in.Has = append(in.Has, v1.NodeAddress{Type: v1.NodeAddressType(kind), Address: a})
+		}
+	case "claim":
+		words := strings.Fields(value)
+		if in.Claims == nil {
+			in.Claims = map[netip.Addr]Claim{}
+		}
+		in.Claims[netip.MustParseAddr(words[0])] = Claim{Node: words[1], Void: len(words) > 2, Why: "its machine reports it"}
 	case "nic":
 		head, list, ok := strings.Cut(value, ": ")
 		device, network, ok2 := strings.Cut(strings.TrimSuffix(head, ":"), " ")

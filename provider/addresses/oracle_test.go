@@ -1,7 +1,6 @@
 package addresses
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -45,6 +44,15 @@ func oracle(in Input) []v1.NodeAddress {
 		for i, kind := range sides {
 			best[i] = least(all, kind)
 		}
+		for i, kind := range sides {
+			unmet := func(c *candidate) bool {
+				score, allowed := c.score[kind]
+				return c.taken && allowed && score[0] < byChance
+			}
+			if !provided[is4].IsValid() && (best[i] == nil || best[i].score[kind][0] >= byChance) && slices.ContainsFunc(all, unmet) {
+				return nil
+			}
+		}
 		asked := func(i int) bool { return best[i] != nil && best[i].score[sides[i]][0] < byChance }
 		if asked(0) || asked(1) {
 			for i := range best {
@@ -57,7 +65,7 @@ func oracle(in Input) []v1.NodeAddress {
 			repaired := false
 			for i, kind := range sides {
 				for _, c := range all {
-					if _, allowed := c.score[kind]; allowed && c.a == p && !repaired {
+					if _, allowed := c.score[kind]; allowed && c.a == p && !repaired && !c.taken {
 						best[i], repaired = c, true
 					}
 				}
@@ -82,6 +90,12 @@ type candidate struct {
 	a     netip.Addr
 	score map[v1.NodeAddressType][]int // none if it may not be chosen
 	nic   inventory.NIC
+	// at is its place in the report: the interface, and the one within that.
+	at []int
+	// assumed: it is not reported; kept: the Node has it, and is configured with it.
+	assumed, kept bool
+	// floats: it comes after others of its interface; taken: another Node has it.
+	floats, taken bool
 }
 
 const byChance = 1000 // the first element of a score without a subnet or network
@@ -90,58 +104,97 @@ func leadsNowhere(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast()
 }
 
-func scored(in Input, is4 bool, provided netip.Addr) []*candidate {
+// hadBefore is the first address of a kind and family that the Node has.
+func hadBefore(in Input, kind v1.NodeAddressType, is4 bool) netip.Addr {
+	for _, one := range in.Has {
+		if a := netip.MustParseAddr(one.Address); one.Type == kind && a.Is4() == is4 {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+// standing returns the addresses of a family that may be chosen at all, and their
+// interfaces; those that are not reported have none.
+func standing(in Input, is4 bool, provided netip.Addr) []*candidate {
 	var all []*candidate
 	known := false
-	for _, nic := range in.NICs {
-		for _, a := range nic.Addresses {
-			a = a.Unmap()
+	var reported []netip.Addr
+	for i, nic := range in.NICs {
+		for j, a := range unmapped(nic.Addresses) {
+			reported = append(reported, a)
 			if a.Is4() != is4 || nic.DeviceConfigID == -1 || leadsNowhere(a) {
 				continue
 			}
 			known = true
 			if in.Rules.Considers(nic.Network) && !slices.Contains(unmapped(nic.Unusable), a) {
-				all = append(all, &candidate{a: a, nic: nic})
+				all = append(all, &candidate{a: a, nic: nic, at: []int{i, j}})
 			}
 		}
 	}
-	assumed := !known && provided.IsValid()
-	if assumed && !leadsNowhere(provided) {
-		all = append(all, &candidate{a: provided})
+	if !known && provided.IsValid() {
+		reported = append(reported, provided)
+		all = append(all, &candidate{a: provided, assumed: true, at: []int{len(in.NICs), 0}})
 	}
+	for i, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		if a := hadBefore(in, kind, is4); a.IsValid() && slices.Contains(unmapped(in.Static), a) && !slices.Contains(reported, a) {
+			reported = append(reported, a)
+			all = append(all, &candidate{a: a, assumed: true, kept: true, at: []int{len(in.NICs) + 1, i}})
+		}
+	}
+	return slices.DeleteFunc(all, func(c *candidate) bool {
+		claim, claimed := in.Claims[c.a]
+		mine := c.a == hadBefore(in, v1.NodeInternalIP, is4) || c.a == hadBefore(in, v1.NodeExternalIP, is4)
+		c.floats = claimed && !mine || slices.Contains(unmapped(c.nic.Secondary), c.a)
+		c.taken = claimed && !claim.Void && !mine
+		return leadsNowhere(c.a)
+	})
+}
+
+func scored(in Input, is4 bool, provided netip.Addr) []*candidate {
+	all := standing(in, is4, provided)
+	internal, external := hadBefore(in, v1.NodeInternalIP, is4), hadBefore(in, v1.NodeExternalIP, is4)
 	for _, c := range all {
 		c.score = map[v1.NodeAddressType][]int{}
 		for _, side := range []struct {
 			kind              v1.NodeAddressType
+			has, other        netip.Addr
 			subnets, excluded []netip.Prefix
 			network           string
 		}{
-			{v1.NodeInternalIP, in.Rules.InternalSubnets, in.Rules.ExcludeInternalSubnets, in.Rules.InternalNetwork},
-			{v1.NodeExternalIP, in.Rules.ExternalSubnets, in.Rules.ExcludeExternalSubnets, in.Rules.ExternalNetwork},
+			{v1.NodeInternalIP, internal, external, in.Rules.InternalSubnets, in.Rules.ExcludeInternalSubnets, in.Rules.InternalNetwork},
+			{v1.NodeExternalIP, external, internal, in.Rules.ExternalSubnets, in.Rules.ExcludeExternalSubnets, in.Rules.ExternalNetwork},
 		} {
 			holds := func(p netip.Prefix) bool { return p.Contains(c.a) }
 			if slices.ContainsFunc(side.excluded, holds) {
 				continue
 			}
 			level := byChance
-			if i := slices.IndexFunc(side.subnets, holds); i >= 0 {
+			if i := slices.IndexFunc(side.subnets, holds); i >= 0 && c.a == side.has {
+				level = -1
+			} else if i >= 0 {
 				level = i
-			} else if side.network != "" && strings.EqualFold(side.network, c.nic.Network) && !assumed {
+			} else if side.network != "" && (!c.assumed && strings.EqualFold(side.network, c.nic.Network) || c.kept && c.a == side.has) {
 				level = byChance - 1
 			}
-			notProvided := 1
+			notProvided, notKept := 1, 2
 			if level == byChance && c.a == provided {
 				notProvided = 0
 			}
+			if c.a == side.has {
+				notKept = 0
+			} else if level == byChance && c.a == side.other {
+				notKept = 1
+			}
 			static := slices.Index(unmapped(in.Static), c.a)
-			if static < 0 {
+			if static < 0 || c.assumed {
 				static = len(in.Static)
 			}
-			secondary := 0
-			if slices.Contains(unmapped(c.nic.Secondary), c.a) {
-				secondary = 1
+			floats := 0
+			if c.floats {
+				floats = 1
 			}
-			c.score[side.kind] = []int{level, notProvided, static, int(c.nic.DeviceConfigID), secondary}
+			c.score[side.kind] = []int{level, notProvided, notKept, static, c.at[0], floats, c.at[1]}
 		}
 	}
 	return all
@@ -150,11 +203,10 @@ func scored(in Input, is4 bool, provided netip.Addr) []*candidate {
 func least(all []*candidate, kind v1.NodeAddressType) *candidate {
 	var best *candidate
 	for _, c := range all {
-		if _, allowed := c.score[kind]; !allowed {
+		if _, allowed := c.score[kind]; !allowed || c.taken {
 			continue
 		}
-		if best == nil || cmp.Or(slices.Compare(c.score[kind][:4], best.score[kind][:4]), cmp.Compare(c.nic.Network, best.nic.Network), cmp.Compare(c.nic.MAC, best.nic.MAC),
-			cmp.Compare(c.score[kind][4], best.score[kind][4]), c.a.Compare(best.a)) < 0 {
+		if best == nil || slices.Compare(c.score[kind], best.score[kind]) < 0 {
 			best = c
 		}
 	}

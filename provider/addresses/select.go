@@ -18,6 +18,10 @@ import (
 // that its kubelet was given.
 var ErrNone = errors.New("no address")
 
+// ErrClaimed says that another Node of the cluster claims the address that the Node
+// would get. It comes with ErrNone.
+var ErrClaimed = errors.New("address of another Node")
+
 // Input is all that the choice depends on.
 type Input struct {
 	// Machine names the machine in errors.
@@ -33,6 +37,12 @@ type Input struct {
 	// annotation: an address, two of different families between a comma, or
 	// nothing.
 	Provided string
+	// Has are the addresses that the Node was initialized with, in their order; none
+	// while it waits.
+	Has []v1.NodeAddress
+	// Claims are the claims of other Nodes to addresses of the machine, and to those
+	// in Provided.
+	Claims map[netip.Addr]Claim
 }
 
 // Selection is what was chosen, and why.
@@ -61,6 +71,7 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 	}
 	if node != nil {
 		in.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
+		in.Has = had(node)
 	}
 	return in
 }
@@ -73,7 +84,7 @@ func Select(in Input) (Selection, error) {
 		out.Addresses = append(out.Addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: in.HostName})
 	}
 	provided, err := parseProvided(in.Provided, in.Families)
-	out.Verdicts = list(in.NICs, in.Static, in.Rules)
+	out.Verdicts = list(&in)
 	for _, family := range in.Families {
 		if !slices.ContainsFunc(out.Verdicts, func(v Verdict) bool { return familyOf(v.Address) == family && v.reported() }) {
 			out.Unreported = append(out.Unreported, family)
@@ -84,19 +95,25 @@ func Select(in Input) (Selection, error) {
 			}
 		}
 	}
+	out.Verdicts = append(out.Verdicts, in.unreported(out.Verdicts)...)
 	if err == nil {
 		err = checkNetworks(in.NICs, in.Rules)
 	}
 	for i := range out.Verdicts {
-		if v := &out.Verdicts[i]; v.Internal.Rule == NotChosen && !slices.Contains(in.Families, familyOf(v.Address)) {
+		v := &out.Verdicts[i]
+		switch claim, claimed := in.claim(v.Address); {
+		case v.Internal.Rule != NotChosen:
+		case !slices.Contains(in.Families, familyOf(v.Address)):
 			v.dropBy(OtherFamily)
+		case claimed && !claim.Void:
+			v.dropBy(Claimed)
 		}
 	}
 	for _, family := range in.Families {
 		if err != nil {
 			break
 		}
-		f := newChoice(&out, in.Rules, family, provided[family])
+		f := newChoice(&out, &in, family, provided[family])
 		out.Addresses = append(out.Addresses, f.choose()...)
 		err = f.check()
 	}

@@ -28,6 +28,8 @@ const (
 	OtherFamily
 	// Excluded: the address is in an excluded subnet.
 	Excluded
+	// Claimed: the address is another Node's.
+	Claimed
 
 	// Subnet: the address is in a configured subnet.
 	Subnet
@@ -35,6 +37,8 @@ const (
 	Network
 	// Kubelet: the kubelet was given the address.
 	Kubelet
+	// Kept: nothing else decides, and the Node has the address already.
+	Kept
 	// Static: nothing else decides, and the machine is configured with the
 	// address.
 	Static
@@ -45,8 +49,8 @@ const (
 var ruleNames = [...]string{
 	NotChosen: "not chosen", GuestMade: "interface made by the guest",
 	Loopback: "loopback", LinkLocal: "link-local", Unspecified: "unspecified", Multicast: "multicast",
-	LeftOut: "network left out", Unusable: "unusable", OtherFamily: "other family", Excluded: "excluded subnet",
-	Subnet: "subnet", Network: "network", Kubelet: "kubelet", Static: "static", First: "first",
+	LeftOut: "network left out", Unusable: "unusable", OtherFamily: "other family", Excluded: "excluded subnet", Claimed: "another Node's",
+	Subnet: "subnet", Network: "network", Kubelet: "kubelet", Kept: "kept", Static: "static", First: "first",
 }
 
 // String returns a short name, in words.
@@ -78,11 +82,12 @@ func (r Reason) String() string {
 type Verdict struct {
 	Address netip.Addr
 	// Network and Device are those of the interface, see inventory.NIC. They
-	// are empty if the address is known from the kubelet alone.
+	// are empty if VMware Tools do not report the address.
 	Network string
 	Device  int32
-	// Assumed says that VMware Tools do not report the address: it is the
-	// kubelet's, and nothing speaks against it.
+	// Assumed reports whether VMware Tools do not report the address: it is the
+	// kubelet's, or the Node has it and the machine is configured with it, and
+	// nothing speaks against it.
 	Assumed bool
 	// Static says that the machine is configured with the address.
 	Static bool
@@ -100,6 +105,9 @@ func (v Verdict) String() string {
 	from := fmt.Sprintf("on %q (%d)", v.Network, v.Device)
 	if v.Assumed {
 		from = "of the kubelet"
+		if v.Static {
+			from = "of the machine's metadata"
+		}
 	}
 	if v.Internal == v.External && !v.Internal.Chosen() {
 		return fmt.Sprintf("%s %s: %s", v.Address, from, v.Internal)

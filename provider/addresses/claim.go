@@ -1,0 +1,157 @@
+package addresses
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/vcenter/inventory"
+)
+
+// A Claim is the claim of another Node to an address.
+type Claim struct {
+	// Node is that Node's name.
+	Node string
+	// Void reports whether that Node's machine is known not to have the address any
+	// more. Such an address may be given, after others of its interface.
+	Void bool
+	// Why says in words why the claim is not void.
+	Why string
+}
+
+// ClaimedBy returns the addresses that a Node claims: for each family the first
+// internal and the first external IP in its status, and what its kubelet was given as
+// --node-ip. It is a handful, whatever the kubelet writes.
+func ClaimedBy(node *v1.Node) []netip.Addr {
+	var all []netip.Addr
+	add := func(a netip.Addr) {
+		if a.IsValid() && drop(a) == NotChosen && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, family := range []string{"ipv4", "ipv6"} {
+			add(first(node.Status.Addresses, kind, family))
+		}
+	}
+	for _, a := range provided(node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]) {
+		add(a)
+	}
+	return all
+}
+
+// Holds reports whether a machine may have an address that its Node claims, and why.
+// It may while it reports the address, is configured with it, or reports none of that
+// family although it is not powered off.
+func Holds(m *inventory.Machine, a netip.Addr) (string, bool) {
+	if has(m.Static, a) {
+		return "its machine's metadata has it", true
+	}
+	others := false
+	for i := range m.NICs {
+		for _, one := range m.NICs[i].Addresses {
+			one = one.Unmap()
+			if one == a {
+				return "its machine reports it", true
+			}
+			others = others || m.NICs[i].DeviceConfigID != -1 && drop(one) == NotChosen && familyOf(one) == familyOf(a)
+		}
+	}
+	if others || m.Power == inventory.PowerOff {
+		return "", false
+	}
+	return "its machine reports no address now", true
+}
+
+// Candidates returns the addresses to which the claims of other Nodes count: those of
+// interfaces with a virtual device, and those that the kubelet was given.
+func (in *Input) Candidates() []netip.Addr {
+	var all []netip.Addr
+	add := func(a netip.Addr) {
+		if a.IsValid() && drop(a) == NotChosen && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	for i := range in.NICs {
+		for _, a := range in.NICs[i].Addresses {
+			if in.NICs[i].DeviceConfigID != -1 {
+				add(a.Unmap())
+			}
+		}
+	}
+	for _, a := range provided(in.Provided) {
+		add(a)
+	}
+	return all
+}
+
+// provided returns the addresses in a kubelet's annotation, two at most.
+func provided(annotation string) []netip.Addr {
+	var all []netip.Addr
+	for i, part := range strings.SplitN(annotation, ",", 3) {
+		if a, err := netip.ParseAddr(part); err == nil && i < 2 {
+			all = append(all, a.Unmap())
+		}
+	}
+	return all
+}
+
+// had returns the addresses that an initialized Node has.
+func had(node *v1.Node) []v1.NodeAddress {
+	for _, t := range node.Spec.Taints {
+		if t.Key == cloudproviderapi.TaintExternalCloudProvider {
+			return nil
+		}
+	}
+	return node.Status.Addresses
+}
+
+// first returns the first address of a kind and a family, the zero Addr if none.
+func first(all []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.Addr {
+	for _, one := range all {
+		if one.Type != kind {
+			continue
+		}
+		if a, err := netip.ParseAddr(one.Address); err == nil && familyOf(a.Unmap()) == family {
+			return a.Unmap()
+		}
+	}
+	return netip.Addr{}
+}
+
+// has returns the address of a kind and a family that the Node has already.
+func (in *Input) has(kind v1.NodeAddressType, family string) netip.Addr {
+	return first(in.Has, kind, family)
+}
+
+// claim returns the claim of another Node to an address, unless the Node itself has
+// that already: nobody takes an address from a Node that runs.
+func (in *Input) claim(a netip.Addr) (Claim, bool) {
+	claim, claimed := in.Claims[a]
+	if !claimed || a == in.has(v1.NodeInternalIP, familyOf(a)) || a == in.has(v1.NodeExternalIP, familyOf(a)) {
+		return Claim{}, false
+	}
+	return claim, true
+}
+
+// unreported returns verdicts on addresses that the Node has and that its machine is
+// configured with, where VMware Tools do not report them now.
+func (in *Input) unreported(reported []Verdict) []Verdict {
+	var out []Verdict
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, family := range in.Families {
+			a := in.has(kind, family)
+			known := func(v Verdict) bool { return v.Address == a }
+			if !a.IsValid() || !has(in.Static, a) || slices.ContainsFunc(reported, known) || slices.ContainsFunc(out, known) {
+				continue
+			}
+			v := Verdict{Address: a, Assumed: true, Static: true}
+			v.dropBy(drop(a))
+			out = append(out, v)
+		}
+	}
+	return out
+}
