@@ -10,17 +10,15 @@ import (
 )
 
 // errNoAddress: the machine has no address that the Node may have, or not the
-// one of the kubelet's --node-ip.
-var errNoAddress = addresses.ErrNone
+// one of the kubelet's --node-ip. errAddressClaimed: another Node has it.
+var (
+	errNoAddress      = addresses.ErrNone
+	errAddressClaimed = addresses.ErrClaimed
+)
 
 // addresses returns the addresses that a Node gets. An error is errNoAddress.
-func (p *Provider) addresses(m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
-	s := p.settings.Load()
-	families := s.families[m.Ref.VCenter]
-	if len(families) == 0 {
-		return nil, fmt.Errorf("%w: vCenter %q is not in the configuration any more", errNoAddress, m.Ref.VCenter)
-	}
-	chosen, err := addresses.Select(addresses.For(m, node, &s.cfg.Addresses, families))
+func (p *Provider) addresses(states []inventory.State, m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
+	chosen, _, err := p.choose(states, m, node)
 	return chosen.Addresses, err
 }
 
@@ -28,17 +26,33 @@ func (p *Provider) addresses(m *inventory.Machine, node *v1.Node) ([]v1.NodeAddr
 // keeps those that it has: they would be the same, or VMware Tools do not report
 // any now, as while the machine starts. What the kubelet was given then stands in
 // for them only while a Node is initialised.
-func (p *Provider) newAddresses(m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
-	s := p.settings.Load()
-	families := s.families[m.Ref.VCenter]
-	chosen, err := addresses.Select(addresses.For(m, node, &s.cfg.Addresses, families))
+func (p *Provider) newAddresses(states []inventory.State, m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
+	chosen, families, err := p.choose(states, m, node)
 	switch {
-	case len(chosen.Unreported) == len(families), len(chosen.Unreported) > 0 && err == nil:
+	case len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case addresses.Unchanged(node, chosen.Addresses):
 		return nil, nil
 	}
+	if err := p.grants.give(node, chosen.Addresses); err != nil {
+		return nil, err
+	}
 	return chosen.Addresses, nil
+}
+
+// choose selects the addresses of a Node, and returns of how many families they are.
+func (p *Provider) choose(states []inventory.State, m *inventory.Machine, node *v1.Node) (addresses.Selection, int, error) {
+	s := p.settings.Load()
+	families := s.families[m.Ref.VCenter]
+	if len(families) == 0 {
+		return addresses.Selection{}, 0, fmt.Errorf("%w: vCenter %q is not in the configuration any more", errNoAddress, m.Ref.VCenter)
+	}
+	in := addresses.For(m, node, &s.cfg.Addresses, families)
+	if err := p.claim(&in, states, node); err != nil {
+		return addresses.Selection{}, len(families), err
+	}
+	chosen, err := addresses.Select(in)
+	return chosen, len(families), err
 }

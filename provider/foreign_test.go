@@ -47,9 +47,9 @@ func tempting() []*v1.Node {
 }
 
 func temptation() *fakeFleet {
-	down := machine("422e4956-ad22-1139-6d72-000000000004", withPower(inventory.PowerOff))
+	down := machine("422e4956-ad22-1139-6d72-000000000004", withPower(inventory.PowerOff), withNICs("a=10.0.0.3"))
 	return &fakeFleet{
-		states:  states{stateOf("east", machine(uuidA), machine(uuidB), down)},
+		states:  states{stateOf("east", machine(uuidA), machine(uuidB, withNICs("a=10.0.0.2")), down)},
 		confirm: func(context.Context, inventory.Identity) error { return nil },
 	}
 }

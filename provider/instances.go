@@ -66,14 +66,15 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	if p.isForeign(node) {
 		return &cloudprovider.InstanceMetadata{}, nil
 	}
-	m, err := p.machine(p.fleet.States(), node)
+	states := p.fleet.States()
+	m, err := p.machine(states, node)
 	if errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID == "" {
 		return &cloudprovider.InstanceMetadata{}, nil // it never was ours
 	}
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := p.newAddresses(m, node)
+	addrs, err := p.newAddresses(states, m, node)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +96,10 @@ func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudpro
 		err = d.waits(node)
 	}
 	if err != nil {
+		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
+		return nil
+	}
+	if err := p.grants.give(node, d.metadata.NodeAddresses); err != nil {
 		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
 		return nil
 	}
@@ -142,7 +147,7 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 	if err != nil {
 		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}
-	addrs, err := p.addresses(m, node)
+	addrs, err := p.addresses(states, m, node)
 	if err != nil {
 		return nil, err
 	}

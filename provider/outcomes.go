@@ -35,6 +35,7 @@ var unplaced = []outcome{
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous"},
 	{topology.ErrAbsent, "machine_not_found", "MachineNotFound"},
 	{errUnwritten, "label_unwritten", "LabelUnwritten"},
+	{errAddressClaimed, "address_conflict", "AddressConflict"},
 	{errNoAddress, "address_missing", "AddressMissing"},
 	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters"},
 	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable"},
@@ -74,7 +75,7 @@ func EventReasons() []string {
 
 // OutcomesHelp explains the outcomes in a line.
 const OutcomesHelp = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_not_found, label_unwritten (topology-controller does not write a label), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_not_found, label_unwritten (topology-controller does not write a label), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
 
 // Outcomes counts the Nodes by what is known of them now. Every outcome is in
 // the result. Before the Nodes are known all are 0.

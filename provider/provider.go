@@ -53,6 +53,7 @@ type Provider struct {
 	confirmations *confirmations
 	deletions     deletions
 	waits         waits
+	grants        grants
 
 	// ready is closed when client and nodes are set.
 	ready  chan struct{}
@@ -126,6 +127,7 @@ func (p *Provider) watchNodes(factory informers.SharedInformerFactory) {
 	if err := p.nodes.NodeInformer.Informer().SetTransform(withoutManagedFields); err != nil {
 		klog.Background().Error(err, "Keeps more of each Node than is needed") // it was started before
 	}
+	p.addAddressIndex()
 }
 
 // withoutManagedFields keeps less of each Node: who set which field is a third of

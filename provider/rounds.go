@@ -182,6 +182,7 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 	for uid := range gone {
 		delete(r.nodes, uid)
 		r.provider.sightings.forget(uid)
+		r.provider.grants.forget(uid)
 		r.records.forget(uid)
 	}
 	r.provider.waits.keep(nodes)

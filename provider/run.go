@@ -56,8 +56,8 @@ func (p *Provider) Run(ctx context.Context) error {
 }
 
 // onRelevantChange puts a token into changed when a Node comes, goes, or
-// changes in what says which machine it is, whether it is ours, whether it waits,
-// or whether it is ready. Kubelets report far more often than that.
+// changes in what says which machine it is, whether it is ours, whether it waits or is
+// ready, or gives up an address. Kubelets report far more often than that.
 func (p *Provider) onRelevantChange(changed chan<- struct{}) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { token(changed) },
@@ -65,9 +65,13 @@ func (p *Provider) onRelevantChange(changed chan<- struct{}) cache.ResourceEvent
 		UpdateFunc: func(before, now any) {
 			b, ok1 := before.(*v1.Node)
 			n, ok2 := now.(*v1.Node)
+			moved := ok1 && ok2 && readdressed(b, n)
+			if moved {
+				p.grants.shown(n)
+			}
 			if !ok1 || !ok2 || b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 				b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
-				isUninitialized(b) != isUninitialized(n) || isReady(b) != isReady(n) || p.isForeign(b) != p.isForeign(n) {
+				isUninitialized(b) != isUninitialized(n) || isReady(b) != isReady(n) || p.isForeign(b) != p.isForeign(n) || moved && releases(b, n) {
 				token(changed)
 			}
 		},

@@ -1,0 +1,209 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"vzones/provider/addresses"
+	"vzones/vcenter/inventory"
+)
+
+// claimant is an initialized Node with the address that machine A reports, 10.0.0.1.
+func claimant(changes ...func(*v1.Node)) *v1.Node {
+	n := aNode("claimant", withProviderID("vsphere://"+uuidB), untainted)
+	n.Status.Addresses = both("10.0.0.1")
+	for _, change := range changes {
+		change(n)
+	}
+	return n
+}
+
+// TestAddressOfAnotherNode: a Node whose machine has no other address waits for
+// another Node that has it, or may have it, and not for one that has had it.
+func TestAddressOfAnotherNode(t *testing.T) {
+	static := func(m *inventory.Machine) { m.Static = []netip.Addr{netip.MustParseAddr("10.0.0.1")} }
+	off := func(m *inventory.Machine) { m.Power, m.NICs = inventory.PowerOff, nil }
+	b := func(changes ...func(*inventory.Machine)) inventory.State {
+		return stateOf("west", machine(uuidB, changes...))
+	}
+	foreign := func(n *v1.Node) { n.Spec.ProviderID = "other://1" }
+	for _, c := range []struct {
+		name  string
+		other *v1.Node
+		west  inventory.State
+		waits bool
+	}{
+		{"the machine reports it", claimant(), b(), true},
+		{"it is one of several", claimant(), b(withNICs("a=10.0.0.2; b=10.0.0.1")), true},
+		{"the machine reports another", claimant(), b(withNICs("a=10.0.0.2")), false},
+		{"and is configured with it", claimant(), b(withNICs("a=10.0.0.2"), static), true},
+		{"the machine reports none", claimant(), b(withoutAddress), true},
+		{"the machine is off", claimant(), b(off), false},
+		{"and is configured with it", claimant(), b(off, static), true},
+		{"the machine is suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), true},
+		{"the machine is gone", claimant(), stateOf("west"), false},
+		{"but a kubelet runs", claimant(ready(v1.ConditionTrue)), stateOf("west"), true},
+		{"the machine is not known", claimant(), troubled(stateOf("west")), true},
+		{"the vCenter is in trouble", claimant(), troubled(b(withNICs("a=10.0.0.2"))), true},
+		{"another cloud's Node", claimant(foreign), stateOf("west"), true},
+		{"only the kubelet's --node-ip", withNodeIP(claimant(func(n *v1.Node) { n.Status.Addresses = nil }), "10.0.0.1"), b(), true},
+		{"only as its third address", claimant(func(n *v1.Node) { n.Status.Addresses = both("10.0.0.2", "10.0.0.3", "10.0.0.1") }), b(), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA)), c.west}}, func(cl *cluster) {
+				cl.pass(patience + time.Second)
+				if _, err := cl.provider.describe(cl.node("joins")); errors.Is(err, errAddressClaimed) != c.waits || (err != nil) != c.waits {
+					t.Error(err)
+				}
+				if told := slices.Contains(cl.events(), "joins AddressConflict"); told != c.waits {
+					t.Errorf("Events %q", cl.events())
+				}
+				if want := map[bool]int{true: 1}[c.waits]; cl.provider.Outcomes()["address_conflict"] != want {
+					t.Errorf("outcomes %v", cl.provider.Outcomes())
+				}
+			}, c.other, aNode("joins", withSystemUUID(uuidA)))
+		})
+	}
+}
+
+func byAddress(n *v1.Node) []v1.NodeAddress {
+	return slices.DeleteFunc(slices.Clone(n.Status.Addresses), func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName })
+}
+
+// TestOneAddressForTwo Nodes that come at the same time: one gets it. The other gets
+// it when the machine of the first has another.
+func TestOneAddressForTwo(t *testing.T) {
+	const n = 6
+	var machines []*inventory.Machine
+	var nodes []*v1.Node
+	for i := range n {
+		uuid := fmt.Sprintf("422e4956-ad22-1139-6d72-00000000010%d", i)
+		machines = append(machines, machine(uuid, withNICs("a=10.0.0.1"), func(m *inventory.Machine) { m.HostName = "" }))
+		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withSystemUUID(uuid)))
+	}
+	withFramework(t, &fakeFleet{states: states{stateOf("east", machines...)}}, func(c *cluster) {
+		has := func() (have []string) {
+			for i := range n {
+				if node := c.node(fmt.Sprint("node-", i)); !isUninitialized(node) {
+					have = append(have, node.Name)
+				}
+			}
+			return have
+		}
+		c.pass(2 * time.Minute)
+		first := has()
+		if len(first) != 1 {
+			t.Fatalf("%q have one address", first)
+		}
+		for i := range machines {
+			if fmt.Sprint("node-", i) == first[0] {
+				machines[i] = machine(machines[i].UUID.String(), withNICs("a=10.0.0.2"))
+			}
+		}
+		c.fleet.become(stateOf("east", machines...))
+		c.pass(statusEvery)
+		if second := has(); len(second) != 2 || !slices.Contains(second, first[0]) {
+			t.Errorf("%q have two addresses", second)
+		}
+	}, nodes...)
+}
+
+// TestOneNodeIPOfTwo: neither of two kubelets with one --node-ip gets it, whoever
+// comes first, while both machines report it.
+func TestOneNodeIPOfTwo(t *testing.T) {
+	a, b := machine(uuidA), machine(uuidB)
+	withFramework(t, &fakeFleet{states: states{stateOf("east", a, b)}}, func(c *cluster) {
+		c.pass(patience + time.Second)
+		got := c.events()
+		slices.Sort(got)
+		if strings.Join(got, ", ") != "node-a AddressConflict, node-b AddressConflict" {
+			t.Errorf("Events %q", got)
+		}
+		c.fleet.become(stateOf("east", a, machine(uuidB, withNICs("a=10.0.0.2"))))
+		c.pass(time.Second)
+		if isUninitialized(c.node("node-a")) || !isUninitialized(c.node("node-b")) {
+			t.Error("the one that has it does not get it")
+		}
+	}, withNodeIP(aNode("node-a", withSystemUUID(uuidA)), "10.0.0.1"), withNodeIP(aNode("node-b", withSystemUUID(uuidB)), "10.0.0.1"))
+}
+
+// TestNobodyTakesTheAddressOfARunningNode: not a Node that claims it, nor a machine
+// that reports it too.
+func TestNobodyTakesTheAddressOfARunningNode(t *testing.T) {
+	runs := aNode("runs", withProviderID("vsphere://"+uuidA), untainted)
+	runs.Status.Addresses = both("10.0.0.1")
+	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, withNICs("a=10.0.0.9,10.0.0.1")), machine(uuidB))}}
+	withFramework(t, fleet, func(c *cluster) {
+		c.pass(2 * statusEvery)
+		if got := byAddress(c.node("runs")); !slices.Equal(got, both("10.0.0.1")) {
+			t.Errorf("has %v", got)
+		}
+	}, runs, claimant())
+}
+
+// TestGrantsEnd with the Node, with what its status shows, and with time.
+func TestGrantsEnd(t *testing.T) {
+	var g grants
+	a, b := aNode("a"), aNode("b")
+	if err := g.give(a, both("10.0.0.1", "10.0.0.2")); err != nil {
+		t.Fatal(err)
+	}
+	one := netip.MustParseAddr("10.0.0.1")
+	if err := g.give(b, both("10.0.0.3", "10.0.0.2")); err == nil || g.to(one, b) != "a" || g.to(one, a) != "" || g.to(netip.MustParseAddr("10.0.0.3"), a) != "" {
+		t.Errorf("%v, %+v", err, g.by)
+	}
+	a.Status.Addresses = both("10.0.0.2")
+	g.shown(a)
+	if two := netip.MustParseAddr("10.0.0.2"); g.to(one, b) != "a" || g.to(two, b) != "" {
+		t.Errorf("%+v", g.by)
+	}
+	g.forget(a.UID)
+	if err := g.give(b, both("10.0.0.1")); err != nil {
+		t.Error(err)
+	}
+	g.purge(time.Now().Add(granted))
+	if len(g.by) != 0 || len(g.of) != 0 {
+		t.Errorf("%+v, %+v", g.by, g.of)
+	}
+}
+
+// BenchmarkClaims is what it costs to look for the claims of others to the address of
+// one of 5,000 Nodes.
+func BenchmarkClaims(b *testing.B) {
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{addressIndex: indexAddresses})
+	var nodes []*v1.Node
+	for i := range 5000 {
+		n := aNode(fmt.Sprint("node-", i), untainted)
+		n.Status.Addresses = both(fmt.Sprintf("10.0.%d.%d", i/250, i%250))
+		nodes = append(nodes, n)
+		if err := indexer.Add(n); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("lookup", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			for _, a := range addresses.ClaimedBy(nodes[i%5000]) {
+				if found, err := indexer.ByIndex(addressIndex, a.String()); err != nil || len(found) != 1 {
+					b.Fatal(found, err)
+				}
+			}
+		}
+	})
+	b.Run("heartbeat", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if err := indexer.Update(nodes[i%5000]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
