@@ -13,6 +13,15 @@ func instanceType(m *inventory.Machine) string {
 	return fmt.Sprintf("vsphere-vm.cpu-%d.mem-%dgb.os-%s", m.CPUs, m.MemoryMB/1024, guestOS(m.GuestID))
 }
 
+// followedType is the instance type that a running Node's label is compared with,
+// empty if the machine's configuration does not tell all of it.
+func followedType(m *inventory.Machine) string {
+	if m.CPUs <= 0 || m.MemoryMB <= 0 || m.GuestID == "" {
+		return ""
+	}
+	return instanceType(m)
+}
+
 // guestOS returns the incumbent's short name of a guest OS identifier,
 // "unknown" for what it does not know.
 func guestOS(id string) string {

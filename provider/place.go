@@ -28,7 +28,7 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 	if err != nil {
 		return place, err
 	}
-	place.Machine, place.Contact = m, in.Contact
+	place.Machine, place.Contact, place.InstanceType = m, in.Contact, followedType(m)
 	place.Placement, err = resolve(place.Topology.Policy, states, m)
 	return place, err
 }

@@ -12,7 +12,7 @@ type topologyStats struct {
 	metrics.BaseStableCollector
 	controller func() *reconcile.Controller
 
-	drifting, conflicting, writes *metrics.Desc
+	drifting, resized, conflicting, writes *metrics.Desc
 }
 
 func newTopologyStats(controller func() *reconcile.Controller) *topologyStats {
@@ -20,8 +20,10 @@ func newTopologyStats(controller func() *reconcile.Controller) *topologyStats {
 		return metrics.NewDesc(subsystem+"_topology_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
 	return &topologyStats{
-		controller:  controller,
-		drifting:    desc("drifting_nodes", "Initialised Nodes with a topology label that is not that of their place."),
+		controller: controller,
+		drifting:   desc("drifting_nodes", "Initialised Nodes with a topology label that is not that of their place."),
+		resized: metrics.NewDesc(subsystem+"_instance_type_drifting_nodes", "Initialised Nodes with an instance type that is not that of their machine.",
+			nil, nil, metrics.ALPHA, ""),
 		conflicting: desc("conflicting_nodes", "Initialised Nodes with a conflict of tags, by its kind.", "kind"),
 		writes:      desc("writes_total", "Changes of initialised Nodes by the topology controller, by action.", "action"),
 	}
@@ -29,7 +31,7 @@ func newTopologyStats(controller func() *reconcile.Controller) *topologyStats {
 
 // DescribeWithStability implements metrics.StableCollector.
 func (t *topologyStats) DescribeWithStability(ch chan<- *metrics.Desc) {
-	for _, d := range []*metrics.Desc{t.drifting, t.conflicting, t.writes} {
+	for _, d := range []*metrics.Desc{t.drifting, t.resized, t.conflicting, t.writes} {
 		ch <- d
 	}
 }
@@ -42,6 +44,7 @@ func (t *topologyStats) CollectWithStability(ch chan<- metrics.Metric) {
 	}
 	s := c.Stats()
 	ch <- metrics.NewLazyConstMetric(t.drifting, metrics.GaugeValue, float64(s.Drifting))
+	ch <- metrics.NewLazyConstMetric(t.resized, metrics.GaugeValue, float64(s.Resized))
 	for kind, n := range s.Conflicts {
 		ch <- metrics.NewLazyConstMetric(t.conflicting, metrics.GaugeValue, float64(n), string(kind))
 	}

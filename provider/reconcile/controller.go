@@ -71,6 +71,8 @@ type Source interface {
 type Place struct {
 	Machine   *inventory.Machine
 	Placement topology.Placement
+	// InstanceType is what the machine is, empty if its configuration does not tell.
+	InstanceType string
 	// Contact is when the machine's vCenter last answered.
 	Contact time.Time
 	// Topology is what the placement was decided by, machine or not.
@@ -122,6 +124,7 @@ type known struct {
 	waiting bool
 
 	drifts    []timed
+	resized   []timed // the instance type, if it differs
 	conflicts []topology.Conflict
 	// pair is the last one that it had for certain, zero if none.
 	pair topology.Pair

@@ -38,6 +38,8 @@ type timed struct {
 type plan struct {
 	// drifts are all labels that differ from the place.
 	drifts []timed
+	// resized is the instance type, if it differs from what the machine is.
+	resized []timed
 	// held are labels that are missing and may not be written, since the Node would
 	// get a pair of region and zone that it is not in.
 	held []difference

@@ -22,6 +22,8 @@ func twins(label string) []string {
 		return []string{v1.LabelFailureDomainBetaRegion, label}
 	case topology.LabelZone:
 		return []string{v1.LabelFailureDomainBetaZone, label}
+	case labelType:
+		return []string{v1.LabelInstanceType, label}
 	}
 	return []string{label}
 }

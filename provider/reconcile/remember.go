@@ -119,6 +119,9 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 		_, doubt := inDoubt(n, place.Placement)
 		due = append(due, c.tellDrift(ctx, n, k, by, todo, doubt))
 	}
+	by.followType(todo, n, &place, k.resized, time.Now())
+	k.resized = todo.resized
+	due = append(due, c.tellType(ctx, n, k, by, &place, todo))
 	if place.Machine == nil {
 		k.unplaced = ""
 	} else {
@@ -178,6 +181,8 @@ func certain(placed topology.Placement, err error) bool {
 type Stats struct {
 	// Drifting is the number of Nodes whose labels are not those of their place.
 	Drifting int
+	// Resized is the number of Nodes whose instance type is not what their machine is.
+	Resized int
 	// Conflicts are the numbers of Nodes by kind of conflict.
 	Conflicts map[topology.ConflictKind]int
 	// Writes are the changes written, by action.
@@ -198,6 +203,9 @@ func (c *Controller) Stats() Stats {
 	for _, k := range c.known {
 		if len(k.drifts) > 0 {
 			s.Drifting++
+		}
+		if len(k.resized) > 0 {
+			s.Resized++
 		}
 		var kinds []topology.ConflictKind
 		for _, conflict := range k.conflicts {

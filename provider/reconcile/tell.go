@@ -22,13 +22,16 @@ const (
 	reasonBackfilled = "TopologyBackfilled"
 	reasonUpdated    = "TopologyUpdated"
 
+	reasonTypeDrift   = "InstanceTypeDrift"
+	reasonTypeUpdated = "InstanceTypeUpdated"
+
 	// unplaced stands for the reasons of a Node that cannot be placed.
 	unplaced = "unplaced"
 )
 
 // EventReasons returns the reasons of the controller's own Events.
 func EventReasons() []string {
-	return []string{reasonDrift, reasonConflict, reasonBackfilled, reasonUpdated}
+	return []string{reasonDrift, reasonConflict, reasonBackfilled, reasonUpdated, reasonTypeDrift, reasonTypeUpdated}
 }
 
 // patience is how long a Node has to be without a placement before that is told:
@@ -176,10 +179,10 @@ func (p *policy) advice() string {
 
 // tellWritten tells what was written, once it is.
 func (c *Controller) tellWritten(ctx context.Context, n *v1.Node, todo *plan) {
-	for _, reason := range []string{reasonBackfilled, reasonUpdated} {
+	for _, reason := range []string{reasonBackfilled, reasonUpdated, reasonTypeUpdated} {
 		var texts []string
 		for _, ch := range todo.changes {
-			if (ch.action == ActionBackfill) == (reason == reasonBackfilled) {
+			if ch.reason() == reason {
 				texts = append(texts, ch.text())
 			}
 		}
@@ -189,6 +192,17 @@ func (c *Controller) tellWritten(ctx context.Context, n *v1.Node, todo *plan) {
 			klog.FromContext(ctx).Info("Wrote topology of Node", "node", n.Name, "changes", text)
 		}
 	}
+}
+
+// reason is that of the Event that tells of a change.
+func (ch change) reason() string {
+	switch {
+	case ch.label == labelType:
+		return reasonTypeUpdated
+	case ch.action == ActionBackfill:
+		return reasonBackfilled
+	}
+	return reasonUpdated
 }
 
 func (ch change) text() string {

@@ -325,7 +325,11 @@ func (w *world) pass(d time.Duration) {
 func (w *world) settle() { synctest.Wait() }
 
 // patches is how often Nodes were patched, successfully or not.
-func (w *world) patches() int { return len(w.at) }
+func (w *world) patches() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.at)
+}
 
 // events are those that were recorded, as "Node reason", in their order, each with
 // a text.
