@@ -30,7 +30,7 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 	if here.woken != nil && here.judged == n && here.round == r.round {
 		return 0
 	}
-	d, err := r.provider.describe(n)
+	d, renamed, err := r.provider.initial(n)
 	if err == nil {
 		if !reflect.DeepEqual(here.woken, d.metadata) {
 			*here = attended{woken: d.metadata, wokenAt: time.Now()}
@@ -41,6 +41,9 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 		}
 		here.judged, here.round = n, r.round
 		return 0
+	}
+	if renamed != "" {
+		r.provider.fleet.ReadTags(renamed)
 	}
 	if errors.Is(err, errQuiet) {
 		for _, s := range r.states {
@@ -57,6 +60,7 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 // an Event tell what is wrong with it.
 func (r *rounds) attendRunning(n *v1.Node, here *attended) time.Duration {
 	here.woken = nil
+	r.provider.held.forget(n.UID)
 	err := contradicted(n, r.sight(n))
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
 	if err == nil || never {

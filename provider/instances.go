@@ -91,7 +91,10 @@ func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudpro
 	if p.isForeign(node) {
 		return nil
 	}
-	d, err := p.describe(node)
+	d, renamed, err := p.initial(node)
+	if renamed != "" {
+		p.fleet.ReadTags(renamed)
+	}
 	if err == nil {
 		err = d.waits(node)
 	}
@@ -131,25 +134,32 @@ type description struct {
 	metadata  *cloudprovider.InstanceMetadata
 }
 
-// describe returns what a Node is to be initialised with. It is all or
-// nothing: a Node without its zone would be scheduled to for good.
+// describe returns what a Node has by what is known. It is all or nothing: a Node
+// without its zone would be scheduled to for good.
 func (p *Provider) describe(node *v1.Node) (*description, error) {
+	d, _, err := p.look(node)
+	return d, err
+}
+
+// look is describe, and returns the state of the machine's vCenter if it is known.
+func (p *Provider) look(node *v1.Node) (*description, inventory.State, error) {
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
 	if err != nil {
-		return nil, err
+		return nil, inventory.State{}, err
 	}
-	if err := p.tooOld(inventory.StateOf(states, m.Ref.VCenter)); err != nil {
-		return nil, err
+	in := inventory.StateOf(states, m.Ref.VCenter)
+	if err := p.tooOld(in); err != nil {
+		return nil, in, err
 	}
 	cfg := p.settings.Load().cfg
 	placement, err := resolve(cfg.Topology.Policy, states, m)
 	if err != nil {
-		return nil, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
+		return nil, in, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
 	}
 	addrs, err := p.addresses(states, m, node)
 	if err != nil {
-		return nil, err
+		return nil, in, err
 	}
 	return &description{
 		machine:   m,
@@ -163,7 +173,7 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 
 			AdditionalLabels: furtherLabels(placement, cfg.NodeLabels),
 		},
-	}, nil
+	}, in, nil
 }
 
 // furtherLabels are those of the levels that the framework writes, and those that every

@@ -95,6 +95,12 @@ func (p *orderPlay) States() []inventory.State {
 	return now
 }
 
+// Generation is always the same: no vCenter comes or goes.
+func (p *orderPlay) Generation() uint64 { return 1 }
+
+// ReadTags does nothing: no name is ever too old.
+func (p *orderPlay) ReadTags(string) {}
+
 func (p *orderPlay) Subscribe() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,6 +29,7 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 		return place, err
 	}
 	place.Machine, place.Contact, place.InstanceType = m, in.Contact, followedType(m)
+	place.OldNames = p.namesTooOld(in)
 	place.Placement, err = resolve(place.Topology.Policy, states, m)
 	return place, err
 }
@@ -62,7 +63,10 @@ func (p *Provider) Unwritten(node *v1.Node) map[string]string {
 	if p.isForeign(node) || !isUninitialized(node) || !slices.ContainsFunc(policy.Levels, func(r topology.Rule) bool { return topology.IsReservedLevel(r.Label) }) {
 		return nil
 	}
-	d, err := p.describe(node)
+	d, renamed, err := p.initial(node)
+	if renamed != "" {
+		p.fleet.ReadTags(renamed)
+	}
 	if err != nil {
 		return nil
 	}
@@ -136,6 +140,9 @@ func (p *Provider) Subscribe() <-chan struct{} { return p.fleet.Subscribe() }
 
 // Probe has a vCenter prove that it answers.
 func (p *Provider) Probe(vcenter string) { p.fleet.Probe(vcenter) }
+
+// ReadTags has a vCenter's tags read soon, with their names.
+func (p *Provider) ReadTags(vcenter string) { p.fleet.ReadTags(vcenter) }
 
 // Reason returns the reason of the Event that tells of an error.
 func (p *Provider) Reason(err error) string { return judge(err).event }

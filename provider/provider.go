@@ -30,6 +30,9 @@ type Fleet interface {
 	// Probe has a vCenter prove that it answers: its state gets a new Contact,
 	// and subscribers are told, or it gets into trouble.
 	Probe(vcenter string)
+	// ReadTags has a vCenter's tags read soon, with the names of those that matter.
+	// Then subscribers are told, whatever has come of it.
+	ReadTags(vcenter string)
 	// SearchOutside returns inventory.ErrOutside if a machine that no index has is
 	// in none of the configured datacenters. Nil says nothing.
 	SearchOutside(context.Context, inventory.Identity) error
@@ -45,8 +48,11 @@ type Fleet interface {
 // order: Initialize, SetInformers, then everything else. Run has to run beside
 // the framework's controllers.
 type Provider struct {
-	fleet    Fleet
-	maxAge   time.Duration
+	fleet  Fleet
+	maxAge time.Duration
+	// namesAge is how old the names of tags may be that a Node is initialized with.
+	namesAge time.Duration
+	held     held
 	settings atomic.Pointer[settings]
 
 	sightings     sightings
@@ -81,11 +87,17 @@ type Options struct {
 	// MaxSnapshotAge is how long ago a vCenter may have answered last for a Node to
 	// be initialized by what it said; 5 minutes if zero.
 	MaxSnapshotAge time.Duration
+	// TagRefresh is the time between two readings of tags; 30 s if zero.
+	TagRefresh time.Duration
 }
 
 // New returns a provider that answers from the states of a fleet.
 func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
-	p := &Provider{fleet: fleet, maxAge: cmp.Or(opts.MaxSnapshotAge, 5*time.Minute), ready: make(chan struct{}), confirmations: newConfirmations(fleet)}
+	p := &Provider{
+		fleet: fleet, ready: make(chan struct{}), confirmations: newConfirmations(fleet),
+		maxAge:   cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
+		namesAge: cmp.Or(opts.TagRefresh, 30*time.Second),
+	}
 	p.nodes = &wakingInformer{foreign: p.isForeign}
 	p.Apply(cfg)
 	return p

@@ -59,6 +59,7 @@ type fakeFleet struct {
 	searches    int
 	generation  uint64
 	probes      []string
+	tagReads    []string
 	subscribers []chan struct{}
 }
 
@@ -108,6 +109,19 @@ func (f *fakeFleet) Probe(vcenter string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.probes = append(f.probes, vcenter)
+}
+
+func (f *fakeFleet) ReadTags(vcenter string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tagReads = append(f.tagReads, vcenter)
+}
+
+// tagsRead returns the vCenters whose tags were to be read.
+func (f *fakeFleet) tagsRead() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.tagReads)
 }
 
 // probed returns the vCenters that were to prove that they answer.

@@ -183,6 +183,7 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 		delete(r.nodes, uid)
 		r.provider.sightings.forget(uid)
 		r.provider.grants.forget(uid)
+		r.provider.held.forget(uid)
 		r.records.forget(uid)
 	}
 	r.provider.waits.keep(nodes)

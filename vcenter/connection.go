@@ -41,6 +41,8 @@ type connection struct {
 	// which overdue takes. answered is when it last answered a request, in nanoseconds.
 	unread   chan struct{}
 	answered atomic.Int64
+	// reread has a token when somebody waits for tags whose names are of now.
+	reread chan struct{}
 	// stirred has a token when a state of the fleet has changed, which whoever
 	// searches for machines looks at.
 	stirred chan struct{}
@@ -103,6 +105,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 		probe:       make(chan struct{}, 1),
 		again:       make(chan struct{}, 1),
 		retag:       make(chan struct{}, 1),
+		reread:      make(chan struct{}, 1),
 		renewed:     make(chan struct{}, 1),
 		stirred:     make(chan struct{}, 1),
 		unread:      make(chan struct{}, 1),
@@ -260,11 +263,11 @@ func (c *connection) report(ctx context.Context, err error) {
 }
 
 // published publishes a snapshot of a vCenter that is well and answered then.
-func (c *connection) published(ctx context.Context, snap *inventory.Snapshot, answered time.Time) {
+func (c *connection) published(ctx context.Context, snap *inventory.Snapshot, answered time.Time, named inventory.Named) {
 	if c.state.Load().Trouble != nil {
 		klog.FromContext(ctx).Info("Reads the vCenter again")
 	}
-	c.publish(&inventory.State{VCenter: c.name, Snapshot: snap, Contact: answered})
+	c.publish(&inventory.State{VCenter: c.name, Snapshot: snap, Contact: answered, Named: named})
 }
 
 // publish makes a state that of the vCenter, unless another one is configured by now.
@@ -282,6 +285,13 @@ func (c *connection) store(s *inventory.State) bool {
 	}
 	c.state.Store(s)
 	return true
+}
+
+// renamed notes when the names of the tags in the snapshot were read again.
+func (c *connection) renamed(named inventory.Named) {
+	now := *c.state.Load()
+	now.Named = named
+	c.publish(&now)
 }
 
 // contact notes that the vCenter has answered. That alone is no change.

@@ -265,6 +265,17 @@ func (f *Fleet) Probe(vcenter string) {
 	}
 }
 
+// ReadTags has the tags of a vCenter read soon, and the names of those that matter whose
+// names are older than half of the refresh interval. Then subscribers are told, whatever
+// has come of it. One that is not watched now will be heard of anyway.
+func (f *Fleet) ReadTags(vcenter string) {
+	for _, c := range *f.connections.Load() {
+		if c.name == vcenter {
+			token(c.reread)
+		}
+	}
+}
+
 func newFollowed(ids []inventory.Identity) *followed {
 	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, known: map[string]map[string]inventory.UUID{}, homes: map[inventory.UUID]string{}}
 	for _, id := range ids {

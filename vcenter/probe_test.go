@@ -10,7 +10,6 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/tags"
 )
 
 // settled waits until nothing is asked of the vCenters any more but what is asked
@@ -64,7 +63,7 @@ func TestProbeProvesContact(t *testing.T) {
 	if after[0].Snapshot != before[0].Snapshot || after[0].Trouble != nil {
 		t.Errorf("a proof of contact changed more than that: %+v", after[0])
 	}
-	if after[1] != before[1] {
+	if after[1].Contact != before[1].Contact || after[1].Snapshot != before[1].Snapshot || after[1].Trouble != nil {
 		t.Error("west was not asked")
 	}
 	for name, want := range map[string]int{"east": 1, "west": 0} {
@@ -177,7 +176,7 @@ func TestAPageOfNothingEndsAChange(t *testing.T) {
 	index := types.ManagedObjectReference{Type: "PropertyFilter", Value: "1"}
 	w := &watch{
 		c: c, index: filters{index: true}, model: newModel("east", types.ServiceContent{RootFolder: root}, nil), known: newTree(root),
-		listed: map[string]bool{}, answered: make(chan time.Time), tagged: make(chan tags.Attachments),
+		listed: map[string]bool{}, answered: make(chan time.Time), tagged: make(chan tagReading),
 	}
 	page := func(vm string, more bool) *types.UpdateSet {
 		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{Filter: index, ObjectSet: []types.ObjectUpdate{{

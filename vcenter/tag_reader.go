@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -20,6 +21,9 @@ type tagQuery struct {
 	// refs are the objects, in order; paths are their inventory paths, for a person.
 	refs  []tags.Ref
 	paths map[tags.Ref]string
+	// categories are the names of those that matter, age how old their names may be.
+	categories []string
+	age        time.Duration
 }
 
 // A tagReader reads the tags of a vCenter and logs what is wrong with that, once for each
@@ -46,14 +50,14 @@ func newTagReader(vcenter string, opts timing) *tagReader {
 
 // read reads tags. An error is in the result; it is the server's own word or not, as
 // tags.Answered says.
-func (r *tagReader) read(ctx context.Context, s *session, q tagQuery, wanted []string) tags.Attachments {
+func (r *tagReader) read(ctx context.Context, s *session, q tagQuery) tags.Attachments {
 	if !r.creds.Equal(s.creds) {
 		r.Forget()
 		r.creds = s.creds
 	}
 	var a tags.Attachments
 	err := s.withTags(ctx, func(service tags.Service) (err error) {
-		a, err = r.Read(ctx, service, q.refs, wanted)
+		a, err = r.Read(ctx, service, tags.Query{Objects: q.refs, Categories: q.categories, Age: q.age})
 		return err
 	})
 	if ctx.Err() != nil {

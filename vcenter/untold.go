@@ -55,7 +55,7 @@ func (w *watch) askForUntold(ctx context.Context) error {
 	slices.Sort(ids)
 	for _, id := range ids[:min(untoldAtOnce, len(ids))] {
 		ref := machineRef(id)
-		err := w.s.readMachines(ctx, []types.ManagedObjectReference{ref}, newTree(w.s.vim.ServiceContent.RootFolder))
+		err := w.s.readMachines(ctx, []types.ManagedObjectReference{ref}, nil, newTree(w.s.vim.ServiceContent.RootFolder))
 		switch {
 		case gone(err) && !lost(w.s.judge(err)):
 			delete(w.untold.machines, id)

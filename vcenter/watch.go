@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/tags"
 )
 
 const (
@@ -88,7 +87,11 @@ type watch struct {
 	tagWanted chan []types.ManagedObjectReference
 	// tagPaths are the inventory paths of these objects, for the log.
 	tagPaths atomic.Pointer[map[types.ManagedObjectReference]string]
-	tagged   chan tags.Attachments
+	tagged   chan tagReading
+	// tagNames is how old the names of the model's tags are; reread says that this is
+	// not published yet, or that somebody waits for it.
+	tagNames inventory.Named
+	reread   bool
 	// tagsAsked are when changes of the inventory last had tags read, and tagsDue is
 	// when further ones may, nil where there are none.
 	tagsAsked []time.Time
@@ -120,7 +123,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		published: make(chan struct{}, 1),
 		said:      time.Now(),
 		tagWanted: make(chan []types.ManagedObjectReference, 1),
-		tagged:    make(chan tags.Attachments),
+		tagged:    make(chan tagReading),
 		answered:  make(chan time.Time),
 	}
 	if c.cfg.Followed {
@@ -245,9 +248,8 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 				w.c.changed()
 			}
 			continue
-		case tags := <-w.tagged:
-			w.changed = w.changed || !tags.Equal(w.model.tags)
-			w.model.tags = tags
+		case reading := <-w.tagged:
+			w.retagged(reading)
 		case <-w.postponed:
 			w.postponed = nil
 		case <-w.primeBy:
@@ -347,8 +349,13 @@ func (w *watch) settle(ctx context.Context) error {
 		w.changed = false
 		snap := w.model.snapshot(ids, outside, w.names, w.why(), w.hosts())
 		snap.Searched = w.searched(f)
-		w.c.published(ctx, snap, w.heard)
+		w.c.published(ctx, snap, w.heard, w.tagNames)
+		w.reread = false
 		token(w.published)
+	}
+	if w.primed && w.reread {
+		w.reread = false
+		w.c.renamed(w.tagNames)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
 )
 
@@ -63,49 +64,89 @@ const (
 	// tagsMore is the pause before the rest of the objects is asked for that one reading
 	// could not.
 	tagsMore = 5 * time.Second
+	// namesPause is the least time between two readings that somebody waits for, if the
+	// refresh interval is not shorter.
+	namesPause = 15 * time.Second
 	// retryAfterMax bounds the pause that a tagging service may ask for.
 	retryAfterMax = 5 * time.Minute
 )
 
+// A tagReading is what a reading has found.
+type tagReading struct {
+	tags.Attachments
+	// categories are those whose names count in Named.
+	categories []string
+	// awaited says that somebody waits for it, whatever it has found.
+	awaited bool
+}
+
 // readTags reads the tags of the wanted objects when those change and at the
-// refresh interval, sooner after a failure. A tagging service that does not answer makes
-// tags unknown, unless SOAP does not answer either: that ends the watch.
+// refresh interval, sooner after a failure. Where a Node may have joined, the names of
+// tags are read too unless they are of lately; at rest that is seldom done. A tagging
+// service that does not answer makes tags unknown, unless SOAP does not answer either:
+// that ends the watch.
 func (w *watch) readTags(ctx context.Context) error {
 	var q tagQuery
-	next := time.NewTimer(w.c.opts.tagRefresh)
+	var askedFor time.Time
+	var postponed <-chan time.Time
+	refresh := w.c.opts.tagRefresh
+	next := time.NewTimer(refresh)
 	defer next.Stop()
 	delay := w.c.opts.retryMin
 	for {
+		q.age = tags.NamesFor
+		awaited := false
 		select {
 		case q.refs = <-w.tagWanted:
 			if paths := w.tagPaths.Load(); paths != nil {
 				q.paths = *paths
 			}
+			q.age = refresh / 2
+		case <-w.c.reread:
+			if wait := min(namesPause, refresh) - time.Since(askedFor); wait > 0 {
+				postponed = time.After(wait)
+				continue
+			}
+			awaited = true
+		case <-postponed:
+			awaited = true
 		case <-w.c.retag:
 		case <-next.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if len(q.refs) == 0 && len(w.c.target.Load().categories) == 0 {
-			next.Reset(w.c.opts.tagRefresh)
+		if awaited {
+			q.age, askedFor, postponed = refresh/2, time.Now(), nil
+		}
+		q.categories = w.c.target.Load().categories
+		if len(q.refs) == 0 && len(q.categories) == 0 {
+			next.Reset(refresh)
 			continue
 		}
-		result := w.c.tags.read(ctx, w.s, q, w.c.target.Load().categories)
+		result := w.c.tags.read(ctx, w.s, q)
 		if err := w.examine(ctx, result.Err); err != nil {
 			return err
 		}
 		next.Reset(w.pauseAfter(result, delay))
 		if result.Err != nil {
-			delay = min(2*delay, w.c.opts.tagRefresh)
+			delay = min(2*delay, refresh)
 		} else {
 			delay = w.c.opts.retryMin
 		}
 		select {
-		case w.tagged <- result:
+		case w.tagged <- tagReading{result, q.categories, awaited}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// retagged takes over a reading of tags.
+func (w *watch) retagged(r tagReading) {
+	named := inventory.Named{At: r.Named, Categories: r.categories}
+	w.changed = w.changed || !r.Equal(w.model.tags)
+	w.reread = w.reread || r.awaited || named.At != w.tagNames.At || !slices.Equal(named.Categories, w.tagNames.Categories)
+	w.model.tags, w.tagNames = r.Attachments, named
 }
 
 // examine returns why a reading that failed ends the watch, nil if it does not.

@@ -45,7 +45,7 @@ func newLive(d *daemon, client kubernetes.Interface) *live {
 		TagRefresh:   d.flags.tagRefresh,
 		Observer:     newObserver(registry),
 	})
-	l.provider = provider.New(l.fleet, d.cfg, provider.Options{MaxSnapshotAge: d.flags.maxSnapshotAge})
+	l.provider = provider.New(l.fleet, d.cfg, provider.Options{MaxSnapshotAge: d.flags.maxSnapshotAge, TagRefresh: d.flags.tagRefresh})
 	l.reloader = &reloader{
 		read: func(ctx context.Context) (*config.Config, error) {
 			ctx, cancel := context.WithTimeout(ctx, configTimeout)

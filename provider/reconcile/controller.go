@@ -63,6 +63,9 @@ type Source interface {
 	// framework would not write them. There are none unless it could be initialised
 	// otherwise.
 	Unwritten(*v1.Node) map[string]string
+	// ReadTags has a vCenter's tags read soon, with their names. Then subscribers are
+	// told, whatever has come of it.
+	ReadTags(vcenter string)
 	// Reason returns the reason of the Event that tells of an error of Place.
 	Reason(error) string
 }
@@ -75,6 +78,8 @@ type Place struct {
 	InstanceType string
 	// Contact is when the machine's vCenter last answered.
 	Contact time.Time
+	// OldNames says that a tag may have got another name since the names were read.
+	OldNames bool
 	// Topology is what the placement was decided by, machine or not.
 	Topology *config.Topology
 }
@@ -287,9 +292,13 @@ func (c *Controller) look(ctx context.Context, name string) (*v1.Node, *plan, ti
 		c.queue.Forget(name)
 		return nil, nil, until(todo.due), nil
 	}
-	if todo.rests() && time.Since(place.Contact) > fresh {
+	if todo.rests() && (place.OldNames || time.Since(place.Contact) > fresh) {
 		c.wait(n)
-		c.source.Probe(place.Machine.Ref.VCenter)
+		if place.OldNames {
+			c.source.ReadTags(place.Machine.Ref.VCenter)
+		} else {
+			c.source.Probe(place.Machine.Ref.VCenter)
+		}
 		return nil, nil, until(todo.due), nil
 	}
 	return n, todo, 0, nil

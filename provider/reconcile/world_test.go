@@ -62,6 +62,7 @@ type fakeSource struct {
 	hanging   map[string]bool
 	contacts  map[string]time.Time
 	probes    map[string]int
+	tagReads  int
 	channels  []chan struct{}
 }
 
@@ -133,6 +134,20 @@ func (f *fakeSource) Probe(vcenter string) {
 		f.contacts[vcenter] = time.Now()
 		f.announce()
 	}
+}
+
+// ReadTags finds the names as they are.
+func (f *fakeSource) ReadTags(vcenter string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tagReads++
+	for n, p := range f.places {
+		if vcenterOf(n) == vcenter {
+			p.OldNames = false
+			f.places[n] = p
+		}
+	}
+	f.announce()
 }
 
 func (f *fakeSource) Reason(err error) string {

@@ -36,11 +36,15 @@ const (
 
 // post sends a REST request in process and reads the answer into out.
 func (v *VCenter) post(path string, in, out any) error {
+	return v.send(http.MethodPost, path, in, out)
+}
+
+func (v *VCenter) send(method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	r := v.internal(http.MethodPost, path)
+	r := v.internal(method, path)
 	if path == restSessionPath {
 		r.SetBasicAuth(v.User(), v.Password())
 	}
@@ -48,6 +52,9 @@ func (v *VCenter) post(path string, in, out any) error {
 	res := v.simulated(r, body)
 	if res.status != http.StatusOK {
 		return fmt.Errorf("%s: status %d: %s", path, res.status, res.body)
+	}
+	if out == nil {
+		return nil
 	}
 	return decodeValue(res, out)
 }
@@ -173,5 +180,49 @@ func (v *VCenter) Retag(object, category, tag string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// RenameTag gives a tag another name, on whatever objects it is. No event tells of it.
+func (v *VCenter) RenameTag(category, tag, name string) error {
+	t := &v.tags
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id, ok := t.tags[[2]string{category, tag}]
+	if !ok {
+		return fmt.Errorf("fleet: there is no tag %q of category %q", tag, category)
+	}
+	in := map[string]any{"update_spec": map[string]any{"name": name}}
+	if err := v.send(http.MethodPatch, tagPath+"/id:"+id, in, nil); err != nil {
+		return fmt.Errorf("renaming tag %q: %w", tag, err)
+	}
+	delete(t.tags, [2]string{category, tag})
+	t.tags[[2]string{category, name}] = id
+	return nil
+}
+
+// RenameCategory gives a category another name.
+func (v *VCenter) RenameCategory(category, name string) error {
+	t := &v.tags
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id, ok := t.categories[category]
+	if !ok {
+		return fmt.Errorf("fleet: there is no tag category %q", category)
+	}
+	in := map[string]any{"update_spec": map[string]any{"name": name}}
+	if err := v.send(http.MethodPatch, categoryPath+"/id:"+id, in, nil); err != nil {
+		return fmt.Errorf("renaming tag category %q: %w", category, err)
+	}
+	delete(t.categories, category)
+	t.categories[name] = id
+	renamed := make(map[[2]string]string, len(t.tags))
+	for key, id := range t.tags {
+		if key[0] == category {
+			key[0] = name
+		}
+		renamed[key] = id
+	}
+	t.tags = renamed
 	return nil
 }

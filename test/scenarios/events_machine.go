@@ -32,6 +32,8 @@ func machineCommands() []command {
 		{"tag VCENTER OBJECT CATEGORY TAG", "attaches a tag, which is made if need be; OBJECT is a path (`/` for the root folder), or a name that is unique in its vCenter", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Tag(w[0], w[1], w[2]) })},
 		{"untag VCENTER OBJECT CATEGORY TAG", "detaches it", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Untag(w[0], w[1], w[2]) })},
 		{"retag VCENTER OBJECT CATEGORY TAG", "attaches it in place of the others of its category", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Retag(w[0], w[1], w[2]) })},
+		{"rename-tag VCENTER CATEGORY TAG NAME", "gives a tag another name, on whatever objects it is; vCenter logs no event that tells of it", renameTag},
+		{"rename-category VCENTER CATEGORY NAME", "gives a tag category another name", renameCategory},
 		{"rename VCENTER OBJECT NAME", "renames any other object", onObject(2, func(v *fleet.VCenter, w []string) error { return v.Rename(w[0], w[1]) })},
 		{"vm restart VM HOST", "has vSphere HA restart a machine on another host", onMachinesWith("HOST", (*fleet.VCenter).RestartVM)},
 		{"host move VCENTER HOST CLUSTER", "moves a host with its machines, out of all DRS host groups", onObject(2, func(v *fleet.VCenter, w []string) error { return v.MoveHost(w[0], w[1]) })},
@@ -123,4 +125,14 @@ func createMachine(a *arguments) action {
 		vm.NICs = []fleet.NICSpec{{IPs: []string{ip}}}
 	}
 	return onVCenters([]string{vcenter}, func(_ *world, v *fleet.VCenter) error { return v.Create(datacenter, vm) })
+}
+
+func renameTag(a *arguments) action {
+	names, category, tag, name := a.vcenters(), a.word("CATEGORY"), a.word("TAG"), a.word("NAME")
+	return onVCenters(names, func(_ *world, v *fleet.VCenter) error { return v.RenameTag(category, tag, name) })
+}
+
+func renameCategory(a *arguments) action {
+	names, category, name := a.vcenters(), a.word("CATEGORY"), a.word("NAME")
+	return onVCenters(names, func(_ *world, v *fleet.VCenter) error { return v.RenameCategory(category, name) })
 }

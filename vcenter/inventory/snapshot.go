@@ -112,6 +112,21 @@ type State struct {
 	// Contact is when the vCenter last answered, zero if it never did. Snapshot has
 	// all that it had told of by then.
 	Contact time.Time
+	// Named says how old the names of the tags in Snapshot are.
+	Named Named
+}
+
+// Named is when the names of the tags of some categories, and of these, were read: the
+// oldest of them. What is attached to which object is read more often.
+type Named struct {
+	At         time.Time
+	Categories []string
+}
+
+// Since reports whether the names of all tags of these categories were read at a time or
+// later.
+func (n Named) Since(t time.Time, categories []string) bool {
+	return !n.At.Before(t) && !slices.ContainsFunc(categories, func(name string) bool { return !slices.Contains(n.Categories, name) })
 }
 
 // StateOf returns the state of a vCenter, zero if it is not among them.

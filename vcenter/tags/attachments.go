@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -31,6 +32,8 @@ type Attachments struct {
 	Err error
 	// Kept says why names of tags are as they were read before; nil if they are not.
 	Kept error
+	// Named is when the oldest of the names that matter was read.
+	Named time.Time
 	// More says that some objects could not be asked for in the bounds of one reading:
 	// the next one should come soon.
 	More bool

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// namesFor is how long the names of tags and categories serve before they are read
-	// again. Reading them takes a request each.
-	namesFor = 5 * time.Minute
+	// NamesFor is how long the names of tags and categories serve at rest. Reading them
+	// takes a request each: the API has no batch for it that is open to all.
+	NamesFor = 5 * time.Minute
 	// namesAtMost is how long they serve if reading them again fails.
 	namesAtMost = time.Hour
 )
@@ -34,8 +34,8 @@ type names struct {
 	known map[string]name
 }
 
-// stale reports whether an ID has to be read.
-func (n *names) stale(id string, now time.Time, refusedFor time.Duration) bool {
+// stale reports whether an ID has to be read: a name serves for age.
+func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) bool {
 	known, ok := n.known[id]
 	switch {
 	case !ok, HasStatus(known.refused, http.StatusNotFound):
@@ -43,7 +43,7 @@ func (n *names) stale(id string, now time.Time, refusedFor time.Duration) bool {
 	case known.refused != nil:
 		return now.Sub(known.tried) >= refusedFor
 	}
-	return now.Sub(known.read) >= namesFor
+	return now.Sub(known.read) >= age
 }
 
 // read reads what these IDs stand for, several at a time. An ID that is known keeps its
@@ -68,7 +68,8 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 			defer mu.Unlock()
 			switch {
 			case err == nil:
-				n.known[id] = name{Tag: tag, read: now, tried: now}
+				read := time.Now() // the others may take their time
+				n.known[id] = name{Tag: tag, read: read, tried: read}
 			case HasStatus(err, http.StatusNotFound), HasStatus(err, http.StatusForbidden):
 				n.known[id] = name{Tag: known.Tag, tried: now, refused: err}
 			case serves && !HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil:

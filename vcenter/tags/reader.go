@@ -1,6 +1,7 @@
 package tags
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,16 +76,32 @@ func (r *Reader) Forget() {
 	r.listed = time.Time{}
 }
 
+// A Query is what a reading is about.
+type Query struct {
+	// Objects are those whose tags are read.
+	Objects []Ref
+	// Categories are the names of those that matter, all if empty.
+	Categories []string
+	// Age is how old a name that matters may be, NamesFor if zero.
+	Age time.Duration
+}
+
+func (q *Query) matters(category string) bool {
+	return len(q.Categories) == 0 || slices.Contains(q.Categories, category)
+}
+
 // Read reads the tags of objects, and which of the wanted categories the vCenter does not
 // have. An error says that nothing could be read; what is remembered stays.
-func (r *Reader) Read(ctx context.Context, s Service, refs []Ref, wanted []string) (Attachments, error) {
+func (r *Reader) Read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
+	refs, wanted := q.Objects, q.Categories
+	q.Age = cmp.Or(q.Age, NamesFor)
 	l, err := r.objects.list(ctx, s, refs, now, r.refresh)
 	if err != nil {
 		return Attachments{}, fmt.Errorf("listing the tags of %d objects: %w", len(refs), err)
 	}
 	gone := r.gone(l)
-	kept, err := r.learn(ctx, s, l, gone, now)
+	kept, err := r.learn(ctx, s, l, gone, &q)
 	if err != nil {
 		return Attachments{}, err
 	}
@@ -97,10 +114,10 @@ func (r *Reader) Read(ctx context.Context, s Service, refs []Ref, wanted []strin
 		return Attachments{}, err
 	}
 	r.remember(refs, l, gone, used)
-	r.tags.forget(r.needed(), now, namesFor)
+	r.tags.forget(r.needed(), now, NamesFor)
 	r.categories.forget(used, now, namesAtMost)
 	a := Attachments{
-		Absent: absent, Kept: errors.Join(kept, keptCategories), More: len(r.objects.queue) > 0,
+		Absent: absent, Named: r.named(l, used, &q), Kept: errors.Join(kept, keptCategories), More: len(r.objects.queue) > 0,
 		tags: make(map[Ref][]topology.Tag, len(refs)), errs: r.objects.errs(l, refs),
 	}
 	for ref, ids := range l.attached {
@@ -137,42 +154,6 @@ func (r *Reader) gone(l *listing) map[Ref]map[string]bool {
 		}
 	}
 	return gone
-}
-
-// learn reads the names that are not known, or were read too long ago, and whether the
-// tags that are gone still exist and may be read.
-func (r *Reader) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, now time.Time) (kept, err error) {
-	kept, err = r.tags.read(ctx, s, r.stale(&r.tags, tagsOf(l), now), r.parallel, now)
-	if err != nil {
-		return nil, fmt.Errorf("reading tags: %w", err)
-	}
-	left := make(map[string]bool)
-	for ref, tags := range gone {
-		for id := range tags {
-			if !r.withheld[ref][id] || r.tags.stale(id, now, forbiddenFor*r.refresh) {
-				left[id] = true
-			}
-		}
-	}
-	if err := r.tags.verify(ctx, s, left, r.parallel, now); err != nil {
-		return nil, fmt.Errorf("reading tags that are not attached any more: %w", err)
-	}
-	keptCategories, err := r.categories.read(ctx, s, r.stale(&r.categories, r.inUse(l), now), r.parallel, now)
-	if err != nil {
-		return nil, fmt.Errorf("reading tag categories: %w", err)
-	}
-	return errors.Join(kept, keptCategories), nil
-}
-
-// stale returns those of the IDs that have to be read.
-func (r *Reader) stale(n *names, ids map[string]bool, now time.Time) map[string]bool {
-	stale := make(map[string]bool)
-	for id := range ids {
-		if n.stale(id, now, forbiddenFor*r.refresh) {
-			stale[id] = true
-		}
-	}
-	return stale
 }
 
 // relist lists the objects again that have a tag which does not exist: it was deleted
@@ -322,7 +303,7 @@ func (r *Reader) absent(ctx context.Context, s Service, wanted []string, used ma
 	if err := r.categories.verify(ctx, s, left, r.parallel, now); err != nil {
 		return nil, nil, fmt.Errorf("reading tag categories that are not in use any more: %w", err)
 	}
-	if now.Sub(r.listed) < namesFor || !slices.ContainsFunc(wanted, func(category string) bool { return !r.has(category, used) }) {
+	if now.Sub(r.listed) < NamesFor || !slices.ContainsFunc(wanted, func(category string) bool { return !r.has(category, used) }) {
 		return r.without(wanted), nil, nil
 	}
 	err = r.listCategories(ctx, s, used, now)
@@ -343,7 +324,7 @@ func (r *Reader) listCategories(ctx context.Context, s Service, used map[string]
 	for _, id := range ids {
 		there[id] = true
 	}
-	if err := r.categories.verify(ctx, s, r.stale(&r.categories, there, now), r.parallel, now); err != nil {
+	if err := r.categories.verify(ctx, s, r.stale(&r.categories, there, NamesFor), r.parallel, now); err != nil {
 		return fmt.Errorf("reading tag categories: %w", err)
 	}
 	for id := range r.categories.known {

@@ -93,7 +93,7 @@ func inventory(clusters, hosts int) (*fake, []Ref) {
 
 func reading(t *testing.T, r *Reader, f *fake, refs []Ref, wanted ...string) Attachments {
 	t.Helper()
-	a, err := r.Read(t.Context(), f, refs, wanted)
+	a, err := r.Read(t.Context(), f, Query{Objects: refs, Categories: wanted})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestAccountThatMayListNothing(t *testing.T) {
 		r := NewReader(refresh, 4)
 		for n := range 5 {
 			f.lists = 0
-			_, err := r.Read(t.Context(), f, refs, nil)
+			_, err := r.Read(t.Context(), f, Query{Objects: refs})
 			if !HasStatus(err, http.StatusForbidden) || errors.Is(err, topology.ErrNotPermitted) {
 				t.Fatalf("%v", err)
 			}
@@ -251,7 +251,7 @@ func TestNamesAreReadAgain(t *testing.T) {
 		time.Sleep(namesAtMost - time.Second)
 		want("zone=zone-x")
 		time.Sleep(time.Second)
-		if _, err := r.Read(t.Context(), f, refs, nil); err == nil {
+		if _, err := r.Read(t.Context(), f, Query{Objects: refs}); err == nil {
 			t.Error("a name of an hour ago serves")
 		}
 		f.broken["a"] = status(http.StatusForbidden)
@@ -300,7 +300,7 @@ func TestTagsThatGo(t *testing.T) {
 	reading(t, r, f, refs)
 	f.attached[refs[0]], f.broken["a"] = nil, errors.New("no answer")
 	for range 2 {
-		if _, err := r.Read(t.Context(), f, refs, nil); err == nil {
+		if _, err := r.Read(t.Context(), f, Query{Objects: refs}); err == nil {
 			t.Error("a tag of which nobody can say whether it was detached counts as detached")
 		}
 	}
@@ -332,7 +332,7 @@ func TestCategoryThatGoes(t *testing.T) {
 		}
 		f.attached[refs[0]] = []string{"a"}
 		f.broken["r"], f.broken["r1"] = status(http.StatusServiceUnavailable), status(code)
-		if _, err := r.Read(t.Context(), f, refs, []string{"zone", "rack"}); err == nil {
+		if _, err := r.Read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone", "rack"}}); err == nil {
 			t.Error("it is not known whether the category may be seen")
 		}
 		f.broken["r"] = status(code)

@@ -1,0 +1,95 @@
+package provider
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// named returns a state whose names of tags were read so long ago.
+func named(s inventory.State, age time.Duration, categories ...string) inventory.State {
+	s.Named = inventory.Named{At: time.Now().Add(-age), Categories: categories}
+	return s
+}
+
+// needed are the categories of testConfig.
+var needed = []string{"k8s-region", "k8s-zone"}
+
+// TestNamesThatAreOld initialize no Node; they are read again first. A Node that runs is
+// counted by what is known.
+func TestNamesThatAreOld(t *testing.T) {
+	for name, c := range map[string]struct {
+		age        time.Duration
+		categories []string
+		waits      bool
+	}{
+		"of lately":                      {29 * time.Second, needed, false},
+		"older than the interval":        {31 * time.Second, needed, true},
+		"without one of the categories":  {0, needed[:1], true},
+		"with more than are needed":      {0, append([]string{"rack"}, needed...), false},
+		"none could be read by anything": {100000 * time.Hour, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := named(stateOf("east", machine(uuidA)), c.age, c.categories...)
+			if c.categories == nil {
+				s.Named = inventory.Named{}
+			}
+			p, fleet := provide(states{s})
+			node := aNode("node-1", withSystemUUID(uuidA))
+			metadata, err := p.InstanceMetadata(t.Context(), node)
+			if err != nil || (metadata == nil) != c.waits {
+				t.Errorf("%+v, %v", metadata, err)
+			}
+			if (len(fleet.tagsRead()) > 0) != c.waits {
+				t.Errorf("read again: %q", fleet.tagsRead())
+			}
+			if _, _, err := p.initial(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
+				t.Errorf("it waits for %v", err)
+			}
+			if _, err := p.describe(node); err != nil {
+				t.Errorf("what is known: %v", err)
+			}
+		})
+	}
+}
+
+// TestANodeWaitsForNames until they were read, also by a vCenter that takes longer than
+// the interval, and is woken then although it had been described before.
+func TestANodeWaitsForNames(t *testing.T) {
+	for _, took := range []time.Duration{time.Second, 45 * time.Second} {
+		s := stateOf("east", machine(uuidA))
+		s.Named = inventory.Named{At: time.Unix(0, 0), Categories: needed}
+		fleet := &fakeFleet{states: states{s}}
+		withFramework(t, fleet, func(c *cluster) {
+			c.pass(time.Second)
+			if !isUninitialized(c.node("node-1")) || len(fleet.tagsRead()) == 0 {
+				t.Errorf("initialized, or nothing was read: %q", fleet.tagsRead())
+			}
+			c.pass(took)
+			fleet.become(named(s, took, needed...))
+			c.pass(time.Second)
+			if isUninitialized(c.node("node-1")) {
+				t.Errorf("read %v ago: it still waits", took)
+			}
+		}, aNode("node-1", withSystemUUID(uuidA)))
+	}
+}
+
+// TestHeldNodes: a Node that is initialized, or gone, does not wait any more.
+func TestHeldNodes(t *testing.T) {
+	p, _ := provide(states{named(stateOf("east", machine(uuidA)), time.Hour, needed...)})
+	node := aNode("node-1", withSystemUUID(uuidA))
+	if _, err := p.InstanceMetadata(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.held.nodes) != 1 || !p.waits.take(node.UID) {
+		t.Error("it does not wait")
+	}
+	p.held.forget(node.UID)
+	if len(p.held.nodes) != 0 {
+		t.Error("it is kept")
+	}
+}
