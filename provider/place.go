@@ -84,8 +84,9 @@ func (d *description) waits(node *v1.Node) error {
 		errUnwritten, strings.Join(keys, ", "), node.Name)
 }
 
-// NoCategory returns the tag categories of the configuration that no vCenter shows.
-func (p *Provider) NoCategory() []string { return inventory.NoCategory(p.fleet.States()) }
+// Hidden returns the tag categories of the configuration that each vCenter does not
+// show, nil if each shows all or not all vCenters were read.
+func (p *Provider) Hidden() map[string][]string { return inventory.Hidden(p.fleet.States()) }
 
 // resolve places a machine by what its vCenter shows to the account, and says where
 // no other vCenter shows a category either, and what the CSI driver does not see.
@@ -95,7 +96,7 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 	}
 	placement, err := topology.Resolve(policy, m.Paths)
 	none := policy.NoCategory(inventory.NoCategory(states))
-	placement.Conflicts = append(append(placement.Conflicts, none...), policy.NotCSI()...)
+	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.Hidden(states)), policy.NotCSI())
 	if errors.Is(err, topology.ErrNoCategory) {
 		for _, conflict := range none {
 			if policy.IsRequired(conflict.Labels[0]) {
@@ -104,6 +105,18 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 		}
 	}
 	return placement, err
+}
+
+// Tagged returns the tags of regions and zones in all vCenters that are attached to
+// anything, as far as that was read.
+func (p *Provider) Tagged() []topology.Tagged {
+	var all []topology.Tagged
+	for _, s := range p.fleet.States() {
+		if s.Snapshot != nil {
+			all = append(all, s.Snapshot.Tagged...)
+		}
+	}
+	return all
 }
 
 // Machine returns the machine in the result of Place, or nil.

@@ -25,6 +25,17 @@ const (
 	ConflictOffPath ConflictKind = "off_compute_path"
 	// ConflictSpans: machines of several vCenters have the same region and zone.
 	ConflictSpans ConflictKind = "spans_vcenters"
+	// ConflictNames: another vCenter has tags of the same names as those of a pair of
+	// region and zone, though no Node has both there.
+	ConflictNames ConflictKind = "names_span_vcenters"
+	// ConflictRegionAndZone: a tag name is a region's and a zone's.
+	ConflictRegionAndZone ConflictKind = "region_and_zone"
+	// ConflictNoHosts: the tag of a region or zone is on an object below which the CSI
+	// driver finds no hosts.
+	ConflictNoHosts ConflictKind = "tag_without_hosts"
+	// ConflictMissingCategory: one of several vCenters lacks the category of region or
+	// zone.
+	ConflictMissingCategory ConflictKind = "category_not_everywhere"
 	// ConflictNoCategory: no vCenter has a tag category of the policy that the
 	// account can see.
 	ConflictNoCategory ConflictKind = "no_category"
@@ -47,6 +58,7 @@ func ConflictKinds() []ConflictKind {
 		ConflictPrecedence, ConflictTagOrder, ConflictTwoTags, ConflictTwoGroups,
 		ConflictInvalidValue, ConflictOffPath, ConflictSpans, ConflictNoCategory, ConflictUnread,
 		ConflictTwoRegions, ConflictNotNested, ConflictNotCSI,
+		ConflictNames, ConflictRegionAndZone, ConflictNoHosts, ConflictMissingCategory,
 	}
 }
 

@@ -98,7 +98,7 @@ func (all offPath) text() string {
 		finds = "finds no tag of category " + quoted(lacks) + " there, so it gives the Node no topology"
 	}
 	return fmt.Sprintf("%s. The CSI driver does not look there: it reads the compute path only, and %s. "+
-		"Tag the host, its cluster or its datacenter instead.", sentence(strings.Join(gets, ", ")), finds)
+		"Tag the host, its cluster or its datacenter instead, and detach the tag where it is: with it there the driver places no volume either.", sentence(strings.Join(gets, ", ")), finds)
 }
 
 type twoTags struct {
@@ -148,12 +148,8 @@ func (s spanning) text() string {
 	for i, o := range s.by {
 		where[i] = o.located()
 	}
-	what := fmt.Sprintf("Zone %q", s.pair.Zone)
-	if s.pair.Region != "" {
-		what += fmt.Sprintf(" of region %q", s.pair.Region)
-	}
 	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
-		"Give the zone or the region a name of its own in each vCenter.", what, len(s.by), strings.Join(where, ", "))
+		"Give the zone or the region a name of its own in each vCenter.", s.pair.described(), len(s.by), strings.Join(where, ", "))
 }
 
 // countsAsUntagged are objects whose tags the account may not read.

@@ -96,6 +96,7 @@ const (
 	typeVApp       = "VirtualApp"
 	typeFolder     = "Folder"
 	typeDatacenter = "Datacenter"
+	typeDatastore  = "Datastore"
 )
 
 // A hit is what one object says of one category.

@@ -24,6 +24,8 @@ type Wanted struct {
 	// Categories are the tag categories that somebody needs. Snapshots tell which
 	// of them a vCenter does not have.
 	Categories []string
+	// Surveyed are those of the categories whose tags are looked for in the whole vCenter.
+	Surveyed []string
 	// Paths are the paths whose objects' tags are read; all if empty.
 	Paths []topology.PathKind
 	// HostGroups says whether the DRS host groups of clusters are read, and
@@ -138,7 +140,7 @@ func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 	}
 	connections := make([]*connection, len(vcenters))
 	for i := range vcenters {
-		t := &target{cfg: vcenters[i], tags: wanted.Tags, categories: wanted.Categories, paths: wanted.Paths, facts: wanted.hostFacts()}
+		t := &target{cfg: vcenters[i], tags: wanted.Tags, categories: wanted.Categories, surveyed: wanted.Surveyed, paths: wanted.Paths, facts: wanted.hostFacts()}
 		c := before[t.cfg.Name]
 		if c == nil {
 			c = newConnection(t, f.credentials, f.timing, f.announce)

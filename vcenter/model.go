@@ -33,6 +33,8 @@ type model struct {
 	// which only an index of followed machines has. Snapshots' indexes leave them out.
 	apart map[string]bool
 	tags  tags.Attachments
+	// tagged is to what the tags of regions and zones are attached.
+	tagged []topology.Tagged
 	// complete reports whether the index has come in whole: what comes from then on
 	// has just arrived.
 	complete bool
@@ -358,6 +360,7 @@ func (m *model) snapshot(ids, outside []string, names map[string][]inventory.Nam
 		Unreadable: m.unclaimed,
 		Names:      names,
 		NoCategory: m.tags.Absent,
+		Tagged:     m.tagged,
 		Machines:   make(map[string]*inventory.Machine, len(ids)),
 	}
 	p := placed{vcenter: m.vcenter, tree: m.tree, tags: m.tags, hosts: h, objects: map[types.ManagedObjectReference]*topology.Object{}}

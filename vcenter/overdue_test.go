@@ -77,7 +77,9 @@ func TestOverdue(t *testing.T) {
 		})
 	}
 	for name, happens := range map[string]func(*connection){
-		"read":   func(c *connection) { c.published(t.Context(), &inventory.Snapshot{VCenter: "east"}, time.Now(), inventory.Named{}) },
+		"read": func(c *connection) {
+			c.published(t.Context(), &inventory.Snapshot{VCenter: "east"}, time.Now(), inventory.Named{})
+		},
 		"failed": func(c *connection) { c.report(t.Context(), context.DeadlineExceeded) },
 	} {
 		t.Run(name, func(t *testing.T) {

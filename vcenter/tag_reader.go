@@ -31,7 +31,9 @@ type tagQuery struct {
 // watches to run.
 type tagReader struct {
 	vcenter string
+	refresh time.Duration
 	*tags.Reader
+	surveyor surveyor
 
 	// creds are those of the last reading.
 	creds Credentials
@@ -45,7 +47,7 @@ type tagReader struct {
 func newTagReader(vcenter string, opts timing) *tagReader {
 	// Half of the requests that may be in flight stay free for SOAP, which answers when
 	// the tagging service does not.
-	return &tagReader{vcenter: vcenter, Reader: tags.NewReader(opts.tagRefresh, max(1, opts.inFlight/2))}
+	return &tagReader{vcenter: vcenter, refresh: opts.tagRefresh, Reader: tags.NewReader(opts.tagRefresh, max(1, opts.inFlight/2))}
 }
 
 // read reads tags. An error is in the result; it is the server's own word or not, as

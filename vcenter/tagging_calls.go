@@ -46,3 +46,19 @@ func (t taggingCalls) Categories(ctx context.Context) (ids []string, err error) 
 	})
 	return ids, err
 }
+
+func (t taggingCalls) TagsOf(ctx context.Context, category string) (ids []string, err error) {
+	err = t.calls.do(ctx, "tagging: list tags of category", func(ctx context.Context) (err error) {
+		ids, err = t.client.TagsOf(ctx, category)
+		return err
+	})
+	return ids, err
+}
+
+func (t taggingCalls) Objects(ctx context.Context, ids []string) (attached map[string][]tags.Ref, err error) {
+	err = t.calls.do(ctx, "tagging: list attached objects", func(ctx context.Context) (err error) {
+		attached, err = t.client.Objects(ctx, ids)
+		return err
+	})
+	return attached, err
+}

@@ -23,7 +23,9 @@ type target struct {
 	// tell about, paths those whose objects' tags are read; all if empty.
 	tags       bool
 	categories []string
-	paths      []topology.PathKind
+	// surveyed are those whose tags are looked for in the whole vCenter.
+	surveyed []string
+	paths    []topology.PathKind
 	// facts says what of hosts is read.
 	facts hostFacts
 }

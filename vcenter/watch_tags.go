@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/topology"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
 )
@@ -76,6 +78,8 @@ type tagReading struct {
 	tags.Attachments
 	// categories are those whose names count in Named.
 	categories []string
+	// tagged is to what the tags of regions and zones are attached.
+	tagged []topology.Tagged
 	// awaited says that somebody waits for it, whatever it has found.
 	awaited bool
 }
@@ -88,6 +92,7 @@ type tagReading struct {
 func (w *watch) readTags(ctx context.Context) error {
 	var q tagQuery
 	var askedFor time.Time
+	var found []topology.Tagged
 	var postponed <-chan time.Time
 	refresh := w.c.opts.tagRefresh
 	next := time.NewTimer(refresh)
@@ -127,6 +132,9 @@ func (w *watch) readTags(ctx context.Context) error {
 		if err := w.examine(ctx, result.Err); err != nil {
 			return err
 		}
+		if result.Err == nil {
+			found = w.c.tags.survey(ctx, w.s, w.c.target.Load().surveyed, result)
+		}
 		next.Reset(w.pauseAfter(result, delay))
 		if result.Err != nil {
 			delay = min(2*delay, refresh)
@@ -134,7 +142,7 @@ func (w *watch) readTags(ctx context.Context) error {
 			delay = w.c.opts.retryMin
 		}
 		select {
-		case w.tagged <- tagReading{result, q.categories, awaited}:
+		case w.tagged <- tagReading{result, q.categories, found, awaited}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -144,9 +152,10 @@ func (w *watch) readTags(ctx context.Context) error {
 // retagged takes over a reading of tags.
 func (w *watch) retagged(r tagReading) {
 	named := inventory.Named{At: r.Named, Categories: r.categories}
-	w.changed = w.changed || !r.Equal(w.model.tags)
+	same := slices.EqualFunc(r.tagged, w.model.tagged, func(a, b topology.Tagged) bool { return reflect.DeepEqual(a, b) })
+	w.changed = w.changed || !same || !r.Equal(w.model.tags)
 	w.reread = w.reread || r.awaited || named.At != w.tagNames.At || !slices.Equal(named.Categories, w.tagNames.Categories)
-	w.model.tags, w.tagNames = r.Attachments, named
+	w.model.tags, w.model.tagged, w.tagNames = r.Attachments, r.tagged, named
 }
 
 // examine returns why a reading that failed ends the watch, nil if it does not.

@@ -82,7 +82,7 @@ func wanted(cfg *config.Config) vcenter.Wanted {
 	policy := &cfg.Topology.Policy
 	categories := policy.Categories()
 	return vcenter.Wanted{
-		Tags: len(categories) > 0, Categories: categories, Paths: policy.TagPaths(),
+		Tags: len(categories) > 0, Categories: categories, Surveyed: policy.VolumeCategories(), Paths: policy.TagPaths(),
 		HostGroups: policy.HostGroups(), FaultDomains: policy.FaultDomains(),
 	}
 }

@@ -49,9 +49,12 @@ type Source interface {
 	// Topology is how Nodes get their labels now. It is another one, at another
 	// address, when that has changed, which subscribers are told.
 	Topology() *config.Topology
-	// NoCategory returns the tag categories of the configuration that no vCenter
-	// shows, in their order. The placement of each Node rests on that.
-	NoCategory() []string
+	// Hidden returns the tag categories of the configuration that each vCenter does not
+	// show, nil if there are none. The placement of each Node rests on that.
+	Hidden() map[string][]string
+	// Tagged returns the tags of regions and zones in all vCenters that are attached to
+	// anything.
+	Tagged() []topology.Tagged
 	// Machine returns the machine in such a result, or nil.
 	Machine(*v1.Node) *inventory.Machine
 	// Subscribe returns a channel that has a token when that has changed.
@@ -114,6 +117,8 @@ type Controller struct {
 	unnested map[topology.Value]topology.Conflict
 	// notSeen are the texts that were told of labels that the CSI driver does not see.
 	notSeen map[string]bool
+	// volumes are those that keep the CSI driver from placing volumes.
+	volumes map[topology.Pair][]topology.Conflict
 	// unread are the objects that count as untagged because the account may not
 	// read their tags, by vCenter, and system the folders that vSphere makes itself.
 	// Those that were told of are in them.

@@ -22,11 +22,11 @@ const spanEvery = 5 * time.Second
 type basis struct {
 	// by is how they get their labels.
 	by *config.Topology
-	// noCategory are the tag categories that no vCenter shows.
-	noCategory []string
+	// hidden are the tag categories that each vCenter does not show.
+	hidden map[string][]string
 }
 
-func (c *Controller) basis() basis { return basis{c.source.Topology(), c.source.NoCategory()} }
+func (c *Controller) basis() basis { return basis{c.source.Topology(), c.source.Hidden()} }
 
 // follow enqueues the Nodes whose machines have changed, whenever a vCenter's
 // state has, all of them when what they all rest on has, and looks for pairs of
@@ -41,7 +41,7 @@ func (c *Controller) follow(ctx context.Context, states <-chan struct{}, on basi
 				c.lately()
 				c.enqueueAll(ctx)
 				on = now
-			case !slices.Equal(now.noCategory, on.noCategory):
+			case !maps.EqualFunc(now.hidden, on.hidden, slices.Equal):
 				c.enqueueAll(ctx)
 				on = now
 			default:
@@ -115,9 +115,11 @@ func (c *Controller) span(ctx context.Context) {
 		c.asBefore(n, nesting, place.Placement, err, pairs, values)
 	}
 	spanning, unnested := topology.Spanning(slices.Values(placements)), policy.Unnested(slices.Values(placements))
+	volumes := policy.Volumes(slices.Values(placements), c.source.Tagged())
 	c.mu.Lock()
 	same := take(&c.spanning, spanning, pairs)
 	same = take(&c.unnested, unnested, values) && same
+	same = c.takeVolumes(volumes, pairs) && same
 	c.mu.Unlock()
 	c.tellUnread(ctx, &seen)
 	c.tellNotCSI(ctx, policy)
@@ -162,6 +164,23 @@ func take[K comparable](before *map[K]topology.Conflict, found map[K]topology.Co
 	return same
 }
 
+// takeVolumes replaces the conflicts of volumes likewise. The lock is held.
+func (c *Controller) takeVolumes(found map[topology.Pair][]topology.Conflict, kept map[topology.Pair]bool) bool {
+	if found == nil {
+		found = map[topology.Pair][]topology.Conflict{}
+	}
+	for pair := range kept {
+		if was, ok := c.volumes[pair]; ok && found[pair] == nil {
+			found[pair] = was
+		}
+	}
+	same := maps.EqualFunc(found, c.volumes, func(a, b []topology.Conflict) bool {
+		return slices.EqualFunc(a, b, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
+	})
+	c.volumes = found
+	return same
+}
+
 // tellNotCSI tells once of each label whose value the CSI driver does not see.
 func (c *Controller) tellNotCSI(ctx context.Context, policy topology.Policy) {
 	told := map[string]bool{}
@@ -182,6 +201,7 @@ func (c *Controller) conflictsOf(placed topology.Placement) []topology.Conflict 
 		if spans, ok := c.spanning[pair]; ok {
 			all = append(all, spans)
 		}
+		all = append(all, c.volumes[pair]...)
 	}
 	for _, d := range placed.Decisions {
 		if crosses, ok := c.unnested[topology.Value{Label: d.Label, Value: d.Value}]; ok {

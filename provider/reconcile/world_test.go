@@ -63,6 +63,7 @@ type fakeSource struct {
 	contacts  map[string]time.Time
 	probes    map[string]int
 	tagReads  int
+	tagged    []topology.Tagged
 	channels  []chan struct{}
 }
 
@@ -88,10 +89,10 @@ func (f *fakeSource) Topology() *config.Topology {
 	return f.topology
 }
 
-func (f *fakeSource) NoCategory() []string {
+func (f *fakeSource) Hidden() map[string][]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.absent
+	return map[string][]string{"east": f.absent}
 }
 
 // configure changes how Nodes get their labels.
@@ -134,20 +135,6 @@ func (f *fakeSource) Probe(vcenter string) {
 		f.contacts[vcenter] = time.Now()
 		f.announce()
 	}
-}
-
-// ReadTags finds the names as they are.
-func (f *fakeSource) ReadTags(vcenter string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.tagReads++
-	for n, p := range f.places {
-		if vcenterOf(n) == vcenter {
-			p.OldNames = false
-			f.places[n] = p
-		}
-	}
-	f.announce()
 }
 
 func (f *fakeSource) Reason(err error) string {

@@ -19,7 +19,7 @@ const (
 
 // restForm returns a request to /api as the one to /rest that means the same, and
 // reports whether it was one.
-func restForm(r *http.Request) (*http.Request, bool) {
+func restForm(r *http.Request, body []byte) (*http.Request, bool) {
 	path := ""
 	switch below, tagging := strings.CutPrefix(r.URL.Path, apiTaggingPath); {
 	case r.URL.Path == apiSessionPath:
@@ -28,6 +28,13 @@ func restForm(r *http.Request) (*http.Request, bool) {
 		resource, id, ok := strings.Cut(below, "/")
 		if path = restTagging + resource; ok {
 			path += "/id:" + id
+		} else if r.URL.Query().Get("action") == "list-tags-for-category" {
+			// Which category is in the body here, and in the path there.
+			var of struct {
+				Category string `json:"category_id"`
+			}
+			_ = json.Unmarshal(body, &of) // none is not there
+			path += "/id:" + of.Category
 		}
 	default:
 		return r, false

@@ -39,7 +39,7 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	ctx := r.Context()
-	r, api := restForm(r)
+	r, api := restForm(r, body)
 	kind, method := kindOf(r, body)
 	v.requests.count(kind)
 	defer v.peaks.enter(method)()

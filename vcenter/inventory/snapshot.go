@@ -40,6 +40,9 @@ type Snapshot struct {
 	// does not show to the account, in that order: nothing tells whether they do not
 	// exist or may not be read. It is empty where they could not be asked for.
 	NoCategory []string
+	// Tagged are the tags of regions and zones that are attached to anything in the
+	// vCenter, which is read now and then: empty until then.
+	Tagged []topology.Tagged
 	// NotPermitted are the objects above machines that are followed whose tags the
 	// account may not read, in order.
 	NotPermitted []topology.Ref
@@ -154,6 +157,26 @@ func NoCategory(states []State) []string {
 		}
 	}
 	return absent
+}
+
+// Hidden returns the tag categories of the configuration that each vCenter does not show,
+// nil if each shows all, or not all of them were read.
+func Hidden(states []State) map[string][]string {
+	some := false
+	for _, s := range states {
+		if s.Snapshot == nil {
+			return nil
+		}
+		some = some || len(s.Snapshot.NoCategory) > 0
+	}
+	if !some {
+		return nil
+	}
+	hidden := make(map[string][]string, len(states))
+	for _, s := range states {
+		hidden[s.VCenter] = s.Snapshot.NoCategory
+	}
+	return hidden
 }
 
 // Ref returns the reference of a machine of the snapshot.

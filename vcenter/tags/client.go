@@ -2,6 +2,7 @@ package tags
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,6 +119,34 @@ func (c *Client) Attached(ctx context.Context, objects []types.ManagedObjectRefe
 	return attached, nil
 }
 
+// TagsOf returns the IDs of the tags of a category that the account may read.
+func (c *Client) TagsOf(ctx context.Context, category string) ([]string, error) {
+	var ids []string
+	body := map[string]string{"category_id": category}
+	_, err := c.do(ctx, &call{method: http.MethodPost, resource: "tagging/tag", legacyID: category, action: "list-tags-for-category", body: body}, &ids)
+	return ids, err
+}
+
+// Objects returns the objects to which each of the tags is attached, as far as the account
+// may read them. It must not be called without a tag: some vCenters take that for all.
+func (c *Client) Objects(ctx context.Context, tags []string) (map[string][]types.ManagedObjectReference, error) {
+	var answer []struct {
+		Tag     string   `json:"tag_id"`
+		Objects []object `json:"object_ids"`
+	}
+	body := map[string][]string{"tag_ids": tags}
+	if _, err := c.do(ctx, &call{method: http.MethodPost, resource: "tagging/tag-association", action: "list-attached-objects-on-tags", body: body}, &answer); err != nil {
+		return nil, err
+	}
+	attached := make(map[string][]types.ManagedObjectReference, len(answer))
+	for _, a := range answer {
+		for _, o := range a.Objects {
+			attached[a.Tag] = append(attached[a.Tag], types.ManagedObjectReference{Type: o.Type, Value: o.ID})
+		}
+	}
+	return attached, nil
+}
+
 type object struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -164,8 +193,10 @@ const resourceSession = "session"
 type call struct {
 	method               string
 	resource, id, action string
-	body                 any
-	prepare              func(*http.Request) error
+	// legacyID is an ID that is in the path at /rest only.
+	legacyID string
+	body     any
+	prepare  func(*http.Request) error
 }
 
 func (r *call) address(at root) (path, query string) {
@@ -177,8 +208,8 @@ func (r *call) address(at root) (path, query string) {
 	default:
 		path = "/api/cis/" + r.resource
 	}
-	if r.id != "" && at == rest {
-		path += "/id:" + r.id
+	if id := cmp.Or(r.id, r.legacyID); id != "" && at == rest {
+		path += "/id:" + id
 	} else if r.id != "" {
 		path += "/" + r.id
 	}

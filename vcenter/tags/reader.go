@@ -24,6 +24,10 @@ type Service interface {
 	Category(ctx context.Context, id string) (string, error)
 	// Categories returns the IDs of all categories that the account may read.
 	Categories(context.Context) ([]string, error)
+	// TagsOf returns the IDs of the tags of a category, by its ID.
+	TagsOf(ctx context.Context, category string) ([]string, error)
+	// Objects returns the objects to which each of the tags, by ID, is attached.
+	Objects(ctx context.Context, tags []string) (map[string][]Ref, error)
 }
 
 // forbiddenFor is how long a tag that the account may not read is not asked for again,
@@ -47,6 +51,8 @@ type Reader struct {
 	withheld map[Ref]map[string]bool
 	// used are the categories of these tags.
 	used map[string]bool
+	// surveyed are the tags of the last survey that are attached to anything.
+	surveyed map[string]bool
 }
 
 // NewReader returns a reader that is asked once in each refresh interval, and has up to
@@ -224,7 +230,10 @@ func (r *Reader) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, 
 
 // needed returns the IDs of the tags that are remembered to be attached, or withheld.
 func (r *Reader) needed() map[string]bool {
-	ids := make(map[string]bool)
+	ids := maps.Clone(r.surveyed)
+	if ids == nil {
+		ids = make(map[string]bool)
+	}
 	for _, tags := range r.attached {
 		for _, id := range tags {
 			ids[id] = true

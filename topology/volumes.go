@@ -1,0 +1,329 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Tagged is a tag that is attached to objects of one vCenter, whether or not they are
+// above a Node's machine.
+type Tagged struct {
+	VCenter, Category, Name string
+	// NoHosts are those of the objects below which the CSI driver looks for no hosts, the
+	// first of them in order; Further is how many more there are.
+	NoHosts []*Object
+	Further int
+}
+
+// Volumes returns, for each pair of region and zone, what keeps the vSphere CSI driver
+// from placing volumes there although it gives the Nodes their topology. For volumes it
+// goes the other way, from the names of both tags down to all objects that have them.
+// Only placements of the whole fleet show it, and the tags of all vCenters. Equal ones,
+// in whatever order, give equal conflicts.
+//
+// It follows DiscoverTagEntities, GetHostsForSegment and getVCForTopologySegments of the
+// driver's pkg/csi/service/common/topology.go.
+func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pair][]Conflict {
+	v := volumes{uses: map[tagUse]map[string]bool{}, names: map[string]map[string]bool{}, domains: map[Pair]*domain{}}
+	for _, t := range tagged {
+		for _, label := range [...]string{LabelRegion, LabelZone} {
+			if p.categoryOf(label) == t.Category {
+				v.use(label, t.Name, t.VCenter)
+			}
+		}
+	}
+	for placed := range placements {
+		v.place(placed)
+	}
+	conflicts := map[Pair][]Conflict{}
+	for pair, d := range v.domains {
+		if found := slices.Concat(v.elsewhere(pair, d), v.both(d), p.withoutHosts(d, tagged)); len(found) > 0 {
+			conflicts[pair] = found
+		}
+	}
+	return conflicts
+}
+
+// VolumeCategories returns the tag categories of region and zone, each once.
+func (p Policy) VolumeCategories() []string {
+	var names []string
+	for _, label := range [...]string{LabelRegion, LabelZone} {
+		if name := p.categoryOf(label); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// categoryOf returns the category of the tags that the CSI driver has for a label, empty
+// if it has none.
+func (p Policy) categoryOf(label string) string {
+	for _, r := range p.Rules {
+		if r.Label == label {
+			return r.Category
+		}
+	}
+	return ""
+}
+
+type tagUse struct{ label, name string }
+
+// A domain is where a pair is.
+type domain struct {
+	// tags are the names of the tags that decided, by label.
+	tags map[string]string
+	// by are the objects that decided the zone, one for each vCenter.
+	by map[string]*Object
+}
+
+type volumes struct {
+	// uses are the vCenters in which a tag is used as a label's value, and names the
+	// names of the tags in each vCenter, whatever they are used as.
+	uses    map[tagUse]map[string]bool
+	names   map[string]map[string]bool
+	domains map[Pair]*domain
+}
+
+func (v *volumes) use(label, name, vcenter string) {
+	set := func(m map[string]map[string]bool, key, value string) {
+		if m[key] == nil {
+			m[key] = map[string]bool{}
+		}
+		m[key][value] = true
+	}
+	set(v.names, vcenter, name)
+	if v.uses[tagUse{label, name}] == nil {
+		v.uses[tagUse{label, name}] = map[string]bool{}
+	}
+	v.uses[tagUse{label, name}][vcenter] = true
+}
+
+// place takes up a placement. A pair that does not come from tags is none of the driver's.
+func (v *volumes) place(placed Placement) {
+	pair, ok := placed.Pair()
+	if !ok {
+		return
+	}
+	tags := map[string]string{}
+	var by *Object
+	for _, label := range [...]string{LabelRegion, LabelZone} {
+		d, decided := placed.decision(label)
+		if !decided {
+			continue
+		}
+		name, isTag := d.tag()
+		if !isTag {
+			return
+		}
+		v.use(label, name, d.By.Ref.VCenter)
+		tags[label], by = name, d.By
+	}
+	if v.domains[pair] == nil {
+		v.domains[pair] = &domain{tags: tags, by: map[string]*Object{}}
+	}
+	in := v.domains[pair].by
+	if known := in[by.Ref.VCenter]; known == nil || CompareObjects(by, known) < 0 {
+		in[by.Ref.VCenter] = by
+	}
+}
+
+// tag returns the name of the tag that decided.
+func (d Decision) tag() (string, bool) {
+	if d.Category == "" || d.By == nil {
+		return "", false
+	}
+	h := d.By.tagged(d.Category)
+	return h.name, h.by != nil && !h.several
+}
+
+// elsewhere is for a pair of one vCenter both of whose tags another one has too. The pair
+// itself, in several vCenters, is what Spanning finds.
+func (v *volumes) elsewhere(pair Pair, d *domain) []Conflict {
+	if len(d.by) != 1 {
+		return nil
+	}
+	var others []string
+	for vcenter, names := range v.names {
+		if d.by[vcenter] != nil {
+			continue
+		}
+		all := true
+		for _, name := range d.tags {
+			all = all && names[name]
+		}
+		if all {
+			others = append(others, vcenter)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	slices.Sort(others)
+	by := d.objects()
+	return []Conflict{{Kind: ConflictNames, Labels: pair.labels(), Objects: by, why: namesElsewhere{pair, d.list(), by[0], others}}}
+}
+
+// both is for names that are a region's and a zone's.
+func (v *volumes) both(d *domain) []Conflict {
+	var conflicts []Conflict
+	for _, name := range slices.Compact(slices.Sorted(maps.Values(d.tags))) {
+		regions, zones := v.uses[tagUse{LabelRegion, name}], v.uses[tagUse{LabelZone, name}]
+		if len(regions) == 0 || len(zones) == 0 {
+			continue
+		}
+		conflicts = append(conflicts, Conflict{
+			Kind: ConflictRegionAndZone, Labels: []string{LabelRegion, LabelZone}, Objects: d.objects(),
+			why: nameOfBoth{name, slices.Sorted(maps.Keys(regions)), slices.Sorted(maps.Keys(zones))},
+		})
+	}
+	return conflicts
+}
+
+// withoutHosts is for tags that are attached where the driver looks for no hosts.
+func (p Policy) withoutHosts(d *domain, tagged []Tagged) []Conflict {
+	var conflicts []Conflict
+	for _, t := range tagged {
+		if len(t.NoHosts) == 0 || d.by[t.VCenter] == nil {
+			continue
+		}
+		for _, label := range [...]string{LabelRegion, LabelZone} {
+			if name, ok := d.tags[label]; ok && p.categoryOf(label) == t.Category && name == t.Name {
+				conflicts = append(conflicts, Conflict{Kind: ConflictNoHosts, Labels: []string{label}, Objects: t.NoHosts, why: noHosts{label, t}})
+			}
+		}
+	}
+	slices.SortFunc(conflicts, func(a, b Conflict) int {
+		return cmp.Or(cmp.Compare(a.Labels[0], b.Labels[0]), CompareObjects(a.Objects[0], b.Objects[0]))
+	})
+	return conflicts
+}
+
+// objects returns what decided, in order.
+func (d *domain) objects() []*Object { return slices.SortedFunc(maps.Values(d.by), CompareObjects) }
+
+// list names the tags, the region's first.
+func (d *domain) list() string {
+	names := []string{d.tags[LabelZone]}
+	if region, ok := d.tags[LabelRegion]; ok && region != names[0] {
+		names = []string{region, names[0]}
+	}
+	return joined(names, " and ")
+}
+
+type namesElsewhere struct {
+	pair   Pair
+	tags   string
+	by     *Object
+	others []string
+}
+
+func (n namesElsewhere) text() string {
+	where := "vCenter"
+	if len(n.others) > 1 {
+		where = "vCenters"
+	}
+	return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node has both there. "+
+		"The CSI driver looks for each name by itself, finds them in several vCenters, and places no volume. "+
+		"Give one of the tags another name in one of the vCenters, or detach it there.",
+		n.pair.described(), n.by.Ref.VCenter, n.by.located(), where, quoted(n.others), n.tags)
+}
+
+// described names the pair for a person.
+func (p Pair) described() string {
+	what := fmt.Sprintf("Zone %q", p.Zone)
+	if p.Region != "" {
+		what += fmt.Sprintf(" of region %q", p.Region)
+	}
+	return what
+}
+
+type nameOfBoth struct {
+	name           string
+	regions, zones []string
+}
+
+func (n nameOfBoth) text() string {
+	return fmt.Sprintf("Tag name %q is a region in vCenter %s and a zone in vCenter %s. The CSI driver knows tags by their names alone, "+
+		"so that the objects of one hide those of the other: it may place volumes on the wrong hosts, or none. Rename one of the two tags.",
+		n.name, quoted(n.regions), quoted(n.zones))
+}
+
+type noHosts struct {
+	label string
+	tag   Tagged
+}
+
+func (n noHosts) text() string {
+	what := "region"
+	if n.label == LabelZone {
+		what = "zone"
+	}
+	more := ""
+	if n.tag.Further > 0 {
+		more = fmt.Sprintf(" and %d more", n.tag.Further)
+	}
+	return fmt.Sprintf("Tag %q of category %q is on %s%s of vCenter %q. The CSI driver places volumes on the hosts below each object that has the tag, "+
+		"and fails at one that is neither a host, a cluster, a datacenter, a folder of these nor a datastore: it places no volume in this %s. Detach the tag there.",
+		n.tag.Name, n.tag.Category, kindsAndPaths(n.tag.NoHosts), more, n.tag.VCenter, what)
+}
+
+func kindsAndPaths(objects []*Object) string {
+	named := make([]string, len(objects))
+	for i, o := range objects {
+		named[i] = o.kind() + " " + o.Path
+	}
+	return strings.Join(named, ", ")
+}
+
+// HasHosts reports whether the CSI driver looks for hosts below an object of a type. Of a
+// folder it depends on what may be in it.
+func HasHosts(objectType string, childTypes []string) bool {
+	switch objectType {
+	case typeHost, typeCluster, typeStandalone, typeDatacenter, typeDatastore:
+		return true
+	case typeFolder:
+		return slices.ContainsFunc(childTypes, func(child string) bool { return child != typeFolder && HasHosts(child, nil) })
+	}
+	return false
+}
+
+// MissingCategories returns a conflict for each category of region and zone that some
+// vCenters show to the account and others do not. Absent are the categories that each of
+// the vCenters does not show, all of which were read. It is the whole fleet's, and equal
+// for all Nodes.
+func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
+	var conflicts []Conflict
+	for _, label := range [...]string{LabelRegion, LabelZone} {
+		category := p.categoryOf(label)
+		if category == "" {
+			continue
+		}
+		var lacking []string
+		for vcenter, names := range absent {
+			if slices.Contains(names, category) {
+				lacking = append(lacking, vcenter)
+			}
+		}
+		if len(lacking) == 0 || len(lacking) == len(absent) {
+			continue // where no vCenter has it, that is another conflict
+		}
+		slices.Sort(lacking)
+		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: []string{label}, why: missingCategory{category, lacking}})
+	}
+	return conflicts
+}
+
+type missingCategory struct {
+	category string
+	lacking  []string
+}
+
+func (m missingCategory) text() string {
+	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The CSI driver needs the category in each of its vCenters: "+
+		"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
+		quoted(m.lacking), m.category)
+}

@@ -1,0 +1,129 @@
+package topology
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tagsPolicy is that of a region and a zone from tags.
+var tagsPolicy = Policy{Rules: Rules{{Label: LabelRegion, Category: "region"}, {Label: LabelZone, Category: "zone"}}}
+
+// taggedIn is a placement by the tags of a cluster, with the tags as the values.
+func taggedIn(vcenter, region, zone string) Placement {
+	by := &Object{Ref: Ref{VCenter: vcenter, Type: typeCluster, ID: "c"}, Path: "/dc/host/c", Tags: []Tag{{"region", region}, {"zone", zone}}}
+	p := Placement{Decisions: []Decision{{Label: LabelZone, Value: zone, Category: "zone", By: by}}}
+	if region != "" {
+		p.Decisions = append(p.Decisions, Decision{Label: LabelRegion, Value: region, Category: "region", By: by})
+	}
+	return p
+}
+
+// TestVolumes: exactly what the CSI driver's volume code cannot place, in any order.
+func TestVolumes(t *testing.T) {
+	pool := &Object{Ref: Ref{VCenter: "A", Type: typePool, ID: "resgroup-1"}, Path: "gold (resgroup-1)"}
+	for name, c := range map[string]struct {
+		placed []Placement
+		tagged []Tagged
+		want   map[Pair]string
+	}{
+		"nothing":                               {nil, nil, nil},
+		"a region in two vCenters, zones apart": {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "b")}, nil, nil},
+		"each name elsewhere, by Nodes": {
+			[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "b"), taggedIn("B", "west", "a")}, nil,
+			map[Pair]string{{"east", "a"}: "names_span_vcenters"},
+		},
+		"each name elsewhere, on anything": {
+			[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}},
+			map[Pair]string{{"east", "a"}: "names_span_vcenters"},
+		},
+		"one of the names elsewhere": {[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}}, nil},
+		"of a category that nobody needs": {
+			[]Placement{taggedIn("A", "east", "a")}, []Tagged{{VCenter: "B", Category: "other", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}}, nil,
+		},
+		"the pair in both is another conflict": {[]Placement{taggedIn("A", "east", "a"), taggedIn("B", "east", "a")}, nil, nil},
+		"a zone without a region, elsewhere": {
+			[]Placement{taggedIn("A", "", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}}, map[Pair]string{{"", "a"}: "names_span_vcenters"},
+		},
+		"from the inventory": {[]Placement{placedIn("A", "c", "east", "a")}, []Tagged{{VCenter: "B", Category: "zone", Name: "a"}, {VCenter: "B", Category: "region", Name: "east"}}, nil},
+		"one name for region and zone": {
+			[]Placement{taggedIn("A", "x", "x"), taggedIn("A", "y", "b")}, nil, map[Pair]string{{"x", "x"}: "region_and_zone"},
+		},
+		"a zone elsewhere has the region's name": {
+			[]Placement{taggedIn("A", "x", "a"), taggedIn("B", "y", "x")}, nil,
+			map[Pair]string{{"x", "a"}: "region_and_zone", {"y", "x"}: "region_and_zone"},
+		},
+		"on a pool": {
+			[]Placement{taggedIn("A", "east", "a"), taggedIn("A", "east", "b")}, []Tagged{{VCenter: "A", Category: "zone", Name: "a", NoHosts: []*Object{pool}}},
+			map[Pair]string{{"east", "a"}: "tag_without_hosts"},
+		},
+		"the region's on a pool": {
+			[]Placement{taggedIn("A", "east", "a"), taggedIn("A", "east", "b"), taggedIn("B", "east", "c")}, []Tagged{{VCenter: "A", Category: "region", Name: "east", NoHosts: []*Object{pool}}},
+			map[Pair]string{{"east", "a"}: "tag_without_hosts", {"east", "b"}: "tag_without_hosts"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 2 {
+				got := map[Pair]string{}
+				for pair, conflicts := range tagsPolicy.Volumes(slices.Values(c.placed), c.tagged) {
+					for _, conflict := range conflicts {
+						got[pair] += string(conflict.Kind)
+						if text := conflict.Text(); text == "" || len(text) > 1024 || strings.Contains(text, "\n") || len(conflict.Labels) == 0 {
+							t.Errorf("%d bytes: %s", len(text), text)
+						}
+						t.Log(conflict.Text())
+					}
+				}
+				if !maps.Equal(got, c.want) {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+				slices.Reverse(c.placed)
+				slices.Reverse(c.tagged)
+			}
+		})
+	}
+}
+
+func TestHasHosts(t *testing.T) {
+	for _, c := range []struct {
+		kind     string
+		children []string
+		want     bool
+	}{
+		{typeHost, nil, true}, {typeCluster, nil, true}, {typeStandalone, nil, true}, {typeDatacenter, nil, true}, {typeDatastore, nil, true},
+		{typeFolder, []string{typeFolder, typeDatacenter}, true}, {typeFolder, []string{typeFolder, typeStandalone}, true},
+		{typeFolder, []string{typeFolder, typeDatastore, "StoragePod"}, true}, {typeFolder, []string{typeFolder, typeMachine, typeVApp}, false},
+		{typePool, nil, false}, {typeVApp, nil, false}, {typeMachine, nil, false}, {"Network", nil, false}, {"StoragePod", nil, false},
+	} {
+		if got := HasHosts(c.kind, c.children); got != c.want {
+			t.Errorf("%s %v: %v", c.kind, c.children, got)
+		}
+	}
+}
+
+func TestMissingCategories(t *testing.T) {
+	for name, c := range map[string]struct {
+		absent map[string][]string
+		want   string
+	}{
+		"none":                {nil, ""},
+		"one":                 {map[string][]string{"a": nil, "b": nil}, ""},
+		"in one of two":       {map[string][]string{"a": {"zone"}, "b": nil}, LabelZone},
+		"in both":             {map[string][]string{"a": {"zone"}, "b": {"zone"}}, ""},
+		"each in one":         {map[string][]string{"a": {"zone"}, "b": {"region"}}, LabelRegion + LabelZone},
+		"of a level":          {map[string][]string{"a": {"rack"}, "b": nil}, ""},
+		"the only one has it": {map[string][]string{"a": {"zone"}}, ""},
+	} {
+		got := ""
+		for _, conflict := range tagsPolicy.MissingCategories(c.absent) {
+			got += conflict.Labels[0]
+			if conflict.Kind != ConflictMissingCategory || !strings.Contains(conflict.Text(), `"a"`) && !strings.Contains(conflict.Text(), `"b"`) {
+				t.Errorf("%s: %s", conflict.Kind, conflict.Text())
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
