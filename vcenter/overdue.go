@@ -12,7 +12,7 @@ import (
 // vCenter that answers is waited for longer than one that does not, which may be hung.
 const (
 	// silentTime is how long it may answer nothing.
-	silentTime = 2 * time.Second
+	silentTime = 1500 * time.Millisecond
 	// readTime is how long it may take in all. A large one, or a slow one, takes longer
 	// now and then.
 	readTime = 10 * time.Second
