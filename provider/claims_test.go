@@ -49,7 +49,7 @@ func TestAddressOfAnotherNode(t *testing.T) {
 		{"the machine is off", claimant(), b(off), false},
 		{"and is configured with it", claimant(), b(off, static), true},
 		{"the machine is suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), true},
-		{"the machine is gone", claimant(), stateOf("west"), false},
+		{"the machine is gone", claimant(silent), stateOf("west"), false},
 		{"but a kubelet runs", claimant(ready(v1.ConditionTrue)), stateOf("west"), true},
 		{"the machine is not known", claimant(), troubled(stateOf("west")), true},
 		{"the vCenter is in trouble", claimant(), troubled(b(withNICs("a=10.0.0.2"))), true},

@@ -57,10 +57,10 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	var machines []*inventory.Machine
 	for i, n := range p.nodes {
-		here := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter))
+		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter)), withNICs(fmt.Sprintf("a=10.0.%d.%d", vcenter, i+1))
 		switch n.machines[vcenter] {
 		case on:
-			machines = append(machines, machine(nodeUUID(i), here))
+			machines = append(machines, machine(nodeUUID(i), here, address))
 		case off:
 			machines = append(machines, machine(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress))
 		}

@@ -128,8 +128,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is documented and not registered", name)
 		}
 	}
-	if len(found) != 18 {
-		t.Errorf("%d metrics, not 18", len(found))
+	if len(found) != 19 {
+		t.Errorf("%d metrics, not 19", len(found))
 	}
 }
 
