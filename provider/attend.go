@@ -32,15 +32,13 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 	}
 	d, renamed, err := r.provider.initial(n)
 	if err == nil {
-		if !reflect.DeepEqual(here.woken, d.metadata) {
-			*here = attended{woken: d.metadata, wokenAt: time.Now()}
-			r.provider.nodes.wake(n)
+		err = r.wake(n, here, d)
+		if err == nil {
+			here.grievance = grievance{}
+			here.judged, here.round = n, r.round
+			return 0
 		}
-		if err := d.waits(n); err != nil {
-			return here.tell(key(err), patience, func() time.Duration { return r.teller.tell(complaint{node: n, what: "Node waits", err: err}) })
-		}
-		here.judged, here.round = n, r.round
-		return 0
+		return here.tell(key(err), patience, func() time.Duration { return r.teller.tell(complaint{node: n, what: "Node waits", err: err}) })
 	}
 	if renamed != "" {
 		r.provider.fleet.ReadTags(renamed)
@@ -54,6 +52,20 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 	}
 	here.woken = nil
 	return here.tell(key(err), patience, func() time.Duration { return r.teller.tell(complaint{node: n, what: "Node waits", err: err}) })
+}
+
+// wake announces a Node that can be initialised, unless that was done with the same. The
+// error is why it waits all the same, for the controller that is announced to as well.
+func (r *rounds) wake(n *v1.Node, here *attended, d *description) error {
+	waits := d.waits(n)
+	if !reflect.DeepEqual(here.woken, d.metadata) {
+		here.woken, here.wokenAt = d.metadata, time.Now()
+		if waits != nil {
+			here.wokenAt = time.Time{} // the framework does not initialise it
+		}
+		r.provider.nodes.wake(n)
+	}
+	return waits
 }
 
 // attendRunning remembers where the machine of an initialised Node is, and has

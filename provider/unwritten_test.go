@@ -1,0 +1,27 @@
+package provider
+
+import (
+	"testing"
+	"time"
+
+	"vzones/topology"
+)
+
+// TestEventForALabelThatNobodyWrites: where the controller that writes the rack is
+// switched off, an Event says so, although the framework is told to ask again and again.
+func TestEventForALabelThatNobodyWrites(t *testing.T) {
+	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+		c.provider.settings.Load().cfg.Topology.Policy.Levels = topology.Rules{{Label: topology.LabelRack, Category: "k8s-zone"}}
+		c.create(aNode("node-1", withSystemUUID(uuidA)))
+		for range 5 { // something changes all the time
+			c.pass(patience / 3)
+			c.fleet.become(stateOf("east", machine(uuidA)))
+		}
+		c.wantEvents("node-1 LabelUnwritten")
+		c.pass(time.Hour)
+		c.wantEvents("node-1 LabelUnwritten")
+		if got, _ := c.asked.seen(); got > 100 {
+			t.Errorf("the framework asked %d times", got)
+		}
+	})
+}
