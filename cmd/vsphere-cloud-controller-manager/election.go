@@ -9,6 +9,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -36,6 +38,7 @@ var errLost = errors.New("the Lease is lost: another instance leads, or the API 
 // the Lease when the process ends, so that nobody leads until it has expired.
 type election struct {
 	elector *leaderelection.LeaderElector
+	lock    resourcelock.Interface
 	// leads is closed by the elector when this process leads, released by release, and
 	// ended when the elector has ended.
 	leads, released, ended chan struct{}
@@ -73,15 +76,14 @@ func newLock(c *appconfig.CompletedConfig) (resourcelock.Interface, func(), erro
 // if this process has led by then and was not told to end. The watchdog fails while
 // it leads and has not renewed the Lease for too long.
 func newElection(lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*election, error) {
-	e := &election{leads: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
+	e := &election{lock: lock, leads: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:            lock,
-		LeaseDuration:   cfg.LeaseDuration.Duration,
-		RenewDeadline:   cfg.RenewDeadline.Duration,
-		RetryPeriod:     cfg.RetryPeriod.Duration,
-		ReleaseOnCancel: true,
-		Name:            cfg.ResourceName,
-		WatchDog:        watchdog,
+		Lock:          lock,
+		LeaseDuration: cfg.LeaseDuration.Duration,
+		RenewDeadline: cfg.RenewDeadline.Duration,
+		RetryPeriod:   cfg.RetryPeriod.Duration,
+		Name:          cfg.ResourceName,
+		WatchDog:      watchdog,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(e.leads) },
 			OnStoppedLeading: func() {
@@ -115,7 +117,37 @@ func (e *election) run(ctx context.Context) {
 		defer close(e.ended)
 		defer e.end()
 		e.elector.Run(ctx)
+		select {
+		case <-e.released:
+			e.giveUp(context.WithoutCancel(ctx))
+		default: // it is lost
+		}
 	}()
+}
+
+// giveUp writes into the Lease that nobody holds it, if this process does. The elector
+// could do that, but does it too when it cannot renew the Lease, before it tells that it
+// is lost: while the API server does not answer, another one may lead by then.
+func (e *election) giveUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+	for {
+		held, _, err := e.lock.Get(ctx)
+		if err == nil && held.HolderIdentity == e.lock.Identity() {
+			now := metav1.Now()
+			err = e.lock.Update(ctx, resourcelock.LeaderElectionRecord{
+				LeaderTransitions: held.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
+			})
+		}
+		switch {
+		case apierrors.IsConflict(err): // a renewal that was under way
+		case err != nil && !apierrors.IsNotFound(err):
+			klog.FromContext(ctx).Error(err, "Cannot release the Lease", "lock", e.lock.Describe())
+			return
+		default:
+			return
+		}
+	}
 }
 
 // release gives the Lease up, if this process has it, so that another one leads at

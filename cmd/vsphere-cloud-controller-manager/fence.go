@@ -20,25 +20,28 @@ var errFenced = errors.New("this instance does not hold the Lease: it writes to 
 type fence struct {
 	mu   sync.Mutex
 	open bool
+	// ended reports whether it was lowered, which is for good.
+	ended bool
 	// under is how many writes are under way.
 	under int
 	// idle is closed once a closed fence has none under way; nil while it is open.
 	idle chan struct{}
 }
 
-// raise lets writes pass.
+// raise lets writes pass, unless the fence was lowered: a Lease may be lost before
+// whoever waits to lead has noticed that it leads.
 func (f *fence) raise() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open, f.idle = true, nil
+	f.open = !f.ended
 }
 
-// lower refuses writes from now on. What it returns is closed once none that has
+// lower refuses writes from now on, for good. What it returns is closed once none that has
 // passed is under way any more.
 func (f *fence) lower() (idle <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open = false
+	f.open, f.ended = false, true
 	if f.idle == nil {
 		f.idle = make(chan struct{})
 		if f.under == 0 {

@@ -62,4 +62,8 @@ func TestFence(t *testing.T) {
 	}
 	<-idle
 	<-f.lower() // again, and nothing is under way
+	f.raise()
+	if err := write(); !errors.Is(err, errFenced) {
+		t.Errorf("when it led before it knew: %v", err)
+	}
 }
