@@ -12,8 +12,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// heldFor is for how long names serve a Node that waited for them, where they take longer
-// to read than the refresh interval.
+// heldFor is for how long names serve a Node that waited for them, from when they first
+// did, where they take longer to read than the refresh interval.
 const heldFor = time.Minute
 
 // namesAgeRunning is how old names may be for a running Node to be written to, if the
@@ -26,15 +26,23 @@ const namesAgeRunning = 15 * time.Second
 func (p *Provider) initial(node *v1.Node) (d *description, vcenter string, err error) {
 	d, in, err := p.look(node)
 	since := time.Now().Add(-p.namesAge)
-	if !p.namesBefore(in, since) {
+	old := p.namesBefore(in, since)
+	if !old || err != nil {
+		p.held.forget(node.UID) // it waits for nothing, or for something else
+	}
+	if !old {
 		return d, "", err
 	}
 	if err == nil {
 		// What was read since it began to wait serves, however slow the vCenter is.
 		if !p.namesBefore(in, p.held.since(node.UID)) {
+			p.held.serve(node.UID)
 			return d, "", nil
 		}
 		err = fmt.Errorf("%w: the names of tags in vCenter %q are being read again, since one may have been renamed", topology.ErrUnknown, in.VCenter)
+		if down := in.Reach(); down != nil {
+			err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
+		}
 	}
 	return nil, in.VCenter, err
 }
@@ -51,25 +59,39 @@ func (p *Provider) namesTooOld(in inventory.State) bool {
 	return p.namesBefore(in, time.Now().Add(-max(p.namesAge, namesAgeRunning)))
 }
 
-// held are the Nodes that wait for names to be read, and when each began to.
+// held are the Nodes that wait for names to be read and for nothing else.
 type held struct {
 	mu    sync.Mutex
-	nodes map[types.UID]time.Time
+	nodes map[types.UID]hold
 }
 
-// since returns when a Node began to wait, which is now if it did not lately.
+// hold is when a Node began to wait, and when names first served it, zero if none have.
+type hold struct{ began, served time.Time }
+
+// since returns when a Node began to wait, which is now if it did not, or names have
+// served it long ago.
 func (h *held) since(node types.UID) time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.nodes == nil {
-		h.nodes = map[types.UID]time.Time{}
+		h.nodes = map[types.UID]hold{}
 	}
-	began := h.nodes[node]
-	if time.Since(began) > heldFor {
-		began = time.Now()
-		h.nodes[node] = began
+	now := h.nodes[node]
+	if now.began.IsZero() || !now.served.IsZero() && time.Since(now.served) > heldFor {
+		now = hold{began: time.Now()}
+		h.nodes[node] = now
 	}
-	return began
+	return now.began
+}
+
+// serve notes that names were read since a Node began to wait.
+func (h *held) serve(node types.UID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now, ok := h.nodes[node]; ok && now.served.IsZero() {
+		now.served = time.Now()
+		h.nodes[node] = now
+	}
 }
 
 func (h *held) forget(node types.UID) {

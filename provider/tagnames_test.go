@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"vzones/topology"
@@ -59,7 +60,7 @@ func TestNamesThatAreOld(t *testing.T) {
 // TestANodeWaitsForNames until they were read, also by a vCenter that takes longer than
 // the interval, and is woken then although it had been described before.
 func TestANodeWaitsForNames(t *testing.T) {
-	for _, took := range []time.Duration{time.Second, 45 * time.Second} {
+	for _, took := range []time.Duration{time.Second, 45 * time.Second, 150 * time.Second} {
 		s := stateOf("east", machine(uuidA))
 		s.Named = inventory.Named{At: time.Unix(0, 0), Categories: needed}
 		fleet := &fakeFleet{states: states{s}}
@@ -75,6 +76,55 @@ func TestANodeWaitsForNames(t *testing.T) {
 				t.Errorf("read %v ago: it still waits", took)
 			}
 		}, aNode("node-1", withSystemUUID(uuidA)))
+	}
+}
+
+// TestNamesServeForAMoment: what was read since a Node began to wait does not serve it for
+// ever, whatever keeps it from being initialized, nor what was read before it waited for
+// something else.
+func TestNamesServeForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, fleet := provide(nil)
+		node := aNode("node-1", withSystemUUID(uuidA))
+		initial := func(age time.Duration, change ...func(*inventory.Machine)) bool {
+			fleet.become(named(stateOf("east", machine(uuidA, change...)), age, needed...))
+			_, _, err := p.initial(node)
+			return err == nil
+		}
+		if initial(time.Hour) {
+			t.Error("old names serve")
+		}
+		time.Sleep(2 * time.Minute)
+		for range 12 {
+			if !initial(time.Minute + 50*time.Second) {
+				t.Error("names that were read since it waits do not serve")
+			}
+			time.Sleep(heldFor / 12)
+		}
+		time.Sleep(time.Second)
+		if initial(2*time.Minute + 50*time.Second) {
+			t.Error("they serve for ever")
+		}
+		for _, other := range []func() bool{
+			func() bool { return !initial(time.Hour, withoutAddress) },
+			func() bool { return initial(0) },
+		} {
+			if !other() {
+				t.Error("this shows nothing")
+			}
+			time.Sleep(time.Minute)
+			if initial(50 * time.Second) {
+				t.Error("it has waited for something else")
+			}
+		}
+	})
+}
+
+// TestNamesOfAVCenterInTrouble: what a Node waits for is that vCenter.
+func TestNamesOfAVCenterInTrouble(t *testing.T) {
+	p, _ := provide(states{named(troubled(stateOf("east", machine(uuidA))), time.Minute, needed...)})
+	if _, _, err := p.initial(aNode("node-1", withSystemUUID(uuidA))); judge(err).name != "vcenter_unreachable" {
+		t.Errorf("it waits for %v", err)
 	}
 }
 
