@@ -86,7 +86,7 @@ func missing(states []inventory.State, id inventory.Identity) error {
 }
 
 // isCurrent returns an error if by now another Node has the name, or the Node is ready
-// again. The framework deletes by name, from a list that may be minutes old.
+// again, or is none of ours any more. The framework deletes by name, from a list that may be minutes old.
 func (p *Provider) isCurrent(node *v1.Node) error {
 	select {
 	case <-p.ready:
@@ -99,6 +99,8 @@ func (p *Provider) isCurrent(node *v1.Node) error {
 		return nil //nolint:nilerr // it is gone
 	case now.UID != node.UID:
 		return fmt.Errorf("%w: there is another Node %s now", topology.ErrUnknown, node.Name)
+	case p.isForeign(now):
+		return fmt.Errorf("%w: Node %s is not looked after by vzones any more", topology.ErrUnknown, node.Name)
 	case isReady(now):
 		return fmt.Errorf("%w: Node %s is ready again", topology.ErrUnknown, node.Name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/provider/keys"
 	"vzones/topology"
@@ -76,6 +77,18 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "anew" }))
 		},
 		"ready again": func(c *cluster, n *v1.Node) { c.heartbeat(n.Name) },
+		"none of ours any more": func(c *cluster, n *v1.Node) {
+			n = n.DeepCopy()
+			n.Labels = map[string]string{"cloud": "another"}
+			if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+				c.Fatal(err)
+			}
+			own, err := labels.Parse("cloud!=another")
+			if err != nil {
+				c.Fatal(err)
+			}
+			c.provider.settings.Load().selector = own
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone(t, &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB))}}, func(c *cluster) {
