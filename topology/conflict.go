@@ -26,7 +26,7 @@ const (
 	// ConflictSpans: machines of several vCenters have the same region and zone.
 	ConflictSpans ConflictKind = "spans_vcenters"
 	// ConflictNames: another vCenter has tags of the same names as those of a pair of
-	// region and zone, though no Node has both there.
+	// region and zone, though no Node there has the pair.
 	ConflictNames ConflictKind = "names_span_vcenters"
 	// ConflictRegionAndZone: a tag name is a region's and a zone's.
 	ConflictRegionAndZone ConflictKind = "region_and_zone"

@@ -28,7 +28,7 @@ type Tagged struct {
 // It follows DiscoverTagEntities, GetHostsForSegment and getVCForTopologySegments of the
 // driver's pkg/csi/service/common/topology.go.
 func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pair][]Conflict {
-	v := volumes{uses: map[tagUse]map[string]bool{}, names: map[string]map[string]bool{}, domains: map[Pair]*domain{}}
+	v := volumes{uses: map[tagUse]map[string]bool{}, names: map[string]map[string]bool{}, domains: map[tagPair]*domain{}}
 	for _, t := range tagged {
 		for _, label := range [...]string{LabelRegion, LabelZone} {
 			if p.categoryOf(label) == t.Category {
@@ -40,9 +40,12 @@ func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pai
 		v.place(placed)
 	}
 	conflicts := map[Pair][]Conflict{}
-	for pair, d := range v.domains {
-		if found := slices.Concat(v.elsewhere(pair, d), v.both(d), p.withoutHosts(d, tagged)); len(found) > 0 {
-			conflicts[pair] = found
+	for _, pair := range slices.SortedFunc(maps.Keys(v.domains), tagPair.compare) {
+		d := v.domains[pair]
+		for _, found := range slices.Concat(v.elsewhere(pair.Pair, d), v.both(d), p.withoutHosts(d, tagged)) {
+			if !slices.ContainsFunc(conflicts[pair.Pair], func(c Conflict) bool { return c.Text() == found.Text() }) {
+				conflicts[pair.Pair] = append(conflicts[pair.Pair], found)
+			}
 		}
 	}
 	return conflicts
@@ -72,7 +75,18 @@ func (p Policy) categoryOf(label string) string {
 
 type tagUse struct{ label, name string }
 
-// A domain is where a pair is.
+// A tagPair is a pair with the names of the tags that it is made of: where values are
+// composed, several may make the same pair.
+type tagPair struct {
+	Pair
+	region, zone string
+}
+
+func (t tagPair) compare(with tagPair) int {
+	return cmp.Or(cmp.Compare(t.Region, with.Region), cmp.Compare(t.Zone, with.Zone), cmp.Compare(t.region, with.region), cmp.Compare(t.zone, with.zone))
+}
+
+// A domain is where a pair is that is made of these tags.
 type domain struct {
 	// tags are the names of the tags that decided, by label.
 	tags map[string]string
@@ -85,7 +99,7 @@ type volumes struct {
 	// names of the tags in each vCenter, whatever they are used as.
 	uses    map[tagUse]map[string]bool
 	names   map[string]map[string]bool
-	domains map[Pair]*domain
+	domains map[tagPair]*domain
 }
 
 func (v *volumes) use(label, name, vcenter string) {
@@ -122,10 +136,11 @@ func (v *volumes) place(placed Placement) {
 		v.use(label, name, d.By.Ref.VCenter)
 		tags[label], by = name, d.By
 	}
-	if v.domains[pair] == nil {
-		v.domains[pair] = &domain{tags: tags, by: map[string]*Object{}}
+	key := tagPair{pair, tags[LabelRegion], tags[LabelZone]}
+	if v.domains[key] == nil {
+		v.domains[key] = &domain{tags: tags, by: map[string]*Object{}}
 	}
-	in := v.domains[pair].by
+	in := v.domains[key].by
 	if known := in[by.Ref.VCenter]; known == nil || CompareObjects(by, known) < 0 {
 		in[by.Ref.VCenter] = by
 	}
@@ -148,7 +163,7 @@ func (v *volumes) elsewhere(pair Pair, d *domain) []Conflict {
 	}
 	var others []string
 	for vcenter, names := range v.names {
-		if d.by[vcenter] != nil {
+		if v.has(pair, vcenter) {
 			continue
 		}
 		all := true
@@ -165,6 +180,16 @@ func (v *volumes) elsewhere(pair Pair, d *domain) []Conflict {
 	slices.Sort(others)
 	by := d.objects()
 	return []Conflict{{Kind: ConflictNames, Labels: pair.labels(), Objects: by, why: namesElsewhere{pair, d.list(), by[0], others}}}
+}
+
+// has reports whether a vCenter has a pair, of whatever tags.
+func (v *volumes) has(pair Pair, vcenter string) bool {
+	for other, d := range v.domains {
+		if other.Pair == pair && d.by[vcenter] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // both is for names that are a region's and a zone's.
@@ -226,7 +251,7 @@ func (n namesElsewhere) text() string {
 	if len(n.others) > 1 {
 		where = "vCenters"
 	}
-	return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node has both there. "+
+	return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node there has this region and zone. "+
 		"The CSI driver looks for each name by itself, finds them in several vCenters, and places no volume. "+
 		"Give one of the tags another name in one of the vCenters, or detach it there.",
 		n.pair.described(), n.by.Ref.VCenter, n.by.located(), where, quoted(n.others), n.tags)

@@ -20,6 +20,16 @@ func taggedIn(vcenter, region, zone string) Placement {
 	return p
 }
 
+// composedAs is a placement whose zone is composed.
+func composedAs(p Placement, zone string) Placement {
+	for i := range p.Decisions {
+		if d := &p.Decisions[i]; d.Label == LabelZone {
+			d.Plain, d.Value = d.Value, zone
+		}
+	}
+	return p
+}
+
 // TestVolumes: exactly what the CSI driver's volume code cannot place, in any order.
 func TestVolumes(t *testing.T) {
 	pool := &Object{Ref: Ref{VCenter: "A", Type: typePool, ID: "resgroup-1"}, Path: "gold (resgroup-1)"}
@@ -53,6 +63,15 @@ func TestVolumes(t *testing.T) {
 		"a zone elsewhere has the region's name": {
 			[]Placement{taggedIn("A", "x", "a"), taggedIn("B", "y", "x")}, nil,
 			map[Pair]string{{"x", "a"}: "region_and_zone", {"y", "x"}: "region_and_zone"},
+		},
+		"the same names, composed by vCenter": {
+			[]Placement{composedAs(taggedIn("A", "east", "a"), "A-a"), composedAs(taggedIn("B", "east", "a"), "B-a")}, nil,
+			map[Pair]string{{"east", "A-a"}: "names_span_vcenters", {"east", "B-a"}: "names_span_vcenters"},
+		},
+		"one value of different names": {
+			[]Placement{composedAs(taggedIn("A", "east", "y-z"), "x-y-z"), composedAs(taggedIn("A", "east", "z"), "x-y-z")},
+			[]Tagged{{VCenter: "A", Category: "zone", Name: "z", NoHosts: []*Object{pool}}},
+			map[Pair]string{{"east", "x-y-z"}: "tag_without_hosts"},
 		},
 		"on a pool": {
 			[]Placement{taggedIn("A", "east", "a"), taggedIn("A", "east", "b")}, []Tagged{{VCenter: "A", Category: "zone", Name: "a", NoHosts: []*Object{pool}}},
