@@ -3,7 +3,7 @@ package vcenter
 import (
 	"context"
 	"fmt"
-	"slices"
+	"math/rand/v2"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -52,7 +52,8 @@ func (w *watch) askForUntold(ctx context.Context) error {
 	for id := range w.untold.machines {
 		ids = append(ids, id)
 	}
-	slices.Sort(ids)
+	// Which of them is chance, so that none waits for ever for those that are still there.
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	for _, id := range ids[:min(untoldAtOnce, len(ids))] {
 		ref := machineRef(id)
 		err := w.s.readMachines(ctx, []types.ManagedObjectReference{ref}, nil, newTree(w.s.vim.ServiceContent.RootFolder))
