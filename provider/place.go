@@ -29,7 +29,9 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 		return place, err
 	}
 	place.Machine, place.Contact, place.InstanceType = m, in.Contact, followedType(m)
-	place.OldNames = p.namesTooOld(in)
+	if place.OldNames = p.namesTooOld(in); !p.namesBefore(in, in.Named.At) {
+		place.Named = in.Named.At // of all that are needed
+	}
 	place.Placement, err = resolve(place.Topology.Policy, states, m)
 	return place, err
 }

@@ -36,6 +36,9 @@ const (
 	conflictDelay = 200 * time.Millisecond
 	// writeTimeout bounds a write.
 	writeTimeout = 10 * time.Second
+	// namesTime bounds how long names of tags are waited for before those that were read
+	// since then serve no more.
+	namesTime = 10 * time.Minute
 	// afterwards is how long a Node may take to be told of after it was initialised.
 	afterwards = 10 * time.Second
 )
@@ -81,8 +84,10 @@ type Place struct {
 	InstanceType string
 	// Contact is when the machine's vCenter last answered.
 	Contact time.Time
-	// OldNames says that a tag may have got another name since the names were read.
+	// OldNames says that a tag may have got another name since the names were read, which
+	// was at Named, zero if not all of them were.
 	OldNames bool
+	Named    time.Time
 	// Topology is what the placement was decided by, machine or not.
 	Topology *config.Topology
 }
@@ -132,6 +137,8 @@ type known struct {
 	// to be looked at whenever a vCenter has answered.
 	machine *inventory.Machine
 	waiting bool
+	// asked is when names of tags were first asked for to write it, zero if they are not.
+	asked time.Time
 
 	drifts    []timed
 	resized   []timed // the instance type, if it differs
@@ -297,9 +304,10 @@ func (c *Controller) look(ctx context.Context, name string) (*v1.Node, *plan, ti
 		c.queue.Forget(name)
 		return nil, nil, until(todo.due), nil
 	}
-	if todo.rests() && (place.OldNames || time.Since(place.Contact) > fresh) {
+	old := todo.rests() && c.waitsForNames(n, &place)
+	if todo.rests() && (old || time.Since(place.Contact) > fresh) {
 		c.wait(n)
-		if place.OldNames {
+		if old {
 			c.source.ReadTags(place.Machine.Ref.VCenter)
 		} else {
 			c.source.Probe(place.Machine.Ref.VCenter)

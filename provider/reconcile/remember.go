@@ -97,6 +97,23 @@ func (c *Controller) wait(n *v1.Node) {
 	c.of(n).waiting = true
 }
 
+// waitsForNames reports whether the names of tags have to be read before a Node is
+// written. What was read since it began to wait for that serves, also if reading takes
+// longer than names may be old.
+func (c *Controller) waitsForNames(n *v1.Node, place *Place) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(n)
+	switch {
+	case !place.OldNames:
+		k.asked = time.Time{}
+		return false
+	case k.asked.IsZero() || time.Since(k.asked) > namesTime:
+		k.asked = time.Now()
+	}
+	return place.Named.Before(k.asked)
+}
+
 // decide looks where a Node is, plans, and tells of what is found.
 func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 	place, err := c.source.Place(n)
@@ -122,6 +139,9 @@ func (c *Controller) decide(ctx context.Context, n *v1.Node) (Place, *plan) {
 	by.followType(todo, n, &place, k.resized, time.Now())
 	k.resized = todo.resized
 	due = append(due, c.tellType(ctx, n, k, by, &place, todo))
+	if !todo.rests() {
+		k.asked = time.Time{}
+	}
 	if place.Machine == nil {
 		k.unplaced = ""
 	} else {

@@ -13,6 +13,22 @@ func (f *fakeSource) ReadTags(vcenter string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tagReads++
+	if f.slowNames > 0 {
+		began := time.Now()
+		time.AfterFunc(f.slowNames, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for n, p := range f.places {
+				if vcenterOf(n) == vcenter {
+					p.Named = began
+					f.places[n] = p
+				}
+			}
+			f.contacts[vcenter] = time.Now()
+			f.announce()
+		})
+		return
+	}
 	for n, p := range f.places {
 		if vcenterOf(n) == vcenter {
 			p.OldNames = false
@@ -47,6 +63,31 @@ func TestOldNames(t *testing.T) {
 		}
 		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=r1")...)
 	}, named("east-1"))
+}
+
+// TestNamesThatTakeLong: a Node is written by names that were read since they were asked
+// for, although they are old by the time that they are known.
+func TestNamesThatTakeLong(t *testing.T) {
+	const takes = 90 * time.Second
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.mu.Lock()
+		w.source.slowNames = takes
+		w.source.mu.Unlock()
+		w.source.place(at("r", "a", "r1"), nil, "east-1")
+		w.source.mu.Lock()
+		p := w.source.places["east-1"]
+		p.OldNames = true
+		w.source.places["east-1"] = p
+		w.source.mu.Unlock()
+		w.source.place(at("r", "a", "r1"), nil, "east-2")
+		w.settle()
+		w.pass(takes - time.Second)
+		if w.patches() != 1 {
+			t.Errorf("%d patches before names were read", w.patches())
+		}
+		w.pass(2 * time.Second)
+		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=r1")...)
+	}, named("east-1"), named("east-2"))
 }
 
 // TestVolumes: a tag where the CSI driver fails is told of on the Nodes of its zone, once,

@@ -63,6 +63,8 @@ type fakeSource struct {
 	contacts  map[string]time.Time
 	probes    map[string]int
 	tagReads  int
+	// slowNames is how long names take to be read, which are old by then.
+	slowNames time.Duration
 	tagged    []topology.Tagged
 	channels  []chan struct{}
 }
