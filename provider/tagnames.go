@@ -43,6 +43,9 @@ func (p *Provider) initial(node *v1.Node) (d *description, vcenter string, err e
 		if down := in.Reach(); down != nil {
 			err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
 		}
+		if unwritten := d.waits(node); unwritten != nil {
+			err = unwritten // which it waits for before and after
+		}
 	}
 	return nil, in.VCenter, err
 }

@@ -8,14 +8,15 @@ import (
 )
 
 // TestEventForALabelThatNobodyWrites: where the controller that writes the rack is
-// switched off, an Event says so, although the framework is told to ask again and again.
+// switched off, an Event says so, although the framework is told to ask again and again
+// and the names of tags are old now and then.
 func TestEventForALabelThatNobodyWrites(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
 		c.provider.settings.Load().cfg.Topology.Policy.Levels = topology.Rules{{Label: topology.LabelRack, Category: "k8s-zone"}}
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
-		for range 5 { // something changes all the time
+		for i := range 5 { // something changes all the time
 			c.pass(patience / 3)
-			c.fleet.become(stateOf("east", machine(uuidA)))
+			c.fleet.become(named(stateOf("east", machine(uuidA)), time.Duration(i%2)*time.Minute, append([]string{"rack"}, needed...)...))
 		}
 		c.wantEvents("node-1 LabelUnwritten")
 		c.pass(time.Hour)
