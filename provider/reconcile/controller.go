@@ -145,8 +145,8 @@ type known struct {
 	conflicts []topology.Conflict
 	// pair is the last one that it had for certain, zero if none.
 	pair topology.Pair
-	// values are the last ones that it had for certain, by the labels that nest.
-	values map[string]string
+	// values are the last ones that it had for certain, of the labels that nest.
+	values []topology.Value
 	// unplaced is why the Node has no placement, and since when.
 	unplaced      string
 	unplacedSince time.Time

@@ -172,17 +172,19 @@ func (k *known) stands(nesting []string, placed topology.Placement, err error) {
 	if pair, ok := placed.Pair(); ok || certain(placed, err) {
 		k.pair = pair
 	}
-	values := map[string]string{}
+	before := k.values
+	k.values = make([]topology.Value, 0, len(nesting))
 	for _, label := range nesting {
-		value := placed.Value(label)
-		if value == "" && isUnknown(label, placed, err) {
-			value = k.values[label]
+		value := topology.Value{Label: label, Value: placed.Value(label)}
+		if value.Value == "" && isUnknown(label, placed, err) {
+			if i := slices.IndexFunc(before, func(v topology.Value) bool { return v.Label == label }); i >= 0 {
+				value = before[i]
+			}
 		}
-		if value != "" {
-			values[label] = value
+		if value.Value != "" {
+			k.values = append(k.values, value)
 		}
 	}
-	k.values = values
 }
 
 // isUnknown says whether something could not be read that a label rests on.

@@ -143,8 +143,8 @@ func (c *Controller) asBefore(n *v1.Node, nesting []string, placed topology.Plac
 	if !slices.ContainsFunc(nesting, func(label string) bool { return isUnknown(label, placed, err) }) {
 		return
 	}
-	for label, value := range k.values {
-		values[topology.Value{Label: label, Value: value}] = true
+	for _, value := range k.values {
+		values[value] = true
 	}
 }
 
