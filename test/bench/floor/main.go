@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	cloudprovider "k8s.io/cloud-provider"
@@ -51,6 +52,7 @@ func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.NodeLifecycleController.ConcurrentNodeLifecycleSyncs = 4
 	opts.Generic.ClientConnection.QPS = 1000
 	opts.Generic.ClientConnection.Burst = 2000
+	opts.Generic.LeaderElection.RetryPeriod.Duration = 750 * time.Millisecond
 }
 
 func setFlagDefaults(cmd *cobra.Command) {
