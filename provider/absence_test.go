@@ -70,7 +70,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 // may be minutes old, and deletes by name.
 func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 	for name, change := range map[string]func(*cluster, *v1.Node){
-		"made anew": func(c *cluster, n *v1.Node) {
+		"registered again": func(c *cluster, n *v1.Node) {
 			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
 				c.Fatal(err)
 			}
@@ -87,7 +87,9 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 			if err != nil {
 				c.Fatal(err)
 			}
-			c.provider.settings.Load().selector = own
+			now := *c.provider.settings.Load()
+			now.selector = own
+			c.provider.settings.Store(&now)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
