@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // metricCommands look at what the daemon counts.
@@ -156,18 +157,50 @@ func (p *pacer) see(asked, answered time.Time, is float64) error {
 	return nil
 }
 
-// markNodes has the condition unchanged mean: since now.
+// markNodes has the condition unchanged mean: since now. What the watch of the scenario
+// shows may be older than that, so it is waited for.
 func markNodes(*arguments) action {
-	return func(_ context.Context, w *world) error {
-		w.eyes.now(func(s sight) {
-			for name := range maps.Keys(w.nodes) {
-				if n := s.nodes[name]; n != nil {
-					w.nodes[name].marked = n.ResourceVersion
-				}
+	return func(ctx context.Context, w *world) error {
+		list, err := w.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if n := w.nodes[list.Items[i].Name]; n != nil {
+				n.marked = list.Items[i].ResourceVersion
 			}
-		})
+		}
+		for !w.seesMarks() {
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
 		return nil
 	}
+}
+
+// seesMarks reports whether the watch shows no Node as it was before its mark.
+func (w *world) seesMarks() bool {
+	all := true
+	w.eyes.now(func(s sight) {
+		for name, n := range w.nodes {
+			if is := s.nodes[name]; is != nil && version(is.ResourceVersion) < version(n.marked) {
+				all = false
+			}
+		}
+	})
+	return all
+}
+
+// version is a resource version as the number that it is, 0 if there is none.
+func version(s string) uint64 {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func unchanged(s state) string {
