@@ -113,18 +113,10 @@ func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {
 		return nil
 	}
 	named := []types.ManagedObjectReference{m.This}
-	var specs []types.PropertyFilterSpec
-	switch body := m.Body.(type) {
-	case *types.RetrieveProperties:
-		specs = body.SpecSet
-	case *types.RetrievePropertiesEx:
-		specs = body.SpecSet
-	case *types.CreateFilter:
-		specs = []types.PropertyFilterSpec{body.Spec}
-	case *types.CreateContainerView:
+	if body, ok := m.Body.(*types.CreateContainerView); ok {
 		named = append(named, body.Container)
 	}
-	for _, spec := range specs {
+	for _, spec := range filterSpecs(m) {
 		for _, o := range spec.ObjectSet {
 			named = append(named, o.Obj)
 		}
@@ -133,6 +125,19 @@ func (v *VCenter) forbidden(m *simulator.Method) *types.ManagedObjectReference {
 		if v.inv.hidden[ref] != nil {
 			return &ref
 		}
+	}
+	return nil
+}
+
+// filterSpecs returns what a request for properties, or for their changes, asks for.
+func filterSpecs(m *simulator.Method) []types.PropertyFilterSpec {
+	switch body := m.Body.(type) {
+	case *types.RetrieveProperties:
+		return body.SpecSet
+	case *types.RetrievePropertiesEx:
+		return body.SpecSet
+	case *types.CreateFilter:
+		return []types.PropertyFilterSpec{body.Spec}
 	}
 	return nil
 }

@@ -124,16 +124,7 @@ func (f *faults) refuses(m *simulator.Method) types.BaseMethodFault {
 	if path == "" || late {
 		return nil
 	}
-	var specs []types.PropertyFilterSpec
-	switch body := m.Body.(type) {
-	case *types.RetrieveProperties:
-		specs = body.SpecSet
-	case *types.RetrievePropertiesEx:
-		specs = body.SpecSet
-	case *types.CreateFilter:
-		specs = []types.PropertyFilterSpec{body.Spec}
-	}
-	for _, spec := range specs {
+	for _, spec := range filterSpecs(m) {
 		for _, p := range spec.PropSet {
 			if slices.Contains(p.PathSet, path) {
 				return &types.InvalidProperty{Name: path}

@@ -135,14 +135,7 @@ func (o *owned) lost(m *simulator.Method) (types.ManagedObjectReference, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	named := []types.ManagedObjectReference{m.This}
-	var specs []types.PropertyFilterSpec
-	switch body := m.Body.(type) {
-	case *types.RetrievePropertiesEx:
-		specs = body.SpecSet
-	case *types.CreateFilter:
-		specs = []types.PropertyFilterSpec{body.Spec}
-	}
-	for _, spec := range specs {
+	for _, spec := range filterSpecs(m) {
 		for _, set := range spec.ObjectSet {
 			named = append(named, set.Obj)
 		}
