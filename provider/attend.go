@@ -30,7 +30,7 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 	if here.woken != nil && here.judged == n && here.round == r.round {
 		return 0
 	}
-	d, renamed, err := r.provider.initial(n)
+	d, err := r.provider.initial(n)
 	if err == nil {
 		err = r.wake(n, here, d)
 		if err == nil {
@@ -39,9 +39,6 @@ func (r *rounds) attendWaiting(n *v1.Node, here *attended) time.Duration {
 			return 0
 		}
 		return here.tell(key(err), patience, func() time.Duration { return r.teller.tell(complaint{node: n, what: "Node waits", err: err}) })
-	}
-	if renamed != "" {
-		r.provider.fleet.ReadTags(renamed)
 	}
 	if errors.Is(err, errQuiet) {
 		for _, s := range r.states {

@@ -167,6 +167,7 @@ func (g *grants) give(node *v1.Node, all []v1.NodeAddress) error {
 	if g.by == nil {
 		g.by, g.of = map[netip.Addr]grant{}, map[types.UID][]netip.Addr{}
 	}
+	g.end(node.UID) // what it was given before and is not now is free
 	g.of[node.UID] = wanted
 	for _, a := range wanted {
 		g.by[a] = grant{node.UID, node.Name, now}
@@ -214,6 +215,11 @@ func (g *grants) shown(node *v1.Node) {
 func (g *grants) forget(node types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.end(node)
+}
+
+// end ends all that a Node was given. The lock is held.
+func (g *grants) end(node types.UID) {
 	for _, a := range g.of[node] {
 		if g.by[a].node == node {
 			delete(g.by, a)

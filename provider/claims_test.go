@@ -207,3 +207,21 @@ func BenchmarkClaims(b *testing.B) {
 		}
 	})
 }
+
+// TestGivenOtherAddresses: what a Node was given before and is not any more is free.
+func TestGivenOtherAddresses(t *testing.T) {
+	var g grants
+	one, other := aNode("one"), aNode("other")
+	internal := func(a string) []v1.NodeAddress { return []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: a}} }
+	for _, a := range []string{"10.0.0.1", "10.0.0.2"} {
+		if err := g.give(one, internal(a)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if to := g.to(netip.MustParseAddr("10.0.0.1"), other); to != "" {
+		t.Errorf("10.0.0.1 is still %q's", to)
+	}
+	if to := g.to(netip.MustParseAddr("10.0.0.2"), other); to != "one" {
+		t.Errorf("10.0.0.2 is %q's", to)
+	}
+}

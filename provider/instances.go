@@ -91,10 +91,7 @@ func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudpro
 	if p.isForeign(node) {
 		return nil
 	}
-	d, renamed, err := p.initial(node)
-	if renamed != "" {
-		p.fleet.ReadTags(renamed)
-	}
+	d, err := p.initial(node)
 	if err == nil {
 		err = d.waits(node)
 	}

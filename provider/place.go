@@ -65,10 +65,7 @@ func (p *Provider) Unwritten(node *v1.Node) map[string]string {
 	if p.isForeign(node) || !isUninitialized(node) || !slices.ContainsFunc(policy.Levels, func(r topology.Rule) bool { return topology.IsReservedLevel(r.Label) }) {
 		return nil
 	}
-	d, renamed, err := p.initial(node)
-	if renamed != "" {
-		p.fleet.ReadTags(renamed)
-	}
+	d, err := p.initial(node)
 	if err != nil {
 		return nil
 	}

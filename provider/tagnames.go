@@ -21,9 +21,9 @@ const heldFor = time.Minute
 const namesAgeRunning = 15 * time.Second
 
 // initial returns what a Node is to be initialized with, which is what is known if the
-// names of tags are of lately. Otherwise the second result is the vCenter whose names
-// have to be read again: a tag may have been renamed, which no vCenter tells.
-func (p *Provider) initial(node *v1.Node) (d *description, vcenter string, err error) {
+// names of tags were read recently. Otherwise it has them read again, since a tag may have
+// been renamed, which no vCenter tells.
+func (p *Provider) initial(node *v1.Node) (*description, error) {
 	d, in, err := p.look(node)
 	since := time.Now().Add(-p.namesAge)
 	old := p.namesBefore(in, since)
@@ -31,13 +31,13 @@ func (p *Provider) initial(node *v1.Node) (d *description, vcenter string, err e
 		p.held.forget(node.UID) // it waits for nothing, or for something else
 	}
 	if !old {
-		return d, "", err
+		return d, err
 	}
 	if err == nil {
 		// What was read since it began to wait serves, however slow the vCenter is.
 		if !p.namesBefore(in, p.held.since(node.UID)) {
 			p.held.serve(node.UID)
-			return d, "", nil
+			return d, nil
 		}
 		err = fmt.Errorf("%w: the names of tags in vCenter %q are being read again, since one may have been renamed", topology.ErrUnknown, in.VCenter)
 		if down := in.Reach(); down != nil {
@@ -47,7 +47,8 @@ func (p *Provider) initial(node *v1.Node) (d *description, vcenter string, err e
 			err = unwritten // which it waits for before and after
 		}
 	}
-	return nil, in.VCenter, err
+	p.fleet.ReadTags(in.VCenter)
+	return nil, err
 }
 
 // namesBefore reports whether the names of tags that the configuration needs were read

@@ -47,7 +47,7 @@ func TestNamesThatAreOld(t *testing.T) {
 			if (len(fleet.tagsRead()) > 0) != c.waits {
 				t.Errorf("read again: %q", fleet.tagsRead())
 			}
-			if _, _, err := p.initial(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
+			if _, err := p.initial(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("it waits for %v", err)
 			}
 			if _, err := p.describe(node); err != nil {
@@ -88,7 +88,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 		node := aNode("node-1", withSystemUUID(uuidA))
 		initial := func(age time.Duration, change ...func(*inventory.Machine)) bool {
 			fleet.become(named(stateOf("east", machine(uuidA, change...)), age, needed...))
-			_, _, err := p.initial(node)
+			_, err := p.initial(node)
 			return err == nil
 		}
 		if initial(time.Hour) {
@@ -123,7 +123,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 // TestNamesOfAVCenterInTrouble: what a Node waits for is that vCenter.
 func TestNamesOfAVCenterInTrouble(t *testing.T) {
 	p, _ := provide(states{named(troubled(stateOf("east", machine(uuidA))), time.Minute, needed...)})
-	if _, _, err := p.initial(aNode("node-1", withSystemUUID(uuidA))); judge(err).name != "vcenter_unreachable" {
+	if _, err := p.initial(aNode("node-1", withSystemUUID(uuidA))); judge(err).name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}
 }
