@@ -40,6 +40,7 @@ type orderPlay struct {
 	mu          sync.Mutex
 	states      []inventory.State
 	searched    []map[inventory.UUID]bool
+	named       []map[string]bool
 	subscribers []chan struct{}
 	// life counts the daemons: what an earlier one had asked for is nobody's any more.
 	life int
@@ -57,16 +58,22 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	var machines []*inventory.Machine
 	for i, n := range p.nodes {
+		host := func(m *inventory.Machine) { m.HostName = fmt.Sprint("node-", i) }
 		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter)), withNICs(fmt.Sprintf("a=10.0.%d.%d", vcenter, i+1))
 		switch n.machines[vcenter] {
 		case on:
-			machines = append(machines, machine(nodeUUID(i), here, address))
+			machines = append(machines, machine(nodeUUID(i), here, address, host))
 		case off:
-			machines = append(machines, machine(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress))
+			machines = append(machines, machine(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress, host))
 		}
 	}
 	s := stateOf(vcenterName(vcenter), machines...).Snapshot
 	s.Instance = fmt.Sprintf("instance-%d", vcenter)
+	names := map[string][]inventory.NameEntry{}
+	for name := range p.named[vcenter] {
+		names[name] = s.Names[name]
+	}
+	s.Names = names
 	if p.lag[vcenter] < 0 {
 		return s
 	}
@@ -122,32 +129,50 @@ func (p *orderPlay) change(vcenter int, change func(*inventory.State)) {
 	}
 }
 
-// Follow has those vCenters searched that have no index of all machines.
+// Follow has vCenters searched: for UUIDs those that have no index of all machines, and
+// all for names.
 func (p *orderPlay) Follow(ids []inventory.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	mine := p.life
 	for i, lag := range p.lag {
-		time.AfterFunc(max(seconds(lag), time.Nanosecond), func() {
-			p.mu.Lock()
-			current := mine == p.life && lag >= 0
-			if current {
+		if lag >= 0 {
+			p.searchAfter(lag, i, func() {
 				for _, id := range ids {
 					for _, u := range id.UUIDs {
 						p.searched[i][u] = true
 					}
 				}
-			}
-			p.mu.Unlock()
-			if current {
-				p.change(i, func(s *inventory.State) {
-					if s.Snapshot != nil && s.Trouble == nil {
-						s.Snapshot = p.snapshot(i)
-					}
-				})
+			})
+		}
+		p.searchAfter(p.nameLag[i], i, func() {
+			for _, id := range ids {
+				if len(id.UUIDs) == 0 {
+					p.named[i][id.Name] = true
+				}
 			}
 		})
 	}
+}
+
+// searchAfter notes later that a vCenter was searched, unless the daemon was restarted
+// meanwhile.
+func (p *orderPlay) searchAfter(lag float64, vcenter int, done func()) {
+	mine := p.life
+	time.AfterFunc(max(seconds(lag), time.Nanosecond), func() {
+		p.mu.Lock()
+		current := mine == p.life
+		if current {
+			done()
+		}
+		p.mu.Unlock()
+		if current {
+			p.change(vcenter, func(s *inventory.State) {
+				if s.Snapshot != nil && s.Trouble == nil {
+					s.Snapshot = p.snapshot(vcenter)
+				}
+			})
+		}
+	})
 }
 
 func (p *orderPlay) Probe(string) { p.change(0, func(*inventory.State) {}) }
@@ -199,12 +224,13 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 func (p *orderPlay) live(l life, last bool) {
 	p.mu.Lock()
 	p.life++
-	p.states, p.searched, p.subscribers = nil, nil, nil
+	p.states, p.searched, p.named, p.subscribers = nil, nil, nil, nil
 	cfg := testConfig()
 	cfg.VCenters = nil
 	for i := range l.plans {
 		p.states = append(p.states, inventory.State{VCenter: vcenterName(i)})
 		p.searched = append(p.searched, map[inventory.UUID]bool{})
+		p.named = append(p.named, map[string]bool{})
 		cfg.VCenters = append(cfg.VCenters, config.VCenter{Name: vcenterName(i), IPFamilies: []string{"ipv4"}})
 	}
 	p.mu.Unlock()
@@ -294,7 +320,11 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 // create registers a Node.
 func (p *orderPlay) create(i int) {
 	n := p.nodes[i]
-	node := aNode(fmt.Sprint("node-", i), withSystemUUID(nodeUUID(i)))
+	uuid := nodeUUID(i)
+	if n.byName {
+		uuid = ""
+	}
+	node := aNode(fmt.Sprint("node-", i), withSystemUUID(uuid))
 	status := v1.ConditionTrue
 	if n.silent {
 		status = v1.ConditionUnknown

@@ -30,7 +30,10 @@ type nodeFact struct {
 	runs, recorded bool
 	home           int
 	// silent says that its kubelet is.
-	silent   bool
+	silent bool
+	// byName says that the kubelet reports no system UUID, and that the machines' guests
+	// report the Node's name.
+	byName   bool
 	machines []power // by vCenter
 }
 
@@ -53,6 +56,8 @@ type order struct {
 	// lag is how long each vCenter takes to search for a Node that is new, negative
 	// for one whose index has all machines.
 	lag []float64
+	// nameLag is the same for names, which no index has.
+	nameLag []float64
 	// down are the vCenters that cannot be read in the end. unsure are those that at
 	// some time could not be read or searched after they had been waited for: then
 	// Nodes may be decided about without them, which decision 0026 accepts. never are
@@ -77,9 +82,14 @@ func newOrder(r *rand.Rand) *order {
 			}
 		}
 		o.lag = append(o.lag, lag)
+		if lag < 0 {
+			lag = r.Float64()
+		}
+		o.nameLag = append(o.nameLag, lag)
 	}
 	for range 3 {
 		n := nodeFact{runs: one(2), recorded: !one(4), home: r.IntN(vcenters), silent: one(2)}
+		n.byName = !n.runs && one(2)
 		for range vcenters {
 			n.machines = append(n.machines, power(r.IntN(3)))
 		}
@@ -134,7 +144,11 @@ type end struct {
 //   - A vCenter that is unsure may or may not have been heard.
 //   - A Node that says where its machine was keeps its place until all vCenters can be
 //     read, and has another one only if that is certain.
+//   - A name has to be unique in all vCenters.
 func (o *order) allowed(n nodeFact) []end {
+	if n.byName {
+		return o.allowedByName(n)
+	}
 	var heard [][]bool // which of the vCenters may have been heard, in all ways
 	for mask := range 1 << len(n.machines) {
 		ways := make([]bool, len(n.machines))
@@ -152,6 +166,26 @@ func (o *order) allowed(n nodeFact) []end {
 		ends = append(ends, o.given(n, ways)...)
 	}
 	return ends
+}
+
+func (o *order) allowedByName(n nodeFact) []end {
+	has := func(p power) bool { return p != none }
+	i := slices.IndexFunc(n.machines, has)
+	waits, shut := end{waits: true, zone: n.home}, end{waits: true, zone: n.home, shut: true}
+	sure := !slices.Contains(o.unsure, true)
+	switch {
+	case i < 0 || slices.ContainsFunc(n.machines[i+1:], has):
+		return []end{waits}
+	case n.machines[i] == on && sure:
+		return []end{{zone: i}}
+	case n.machines[i] == on:
+		return []end{{zone: i}, waits}
+	case !n.silent:
+		return []end{waits}
+	case sure:
+		return []end{shut}
+	}
+	return []end{shut, waits}
 }
 
 // given is what becomes of the Node if these vCenters were heard.

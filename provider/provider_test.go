@@ -177,7 +177,7 @@ func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 	s := &inventory.Snapshot{
 		VCenter:  vcenter,
 		Index:    map[inventory.UUID][]inventory.Entry{},
-		Names:    map[string][]inventory.NameEntry{},
+		Names:    map[string][]inventory.NameEntry{"node-1": nil},
 		Machines: map[string]*inventory.Machine{},
 	}
 	for i, m := range machines {

@@ -245,14 +245,10 @@ func (w *watch) searched(f *followed) *inventory.Searched {
 	if w.seek == nil {
 		return nil
 	}
-	done := &inventory.Searched{UUIDs: map[inventory.UUID]bool{}, Names: map[string]bool{}}
+	done := &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
 	coming := w.coming(f)
 	for key := range w.seek.refs {
-		switch {
-		case !w.settled(key, coming):
-		case key.name != "":
-			done.Names[key.name] = true
-		default:
+		if key.name == "" && w.settled(key, coming) {
 			done.UUIDs[key.uuid] = true
 		}
 	}

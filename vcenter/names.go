@@ -33,18 +33,22 @@ func (w *watch) lookUpNames(ctx context.Context, f *followed) error {
 }
 
 // namesOf returns the machines whose guest host name is that of a Node without a
-// UUID. By their own names they cannot be found without an index of all.
+// UUID, for the searches that are done. By their own names they cannot be found
+// without an index of all.
 func (w *watch) namesOf(f *followed) map[string][]inventory.NameEntry {
-	var names map[string][]inventory.NameEntry
+	names := map[string][]inventory.NameEntry{}
 	for name, node := range f.names {
-		for _, id := range w.seek.refs[sought{name: name}] {
+		key := sought{name: name}
+		refs, done := w.seek.refs[key]
+		if !done || !w.settled(key, nil) {
+			continue
+		}
+		names[node] = nil
+		for _, id := range refs {
 			_, here := w.model.index[id]
 			host := w.model.tree.objects[machineRef(id)].string("guest.hostName")
 			if !here || w.model.apart[id] || host != "" && !strings.EqualFold(host, name) {
 				continue
-			}
-			if names == nil {
-				names = map[string][]inventory.NameEntry{}
 			}
 			names[node] = append(names[node], inventory.NameEntry{Entry: w.model.entry(id), ByHostName: true})
 		}

@@ -227,9 +227,12 @@ func unescaped(name string) string {
 }
 
 // readNames looks for the machines that have one of the given names (lower
-// case), which stand for Nodes.
+// case), which stand for Nodes. There is an entry for each.
 func (s *session) readNames(ctx context.Context, views []types.ManagedObjectReference, names map[string]string) (map[string][]inventory.NameEntry, error) {
 	found := map[string][]inventory.NameEntry{}
+	for _, node := range names {
+		found[node] = nil // also where no machine has it
+	}
 	for _, view := range views {
 		spec := viewSpec(view, "VirtualMachine", "name", "guest.hostName", "config.template", faultTolerance, "runtime.powerState")
 		err := s.retrieve(ctx, spec, func(o *types.ObjectContent) {

@@ -28,6 +28,7 @@ var inBothModes = []string{
 	"moved-out-of-the-datacenters",
 	"moves-between-configured-datacenters",
 	"moves-to-another-vcenter",
+	"node-without-uuid",
 	"one-vcenter-hangs-from-the-start",
 	"powered-on-one-of-several",
 	"recreated-node-same-name-new-uuid",

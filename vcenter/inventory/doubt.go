@@ -123,21 +123,24 @@ func doubt(states []State, id Identity, _ []match) error {
 	return join(unread(states), absentee(states, id), unidentified(states, id), unsearched(states, id))
 }
 
-// unsearched joins the vCenters that are watched with index: followed and were not
-// searched for the Node's machine yet.
+// unsearched joins the vCenters that were not searched for the Node's machine yet: by
+// its name, or by its UUIDs where the index does not have all machines.
 func unsearched(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
-		if s.Snapshot == nil || s.Snapshot.Searched == nil {
-			continue
-		}
-		done := s.Snapshot.Searched
-		missing := slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !done.UUIDs[u] })
-		if missing || len(id.UUIDs) == 0 && !done.Names[strings.ToLower(id.Name)] {
+		if s.Snapshot != nil && !s.Snapshot.searchedFor(id) {
 			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it", s.VCenter))
 		}
 	}
 	return join(reasons...)
+}
+
+func (s *Snapshot) searchedFor(id Identity) bool {
+	if len(id.UUIDs) == 0 {
+		_, done := s.Names[id.Name]
+		return done
+	}
+	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })
 }
 
 // absentee is the vCenter that had the machine and is not configured any more.

@@ -31,10 +31,11 @@ var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func minute(n int) time.Time { return began.Add(time.Duration(n) * time.Minute) }
 
-// stateOf returns the state of a vCenter that was read completely and lately.
+// stateOf returns the state of a vCenter that was read completely and lately, and in
+// which "n1" was looked for too.
 func stateOf(vcenter string, vms ...vm) State {
 	s := &Snapshot{
-		VCenter: vcenter, Index: map[UUID][]Entry{}, Names: map[string][]NameEntry{},
+		VCenter: vcenter, Index: map[UUID][]Entry{}, Names: map[string][]NameEntry{"n1": nil},
 		Unreadable: map[string]FirstSeen{}, Machines: map[string]*Machine{},
 	}
 	for _, m := range vms {
@@ -83,6 +84,9 @@ func incomplete(s State) State {
 func notRead(vcenter string) State { return State{VCenter: vcenter} }
 
 func overdue(s State) State { s.Overdue = true; return s }
+
+// unnamed is a state in which no name was looked for yet.
+func unnamed(s State) State { s.Snapshot.Names = nil; return s }
 
 func TestFind(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
@@ -145,6 +149,8 @@ func TestFind(t *testing.T) {
 		{name: "by name, a vCenter in trouble", states: []State{stateOf("east", vm{id: "vm-1", host: "n1", on: true}), troubled(stateOf("west"))}, id: byName, err: topology.ErrUnknown, says: "refused"},
 		{name: "by name, a vCenter not read yet", states: []State{stateOf("east", vm{id: "vm-1", host: "n1", on: true}), notRead("west")}, id: byName, err: topology.ErrUnknown, says: `"west"`},
 		{name: "by name, an incomplete index", states: []State{incomplete(stateOf("east", vm{id: "vm-1", host: "n1", on: true}))}, id: byName, err: topology.ErrUnknown, says: "dc9"},
+		{name: "by name, a vCenter that was not searched for it yet", states: []State{stateOf("east", vm{id: "vm-1", host: "n1", on: true}), unnamed(stateOf("west"))}, id: byName, err: topology.ErrUnknown, says: `"west" searched`},
+		{name: "absent by name, a vCenter that was not searched for it yet", states: []State{stateOf("east"), unnamed(stateOf("west"))}, id: byName, err: topology.ErrUnknown, says: `"west" searched`},
 		{name: "by name, details not read", states: []State{stateOf("east", vm{id: "vm-1", host: "n1", unread: true})}, id: byName, err: topology.ErrUnknown, says: "vm-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

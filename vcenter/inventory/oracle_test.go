@@ -22,7 +22,8 @@ type world struct {
 
 type vcenterSpec struct {
 	unread, troubled, incomplete, overdue bool
-	contact                               int // minutes after began
+	unnamed                               bool // the Node's name was not looked for yet
+	contact                               int  // minutes after began
 	vms                                   []vm
 }
 
@@ -32,7 +33,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 	one := func(in int) bool { return r.Intn(in) == 0 }
 	var w world
 	for range 1 + r.Intn(3) {
-		v := vcenterSpec{unread: one(10), troubled: one(10), incomplete: one(10), overdue: one(2), contact: 30 * r.Intn(7)}
+		v := vcenterSpec{unread: one(10), troubled: one(10), incomplete: one(10), overdue: one(2), unnamed: one(10), contact: 30 * r.Intn(7)}
 		for i := range r.Intn(3) {
 			v.vms = append(v.vms, vm{
 				id:       fmt.Sprint("vm-", i),
@@ -75,6 +76,9 @@ func (w world) states() []State {
 		if v.incomplete {
 			states[i] = incomplete(states[i])
 		}
+		if v.unnamed {
+			states[i] = unnamed(states[i])
+		}
 		if v.unread {
 			states[i].Snapshot = nil
 		}
@@ -114,7 +118,7 @@ func (w world) mayBe(i int, m vm) bool {
 func (w world) sees() bool {
 	configured, seen := w.id.Known.VCenter == "", w.id.Seen.VCenter == ""
 	for i, v := range w.vcenters {
-		if v.unread || v.troubled || v.incomplete {
+		if v.unread || v.troubled || v.incomplete || v.unnamed && len(w.id.UUIDs) == 0 {
 			return false
 		}
 		configured = configured || w.id.Known.VCenter == fmt.Sprint("vc-", i)
@@ -289,7 +293,7 @@ func TestAbsenceIsSure(t *testing.T) {
 		}
 		absent["in all"]++
 		for i, v := range w.vcenters {
-			if v.unread || v.troubled || v.incomplete {
+			if v.unread || v.troubled || v.incomplete || v.unnamed && len(w.id.UUIDs) == 0 {
 				return false
 			}
 			for _, m := range v.vms {
@@ -350,6 +354,7 @@ func TestHidingOnlyAddsDoubt(t *testing.T) {
 				func(v *vcenterSpec) { v.unread = true },
 				func(v *vcenterSpec) { v.troubled = true },
 				func(v *vcenterSpec) { v.incomplete = true },
+				func(v *vcenterSpec) { v.unnamed = true },
 				func(v *vcenterSpec) {
 					v.vms = slices.Clone(v.vms)
 					for j := range v.vms {

@@ -13,7 +13,7 @@ import (
 func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 	u, other := UUID{1}, UUID{2}
 	searched := func(uuids ...UUID) State {
-		done := &Searched{UUIDs: map[UUID]bool{}, Names: map[string]bool{"node": true}}
+		done := &Searched{UUIDs: map[UUID]bool{}}
 		for _, u := range uuids {
 			done.UUIDs[u] = true
 		}
@@ -34,7 +34,7 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 		"in one byte order":                {[]State{searched(u)}, Identity{UUIDs: []UUID{u, other}}, topology.ErrUnknown},
 		"not yet in one of two":            {[]State{stateOf("west"), searched()}, Identity{UUIDs: []UUID{u}}, topology.ErrUnknown},
 		"off, and others may run":          {[]State{off}, Identity{UUIDs: []UUID{u}}, topology.ErrUnknown},
-		"a name that was searched for":     {[]State{searched()}, Identity{Name: "Node"}, topology.ErrAbsent},
+		"a name that was searched for":     {[]State{searched()}, Identity{Name: "n1"}, topology.ErrAbsent},
 		"a name that was not":              {[]State{searched()}, Identity{Name: "other"}, topology.ErrUnknown},
 		"an index that has all, as before": {[]State{stateOf("west")}, Identity{UUIDs: []UUID{u}}, topology.ErrAbsent},
 	} {

@@ -34,7 +34,8 @@ type Snapshot struct {
 	// the configured datacenters, in order. Their details are in Machines.
 	Outside []string
 	// Names has the machines whose guest host name or own name is that of a
-	// followed Node without a UUID, by the Node's name.
+	// followed Node without a UUID, by the Node's name. A name that is no key was not
+	// looked for yet; one without machines was, and none has it.
 	Names map[string][]NameEntry
 	// NoCategory are the tag categories of the configuration that the vCenter
 	// does not show to the account, in that order: nothing tells whether they do not
@@ -52,12 +53,10 @@ type Snapshot struct {
 }
 
 // Searched are the searches whose results an index has: all machines that the last
-// search for a UUID or a name found are in it. One that is not here is still under
-// way, so that nothing can be said of what is not in the index.
+// search for a UUID found are in it. One that is not here is still under way, so that
+// nothing can be said of what is not in the index.
 type Searched struct {
 	UUIDs map[UUID]bool
-	// Names are guest host names, in lower case.
-	Names map[string]bool
 }
 
 // FirstSeen is when a machine was first seen.
