@@ -5,30 +5,39 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 const (
 	// Key is the key in a machine's extraConfig.
 	Key = "guestinfo.metadata"
 
-	// maxSize bounds the text, in bytes, at each stage of its decoding. A
-	// network configuration with a thousand addresses has a tenth of it.
-	maxSize = 256 << 10
+	// MaxEncoded bounds the text as the machine has it, in bytes: ErrSize is of a
+	// longer one. It has room for MaxPlain in base64.
+	MaxEncoded = 96 << 10
+	// MaxPlain bounds the text, in bytes, once base64 and gzip are undone. A network
+	// configuration with a thousand addresses has half of it.
+	MaxPlain = 64 << 10
 	// maxNodes bounds how much of a document is looked at, since aliases can
 	// make one of any length out of a short text.
 	maxNodes = 10_000
+	// maxAddresses bounds what is found.
+	maxAddresses = 256
 )
+
+// ErrSize is of a text that is too long to be read at all.
+var ErrSize = fmt.Errorf("the text is too long: at most %d bytes are read, and %d once base64 and gzip are undone", MaxEncoded, MaxPlain)
 
 // These say why a text has no addresses to give, without a word of it.
 var (
-	errSize     = errors.New("the text is too long")
-	errEncoding = errors.New("the text is neither YAML, nor base64 of YAML, nor base64 of gzipped YAML")
-	errNodes    = errors.New("the network configuration is too long")
+	errEncoding  = errors.New("the text is neither YAML, nor base64 of YAML, nor base64 of gzipped YAML")
+	errNodes     = errors.New("the network configuration is too long")
+	errAddresses = fmt.Errorf("the network configuration has more than %d addresses", maxAddresses)
 )
 
 // Addresses returns the addresses that metadata configures, in the order in
@@ -40,7 +49,28 @@ var (
 // gzip begins with two bytes that no YAML has. So guestinfo.metadata.encoding
 // need not be read too. The network configuration in it is cloud-init's, of
 // version 1 or 2 (netplan), and may be encoded likewise.
+//
+// Of an error nothing is read. It says which bound a text exceeds, and otherwise no
+// more than that it cannot be read.
 func Addresses(metadata string) ([]netip.Addr, error) {
+	return guarded(func() ([]netip.Addr, error) { return addresses(metadata) })
+}
+
+// guarded turns a panic into an error: a parser may have defects, and whoever writes the
+// text may look for them.
+func guarded(read func() ([]netip.Addr, error)) (found []netip.Addr, err error) {
+	defer func() {
+		if recover() != nil {
+			found, err = nil, errEncoding
+		}
+	}()
+	return read()
+}
+
+func addresses(metadata string) ([]netip.Addr, error) {
+	if len(metadata) > MaxEncoded {
+		return nil, ErrSize
+	}
 	root, err := document(metadata)
 	if err != nil {
 		return nil, err
@@ -58,8 +88,11 @@ func Addresses(metadata string) ([]netip.Addr, error) {
 	}
 	r.version1(network)
 	r.version2(network)
-	if r.left < 0 {
+	switch {
+	case r.left < 0:
 		return nil, errNodes
+	case len(r.found) > maxAddresses:
+		return nil, errAddresses
 	}
 	return r.found, nil
 }
@@ -68,6 +101,9 @@ func Addresses(metadata string) ([]netip.Addr, error) {
 func document(text string) (*yaml.Node, error) {
 	plain, err := decode(strings.TrimSpace(text))
 	if err != nil || len(plain) == 0 {
+		return nil, err
+	}
+	if err := measure(plain); err != nil {
 		return nil, err
 	}
 	var doc yaml.Node
@@ -87,9 +123,6 @@ func document(text string) (*yaml.Node, error) {
 
 // decode undoes base64, then gzip, as far as the text has them.
 func decode(text string) ([]byte, error) {
-	if len(text) > maxSize {
-		return nil, errSize
-	}
 	if strings.ContainsAny(text, ":{#") {
 		return []byte(text), nil
 	}
@@ -104,12 +137,9 @@ func decode(text string) ([]byte, error) {
 	if err != nil {
 		return nil, errEncoding
 	}
-	plain, err := io.ReadAll(io.LimitReader(zipped, maxSize+1))
+	plain, err := io.ReadAll(io.LimitReader(zipped, MaxPlain+1))
 	if err != nil {
 		return nil, errEncoding
-	}
-	if len(plain) > maxSize {
-		return nil, errSize
 	}
 	return plain, nil
 }

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 )
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
@@ -94,6 +97,93 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// many is a network configuration with so many addresses.
+func many(n int) string {
+	var b strings.Builder
+	b.WriteString("network:\n  version: 2\n  ethernets:\n    id0:\n      addresses:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "      - 10.1.%d.%d/16\n", i/200, 1+i%200)
+	}
+	return b.String()
+}
+
+// TestLargestThatCount: a configuration that is as long as a network's can be counts.
+func TestLargestThatCount(t *testing.T) {
+	text := many(maxAddresses)
+	for i := range 20 { // interfaces, each as Cluster API writes it, with routes
+		text += fmt.Sprintf("    id%d:\n      match:\n        macaddress: \"00:50:56:00:00:%02x\"\n      set-name: eth%[1]d\n      dhcp4: true\n      routes:\n", i+1, i)
+		for n := range 20 {
+			text += fmt.Sprintf("      - {to: \"fd00:%x::/64\", via: \"fe80::1\", metric: 100}\n", n)
+		}
+	}
+	for _, metadata := range []string{text, b64(text), b64(gz(text))} {
+		if got, err := Addresses(metadata); len(got) != maxAddresses || err != nil {
+			t.Errorf("%d addresses of %d bytes, %v", len(got), len(metadata), err)
+		}
+	}
+	longest := b64("x: " + strings.Repeat("y", MaxPlain-3))
+	if _, err := Addresses(longest); err != nil || len(longest) > MaxEncoded {
+		t.Errorf("%d bytes: %v", len(longest), err)
+	}
+	if _, err := Addresses(strings.Repeat("x", MaxEncoded+1)); !errors.Is(err, ErrSize) {
+		t.Errorf("too long: %v", err)
+	}
+}
+
+// TestWhatAHostileTextCosts: no text is more costly than a long honest one by far.
+// Without bounds on what is parsed these are, 15 to 40 times even if only 64 KiB are.
+func TestWhatAHostileTextCosts(t *testing.T) {
+	took := func(text string) time.Duration {
+		best := time.Hour
+		for range 5 {
+			began := time.Now()
+			_, _ = Addresses(text)
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	repeat := func(before, s, after string) string {
+		return before + strings.Repeat(s, (250<<10)/len(s)) + after
+	}
+	var anchors, addresses strings.Builder
+	anchors.WriteString("x: [")
+	addresses.WriteString("network: {ethernets: {a: {addresses: [")
+	for i := range 9_900 {
+		fmt.Fprintf(&anchors, "&a%d b,", i)
+		fmt.Fprintf(&addresses, "10.%d.%d.1,", i/250, i%250)
+	}
+	honest := took(b64(gz(many(maxAddresses))))
+	for name, text := range map[string]string{
+		"anchors":   anchors.String() + "]",
+		"addresses": addresses.String() + "]}}}",
+		"keys":      repeat("", "a: b\n", ""),
+		"flow keys": repeat("x: {", "a:,", "}"),
+		"items":     repeat("x: [", "a,", "]"),
+		"quotes":    repeat("x: [", "'',", "]"),
+		"comments":  repeat("", "a: b # c\n", ""),
+		"dashes":    "x:\n" + strings.Repeat("- ", 9_000) + "\n",
+		"questions": "x:\n" + strings.Repeat("? ", 9_000) + "\n",
+		"lists":     "x: " + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000),
+		"open":      repeat("x: ", "[", ""),
+		"indents":   repeat("", " a:\n  b:\n   c:\n", ""),
+		"blanks":    repeat("x: a", "\n", "y: b"),
+		"tags":      repeat("%TAG !a! b\n---\nx: [", "!a!b c,", "]"),
+		"zeros":     repeat("x: ", "0", ""),
+	} {
+		if ratio := float64(took(b64(gz(text)))) / float64(honest); ratio > 10 {
+			t.Errorf("%s: %.0f times as long as %s for %d addresses", name, ratio, honest, maxAddresses)
+		}
+	}
+}
+
+// TestAParserThatPanics gives an error: a guest must not end the watch of a vCenter.
+func TestAParserThatPanics(t *testing.T) {
+	got, err := guarded(func() ([]netip.Addr, error) { panic("made-up") })
+	if got != nil || !errors.Is(err, errEncoding) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // TestUnreadable: what cannot be read is an error without a word of the text.
 func TestUnreadable(t *testing.T) {
 	var aliases strings.Builder
@@ -112,10 +202,16 @@ func TestUnreadable(t *testing.T) {
 		"cut off":                   b64(gz("S3cret: " + v2)[:60]),
 		"an alias of nothing":       "network: *S3cret",
 		"an inner text":             "network: S3cret!",
-		"too long":                  "S3cret: " + strings.Repeat("x", maxSize),
-		"a bomb":                    b64(gz("S3cret: " + strings.Repeat("x", 100*maxSize))),
-		"a bomb inside":             b64("network: " + b64(gz("S3cret: "+strings.Repeat("x", 100*maxSize)))),
+		"too long":                  "S3cret: " + strings.Repeat("x", MaxPlain),
+		"a bomb":                    b64(gz("S3cret: " + strings.Repeat("x", 100*MaxPlain))),
+		"a bomb inside":             b64("network: " + b64(gz("S3cret: "+strings.Repeat("x", 100*MaxPlain)))),
 		"a pyramid of aliases":      aliases.String(),
+		"too many addresses":        "S3cret: a\n" + many(maxAddresses+1),
+		"too many lines":            "S3cret: a\n" + strings.Repeat("\n", maxLines) + "b: c",
+		"too many keys":             "S3cret: {" + strings.Repeat("a: b,", maxSigns/2) + "}",
+		"too deep":                  "S3cret: " + strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1),
+		"lists in lists":            "S3cret:\n" + strings.Repeat("- ", maxDepth+1) + "a",
+		"brackets left open":        "S3cret: " + strings.Repeat("{a: ", maxDepth+1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Addresses(metadata)
@@ -142,7 +238,7 @@ func FuzzAddresses(f *testing.F) {
 		if fmt.Sprint(got, err) != fmt.Sprint(again, errAgain) {
 			t.Errorf("%v, %v the first time, %v, %v the second", got, err, again, errAgain)
 		}
-		if err != nil && got != nil || len(got) > maxNodes {
+		if err != nil && got != nil || len(got) > maxAddresses {
 			t.Errorf("%d addresses and %v", len(got), err)
 		}
 		for i, a := range got {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // reader gathers addresses. What does not have the form of a network
@@ -48,7 +48,7 @@ func (r *reader) version2(network *yaml.Node) {
 
 // address takes an address, with a prefix length or without.
 func (r *reader) address(n *yaml.Node) {
-	if n == nil || n.Kind != yaml.ScalarNode {
+	if n == nil || n.Kind != yaml.ScalarNode || len(r.found) > maxAddresses {
 		return
 	}
 	text, _, _ := strings.Cut(strings.TrimSpace(n.Value), "/")
