@@ -197,6 +197,6 @@ func (s *session) template(ctx context.Context, machine types.ManagedObjectRefer
 	err = s.retrieve(ctx, types.PropertyFilterSpec{
 		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.template"}}},
 		ObjectSet: []types.ObjectSpec{{Obj: machine}},
-	}, func(o *types.ObjectContent) { template = propertiesOf(o, nil).bool("config.template") })
+	}, func(o *types.ObjectContent) { template = propertiesOf(o, static{}).bool("config.template") })
 	return template, err
 }

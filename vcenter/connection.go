@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -71,6 +73,10 @@ type connection struct {
 	// disputed are the machines for which everything was read again, since the index
 	// had them and no list view could.
 	disputed map[string]bool
+	// remarks are what was logged of guests.
+	remarks remarks
+	// parse reads metadata. It is set before run.
+	parse func(string) ([]netip.Addr, error)
 	// owed is how long the next watch has to wait before it reads the vCenter.
 	owed time.Duration
 	// read are the credentials that were read last. Without a session even rejected
@@ -110,6 +116,8 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 		stirred:     make(chan struct{}, 1),
 		unread:      make(chan struct{}, 1),
 		searches:    make(chan struct{}, searchesAtOnce),
+		remarks:     remarks{},
+		parse:       guestinfo.Addresses,
 		states:      func() []inventory.State { return nil },
 	}
 	c.attempts = newAttempts(opts.loginLimits)

@@ -93,7 +93,7 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 		if !now[id] {
 			remove = append(remove, machineRef(id))
 			w.untold.told(id) // it is no concern any more
-			delete(w.model.tree.objects, machineRef(id))
+			w.model.tree.remove(machineRef(id))
 		}
 	}
 	if len(add) == 0 && len(remove) == 0 {

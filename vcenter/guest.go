@@ -1,116 +1,202 @@
 package vcenter
 
 import (
-	"context"
-	"hash/maphash"
+	"fmt"
 	"net/netip"
-	"slices"
+	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
-	"k8s.io/klog/v2"
 
 	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/inventory"
 )
 
-// The properties that tell of a machine's addresses.
+// The properties that a guest decides.
 const (
+	guestHostName = "guest.hostName"
 	guestNet      = "guest.net"
 	guestMetadata = `config.extraConfig["` + guestinfo.Key + `"]`
 )
 
-// static is what is kept of a machine's metadata.
-type static struct {
-	addresses  []netip.Addr
-	unreadable error
-	// digest tells whether the text has changed.
-	digest uint64
+// These bound what is taken of a guest's report. VMware Tools report 16 interfaces by
+// default; vSphere gives a machine 10.
+const (
+	maxInterfaces = 64
+	// maxAddresses is of all interfaces with a virtual device together.
+	maxAddresses = 512
+	// maxGuestMade is of all others together, which may have thousands, such as those of
+	// kube-proxy's IPVS mode. They are never a Node's.
+	maxGuestMade = 64
+	// maxAddressText is longer than an address with its zone, maxNetworkName than the 80
+	// characters that vCenter lets a network's name have, and maxMAC than any.
+	maxAddressText = 64
+	maxNetworkName = 320
+	maxMAC         = 64
+	// maxHostName is the length of the longest host name there can be.
+	maxHostName = 253
+)
+
+// report is what is kept of the interfaces that VMware Tools report.
+type report struct {
+	nics []inventory.NIC
+	// partial says that interfaces which the guest has made have more addresses.
+	partial bool
+	// refused is why nothing of the report counts, nil if it does.
+	refused error
 }
 
-var seed = maphash.MakeSeed()
-
-// follow reads metadata, unless it is what s was made of.
-func (s static) follow(value any) static {
-	if option, whole := value.(types.OptionValue); whole {
-		value = option.Value
-	}
-	text, _ := value.(string)
-	digest := maphash.String(seed, text)
-	if digest == s.digest {
-		return s
-	}
-	addresses, err := guestinfo.Addresses(text)
-	return static{addresses: addresses, unreadable: err, digest: digest}
+func (p properties) report() report {
+	r, _ := p[guestNet].(report)
+	return r
 }
 
-// tellUnreadable logs which machines have metadata that cannot be read: once for
-// each text, without a word of it. Such a machine has no configured addresses.
-func (t *tree) tellUnreadable(ctx context.Context) {
-	for _, ref := range t.unreadable {
-		if err := t.objects[ref].static().unreadable; err != nil {
-			klog.FromContext(ctx).V(2).Info("The addresses in the machine's "+guestinfo.Key+" do not count",
-				"moid", ref.Value, "reason", err.Error())
-		}
-	}
-	t.unreadable = nil
-}
-
-func (p properties) static() static {
-	s, _ := p[guestMetadata].(static)
-	return s
-}
-
-func (p properties) nics() []inventory.NIC {
-	nics, _ := p[guestNet].([]inventory.NIC)
-	return nics
-}
-
-// nicsOf takes what is needed of the interfaces that VMware Tools report.
-func nicsOf(value any) []inventory.NIC {
+// reportOf takes what is needed of the interfaces that VMware Tools report. Of more
+// than it takes it takes nothing: whatever were left out might be what decides.
+func reportOf(value any) report {
 	guest, _ := value.(types.ArrayOfGuestNicInfo)
-	nics := make([]inventory.NIC, 0, len(guest.GuestNicInfo))
+	left, leftGuestMade := maxAddresses, maxGuestMade
+	interfaces := 0
+	r := report{nics: make([]inventory.NIC, 0, min(len(guest.GuestNicInfo), maxInterfaces))}
 	for i := range guest.GuestNicInfo {
 		n := &guest.GuestNicInfo[i]
-		nic := inventory.NIC{Network: n.Network, DeviceConfigID: n.DeviceConfigId, MAC: n.MacAddress}
-		for _, s := range n.IpAddress {
-			nic.Addresses = appendAddress(nic.Addresses, s)
+		if n.DeviceConfigId == -1 {
+			r.guestMade(n, &leftGuestMade)
+			continue
 		}
-		if n.IpConfig != nil {
-			for i := range n.IpConfig.IpAddress {
-				judge(&nic, &n.IpConfig.IpAddress[i])
+		left -= reportedBy(n)
+		interfaces++
+		switch {
+		case interfaces > maxInterfaces:
+			return report{refused: fmt.Errorf("VMware Tools report more than %d network interfaces, so none of them counts: take away those that the guest does not need", maxInterfaces)}
+		case left < 0:
+			return report{refused: fmt.Errorf("VMware Tools report more than %d addresses, so none of them counts: take away those that the guest does not need", maxAddresses)}
+		case len(n.Network) > maxNetworkName:
+			return report{refused: fmt.Errorf("VMware Tools report an interface on a network with a name of %d bytes, so none of them counts", len(n.Network))}
+		}
+		r.nics = append(r.nics, nicOf(n))
+	}
+	return r
+}
+
+// reportedBy returns how many addresses an interface is reported with; one that is
+// reported in both ways counts once.
+func reportedBy(n *types.GuestNicInfo) int {
+	if n.IpConfig == nil {
+		return len(n.IpAddress)
+	}
+	return max(len(n.IpAddress), len(n.IpConfig.IpAddress))
+}
+
+// guestMade takes an interface that the guest has made, as far as there is room for it.
+func (r *report) guestMade(n *types.GuestNicInfo, left *int) {
+	if *left -= max(1, reportedBy(n)); *left < 0 {
+		r.partial = true
+		return
+	}
+	nic := nicOf(n)
+	if len(nic.Network) > maxNetworkName {
+		nic.Network = ""
+	}
+	r.nics = append(r.nics, nic)
+}
+
+func nicOf(n *types.GuestNicInfo) inventory.NIC {
+	nic := inventory.NIC{Network: n.Network, DeviceConfigID: n.DeviceConfigId}
+	if len(n.MacAddress) <= maxMAC {
+		nic.MAC = n.MacAddress
+	}
+	var all, unusable, secondary addressSet
+	for _, s := range n.IpAddress {
+		all.add(s)
+	}
+	if n.IpConfig != nil {
+		for i := range n.IpConfig.IpAddress {
+			c := &n.IpConfig.IpAddress[i]
+			all.add(c.IpAddress)
+			switch judge(c) {
+			case isUnusable:
+				unusable.add(c.IpAddress)
+			case isSecondary:
+				secondary.add(c.IpAddress)
 			}
 		}
-		nics = append(nics, nic)
 	}
-	return nics
+	nic.Addresses, nic.Unusable, nic.Secondary = all.list, unusable.list, secondary.list
+	return nic
 }
 
-// appendAddress leaves out what is no address: nothing that a Node can be
-// reached by.
-func appendAddress(to []netip.Addr, s string) []netip.Addr {
+// addressSet is a list of addresses, each once. What is no address is left out: nothing
+// that a Node can be reached by.
+type addressSet struct {
+	list []netip.Addr
+	has  map[netip.Addr]bool
+}
+
+func (l *addressSet) add(s string) {
+	a, ok := addressOf(s)
+	if !ok || l.has[a] {
+		return
+	}
+	if l.has == nil {
+		l.has = map[netip.Addr]bool{}
+	}
+	l.has[a] = true
+	l.list = append(l.list, a)
+}
+
+func addressOf(s string) (netip.Addr, bool) {
+	if len(s) > maxAddressText {
+		return netip.Addr{}, false
+	}
 	a, err := netip.ParseAddr(s)
-	if a = a.WithZone(""); err != nil || slices.Contains(to, a) {
-		return to
-	}
-	return append(to, a)
+	return a.WithZone(""), err == nil
 }
 
-// judge takes over what the guest says of an address. Older Tools say nothing.
-func judge(nic *inventory.NIC, c *types.NetIpConfigInfoIpAddress) {
-	nic.Addresses = appendAddress(nic.Addresses, c.IpAddress)
+// judgment is what the guest says of an address. Older Tools say nothing.
+type judgment int
+
+const (
+	isFine judgment = iota
+	isUnusable
+	isSecondary
+)
+
+func judge(c *types.NetIpConfigInfoIpAddress) judgment {
 	switch types.NetIpConfigInfoIpAddressStatus(c.State) {
 	case types.NetIpConfigInfoIpAddressStatusInvalid,
 		types.NetIpConfigInfoIpAddressStatusDuplicate,
 		types.NetIpConfigInfoIpAddressStatusTentative:
-		nic.Unusable = appendAddress(nic.Unusable, c.IpAddress)
+		return isUnusable
 	case types.NetIpConfigInfoIpAddressStatusDeprecated,
 		types.NetIpConfigInfoIpAddressStatusInaccessible:
-		nic.Secondary = appendAddress(nic.Secondary, c.IpAddress)
-	default:
-		a, err := netip.ParseAddr(c.IpAddress)
-		floats := err == nil && a.Unmap().Is4() && c.PrefixLength == 32
-		if floats || c.Origin == string(types.NetIpConfigInfoIpAddressOriginRandom) {
-			nic.Secondary = appendAddress(nic.Secondary, c.IpAddress)
-		}
+		return isSecondary
 	}
+	a, ok := addressOf(c.IpAddress)
+	floats := ok && a.Unmap().Is4() && c.PrefixLength == 32
+	if floats || c.Origin == string(types.NetIpConfigInfoIpAddressOriginRandom) {
+		return isSecondary
+	}
+	return isFine
+}
+
+// An oddName is a guest host name that is none, by its length.
+type oddName int
+
+// hostNameOf returns a host name, or that it is none.
+func hostNameOf(value any) any {
+	name, _ := value.(string)
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
+	}
+	if len(name) > maxHostName || strings.ContainsFunc(name, odd) {
+		return oddName(len(name))
+	}
+	return name
+}
+
+// hostName returns the guest's host name, empty if it has none. One that is odd is not
+// returned, and is no sign that the guest has none.
+func (p properties) hostName() (name string, odd bool) {
+	_, odd = p[guestHostName].(oddName)
+	return p.string(guestHostName), odd
 }

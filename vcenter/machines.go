@@ -14,7 +14,7 @@ import (
 var machineProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
 	"config.uuid", summaryUUID, "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
-	"runtime.powerState", "runtime.connectionState", "guest.hostName", guestNet,
+	"runtime.powerState", "runtime.connectionState", guestHostName, guestNet,
 	// One key alone: others, such as guestinfo.userdata, hold secrets.
 	guestMetadata,
 }
@@ -71,14 +71,18 @@ func (p *placed) machine(id string) *inventory.Machine {
 		Ref:           p.ref(ref),
 		UUID:          uuid,
 		Name:          read.string("name"),
-		HostName:      read.string("guest.hostName"),
 		InventoryPath: p.tree.path(ref),
 		Power:         read.power(),
 		CPUs:          read.int32("config.hardware.numCPU"),
 		MemoryMB:      read.int32("config.hardware.memoryMB"),
 		GuestID:       read.string("config.guestId"),
-		NICs:          read.nics(),
-		Static:        read.static().addresses,
+	}
+	m.HostName, _ = read.hostName()
+	r, s := read.report(), read.static()
+	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
+	m.Static = s.addresses
+	if s.pending() {
+		m.Pending = errMetadataPending
 	}
 	if !read.connected() {
 		m.Power = inventory.PowerUnknown // what is told is how it was

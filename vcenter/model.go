@@ -82,11 +82,15 @@ func newModel(vcenter string, about types.ServiceContent, before *model) *model 
 	if before != nil && before.instance != instance {
 		before = nil
 	}
-	return &model{
+	m := &model{
 		vcenter: vcenter, instance: instance, tree: newTree(about.RootFolder),
 		index: map[string]indexed{}, unknown: map[string]inventory.FirstSeen{},
 		before: before,
 	}
+	if before != nil {
+		m.tree.were = before.tree.readBefore()
+	}
+	return m
 }
 
 // applyIndex takes over a change of a machine in the index, as a filter tells it.

@@ -46,8 +46,8 @@ func (w *watch) namesOf(f *followed) map[string][]inventory.NameEntry {
 		names[node] = nil
 		for _, id := range refs {
 			_, here := w.model.index[id]
-			host := w.model.tree.objects[machineRef(id)].string("guest.hostName")
-			if !here || w.model.apart[id] || host != "" && !strings.EqualFold(host, name) {
+			host, odd := w.model.tree.objects[machineRef(id)].hostName()
+			if !here || w.model.apart[id] || odd || host != "" && !strings.EqualFold(host, name) {
 				continue
 			}
 			names[node] = append(names[node], inventory.NameEntry{Entry: w.model.entry(id), ByHostName: true})

@@ -12,12 +12,12 @@ import (
 type properties map[string]any
 
 // propertiesOf takes over the properties of an object as they were read; before
-// are those that were known of it, if any were.
-func propertiesOf(o *types.ObjectContent, before properties) properties {
+// is what was read of its metadata, if that was.
+func propertiesOf(o *types.ObjectContent, before static) properties {
 	p := make(properties, len(o.PropSet))
 	for _, d := range o.PropSet {
-		if old, known := before[d.Name].(static); known {
-			p[d.Name] = old
+		if isMetadata(d.Name) {
+			p[guestMetadata] = before
 		}
 		p.set(d.Name, d.Val)
 	}
@@ -27,7 +27,7 @@ func propertiesOf(o *types.ObjectContent, before properties) properties {
 
 // set takes over the value of a property, nil for one that is unset.
 func (p properties) set(name string, value any) {
-	if name == guestMetadata+".value" { // vCenter may tell of what has changed below a property
+	if isMetadata(name) {
 		name = guestMetadata
 	}
 	if name == clusterConfig {
@@ -37,7 +37,9 @@ func (p properties) set(name string, value any) {
 	case value == nil:
 		delete(p, name)
 	case name == guestNet:
-		p[name] = nicsOf(value)
+		p[name] = reportOf(value)
+	case name == guestHostName:
+		p[name] = hostNameOf(value)
 	case name == guestMetadata:
 		p[name] = p.static().follow(value)
 	case name == clusterGroups:

@@ -234,11 +234,11 @@ func (s *session) readNames(ctx context.Context, views []types.ManagedObjectRefe
 		found[node] = nil // also where no machine has it
 	}
 	for _, view := range views {
-		spec := viewSpec(view, "VirtualMachine", "name", "guest.hostName", "config.template", faultTolerance, "runtime.powerState")
+		spec := viewSpec(view, "VirtualMachine", "name", guestHostName, "config.template", faultTolerance, "runtime.powerState")
 		err := s.retrieve(ctx, spec, func(o *types.ObjectContent) {
-			p := propertiesOf(o, nil)
+			p := propertiesOf(o, static{})
 			e := inventory.Entry{ID: o.Obj.Value, Template: p.bool("config.template"), Secondary: p.secondary(faultTolerance), PoweredOn: p.power() == inventory.PowerOn}
-			host, own := strings.ToLower(p.string("guest.hostName")), strings.ToLower(p.string("name"))
+			host, own := strings.ToLower(p.string(guestHostName)), strings.ToLower(p.string("name"))
 			if node, ok := names[host]; ok && host != "" {
 				found[node] = append(found[node], inventory.NameEntry{Entry: e, ByHostName: true})
 			} else if node, ok := names[own]; ok && own != "" {

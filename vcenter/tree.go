@@ -15,9 +15,11 @@ type tree struct {
 	root    types.ManagedObjectReference
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
-	// unreadable are the machines whose metadata came since this was last
-	// emptied, and cannot be read.
-	unreadable []types.ManagedObjectReference
+	// pending are machines whose metadata is to be read, guests those of whose guests
+	// something new came since this was last emptied.
+	pending, guests map[types.ManagedObjectReference]bool
+	// were is what the watch before had read of metadata, until it comes again.
+	were map[types.ManagedObjectReference]static
 }
 
 func newTree(root types.ManagedObjectReference) *tree {
@@ -25,22 +27,40 @@ func newTree(root types.ManagedObjectReference) *tree {
 		root:    root,
 		objects: map[types.ManagedObjectReference]properties{},
 		paths:   map[types.ManagedObjectReference]string{},
+		pending: map[types.ManagedObjectReference]bool{},
+		guests:  map[types.ManagedObjectReference]bool{},
 	}
+}
+
+// readBefore returns what was read of the metadata of the machines in a tree.
+func (t *tree) readBefore() map[types.ManagedObjectReference]static {
+	read := map[types.ManagedObjectReference]static{}
+	for ref, p := range t.objects {
+		if s := p.static(); s.known {
+			s.digest, s.text = s.of, ""
+			read[ref] = s
+		}
+	}
+	return read
 }
 
 // add takes over an object as it was read.
 func (t *tree) add(o *types.ObjectContent) {
 	clear(t.paths)
-	before := t.objects[o.Obj]
-	t.objects[o.Obj] = propertiesOf(o, before)
-	t.note(o.Obj, before.static())
+	t.objects[o.Obj] = propertiesOf(o, t.metadata(o.Obj))
+	if o.Obj.Type == "VirtualMachine" {
+		t.guestOf(o.Obj)
+	}
 }
 
-// note remembers a machine whose metadata has become unreadable.
-func (t *tree) note(ref types.ManagedObjectReference, before static) {
-	if now := t.objects[ref].static(); now.unreadable != nil && now.digest != before.digest {
-		t.unreadable = append(t.unreadable, ref)
+// metadata returns what is known of a machine's metadata, now or from the watch before.
+func (t *tree) metadata(ref types.ManagedObjectReference) static {
+	s, known := t.objects[ref][guestMetadata].(static)
+	if !known {
+		s = t.were[ref]
+		delete(t.were, ref)
 	}
+	return s
 }
 
 // apply takes over a change of an object.
@@ -48,7 +68,7 @@ func (t *tree) apply(u *types.ObjectUpdate) {
 	// A renamed or moved object changes the paths of all below it.
 	clear(t.paths)
 	if u.Kind == types.ObjectUpdateKindLeave {
-		delete(t.objects, u.Obj)
+		t.remove(u.Obj)
 		return
 	}
 	p := t.objects[u.Obj]
@@ -56,12 +76,21 @@ func (t *tree) apply(u *types.ObjectUpdate) {
 		p = properties{}
 		t.objects[u.Obj] = p
 	}
-	before := p.static()
 	for _, change := range u.ChangeSet {
+		if isMetadata(change.Name) {
+			p[guestMetadata] = t.metadata(u.Obj)
+		}
 		p.set(change.Name, change.Val)
 	}
 	p.lack(u.MissingSet)
-	t.note(u.Obj, before)
+	if slices.ContainsFunc(u.ChangeSet, func(c types.PropertyChange) bool { return isGuests(c.Name) }) {
+		t.guestOf(u.Obj)
+	}
+}
+
+func (t *tree) remove(ref types.ManagedObjectReference) {
+	delete(t.objects, ref)
+	t.guests[ref] = true // nothing is odd about it any more
 }
 
 func (t *tree) name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }

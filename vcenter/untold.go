@@ -60,7 +60,7 @@ func (w *watch) askForUntold(ctx context.Context) error {
 		switch {
 		case gone(err) && !lost(w.s.judge(err)):
 			delete(w.untold.machines, id)
-			delete(w.model.tree.objects, ref)
+			w.model.tree.remove(ref)
 			w.missing[id], w.changed = true, true
 		case err != nil && !denied(err):
 			return fmt.Errorf("reading machine %s: %w", id, err)

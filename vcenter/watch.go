@@ -88,6 +88,8 @@ type watch struct {
 	// tagPaths are the inventory paths of these objects, for the log.
 	tagPaths atomic.Pointer[map[types.ManagedObjectReference]string]
 	tagged   chan tagReading
+	// metadata has the machines' metadata read.
+	metadata metadataReader
 	// tagNames is how old the names of the model's tags are; reread says that this is
 	// not published yet, or that somebody waits for it.
 	tagNames inventory.Named
@@ -125,6 +127,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		tagWanted: make(chan []types.ManagedObjectReference, 1),
 		tagged:    make(chan tagReading),
 		answered:  make(chan time.Time),
+		metadata:  newMetadataReader(),
 	}
 	if c.cfg.Followed {
 		w.seek = newSeeker(w.model, c.followed.Load())
@@ -146,6 +149,7 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		})
 		run("following tagging events", w.followEvents)
 	}
+	run("reading machines' metadata", w.readMetadata)
 	if w.seek != nil {
 		run("searching for machines", w.search)
 	}
@@ -250,6 +254,9 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 			continue
 		case reading := <-w.tagged:
 			w.retagged(reading)
+		case batch := <-w.metadata.read:
+			w.tookMetadata(batch)
+		case <-w.metadata.due:
 		case <-w.postponed:
 			w.postponed = nil
 		case <-w.primeBy:
@@ -339,7 +346,8 @@ func (w *watch) settle(ctx context.Context) error {
 	if w.seek != nil {
 		outside = w.outside(f) // which only the details tell
 	}
-	w.model.tree.tellUnreadable(ctx)
+	w.haveMetadataRead()
+	w.remarkOnGuests(ctx)
 	above := w.model.above(w.model.eligible(ids), w.c.target.Load().paths)
 	if w.tags {
 		w.wantTags(above)
@@ -370,6 +378,9 @@ func (w *watch) why() error {
 // whole says whether everything that the first snapshot should have is there.
 func (w *watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 	if w.seek != nil && !w.sought(w.c.followed.Load()) {
+		return false
+	}
+	if w.patient && w.model.tree.unknownMetadata() {
 		return false
 	}
 	for _, id := range ids {

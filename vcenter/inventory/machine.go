@@ -41,9 +41,18 @@ type Machine struct {
 	// NICs are in the order in which VMware Tools report them; none while they
 	// report nothing.
 	NICs []NIC
+	// Partial reports whether NICs lacks addresses of interfaces that the guest has
+	// made. It lacks none of others.
+	Partial bool
+	// Refused is why there are no NICs though VMware Tools report some: the guest has
+	// more than are looked at. It is nil otherwise.
+	Refused error
 	// Static are the addresses that the machine is configured with, in the
 	// order of its guestinfo.metadata. It need not have them.
 	Static []netip.Addr
+	// Pending is why Static may be out of date: its text has changed and is not read
+	// yet. It is nil otherwise.
+	Pending error
 	// Paths lead upwards from the machine, in the order in which placement
 	// tries them.
 	Paths []topology.Path

@@ -1,0 +1,201 @@
+package vcenter
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2/ktesting"
+
+	"vzones/vcenter/guestinfo"
+	"vzones/vcenter/inventory"
+)
+
+// zipped is a text as deployment tools leave it: gzip, then base64.
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+// costly is metadata that takes a YAML parser as long as a text of its length can.
+func costly(t *testing.T, length int) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("network: {ethernets: {a: {addresses: [10.0.0.7]}}}\nx: [")
+	for i := 0; b.Len() < length-20; i++ {
+		fmt.Fprintf(&b, "&a%d b,", i)
+	}
+	b.WriteString("]\n")
+	return zipped(t, b.String())
+}
+
+// TestCostlyMetadataDoesNotHoldUpTheWatch: what the watch's goroutine does with
+// metadata takes as long for a text that is costly to read as for one of the same
+// length that is not.
+func TestCostlyMetadataDoesNotHoldUpTheWatch(t *testing.T) {
+	bomb := costly(t, 250<<10)
+	noise := make([]byte, len(bomb)/2)
+	for i := range noise {
+		noise[i] = "0123456789abcdef"[rand.N(16)]
+	}
+	harmless := "network: {ethernets: {a: {addresses: [10.0.0.7]}}}\nx: " + string(noise) + string(noise)
+	took := func(text string) time.Duration {
+		best := time.Hour
+		for range 5 {
+			tree := newTree(types.ManagedObjectReference{})
+			update := &types.ObjectUpdate{Obj: machineRef("vm-1"), ChangeSet: []types.PropertyChange{
+				{Name: guestMetadata, Val: types.OptionValue{Key: guestinfo.Key, Value: text}}}}
+			began := time.Now()
+			tree.apply(update)
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	slow, fast := took(bomb), took(harmless)
+	t.Logf("%d bytes of costly metadata take %s, %d harmless ones %s", len(bomb), slow, len(harmless), fast)
+	if ratio := float64(slow) / float64(max(fast, 20*time.Microsecond)); ratio > 10 {
+		t.Errorf("costly metadata takes the watch %.0f times as long as harmless", ratio)
+	}
+}
+
+// parses counts what is parsed, and where.
+type parses struct {
+	mu    sync.Mutex
+	texts []string
+	// inWatch is how often it was in the goroutine that takes over changes.
+	inWatch int
+	// hold is received from before a text with "hold" in it is parsed.
+	hold chan struct{}
+}
+
+func (p *parses) parse(text string) ([]netip.Addr, error) {
+	stack := make([]byte, 64<<10)
+	stack = stack[:runtime.Stack(stack, false)]
+	p.mu.Lock()
+	p.texts = append(p.texts, text)
+	if bytes.Contains(stack, []byte("vcenter.(*watch).run(")) {
+		p.inWatch++
+	}
+	p.mu.Unlock()
+	if strings.Contains(text, "hold") {
+		<-p.hold
+	}
+	return guestinfo.Addresses(text)
+}
+
+func (p *parses) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.texts)
+}
+
+// TestMetadataIsReadAside: nothing is parsed in the watch's goroutine, and nothing that
+// has not changed. While a text is parsed the watch goes on, and says of that machine
+// that its addresses may be others.
+func TestMetadataIsReadAside(t *testing.T) {
+	sim, cfgs := simulate(t, `
+vcenters:
+- name: east
+  datacenters:
+  - name: dc1
+    tags: {region: east, zone: a}
+    clusters: [{name: c1, hosts: 2}]
+    vms: [{name: n1}, {name: n2}, {name: n3, extraConfig: {guestinfo.metadata: "network: {ethernets: {a: {addresses: [10.0.0.3]}}}"}}]
+`)
+	_, ctx := ktesting.NewTestContext(t)
+	p := &parses{hold: make(chan struct{})}
+	w := &world{T: t, ctx: ctx, sim: sim, cfgs: cfgs, fleet: NewFleet(cfgs, FromFile, slow)}
+	(*w.fleet.connections.Load())[0].parse = p.parse
+	w.changed = w.fleet.Subscribe()
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	running.Go(func() {
+		if err := w.fleet.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	defer running.Wait()
+	defer cancel()
+	n1, n2, n3 := w.id("n1"), w.id("n2"), w.id("n3")
+	w.fleet.Follow([]inventory.Identity{n1, n2, n3})
+	if m := w.found(n3); m.Pending != nil || !slices.Equal(m.Static, addrs("10.0.0.3")) {
+		t.Errorf("the first snapshot has %v, pending %v", m.Static, m.Pending)
+	}
+	east := sim.VCenter("east")
+	change := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(east.SetExtraConfig("n1", guestinfo.Key, "hold: 1\nnetwork: {ethernets: {a: {addresses: [10.0.0.1]}}}"))
+	w.until("n1 may have other addresses", func([]inventory.State) bool { return w.found(n1).Pending != nil })
+	change(east.SetExtraConfig("n3", guestinfo.Key, "network: {ethernets: {a: {addresses: [10.0.0.4]}}}"))
+	change(east.MoveVM("n2", "c1-host-2"))
+	w.until("n2 is on another host", func([]inventory.State) bool {
+		return strings.HasSuffix(w.found(n2).Paths[0].Objects[0].Path, "c1-host-2")
+	})
+	w.until("n3 may have other addresses", func([]inventory.State) bool {
+		m := w.found(n3)
+		return m.Pending != nil && slices.Equal(m.Static, addrs("10.0.0.3"))
+	})
+	close(p.hold)
+	w.until("all are read", func([]inventory.State) bool {
+		a, b := w.found(n1), w.found(n3)
+		return a.Pending == nil && b.Pending == nil && slices.Equal(a.Static, addrs("10.0.0.1")) && slices.Equal(b.Static, addrs("10.0.0.4"))
+	})
+	read := p.count()
+	if read != 3 {
+		t.Errorf("%d texts were parsed: %q", read, p.texts)
+	}
+	change(east.MoveVM("n1", "c1-host-2"))
+	east.EndSessions() // the next watch reads the machines again
+	change(east.MoveVM("n3", "c1-host-2"))
+	w.until("n3 is on another host", func([]inventory.State) bool {
+		return strings.HasSuffix(w.found(n3).Paths[0].Objects[0].Path, "c1-host-2")
+	})
+	if n := p.count(); n != read {
+		t.Errorf("%d texts were parsed that were the same: %q", n-read, p.texts[read:])
+	}
+	if p.inWatch != 0 {
+		t.Errorf("%d texts were parsed in the watch's goroutine", p.inWatch)
+	}
+}
+
+// TestMetadataThatGoesOnChanging is read ever more seldom.
+func TestMetadataThatGoesOnChanging(t *testing.T) {
+	var p pace
+	now, read := time.Now(), 0
+	for began := now; now.Sub(began) < 10*time.Minute; now = now.Add(10 * time.Millisecond) {
+		if !now.Before(p.next) {
+			p = p.after(now)
+			read++
+		}
+	}
+	if read < 15 || read > 40 {
+		t.Errorf("read %d times in ten minutes", read)
+	}
+	now = now.Add(2 * metadataMax)
+	if p = p.after(now); p.delay != metadataMin {
+		t.Errorf("a delay of %s after a calm", p.delay)
+	}
+}
