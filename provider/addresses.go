@@ -24,9 +24,13 @@ func (p *Provider) addresses(states []inventory.State, m *inventory.Machine, nod
 
 // newAddresses returns the addresses that an initialised Node gets, none where it
 // keeps those that it has: they would be the same, or VMware Tools do not report
-// any now, as while the machine starts. What the kubelet was given then stands in
+// any now, as while the machine starts, or too many, or its metadata has changed and is
+// not read yet. What the kubelet was given then stands in
 // for them only while a Node is initialised.
 func (p *Provider) newAddresses(states []inventory.State, m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
+	if m.Pending != nil {
+		return nil, nil
+	}
 	chosen, families, err := p.choose(states, m, node)
 	switch {
 	case len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:

@@ -200,19 +200,20 @@ func (c *choice) hasProvided() bool {
 	return false
 }
 
-// check returns what is missing of a choice that was made.
-func (c *choice) check() error {
+// check returns what is missing of a choice that was made. Refused is why the report
+// of VMware Tools does not count, nil if it does.
+func (c *choice) check(refused error) error {
 	if c.provided.IsValid() && !c.hasProvided() {
-		const refused = "the kubelet's --node-ip is %s, which the Node may not have: %s"
+		const forbidden = "the kubelet's --node-ip is %s, which the Node may not have: %s"
 		if rule := drop(c.provided); rule != NotChosen {
-			return fmt.Errorf(refused, c.provided, rule)
+			return fmt.Errorf(forbidden, c.provided, rule)
 		}
 		for _, v := range c.verdicts {
 			if v.Address == c.provided && v.Internal.Rule == Claimed {
 				return c.claimed("the kubelet's --node-ip is", v)
 			}
 			if v.Address == c.provided {
-				return fmt.Errorf(refused, c.provided, v.Internal)
+				return fmt.Errorf(forbidden, c.provided, v.Internal)
 			}
 		}
 		return fmt.Errorf("the kubelet's --node-ip is %s, which VMware Tools do not report%s", c.provided, c.reported())
@@ -222,6 +223,9 @@ func (c *choice) check() error {
 	}
 	if c.sides[0].chosen != nil || c.sides[1].chosen != nil {
 		return nil
+	}
+	if len(c.verdicts) == 0 && refused != nil {
+		return refused
 	}
 	if len(c.verdicts) == 0 {
 		return errors.New("VMware Tools report no " + c.family + " address; are they running?")

@@ -45,10 +45,14 @@ func ClaimedBy(node *v1.Node) []netip.Addr {
 
 // Holds reports whether a machine may have an address that its Node claims, and why.
 // It may while it reports the address, is configured with it, or reports none of that
-// family although it is not powered off.
+// family although it is not powered off; and while not all is known of what it reports
+// or is configured with.
 func Holds(m *inventory.Machine, a netip.Addr) (string, bool) {
 	if has(m.Static, a) {
 		return "its machine's metadata has it", true
+	}
+	if m.Pending != nil {
+		return "its machine's metadata is not read yet", true
 	}
 	others := false
 	for i := range m.NICs {
@@ -60,7 +64,12 @@ func Holds(m *inventory.Machine, a netip.Addr) (string, bool) {
 			others = others || m.NICs[i].DeviceConfigID != -1 && drop(one) == NotChosen && familyOf(one) == familyOf(a)
 		}
 	}
-	if others || m.Power == inventory.PowerOff {
+	switch {
+	case m.Power == inventory.PowerOff:
+		return "", false
+	case m.Partial:
+		return "its machine reports more addresses than are looked at", true
+	case others:
 		return "", false
 	}
 	return "its machine reports no address now", true

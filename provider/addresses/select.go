@@ -30,7 +30,10 @@ type Input struct {
 	// NICs and Static are those of inventory.Machine.
 	NICs   []inventory.NIC
 	Static []netip.Addr
-	Rules  *config.AddressRules
+	// Refused and Pending are those of inventory.Machine too: why NICs and Static are
+	// not known.
+	Refused, Pending error
+	Rules            *config.AddressRules
 	// Families are "ipv4", "ipv6" or both, each once, the preferred one first.
 	Families []string
 	// Provided is what the kubelet was given as --node-ip, as it stands in its
@@ -66,6 +69,8 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 		HostName: m.HostName,
 		NICs:     m.NICs,
 		Static:   m.Static,
+		Refused:  m.Refused,
+		Pending:  m.Pending,
 		Rules:    rules,
 		Families: families,
 	}
@@ -77,7 +82,8 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 }
 
 // Select chooses a Node's addresses. An error is ErrNone and says what is
-// missing; the verdicts are there then too, as far as it came.
+// missing; the verdicts are there then too, as far as it came. While metadata is not
+// read nothing is chosen, since it might decide.
 func Select(in Input) (Selection, error) {
 	var out Selection
 	if in.HostName != "" {
@@ -97,6 +103,9 @@ func Select(in Input) (Selection, error) {
 	}
 	out.Verdicts = append(out.Verdicts, in.unreported(out.Verdicts)...)
 	if err == nil {
+		err = in.Pending
+	}
+	if err == nil {
 		err = checkNetworks(in.NICs, in.Rules)
 	}
 	for i := range out.Verdicts {
@@ -115,7 +124,7 @@ func Select(in Input) (Selection, error) {
 		}
 		f := newChoice(&out, &in, family, provided[family])
 		out.Addresses = append(out.Addresses, f.choose()...)
-		err = f.check()
+		err = f.check(in.Refused)
 	}
 	if err != nil {
 		out.Addresses = nil

@@ -1,0 +1,65 @@
+package addresses
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+)
+
+// TestWhatIsNotKnownDecidesNothing: while metadata is not read nothing is chosen, and a
+// report that does not count is as none, but for what the error says.
+func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
+	pending, refused := errors.New("not read yet"), errors.New("too many of them")
+	nics := []inventory.NIC{{Network: "n", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
+	input := func() Input {
+		return Input{Machine: "m", NICs: nics, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
+	}
+	in := input()
+	if got, err := Select(in); err != nil || len(got.Addresses) == 0 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	in.Pending = pending
+	for _, node := range []string{"", "10.0.0.1"} {
+		in.Provided = node
+		if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, pending) || got.Addresses != nil {
+			t.Errorf("--node-ip %q: %v, %v", node, got.Addresses, err)
+		}
+	}
+	in = input()
+	in.NICs, in.Refused = nil, refused
+	if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, refused) || got.Addresses != nil || len(got.Unreported) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	in.Provided = "10.0.0.9"
+	if got, err := Select(in); err != nil || !slices.Contains(got.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "10.0.0.9"}) {
+		t.Errorf("a report that does not count keeps --node-ip from being taken: %v, %v", got.Addresses, err)
+	}
+}
+
+// TestClaimsOfWhatIsNotKnown hold.
+func TestClaimsOfWhatIsNotKnown(t *testing.T) {
+	a := netip.MustParseAddr("10.0.0.1")
+	others := []inventory.NIC{{DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.2")}}}
+	for name, c := range map[string]struct {
+		m     inventory.Machine
+		holds bool
+	}{
+		"all is known":                      {inventory.Machine{NICs: others}, false},
+		"metadata":                          {inventory.Machine{NICs: others, Pending: errors.New("x")}, true},
+		"metadata of a machine that is off": {inventory.Machine{Power: inventory.PowerOff, Pending: errors.New("x")}, true},
+		"a part of the report":              {inventory.Machine{NICs: others, Partial: true}, true},
+		"a part, of a machine that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, false},
+		"a report that does not count":      {inventory.Machine{Refused: errors.New("x")}, true},
+	} {
+		if why, holds := Holds(&c.m, a); holds != c.holds || holds != strings.HasPrefix(why, "its machine") {
+			t.Errorf("%s: %t, %q", name, holds, why)
+		}
+	}
+}
