@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"vzones/test/bench/figures"
 	"vzones/test/cluster"
 	"vzones/test/stack"
@@ -22,6 +24,8 @@ type bench struct {
 	short         bool
 	more          string // of the configuration, in the case that is measured
 	followed      bool   // the same
+	// others are further Nodes, which are registered after those of machines.
+	others []*v1.Node
 
 	stack *stack.Stack
 	flags map[string]string // of the daemon that was started last

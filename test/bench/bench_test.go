@@ -77,6 +77,49 @@ func must(t *testing.T, l layout) *fleet.Spec {
 	return spec
 }
 
+// TestHostiles: there are as many hostile Nodes and machines as said, none of them under
+// an honest name, and the daemon is measured as it is installed.
+func TestHostiles(t *testing.T) {
+	f, err := fleet.Start(t.Context(), must(t, layout{vcenters: 3, nodes: 300}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	honest := f.Machines()
+	for i, v := range f.VCenters() {
+		if err := v.Create(bareDatacenter, victimSpec(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := map[string]bool{}
+	for _, m := range f.Machines() {
+		names[m.Name] = true
+	}
+	machines, err := newHostileMachines(f, honest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.Machines()) - len(honest) - 3; n != 20 {
+		t.Errorf("%d hostile machines", n)
+	}
+	nodes := hostileNodes(f, honest)
+	if len(nodes) != 100 {
+		t.Errorf("%d hostile Nodes", len(nodes))
+	}
+	for _, n := range nodes {
+		if names[n.Name] {
+			t.Errorf("the name %s is taken", n.Name)
+		}
+		names[n.Name] = true
+	}
+	if err := machines.remove(); err != nil || len(f.Machines()) != len(honest)+3 {
+		t.Errorf("%d machines are left, %v", len(f.Machines()), err)
+	}
+	if limit, verbosity, err := installed(); err != nil || limit < 64 || verbosity != "2" { // as stack starts it
+		t.Errorf("a limit of %g MiB, -v=%s, %v", limit, verbosity, err)
+	}
+}
+
 func TestShare(t *testing.T) {
 	for _, total := range []int{0, 1, 60, 1000} {
 		for _, n := range []int{1, 3, 12} {

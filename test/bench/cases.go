@@ -41,7 +41,7 @@ const repeats = 3
 // cases are all cases in the order of the table. The bounds are those of issue
 // 3, and of the design where it has more ("What it must cost").
 func cases() []benchCase {
-	return slices.Concat(startups(), troubles(), shared())
+	return slices.Concat(startups(), troubles(), shared(), hostiles())
 }
 
 // troubles are the cases of vCenters that fail, change or are large.

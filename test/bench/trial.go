@@ -42,6 +42,9 @@ func (b *bench) launch(ctx context.Context, name string, p program, machines []f
 	if err := b.stack.Register(ctx, machines...); err != nil {
 		return nil, err
 	}
+	if err := b.registerOthers(ctx); err != nil {
+		return nil, err
+	}
 	config, err := b.stack.WriteConfig(labels + b.more)
 	if err != nil {
 		return nil, err
@@ -66,6 +69,25 @@ func (b *bench) launch(ctx context.Context, name string, p program, machines []f
 	}
 	t.started = t.daemon.Started
 	return t, nil
+}
+
+// registerOthers creates the further Nodes, all of which are younger: the API server
+// notes seconds.
+func (b *bench) registerOthers(ctx context.Context) error {
+	if len(b.others) == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(1100 * time.Millisecond):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	for _, n := range b.others {
+		if _, err := b.stack.Cluster.CreateNode(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // join creates Nodes when the program has run for a while.

@@ -87,6 +87,37 @@ type Reading struct {
 	// APIWrites are the requests to the API server that change something; nil
 	// where they were not counted.
 	APIWrites *int `json:"api_writes,omitempty"`
+	// LogBytes is what the program logged in LogSeconds from its start; 0 where that
+	// was not measured.
+	LogBytes   int64   `json:"log_bytes,omitempty"`
+	LogSeconds float64 `json:"log_seconds,omitempty"`
+	// Harm is what happened to Nodes that others may have harmed; nil where there are
+	// no such others.
+	Harm *Harm `json:"harm,omitempty"`
+}
+
+// Harm counts Nodes that nothing is wrong with.
+type Harm struct {
+	// Unserved do not have what their machines give them, or not in time. Deleted are
+	// gone.
+	Unserved int `json:"unserved"`
+	Deleted  int `json:"deleted"`
+}
+
+// Worst returns the readings' median with the most of what has a limit and is no time:
+// memory, the log and harm.
+func Worst(runs []*Reading) *Reading {
+	worst := Median(runs)
+	for _, r := range runs {
+		worst.PeakBytes = max(worst.PeakBytes, r.PeakBytes)
+		if r.LogSeconds > 0 && float64(r.LogBytes)*worst.LogSeconds > float64(worst.LogBytes)*r.LogSeconds {
+			worst.LogBytes, worst.LogSeconds = r.LogBytes, r.LogSeconds
+		}
+		if r.Harm != nil && worst.Harm != nil {
+			worst.Harm = &Harm{max(r.Harm.Unserved, worst.Harm.Unserved), max(r.Harm.Deleted, worst.Harm.Deleted)}
+		}
+	}
+	return worst
 }
 
 // Requests are the requests to the vCenters.

@@ -87,7 +87,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
-		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, "what nobody knows"} {
+		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, LogPerMinute, Unserved, Deleted, "what nobody knows"} {
 			if err := c.Judge([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
 				t.Errorf("%q: error %v, limits %v", q, err, c.Limits)
 			}
@@ -105,6 +105,21 @@ func TestGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Limit{{RequestsGrowth, 1.1, 1.1, true}, {BytesGrowth, 1.1, 2, false}, {MemoryGrowth, 3, 3, true}}
+	if diff := cmp.Diff(want, c.Limits); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of several runs the worst memory, log and harm count, whichever took longest.
+func TestWorst(t *testing.T) {
+	run := func(seconds float64, peak, log int64, unserved, deleted int) *Reading {
+		return &Reading{Seconds: seconds, PeakBytes: peak, LogBytes: log, LogSeconds: 60, Harm: &Harm{unserved, deleted}}
+	}
+	c := &Case{Daemon: Worst([]*Reading{run(3, 1<<20, 500_000, 0, 1), run(1, 9<<20, 100_000, 4, 0), run(2, 2<<20, 2_000_000, 0, 0)})}
+	if err := c.Judge([]Bound{{Seconds, 2}, {PeakMiB, 9}, {LogPerMinute, 1}, {Unserved, 0}, {Deleted, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	want := []Limit{{Seconds, 2, 2, true}, {PeakMiB, 9, 9, true}, {LogPerMinute, 1, 2, false}, {Unserved, 0, 4, false}, {Deleted, 1, 1, true}}
 	if diff := cmp.Diff(want, c.Limits); diff != "" {
 		t.Error(diff)
 	}

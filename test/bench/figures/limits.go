@@ -26,6 +26,12 @@ const (
 	RequestsGrowth Quantity = "requests / of a tenth"
 	BytesGrowth    Quantity = "bytes / of a tenth"
 	MemoryGrowth   Quantity = "memory / of a tenth"
+	// LogPerMinute are megabytes of the daemon's log.
+	LogPerMinute Quantity = "log MB/minute"
+	// Unserved are Nodes that do not have what their machines give them, Deleted are
+	// those that were deleted although their machines may exist.
+	Unserved Quantity = "Nodes unserved"
+	Deleted  Quantity = "Nodes deleted"
 )
 
 // A Bound is what a quantity may be at most.
@@ -90,6 +96,16 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 		return d.Seconds - c.Healthy.Seconds, true
 	case RequestsGrowth, BytesGrowth, MemoryGrowth:
 		return c.growth(q)
+	case LogPerMinute:
+		return float64(d.LogBytes) / 1e6 / (d.LogSeconds / 60), d.LogSeconds > 0
+	case Unserved, Deleted:
+		if d.Harm == nil {
+			return 0, false
+		}
+		if q == Deleted {
+			return float64(d.Harm.Deleted), true
+		}
+		return float64(d.Harm.Unserved), true
 	case APIWrites:
 		if d.APIWrites == nil {
 			return 0, false
