@@ -297,3 +297,40 @@ func TestHostNamesOfGuests(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileGuests: what a guest says in excess is refused with one remark, its other
+// properties stay, and other machines are as ever.
+func TestHostileGuests(t *testing.T) {
+	var many strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&many, "172.16.%d.%d,", i/250, 1+i%250)
+	}
+	w := run(t, fmt.Sprintf(`
+vcenters:
+- name: east
+  datacenters:
+  - name: dc1
+    tags: {region: east, zone: a}
+    clusters: [{name: c1, hosts: 1}]
+    vms:
+    - name: n1
+      hostname: "n 1"
+      nics: [{ips: [%s]}]
+      extraConfig: {guestinfo.metadata: %q}
+    - name: n2
+      nics: [{ips: [10.0.0.2]}, {deviceConfigId: -1, ips: [%[1]s]}]
+      extraConfig: {guestinfo.metadata: "network: {ethernets: {a: {addresses: [10.0.0.2]}}}"}
+`, many.String(), costly(t, 250<<10)), slow, nil)
+	n1, n2 := w.id("n1"), w.id("n2")
+	w.fleet.Follow([]inventory.Identity{n1, n2})
+	hostile, honest := w.found(n1), w.found(n2)
+	if hostile.Refused == nil || hostile.NICs != nil || hostile.Static != nil || hostile.Pending != nil || hostile.HostName != "" || hostile.Name != "n1" {
+		t.Errorf("of the hostile guest: %+v", hostile)
+	}
+	if honest.Refused != nil || !honest.Partial || len(honest.NICs) != 1 || !slices.Equal(honest.Static, addrs("10.0.0.2")) || honest.HostName != "n2" {
+		t.Errorf("of the honest guest: %+v", honest)
+	}
+	if got := w.zone(n1) + " " + w.zone(n2); got != "east/a east/a" {
+		t.Errorf("zones %s", got)
+	}
+}

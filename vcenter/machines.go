@@ -6,6 +6,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
 )
@@ -65,13 +66,13 @@ func (p *placed) machine(id string) *inventory.Machine {
 	}
 	uuid, err := inventory.ParseUUID(read.string("config.uuid"))
 	if err != nil {
-		return &inventory.Machine{Ref: p.ref(ref), Name: read.string("name"), InventoryPath: p.tree.path(ref)}
+		return &inventory.Machine{Ref: p.ref(ref), Name: read.string("name"), InventoryPath: quote.Text(p.tree.path(ref))}
 	}
 	m := &inventory.Machine{
 		Ref:           p.ref(ref),
 		UUID:          uuid,
 		Name:          read.string("name"),
-		InventoryPath: p.tree.path(ref),
+		InventoryPath: quote.Text(p.tree.path(ref)),
 		Power:         read.power(),
 		CPUs:          read.int32("config.hardware.numCPU"),
 		MemoryMB:      read.int32("config.hardware.memoryMB"),

@@ -26,8 +26,9 @@ type Machine struct {
 	// VMware Tools report none.
 	Name     string
 	HostName string
-	// InventoryPath is the machine's, "/dc1/vm/folder/name". It is shorter
-	// where ancestors cannot be read.
+	// InventoryPath is the machine's, "/dc1/vm/folder/name", on one line and of a bounded
+	// length: whoever owns the machine names it. It is shorter where ancestors cannot
+	// be read.
 	InventoryPath string
 	// Datacenter is the inventory path of the machine's datacenter, empty if
 	// it cannot be read.
