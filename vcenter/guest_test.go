@@ -333,4 +333,10 @@ vcenters:
 	if got := w.zone(n1) + " " + w.zone(n2); got != "east/a east/a" {
 		t.Errorf("zones %s", got)
 	}
+	if err := w.sim.VCenter("east").Rename("n1", "n1\nI1122 made up\u202e"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the path is on one line", func([]inventory.State) bool {
+		return strings.HasSuffix(w.found(n1).InventoryPath, `/n1\nI1122 made up\u202e`)
+	})
 }
