@@ -28,7 +28,7 @@ func (p *Provider) addresses(states []inventory.State, m *inventory.Machine, nod
 // not read yet. What the kubelet was given then stands in
 // for them only while a Node is initialised.
 func (p *Provider) newAddresses(states []inventory.State, m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
-	if m.Pending != nil {
+	if m.Pending {
 		return nil, nil
 	}
 	chosen, families, err := p.choose(states, m, node)

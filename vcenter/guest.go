@@ -18,8 +18,9 @@ const (
 	guestMetadata = `config.extraConfig["` + guestinfo.Key + `"]`
 )
 
-// These bound what is taken of a guest's report. VMware Tools report 16 interfaces by
-// default; vSphere gives a machine 10.
+// These bound what is taken of a guest's report. VMware Tools report at most 16
+// interfaces with 2,048 addresses each (nicInfo.x of open-vm-tools), but the guest may
+// have other ones. vSphere gives a machine 10 interfaces.
 const (
 	maxInterfaces = 64
 	// maxAddresses is of all interfaces with a virtual device together.

@@ -81,10 +81,7 @@ func (p *placed) machine(id string) *inventory.Machine {
 	m.HostName, _ = read.hostName()
 	r, s := read.report(), read.static()
 	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
-	m.Static = s.addresses
-	if s.pending() {
-		m.Pending = errMetadataPending
-	}
+	m.Static, m.Pending = s.addresses, s.pending()
 	if !read.connected() {
 		m.Power = inventory.PowerUnknown // what is told is how it was
 	}

@@ -3,7 +3,6 @@ package vcenter
 import (
 	"cmp"
 	"context"
-	"errors"
 	"hash/maphash"
 	"net/netip"
 	"slices"
@@ -231,5 +230,3 @@ func (t *tree) unknownMetadata() bool {
 	}
 	return false
 }
-
-var errMetadataPending = errors.New("its " + guestinfo.Key + " has changed and is not read yet")

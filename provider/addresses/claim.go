@@ -51,7 +51,7 @@ func Holds(m *inventory.Machine, a netip.Addr) (string, bool) {
 	if has(m.Static, a) {
 		return "its machine's metadata has it", true
 	}
-	if m.Pending != nil {
+	if m.Pending {
 		return "its machine's metadata is not read yet", true
 	}
 	others := false

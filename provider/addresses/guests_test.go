@@ -16,7 +16,7 @@ import (
 // TestWhatIsNotKnownDecidesNothing: while metadata is not read nothing is chosen, and a
 // report that does not count is as none, but for what the error says.
 func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
-	pending, refused := errors.New("not read yet"), errors.New("too many of them")
+	refused := errors.New("too many of them")
 	nics := []inventory.NIC{{Network: "n", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
 	input := func() Input {
 		return Input{Machine: "m", NICs: nics, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
@@ -25,10 +25,10 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	if got, err := Select(in); err != nil || len(got.Addresses) == 0 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	in.Pending = pending
+	in.Pending = true
 	for _, node := range []string{"", "10.0.0.1"} {
 		in.Provided = node
-		if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, pending) || got.Addresses != nil {
+		if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, errPending) || got.Addresses != nil {
 			t.Errorf("--node-ip %q: %v, %v", node, got.Addresses, err)
 		}
 	}
@@ -52,8 +52,8 @@ func TestClaimsOfWhatIsNotKnown(t *testing.T) {
 		holds bool
 	}{
 		"all is known":                      {inventory.Machine{NICs: others}, false},
-		"metadata":                          {inventory.Machine{NICs: others, Pending: errors.New("x")}, true},
-		"metadata of a machine that is off": {inventory.Machine{Power: inventory.PowerOff, Pending: errors.New("x")}, true},
+		"metadata":                          {inventory.Machine{NICs: others, Pending: true}, true},
+		"metadata of a machine that is off": {inventory.Machine{Power: inventory.PowerOff, Pending: true}, true},
 		"a part of the report":              {inventory.Machine{NICs: others, Partial: true}, true},
 		"a part, of a machine that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, false},
 		"a report that does not count":      {inventory.Machine{Refused: errors.New("x")}, true},

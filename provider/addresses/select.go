@@ -22,6 +22,8 @@ var ErrNone = errors.New("no address")
 // would get. It comes with ErrNone.
 var ErrClaimed = errors.New("address of another Node")
 
+var errPending = errors.New("its guestinfo.metadata has changed and is not read yet")
+
 // Input is all that the choice depends on.
 type Input struct {
 	// Machine names the machine in errors.
@@ -30,10 +32,11 @@ type Input struct {
 	// NICs and Static are those of inventory.Machine.
 	NICs   []inventory.NIC
 	Static []netip.Addr
-	// Refused and Pending are those of inventory.Machine too: why NICs and Static are
-	// not known.
-	Refused, Pending error
-	Rules            *config.AddressRules
+	// Refused and Pending are those of inventory.Machine too: NICs and Static are not
+	// known then.
+	Refused error
+	Pending bool
+	Rules   *config.AddressRules
 	// Families are "ipv4", "ipv6" or both, each once, the preferred one first.
 	Families []string
 	// Provided is what the kubelet was given as --node-ip, as it stands in its
@@ -102,8 +105,8 @@ func Select(in Input) (Selection, error) {
 		}
 	}
 	out.Verdicts = append(out.Verdicts, in.unreported(out.Verdicts)...)
-	if err == nil {
-		err = in.Pending
+	if err == nil && in.Pending {
+		err = errPending
 	}
 	if err == nil {
 		err = checkNetworks(in.NICs, in.Rules)
