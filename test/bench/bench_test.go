@@ -102,7 +102,7 @@ func TestHostiles(t *testing.T) {
 	if n := len(f.Machines()) - len(honest) - 3; n != 20 {
 		t.Errorf("%d hostile machines", n)
 	}
-	nodes := hostileNodes(f, honest)
+	nodes := hostileNodes(f, honest, false)
 	if len(nodes) != 100 {
 		t.Errorf("%d hostile Nodes", len(nodes))
 	}

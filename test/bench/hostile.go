@@ -90,6 +90,7 @@ func hostile(ctx context.Context, b *bench, c benchCase, result *figures.Case) e
 		all.victims = append(all.victims, victimNode(victim))
 	}
 	var daemons, healthy []*figures.Reading
+	b.say("%s: in every second run the claims are of made-up UUIDs", c.name)
 	for n := range c.runs {
 		b.say("%s: run %d of %d", c.name, n+1, c.runs)
 		reading, err := b.besides(ctx, c, &all, nil, nil)
@@ -104,7 +105,7 @@ func hostile(ctx context.Context, b *bench, c benchCase, result *figures.Case) e
 		if err != nil {
 			return err
 		}
-		reading, err = b.besides(ctx, c, &all, hostileNodes(b.stack.Fleet, all.nodes), result)
+		reading, err = b.besides(ctx, c, &all, hostileNodes(b.stack.Fleet, all.nodes, n%2 == 1), result)
 		if err := errors.Join(err, machines.remove()); err != nil {
 			return err
 		}
@@ -244,7 +245,7 @@ func suspects(m fleet.Machine, others []*v1.Node) string {
 		}
 	}
 	if len(kinds) == 0 {
-		return "nobody in particular"
+		return "nobody in particular (" + m.Name + ")"
 	}
 	return strings.Join(slices.Sorted(maps.Keys(kinds)), " and ")
 }

@@ -131,11 +131,14 @@ func bombs() []string {
 	}
 }
 
-// hostileNodes are 100 Nodes that wait and lie about what a kubelet may lie about.
-func hostileNodes(f *fleet.Fleet, honest []fleet.Machine) []*v1.Node {
+// hostileNodes are 100 Nodes that wait and lie about what a kubelet may lie about. Claims
+// to machines that cannot be read are by the UUIDs of honest Nodes, which may keep those
+// waiting, or of nobody, which may take away the doubt that protects Nodes: a machine
+// is claimed by one of them at a time.
+func hostileNodes(f *fleet.Fleet, honest []fleet.Machine, byNobody bool) []*v1.Node {
 	k := kubelets{honest: honest}
 	k.providerIDs()
-	k.claims(f)
+	k.claims(f, byNobody)
 	k.addresses()
 	for i := range 8 { // no system UUID, and a name that nobody or two machines have
 		name := fmt.Sprintf("nobody-%d", i)
@@ -181,7 +184,7 @@ func (k *kubelets) providerIDs() {
 
 // claims say where machines are: others' UUIDs of machines that cannot be read, what is
 // no machine, and what is none of theirs.
-func (k *kubelets) claims(f *fleet.Fleet) {
+func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 	var unreadable []fleet.Machine
 	for _, m := range f.Machines() {
 		if m.UUID == "" {
@@ -192,7 +195,7 @@ func (k *kubelets) claims(f *fleet.Fleet) {
 		// All that claim one machine do so with one UUID: contradictions are no claim.
 		m := unreadable[i%len(unreadable)]
 		owner := madeUp("owner of " + m.Name)
-		if !strings.HasPrefix(m.Name, "victim-") {
+		if !byNobody {
 			owner = k.honest[i%len(unreadable)*13+1].UUID
 		}
 		n := k.add(cluster.NodeSpec{Name: fmt.Sprintf("claim-%d", i), SystemUUID: owner})
