@@ -302,7 +302,7 @@ func TestHostNamesOfGuests(t *testing.T) {
 // properties stay, and other machines are as ever.
 func TestHostileGuests(t *testing.T) {
 	var many strings.Builder
-	for i := range 5000 {
+	for i := range maxAddresses + 1 {
 		fmt.Fprintf(&many, "172.16.%d.%d,", i/250, 1+i%250)
 	}
 	w := run(t, fmt.Sprintf(`
