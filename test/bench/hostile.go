@@ -239,7 +239,8 @@ func suspects(m fleet.Machine, others []*v1.Node) string {
 	kinds := map[string]bool{}
 	for _, n := range others {
 		ip := n.Annotations[nodeIPAnnotation]
-		if n.Spec.ProviderID == m.ProviderID() || n.Status.NodeInfo.SystemUUID == m.UUID || slices.Contains(m.IPs, ip) {
+		if n.Spec.ProviderID == m.ProviderID() || n.Status.NodeInfo.SystemUUID == m.UUID ||
+			slices.ContainsFunc(m.IPs, func(a string) bool { return ip == a || strings.HasPrefix(ip, a+",") }) {
 			kind, _, _ := strings.Cut(n.Name, "-")
 			kinds[kind] = true
 		}

@@ -198,7 +198,7 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 		if !byNobody {
 			owner = k.honest[i%len(unreadable)*13+1].UUID
 		}
-		n := k.add(cluster.NodeSpec{Name: fmt.Sprintf("claim-%d", i), SystemUUID: owner})
+		n := k.add(cluster.NodeSpec{Name: fmt.Sprintf("claim-%d", i), SystemUUID: owner, ProviderID: "vsphere://" + owner})
 		n.Annotations[machineAnnotation] = m.VCenter + "/" + m.MoID
 		n.Annotations[vcenterAnnotation] = f.VCenter(m.VCenter).InstanceUUID()
 	}
