@@ -26,6 +26,7 @@ func TestCluster(t *testing.T) {
 	t.Run("a Node is created with its status", func(t *testing.T) { testNode(t, c) })
 	t.Run("many Nodes", func(t *testing.T) { testManyNodes(t, c) })
 	t.Run("a ServiceAccount may do what RBAC allows", func(t *testing.T) { testServiceAccount(t, c) })
+	t.Run("a kubelet may write its own Node", func(t *testing.T) { testKubelet(t, c) })
 	t.Run("a manifest", func(t *testing.T) { testApply(t, c) })
 }
 
@@ -105,6 +106,38 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: kube-system}]
 		_, err := reader.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		return err
 	})
+}
+
+// testKubelet: the Node authorizer and NodeRestriction are in force.
+func testKubelet(t *testing.T, c *Cluster) {
+	ctx := t.Context()
+	config, err := c.KubeletConfig("kubelet-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubelet, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := kubelet.CoreV1().Nodes()
+	own, err := nodes.Create(ctx, NodeSpec{Name: "kubelet-1"}.Node(), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Annotations = map[string]string{"example.com/a": "b"}
+	if own, err = nodes.Update(ctx, own, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	own.Spec.Taints = nil
+	if _, err := nodes.Update(ctx, own, metav1.UpdateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "not allowed to modify taints") {
+		t.Errorf("taking off its taint: error %v, want that NodeRestriction forbids it", err)
+	}
+	if _, err := nodes.Create(ctx, NodeSpec{Name: "kubelet-2"}.Node(), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("creating another's Node: error %v, want that it is forbidden", err)
+	}
+	if _, err := nodes.List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "only its own Node object") {
+		t.Errorf("listing all Nodes: error %v, want that the Node authorizer forbids it", err)
+	}
 }
 
 func TestStopLeavesNothing(t *testing.T) {

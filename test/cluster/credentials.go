@@ -141,6 +141,21 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	return file.Name(), c.writeKubeconfig(file.Name(), c.admin.Host, &clientcmdapi.AuthInfo{Token: answer.Status.Token})
 }
 
+// KubeletConfig is the configuration of a client that the API server takes for the
+// kubelet of a Node, whether or not there is one of that name: its certificate is that of
+// the user system:node:<name> in the group system:nodes.
+func (c *Cluster) KubeletConfig(node string) (*rest.Config, error) {
+	cert, key, err := c.ca.client("system:node:"+node, "system:nodes")
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Config{
+		Host:            c.admin.Host,
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.ca.pem, CertData: cert, KeyData: key},
+		QPS:             -1,
+	}, nil
+}
+
 // writeKubeconfig writes a file, readable by this user only, with all that a
 // client needs in it.
 func (c *Cluster) writeKubeconfig(path, server string, user *clientcmdapi.AuthInfo) error {

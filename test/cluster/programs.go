@@ -86,7 +86,9 @@ func (c *Cluster) startAPIServer(ctx context.Context) (port int, err error) {
 				"--requestheader-username-headers=X-Remote-User",
 				"--requestheader-group-headers=X-Remote-Group",
 				"--requestheader-extra-headers-prefix=X-Remote-Extra-",
-				"--authorization-mode=RBAC",
+				// Kubelets may write their own Nodes only, and not all of those.
+				"--authorization-mode=Node,RBAC",
+				"--enable-admission-plugins=NodeRestriction",
 				"--service-account-issuer=https://kubernetes.default.svc",
 				"--service-account-signing-key-file="+c.path(tokenKeyFile),
 				"--service-account-key-file="+c.path(tokenKeyFile),

@@ -1,0 +1,104 @@
+package lies
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// TestLies: what a kubelet says harms that kubelet's Node only (promise 9). What is
+// gained all the same is in the table, with the reason.
+func TestLies(t *testing.T) {
+	if missing != nil {
+		t.Skip(missing)
+	}
+	all := table()
+	w := newWorld(t, moments(all)+1)
+	w.playAll(t, all, false)
+	t.Run("beside the truth the doubt is all that keeps a Node", w.testDoubt)
+	w.playAll(t, all, true)
+}
+
+// playAll plays the lies that are told where all machines can be read, or the others.
+func (w *world) playAll(t *testing.T, all []lie, certain bool) {
+	for i := range all {
+		if all[i].certain != certain {
+			continue
+		}
+		for _, at := range all[i].at {
+			t.Run(fmt.Sprintf("%s/%s/%s", all[i].about, all[i].says, at), func(t *testing.T) {
+				w.t = t
+				out := w.play(&all[i], at)
+				out.check(t, &all[i])
+				if t.Failed() {
+					w.renew() // the next one begins as if this one had not been
+				}
+			})
+			w.t = t
+		}
+	}
+}
+
+func moments(all []lie) (n int) {
+	for _, l := range all {
+		n += len(l.at)
+	}
+	return n
+}
+
+func (out *verdict) check(t *testing.T, l *lie) {
+	t.Helper()
+	switch {
+	case l.refused == "" && out.written != nil:
+		t.Errorf("the API server refuses the lie: %.300v", out.written)
+	case l.refused != "" && out.written == nil:
+		t.Errorf("the API server takes the lie; it used to say: %s", l.refused)
+	case l.refused != "" && !strings.Contains(out.written.Error(), l.refused):
+		t.Errorf("the API server refuses the lie by %v, not by %q", out.written, l.refused)
+	}
+	if out.unlike != nil {
+		t.Errorf("the liar's Node: %.500v; it should be: %s", out.unlike, l.becomes)
+	}
+	for _, g := range gains() {
+		how, gained := out.gained[g]
+		_, known := l.left[g]
+		switch {
+		case gained && !known:
+			t.Errorf("%s: %.500s", g, how)
+		case known && !gained && out.written == nil:
+			t.Errorf("%s: not gained any more; take it out of the table", g)
+		}
+	}
+	for _, g := range slices.Sorted(maps.Keys(out.gained)) {
+		if !slices.Contains(gains(), g) {
+			t.Errorf("%s is not in the table: %s", g, out.gained[g])
+		}
+	}
+}
+
+// testDoubt: what the lies could not bring about does happen when the doubt ends. So
+// deletions in this world are possible.
+func (w *world) testDoubt(t *testing.T) {
+	w.t = t
+	if err := w.s.Fleet.VCenter("east").SetSummaryUUID("ghost-vm", "42000000-beef-4000-8000-000000000001"); err != nil {
+		t.Fatal(err)
+	}
+	w.gone = w.machine(fmt.Sprintf("gone-%04d", w.next))
+	w.next++
+	gained := map[gain]string{}
+	w.victims(gained, patience)
+	w.remove("joins")
+	w.certain = true
+	if gained[deletion] == "" {
+		w.until("Node spared is deleted", func(nodes map[string]*v1.Node) error {
+			if nodes["spared"] != nil {
+				return fmt.Errorf("it is there")
+			}
+			return nil
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package lies
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"vzones/test/cluster"
+	"vzones/test/stack"
+)
+
+// binaryVariable names the daemon to lie to, instead of one that is built from this
+// tree, as for scenarios.
+const binaryVariable = "VZONES_DAEMON"
+
+var update = flag.Bool("update", false, "write the table of lies into the threat model")
+
+// missing says why no lie can be played.
+var missing error
+
+func TestMain(m *testing.M) {
+	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+		missing = err
+		// go test keeps what a passing package prints to itself, but puts
+		// [no tests to run] behind its name for this line.
+		fmt.Printf("testing: warning: no tests to run\nleft out, every lie: %v\n", err)
+	}
+	os.Exit(m.Run())
+}
+
+// daemon returns the path of the daemon to lie to.
+func daemon(t *testing.T) string {
+	t.Helper()
+	if binary := os.Getenv(binaryVariable); binary != "" {
+		return binary
+	}
+	if err := stack.DependOnSources(filepath.Join("..", "..")); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := stack.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}

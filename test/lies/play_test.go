@@ -1,0 +1,305 @@
+package lies
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/test/fleet"
+	"vzones/test/stack"
+)
+
+// flooded is more than the daemon logs beside any lie, and less than the long ones have.
+const flooded = 64 << 10
+
+// A verdict is what came of a lie.
+type verdict struct {
+	// written is the API server's answer to the lie.
+	written error
+	// gained has what was gained, and how.
+	gained map[gain]string
+	// unlike says how the liar's Node is not what it was to become.
+	unlike error
+}
+
+// play lets a kubelet lie at a moment, and returns what came of it. Afterwards its Node is
+// gone.
+func (w *world) play(l *lie, at moment) verdict {
+	w.t.Helper()
+	w.gone = w.machine(fmt.Sprintf("gone-%04d", w.next))
+	k := w.kubelet(l)
+	w.next++
+	logged := len(w.d.Log())
+	defer w.remove("joins")
+	defer w.remove(k.name)
+
+	out := verdict{written: w.tell(k, l, at), gained: map[gain]string{}}
+	if out.written != nil {
+		out.unlike = w.becomes(k, l.becomes)
+		return out
+	}
+	within := patience
+	if l.left[waiting] != "" {
+		within = brief
+	}
+	w.victims(out.gained, within)
+	out.unlike = w.becomes(k, l.becomes)
+	w.liar(k, l, out.gained)
+	if more := len(w.d.Log()) - logged; more > flooded {
+		out.gained[flood] = fmt.Sprintf("the log has %d bytes more", more)
+	}
+	return out
+}
+
+// tell has a kubelet register and lie, and returns the API server's answer.
+func (w *world) tell(k *kubelet, l *lie, at moment) error {
+	w.t.Helper()
+	n := k.node(k.name)
+	if at == before {
+		n.Status.NodeInfo.SystemUUID = nobodysUUID
+	}
+	if at == registering {
+		l.tell(w, n)
+		_, err := k.nodes.Create(w.ctx(), n, metav1.CreateOptions{})
+		return err
+	}
+	if _, err := k.nodes.Create(w.ctx(), n, metav1.CreateOptions{}); err != nil {
+		w.t.Fatalf("registering truthfully: %v", err)
+	}
+	if at == running {
+		if n := w.initialized(k.name, time.Minute); n == nil || !stack.Initialized(n) {
+			w.t.Fatalf("Node %s told the truth and is not initialized\n%s", k.name, tail(w.d.Log()))
+		}
+		w.restrict(k.name)
+	}
+	if l.act != nil {
+		return l.act(w, k)
+	}
+	for {
+		if err := w.rewrite(k, l); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// rewrite has a kubelet change its Node, which takes two requests: what is no part of the
+// status, and the status.
+func (w *world) rewrite(k *kubelet, l *lie) error {
+	was, err := k.nodes.Get(w.ctx(), k.name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	n := was.DeepCopy()
+	l.tell(w, n)
+	status := n.Status
+	if !equality.Semantic.DeepEqual(was.Spec, n.Spec) || !equality.Semantic.DeepEqual(was.ObjectMeta, n.ObjectMeta) {
+		if n, err = k.nodes.Update(w.ctx(), n, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	if equality.Semantic.DeepEqual(was.Status, status) {
+		return nil
+	}
+	n.Status = status
+	_, err = k.nodes.UpdateStatus(w.ctx(), n, metav1.UpdateOptions{})
+	return err
+}
+
+// restrict puts a label on a Node that its kubelet may not write, as administrators do.
+func (w *world) restrict(node string) {
+	w.t.Helper()
+	for {
+		n := w.get(node)
+		n.Labels[restricted] = "public"
+		_, err := w.s.Client.CoreV1().Nodes().Update(w.ctx(), n, metav1.UpdateOptions{})
+		if err == nil {
+			return
+		}
+		if !apierrors.IsConflict(err) {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// victims notes what the lie did to others: a Node joins, the machine of another is
+// destroyed, and then nothing has happened to those that run.
+func (w *world) victims(gained map[gain]string, within time.Duration) {
+	w.t.Helper()
+	joined := w.join(within)
+	if joined == nil || !stack.Initialized(joined) {
+		gained[waiting] = "Node joins is not initialized"
+	} else {
+		differs(joined, w.joins, gained)
+	}
+	if err := w.s.Fleet.VCenter("east").Destroy(w.gone.Name); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.s.Cluster.SetNodeReady(w.ctx(), w.gone.Name, v1.ConditionUnknown); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.await(patience, func(nodes map[string]*v1.Node) error {
+		if nodes[w.gone.Name] != nil {
+			return fmt.Errorf("Node %s is there, and its machine is not", w.gone.Name)
+		}
+		return nil
+	}); err != nil {
+		gained[keeping] = err.Error()
+		w.remove(w.gone.Name)
+	}
+	// The daemon has looked for dead Nodes since the lie. It does so twice more.
+	stays := map[string]*v1.Node{"runs": w.runs, "spared": w.spared}
+	if w.certain {
+		delete(stays, "spared")
+	}
+	_ = w.await(3*period, func(nodes map[string]*v1.Node) error {
+		for name, was := range stays {
+			if now := nodes[name]; now == nil || now.UID != was.UID {
+				gained[deletion] = fmt.Sprintf("Node %s is deleted", name)
+			} else {
+				differs(now, was, gained)
+			}
+		}
+		if len(gained) > 0 {
+			return nil
+		}
+		return errors.New("all is well")
+	})
+}
+
+// differs notes how a Node is not what it was without the lie.
+func differs(now, was *v1.Node, gained map[gain]string) {
+	note := func(g gain, what string, has, had any) {
+		if !equality.Semantic.DeepEqual(has, had) {
+			gained[g] = fmt.Sprintf("Node %s has %s %v, and had %v", was.Name, what, has, had)
+		}
+	}
+	note(zone, "labels", now.Labels, was.Labels)
+	note(addresses, "addresses", now.Status.Addresses, was.Status.Addresses)
+	note(identity, "the provider ID", now.Spec.ProviderID, was.Spec.ProviderID)
+	note(identity, "annotations", now.Annotations, was.Annotations)
+	note(waiting, "taints", now.Spec.Taints, was.Spec.Taints)
+}
+
+// becomes waits until the liar's Node is what it has to become.
+func (w *world) becomes(k *kubelet, what outcome) error {
+	w.t.Helper()
+	own := w.machine("liar-vm")
+	is := func(n *v1.Node) error {
+		switch what {
+		case waits, alone:
+			return untouched(n, what)
+		case honest:
+			return isOf(n, own)
+		case reported:
+			return w.isReported(k.name)
+		case unborn:
+			if n != nil {
+				return errors.New("it is there")
+			}
+			return nil
+		case impostor:
+			if n != nil && stack.Initialized(n) && !strings.HasSuffix(n.Spec.ProviderID, own.UUID) {
+				return nil
+			}
+			return errors.New("it is not initialized as the machine that it names")
+		}
+		return fmt.Errorf("no such outcome: %s", what)
+	}
+	return w.await(patience, func(nodes map[string]*v1.Node) error { return is(nodes[k.name]) })
+}
+
+// untouched says what vzones has written to a Node that it should not.
+func untouched(n *v1.Node, what outcome) error {
+	switch {
+	case n == nil:
+		return errors.New("its Node is gone")
+	case stack.Initialized(n):
+		return fmt.Errorf("it is initialized, with zone %q and addresses %v", n.Labels[v1.LabelTopologyZone], n.Status.Addresses)
+	case n.Labels[v1.LabelTopologyZone] != "" || n.Labels[leveled] != "":
+		return fmt.Errorf("its labels are %v", n.Labels)
+	}
+	for _, f := range n.ManagedFields {
+		if what == alone && strings.HasPrefix(f.Manager, "vsphere-cloud") {
+			return fmt.Errorf("%s has written to it", f.Manager)
+		}
+	}
+	return nil
+}
+
+// isOf says how a Node is not that of a machine.
+func isOf(n *v1.Node, m fleet.Machine) error {
+	if n == nil {
+		return errors.New("its Node is gone")
+	}
+	if !stack.Initialized(n) {
+		return errors.New("it waits")
+	}
+	zone := m.VCenter + "-" + m.Cluster
+	want := map[string]string{
+		v1.LabelTopologyZone: zone, v1.LabelFailureDomainBetaZone: zone, v1.LabelTopologyRegion: m.VCenter, v1.LabelFailureDomainBetaRegion: m.VCenter,
+		leveled: m.Cluster,
+	}
+	if n.Labels[restricted] != "" {
+		want[restricted] = "public"
+	}
+	have := maps.Clone(n.Labels)
+	maps.DeleteFunc(have, func(label, _ string) bool { _, there := want[label]; return !there })
+	if !maps.Equal(have, want) {
+		return fmt.Errorf("its labels are %v, not %v", have, want)
+	}
+	if id := n.Spec.ProviderID; id != "" && id != m.ProviderID() {
+		return fmt.Errorf("its provider ID is %.100q, not %q", id, m.ProviderID())
+	}
+	if n.Spec.ProviderID == "" {
+		return nil // it was never initialized: vzones keeps its labels, and does not write its addresses
+	}
+	for _, a := range n.Status.Addresses {
+		if a.Type != v1.NodeHostName && a.Address != m.IPs[0] {
+			return fmt.Errorf("its addresses are %.300v, not %v", fmt.Sprint(n.Status.Addresses), m.IPs)
+		}
+	}
+	return nil
+}
+
+// isReported looks for the Event about a Node that is not where its labels say.
+func (w *world) isReported(node string) error {
+	events, err := w.s.Client.CoreV1().Events("").List(w.ctx(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=TopologyDrift"})
+	if err == nil && len(events.Items) == 0 {
+		err = errors.New("there is no Event TopologyDrift about it")
+	}
+	return err
+}
+
+// liar notes what vzones gave to the liar's own Node.
+func (w *world) liar(k *kubelet, l *lie, gained map[gain]string) {
+	w.t.Helper()
+	n := w.get(k.name)
+	if n == nil {
+		return
+	}
+	own := w.machine("liar-vm")
+	if z := n.Labels[v1.LabelTopologyZone]; z != "" && z != "west-b" && l.becomes != reported && l.becomes != alone {
+		gained[ownZone] = fmt.Sprintf("it has zone %s, and its machine is in west-b", z)
+	}
+	if !stack.Initialized(n) || l.becomes == reported {
+		return // what is there is what the kubelet wrote
+	}
+	if id := n.Spec.ProviderID; id != "" && id != own.ProviderID() {
+		gained[identity] = "it is initialized as " + id
+	}
+	for _, victim := range []string{"runs-vm", "joins-vm"} {
+		ip := w.machine(victim).IPs[0]
+		for _, a := range n.Status.Addresses {
+			if a.Address == ip {
+				gained[addresses] = fmt.Sprintf("it has the address %s of %s", ip, victim)
+			}
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package lies
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/provider/keys"
+)
+
+const (
+	// notItsOwn is NodeRestriction's answer.
+	notItsOwn = "is not allowed to modify node"
+	// restricted is a label that only administrators may write.
+	restricted = "node-restriction.kubernetes.io/tier"
+	// leveled is the label of a level.
+	leveled = "example.com/cluster"
+	// excluded is the label that the selector of the configuration leaves out.
+	excluded = "example.com/elsewhere"
+)
+
+// firstComes is why a Node gains what a machine has that no other Node had before.
+const firstComes = "nothing but a kubelet says which machine it runs on: the first to name a machine has it"
+
+// first are the gains of a Node that names a machine before its own Node does.
+func first() map[gain]string {
+	return map[gain]string{waiting: firstComes, addresses: firstComes, identity: firstComes, ownZone: firstComes}
+}
+
+// table is what a kubelet may lie about. The first is the truth: nothing is gained by it.
+func table() []lie {
+	var all []lie
+	for _, part := range [][]lie{truth(), systemUUIDs(), providerIDs(), annotations(), addressLies(), labels(), taints(), names()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+func truth() []lie {
+	return []lie{{about: "nothing", says: "the truth", at: []moment{registering, running}, tell: func(*world, *v1.Node) {}, becomes: honest}}
+}
+
+func systemUUIDs() []lie {
+	const about = "system UUID"
+	uuid := func(of func(w *world) string) func(*world, *v1.Node) {
+		return func(w *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = of(w) }
+	}
+	return []lie{
+		{about: about, says: "that of a running Node", at: []moment{registering, before}, tell: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: waits},
+		{about: about, says: "that of a running Node", at: []moment{running}, tell: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: honest},
+		{about: about, says: "that of a running Node, in the other byte order", at: []moment{registering}, tell: uuid(func(w *world) string { return w.machine("runs-vm").SwappedUUID() }), becomes: waits},
+		{about: about, says: "that of a Node that joins later", at: []moment{registering}, tell: uuid(func(w *world) string { return w.machine("joins-vm").UUID }), becomes: impostor, left: first()},
+		{about: about, says: "that of a Node that joins later", at: []moment{running}, tell: uuid(func(w *world) string { return w.machine("joins-vm").UUID }), becomes: honest},
+		{
+			about: about, says: "that of a machine that is no Node's", at: []moment{registering, before},
+			tell: uuid(func(w *world) string { return w.machine("spare").UUID }), becomes: impostor,
+			left: map[gain]string{identity: firstComes, ownZone: firstComes},
+		},
+		{about: about, says: "that of a Node whose machine is unreadable", at: []moment{registering}, tell: uuid(func(*world) string { return ghostUUID }), becomes: waits},
+		{about: about, says: "that of a Node whose machine is gone", at: []moment{registering}, tell: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
+		{about: about, says: "100 kB of text", at: []moment{registering}, tell: uuid(func(*world) string { return strings.Repeat("u", 100<<10) }), becomes: waits},
+		{about: about, says: "none any more", at: []moment{running}, tell: uuid(func(*world) string { return "" }), becomes: honest},
+	}
+}
+
+func providerIDs() []lie {
+	const about = "provider ID"
+	id := func(of func(w *world) string) func(*world, *v1.Node) {
+		return func(w *world, n *v1.Node) { n.Spec.ProviderID = of(w) }
+	}
+	runs := func(w *world) string { return w.machine("runs-vm").ProviderID() }
+	joins := func(w *world) string { return w.machine("joins-vm").ProviderID() }
+	return []lie{
+		{about: about, says: "that of a running Node", at: []moment{registering, before}, tell: id(runs), becomes: waits},
+		{about: about, says: "that of a running Node", at: []moment{running}, tell: id(runs), refused: "field cannot be modified once set", becomes: honest},
+		{
+			about: about, says: "that of a running Node, and its system UUID", at: []moment{registering},
+			tell: func(w *world, n *v1.Node) {
+				n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = runs(w), w.machine("runs-vm").UUID
+			}, becomes: waits,
+		},
+		{about: about, says: "that of a Node that joins later", at: []moment{registering}, tell: id(joins), becomes: waits},
+		{about: about, says: "that of a Node whose machine is unreadable", at: []moment{registering}, tell: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
+		{about: about, says: "that of a Node whose machine is gone", at: []moment{registering}, tell: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
+		{about: about, says: "another cloud's", at: []moment{registering, before}, tell: id(func(*world) string { return "aws:///zone/i-1" }), becomes: alone},
+		{about: about, says: "no UUID", at: []moment{registering, before}, tell: id(func(*world) string { return "vsphere://vm-1\nI1122 fake" }), becomes: waits},
+		{about: about, says: "a megabyte", at: []moment{registering}, tell: id(func(*world) string { return "vsphere://" + strings.Repeat("x", 1<<20) }), becomes: waits},
+	}
+}
+
+func annotate(n *v1.Node, key, value string) {
+	if n.Annotations == nil {
+		n.Annotations = map[string]string{}
+	}
+	n.Annotations[key] = value
+}
+
+func annotations() []lie {
+	const about = "annotations"
+	own := func(w *world, n *v1.Node) { n.Spec.ProviderID = w.machine("liar-vm").ProviderID() }
+	// at tells where its machine was, which counts with a provider ID only.
+	at := func(where func(w *world) string) func(*world, *v1.Node) {
+		return func(w *world, n *v1.Node) {
+			own(w, n)
+			annotate(n, keys.Machine, where(w))
+		}
+	}
+	ghost := func(w *world) string { return "east/" + w.machine("ghost-vm").MoID }
+	machine := "`" + keys.Machine + "`: "
+	set := func(key, value string) func(*world, *v1.Node) {
+		return func(_ *world, n *v1.Node) { annotate(n, key, value) }
+	}
+	return []lie{
+		{about: about, says: machine + "another's unreadable machine", at: []moment{registering}, tell: at(ghost), becomes: waits},
+		{about: about, says: machine + "another's unreadable machine", at: []moment{running}, tell: at(ghost), becomes: honest},
+		{
+			about: about, says: machine + "another's unreadable machine, of a Node without a machine", at: []moment{registering}, homeless: true,
+			tell: func(w *world, n *v1.Node) {
+				n.Spec.ProviderID = "vsphere://" + nobodysUUID
+				annotate(n, keys.Machine, ghost(w))
+			}, becomes: waits,
+		},
+		{
+			about: about, says: machine + "another's unreadable machine, with the provider ID of a running Node", at: []moment{registering},
+			tell: func(w *world, n *v1.Node) {
+				n.Spec.ProviderID = w.machine("runs-vm").ProviderID()
+				annotate(n, keys.Machine, ghost(w))
+			}, becomes: waits,
+		},
+		{
+			about: about, says: machine + "an unreadable machine, with the provider ID of a Node that joins later", at: []moment{registering},
+			tell: func(w *world, n *v1.Node) {
+				n.Spec.ProviderID = w.machine("joins-vm").ProviderID()
+				annotate(n, keys.Machine, ghost(w))
+			}, becomes: waits,
+		},
+		{about: about, says: machine + "that of a running Node", at: []moment{registering, running}, tell: at(func(w *world) string { return "west/" + w.machine("runs-vm").MoID }), becomes: honest},
+		{about: about, says: machine + "that of a Node whose machine is gone", at: []moment{registering}, tell: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
+		{about: about, says: machine + "none that there is", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
+		{about: about, says: machine + "no managed object ID", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
+		{about: about, says: machine + "of a vCenter that is not configured", at: []moment{registering}, tell: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
+		{about: about, says: machine + "200 kB", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm-" + strings.Repeat("1", 200<<10) }), becomes: honest},
+		{about: about, says: "`" + keys.VCenter + "`: another vCenter", at: []moment{running}, tell: set(keys.VCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
+		{about: about, says: "`" + keys.Labels + "`: labels that are not the kubelet's to remove", at: []moment{running}, tell: set(keys.Labels, restricted+","+v1.LabelTopologyZone), becomes: honest},
+		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, tell: nodeIP("runs-vm"), becomes: waits},
+		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{running}, tell: nodeIP("runs-vm"), becomes: honest},
+		{about: about, says: "`--node-ip`: the address of a Node that joins later", at: []moment{registering}, tell: nodeIP("joins-vm"), becomes: waits},
+		{about: about, says: "`--node-ip`: the same, of a Node without a machine", at: []moment{registering}, homeless: true, tell: nodeIP("joins-vm"), becomes: waits},
+		{about: about, says: "`--node-ip`: 200 kB", at: []moment{registering}, tell: set(cloudproviderapi.AnnotationAlphaProvidedIPAddr, strings.Repeat("1,", 100<<10)), becomes: waits},
+	}
+}
+
+func nodeIP(vm string) func(*world, *v1.Node) {
+	return func(w *world, n *v1.Node) {
+		annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, w.machine(vm).IPs[0])
+	}
+}
+
+func addressLies() []lie {
+	const about = "addresses"
+	of := func(vm string) func(*world, *v1.Node) {
+		return func(w *world, n *v1.Node) {
+			ip := w.machine(vm).IPs[0]
+			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: ip}, {Type: v1.NodeExternalIP, Address: ip}, {Type: v1.NodeHostName, Address: n.Name}}
+		}
+	}
+	return []lie{
+		{about: about, says: "those of a running Node", at: []moment{registering, running}, tell: of("runs-vm"), becomes: honest},
+		{about: about, says: "those of a Node that joins later", at: []moment{registering, running}, tell: of("joins-vm"), becomes: honest},
+		{about: about, says: "the same, of a Node without a machine", at: []moment{registering, before}, homeless: true, tell: of("joins-vm"), becomes: waits},
+		{
+			about: about, says: "the same, of a Node with another cloud's provider ID", at: []moment{registering},
+			tell: func(w *world, n *v1.Node) {
+				n.Spec.ProviderID = "aws:///zone/i-1"
+				of("joins-vm")(w, n)
+			}, becomes: alone,
+		},
+		{
+			about: about, says: "a thousand of the network", at: []moment{registering, running},
+			tell: func(_ *world, n *v1.Node) {
+				n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeHostName, Address: n.Name}}
+				for i := range 1000 {
+					n.Status.Addresses = append(n.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)})
+				}
+			}, becomes: honest,
+		},
+	}
+}
+
+func labels() []lie {
+	const about = "labels"
+	set := func(pairs ...string) func(*world, *v1.Node) {
+		return func(_ *world, n *v1.Node) {
+			for i := 0; i < len(pairs); i += 2 {
+				n.Labels[pairs[i]] = pairs[i+1]
+			}
+		}
+	}
+	zones := set(v1.LabelTopologyZone, "west-a", v1.LabelFailureDomainBetaZone, "west-a")
+	return []lie{
+		{about: about, says: "the zone of another Node", at: []moment{registering}, tell: zones, becomes: honest},
+		{about: about, says: "the zone of another Node", at: []moment{running}, tell: zones, becomes: reported},
+		{about: about, says: "the value of a further level", at: []moment{registering, running}, tell: set(leveled, "a"), becomes: reported},
+		{about: about, says: "what `nodes.selector` leaves out", at: []moment{registering}, tell: set(excluded, ""), becomes: alone},
+		{about: about, says: "`" + restricted + "`", at: []moment{registering}, tell: set(restricted, "own"), refused: "labels: " + restricted, becomes: unborn},
+		{about: about, says: "`" + restricted + "`", at: []moment{running}, tell: set(restricted, "own"), refused: "labels: " + restricted, becomes: honest},
+	}
+}
+
+func taints() []lie {
+	const about = "taints"
+	without := func(_ *world, n *v1.Node) { n.Spec.Taints = nil }
+	add := func(keys ...string) func(*world, *v1.Node) {
+		return func(_ *world, n *v1.Node) {
+			for _, key := range keys {
+				n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: key, Effect: v1.TaintEffectNoSchedule})
+			}
+		}
+	}
+	return []lie{
+		{about: about, says: "not uninitialized", at: []moment{registering}, tell: without, becomes: honest},
+		{
+			about: about, says: "not uninitialized, with the zone of another Node", at: []moment{registering},
+			tell: func(w *world, n *v1.Node) {
+				without(w, n)
+				n.Labels[v1.LabelTopologyZone], n.Labels[v1.LabelFailureDomainBetaZone] = "west-a", "west-a"
+			}, becomes: reported,
+		},
+		{about: about, says: "not uninitialized", at: []moment{before}, tell: without, refused: "is not allowed to modify taints", becomes: waits},
+		{about: about, says: "`" + keys.DriftTaint + "`, and shut down", at: []moment{registering}, tell: add(keys.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},
+		{about: about, says: "`" + keys.DriftTaint + "`, and shut down", at: []moment{running}, tell: add(keys.DriftTaint, cloudproviderapi.TaintNodeShutdown), refused: "is not allowed to modify taints", becomes: honest},
+	}
+}
+
+func names() []lie {
+	const about = "name"
+	nameless := func(_ *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = "" }
+	return []lie{
+		{about: about, says: "that of a running Node's machine, without a UUID", at: []moment{registering}, named: "runs-vm", certain: true, tell: nameless, becomes: waits},
+		{
+			about: about, says: "that of a machine that is no Node's, without a UUID", at: []moment{registering}, named: "spare", certain: true, tell: nameless, becomes: impostor,
+			left: map[gain]string{identity: firstComes, ownZone: firstComes},
+		},
+		{
+			about: about, says: "creates a Node of another name", at: []moment{running}, refused: notItsOwn, becomes: honest,
+			act: func(w *world, k *kubelet) error {
+				_, err := k.nodes.Create(w.ctx(), k.node("another"), metav1.CreateOptions{})
+				return err
+			},
+		},
+		{about: about, says: "writes another Node", at: []moment{running}, refused: notItsOwn, becomes: honest, act: func(w *world, k *kubelet) error {
+			n := w.runs.DeepCopy()
+			annotate(n, keys.Machine, "east/vm-1")
+			_, err := k.nodes.Update(w.ctx(), n, metav1.UpdateOptions{})
+			return err
+		}},
+		{about: about, says: "writes another Node's status", at: []moment{running}, refused: notItsOwn, becomes: honest, act: func(w *world, k *kubelet) error {
+			n := w.runs.DeepCopy()
+			n.Status.Addresses = nil
+			_, err := k.nodes.UpdateStatus(w.ctx(), n, metav1.UpdateOptions{})
+			return err
+		}},
+		{about: about, says: "deletes another Node", at: []moment{running}, refused: "cannot delete resource", becomes: honest, act: func(w *world, k *kubelet) error {
+			return k.nodes.Delete(w.ctx(), w.runs.Name, metav1.DeleteOptions{})
+		}},
+		{about: about, says: "deletes its own Node", at: []moment{running}, refused: "cannot delete resource", becomes: honest, act: func(w *world, k *kubelet) error {
+			return k.nodes.Delete(w.ctx(), k.name, metav1.DeleteOptions{})
+		}},
+	}
+}
+
+// ctx bounds a request of a kubelet.
+func (w *world) ctx() context.Context { return w.t.Context() }
