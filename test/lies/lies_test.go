@@ -17,7 +17,7 @@ func TestLies(t *testing.T) {
 		t.Skip(missing)
 	}
 	all := table()
-	w := newWorld(t, moments(all)+1)
+	w := newWorld(t, moments(all))
 	w.playAll(t, all, false)
 	t.Run("beside the truth the doubt is all that keeps a Node", w.testDoubt)
 	w.playAll(t, all, true)
@@ -87,8 +87,7 @@ func (w *world) testDoubt(t *testing.T) {
 	if err := w.s.Fleet.VCenter("east").SetSummaryUUID("ghost-vm", "42000000-beef-4000-8000-000000000001"); err != nil {
 		t.Fatal(err)
 	}
-	w.gone = w.machine(fmt.Sprintf("gone-%04d", w.next))
-	w.next++
+	w.advance()
 	gained := map[gain]string{}
 	w.victims(gained, patience)
 	w.remove("joins")

@@ -1,6 +1,7 @@
 package lies
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,8 +17,8 @@ import (
 	"vzones/test/stack"
 )
 
-// flooded is more than the daemon logs beside any lie, and less than the long ones have.
-const flooded = 64 << 10
+// flooded is a longer line than the daemon logs about an honest Node.
+const flooded = 4 << 10
 
 // A verdict is what came of a lie.
 type verdict struct {
@@ -33,9 +34,8 @@ type verdict struct {
 // gone.
 func (w *world) play(l *lie, at moment) verdict {
 	w.t.Helper()
-	w.gone = w.machine(fmt.Sprintf("gone-%04d", w.next))
+	w.advance()
 	k := w.kubelet(l)
-	w.next++
 	logged := len(w.d.Log())
 	defer w.remove("joins")
 	defer w.remove(k.name)
@@ -49,11 +49,16 @@ func (w *world) play(l *lie, at moment) verdict {
 	if l.left[waiting] != "" {
 		within = brief
 	}
+	if l.becomes == impostor { // it comes first, and the others to what is left
+		out.unlike = w.becomes(k, l.becomes)
+	}
 	w.victims(out.gained, within)
-	out.unlike = w.becomes(k, l.becomes)
+	out.unlike = cmp.Or(out.unlike, w.becomes(k, l.becomes))
 	w.liar(k, l, out.gained)
-	if more := len(w.d.Log()) - logged; more > flooded {
-		out.gained[flood] = fmt.Sprintf("the log has %d bytes more", more)
+	for line := range strings.Lines(w.d.Log()[logged:]) {
+		if len(line) > flooded {
+			out.gained[flood] = fmt.Sprintf("%d bytes of %.100s", len(line), line)
+		}
 	}
 	return out
 }
@@ -128,18 +133,15 @@ func (w *world) restrict(node string) {
 	}
 }
 
-// victims notes what the lie did to others: a Node joins, the machine of another is
-// destroyed, and then nothing has happened to those that run.
+// victims notes what the lie did to others: a Node joins, another one is not ready any
+// more whose machine is gone, and then nothing has happened to those that run.
 func (w *world) victims(gained map[gain]string, within time.Duration) {
 	w.t.Helper()
 	joined := w.join(within)
 	if joined == nil || !stack.Initialized(joined) {
-		gained[waiting] = "Node joins is not initialized"
+		gained[waiting] = "Node joins is not initialized" + w.lastWord("joins")
 	} else {
-		differs(joined, w.joins, gained)
-	}
-	if err := w.s.Fleet.VCenter("east").Destroy(w.gone.Name); err != nil {
-		w.t.Fatal(err)
+		differs(joined, w.truthful(), gained)
 	}
 	if err := w.s.Cluster.SetNodeReady(w.ctx(), w.gone.Name, v1.ConditionUnknown); err != nil {
 		w.t.Fatal(err)
@@ -150,7 +152,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 		}
 		return nil
 	}); err != nil {
-		gained[keeping] = err.Error()
+		gained[keeping] = err.Error() + w.lastWord(w.gone.Name)
 		w.remove(w.gone.Name)
 	}
 	// The daemon has looked for dead Nodes since the lie. It does so twice more.
@@ -171,6 +173,17 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 		}
 		return errors.New("all is well")
 	})
+}
+
+// lastWord is the last that the daemon logged about a Node.
+func (w *world) lastWord(node string) string {
+	last := ": it says nothing"
+	for line := range strings.Lines(w.d.Log()) {
+		if strings.Contains(line, node) {
+			last = ": " + line
+		}
+	}
+	return last
 }
 
 // differs notes how a Node is not what it was without the lie.
@@ -294,11 +307,10 @@ func (w *world) liar(k *kubelet, l *lie, gained map[gain]string) {
 	if id := n.Spec.ProviderID; id != "" && id != own.ProviderID() {
 		gained[identity] = "it is initialized as " + id
 	}
-	for _, victim := range []string{"runs-vm", "joins-vm"} {
-		ip := w.machine(victim).IPs[0]
+	for _, victim := range []fleet.Machine{runner(w), joiner(w)} {
 		for _, a := range n.Status.Addresses {
-			if a.Address == ip {
-				gained[addresses] = fmt.Sprintf("it has the address %s of %s", ip, victim)
+			if a.Address == victim.IPs[0] {
+				gained[addresses] = fmt.Sprintf("it has the address %s of %s", a.Address, victim.Name)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/keys"
+	"vzones/test/fleet"
 )
 
 const (
@@ -53,8 +54,8 @@ func systemUUIDs() []lie {
 		{about: about, says: "that of a running Node", at: []moment{registering, before}, tell: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: waits},
 		{about: about, says: "that of a running Node", at: []moment{running}, tell: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: honest},
 		{about: about, says: "that of a running Node, in the other byte order", at: []moment{registering}, tell: uuid(func(w *world) string { return w.machine("runs-vm").SwappedUUID() }), becomes: waits},
-		{about: about, says: "that of a Node that joins later", at: []moment{registering}, tell: uuid(func(w *world) string { return w.machine("joins-vm").UUID }), becomes: impostor, left: first()},
-		{about: about, says: "that of a Node that joins later", at: []moment{running}, tell: uuid(func(w *world) string { return w.machine("joins-vm").UUID }), becomes: honest},
+		{about: about, says: "that of a Node that joins later", at: []moment{registering}, tell: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, left: first()},
+		{about: about, says: "that of a Node that joins later", at: []moment{running}, tell: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
 		{
 			about: about, says: "that of a machine that is no Node's", at: []moment{registering, before},
 			tell: uuid(func(w *world) string { return w.machine("spare").UUID }), becomes: impostor,
@@ -73,7 +74,7 @@ func providerIDs() []lie {
 		return func(w *world, n *v1.Node) { n.Spec.ProviderID = of(w) }
 	}
 	runs := func(w *world) string { return w.machine("runs-vm").ProviderID() }
-	joins := func(w *world) string { return w.machine("joins-vm").ProviderID() }
+	joins := func(w *world) string { return w.joiner.ProviderID() }
 	return []lie{
 		{about: about, says: "that of a running Node", at: []moment{registering, before}, tell: id(runs), becomes: waits},
 		{about: about, says: "that of a running Node", at: []moment{running}, tell: id(runs), refused: "field cannot be modified once set", becomes: honest},
@@ -134,7 +135,7 @@ func annotations() []lie {
 		{
 			about: about, says: machine + "an unreadable machine, with the provider ID of a Node that joins later", at: []moment{registering},
 			tell: func(w *world, n *v1.Node) {
-				n.Spec.ProviderID = w.machine("joins-vm").ProviderID()
+				n.Spec.ProviderID = w.joiner.ProviderID()
 				annotate(n, keys.Machine, ghost(w))
 			}, becomes: waits,
 		},
@@ -146,37 +147,41 @@ func annotations() []lie {
 		{about: about, says: machine + "200 kB", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm-" + strings.Repeat("1", 200<<10) }), becomes: honest},
 		{about: about, says: "`" + keys.VCenter + "`: another vCenter", at: []moment{running}, tell: set(keys.VCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
 		{about: about, says: "`" + keys.Labels + "`: labels that are not the kubelet's to remove", at: []moment{running}, tell: set(keys.Labels, restricted+","+v1.LabelTopologyZone), becomes: honest},
-		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, tell: nodeIP("runs-vm"), becomes: waits},
-		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{running}, tell: nodeIP("runs-vm"), becomes: honest},
-		{about: about, says: "`--node-ip`: the address of a Node that joins later", at: []moment{registering}, tell: nodeIP("joins-vm"), becomes: waits},
-		{about: about, says: "`--node-ip`: the same, of a Node without a machine", at: []moment{registering}, homeless: true, tell: nodeIP("joins-vm"), becomes: waits},
+		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, tell: nodeIP(runner), becomes: waits},
+		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{running}, tell: nodeIP(runner), becomes: honest},
+		{about: about, says: "`--node-ip`: the address of a Node that joins later", at: []moment{registering}, tell: nodeIP(joiner), becomes: waits},
+		{about: about, says: "`--node-ip`: the same, of a Node without a machine", at: []moment{registering}, homeless: true, tell: nodeIP(joiner), becomes: waits},
 		{about: about, says: "`--node-ip`: 200 kB", at: []moment{registering}, tell: set(cloudproviderapi.AnnotationAlphaProvidedIPAddr, strings.Repeat("1,", 100<<10)), becomes: waits},
 	}
 }
 
-func nodeIP(vm string) func(*world, *v1.Node) {
+// runner and joiner are the machines of victims.
+func runner(w *world) fleet.Machine { return w.machine("runs-vm") }
+func joiner(w *world) fleet.Machine { return w.joiner }
+
+func nodeIP(of func(*world) fleet.Machine) func(*world, *v1.Node) {
 	return func(w *world, n *v1.Node) {
-		annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, w.machine(vm).IPs[0])
+		annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, of(w).IPs[0])
 	}
 }
 
 func addressLies() []lie {
 	const about = "addresses"
-	of := func(vm string) func(*world, *v1.Node) {
+	of := func(victim func(*world) fleet.Machine) func(*world, *v1.Node) {
 		return func(w *world, n *v1.Node) {
-			ip := w.machine(vm).IPs[0]
+			ip := victim(w).IPs[0]
 			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: ip}, {Type: v1.NodeExternalIP, Address: ip}, {Type: v1.NodeHostName, Address: n.Name}}
 		}
 	}
 	return []lie{
-		{about: about, says: "those of a running Node", at: []moment{registering, running}, tell: of("runs-vm"), becomes: honest},
-		{about: about, says: "those of a Node that joins later", at: []moment{registering, running}, tell: of("joins-vm"), becomes: honest},
-		{about: about, says: "the same, of a Node without a machine", at: []moment{registering, before}, homeless: true, tell: of("joins-vm"), becomes: waits},
+		{about: about, says: "those of a running Node", at: []moment{registering, running}, tell: of(runner), becomes: honest},
+		{about: about, says: "those of a Node that joins later", at: []moment{registering, running}, tell: of(joiner), becomes: honest},
+		{about: about, says: "the same, of a Node without a machine", at: []moment{registering, before}, homeless: true, tell: of(joiner), becomes: waits},
 		{
 			about: about, says: "the same, of a Node with another cloud's provider ID", at: []moment{registering},
 			tell: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "aws:///zone/i-1"
-				of("joins-vm")(w, n)
+				of(joiner)(w, n)
 			}, becomes: alone,
 		},
 		{

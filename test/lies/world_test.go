@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +39,8 @@ const (
 
 // theFleet: Nodes and machines have different names, so that neither gives the other away.
 // Liars have a machine in another zone than their victims, and another vCenter than the
-// unreadable machine. Of the machines gone-0000 and so on one is destroyed beside each lie.
+// unreadable machine. Beside each lie a Node joins whose machine was not followed before, one
+// of joins-0000 and so on.
 const theFleet = `
 vcenters:
 - name: east
@@ -51,7 +51,6 @@ vcenters:
     vms:
     - {name: spare, cluster: a}
     - {name: ghost-vm, cluster: a, uuid: ` + ghostUUID + `, unreadable: true}
-    - {name: gone, count: %d, cluster: a}
 - name: west
   tags: {region: west}
   datacenters:
@@ -61,7 +60,7 @@ vcenters:
     - {name: b, tags: {zone: west-b}, hosts: 1}
     vms:
     - {name: runs-vm, cluster: a}
-    - {name: joins-vm, cluster: a}
+    - {name: joins, count: %[1]d, cluster: a}
     - {name: liar-vm, cluster: b}
 `
 
@@ -85,19 +84,24 @@ type world struct {
 	// be read: nothing but that doubt keeps it from being deleted. Both are as they have
 	// to stay.
 	runs, spared *v1.Node
-	// joins is what becomes of a Node that joins while nobody lies.
+	// joins is what becomes of a Node that joins while nobody lies, but for what is its
+	// machine's alone.
 	joins *v1.Node
-	// gone is the machine that is destroyed beside the lie that is played.
-	gone fleet.Machine
-	next int
+	// joiner is the machine whose Node joins beside the lie that is played, gone the one
+	// of a Node that dies. next is the number of that lie, and dead are the further
+	// machines that were destroyed.
+	joiner, gone fleet.Machine
+	next         int
+	dead         []fleet.Machine
+	lies, began  int
 	// certain says that nothing is unreadable any more. Then there is no Node spared.
 	certain bool
 }
 
 // newWorld starts a world in which so many lies can be played.
-func newWorld(t *testing.T, n int) *world {
+func newWorld(t *testing.T, lies int) *world {
 	t.Helper()
-	s, err := stack.Start(t.Context(), stack.Options{Fleet: fmt.Sprintf(theFleet, n)})
+	s, err := stack.Start(t.Context(), stack.Options{Fleet: fmt.Sprintf(theFleet, 2*lies+2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,12 +110,10 @@ func newWorld(t *testing.T, n int) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{t: t, s: s, binary: daemon(t)}
-	// What a list view cannot have ends the whole request, as it does in a vCenter
-	// that takes an ID for malformed.
-	for _, v := range s.Fleet.VCenters() {
-		v.FaultListing(&types.InvalidRequest{})
-	}
+	w := &world{t: t, s: s, binary: daemon(t), lies: lies}
+	// What a list view cannot have ends the whole request, as in a vCenter that takes an
+	// ID for malformed.
+	s.Fleet.VCenter("west").FaultListing(&types.InvalidRequest{})
 	if w.config, err = s.WriteConfig(theConfig); err != nil {
 		t.Fatal(err)
 	}
@@ -122,16 +124,6 @@ func newWorld(t *testing.T, n int) *world {
 		config = bytes.Replace(config, entry, append(entry, "    datacenters: [dc]\n"...), 1)
 	}
 	if err := os.WriteFile(w.config, config, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var nodes []cluster.NodeSpec
-	for _, m := range s.Fleet.VCenter("east").Machines() {
-		if strings.HasPrefix(m.Name, "gone-") {
-			nodes = append(nodes, cluster.NodeSpec{Name: m.Name, SystemUUID: m.UUID})
-		}
-	}
-	nodes = append(nodes, cluster.NodeSpec{Name: "runs", SystemUUID: w.machine("runs-vm").UUID})
-	if err := s.Cluster.CreateNodes(t.Context(), nodes); err != nil {
 		t.Fatal(err)
 	}
 	w.renew()
@@ -155,11 +147,11 @@ func (w *world) renew() {
 			w.t.Errorf("the daemon: %v", err)
 		}
 	}
-	w.remove("joins")
-	w.remove("spared")
-	if w.get("runs") == nil {
-		w.create(cluster.NodeSpec{Name: "runs", SystemUUID: w.machine("runs-vm").UUID}.Node())
+	if err := w.s.Client.CoreV1().Nodes().DeleteCollection(w.ctx(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		w.t.Fatal(err)
 	}
+	w.create(cluster.NodeSpec{Name: "runs", SystemUUID: w.machine("runs-vm").UUID}.Node())
+	w.dying()
 	if w.certain {
 		w.begin()
 		return
@@ -189,16 +181,63 @@ func (w *world) begin() {
 		return nil
 	})
 	w.runs, w.spared = w.get("runs"), w.get("spared")
-	w.joins = w.join(time.Minute)
+	// Here, where no list of machines changes: the simulator loses what happens to a
+	// machine in the moment in which its list view does.
+	for _, m := range w.dead {
+		if err := w.s.Fleet.VCenter("east").Destroy(m.Name); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.advance()
+	if w.joins = w.join(time.Minute); w.joins == nil || !complete(w.joins) {
+		w.t.Fatalf("no Node joins although nobody lies\n%s", tail(w.d.Log()))
+	}
 	w.remove("joins")
+}
+
+// advance takes the next machines for victims.
+func (w *world) advance() {
+	w.t.Helper()
+	w.joiner, w.gone, w.dead = w.machine(fmt.Sprintf("joins-%04d", w.next)), w.dead[0], w.dead[1:]
+	w.next++
+}
+
+// dying makes machines that are to be destroyed, and their Nodes. The daemon has to see
+// them beside the unreadable machine, or that may be theirs.
+func (w *world) dying() {
+	w.t.Helper()
+	w.began++
+	prefix, left := fmt.Sprintf("gone-%d", w.began), w.lies+2
+	if err := w.s.Fleet.VCenter("east").Create("dc", fleet.VMSpec{Name: prefix, Count: left, Cluster: "a"}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.dead = nil
+	for i := range left {
+		m := w.machine(fmt.Sprintf("%s-%04d", prefix, i))
+		w.dead = append(w.dead, m)
+		w.create(cluster.NodeSpec{Name: m.Name, SystemUUID: m.UUID}.Node())
+	}
 }
 
 // join registers the Node joins, and returns it when it is initialized, or as it is when
 // it was not in time.
 func (w *world) join(within time.Duration) *v1.Node {
 	w.t.Helper()
-	w.create(cluster.NodeSpec{Name: "joins", SystemUUID: w.machine("joins-vm").UUID}.Node())
+	w.create(cluster.NodeSpec{Name: "joins", SystemUUID: w.joiner.UUID}.Node())
 	return w.initialized("joins", within)
+}
+
+// truthful is what the Node joins has to become.
+func (w *world) truthful() *v1.Node {
+	n := w.joins.DeepCopy()
+	n.Spec.ProviderID = w.joiner.ProviderID()
+	n.Annotations[keys.Machine] = w.joiner.VCenter + "/" + w.joiner.MoID
+	for i, a := range n.Status.Addresses {
+		if n.Status.Addresses[i].Address = w.joiner.IPs[0]; a.Type == v1.NodeHostName {
+			n.Status.Addresses[i].Address = w.joiner.HostName
+		}
+	}
+	return n
 }
 
 // complete reports whether a Node has all that it gets.
@@ -231,7 +270,7 @@ func (w *world) kubelet(l *lie) *kubelet {
 	w.t.Helper()
 	k := &kubelet{name: l.named, uuid: w.machine("liar-vm").UUID}
 	if k.name == "" {
-		k.name = fmt.Sprintf("liar-%d", w.next)
+		k.name = fmt.Sprintf("liar-%d", w.next-1)
 	}
 	if l.homeless {
 		k.uuid = nobodysUUID
