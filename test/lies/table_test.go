@@ -11,6 +11,7 @@ import (
 
 	"vzones/provider/keys"
 	"vzones/test/fleet"
+	"vzones/topology"
 )
 
 const (
@@ -211,6 +212,8 @@ func labels() []lie {
 		{about: about, says: "the zone of another Node", at: []moment{running}, tell: zones, becomes: reported},
 		{about: about, says: "the value of a further level", at: []moment{registering, running}, tell: set(leveled, "a"), becomes: reported},
 		{about: about, says: "what `nodes.selector` leaves out", at: []moment{registering}, tell: set(excluded, ""), becomes: alone},
+		{about: about, says: "`" + topology.LabelRack + "`", at: []moment{registering}, tell: set(topology.LabelRack, "own"), refused: "labels: " + topology.LabelRack, becomes: unborn},
+		{about: about, says: "`" + topology.LabelRack + "`", at: []moment{running}, tell: set(topology.LabelRack, "own"), refused: "labels: " + topology.LabelRack, becomes: honest},
 		{about: about, says: "`" + restricted + "`", at: []moment{registering}, tell: set(restricted, "own"), refused: "labels: " + restricted, becomes: unborn},
 		{about: about, says: "`" + restricted + "`", at: []moment{running}, tell: set(restricted, "own"), refused: "labels: " + restricted, becomes: honest},
 	}
