@@ -32,7 +32,7 @@ const (
 	period = 300 * time.Millisecond
 	// patience is how long something may take that has to happen. It happens within a
 	// second, unless the machine is busy.
-	patience = 10 * time.Second
+	patience = 30 * time.Second
 	// brief is how long what must not happen is waited for.
 	brief = 2 * time.Second
 )
