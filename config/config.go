@@ -34,6 +34,9 @@ type Config struct {
 	// SkipNodeDeletion says that no Node is ever deleted: a machine that is
 	// certainly gone counts as one that could not be asked for.
 	SkipNodeDeletion bool
+	// MatchByName says that a Node without a usable system UUID and without a provider
+	// ID is looked for by its name; true unless configured.
+	MatchByName bool
 	// Warnings are what is valid in the file and has no effect or not the one
 	// to expect, by line. Whoever applies the Config logs them, once.
 	Warnings []Warning

@@ -130,6 +130,7 @@ func (l *loaded) effective() *schema {
 		*t = shown(t.v, *t)
 	}
 	n.skipDeletion = shown(c.SkipNodeDeletion, n.skipDeletion)
+	n.matchByName = shown(c.MatchByName, n.matchByName)
 	n.networks = shownList(c.Addresses.Networks, n.networks)
 	n.excludeNetworks = shownList(c.Addresses.ExcludeNetworks, n.excludeNetworks)
 	return s

@@ -30,7 +30,7 @@ const (
 )
 
 // onlyInYAML are keys of the schema that are newer than the INI format.
-var onlyInYAML = []string{"caData", "networks", "excludeNetworks", "selector", "labels", "index"}
+var onlyInYAML = []string{"caData", "networks", "excludeNetworks", "selector", "labels", "index", "matchByName"}
 
 // sections are the sections of the INI format: those of the schema, and those
 // that the in-tree provider and the CSI driver have besides.

@@ -201,6 +201,7 @@ func dump(c *Config) string {
 		fmt.Fprintf(&b, "node label %s=%s\n", key, c.NodeLabels[key])
 	}
 	line("skip node deletion", c.SkipNodeDeletion)
+	line("no match by name", !c.MatchByName)
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&b, "warning %v\n", w)
 	}

@@ -83,7 +83,7 @@ type nodes struct {
 	networks, excludeNetworks                      list
 	selector                                       text
 	labels                                         table
-	skipDeletion                                   toggle
+	skipDeletion, matchByName                      toggle
 }
 
 // rule is where a label's value comes from.
@@ -194,6 +194,7 @@ func (s *schema) fields() []field {
 			{"selector", &s.nodes.selector},
 			{"labels", &s.nodes.labels},
 			{"skipDeletion", &s.nodes.skipDeletion},
+			{"matchByName", &s.nodes.matchByName},
 		}}},
 		{"loadBalancer", refused{why: noNSXT}},
 		{"loadBalancerClass", refused{why: noNSXT}},

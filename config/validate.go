@@ -20,6 +20,7 @@ func (c *checker) validate(s *schema) *Config {
 		NodeSelector:     c.selector(s.nodes.selector),
 		NodeLabels:       c.nodeLabels(s.nodes.labels, s.topology.levels),
 		SkipNodeDeletion: otherwise(s.nodes.skipDeletion, false),
+		MatchByName:      otherwise(s.nodes.matchByName, true),
 	}
 }
 

@@ -138,6 +138,7 @@ func difference(before, now *config.Config) string {
 		{"Node selector", before.NodeSelector, now.NodeSelector},
 		{"labels for every Node", before.NodeLabels, now.NodeLabels},
 		{"deletion of Nodes", before.SkipNodeDeletion, now.SkipNodeDeletion},
+		{"matching of Nodes by name", before.MatchByName, now.MatchByName},
 	} {
 		if !reflect.DeepEqual(s.before, s.now) {
 			parts = append(parts, s.name+" changed")

@@ -145,6 +145,7 @@ func TestDifference(t *testing.T) {
 	for want, text := range map[string]string{
 		"nothing that has an effect":                                      "# a comment\n" + twoVCenters,
 		"address rules changed, Node selector changed":                    twoVCenters + "nodes: {selector: a=b, internalVmNetworkName: n}\n",
+		"matching of Nodes by name changed":                               twoVCenters + "nodes: {matchByName: false}\n",
 		"labels for every Node changed, deletion of Nodes changed":        twoVCenters + "nodes: {skipDeletion: true, labels: {a: b}}\n",
 		`vCenter "west" changed`:                                          strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
 		`vCenter "south" added, vCenter "east" removed, whose Nodes stay`: strings.Replace(twoVCenters, "  east:", "  south:", 1),
