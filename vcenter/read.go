@@ -227,7 +227,8 @@ func unescaped(name string) string {
 }
 
 // readNames looks for the machines that have one of the given names (lower
-// case), which stand for Nodes. There is an entry for each.
+// case), which stand for Nodes. There is an entry for each. A machine whose guest host
+// name and own name are those of two Nodes is found for both.
 func (s *session) readNames(ctx context.Context, views []types.ManagedObjectReference, names map[string]string) (map[string][]inventory.NameEntry, error) {
 	found := map[string][]inventory.NameEntry{}
 	for _, node := range names {
@@ -241,7 +242,8 @@ func (s *session) readNames(ctx context.Context, views []types.ManagedObjectRefe
 			host, own := strings.ToLower(p.string(guestHostName)), strings.ToLower(p.string("name"))
 			if node, ok := names[host]; ok && host != "" {
 				found[node] = append(found[node], inventory.NameEntry{Entry: e, ByHostName: true})
-			} else if node, ok := names[own]; ok && own != "" {
+			}
+			if node, ok := names[own]; ok && own != "" && own != host {
 				found[node] = append(found[node], inventory.NameEntry{Entry: e})
 			}
 		})

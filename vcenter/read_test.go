@@ -91,6 +91,25 @@ func TestNamesServeNodesWithoutUUID(t *testing.T) {
 	}
 }
 
+// TestAMachineWithTheNamesOfTwoNodes: its guest reports one Node's name, and its own name is
+// another Node's. It counts for both, so that no guest takes a machine from its Node.
+func TestAMachineWithTheNamesOfTwoNodes(t *testing.T) {
+	w := run(t, twoVCenters, quick, nil)
+	east := w.sim.VCenter("east")
+	if err := east.SetHostName("n1", "n2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := east.SetHostName("n2", ""); err != nil {
+		t.Fatal(err)
+	}
+	n1, n2 := inventory.Identity{Name: "n1"}, inventory.Identity{Name: "n2"}
+	w.fleet.Follow([]inventory.Identity{n1, n2})
+	if m := w.found(n1); m.Name != "n1" || m.HostName != "n2" {
+		t.Errorf("found %+v", m)
+	}
+	w.until("two machines of n2", func(states []inventory.State) bool { return outcome(states, n2, topology.ErrAmbiguous) })
+}
+
 func TestChangesShow(t *testing.T) {
 	w := run(t, twoVCenters, quick, nil)
 	id := w.id("n1")

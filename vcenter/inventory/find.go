@@ -151,8 +151,9 @@ func secondary(states []State, uuids []UUID) string {
 	return ""
 }
 
-// findByName prefers guest host names to machines' own names and takes a
-// unique match only, so it needs to know all vCenters.
+// findByName takes a unique match only, so it needs to know all vCenters. A guest reports
+// whatever host name it likes, so a machine whose host name it is does not come before
+// another one whose own name it is.
 func findByName(states []State, id Identity) (match, error) {
 	if err := doubt(states, id, nil); err != nil {
 		return match{}, fmt.Errorf("%w: whether %s is unique cannot be said: %w", topology.ErrUnknown, id, err)
@@ -169,10 +170,11 @@ func findByName(states []State, id Identity) (match, error) {
 			}
 		}
 	}
-	if len(byHostName) > 0 {
-		return only(byHostName, id)
+	if len(byHostName) > 0 && len(byName) > 0 {
+		return match{}, fmt.Errorf("%w: machines with %s: by guest host name %s, by their own name %s; have the kubelet report the system UUID, or rename one of them",
+			topology.ErrAmbiguous, id, list(byHostName), list(byName))
 	}
-	return only(byName, id)
+	return only(append(byHostName, byName...), id)
 }
 
 func only(matches []match, id Identity) (match, error) {

@@ -62,10 +62,10 @@ func stateOf(vcenter string, vms ...vm) State {
 		case m.unreadable:
 			s.Unreadable[m.id] = FirstSeen{minute(m.since), m.arrived}
 		}
-		switch {
-		case m.host != "":
+		if m.host != "" {
 			s.Names[m.host] = append(s.Names[m.host], NameEntry{Entry: e, ByHostName: true})
-		case m.name != "":
+		}
+		if m.name != "" && m.name != m.host {
 			s.Names[m.name] = append(s.Names[m.name], NameEntry{Entry: e})
 		}
 	}
@@ -139,10 +139,16 @@ func TestFind(t *testing.T) {
 
 		{name: "by host name", states: []State{stateOf("east", vm{id: "vm-1", host: "n1"}), stateOf("west")}, id: byName, want: "east:VirtualMachine:vm-1"},
 		{name: "by own name", states: []State{stateOf("east"), stateOf("west", vm{id: "vm-1", name: "n1"})}, id: byName, want: "west:VirtualMachine:vm-1"},
-		{name: "host name before own name", states: []State{stateOf("east", vm{id: "vm-1", name: "n1"}), stateOf("west", vm{id: "vm-2", host: "n1"})}, id: byName, want: "west:VirtualMachine:vm-2"},
+		{name: "host name and own name of one", states: []State{stateOf("east", vm{id: "vm-1", name: "n1", host: "n1"}), stateOf("west")}, id: byName, want: "east:VirtualMachine:vm-1"},
+		{name: "host name of a machine with another name", states: []State{stateOf("east", vm{id: "vm-1", name: "n2", host: "n1"}), stateOf("west")}, id: byName, want: "east:VirtualMachine:vm-1"},
+		{name: "own name of a machine with another host name", states: []State{stateOf("east", vm{id: "vm-1", name: "n1", host: "n2"}), stateOf("west")}, id: byName, want: "east:VirtualMachine:vm-1"},
+		{name: "host name of one, own name of another", states: []State{stateOf("east", vm{id: "vm-1", name: "n1"}), stateOf("west", vm{id: "vm-2", host: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: `"n1" vm-1 vm-2`},
+		{name: "both names of one, own name of another", states: []State{stateOf("east", vm{id: "vm-1", name: "n1", host: "n1", on: true}, vm{id: "vm-2", name: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: `"n1" vm-1 vm-2`},
+		{name: "host name of one, own name of another with its own host name", states: []State{stateOf("east", vm{id: "vm-1", name: "n1", host: "n2"}, vm{id: "vm-2", host: "n1", name: "n3"})}, id: byName, err: topology.ErrAmbiguous, says: `"n1" vm-1 vm-2`},
 		{name: "two host names", states: []State{stateOf("east", vm{id: "vm-1", host: "n1"}), stateOf("west", vm{id: "vm-2", host: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: `"n1" vm-1 vm-2`},
 		{name: "two host names, one of them on", states: []State{stateOf("east", vm{id: "vm-1", host: "n1", on: true}, vm{id: "vm-2", host: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
 		{name: "two own names", states: []State{stateOf("east", vm{id: "vm-1", name: "n1"}), stateOf("west", vm{id: "vm-2", name: "n1"})}, id: byName, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
+		{name: "own name of a template", states: []State{stateOf("east", vm{id: "vm-1", name: "n1", template: true}, vm{id: "vm-2", host: "n1"})}, id: byName, want: "east:VirtualMachine:vm-2"},
 		{name: "a template of that name", states: []State{stateOf("east", vm{id: "vm-1", host: "n1", template: true}, vm{id: "vm-2", name: "n1"})}, id: byName, want: "east:VirtualMachine:vm-2"},
 		{name: "only a template of that name", states: []State{stateOf("east", vm{id: "vm-1", name: "n1", template: true})}, id: byName, err: topology.ErrAbsent, says: `"n1"`},
 		{name: "another name", states: []State{stateOf("east", vm{id: "vm-1", name: "n2"})}, id: byName, err: topology.ErrAbsent, says: `"n1"`},

@@ -149,7 +149,7 @@ func (w world) protected() bool {
 func (w world) gone() bool {
 	for _, v := range w.vcenters {
 		for _, m := range v.vms {
-			if fits, _ := w.fits(m); fits && !v.unread {
+			if w.fits(m) && !v.unread {
 				return false
 			}
 		}
@@ -158,15 +158,15 @@ func (w world) gone() bool {
 }
 
 // fits says whether a machine has what the Node says of its machine.
-func (w world) fits(m vm) (any, byHost bool) {
+func (w world) fits(m vm) bool {
 	switch {
 	case len(w.id.UUIDs) > 0:
 		// Details do not say what is a template.
-		return slices.Contains(w.id.UUIDs, m.uuid) && (!m.template && !m.secondary || m.outside), false
+		return slices.Contains(w.id.UUIDs, m.uuid) && (!m.template && !m.secondary || m.outside)
 	case m.template || m.secondary || m.outside:
-		return false, false
+		return false
 	}
-	return m.host == w.id.Name || m.host == "" && m.name == w.id.Name, m.host == w.id.Name
+	return m.host == w.id.Name || m.name == w.id.Name
 }
 
 // oracle answers from the description of the fleet, not from index or names:
@@ -174,7 +174,7 @@ func (w world) fits(m vm) (any, byHost bool) {
 func (w world) oracle() (found string, outcome error) {
 	complete := w.sees() && !w.protected()
 	where := map[string]bool{}
-	var all, on, byHost []string
+	var all, on []string
 	unusable := map[string]bool{}
 	for i, v := range w.vcenters {
 		if v.unread {
@@ -183,7 +183,7 @@ func (w world) oracle() (found string, outcome error) {
 		for _, m := range v.vms {
 			ref := fmt.Sprintf("vc-%d:VirtualMachine:%s", i, m.id)
 			unusable[ref] = m.unread || m.unreadable || m.outside
-			fits, host := w.fits(m)
+			fits := w.fits(m)
 			if fits {
 				all = append(all, ref)
 			}
@@ -191,17 +191,11 @@ func (w world) oracle() (found string, outcome error) {
 				on = append(on, ref)
 				where[fmt.Sprint("vc-", i)] = true
 			}
-			if host {
-				byHost = append(byHost, ref)
-			}
 		}
 	}
 	right := all
 	if len(w.id.UUIDs) > 0 && len(on) > 0 {
 		right, complete = on, w.settled(on, where)
-	}
-	if len(w.id.UUIDs) == 0 && len(byHost) > 0 {
-		right = byHost
 	}
 	switch {
 	case !complete:
@@ -297,7 +291,7 @@ func TestAbsenceIsSure(t *testing.T) {
 				return false
 			}
 			for _, m := range v.vms {
-				if fits, _ := w.fits(m); fits || w.mayBe(i, m) {
+				if w.fits(m) || w.mayBe(i, m) {
 					return false
 				}
 				if m.secondary && !m.outside && slices.Contains(w.id.UUIDs, m.uuid) {
@@ -331,8 +325,7 @@ func (w world) mayBeFound(ref topology.Ref) bool {
 	for i, v := range w.vcenters {
 		for _, m := range v.vms {
 			if fmt.Sprint("vc-", i) == ref.VCenter && m.id == ref.ID {
-				fits, _ := w.fits(m)
-				return fits && !m.template && !m.secondary && !m.outside && !m.unreadable && !m.unread
+				return w.fits(m) && !m.template && !m.secondary && !m.outside && !m.unreadable && !m.unread
 			}
 		}
 	}

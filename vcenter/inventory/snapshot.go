@@ -34,7 +34,8 @@ type Snapshot struct {
 	// the configured datacenters, in order. Their details are in Machines.
 	Outside []string
 	// Names has the machines whose guest host name or own name is that of a
-	// followed Node without a UUID, by the Node's name. A name that is no key was not
+	// followed Node without a UUID, each once, by the Node's name. With Searched own
+	// names are not looked for. A name that is no key was not
 	// looked for yet; one without machines was, and none has it.
 	Names map[string][]NameEntry
 	// NoCategory are the tag categories of the configuration that the vCenter
