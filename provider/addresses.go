@@ -54,7 +54,7 @@ func (p *Provider) choose(states []inventory.State, m *inventory.Machine, node *
 		return addresses.Selection{}, 0, fmt.Errorf("%w: vCenter %q is not in the configuration any more", errNoAddress, m.Ref.VCenter)
 	}
 	in := addresses.For(m, node, &s.cfg.Addresses, families)
-	if err := p.claim(&in, states, node); err != nil {
+	if err := p.claim(&in, states, m, node); err != nil {
 		return addresses.Selection{}, len(families), err
 	}
 	chosen, err := addresses.Select(in)

@@ -70,8 +70,12 @@ func (r *rounds) wake(n *v1.Node, here *attended, d *description) error {
 func (r *rounds) attendRunning(n *v1.Node, here *attended) time.Duration {
 	here.woken = nil
 	r.provider.held.forget(n.UID)
-	err := contradicted(n, r.sight(n))
+	m, err := r.sight(n)
+	err = contradicted(n, err)
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
+	if err == nil {
+		err = r.attendTwin(n, m, here)
+	}
 	if err == nil || never {
 		here.grievance = grievance{} // or the Node never was ours, as far as is known
 		return 0
@@ -81,20 +85,20 @@ func (r *rounds) attendRunning(n *v1.Node, here *attended) time.Duration {
 
 // sight finds the machine of an initialised Node in a vCenter that is in
 // contact.
-func (r *rounds) sight(n *v1.Node) error {
+func (r *rounds) sight(n *v1.Node) (*inventory.Machine, error) {
 	named, err := r.provider.named(r.states, n)
 	m, in, err := reached(r.states, named, err)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: in.VCenter, ID: m.Ref.ID, At: in.Contact, Instance: in.Snapshot.Instance})
 	if r.busy || n.Spec.ProviderID == "" {
-		return nil
+		return m, nil
 	}
 	if id, err := identify(n); err == nil && !isRecorded(id, m, in.Snapshot) {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref), in.Snapshot.Instance})
 	}
-	return nil
+	return m, nil
 }
 
 // isRecorded says whether a Node tells where its machine is.

@@ -58,14 +58,14 @@ func releases(before, now *v1.Node) bool {
 
 // claim adds the claims of other Nodes to what a Node's addresses are chosen by. Before
 // the Nodes are known there are none, and nobody is initialized either.
-func (p *Provider) claim(in *addresses.Input, states []inventory.State, node *v1.Node) error {
+func (p *Provider) claim(in *addresses.Input, states []inventory.State, m *inventory.Machine, node *v1.Node) error {
 	select {
 	case <-p.ready:
 	default:
 		return nil
 	}
 	for _, a := range in.Candidates() {
-		claim, err := p.claimTo(a, states, node)
+		claim, err := p.claimTo(a, states, m, node)
 		if err != nil {
 			return err
 		}
@@ -81,8 +81,9 @@ func (p *Provider) claim(in *addresses.Input, states []inventory.State, node *v1
 }
 
 // claimTo returns the claim of another Node to an address, one that is not void if
-// there are several, or nil.
-func (p *Provider) claimTo(a netip.Addr, states []inventory.State, node *v1.Node) (*addresses.Claim, error) {
+// there are several, or nil. Another Node with the same machine claims nothing of that:
+// the one that was first gets its addresses, and the other one waits.
+func (p *Provider) claimTo(a netip.Addr, states []inventory.State, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := p.nodes.NodeInformer.Informer().GetIndexer().ByIndex(addressIndex, a.String())
 	if err != nil {
 		return nil, fmt.Errorf("%w: which Nodes have the address %s: %w", topology.ErrUnknown, a, err)
@@ -90,7 +91,7 @@ func (p *Provider) claimTo(a netip.Addr, states []inventory.State, node *v1.Node
 	var claim *addresses.Claim
 	for _, object := range claimants {
 		other, ok := object.(*v1.Node)
-		if !ok || other.Name == node.Name {
+		if !ok || other.Name == node.Name || p.has(states, other, m) {
 			continue
 		}
 		why, holds := p.holds(states, other, a)

@@ -40,9 +40,23 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 	return id, nil
 }
 
-// identify is the function of that name, with what this process remembers.
-func (p *Provider) identify(node *v1.Node) (inventory.Identity, error) {
+// errNoUUID says that a Node has no UUID, and that no machine is looked for by name. It is
+// in a topology.ErrUnknown.
+var errNoUUID = errors.New("the kubelet reports no usable system UUID, the Node has no provider ID, and nodes.matchByName is false in the configuration")
+
+// identifies is identify, by what the configuration lets a Node tell.
+func (p *Provider) identifies(node *v1.Node) (inventory.Identity, error) {
 	id, err := identify(node)
+	if err == nil && len(id.UUIDs) == 0 && !p.settings.Load().cfg.MatchByName {
+		err = fmt.Errorf("%w: %w: have the kubelet of Node %s report the UUID that the machine's SMBIOS shows, or give the Node the provider ID vsphere://UUID",
+			topology.ErrUnknown, errNoUUID, node.Name)
+	}
+	return id, err
+}
+
+// identify is identifies, with what this process remembers.
+func (p *Provider) identify(node *v1.Node) (inventory.Identity, error) {
+	id, err := p.identifies(node)
 	id.Seen, id.Waited = p.sightings.last(node.UID), p.sightings.waited(node.UID)
 	return id, err
 }

@@ -68,8 +68,11 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	}
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
-	if errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID == "" {
+	if node.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, errNoUUID)) {
 		return &cloudprovider.InstanceMetadata{}, nil // it never was ours
+	}
+	if err == nil {
+		err = p.unshared(states, m, node)
 	}
 	if err != nil {
 		return nil, err
@@ -99,7 +102,7 @@ func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudpro
 		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
 		return nil
 	}
-	if err := p.grants.give(node, d.metadata.NodeAddresses); err != nil {
+	if err := p.give(node, d); err != nil {
 		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
 		return nil
 	}
@@ -142,6 +145,9 @@ func (p *Provider) describe(node *v1.Node) (*description, error) {
 func (p *Provider) look(node *v1.Node) (*description, inventory.State, error) {
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
+	if err == nil {
+		err = p.alone(states, m, node)
+	}
 	if err != nil {
 		return nil, inventory.State{}, err
 	}

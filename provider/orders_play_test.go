@@ -58,7 +58,10 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	var machines []*inventory.Machine
 	for i, n := range p.nodes {
-		host := func(m *inventory.Machine) { m.HostName = fmt.Sprint("node-", i) }
+		if n.twin > 0 {
+			continue // its machines are those of another Node
+		}
+		host := func(m *inventory.Machine) { m.HostName, m.Name = fmt.Sprint("node-", i), fmt.Sprint("node-", i) }
 		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter)), withNICs(fmt.Sprintf("a=10.0.%d.%d", vcenter, i+1))
 		switch n.machines[vcenter] {
 		case on:
@@ -186,7 +189,7 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 			return errors.New("no answer")
 		}
 		for j, n := range p.nodes {
-			if n.machines[i] != none && slices.Contains(id.UUIDs, mustUUID(nodeUUID(j))) {
+			if n.machines[i] != none && slices.Contains(id.UUIDs, mustUUID(nodeUUID(p.first(j)))) {
 				return errors.New("it is there")
 			}
 		}
@@ -320,11 +323,12 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 // create registers a Node.
 func (p *orderPlay) create(i int) {
 	n := p.nodes[i]
-	uuid := nodeUUID(i)
+	uuid := nodeUUID(p.first(i))
 	if n.byName {
 		uuid = ""
 	}
 	node := aNode(fmt.Sprint("node-", i), withSystemUUID(uuid))
+	node.CreationTimestamp = metav1.Now()
 	status := v1.ConditionTrue
 	if n.silent {
 		status = v1.ConditionUnknown
@@ -332,7 +336,7 @@ func (p *orderPlay) create(i int) {
 	node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
 	if n.runs {
 		untainted(node)
-		node.Spec.ProviderID = "vsphere://" + nodeUUID(i)
+		node.Spec.ProviderID = "vsphere://" + uuid
 		region, zone := fmt.Sprintf("r%d", n.home), fmt.Sprintf("z%d", n.home)
 		node.Labels = map[string]string{
 			v1.LabelTopologyRegion: region, v1.LabelFailureDomainBetaRegion: region,
@@ -354,12 +358,12 @@ func (p *orderPlay) check(last bool) {
 		if !ok {
 			continue
 		}
-		allowed := p.passing(fact)
+		allowed := p.passing(i)
 		switch {
 		case last && slices.Contains(p.unsure, true):
-			allowed = mixed(p.allowed(fact))
+			allowed = mixed(p.allowed(i))
 		case last:
-			allowed = p.allowed(fact)
+			allowed = p.allowed(i)
 		}
 		if !slices.Contains(allowed, is) {
 			p.Errorf("in the end: %t; node-%d %+v is %+v, allowed is %+v", last, i, fact, is, allowed)

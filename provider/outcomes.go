@@ -30,6 +30,8 @@ const (
 // an error is compared with them. The last is for whatever is none of them.
 var unplaced = []outcome{
 	{errContradiction, "provider_id_mismatch", "ProviderIDMismatch"},
+	{errTwin, "machine_of_two_nodes", "MachineOfTwoNodes"},
+	{errNoUUID, "system_uuid_missing", "SystemUUIDMissing"},
 	{topology.ErrMissing, "topology_missing", "TopologyMissing"},
 	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid"},
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous"},
@@ -75,7 +77,7 @@ func EventReasons() []string {
 
 // OutcomesHelp explains the outcomes in a line.
 const OutcomesHelp = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_not_found, label_unwritten (topology-controller does not write a label), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), system_uuid_missing (nodes.matchByName is false), machine_not_found, label_unwritten (topology-controller does not write a label), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
 
 // Outcomes counts the Nodes by what is known of them now. Every outcome is in
 // the result. Before the Nodes are known all are 0.
@@ -105,7 +107,7 @@ func (p *Provider) Outcomes() map[string]int {
 		switch {
 		case err == nil:
 			counts[outcomePlaced]++
-		case errors.Is(err, topology.ErrAbsent) && n.Spec.ProviderID == "" && !isUninitialized(n):
+		case (errors.Is(err, topology.ErrAbsent) || errors.Is(err, errNoUUID)) && n.Spec.ProviderID == "" && !isUninitialized(n):
 			counts[outcomeForeign]++ // it never was ours, and waits for nothing
 		default:
 			counts[judge(err).name]++

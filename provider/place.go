@@ -25,6 +25,9 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 	states := p.fleet.States()
 	place := reconcile.Place{Topology: p.Topology()}
 	m, in, err := p.inContact(states, node)
+	if err == nil {
+		err = p.unshared(states, m, node)
+	}
 	if err != nil {
 		return place, err
 	}
@@ -120,8 +123,9 @@ func (p *Provider) Tagged() []topology.Tagged {
 
 // Machine returns the machine in the result of Place, or nil.
 func (p *Provider) Machine(node *v1.Node) *inventory.Machine {
-	m, _, err := p.inContact(p.fleet.States(), node)
-	if err != nil {
+	states := p.fleet.States()
+	m, _, err := p.inContact(states, node)
+	if err != nil || p.unshared(states, m, node) != nil {
 		return nil
 	}
 	return m

@@ -60,6 +60,7 @@ type Provider struct {
 	deletions     deletions
 	waits         waits
 	grants        grants
+	twins         twins
 
 	// ready is closed when client and nodes are set.
 	ready  chan struct{}
@@ -140,6 +141,7 @@ func (p *Provider) watchNodes(factory informers.SharedInformerFactory) {
 		klog.Background().Error(err, "Keeps more of each Node than is needed") // it was started before
 	}
 	p.addAddressIndex()
+	p.addMachineIndex()
 }
 
 // withoutManagedFields keeps less of each Node: who set which field is a third of
@@ -154,6 +156,16 @@ func withoutManagedFields(object any) (any, error) {
 // Started is closed once the framework has handed over what Run needs, which
 // it does when this process leads.
 func (p *Provider) Started() <-chan struct{} { return p.ready }
+
+// leads reports whether Started is closed.
+func (p *Provider) leads() bool {
+	select {
+	case <-p.ready:
+		return true
+	default:
+		return false
+	}
+}
 
 // NodeInformer returns the informer that the framework's controllers have to
 // use, so that Nodes whose machine has become known are looked at again, and

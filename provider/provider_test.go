@@ -270,6 +270,7 @@ func withoutAddress(m *inventory.Machine) { m.NICs = nil }
 
 func testConfig() *config.Config {
 	return &config.Config{
+		MatchByName: true,
 		VCenters: []config.VCenter{
 			{Name: "east", IPFamilies: []string{"ipv4"}},
 			{Name: "west", IPFamilies: []string{"ipv4"}},

@@ -58,6 +58,9 @@ type attended struct {
 	grievance
 	// kept is why the Node is not deleted.
 	kept grievance
+	// later reports whether another Node with the machine of an initialised one was
+	// before it.
+	later bool
 }
 
 func (r *rounds) run(ctx context.Context, nodes, states <-chan struct{}) {
@@ -111,7 +114,7 @@ func (r *rounds) follow(nodes []*v1.Node, whole bool) {
 		if r.provider.isForeign(n) {
 			continue
 		}
-		if id, err := identify(n); err == nil {
+		if id, err := r.provider.identifies(n); err == nil {
 			ids = append(ids, id)
 		}
 	}
@@ -183,6 +186,7 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 		delete(r.nodes, uid)
 		r.provider.sightings.forget(uid)
 		r.provider.grants.forget(uid)
+		r.provider.twins.forget(uid)
 		r.provider.held.forget(uid)
 		r.records.forget(uid)
 	}

@@ -59,8 +59,13 @@ func (p *Provider) Run(ctx context.Context) error {
 // changes in what says which machine it is, whether it is ours, whether it waits or is
 // ready, or gives up an address. Kubelets report far more often than that.
 func (p *Provider) onRelevantChange(changed chan<- struct{}) cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { token(changed) },
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(o any, there bool) {
+			if n, ok := o.(*v1.Node); ok && !there && p.leads() {
+				p.twins.register(n)
+			}
+			token(changed)
+		},
 		DeleteFunc: func(any) { token(changed) },
 		UpdateFunc: func(before, now any) {
 			b, ok1 := before.(*v1.Node)
@@ -68,6 +73,9 @@ func (p *Provider) onRelevantChange(changed chan<- struct{}) cache.ResourceEvent
 			moved := ok1 && ok2 && readdressed(b, n)
 			if moved {
 				p.grants.shown(n)
+			}
+			if ok1 && ok2 && isUninitialized(b) && !isUninitialized(n) {
+				p.twins.shown(n)
 			}
 			if !ok1 || !ok2 || b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 				b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
