@@ -186,7 +186,6 @@ func (r *rounds) look(nodes []*v1.Node) <-chan time.Time {
 		delete(r.nodes, uid)
 		r.provider.sightings.forget(uid)
 		r.provider.grants.forget(uid)
-		r.provider.twins.forget(uid)
 		r.provider.held.forget(uid)
 		r.records.forget(uid)
 	}

@@ -62,11 +62,19 @@ func (p *Provider) onRelevantChange(changed chan<- struct{}) cache.ResourceEvent
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(o any, there bool) {
 			if n, ok := o.(*v1.Node); ok && !there && p.leads() {
-				p.twins.register(n)
+				p.twins.arrive(n)
 			}
 			token(changed)
 		},
-		DeleteFunc: func(any) { token(changed) },
+		DeleteFunc: func(o any) {
+			if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = gone.Obj
+			}
+			if n, ok := o.(*v1.Node); ok {
+				p.twins.forget(n.UID)
+			}
+			token(changed)
+		},
 		UpdateFunc: func(before, now any) {
 			b, ok1 := before.(*v1.Node)
 			n, ok2 := now.(*v1.Node)
@@ -74,8 +82,8 @@ func (p *Provider) onRelevantChange(changed chan<- struct{}) cache.ResourceEvent
 			if moved {
 				p.grants.shown(n)
 			}
-			if ok1 && ok2 && isUninitialized(b) && !isUninitialized(n) {
-				p.twins.shown(n)
+			if ok1 && ok2 {
+				p.twins.update(b, n, p.leads())
 			}
 			if !ok1 || !ok2 || b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 				b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||

@@ -202,17 +202,17 @@ func listNodes(nodes []*v1.Node) string {
 // machine the right one is first.
 type twins struct {
 	mu sync.Mutex
-	// uninvited are the Nodes that were registered since this process leads with a
-	// provider ID and without the taint: nobody has initialized them.
+	// uninvited are the Nodes that, since this process leads, came without the taint or
+	// got a provider ID without it: nobody has initialized them.
 	uninvited map[types.UID]bool
 	// given are the Nodes that machines were given to a moment ago. They need not show
 	// it yet.
 	given map[inventory.UUID]grant
 }
 
-// register notes that a Node comes while this process leads.
-func (t *twins) register(n *v1.Node) {
-	if isUninitialized(n) || n.Spec.ProviderID == "" || isForeignID(n.Spec.ProviderID) {
+// arrive notes that a Node comes while this process leads.
+func (t *twins) arrive(n *v1.Node) {
+	if isUninitialized(n) {
 		return
 	}
 	t.mu.Lock()
@@ -221,6 +221,18 @@ func (t *twins) register(n *v1.Node) {
 		t.uninvited = map[types.UID]bool{}
 	}
 	t.uninvited[n.UID] = true
+}
+
+// update notes a change of a Node, and leads says whether this process does.
+func (t *twins) update(before, now *v1.Node, leads bool) {
+	another := before.UID != now.UID
+	if another {
+		t.forget(before.UID)
+	}
+	if leads && (another || !isUninitialized(before) && before.Spec.ProviderID == "" && now.Spec.ProviderID != "") {
+		t.arrive(now)
+	}
+	t.shown(now)
 }
 
 // came reports whether a Node came without anybody having initialized it.
@@ -259,13 +271,12 @@ func (t *twins) give(u inventory.UUID, node *v1.Node, waits func(types.UID, stri
 
 // shown ends what a Node was given that shows it by now.
 func (t *twins) shown(n *v1.Node) {
-	id, err := parseProviderID(n.Spec.ProviderID)
-	if err != nil || isUninitialized(n) {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.given[id].node == n.UID {
+	if len(t.given) == 0 || isUninitialized(n) {
+		return
+	}
+	if id, err := parseProviderID(n.Spec.ProviderID); err == nil && t.given[id].node == n.UID {
 		delete(t.given, id)
 	}
 }

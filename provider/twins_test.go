@@ -116,28 +116,65 @@ func TestTheLaterOfTwoRunningNodesKeepsWhatItHas(t *testing.T) {
 }
 
 // TestWhatComesInitializedIsNotFirst: a kubelet registers its Node without the taint and
-// with another Node's provider ID, while the daemon runs. The other one goes on.
+// with another Node's provider ID, at once or later, while the daemon runs. The other one
+// goes on.
 func TestWhatComesInitializedIsNotFirst(t *testing.T) {
-	f := &fakeFleet{states: states{stateOf("east", machine(uuidA, in("east", "")))}} // no zone yet
-	withFramework(t, f, func(c *cluster) {
-		c.create(aNode("honest", withSystemUUID(uuidA), madeAt(1)))
-		c.pass(time.Second)
-		c.create(aNode("forger", runs, madeAt(2)))
-		c.pass(time.Second)
-		f.become(stateOf("east", machine(uuidA)))
-		c.settle()
-		if isUninitialized(c.node("honest")) {
-			t.Error("the honest Node waits")
+	for name, forge := range map[string]func(*cluster){
+		"at once": func(c *cluster) { c.create(aNode("forger", runs, madeAt(2))) },
+		"later": func(c *cluster) {
+			c.create(aNode("forger", untainted, madeAt(2)))
+			c.pass(time.Second)
+			if _, err := c.client.CoreV1().Nodes().Update(c.ctx, aNode("forger", runs, madeAt(2)), metav1.UpdateOptions{}); err != nil {
+				c.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeFleet{states: states{stateOf("east", machine(uuidA, in("east", "")))}} // no zone yet
+			withFramework(t, f, func(c *cluster) {
+				c.create(aNode("honest", withSystemUUID(uuidA), madeAt(1)))
+				c.pass(time.Second)
+				forge(c)
+				c.pass(time.Second)
+				f.become(stateOf("east", machine(uuidA)))
+				c.settle()
+				if isUninitialized(c.node("honest")) {
+					t.Error("the honest Node waits")
+				}
+				if _, err := c.provider.Place(c.node("forger")); !errors.Is(err, errTwin) {
+					t.Errorf("the forger's place: %v", err)
+				}
+				c.delete("forger")
+				c.pass(time.Second)
+				if c.provider.twins.came("uid-forger") {
+					t.Error("it is not forgotten")
+				}
+			})
+		})
+	}
+}
+
+// TestWhoHasInitializedANode: nobody, if it has lost no taint while this process leads.
+func TestWhoHasInitializedANode(t *testing.T) {
+	another := func(n *v1.Node) { n.UID = "another" }
+	for name, c := range map[string]struct {
+		before, now *v1.Node
+		leads       bool
+		came        bool
+	}{
+		"the framework":                  {aNode("n", withSystemUUID(uuidA)), aNode("n", runs), true, false},
+		"its kubelet":                    {aNode("n", untainted), aNode("n", runs), true, true},
+		"before this process led":        {aNode("n", untainted), aNode("n", runs), false, false},
+		"long ago":                       {aNode("n", runs), aNode("n", runs, silent), true, false},
+		"registered again, untainted":    {aNode("n"), aNode("n", runs, another), true, true},
+		"registered again, with a taint": {aNode("n", runs), aNode("n", another), true, false},
+	} {
+		var known twins
+		known.update(c.before, c.now, c.leads)
+		if known.came(c.now.UID) != c.came {
+			t.Errorf("%s: it came by itself: %t", name, !c.came)
 		}
-		if _, err := c.provider.Place(c.node("forger")); !errors.Is(err, errTwin) {
-			t.Errorf("the forger's place: %v", err)
-		}
-		c.delete("forger")
-		c.pass(time.Second)
-		if c.provider.twins.came("uid-forger") {
-			t.Error("it is not forgotten")
-		}
-	})
+	}
 }
 
 // TestTwoThatAskAtOnce: a machine that was given a moment ago is given to no other Node,
