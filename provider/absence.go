@@ -75,7 +75,7 @@ func (p *Provider) absence(states []inventory.State, node *v1.Node) (inventory.I
 // missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read
 // completely and none has it, and topology.ErrUnknown otherwise.
 func missing(states []inventory.State, id inventory.Identity) error {
-	if inventory.Indexed(states, id.UUIDs) {
+	if inventory.Indexed(states, id) {
 		return nil
 	}
 	_, err := inventory.Find(states, id)

@@ -95,7 +95,7 @@ func (r *rounds) sight(n *v1.Node) (*inventory.Machine, error) {
 	if r.busy || n.Spec.ProviderID == "" {
 		return m, nil
 	}
-	if id, err := identify(n); err == nil && !isRecorded(id, m, in.Snapshot) {
+	if id, err := identify(n); err == nil && !isRecorded(id, m, in.Snapshot) && parseRecord(formatRecord(m.Ref)) == m.Ref {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref), in.Snapshot.Instance})
 	}
 	return m, nil

@@ -26,7 +26,7 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 			UUIDs:   []inventory.UUID{u},
 			Name:    node.Name,
 			Known:   parseRecord(node.Annotations[keys.Machine]),
-			KnownIn: node.Annotations[keys.VCenter],
+			KnownIn: parseInstance(node.Annotations[keys.VCenter]),
 		}, nil
 	}
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)

@@ -87,20 +87,6 @@ type connection struct {
 	attempts *attempts
 }
 
-// followed are the machines whose details are wanted.
-type followed struct {
-	uuids map[inventory.UUID]bool
-	// forms are the UUIDs of each Node that has one.
-	forms [][]inventory.UUID
-	// homes are the vCenters where Nodes say that their machines were found.
-	homes map[inventory.UUID]string
-	// names are the Nodes without a UUID, by their lower-case name.
-	names map[string]string
-	// known are the UUIDs of the machines that Nodes were found to be, by
-	// vCenter and managed object ID, zero where Nodes contradict each other.
-	known map[string]map[string]inventory.UUID
-}
-
 func newConnection(t *target, credentials CredentialSource, opts timing, changed func()) *connection {
 	c := &connection{
 		name:        t.cfg.Name,

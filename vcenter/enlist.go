@@ -3,6 +3,7 @@ package vcenter
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,29 +12,50 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// outside returns the machines that are or may be in the vCenter and are in none
-// of the configured datacenters, in order: those followed that have left the
-// index and are still told of, and those where a Node's machine was found last.
-func (w *watch) outside(f *followed) []string {
+// outside are machines that are or may be in the vCenter and are in none of the configured
+// datacenters, in order.
+type outside struct {
+	// left are those followed that have left the index and are still told of.
+	left []string
+	// told are those that Nodes say theirs were found as. Only the Nodes that say so hear
+	// of them.
+	told []string
+}
+
+func (w *watch) outside(f *followed) outside {
+	var out outside
 	if len(w.c.cfg.Datacenters) == 0 {
-		return nil // everything that the account can see is inside
+		return out // everything that the account can see is inside
 	}
 	if w.seek != nil {
-		return w.elsewhere()
+		return outside{left: w.elsewhere()}
 	}
-	var ids []string
-	for id := range f.known[w.c.name] {
+	for id := range f.told[w.c.name] {
 		if _, inside := w.model.index[id]; !inside && !w.missing[id] && w.refused[id].IsZero() {
-			ids = append(ids, id)
+			out.told = append(out.told, id)
 		}
 	}
 	for id := range w.listed {
-		if _, inside := w.model.index[id]; !inside && f.uuids[w.model.uuid(id)] {
-			ids = append(ids, id)
+		if _, inside := w.model.index[id]; !inside && !w.hearsay[id] && f.uuids[w.model.uuid(id)] {
+			out.left = append(out.left, id)
 		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	slices.Sort(out.told)
+	slices.Sort(out.left)
+	return out
+}
+
+// forgetUntold forgets what became of machines that are not in the index, and that no
+// Node names any more.
+func (w *watch) forgetUntold(f *followed) {
+	nobodys := func(id string) bool {
+		_, inside := w.model.index[id]
+		_, told := f.told[w.c.name][id]
+		return !inside && !told && !w.listed[id]
+	}
+	maps.DeleteFunc(w.missing, func(id string, _ bool) bool { return nobodys(id) })
+	maps.DeleteFunc(w.refused, func(id string, _ time.Time) bool { return nobodys(id) })
+	maps.DeleteFunc(w.hearsay, func(id string, _ bool) bool { return !w.listed[id] })
 }
 
 // refusedFor is how long a machine that no list view may have is not tried again.
@@ -76,11 +98,13 @@ func (w *watch) refuse(ctx context.Context, id string) {
 }
 
 // enlist makes the list view hold exactly these machines, but for those that
-// the vCenter does not have or does not let us follow.
-func (w *watch) enlist(ctx context.Context, ids []string) error {
-	var add, remove []types.ManagedObjectReference
-	now := make(map[string]bool, len(ids))
+// the vCenter does not have or does not let us follow. Those that nothing but Nodes tells
+// of are put on it by themselves, so that what is wrong with them is no concern of others.
+func (w *watch) enlist(ctx context.Context, ids, told []string) error {
+	var add, hearsay, remove []types.ManagedObjectReference
+	now := make(map[string]bool, len(ids)+len(told))
 	for _, id := range ids {
+		delete(w.hearsay, id)
 		if since := w.refused[id]; w.missing[id] || !since.IsZero() && time.Since(since) < refusedFor {
 			continue
 		}
@@ -89,6 +113,12 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 			add = append(add, machineRef(id))
 		}
 	}
+	for _, id := range told {
+		if !now[id] && !w.listed[id] {
+			hearsay = append(hearsay, machineRef(id))
+		}
+		now[id] = true
+	}
 	for id := range w.listed {
 		if !now[id] {
 			remove = append(remove, machineRef(id))
@@ -96,12 +126,30 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 			w.model.tree.remove(machineRef(id))
 		}
 	}
+	if len(add) == 0 && len(remove) == 0 && len(hearsay) == 0 {
+		return nil
+	}
+	if err := w.putOnList(ctx, now, add, remove); err != nil {
+		return fmt.Errorf("following %d machines: %w", len(ids), err)
+	}
+	if err := w.believe(ctx, now, hearsay); err != nil {
+		return fmt.Errorf("following %d machines that Nodes tell of: %w", len(hearsay), err)
+	}
+	w.changed = true
+	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "told", len(hearsay), "removed", len(remove))
+	w.listed = now
+	return nil
+}
+
+// putOnList puts machines on the list view and takes others off it, and leaves in now what
+// is on it.
+func (w *watch) putOnList(ctx context.Context, now map[string]bool, add, remove []types.ManagedObjectReference) error {
 	if len(add) == 0 && len(remove) == 0 {
 		return nil
 	}
 	added, err := w.modifyList(ctx, w.list, add, remove)
 	if err != nil {
-		return fmt.Errorf("following %d machines: %w", len(ids), err)
+		return err
 	}
 	for _, ref := range added.unresolved {
 		id := ref.Value
@@ -127,14 +175,44 @@ func (w *watch) enlist(ctx context.Context, ids []string) error {
 			w.untold.add(ref.Value)
 		}
 	}
-	w.changed = true
 	// The watch tells of them too, a page of 100 objects at a time.
-	// A machine that only a Node tells of may be one that the account may not see.
 	if err := w.s.readMachines(ctx, add, w.more(), w.model.tree); err != nil && !gone(err) && !denied(err) {
 		return fmt.Errorf("reading %d machines: %w", len(add), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "removed", len(remove))
-	w.listed = now
+	return nil
+}
+
+// believe puts machines on the list view that nothing but Nodes tells of. No fault that the
+// vCenter answers ends the watch: there may be no such object, or one of another type. It
+// is missing then, until no Node names it any more.
+func (w *watch) believe(ctx context.Context, now map[string]bool, hearsay []types.ManagedObjectReference) error {
+	if len(hearsay) == 0 {
+		return nil
+	}
+	taken, err := w.tryList(ctx, w.list, hearsay)
+	if err != nil {
+		return err
+	}
+	for _, ref := range taken.unresolved {
+		delete(now, ref.Value)
+		w.missing[ref.Value] = true
+	}
+	for _, ref := range taken.untried {
+		delete(now, ref.Value)
+		w.postponed = time.After(postponeTime)
+	}
+	hearsay = slices.DeleteFunc(hearsay, func(ref types.ManagedObjectReference) bool { return !now[ref.Value] })
+	if w.hearsay == nil {
+		w.hearsay = map[string]bool{}
+	}
+	for _, ref := range hearsay {
+		w.hearsay[ref.Value] = true
+		w.untold.add(ref.Value)
+	}
+	// It may be one that the account may not see.
+	if err := w.s.readMachines(ctx, hearsay, w.more(), w.model.tree); err != nil && !w.faults(err) {
+		return fmt.Errorf("reading them: %w", err)
+	}
 	return nil
 }
 
@@ -142,6 +220,9 @@ const (
 	// listRequestsMax bounds the requests for finding out which machines cannot be on
 	// the list, where the vCenter refuses all that are added together.
 	listRequestsMax = 64
+	// toldRequestsMax is the same for machines that nothing but Nodes tells of. A few are
+	// settled each time, however many there are.
+	toldRequestsMax = 16
 	// postponeTime is the pause after which the rest is tried.
 	postponeTime = 5 * time.Second
 )
@@ -168,13 +249,24 @@ func (w *watch) modifyList(ctx context.Context, list types.ManagedObjectReferenc
 	if len(remove) == 0 {
 		parts = halves(add)
 	}
+	return w.listParts(ctx, list, parts, listRequestsMax, w.refusesWhole)
+}
+
+// tryList adds to a list view what may be no machines at all: whatever fault that is
+// answered with is taken for one of them.
+func (w *watch) tryList(ctx context.Context, list types.ManagedObjectReference, add []types.ManagedObjectReference) (listing, error) {
+	return w.listParts(ctx, list, [][]types.ManagedObjectReference{add}, toldRequestsMax, w.faults)
+}
+
+// listParts adds parts to a list view, and halves of those that are refused.
+func (w *watch) listParts(ctx context.Context, list types.ManagedObjectReference, parts [][]types.ManagedObjectReference, most int, refused func(error) bool) (l listing, err error) {
 	for n := 0; len(parts) > 0; n++ {
 		part := parts[0]
 		parts = parts[1:]
 		if len(part) == 0 {
 			continue
 		}
-		if n >= listRequestsMax {
+		if n >= most {
 			l.untried = append(l.untried, part...)
 			continue
 		}
@@ -182,7 +274,7 @@ func (w *watch) modifyList(ctx context.Context, list types.ManagedObjectReferenc
 		switch {
 		case err == nil:
 			l.unresolved = append(l.unresolved, unresolved...)
-		case !w.refusesWhole(err):
+		case !refused(err):
 			return l, err
 		case len(part) == 1:
 			l.unresolved = append(l.unresolved, part...)
@@ -213,3 +305,6 @@ func (w *watch) requestList(ctx context.Context, list types.ManagedObjectReferen
 func (w *watch) refusesWhole(err error) bool {
 	return !lost(w.s.judge(err)) && (denied(err) || gone(err) || faulted[types.InvalidArgument](err))
 }
+
+// faults reports whether the vCenter answered with a fault, and the session is not lost.
+func (w *watch) faults(err error) bool { return isFault(err) && !lost(w.s.judge(err)) }

@@ -3,7 +3,6 @@ package vcenter
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -276,31 +275,4 @@ func (f *Fleet) ReadTags(vcenter string) {
 			token(c.reread)
 		}
 	}
-}
-
-func newFollowed(ids []inventory.Identity) *followed {
-	f := &followed{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, known: map[string]map[string]inventory.UUID{}, homes: map[inventory.UUID]string{}}
-	for _, id := range ids {
-		for _, u := range id.UUIDs {
-			f.uuids[u] = true
-		}
-		if len(id.UUIDs) > 0 {
-			f.forms = append(f.forms, id.UUIDs)
-		}
-		if len(id.UUIDs) == 0 {
-			f.names[strings.ToLower(id.Name)] = id.Name
-		}
-		if vc := id.Known.VCenter; vc != "" && len(id.UUIDs) == 1 {
-			if f.known[vc] == nil {
-				f.known[vc] = map[string]inventory.UUID{}
-			}
-			u := id.UUIDs[0]
-			f.homes[u] = vc
-			if before, ok := f.known[vc][id.Known.ID]; ok && before != u {
-				u = inventory.UUID{} // one of the Nodes is wrong
-			}
-			f.known[vc][id.Known.ID] = u
-		}
-	}
-	return f
 }

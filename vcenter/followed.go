@@ -26,6 +26,9 @@ type seeker struct {
 	// untaken are machines that the list view did not take: they are gone, or the
 	// account may not see them. They are tried again after the next search.
 	untaken map[string]bool
+	// retold is when those of them were last tried again that only Nodes tell of: not
+	// after each search, since what a Node says may never come true.
+	retold time.Time
 	// overlooked are machines that are to be read, since the filter does not tell of
 	// them.
 	overlooked []string
@@ -137,8 +140,9 @@ func (w *watch) take(found map[sought][]string) {
 			delete(w.seek.untaken, id)
 		}
 	}
-	for id, u := range w.c.followed.Load().known[w.c.name] {
-		if _, done := found[sought{uuid: u}]; done {
+	if time.Since(w.seek.retold) >= refusedFor {
+		w.seek.retold = time.Now()
+		for id := range w.c.followed.Load().told[w.c.name] {
 			delete(w.seek.untaken, id)
 		}
 	}
@@ -163,14 +167,14 @@ func (w *watch) choose(ctx context.Context, f *followed) error {
 			delete(k.refs, key)
 		}
 	}
-	if err := w.follows(ctx, w.candidates(f)); err != nil {
+	if err := w.follows(ctx, f); err != nil {
 		return err
 	}
 	if err := w.readOverlooked(ctx); err != nil {
 		return err
 	}
 	running := map[sought]bool{}
-	coming := w.coming(f)
+	coming, _ := w.coming(f)
 	for key := range k.refs {
 		running[key] = w.settled(key, coming) && slices.ContainsFunc(k.refs[key], func(id string) bool {
 			e := w.model.index[id]
@@ -185,49 +189,6 @@ func (w *watch) choose(ctx context.Context, f *followed) error {
 	}
 	k.views <- view{f, running}
 	return nil
-}
-
-// candidates are the machines to be in the index, in order: those that were found,
-// those that Nodes tell of, and those that an earlier watch knew, since a search may
-// not find a machine whose configuration cannot be read. What Nodes tell counts once
-// the search for it was done: until then another machine with that UUID may not be
-// known.
-func (w *watch) candidates(f *followed) []string {
-	var ids []string
-	for _, found := range w.seek.refs {
-		ids = append(ids, found...)
-	}
-	searched := func(u inventory.UUID) bool { _, done := w.seek.refs[sought{uuid: u}]; return done }
-	for id, u := range f.known[w.c.name] {
-		if u.IsZero() || searched(u) {
-			ids = append(ids, id)
-		}
-	}
-	if w.model.before != nil {
-		for id, e := range w.model.before.index {
-			if searched(e.uuid) {
-				ids = append(ids, id)
-			}
-		}
-	}
-	slices.Sort(ids)
-	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return w.seek.untaken[id] })
-}
-
-// coming are the UUIDs of the machines that are on the list and that the filter has
-// not told of yet, as Nodes and the earlier watch tell them.
-func (w *watch) coming(f *followed) map[inventory.UUID]bool {
-	uuids := map[inventory.UUID]bool{}
-	for id := range w.seek.listed {
-		if _, here := w.model.index[id]; here {
-			continue
-		}
-		uuids[f.known[w.c.name][id]] = true
-		if w.model.before != nil {
-			uuids[w.model.before.index[id].uuid] = true
-		}
-	}
-	return uuids
 }
 
 // settled reports whether everything that the last search for something found is in
@@ -246,7 +207,8 @@ func (w *watch) searched(f *followed) *inventory.Searched {
 		return nil
 	}
 	done := &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
-	coming := w.coming(f)
+	var coming map[inventory.UUID]bool
+	coming, done.Coming = w.coming(f)
 	for key := range w.seek.refs {
 		if key.name == "" && w.settled(key, coming) {
 			done.UUIDs[key.uuid] = true
@@ -264,7 +226,7 @@ func (w *watch) sought(f *followed) bool {
 	if w.seek.since.IsZero() {
 		w.seek.since = time.Now()
 	}
-	coming := w.coming(f)
+	coming, _ := w.coming(f)
 	for key := range w.seek.refs {
 		if !w.settled(key, coming) {
 			return time.Since(w.seek.since) > primeTime
@@ -286,47 +248,6 @@ func (k *seeker) everSearched(f *followed) bool {
 		}
 	}
 	return true
-}
-
-// follows makes the list view of the index hold exactly these machines, but for those
-// that it does not take.
-func (w *watch) follows(ctx context.Context, ids []string) error {
-	k := w.seek
-	var add, remove []types.ManagedObjectReference
-	for _, id := range ids {
-		if !k.listed[id] {
-			add = append(add, machineRef(id))
-		}
-	}
-	for id := range k.listed {
-		if _, wanted := slices.BinarySearch(ids, id); !wanted {
-			remove = append(remove, machineRef(id))
-		}
-	}
-	if len(add) == 0 && len(remove) == 0 {
-		return nil
-	}
-	taken, err := w.modifyList(ctx, k.list, add, remove)
-	if err != nil {
-		return fmt.Errorf("watching %d machines: %w", len(ids), err)
-	}
-	for _, ref := range add {
-		k.listed[ref.Value] = true
-	}
-	for _, ref := range taken.unresolved {
-		delete(k.listed, ref.Value)
-		k.untaken[ref.Value] = true
-	}
-	for _, ref := range taken.untried {
-		delete(k.listed, ref.Value)
-		w.postponed = time.After(postponeTime)
-	}
-	for _, ref := range remove {
-		delete(k.listed, ref.Value)
-		w.model.applyIndex(k.filter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
-	}
-	w.changed = true
-	return nil
 }
 
 // elsewhere returns the machines in the index that are in none of the configured

@@ -53,7 +53,8 @@ func TestFollowedInASessionThatIsLostWithoutAWord(t *testing.T) {
 	w.seek.list = types.ManagedObjectReference{Type: "ListView", Value: "session-view"}
 	w.s = &session{vim: &vim25.Client{RoundTripper: forgetful{w.seek.list}}}
 	w.s.leave(w.seek.list, destroyView)
-	err := w.follows(t.Context(), []string{"vm-1", "vm-2"})
+	w.seek.refs[sought{name: "n"}] = []string{"vm-1", "vm-2"}
+	err := w.follows(t.Context(), newFollowed(nil))
 	if !lost(w.s.judge(err)) {
 		t.Errorf("error %v", err)
 	}

@@ -188,7 +188,7 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 			if outcome(states, n2, topology.ErrAbsent) {
 				t.Errorf("n2 is absent %s", when)
 			}
-			return outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.Indexed(states, n2.UUIDs)
+			return outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.Indexed(states, n2)
 		})
 	}
 	kept("while it is watched", w)

@@ -24,11 +24,13 @@ type model struct {
 	tree     *tree
 	index    map[string]indexed // by managed object ID
 	// unknown are the machines in index that never had a UUID, and when they were
-	// first seen; claims are the UUIDs that Nodes tell of some of them.
+	// first seen.
 	unknown map[string]inventory.FirstSeen
-	claims  map[string]inventory.UUID
-	// doubted says that what Nodes tell does not fit this vCenter.
-	doubted bool
+	// told are those of them that Nodes say theirs were found as. hearsay are machines
+	// of which nothing but that tells, which only an index of followed machines has:
+	// another Node does not hear of them.
+	told    map[string]inventory.Entry
+	hearsay map[string]bool
 	// apart are the machines in index that are in none of the configured datacenters,
 	// which only an index of followed machines has. Snapshots' indexes leave them out.
 	apart map[string]bool
@@ -42,10 +44,10 @@ type model struct {
 	// complete.
 	before *model
 
-	// byUUID and unclaimed are shared with snapshots and made anew when the
-	// index has changed.
-	byUUID    map[inventory.UUID][]inventory.Entry
-	unclaimed map[string]inventory.FirstSeen
+	// byUUID and unread, which is what of unknown concerns every Node, are shared with
+	// snapshots and made anew when the index has changed.
+	byUUID map[inventory.UUID][]inventory.Entry
+	unread map[string]inventory.FirstSeen
 }
 
 // indexed is all that is kept of a machine that is not followed.
@@ -191,35 +193,37 @@ func (m *model) firstSeen(id string) inventory.FirstSeen {
 	return inventory.FirstSeen{At: time.Now(), Arrived: m.complete}
 }
 
-// claim takes over what Nodes tell of machines without a UUID, and says whether
-// that is news.
-func (m *model) claim(known map[string]inventory.UUID) bool {
-	var claims map[string]inventory.UUID
-	doubted := false
-	for id, u := range known {
-		e, ok := m.index[id]
-		switch {
-		case !ok || u.IsZero(): // gone, or several Nodes claim it
-		case e.uuid.IsZero():
-			if claims == nil {
-				claims = map[string]inventory.UUID{}
-			}
-			claims[id] = u
-		case e.readable && e.uuid != u:
-			doubted = true
+// tell takes over which machines Nodes say theirs were found as, and says whether that
+// is news of machines without a UUID.
+func (m *model) tell(all map[string][]inventory.UUID) bool {
+	var told map[string]inventory.Entry
+	for id := range m.unknown {
+		if _, ok := all[id]; !ok {
+			continue
 		}
+		if told == nil {
+			told = map[string]inventory.Entry{}
+		}
+		told[id] = m.entry(id)
 	}
-	if maps.Equal(claims, m.claims) && doubted == m.doubted {
+	if maps.Equal(told, m.told) {
 		return false
 	}
-	m.claims, m.doubted, m.byUUID = claims, doubted, nil
+	m.told = told
 	return true
 }
 
-// uuids returns the index by UUID, with the entries of one UUID in order. A
-// machine counts by what a Node claims too. It stays unclaimed beside that where
-// the claim may be out of date: where the machine that it means is readable in
-// another place, or where this vCenter is evidently not the one that Nodes tell of.
+// hear takes over which machines are in the index only since a Node names them.
+func (m *model) hear(hearsay map[string]bool) (news bool) {
+	if maps.Equal(hearsay, m.hearsay) {
+		return false
+	}
+	m.hearsay, m.byUUID = hearsay, nil
+	return true
+}
+
+// uuids returns the index by UUID, with the entries of one UUID in order: the UUIDs that
+// were read here, by this watch or one before it.
 func (m *model) uuids() map[inventory.UUID][]inventory.Entry {
 	if m.byUUID != nil {
 		return m.byUUID
@@ -230,21 +234,15 @@ func (m *model) uuids() map[inventory.UUID][]inventory.Entry {
 			m.byUUID[e.uuid] = append(m.byUUID[e.uuid], m.entry(id))
 		}
 	}
-	m.unclaimed = nil
+	m.unread = nil
 	for id, first := range m.unknown {
-		u, claimed := m.claims[id]
-		if claimed && !m.doubted && !slices.ContainsFunc(m.byUUID[u], func(e inventory.Entry) bool { return !e.Unreadable }) {
+		if m.hearsay[id] {
 			continue
 		}
-		if m.unclaimed == nil {
-			m.unclaimed = map[string]inventory.FirstSeen{}
+		if m.unread == nil {
+			m.unread = map[string]inventory.FirstSeen{}
 		}
-		m.unclaimed[id] = first
-	}
-	for id, u := range m.claims {
-		if _, ok := m.unknown[id]; ok {
-			m.byUUID[u] = append(m.byUUID[u], m.entry(id))
-		}
+		m.unread[id] = first
 	}
 	for _, entries := range m.byUUID {
 		if len(entries) > 1 {
@@ -269,8 +267,8 @@ const (
 )
 
 // wanted returns the managed object IDs of the machines to follow, in order: the
-// Nodes', those that may be but are in none of the configured datacenters, and
-// a few that nothing is known of.
+// Nodes', those that may be but are in none of the configured datacenters, and of those
+// that nothing is known of a few, and the ones that Nodes tell of.
 func (m *model) wanted(f *followed, names map[string][]inventory.NameEntry, outside []string) []string {
 	ids := slices.Clone(outside)
 	index := m.uuids()
@@ -289,6 +287,7 @@ func (m *model) wanted(f *followed, names map[string][]inventory.NameEntry, outs
 		}
 	}
 	ids = append(ids, m.toName()...)
+	ids = slices.AppendSeq(ids, maps.Keys(m.told))
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -297,8 +296,8 @@ func (m *model) wanted(f *followed, names map[string][]inventory.NameEntry, outs
 // order.
 func (m *model) toName() []string {
 	var some []string
-	for _, id := range slices.Sorted(maps.Keys(m.unclaimed)) {
-		if first := m.unclaimed[id]; len(some) < namedMax && (!first.Arrived || time.Since(first.At) >= namedAfter) {
+	for _, id := range slices.Sorted(maps.Keys(m.unread)) {
+		if first := m.unread[id]; len(some) < namedMax && (!first.Arrived || time.Since(first.At) >= namedAfter) {
 			some = append(some, id)
 		}
 	}
@@ -308,10 +307,11 @@ func (m *model) toName() []string {
 // eligible returns those of the followed machines that may be Nodes', and are not
 // followed for their names alone.
 func (m *model) eligible(ids []string) []string {
-	if len(m.unclaimed) == 0 {
-		return ids
-	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, named := m.unclaimed[id]; return named })
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		_, unknown := m.unknown[id]
+		_, told := m.told[id]
+		return unknown && !told
+	})
 }
 
 // has says whether the details of a machine are there.
@@ -352,16 +352,17 @@ func (m *model) above(ids []string, paths []topology.PathKind) []types.ManagedOb
 }
 
 // snapshot makes an immutable picture of the model with the details of the
-// given machines, some of which are outside the configured datacenters.
-func (m *model) snapshot(ids, outside []string, names map[string][]inventory.NameEntry, incomplete error, h *hosts) *inventory.Snapshot {
-	index := m.uuids() // which makes unclaimed
+// given machines, some of which are outside the configured datacenters, and some of these
+// only told of by Nodes.
+func (m *model) snapshot(ids []string, out outside, names map[string][]inventory.NameEntry, incomplete error, h *hosts) *inventory.Snapshot {
+	index := m.uuids() // which makes unread
 	snap := &inventory.Snapshot{
 		VCenter:    m.vcenter,
 		Instance:   m.instance,
 		ReadAt:     time.Now(),
 		Incomplete: incomplete,
 		Index:      index,
-		Unreadable: m.unclaimed,
+		Unreadable: m.unread,
 		Names:      names,
 		NoCategory: m.tags.Absent,
 		Tagged:     m.tagged,
@@ -376,10 +377,23 @@ func (m *model) snapshot(ids, outside []string, names map[string][]inventory.Nam
 	for _, ref := range m.tags.NotPermitted() {
 		snap.NotPermitted = append(snap.NotPermitted, p.ref(ref))
 	}
-	for _, id := range outside {
+	for _, id := range out.left {
 		if snap.Machines[id] != nil {
 			snap.Outside = append(snap.Outside, id)
 		}
+	}
+	snap.Told = m.told // which is made anew when it changes
+	for _, id := range out.told {
+		if snap.Machines[id] == nil {
+			continue
+		}
+		if len(snap.Told) == len(m.told) {
+			snap.Told = maps.Clone(snap.Told)
+		}
+		if snap.Told == nil {
+			snap.Told = map[string]inventory.Entry{}
+		}
+		snap.Told[id] = inventory.Entry{ID: id}
 	}
 	return snap
 }

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func (w *world) isOutside(id inventory.Identity, moid string) func([]inventory.S
 		if outcome(states, id, topology.ErrAbsent) {
 			w.Errorf("%s is absent", id)
 		}
-		return outcome(states, id, topology.ErrUnknown, inventory.ErrOutside) && slices.Equal(states[0].Snapshot.Outside, []string{moid})
+		return outcome(states, id, topology.ErrUnknown, inventory.ErrOutside) && isThere(states[0].Snapshot, moid)
 	}
 }
 
@@ -75,6 +76,15 @@ func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
 	}
 }
 
+// isThere reports whether a machine, and no other, is outside, by what was read or by what
+// its Node tells.
+func isThere(s *inventory.Snapshot, moid string) bool {
+	all := slices.Collect(maps.Keys(s.Told))
+	all = append(all, s.Outside...)
+	slices.Sort(all)
+	return slices.Equal(slices.Compact(all), []string{moid})
+}
+
 // TestFollowedMachinesThatLeaveTheIndex stay on the list while they are told of,
 // also without a record.
 func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
@@ -92,15 +102,17 @@ func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
 	f := newFollowed([]inventory.Identity{
 		n1, known(n1, "east", "vm-4"), known(n1, "east", "vm-5"), known(n1, "west", "vm-6"), known(n1, "east", "vm-3"),
 	})
-	if got := w.outside(f); !slices.Equal(got, []string{"vm-1", "vm-4"}) {
+	if got := w.outside(f); !slices.Equal(got.left, []string{"vm-1"}) || !slices.Equal(got.told, []string{"vm-4"}) {
 		t.Errorf("outside: %v", got)
 	}
 	w.model.tree.apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: machineRef("vm-1")})
-	if got := w.outside(f); !slices.Equal(got, []string{"vm-4"}) {
+	w.hearsay = map[string]bool{"vm-2": true}
+	w.model.tree.objects[machineRef("vm-2")] = properties{"config.uuid": stranger}
+	if got := w.outside(f); len(got.left) > 0 || !slices.Equal(got.told, []string{"vm-4"}) {
 		t.Errorf("outside, after one is gone: %v", got)
 	}
 	w.c.cfg.Datacenters = nil
-	if got := w.outside(f); len(got) > 0 {
+	if got := w.outside(f); len(got.left) > 0 || len(got.told) > 0 {
 		t.Errorf("outside of the whole vCenter: %v", got)
 	}
 }
@@ -141,6 +153,10 @@ func TestRestartWithARecord(t *testing.T) {
 		w.until("n3 outside", w.isOutside(n3, moid))
 		w.restarted()
 		w.until("n3 outside in a new watch", w.isOutside(n3, moid))
+		// It is so for its Node only.
+		if states := w.fleet.States(); outcome(states, n3, inventory.ErrOutside) || len(states[0].Snapshot.Outside) > 0 {
+			t.Errorf("another Node with the UUID hears of it: %v", states[0].Snapshot.Outside)
+		}
 		// In a vCenter whose datacenters are all configured it would be inside.
 		if s := w.fleet.States()[1].Snapshot; s != nil && len(s.Outside) > 0 {
 			t.Errorf("outside of west: %v", s.Outside)
@@ -201,7 +217,7 @@ func TestRestartWithARecord(t *testing.T) {
 			if outcome(states, n1, topology.ErrAbsent) {
 				t.Error("n1 is absent")
 			}
-			return outcome(states, n1, inventory.ErrUnreadable) && inventory.Indexed(states, n1.UUIDs)
+			return outcome(states, n1, inventory.ErrUnreadable) && inventory.Indexed(states, n1)
 		})
 		if err := w.fleet.ConfirmAbsent(w.ctx, n1); err == nil || errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("it is there: %v", err)
@@ -266,13 +282,13 @@ func TestDispute(t *testing.T) {
 	if err := w.dispute(t.Context()); err == nil || !strings.Contains(err.Error(), "vm-1") {
 		t.Errorf("one that is still there: %v", err)
 	}
-	if err := w.enlist(t.Context(), []string{"vm-1"}); err != nil || len(w.listed) > 0 {
+	if err := w.enlist(t.Context(), []string{"vm-1"}, nil); err != nil || len(w.listed) > 0 {
 		t.Errorf("it is asked for again: %v", err)
 	}
 	if err := w.dispute(t.Context()); err != nil || w.missing["vm-1"] || w.refused["vm-1"].IsZero() {
 		t.Errorf("the second time: %v, missing %v, refused %v", err, w.missing, w.refused)
 	}
-	if err := w.enlist(t.Context(), []string{"vm-1"}); err != nil || len(w.listed) > 0 {
+	if err := w.enlist(t.Context(), []string{"vm-1"}, nil); err != nil || len(w.listed) > 0 {
 		t.Errorf("it is asked for again: %v", err)
 	}
 }

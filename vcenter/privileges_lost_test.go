@@ -156,9 +156,13 @@ func unseen(d *deprived) {
 
 func unreadable(d *deprived) {
 	d.until("n1 unreadable", func(states []inventory.State) bool {
-		return outcome(states, d.n1, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.Indexed(states, d.n1.UUIDs)
+		return outcome(states, d.n1, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.Indexed(states, d.n1)
 	})
 	d.in(d.n2, "east/b")
+	if d.fresh && !d.followed {
+		d.unsaid() // only its Node tells which machine it is
+		return
+	}
 	d.said()
 }
 

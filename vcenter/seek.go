@@ -55,16 +55,18 @@ func (w *watch) search(ctx context.Context) error {
 
 // found says of everything that is followed whether its machine is found, and runs:
 // in the index of this vCenter or in the last snapshot of another one. What a Node says was
-// in another vCenter that was not read yet counts as found there.
+// in another vCenter that was not read yet counts as found there, for that Node: a UUID is
+// found if it is for each Node that has it.
 func (v *view) found(vcenter string, states []inventory.State) map[sought]bool {
 	all := map[sought]bool{}
-	for _, forms := range v.followed.forms {
+	for _, node := range v.followed.forms {
 		found := false
-		for _, u := range forms {
-			found = found || v.running[sought{uuid: u}] || v.elsewhere(u, vcenter, states)
+		for _, u := range node.uuids {
+			found = found || v.running[sought{uuid: u}] || elsewhere(u, node.home, vcenter, states)
 		}
-		for _, u := range forms {
-			all[sought{uuid: u}] = found
+		for _, u := range node.uuids {
+			before, again := all[sought{uuid: u}]
+			all[sought{uuid: u}] = found && (before || !again)
 		}
 	}
 	for name := range v.followed.names {
@@ -73,12 +75,12 @@ func (v *view) found(vcenter string, states []inventory.State) map[sought]bool {
 	return all
 }
 
-func (v *view) elsewhere(u inventory.UUID, vcenter string, states []inventory.State) bool {
+func elsewhere(u inventory.UUID, home, vcenter string, states []inventory.State) bool {
 	for _, s := range states {
 		if s.VCenter == vcenter {
 			continue
 		}
-		if s.Snapshot == nil && v.followed.homes[u] == s.VCenter || s.Snapshot != nil && s.Snapshot.Runs(u) {
+		if s.Snapshot == nil && home == s.VCenter || s.Snapshot != nil && s.Snapshot.Runs(u) {
 			return true
 		}
 	}

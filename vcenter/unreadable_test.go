@@ -92,7 +92,8 @@ func TestAMachineThatBecomesUnreadable(t *testing.T) {
 	}
 }
 
-// TestAMachineThatWasNeverReadable may be anybody's, until its Node tells.
+// TestAMachineThatWasNeverReadable may be anybody's. What a Node says of it counts for that
+// Node only.
 func TestAMachineThatWasNeverReadable(t *testing.T) {
 	w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
 		if err := sim.VCenter("east").SetConnection("n2", "orphaned"); err != nil {
@@ -122,91 +123,95 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 	w.restarted()
 	doubted("in a new watch")
 
-	claimed := func(when string) {
+	claimed := func(when string, claimants ...inventory.Identity) {
 		t.Helper()
 		w.until("claimed "+when, func(states []inventory.State) bool {
-			return outcome(states, nobody, topology.ErrAbsent) && outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable)
+			for _, id := range claimants {
+				if !outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) || !inventory.Indexed(states, id) {
+					return false
+				}
+			}
+			return true
 		})
-		if s := w.fleet.States()[0].Snapshot; len(s.Unreadable) > 0 || len(s.Index[n2.UUIDs[0]]) != 1 || !inventory.Indexed(w.fleet.States(), n2.UUIDs) {
-			t.Errorf("%s: %+v, unreadable %v", when, s.Index[n2.UUIDs[0]], s.Unreadable)
+		doubted(when) // for all others
+		if states := w.fleet.States(); inventory.Indexed(states, n2) || inventory.Indexed(states, nobody) {
+			t.Errorf("%s: it counts for a Node that claims nothing", when)
 		}
 	}
-	w.fleet.Follow([]inventory.Identity{known(n2, "east", moid), nobody})
-	claimed("at first")
+	mine, his := known(n2, "east", moid), known(nobody, "east", moid)
+	w.fleet.Follow([]inventory.Identity{mine, nobody})
+	claimed("at first", mine)
 	w.restarted()
-	claimed("in a new watch")
-
-	// Two Nodes that claim one machine cannot both be right.
-	w.fleet.Follow([]inventory.Identity{known(n2, "east", moid), known(nobody, "east", moid)})
-	doubted("with two claims")
-	w.fleet.Follow([]inventory.Identity{known(n2, "east", moid), nobody})
-	claimed("again")
-	// A claim on the same ID in another vCenter is none.
-	w.fleet.Follow([]inventory.Identity{known(n2, "west", moid), nobody})
+	claimed("in a new watch", mine)
+	// That one of two is wrong protects both.
+	w.fleet.Follow([]inventory.Identity{mine, his})
+	claimed("by two", mine, his)
+	w.fleet.Follow([]inventory.Identity{mine, nobody})
+	claimed("again", mine)
+	// A claim on the same ID in another vCenter is none, nor is one in another instance.
+	elsewhere, replaced := known(n2, "west", moid), mine
+	replaced.KnownIn = "another"
+	if states := w.fleet.States(); inventory.Indexed(states, elsewhere) || inventory.Indexed(states, replaced) {
+		t.Error("a claim in another vCenter counts")
+	}
+	w.fleet.Follow([]inventory.Identity{n2, nobody})
+	w.until("no claim", func(states []inventory.State) bool { return len(states[0].Snapshot.Told) == 0 })
 	doubted("without the claim")
 }
 
-// TestClaimsThatDoNotFit: where what Nodes tell contradicts what can be read, the
-// vCenter is not the one that they mean, or no longer as they knew it. A claim
-// keeps its Node then, and takes no other's machine away.
-func TestClaimsThatDoNotFit(t *testing.T) {
-	for name, tell := range map[string]func(w *world, lost, n1 inventory.Identity) []inventory.Identity{
-		"another Node's machine has another UUID": func(w *world, lost, n1 inventory.Identity) []inventory.Identity {
-			return []inventory.Identity{known(lost, "east", w.moid("n2")), known(n1, "east", w.moid("n3"))}
-		},
-		"the claimed machine is elsewhere": func(w *world, _, n1 inventory.Identity) []inventory.Identity {
-			return []inventory.Identity{known(n1, "east", w.moid("n2"))}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
-				if err := sim.VCenter("east").SetConnection("n2", "inaccessible"); err != nil {
-					t.Fatal(err)
-				}
-			})
-			n1, lost, nobody := w.id("n1"), identity(t, stranger), identity(t, "99999999-2222-3333-4444-555555555555")
-			ids := tell(w, lost, n1)
-			w.fleet.Follow(append(ids, nobody))
-			claimant := ids[0].UUIDs[0]
-			w.until("the claim", func(states []inventory.State) bool {
-				return states[0].Snapshot != nil && len(states[0].Snapshot.Unreadable) == 1 &&
-					len(states[0].Snapshot.Index[claimant]) > 0 && states[0].Snapshot.Index[claimant][len(states[0].Snapshot.Index[claimant])-1].ID == w.moid("n2")
-			})
-			w.until("doubt for others", func(states []inventory.State) bool { return outcome(states, nobody, inventory.ErrUnreadable) })
-		})
+// TestAClaimBesideAReadableMachine adds no candidate, not even for its own Node, which
+// waits.
+func TestAClaimBesideAReadableMachine(t *testing.T) {
+	w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
+		if err := sim.VCenter("east").SetConnection("n2", "inaccessible"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	n1, nobody := w.id("n1"), identity(t, stranger)
+	liar := known(n1, "east", w.moid("n2"))
+	w.fleet.Follow([]inventory.Identity{n1, liar, nobody})
+	w.until("the claim", func(states []inventory.State) bool {
+		return states[0].Snapshot != nil && len(states[0].Snapshot.Told) == 1
+	})
+	if m := w.found(n1); m.Name != "n1" {
+		t.Errorf("n1 is %s", m.Name)
+	}
+	states := w.fleet.States()
+	if !outcome(states, liar, topology.ErrUnknown, inventory.ErrUnreadable) || outcome(states, liar, topology.ErrAmbiguous) {
+		_, err := inventory.Find(states, liar)
+		t.Errorf("the Node that claims it: %v", err)
+	}
+	if !outcome(states, nobody, inventory.ErrUnreadable) {
+		t.Error("it takes the doubt from another Node")
 	}
 }
 
-// TestClaimsAreNews once, also where there are more machines than are named.
+// TestClaimsAreNews once, and only those on machines without a UUID.
 func TestClaimsAreNews(t *testing.T) {
 	m := newModel("east", types.ServiceContent{}, nil)
 	for _, id := range []string{"vm-1", "vm-2"} {
 		m.applyIndex("f", &types.ObjectUpdate{Obj: machineRef(id)})
 	}
 	m.applyIndex("f", &types.ObjectUpdate{Obj: machineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
-	u := inventory.UUID{7}
+	u := []inventory.UUID{{7}}
 	for i, c := range []struct {
-		known     map[string]inventory.UUID
-		news      bool
-		unclaimed int
+		told map[string][]inventory.UUID
+		news bool
+		want int
 	}{
-		{nil, false, 2},
-		{map[string]inventory.UUID{"vm-1": u, "vm-9": u}, true, 1},
-		{map[string]inventory.UUID{"vm-1": u}, false, 1},
-		{map[string]inventory.UUID{"vm-1": u, "vm-3": u}, true, 2}, // which is another
-		{map[string]inventory.UUID{"vm-1": {}}, true, 2},
-		{map[string]inventory.UUID{"vm-1": u, "vm-2": u}, true, 0},
-		{map[string]inventory.UUID{"vm-1": identity(t, stranger).UUIDs[0]}, true, 2}, // which is vm-3
+		{nil, false, 0},
+		{map[string][]inventory.UUID{"vm-1": u, "vm-9": u}, true, 1},
+		{map[string][]inventory.UUID{"vm-1": u}, false, 1},
+		{map[string][]inventory.UUID{"vm-1": u, "vm-3": u}, false, 1},
+		{map[string][]inventory.UUID{"vm-1": u, "vm-2": u}, true, 2},
+		{nil, true, 0},
 	} {
-		news := m.claim(c.known)
-		m.uuids()
-		if news != c.news || len(m.unclaimed) != c.unclaimed {
-			t.Errorf("%d: news %v, unclaimed %v", i, news, m.unclaimed)
+		if news := m.tell(c.told); news != c.news || len(m.told) != c.want {
+			t.Errorf("%d: news %v, told %v", i, news, m.told)
 		}
-	}
-	m.applyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: machineRef("vm-2")})
-	if m.uuids(); len(m.unclaimed) != 1 || len(m.unknown) != 1 {
-		t.Errorf("one that left is unclaimed still: %v", m.unclaimed)
+		if m.uuids(); len(m.unread) != 2 || len(m.byUUID) != 1 {
+			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.unread)
+		}
 	}
 }
 
@@ -228,13 +233,13 @@ func TestAnotherVCenterUnderTheSameName(t *testing.T) {
 	enter(first, stranger)
 	same := newModel("east", about("one"), first)
 	enter(same, "")
-	if len(same.unclaimed) > 0 || len(same.byUUID) != 1 {
-		t.Errorf("the same vCenter: %v, %v", same.byUUID, same.unclaimed)
+	if len(same.unread) > 0 || len(same.byUUID) != 1 {
+		t.Errorf("the same vCenter: %v, %v", same.byUUID, same.unread)
 	}
 	other := newModel("east", about("two"), first)
 	enter(other, "")
-	if len(other.unclaimed) != 1 || len(other.byUUID) > 0 {
-		t.Errorf("another vCenter: %v, %v", other.byUUID, other.unclaimed)
+	if len(other.unread) != 1 || len(other.byUUID) > 0 {
+		t.Errorf("another vCenter: %v, %v", other.byUUID, other.unread)
 	}
 }
 

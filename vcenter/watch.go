@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +65,8 @@ type watch struct {
 
 	listed  map[string]bool
 	missing map[string]bool // machines that the vCenter says it does not have
+	// hearsay are machines that are on the list only since Nodes name them.
+	hearsay map[string]bool
 	// refused are the machines that no list view may have, and since when.
 	refused  map[string]time.Time
 	disputed <-chan time.Time
@@ -337,25 +340,26 @@ func (w *watch) settle(ctx context.Context) error {
 		return err
 	}
 	w.changed = w.model.summaries() || w.changed
-	w.changed = w.model.claim(f.known[w.c.name]) || w.changed
-	outside := w.outside(f)
-	ids := w.model.wanted(f, w.names, outside)
-	if err := w.enlist(ctx, ids); err != nil {
+	w.forgetUntold(f)
+	w.changed = w.model.tell(f.told[w.c.name]) || w.changed
+	out := w.outside(f)
+	ids := w.model.wanted(f, w.names, out.left)
+	if err := w.enlist(ctx, ids, out.told); err != nil {
 		return err
 	}
 	if w.seek != nil {
-		outside = w.outside(f) // which only the details tell
+		out = w.outside(f) // which only the details tell
 	}
 	w.haveMetadataRead()
 	w.remarkOnGuests(ctx)
-	above := w.model.above(w.model.eligible(ids), w.c.target.Load().paths)
+	above := w.model.above(w.model.eligible(slices.Concat(ids, out.told)), w.c.target.Load().paths)
 	if w.tags {
 		w.wantTags(above)
 	}
 	w.primed = w.primed || w.whole(ids, above)
 	if w.primed && w.changed {
 		w.changed = false
-		snap := w.model.snapshot(ids, outside, w.names, w.why(), w.hosts())
+		snap := w.model.snapshot(slices.Concat(ids, out.told), out, w.names, w.why(), w.hosts())
 		snap.Searched = w.searched(f)
 		w.c.published(ctx, snap, w.heard, w.tagNames)
 		w.reread = false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,14 +18,36 @@ func recordCommands() []command {
 		{"node unrecord NODE…", "takes the annotations `vzones/machine` and `vzones/vcenter` off Nodes, as a backup of Nodes without them does", func(a *arguments) action {
 			return onNodes(a.nodes(), unrecord)
 		}},
+		{"node record NODE VM", "writes `vzones/machine` onto a Node as its kubelet may, and `vzones/vcenter` off it: it names that machine; `text=TEXT` instead of VM: it is that text", record},
 		{"node rebuilt NODE VM", "lets the kubelet of another machine take over a Node, as when a machine is rebuilt under its old name: the Node has that machine's system UUID from then on; " +
 			"`none` instead of VM: the kubelet reports no UUID", rebuilt},
 	}
 }
 
+func record(a *arguments) action {
+	node, what := a.node(), a.word("VM")
+	return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
+		value, literal := strings.CutPrefix(what, "text=")
+		if !literal {
+			found, err := w.machinesNamed(what)
+			if err != nil {
+				return err
+			}
+			if len(found) != 1 {
+				return fmt.Errorf("the fleet has %d machines %q", len(found), what)
+			}
+			value = found[0].VCenter + "/" + found[0].MoID
+		}
+		return annotate(ctx, w, name, map[string]any{keys.Machine: value, keys.VCenter: nil})
+	})
+}
+
 func unrecord(ctx context.Context, w *world, name string) error {
-	none := map[string]any{keys.Machine: nil, keys.VCenter: nil}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": none}})
+	return annotate(ctx, w, name, map[string]any{keys.Machine: nil, keys.VCenter: nil})
+}
+
+func annotate(ctx context.Context, w *world, name string, annotations map[string]any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
 	if err != nil {
 		return err
 	}

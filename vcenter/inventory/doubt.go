@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // These say more about a topology.ErrUnknown, for whoever has to act on it.
@@ -140,6 +142,9 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 		_, done := s.Names[id.Name]
 		return done
 	}
+	if s.Searched != nil && id.Known.VCenter == s.VCenter && s.Searched.Coming[id.Known.ID] {
+		return false
+	}
 	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })
 }
 
@@ -150,11 +155,11 @@ func absentee(states []State, id Identity) error {
 	}
 	switch {
 	case !configured(id.Known.VCenter):
-		return fmt.Errorf("vCenter %q, which had the machine as %s, is not in the configuration", id.Known.VCenter, id.Known.ID)
+		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration", quote.Value(id.Known.VCenter), quote.Plain(id.Known.ID))
 	case !configured(id.Seen.VCenter):
 		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.Seen.VCenter)
 	case replaced(states, Sighting{VCenter: id.Known.VCenter, Instance: id.KnownIn}):
-		return fmt.Errorf("vCenter %q, which had the machine as %s, is another one now, by its own UUID", id.Known.VCenter, id.Known.ID)
+		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID", quote.Value(id.Known.VCenter), quote.Plain(id.Known.ID))
 	case replaced(states, id.Seen):
 		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.Seen.VCenter)
 	}

@@ -81,7 +81,7 @@ func TestFaultTolerance(t *testing.T) {
 	if _, err := Find(alone, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "/dc1/vm/vm-2") {
 		t.Errorf("the secondary alone: %v", err)
 	}
-	if !Indexed(alone, id.UUIDs) {
+	if !Indexed(alone, id) {
 		t.Error("the secondary alone: the machine does not exist")
 	}
 	primary.name, secondary.name = "n1", "n1"

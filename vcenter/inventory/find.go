@@ -82,8 +82,9 @@ type match struct {
 
 func (m match) String() string { return m.snapshot.describe(m.entry.ID) }
 
-// matches returns the machines with one of the UUIDs, in configured order.
-func matches(states []State, uuids []UUID) (on, off []match) {
+// matches returns the machines with one of the Node's UUIDs, in configured order. If
+// there is none, the unreadable machine that the Node says its was found as is one.
+func matches(states []State, id Identity) (on, off []match) {
 	note := func(m match) {
 		if m.entry.PoweredOn {
 			on = append(on, m)
@@ -95,16 +96,27 @@ func matches(states []State, uuids []UUID) (on, off []match) {
 		if s.Snapshot == nil {
 			continue
 		}
-		for _, u := range uuids {
+		for _, u := range id.UUIDs {
 			for _, e := range s.Snapshot.Index[u] {
 				if e.Eligible() {
 					note(match{snapshot: s.Snapshot, entry: e})
 				}
 			}
 		}
-		for _, id := range s.Snapshot.Outside {
-			if m := s.Snapshot.Machines[id]; m != nil && slices.Contains(uuids, m.UUID) {
-				note(match{s.Snapshot, Entry{ID: id, PoweredOn: m.Power == PowerOn}, true})
+		outside := s.Snapshot.Outside
+		if e, ok := id.told(s.Snapshot); ok && !e.Unreadable && !slices.Contains(outside, e.ID) {
+			outside = append(slices.Clone(outside), e.ID)
+		}
+		for _, moid := range outside {
+			if m := s.Snapshot.Machines[moid]; m != nil && slices.Contains(id.UUIDs, m.UUID) {
+				note(match{s.Snapshot, Entry{ID: moid, PoweredOn: m.Power == PowerOn}, true})
+			}
+		}
+	}
+	if len(on)+len(off) == 0 {
+		for _, s := range states {
+			if e, ok := id.told(s.Snapshot); ok && e.Unreadable && e.Eligible() {
+				note(match{snapshot: s.Snapshot, entry: e})
 			}
 		}
 	}
@@ -116,7 +128,7 @@ func matches(states []State, uuids []UUID) (on, off []match) {
 // the one that runs may be where nothing can be seen. That there is none at all is
 // said only when all vCenters were read completely.
 func findByUUID(states []State, id Identity, doubts doubts) (match, error) {
-	on, off := matches(states, id.UUIDs)
+	on, off := matches(states, id)
 	if len(on) > 0 {
 		if err := premature(states, id, on); err != nil {
 			return match{}, fmt.Errorf("%w: whether %s is the machine with %s cannot be said: %w", topology.ErrUnknown, list(on), id, err)
@@ -196,13 +208,17 @@ func list(matches []match) string {
 }
 
 // Indexed says whether any vCenter's index has a machine, which is not a
-// template, with one of the UUIDs. It may be one of several, and out of date.
-func Indexed(states []State, uuids []UUID) bool {
+// template, with one of the Node's UUIDs, or has the unreadable one that the Node says
+// its machine was found as. It may be one of several, and out of date.
+func Indexed(states []State, id Identity) bool {
 	for _, s := range states {
 		if s.Snapshot == nil {
 			continue
 		}
-		for _, u := range uuids {
+		if e, ok := id.told(s.Snapshot); ok && e.Unreadable && !e.Template {
+			return true
+		}
+		for _, u := range id.UUIDs {
 			if slices.ContainsFunc(s.Snapshot.Index[u], func(e Entry) bool { return !e.Template }) {
 				return true
 			}

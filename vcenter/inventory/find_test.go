@@ -259,7 +259,7 @@ func TestIndexed(t *testing.T) {
 		"nobody's":     {[]State{stateOf("east")}, false},
 		"nothing read": {[]State{{VCenter: "east"}}, false},
 	} {
-		if got := Indexed(c.states, []UUID{u.Swapped(), u}); got != c.want {
+		if got := Indexed(c.states, Identity{UUIDs: []UUID{u.Swapped(), u}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -15,8 +15,9 @@ type Identity struct {
 	UUIDs []UUID
 	// Name is the Node's name. It counts only where UUIDs is empty.
 	Name string
-	// Known is where the machine was found last, zero if nothing tells. It has
-	// a UUID then, and UUIDs is that one.
+	// Known is where the machine was found last, as the Node tells, zero if it does not.
+	// It has a UUID then, and UUIDs is that one. Its kubelet may have written it, so it
+	// counts for this Node only.
 	Known topology.Ref
 	// KnownIn is the own UUID of that vCenter, empty if nothing tells.
 	KnownIn string
@@ -47,6 +48,19 @@ func (id Identity) String() string {
 		forms[i] = u.String()
 	}
 	return "UUID " + strings.Join(forms, " or ")
+}
+
+// told returns the machine that the Node says its was found as, if nothing but Nodes tells
+// of it.
+func (id Identity) told(s *Snapshot) (Entry, bool) {
+	switch {
+	case s == nil || id.Known.VCenter != s.VCenter:
+		return Entry{}, false
+	case id.KnownIn != "" && s.Instance != "" && id.KnownIn != s.Instance:
+		return Entry{}, false // the vCenter of that name is another one now
+	}
+	e, ok := s.Told[id.Known.ID]
+	return e, ok
 }
 
 const (

@@ -3,6 +3,8 @@ package inventory
 import (
 	"fmt"
 	"slices"
+
+	"vzones/topology/quote"
 )
 
 // premature is why nothing may be said yet of machines that fit a Node, which are all
@@ -90,7 +92,7 @@ func displaced(states []State, id Identity, fits []match) error {
 		}
 		only := []State{home}
 		if err := join(unread(only), unsearched(only, id)); err != nil {
-			return fmt.Errorf("vCenter %q, which had the machine as %s, cannot say whether it still has it: %w", home.VCenter, was.ID, err)
+			return fmt.Errorf("vCenter %q, which had the machine as %s, cannot say whether it still has it: %w", home.VCenter, quote.Plain(was.ID), err)
 		}
 	}
 	return nil
@@ -126,7 +128,7 @@ func moved(states []State, id Identity, fits []match) error {
 		reasons = append(reasons, s.unreadable())
 	}
 	if err := join(reasons...); err != nil {
-		return fmt.Errorf("it was last found in vCenter %q, and another one may have it too: %w", id.last()[0].VCenter, err)
+		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last()[0].VCenter), err)
 	}
 	return nil
 }
@@ -143,13 +145,17 @@ func held(states []State, id Identity, fits []match) error {
 		if slices.ContainsFunc(fits, here) {
 			continue
 		}
+		name := home.Snapshot.describe(was.ID)
+		if e, ok := id.told(home.Snapshot); ok && e.Unreadable && e.ID == was.ID {
+			return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+		}
 		for _, u := range id.UUIDs {
 			i := slices.IndexFunc(home.Snapshot.Index[u], func(e Entry) bool { return e.ID == was.ID })
 			if i < 0 {
 				continue
 			}
 			m := home.Snapshot.Machines[was.ID]
-			switch name := home.Snapshot.describe(was.ID); {
+			switch {
 			case home.Snapshot.Index[u][i].Unreadable:
 				return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
 			case m != nil && m.Power == PowerUnknown:

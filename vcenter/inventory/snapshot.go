@@ -33,6 +33,11 @@ type Snapshot struct {
 	// Outside are the followed machines that are in the vCenter but in none of
 	// the configured datacenters, in order. Their details are in Machines.
 	Outside []string
+	// Told are the machines that Nodes say theirs were found as and of which nothing
+	// else tells, by managed object ID: unreadable ones, whose UUID was never known, and
+	// ones in none of the configured datacenters, whose details are in Machines. Each
+	// counts for the Nodes that say so and for no other one.
+	Told map[string]Entry
 	// Names has the machines whose guest host name or own name is that of a
 	// followed Node without a UUID, each once, by the Node's name. With Searched own
 	// names are not looked for. A name that is no key was not
@@ -58,6 +63,9 @@ type Snapshot struct {
 // nothing can be said of what is not in the index.
 type Searched struct {
 	UUIDs map[UUID]bool
+	// Coming are the machines that Nodes say theirs were found as and that are about to
+	// be in the index, by managed object ID. Those Nodes wait for them.
+	Coming map[string]bool
 }
 
 // FirstSeen is when a machine was first seen.

@@ -1,0 +1,108 @@
+package vcenter
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"vzones/test/fleet"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// nameless are Nodes without a UUID whose machines do not exist.
+func manyNames(n int) []inventory.Identity {
+	ids := make([]inventory.Identity, n)
+	for i := range ids {
+		ids[i] = inventory.Identity{Name: fmt.Sprint("nowhere-", i)}
+	}
+	return ids
+}
+
+// TestNodesWithoutAUUIDCostLittle, however many there are, for however long and whoever
+// registers them again and again: names are read once, and what changes is told of.
+func TestNodesWithoutAUUIDCostLittle(t *testing.T) {
+	machines := 5000
+	if testing.Short() {
+		machines = 500
+	}
+	opts := slow
+	opts.TagRefresh = 200 * time.Millisecond
+	w := run(t, crowd(machines-10), opts, nil)
+	east := w.sim.VCenter("east")
+	node := w.id("node-1")
+	w.fleet.Follow([]inventory.Identity{node})
+	w.in(node, "east/a")
+	known := func(ids []inventory.Identity) {
+		t.Helper()
+		w.until("names", func(states []inventory.State) bool {
+			for _, id := range ids {
+				if !outcome(states, id, topology.ErrAbsent) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	measure := func(what string, do func()) (fleet.Load, int64) {
+		t.Helper()
+		east.ResetRequests()
+		do()
+		load, bytes := east.Load(), east.Bytes()
+		load.Requests -= load.TagReads
+		t.Logf("%s: %d requests beside %d to the tagging service, %d bytes\n%v", what, load.Requests, load.TagReads, bytes, east.Requests())
+		return load, bytes
+	}
+	first := manyNames(1)
+	_, once := measure("the first Node", func() {
+		w.fleet.Follow(append(first, node))
+		known(first)
+	})
+	rest := func() {
+		asked := east.Load().TagReads
+		w.until("ten refreshes", func([]inventory.State) bool { return east.Load().TagReads >= asked+10 })
+	}
+	if load, bytes := measure("ten refreshes", rest); load.Requests > 2 || bytes > once/20 {
+		t.Errorf("ten refreshes cost %d requests and %d bytes; reading all names costs %d", load.Requests, bytes, once)
+	}
+	if load, bytes := measure("100 further Nodes, one after the other", func() {
+		for i := range 100 {
+			ids := manyNames(1 + i)
+			w.fleet.Follow(append(ids, node))
+			known(ids)
+		}
+	}); load.Requests > 2 || bytes > once/20 {
+		t.Errorf("100 further Nodes cost %d requests and %d bytes", load.Requests, bytes)
+	}
+	if load, bytes := measure("a Node that comes and goes 20 times", func() {
+		for range 20 {
+			w.fleet.Follow([]inventory.Identity{node})
+			w.until("no names", func(states []inventory.State) bool { return len(states[0].Snapshot.Names) == 0 })
+			w.fleet.Follow(append(first, node))
+			known(first)
+		}
+	}); load.Requests > 2 || bytes > once/20 {
+		t.Errorf("a Node that comes and goes 20 times costs %d requests and %d bytes", load.Requests, bytes)
+	}
+	// What changes is told of, though nothing is asked for.
+	w.fleet.Follow(append(first, node))
+	if err := east.SetHostName("node-2", first[0].Name); err != nil {
+		t.Fatal(err)
+	}
+	if m := w.found(first[0]); m.Name != "node-2" {
+		t.Errorf("found %+v", m)
+	}
+	if err := east.Rename("node-3", first[0].Name); err != nil {
+		t.Fatal(err)
+	}
+	if err := east.SetHostName("node-4", first[0].Name); err != nil {
+		t.Fatal(err)
+	}
+	w.until("two machines", func(states []inventory.State) bool { return outcome(states, first[0], topology.ErrAmbiguous) })
+	if err := east.Destroy("node-2"); err != nil {
+		t.Fatal(err)
+	}
+	if m := w.found(first[0]); m.Name != "node-4" {
+		t.Errorf("found %+v", m)
+	}
+}
