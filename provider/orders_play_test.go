@@ -72,6 +72,9 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	}
 	s := stateOf(vcenterName(vcenter), machines...).Snapshot
 	s.Instance = fmt.Sprintf("instance-%d", vcenter)
+	if len(p.lies) > 0 {
+		s.Told = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true, PoweredOn: true}}
+	}
 	names := map[string][]inventory.NameEntry{}
 	for name := range p.named[vcenter] {
 		names[name] = s.Names[name]
@@ -209,6 +212,9 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 				continue
 			}
 			time.AfterFunc(seconds(o.created[i]), func() { p.create(i) })
+		}
+		for i := range o.lies {
+			p.lie(i)
 		}
 		for i, l := range o.lives {
 			last := i == len(o.lives)-1
@@ -353,6 +359,7 @@ func (p *orderPlay) create(i int) {
 
 // check compares the Nodes with what is allowed, on the way or in the end.
 func (p *orderPlay) check(last bool) {
+	p.checkLies()
 	for i, fact := range p.nodes {
 		is, ok := p.now(i)
 		if !ok {

@@ -66,6 +66,8 @@ type order struct {
 	// Nodes may be decided about without them, which decision 0026 accepts. never are
 	// those that are never read.
 	down, unsure, never []bool
+	// lies are Nodes that claim a machine that cannot be read.
+	lies []lie
 }
 
 func newOrder(r *rand.Rand) *order {
@@ -108,6 +110,9 @@ func newOrder(r *rand.Rand) *order {
 			l.plans = append(l.plans, o.plan(r, i, calm))
 		}
 		o.lives = append(o.lives, l)
+	}
+	for range r.IntN(3) {
+		o.lies = append(o.lies, lie{vcenter: r.IntN(vcenters), of: r.IntN(len(o.nodes)+1) - 1, silent: one(2)})
 	}
 	return o
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -244,6 +245,14 @@ func TestRecordForms(t *testing.T) {
 		"a/b/vm-1":     {VCenter: "a/b", Type: "VirtualMachine", ID: "vm-1"},
 		"10.0.0.1/vm1": {VCenter: "10.0.0.1", Type: "VirtualMachine", ID: "vm1"},
 		"":             {}, "/": {}, "east": {}, "east/": {}, "/vm-1": {},
+		// What a kubelet may have made up; that there is no domain-c1 is for vCenter to say.
+		"east/domain-c1": {VCenter: "east", Type: "VirtualMachine", ID: "domain-c1"},
+		"east/vm 1":      {}, "east/<vm-1>": {}, "east/vm-1\n": {}, "east/vm-1\x00": {}, "east/vm-é": {},
+		"east/" + strings.Repeat("1", objectIDMax):   {VCenter: "east", Type: "VirtualMachine", ID: strings.Repeat("1", objectIDMax)},
+		"east/" + strings.Repeat("1", objectIDMax+1): {},
+		strings.Repeat("e", recordMax-5) + "/vm-1":   {VCenter: strings.Repeat("e", recordMax-5), Type: "VirtualMachine", ID: "vm-1"},
+		strings.Repeat("e", recordMax-4) + "/vm-1":   {},
+		strings.Repeat("east/", 100_000) + "vm-1":    {},
 	} {
 		if got := parseRecord(s); got != want {
 			t.Errorf("%q is %+v", s, got)

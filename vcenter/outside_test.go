@@ -149,10 +149,11 @@ func TestRestartWithARecord(t *testing.T) {
 	t.Run("outside", func(t *testing.T) {
 		w := run(t, twoVCenters, slow, only("dc1"))
 		n3, moid := w.id("n3"), w.moid("n3")
-		w.fleet.Follow([]inventory.Identity{known(n3, "east", moid)})
-		w.until("n3 outside", w.isOutside(n3, moid))
+		its := known(n3, "east", moid)
+		w.fleet.Follow([]inventory.Identity{its})
+		w.until("n3 outside", w.isOutside(its, moid))
 		w.restarted()
-		w.until("n3 outside in a new watch", w.isOutside(n3, moid))
+		w.until("n3 outside in a new watch", w.isOutside(its, moid))
 		// It is so for its Node only.
 		if states := w.fleet.States(); outcome(states, n3, inventory.ErrOutside) || len(states[0].Snapshot.Outside) > 0 {
 			t.Errorf("another Node with the UUID hears of it: %v", states[0].Snapshot.Outside)

@@ -226,34 +226,6 @@ func unescaped(name string) string {
 	return name
 }
 
-// readNames looks for the machines that have one of the given names (lower
-// case), which stand for Nodes. There is an entry for each. A machine whose guest host
-// name and own name are those of two Nodes is found for both.
-func (s *session) readNames(ctx context.Context, views []types.ManagedObjectReference, names map[string]string) (map[string][]inventory.NameEntry, error) {
-	found := map[string][]inventory.NameEntry{}
-	for _, node := range names {
-		found[node] = nil // also where no machine has it
-	}
-	for _, view := range views {
-		spec := viewSpec(view, "VirtualMachine", "name", guestHostName, "config.template", faultTolerance, "runtime.powerState")
-		err := s.retrieve(ctx, spec, func(o *types.ObjectContent) {
-			p := propertiesOf(o, static{})
-			e := inventory.Entry{ID: o.Obj.Value, Template: p.bool("config.template"), Secondary: p.secondary(faultTolerance), PoweredOn: p.power() == inventory.PowerOn}
-			host, own := strings.ToLower(p.string(guestHostName)), strings.ToLower(p.string("name"))
-			if node, ok := names[host]; ok && host != "" {
-				found[node] = append(found[node], inventory.NameEntry{Entry: e, ByHostName: true})
-			}
-			if node, ok := names[own]; ok && own != "" && own != host {
-				found[node] = append(found[node], inventory.NameEntry{Entry: e})
-			}
-		})
-		if err != nil {
-			return nil, fmt.Errorf("looking for machines by name: %w", err)
-		}
-	}
-	return found, nil
-}
-
 // search asks the whole vCenter, beyond the configured datacenters, for
 // machines with a UUID.
 func (s *session) search(ctx context.Context, u inventory.UUID) ([]types.ManagedObjectReference, error) {

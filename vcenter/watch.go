@@ -58,8 +58,9 @@ type watch struct {
 	roots []types.ManagedObjectReference
 	// incomplete says which of the configured datacenters the views leave out.
 	incomplete error
-	names      map[string][]inventory.NameEntry
-	named      *followed
+	// names are the machines that have the name of a Node without a UUID, of allNames.
+	names    map[string][]inventory.NameEntry
+	allNames nameWatch
 	// seek is what finds machines where not all are watched, nil where all are.
 	seek *seeker
 
@@ -281,7 +282,7 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 				return err
 			}
 		case <-again.C:
-			w.named = nil // names are not watched
+			// what is tried again after a while is
 		case <-ctx.Done():
 			return ctx.Err()
 		}

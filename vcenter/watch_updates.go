@@ -81,6 +81,10 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 		if err := w.vanished(&f); err != nil {
 			return false, err
 		}
+		_, ofNames := w.allNames.filters[f.Filter]
+		if ofNames {
+			w.allNames.filters[f.Filter], told = true, true
+		}
 		for i := range f.ObjectSet {
 			u := &f.ObjectSet[i]
 			if err := unauthenticated(u.MissingSet); err != nil {
@@ -100,6 +104,8 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 			case w.index[f.Filter]:
 				w.model.applyIndex(f.Filter.Value, u)
 				delete(w.missing, u.Obj.Value)
+			case ofNames:
+				w.allNames.apply(f.Filter, u)
 			case w.details[f.Filter]:
 				w.model.tree.apply(u)
 				w.untold.told(u.Obj.Value)
@@ -108,6 +114,9 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 				w.renamed = true
 			}
 		}
+	}
+	if !w.torn {
+		w.allNames.received()
 	}
 	if w.renamed && !w.torn {
 		w.renamed = false

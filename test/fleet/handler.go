@@ -152,6 +152,7 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	}
 	if method == "CreateFilter" {
 		v.filters(res)
+		v.tellOfFilters()
 	}
 	v.own(r, method, body, res)
 	return v.withheld(method, v.owned.blinded(r, method, res))

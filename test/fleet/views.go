@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/simulator/vpx"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -60,6 +61,13 @@ func (v *VCenter) filters(res *response) {
 			w.filter = body.Res.Returnval
 		}
 	}
+}
+
+// tellOfFilters has long polls tell of what a new filter selects, as a vCenter does: one
+// that is under way returns. The simulator's wait for a change of any object.
+func (v *VCenter) tellOfFilters() {
+	root := v.registry().Get(vpx.ServiceContent.RootFolder)
+	v.registry().Update(v.sim.Context, root, nil)
 }
 
 // moved puts a machine that has moved into the views that contain it now, and

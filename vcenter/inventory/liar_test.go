@@ -1,0 +1,131 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand"
+	"reflect"
+	"testing"
+	"testing/quick"
+
+	"vzones/topology"
+)
+
+// A liar is a world in which Nodes claim machines of all kinds in vzones/machine.
+type liar struct {
+	world
+	seed int64
+}
+
+func (liar) Generate(r *rand.Rand, size int) reflect.Value {
+	w, _ := world{}.Generate(r, size).Interface().(world)
+	return reflect.ValueOf(liar{w, r.Int63()})
+}
+
+// lied returns the states of the world with what its watches make of the claims: any of
+// the machines without a UUID and of those outside may be claimed.
+func (l liar) lied() []State {
+	r := rand.New(rand.NewSource(l.seed))
+	states := l.states()
+	for i, v := range l.vcenters {
+		s := states[i].Snapshot
+		if s == nil {
+			continue
+		}
+		s.Told = map[string]Entry{}
+		for _, m := range v.vms {
+			_, unknown := s.Unreadable[m.id]
+			if (unknown || m.outside) && r.Intn(2) == 0 {
+				s.Told[m.id] = Entry{ID: m.id, Unreadable: unknown, PoweredOn: unknown && m.on, Template: unknown && m.template}
+			}
+		}
+		if r.Intn(2) == 0 {
+			s.Searched = &Searched{UUIDs: map[UUID]bool{oracleUUID: true, oracleUUID.Swapped(): true}, Coming: map[string]bool{"vm-0": r.Intn(2) == 0, "vm-1": true}}
+		}
+	}
+	return states
+}
+
+// honest are the same states as the Node sees them: without what other Nodes claim.
+func (l liar) honest() []State {
+	states := l.lied()
+	mine := func(vcenter, id string) bool {
+		return l.id.Known == topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: id}
+	}
+	for _, s := range states {
+		if s.Snapshot == nil {
+			continue
+		}
+		maps.DeleteFunc(s.Snapshot.Told, func(id string, _ Entry) bool { return !mine(s.VCenter, id) })
+		if s.Snapshot.Searched != nil {
+			maps.DeleteFunc(s.Snapshot.Searched.Coming, func(id string, _ bool) bool { return !mine(s.VCenter, id) })
+		}
+	}
+	return states
+}
+
+// TestALiarHarmsNobodyElse: whatever other Nodes claim, a Node has the same machine, the
+// same outcome and the same absence. Its own claim keeps it.
+func TestALiarHarmsNobodyElse(t *testing.T) {
+	claims, kept := 0, 0
+	property := func(l liar) bool {
+		lied, honest := l.lied(), l.honest()
+		for i, s := range lied {
+			if s.Snapshot != nil {
+				claims += len(s.Snapshot.Told) - len(honest[i].Snapshot.Told)
+			}
+		}
+		for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
+			a, errA := find(lied, l.id)
+			b, errB := find(honest, l.id)
+			if fmt.Sprint(errA) != fmt.Sprint(errB) || (a == nil) != (b == nil) || a != nil && a.Ref != b.Ref {
+				t.Logf("%s: %v, %v instead of %v, %v", name, a, errA, b, errB)
+				return false
+			}
+		}
+		if Indexed(lied, l.id) != Indexed(honest, l.id) {
+			return false
+		}
+		for _, s := range lied {
+			if e, ok := l.id.told(s.Snapshot); ok && e.Unreadable {
+				kept++
+				if _, err := Find(lied, l.id); errors.Is(err, topology.ErrAbsent) || !e.Template && !Indexed(lied, l.id) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	if err := quick.Check(property, &quick.Config{MaxCount: 50000, Rand: rand.New(rand.NewSource(4))}); err != nil {
+		t.Error(err)
+	}
+	if claims < 1000 || kept < 100 {
+		t.Errorf("the worlds are one-sided: %d claims of others, %d own", claims, kept)
+	}
+}
+
+// TestAClaimAddsNoCandidate beside a readable machine, not for its own Node either.
+func TestAClaimAddsNoCandidate(t *testing.T) {
+	u := oracleUUID
+	for name, c := range map[string]struct {
+		vms  []vm
+		want error
+	}{
+		"alone":                  {[]vm{{id: "vm-9", unreadable: true, on: true}}, ErrUnreadable},
+		"beside one that runs":   {[]vm{{id: "vm-9", unreadable: true, on: true}, {id: "vm-1", uuid: u, on: true}}, ErrUnreadable},
+		"beside one that is off": {[]vm{{id: "vm-9", unreadable: true}, {id: "vm-1", uuid: u}}, ErrUnreadable},
+	} {
+		states := []State{stateOf("east", c.vms...)}
+		states[0].Snapshot.Told = map[string]Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: c.vms[0].on}}
+		id := Identity{UUIDs: []UUID{u}}
+		m, err := Find(states, id)
+		if on := len(c.vms) > 1 && c.vms[1].on; on && (err != nil || m.Ref.ID != "vm-1") || !on && !errors.Is(err, c.want) {
+			t.Errorf("%s, another Node: %v, %v", name, m, err)
+		}
+		id.Known = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
+		if m, err := Find(states, id); !errors.Is(err, c.want) || errors.Is(err, topology.ErrAmbiguous) || !Indexed(states, id) {
+			t.Errorf("%s, the Node itself: %v, %v", name, m, err)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package vcenter
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+)
+
+// filtering makes and destroys filters.
+type filtering struct{ made, destroyed int }
+
+func (f *filtering) RoundTrip(_ context.Context, _, res soap.HasFault) error {
+	switch body := res.(type) {
+	case *methods.CreateFilterBody:
+		f.made++
+		body.Res = &types.CreateFilterResponse{Returnval: types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}}
+	case *methods.DestroyPropertyFilterBody:
+		f.destroyed++
+		body.Res = &types.DestroyPropertyFilterResponse{}
+	}
+	return nil
+}
+
+// TestNamesAreWatched from the first Node without a UUID until a while after the last
+// one. Nothing is said of names before all pages are there.
+func TestNamesAreWatched(t *testing.T) {
+	server := &filtering{}
+	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}
+	w := &watch{
+		c: &connection{name: "east", cfg: &config.VCenter{Name: "east"}}, model: newModel("east", types.ServiceContent{}, nil),
+		s: &session{vim: &vim25.Client{RoundTripper: server}}, views: []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}},
+	}
+	for _, id := range []string{"vm-1", "vm-2"} {
+		w.model.applyIndex("index", &types.ObjectUpdate{Obj: machineRef(id)})
+	}
+	page := func(more bool, updates ...types.ObjectUpdate) {
+		t.Helper()
+		if _, err := w.apply(&types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: updates}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	named := func(id, name, host string) types.ObjectUpdate {
+		u := types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: machineRef(id), ChangeSet: []types.PropertyChange{{Name: "name", Val: name}, {Name: "guest.hostName"}}}
+		if host != "" {
+			u.ChangeSet[1].Val = host
+		}
+		return u
+	}
+	looked := func(node, want string) {
+		t.Helper()
+		f := newFollowed(nil)
+		if node != "" {
+			f = newFollowed([]inventory.Identity{{Name: node}})
+		}
+		if err := w.lookUpNames(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+		got := "unknown"
+		if entries, ok := w.names[node]; ok {
+			got = ""
+			for _, e := range entries {
+				got += e.ID
+				if e.ByHostName {
+					got += " by host name"
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s is %q, not %q", node, got, want)
+		}
+	}
+	if looked("", "unknown"); server.made != 0 {
+		t.Error("names are watched for nobody")
+	}
+	looked("Node-1", "unknown")
+	page(true, named("vm-1", "NODE-1", ""))
+	looked("Node-1", "unknown") // vm-2 may have it too
+	page(false, named("vm-2", "other", "elsewhere"), named("vm-9", "node-1", ""))
+	looked("Node-1", "vm-1") // vm-9 is not in the index
+	looked("other", "vm-2")
+	looked("elsewhere", "vm-2 by host name")
+	page(false, named("vm-2", "other", ""))
+	looked("elsewhere", "")
+	page(false, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: machineRef("vm-2")})
+	looked("other", "")
+	looked("", "unknown")
+	looked("other", "")
+	if server.made != 1 || server.destroyed != 0 {
+		t.Errorf("%d filters made, %d destroyed", server.made, server.destroyed)
+	}
+	looked("", "unknown")
+	w.allNames.idle = time.Now().Add(-namesLinger)
+	if looked("", "unknown"); server.destroyed != 1 || w.allNames.byID != nil {
+		t.Errorf("%d filters destroyed, %d names kept", server.destroyed, len(w.allNames.byID))
+	}
+	if looked("Node-1", "unknown"); server.made != 2 {
+		t.Error("names are not watched again")
+	}
+	// A vCenter without any of the configured datacenters has no view.
+	w.views, w.allNames = nil, nameWatch{}
+	looked("Node-1", "")
+}
