@@ -62,7 +62,7 @@ func (w *watch) askForUntold(ctx context.Context) error {
 			delete(w.untold.machines, id)
 			w.model.tree.remove(ref)
 			w.missing[id], w.changed = true, true
-		case err != nil && !denied(err) && !(w.hearsay[id] && w.faults(err)):
+		case err != nil && !denied(err) && (!w.hearsay[id] || !w.faults(err)):
 			return fmt.Errorf("reading machine %s: %w", id, err)
 		}
 	}
