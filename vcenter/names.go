@@ -101,7 +101,7 @@ func (n *nameWatch) apply(filter types.ManagedObjectReference, u *types.ObjectUp
 		switch change.Name {
 		case "name":
 			h.own = n.hash(name)
-		case "guest.hostName":
+		case guestHostName:
 			h.host = n.hash(name)
 		}
 	}
@@ -115,8 +115,8 @@ func (n *nameWatch) received() {
 }
 
 // found returns the machines of an index that have the name of a Node, by guest host name
-// or else by their own name, with an entry for each Node. It is nil as long as that is not
-// known.
+// or by their own name, with an entry for each Node. One whose two names are those of two
+// Nodes is found for both. It is nil as long as that is not known.
 func (n *nameWatch) found(m *model) map[string][]inventory.NameEntry {
 	if !n.whole || len(n.nodes) == 0 {
 		return nil
@@ -129,9 +129,11 @@ func (n *nameWatch) found(m *model) map[string][]inventory.NameEntry {
 		if _, here := m.index[id]; !here {
 			continue
 		}
-		if node, ok := n.wanted[n.byID[id].host]; ok {
+		h := n.byID[id]
+		if node, ok := n.wanted[h.host]; ok {
 			all[node] = append(all[node], inventory.NameEntry{Entry: m.entry(id), ByHostName: true})
-		} else if node, ok := n.wanted[n.byID[id].own]; ok {
+		}
+		if node, ok := n.wanted[h.own]; ok && h.own != h.host {
 			all[node] = append(all[node], inventory.NameEntry{Entry: m.entry(id)})
 		}
 	}
@@ -175,7 +177,7 @@ func (w *watch) watchNames(ctx context.Context) error {
 	*n = nameWatch{seed: maphash.MakeSeed(), filters: filters{}, byID: map[string]hashes{}}
 	klog.FromContext(ctx).Info("Watches the names of machines, since a Node reports no system UUID")
 	for _, view := range w.views {
-		spec := viewSpec(view, "VirtualMachine", "name", "guest.hostName")
+		spec := viewSpec(view, "VirtualMachine", "name", guestHostName)
 		spec.PropSet = append(spec.PropSet, types.PropertySpec{Type: "Folder", PathSet: []string{"name"}})
 		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: w.s.vim.ServiceContent.RootFolder})
 		if err := w.filter(ctx, n.filters, spec); err != nil {
