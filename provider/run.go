@@ -7,10 +7,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
+
+	"vzones/provider/events"
 )
 
 // Run tells the fleet which machines to follow, wakes the framework's node
@@ -23,10 +22,8 @@ func (p *Provider) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	// It outlives the writers, which would otherwise complain when the context is done.
-	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: p.client.CoreV1().Events("")})
+	recorder, end := events.Record(ctx, p.client, "")
+	defer end()
 
 	changed := make(chan struct{}, 1)
 	informer := p.nodes.NodeInformer.Informer()
@@ -39,15 +36,15 @@ func (p *Provider) Run(ctx context.Context) error {
 		return nil
 	}
 	notes := newRecords(p.client.CoreV1().Nodes())
-	events := newTeller(p.fleet, broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"}))
+	told := newTeller(p.fleet, recorder)
 	var writers sync.WaitGroup
 	writers.Go(func() { notes.run(ctx) })
-	writers.Go(func() { events.run(ctx) })
+	writers.Go(func() { told.run(ctx) })
 	writers.Go(func() { p.confirmations.run(ctx) })
 	defer writers.Wait()
 	r := &rounds{
 		provider: p,
-		teller:   events,
+		teller:   told,
 		records:  notes,
 		nodes:    map[types.UID]*attended{},
 	}

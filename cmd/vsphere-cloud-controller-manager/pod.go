@@ -10,9 +10,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
+
+	"vzones/provider/events"
+	"vzones/topology/quote"
 )
 
 // Reasons of the Events on the daemon's own Pod.
@@ -21,8 +22,8 @@ const (
 	reasonRefused = "ConfigurationRefused"
 )
 
-// eventMax is the longest message that the API server takes.
-const eventMax = 1024
+// eventMax is the longest message that an Event gets.
+const eventMax = quote.LongestNote
 
 // pod tells of the daemon in Events on its own Pod. The zero value tells nobody.
 type pod struct {
@@ -46,9 +47,8 @@ func newPod(ctx context.Context, client kubernetes.Interface) (*pod, func()) {
 	if ref == nil {
 		return &pod{}, func() {}
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
-	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events(ref.Namespace)})
-	return &pod{ref, broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"})}, broadcaster.Shutdown
+	recorder, end := events.Record(ctx, client, ref.Namespace)
+	return &pod{ref, recorder}, end
 }
 
 func (p *pod) tell(kind, reason, message string) {
@@ -57,28 +57,29 @@ func (p *pod) tell(kind, reason, message string) {
 	}
 }
 
-// abridge puts as many lines into one message as an Event takes.
+// abridge puts as many parts into one message as an Event takes, with semicolons between
+// them.
 func abridge(lines []string) string {
-	text := strings.Join(lines, "\n")
+	text := strings.Join(lines, "; ")
 	if len(text) <= eventMax {
 		return text
 	}
 	var b strings.Builder
 	for i, line := range lines {
 		more := fmt.Sprintf("and %d more, in the log", len(lines)-i)
-		if b.Len()+len(line)+len(more)+2 > eventMax {
+		if b.Len()+len(line)+len(more)+len("; ") > eventMax {
 			if i == 0 {
 				cut := line[:eventMax-len(more)-8]
 				for !utf8.ValidString(cut) {
 					cut = cut[:len(cut)-1]
 				}
-				fmt.Fprintf(&b, "%s…\n", cut)
+				fmt.Fprintf(&b, "%s…; ", cut)
 				more = fmt.Sprintf("and %d more, in the log", len(lines)-1)
 			}
 			b.WriteString(more)
 			break
 		}
-		b.WriteString(line + "\n")
+		b.WriteString(line + "; ")
 	}
 	return b.String()
 }

@@ -68,7 +68,7 @@ func (r *reloader) refuse(ctx context.Context, err error) {
 	for _, line := range lines {
 		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the one before stays in force", "mistake", line)
 	}
-	r.pod.tell(v1.EventTypeWarning, reasonRefused, abridge(append([]string{"The configuration before stays in force."}, lines...)))
+	r.pod.tell(v1.EventTypeWarning, reasonRefused, abridge(append([]string{"The configuration before stays in force"}, lines...)))
 }
 
 // returned notes that the source is what is in force.

@@ -162,7 +162,7 @@ func TestAbridge(t *testing.T) {
 		lines []string
 		ends  string
 	}{
-		"short":        {[]string{"a", "b"}, "a\nb"},
+		"short":        {[]string{"a", "b"}, "a; b"},
 		"many":         {[]string{"a", long, long, "b"}, "and 2 more, in the log"},
 		"one too long": {[]string{long + long}, "and 0 more, in the log"},
 	} {

@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/flowcontrol"
@@ -20,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/provider/events"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -170,11 +169,9 @@ func New(source Source, informer coreinformers.NodeInformer, client kubernetes.I
 
 // Run follows Nodes and vCenters until the context is done.
 func (c *Controller) Run(ctx context.Context) error {
-	// It outlives the writers, which would otherwise complain when the context is done.
-	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: c.client.CoreV1().Events("")})
-	c.recorder = broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "vzones"})
+	recorder, end := events.Record(ctx, c.client, "")
+	defer end()
+	c.recorder = recorder
 	c.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](500*time.Millisecond, time.Minute))
 	c.pace = flowcontrol.NewTokenBucketRateLimiter(writesPerSecond, writesPerSecond)

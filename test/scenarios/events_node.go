@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,7 +21,8 @@ func nodeCommands() []command {
 		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP] [label=KEY=VALUE] [untainted]",
 			"registers Nodes as the kubelets of the machines of these names do; `swapped`: with the system UUID in the other byte order; " +
 				"`machine=`: of a machine of another name; `uuid=`: with that system UUID, whether or not a machine has it, or with none at all (`uuid=none`); " +
-				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`", createNodes},
+				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
+				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", labelNode},
 		{"node ready NODE…", "lets kubelets report that all is well", setReady(v1.ConditionTrue)},
 		{"node unknown NODE…", "marks Nodes as the control plane does when kubelets are silent", setReady(v1.ConditionUnknown)},
@@ -98,7 +100,7 @@ func createNodes(a *arguments) action {
 			}
 			k.labels[label] = of
 		case assigned && options[key] != nil && value != "":
-			*options[key] = value
+			*options[key] = a.sized(value)
 		case assigned:
 			a.fail("%q is unknown of a Node", word)
 		case isCondition(word):
@@ -122,6 +124,34 @@ func createNodes(a *arguments) action {
 		}
 		return nil
 	}
+}
+
+// sized writes out the letters that size:N at the end of a value stands for.
+func (a *arguments) sized(value string) string {
+	before, size, ok := strings.Cut(value, "size:")
+	if !ok {
+		return value
+	}
+	n, err := bytesIn(size)
+	if err != nil {
+		a.fail("%v", err)
+	}
+	return before + strings.Repeat("x", n)
+}
+
+// bytesIn reads a number of bytes such as 300, 4kB or 1MB.
+func bytesIn(size string) (int, error) {
+	digits, factor := size, 1
+	for unit, bytes := range map[string]int{"kB": 1000, "MB": 1000 * 1000} {
+		if n, ok := strings.CutSuffix(size, unit); ok {
+			digits, factor = n, bytes
+		}
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number of bytes such as 300, 4kB or 1MB", size)
+	}
+	return n * factor, nil
 }
 
 // create registers a Node, or one for each machine that a pattern fits.

@@ -54,6 +54,19 @@ func expectations() []command {
 				}, func() error { return errors.Join(last, fmt.Errorf("the log does not contain %q", text)) })
 			}
 		}},
+		{"log size <= SIZE", "checks how much of that there is, such as `100kB`", func(a *arguments) action {
+			most, err := bytesIn(a.word("SIZE"))
+			if err != nil {
+				a.fail("%v", err)
+			}
+			return func(_ context.Context, w *world) error {
+				said, err := w.said()
+				if err == nil && len(said) > most {
+					err = fmt.Errorf("the log has %d bytes", len(said))
+				}
+				return err
+			}
+		}},
 		{"log lacks TEXT", "checks that it does not", func(a *arguments) action {
 			text := a.word("TEXT")
 			return func(_ context.Context, w *world) error {

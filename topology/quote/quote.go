@@ -14,8 +14,16 @@ const (
 	// Longest is how many bytes of a value are shown. It is longer than a UUID, a name
 	// of a Kubernetes object's label and an IPv6 address, and than most inventory paths.
 	Longest = 128
+	// LongestName is how many bytes of a name or an inventory path are shown, as Name does.
+	LongestName = 256
 	// LongestText is how many bytes of a text are shown: more than an Event has room for.
 	LongestText = 1024
+	// LongestNote is how long the message of an Event may be. API servers refuse longer
+	// ones from clients of events.k8s.io; those of the older API may be as long as etcd
+	// takes, which nobody reads.
+	LongestNote = 1024
+	// LongestLine is how many bytes of a message a log line has.
+	LongestLine = 4096
 )
 
 // Value returns a value in double quotes with Go's escapes. Of one that is longer than
@@ -40,16 +48,33 @@ func Plain(s string) string {
 // Text returns a text, such as another server's message, on one line: what cannot be
 // printed is escaped. Of one that is longer than LongestText bytes it returns the
 // beginning, and how long it is.
-func Text(s string) string {
-	shown := s
-	if len(s) > LongestText {
-		shown = beginning(s, LongestText)
+func Text(s string) string { return text(s, LongestText) }
+
+// Name is Text for names and inventory paths that stand without quotes: of one that is
+// longer than LongestName bytes it returns the beginning, and how long it is.
+func Name(s string) string { return text(s, LongestName) }
+
+func text(s string, longest int) string {
+	if len(s) <= longest {
+		return escaped(s)
 	}
-	shown = escaped(shown)
-	if len(s) > LongestText {
-		return fmt.Sprintf("%s… (%d bytes)", shown, len(s))
+	return fmt.Sprintf("%s… (%d bytes)", escaped(beginning(s, longest)), len(s))
+}
+
+// Line returns a message of ours for the log, on one line. Semicolons take the place of
+// line breaks, as in errors that are joined. Of one that is longer than LongestLine bytes
+// it returns the beginning, and how long it is.
+func Line(s string) string { return text(strings.ReplaceAll(s, "\n", "; "), LongestLine) }
+
+// Note returns a message of ours for an Event: as Line does, and never longer than
+// LongestNote bytes in all.
+func Note(s string) string {
+	const more = "…"
+	shown := escaped(strings.ReplaceAll(beginning(s, min(len(s), LongestNote+1)), "\n", "; "))
+	if len(shown) <= LongestNote && len(s) <= LongestNote {
+		return shown
 	}
-	return shown
+	return beginning(shown, min(len(shown), LongestNote-len(more))) + more
 }
 
 // escaped escapes what cannot be printed, and nothing else.
@@ -68,7 +93,7 @@ func escaped(s string) string {
 
 // beginning returns at most n bytes, without a part of a character at the end.
 func beginning(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n]

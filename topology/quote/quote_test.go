@@ -1,8 +1,11 @@
 package quote_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"vzones/topology/quote"
 )
@@ -42,10 +45,64 @@ func FuzzShown(f *testing.F) {
 	f.Add("vm-1")
 	f.Add("a\nb\u2028c\x80")
 	f.Fuzz(func(t *testing.T, s string) {
-		for name, shown := range map[string]string{"Value": quote.Value(s), "Plain": quote.Plain(s), "Text": quote.Text(s)} {
-			if strings.ContainsAny(shown, "\n\r\u0085\u2028\u2029\x1b") || len(shown) > 10*quote.LongestText+100 {
+		for name, shown := range map[string]string{"Value": quote.Value(s), "Plain": quote.Plain(s), "Text": quote.Text(s), "Name": quote.Name(s), "Line": quote.Line(s), "Note": quote.Note(s)} {
+			if strings.ContainsAny(shown, "\n\r\u0085\u2028\u2029\x1b") || len(shown) > 10*quote.LongestLine+100 {
 				t.Errorf("%s of %q is %q", name, s, shown)
 			}
 		}
+		if note := quote.Note(s); len(note) > quote.LongestNote || !utf8.ValidString(note) {
+			t.Errorf("the note of %q has %d bytes", s, len(note))
+		}
 	})
+}
+
+func TestNote(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"usual":          {"vCenter \"east\": two tags (a, b)", "vCenter \"east\": two tags (a, b)"},
+		"joined errors":  {"a\nb", "a; b"},
+		"just short":     {strings.Repeat("x", 1024), strings.Repeat("x", 1024)},
+		"long":           {strings.Repeat("x", 1025), strings.Repeat("x", 1021) + "…"},
+		"cut before ü":   {strings.Repeat("x", 1020) + "üüüüü", strings.Repeat("x", 1020) + "…"},
+		"escapes are in": {strings.Repeat("\x01", 1000), strings.Repeat(`\x01`, 255) + `\…`},
+		"megabytes":      {strings.Repeat("x", 4_000_000), strings.Repeat("x", 1021) + "…"},
+	} {
+		if got := quote.Note(c.in); got != c.want {
+			t.Errorf("%s: the note is %q, not %q", name, got, c.want)
+		}
+	}
+}
+
+func TestSome(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	for n, want := range map[int]string{0: "", 1: "a", 3: "a, b, c", 4: "a, b, c and 1 more", 5: "a, b, c and 2 more"} {
+		if got := quote.Some(names[:n], 3); got != want {
+			t.Errorf("some of %d are %q, not %q", n, got, want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	a, b, c, d := errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")
+	for _, test := range []struct {
+		errs []error
+		want string
+	}{
+		{[]error{nil, a, nil}, "a"},
+		{[]error{a, nil, b}, "a; b"},
+		{[]error{a, b, c}, "a; b; c"},
+		{[]error{a, b, c, d}, "a; b; c; and 1 more"},
+	} {
+		err := quote.Errors(3, test.errs...)
+		if err.Error() != test.want {
+			t.Errorf("%v joined are %q, not %q", test.errs, err, test.want)
+		}
+		for _, one := range []error{a, b, c, d} {
+			if errors.Is(err, one) != slices.Contains(test.errs, one) {
+				t.Errorf("%q is %v: %v", err, one, errors.Is(err, one))
+			}
+		}
+	}
+	if err := quote.Errors(3, nil, nil); err != nil {
+		t.Errorf("nothing joined is %v", err)
+	}
 }
