@@ -9,6 +9,7 @@ import (
 
 	"vzones/provider/keys"
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -19,6 +20,9 @@ import (
 func identify(node *v1.Node) (inventory.Identity, error) {
 	if id := node.Spec.ProviderID; id != "" {
 		u, err := parseProviderID(id)
+		if err == nil {
+			err = checkRecord(node)
+		}
 		if err != nil {
 			return inventory.Identity{}, fmt.Errorf("%w: %w", topology.ErrUnknown, err)
 		}
@@ -38,6 +42,18 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 		id.UUIDs = append(id.UUIDs, s)
 	}
 	return id, nil
+}
+
+// checkRecord returns an error if what the Node says of where its machine was found is
+// too long to have been written by vzones. It is not as if there were nothing: then the
+// Node might be deleted.
+func checkRecord(node *v1.Node) error {
+	for _, key := range []string{keys.Machine, keys.VCenter} {
+		if n := len(node.Annotations[key]); n > longestRecord {
+			return fmt.Errorf("annotation %s has %d bytes, which vzones has not written: take it off Node %s", key, n, node.Name)
+		}
+	}
+	return nil
 }
 
 // errNoUUID says that a Node has no UUID, and that no machine is looked for by name. It is
@@ -79,7 +95,7 @@ func contradiction(node *v1.Node) error {
 		return nil //nolint:nilerr // likewise
 	}
 	return fmt.Errorf("%w: %w: it is %s, and the kubelet reports the system UUID %s; was the machine rebuilt under the name of an old Node? "+
-		"Delete Node %s and restart its kubelet, which registers it again", topology.ErrUnknown, errContradiction, node.Spec.ProviderID, system, node.Name)
+		"Delete Node %s and restart its kubelet, which registers it again", topology.ErrUnknown, errContradiction, quote.Plain(node.Spec.ProviderID), system, node.Name)
 }
 
 // contradicted returns a Node's contradiction, with what is known of the machine of the

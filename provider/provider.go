@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
@@ -137,20 +136,11 @@ func (p *Provider) watchNodes(factory informers.SharedInformerFactory) {
 	}
 	p.factory, p.nodes.NodeInformer = factory, factory.Core().V1().Nodes()
 	// Asking for the informer now makes the factory start it.
-	if err := p.nodes.NodeInformer.Informer().SetTransform(withoutManagedFields); err != nil {
+	if err := p.nodes.NodeInformer.Informer().SetTransform(slim); err != nil {
 		klog.Background().Error(err, "Keeps more of each Node than is needed") // it was started before
 	}
 	p.addAddressIndex()
 	p.addMachineIndex()
-}
-
-// withoutManagedFields keeps less of each Node: who set which field is a third of
-// it, and nobody here reads that.
-func withoutManagedFields(object any) (any, error) {
-	if n, ok := object.(*v1.Node); ok {
-		n.ManagedFields = nil
-	}
-	return object, nil
 }
 
 // Started is closed once the framework has handed over what Run needs, which

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -24,11 +25,11 @@ func providerID(u inventory.UUID) string { return idScheme + u.String() }
 func parseProviderID(id string) (inventory.UUID, error) {
 	rest, ok := strings.CutPrefix(id, idScheme)
 	if !ok {
-		return inventory.UUID{}, fmt.Errorf("provider ID %q does not begin with %s", id, idScheme)
+		return inventory.UUID{}, fmt.Errorf("provider ID %s does not begin with %s", quote.Value(id), idScheme)
 	}
 	u, err := inventory.ParseUUID(rest)
 	if err != nil {
-		return inventory.UUID{}, fmt.Errorf("provider ID %q: %w", id, err)
+		return inventory.UUID{}, fmt.Errorf("provider ID %s: %w", quote.Value(id), err)
 	}
 	return u, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // eventsPerSecond is how many Events are written when many Nodes are in trouble
@@ -74,7 +74,7 @@ func (t *teller) run(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			text := strings.ReplaceAll(err.Error(), "\n", "; ") // of errors that are joined
+			text := quote.Line(err.Error())
 			t.recorder.Event(of.node, v1.EventTypeWarning, cmp.Or(of.event, judge(err).event), text)
 			klog.FromContext(ctx).Info(of.what, "node", of.node.Name, "reason", text)
 		case <-ctx.Done():

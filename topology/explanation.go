@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // A disagreement is about a category that several levels of one path have.
@@ -49,9 +51,9 @@ type precedences struct{ disagreement }
 
 func (p precedences) text() string {
 	t := &p.trace
-	decided := fmt.Sprintf("%s is %q by precedence csi; nearest would give %s.", sentence(p.subject), t.far.name, p.either(t.near))
+	decided := fmt.Sprintf("%s is %s by precedence csi; nearest would give %s.", sentence(p.subject), quote.Value(t.far.name), p.either(t.near))
 	if p.nearest {
-		decided = fmt.Sprintf("%s is %q by precedence nearest; csi would give %s.", sentence(p.subject), t.near.name, p.either(t.far))
+		decided = fmt.Sprintf("%s is %s by precedence nearest; csi would give %s.", sentence(p.subject), quote.Value(t.near.name), p.either(t.far))
 	}
 	if p.compute {
 		decided += fmt.Sprintf(" The CSI driver takes %s.", p.either(t.far))
@@ -67,8 +69,8 @@ func (o tagOrder) text() string {
 	if o.nearest {
 		value = t.near.name
 	}
-	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. %s is %q. %s",
-		o.levels(o.objects()...), o.either(t.before), o.either(t.far), t.far.by.located(), sentence(o.subject), value, detachOthers)
+	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. %s is %s. %s",
+		o.levels(o.objects()...), o.either(t.before), o.either(t.far), t.far.by.located(), sentence(o.subject), quote.Value(value), detachOthers)
 }
 
 // offPath are the values that the CSI driver does not find.
@@ -86,7 +88,7 @@ func (all offPath) text() string {
 	var gets, lacks, sees []string
 	for _, u := range all {
 		d := u.decision
-		gets = append(gets, fmt.Sprintf("%s is %q by %s", u.subject, d.Value, d.By.located()))
+		gets = append(gets, fmt.Sprintf("%s is %s by %s", u.subject, quote.Value(d.Value), d.By.located()))
 		if u.driver == nil {
 			lacks = append(lacks, d.Category)
 		} else {
@@ -118,8 +120,8 @@ type invalidTag struct {
 }
 
 func (t invalidTag) text() string {
-	return fmt.Sprintf("Tag %q of category %q on %s cannot be the value of label %s: %s. Rename the tag.",
-		t.hit.name, t.rule.Category, t.hit.by.located(), t.rule.Label, InvalidLabelValue(t.hit.name))
+	return fmt.Sprintf("Tag %s of category %q on %s cannot be the value of label %s: %s. Rename the tag.",
+		quote.Value(t.hit.name), t.rule.Category, t.hit.by.located(), t.rule.Label, InvalidLabelValue(t.hit.name))
 }
 
 type invalidName struct {
@@ -133,8 +135,8 @@ func (n invalidName) text() string {
 	if n.rule.Inventory == InventoryVCenter {
 		where, what = "the vCenter's entry in the configuration", "Rename the entry"
 	}
-	return fmt.Sprintf("The name %q of %s cannot be the value of label %s: %s. %s, or take the label from a tag.",
-		n.name, where, n.rule.Label, InvalidLabelValue(n.name), what)
+	return fmt.Sprintf("The name %s of %s cannot be the value of label %s: %s. %s, or take the label from a tag.",
+		quote.Value(n.name), where, n.rule.Label, InvalidLabelValue(n.name), what)
 }
 
 // spanning is a pair of several vCenters.
@@ -149,7 +151,7 @@ func (s spanning) text() string {
 		where[i] = o.located()
 	}
 	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
-		"Give the zone or the region a name of its own in each vCenter.", s.pair.described(), len(s.by), strings.Join(where, ", "))
+		"Give the zone or the region a name of its own in each vCenter.", s.pair.described(), len(s.by), quote.Some(where, mostNamed))
 }
 
 // countsAsUntagged are objects whose tags the account may not read.

@@ -3,6 +3,8 @@ package topology
 import (
 	"fmt"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // inventory decides a rule by the name of what the machine is in.
@@ -32,7 +34,7 @@ func (r *resolution) inventory(rule *Rule) {
 	}
 	if reason := rule.refuses(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidName{*rule, by, name}, by)
-		r.fail(rule, fmt.Errorf("%w: the name %q of %s cannot be the value of label %s: %s", ErrInvalid, name, by, rule.Label, reason))
+		r.fail(rule, fmt.Errorf("%w: the name %s of %s cannot be the value of label %s: %s", ErrInvalid, quote.Value(name), by, rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{

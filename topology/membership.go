@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // membership decides a rule by what the machine's host belongs to in its cluster: a
@@ -36,8 +38,8 @@ func (r *resolution) membership(rule *Rule) {
 func (r *resolution) conclusion(rule *Rule, name string, cluster *Object) {
 	if reason := rule.refuses(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidGroup{*rule, name, cluster}, cluster)
-		r.fail(rule, fmt.Errorf("%w: the name %q of a %s of %s cannot be the value of label %s: %s",
-			ErrInvalid, name, rule.group(), cluster.located(), rule.Label, reason))
+		r.fail(rule, fmt.Errorf("%w: the name %s of a %s of %s cannot be the value of label %s: %s",
+			ErrInvalid, quote.Value(name), rule.group(), cluster.located(), rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
@@ -148,6 +150,6 @@ type invalidGroup struct {
 }
 
 func (i invalidGroup) text() string {
-	return fmt.Sprintf("The name %q of a %s of %s cannot be the value of label %s: %s. Rename it, or take the label from a tag.",
-		i.name, i.rule.group(), i.cluster.located(), i.rule.Label, InvalidLabelValue(i.name))
+	return fmt.Sprintf("The name %s of a %s of %s cannot be the value of label %s: %s. Rename it, or take the label from a tag.",
+		quote.Value(i.name), i.rule.group(), i.cluster.located(), i.rule.Label, InvalidLabelValue(i.name))
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
+
+	"vzones/topology/quote"
 )
 
 // A Value is one value of a label.
@@ -127,7 +128,7 @@ func (n notNested) text() string {
 		}
 		where[i] = fmt.Sprintf("%s by %s", in, n.by[i].located())
 	}
-	all := strings.Join(where, ", ")
+	all := quote.Some(where, mostNamed)
 	if n.v.Label == LabelZone {
 		return fmt.Sprintf("Zone %q is not of one region: it is %s. The scheduler, Services and volumes look at the zone's value alone and take this for one zone. "+
 			`Give the zone a name of its own in each region, or compose it: value: "{region}-{zone}" in the configuration of the zone.`, n.v.Value, all)

@@ -3,6 +3,8 @@ package topology
 import (
 	"fmt"
 	"slices"
+
+	"vzones/topology/quote"
 )
 
 // A Ref names one managed object of the fleet. Managed object IDs repeat
@@ -54,14 +56,14 @@ type Membership struct {
 	Err error
 }
 
-func (o *Object) String() string { return o.Ref.Type + " " + o.Path }
+func (o *Object) String() string { return o.Ref.Type + " " + quote.Name(o.Path) }
 
 // located names the object for a person who looks for it among several vCenters.
 func (o *Object) located() string {
 	if o.Path == "/" {
 		return fmt.Sprintf("the root folder of vCenter %q", o.Ref.VCenter)
 	}
-	return fmt.Sprintf("%s %s of vCenter %q", o.kind(), o.Path, o.Ref.VCenter)
+	return fmt.Sprintf("%s %s of vCenter %q", o.kind(), quote.Name(o.Path), o.Ref.VCenter)
 }
 
 func (o *Object) kind() string {

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+
+	"vzones/topology/quote"
 )
 
 // ErrNoCategory says that a vCenter does not show a tag category to the account. It
@@ -86,15 +87,15 @@ func (d Decision) Doubt() error {
 		"give it the role Read-only there, without propagation", ErrUnknown, d.Unread[0].Ref.VCenter, Named(d.Unread))
 }
 
-// Named names objects of one vCenter for a person.
+// Named names objects of one vCenter for a person, the first of them if there are many.
 func Named(objects []*Object) string {
 	names := make([]string, len(objects))
 	for i, o := range objects {
-		if names[i] = o.kind() + " " + o.Path; o.Path == "/" {
+		if names[i] = o.kind() + " " + quote.Name(o.Path); o.Path == "/" {
 			names[i] = "the root folder"
 		}
 	}
-	return strings.Join(names, ", ")
+	return quote.Some(names, mostNamed)
 }
 
 // isInvisible reports whether the machine's vCenter does not show a category.

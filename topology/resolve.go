@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // Resolve places a machine. Without rules the placement is empty.
@@ -326,8 +328,8 @@ func (r *resolution) conclude(rule *Rule, h hit, over []*Object) {
 	}
 	if reason := rule.refuses(h.name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidTag{*rule, h}, h.by)
-		r.fail(rule, fmt.Errorf("%w: tag %q of category %q on %s cannot be the value of label %s: %s",
-			ErrInvalid, h.name, rule.Category, h.by, rule.Label, reason))
+		r.fail(rule, fmt.Errorf("%w: tag %s of category %q on %s cannot be the value of label %s: %s",
+			ErrInvalid, quote.Value(h.name), rule.Category, h.by, rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // A Template makes a label's value of several sources, part by part.
@@ -244,10 +246,10 @@ func (v invalidComposed) what() string {
 		if part.Own {
 			part = Part{Label: v.rule.Label}
 		}
-		of = append(of, fmt.Sprintf("%s is %q by %s", part, p.is.Value, p.is.By.located()))
+		of = append(of, fmt.Sprintf("%s is %s by %s", part, quote.Value(p.is.Value), p.is.By.located()))
 	}
-	return fmt.Sprintf("%q, which is composed as %q, cannot be the value of label %s: %s (%s)",
-		v.value, v.rule.Value.of(v.rule.Label), v.rule.Label, InvalidLabelValue(v.value), strings.Join(of, ", "))
+	return fmt.Sprintf("%s, which is composed as %q, cannot be the value of label %s: %s (%s)",
+		quote.Value(v.value), v.rule.Value.of(v.rule.Label), v.rule.Label, InvalidLabelValue(v.value), strings.Join(of, ", "))
 }
 
 func (v invalidComposed) text() string {

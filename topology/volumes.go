@@ -6,7 +6,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
+
+	"vzones/topology/quote"
 )
 
 // A Tagged is a tag that is attached to objects of one vCenter, whether or not they are
@@ -272,9 +273,9 @@ type nameOfBoth struct {
 }
 
 func (n nameOfBoth) text() string {
-	return fmt.Sprintf("Tag name %q is a region in vCenter %s and a zone in vCenter %s. The CSI driver knows tags by their names alone, "+
+	return fmt.Sprintf("Tag name %s is a region in vCenter %s and a zone in vCenter %s. The CSI driver knows tags by their names alone, "+
 		"so that the objects of one hide those of the other: it may place volumes on the wrong hosts, or none. Rename one of the two tags.",
-		n.name, quoted(n.regions), quoted(n.zones))
+		quote.Value(n.name), quoted(n.regions), quoted(n.zones))
 }
 
 type noHosts struct {
@@ -291,17 +292,17 @@ func (n noHosts) text() string {
 	if n.tag.Further > 0 {
 		more = fmt.Sprintf(" and %d more", n.tag.Further)
 	}
-	return fmt.Sprintf("Tag %q of category %q is on %s%s of vCenter %q. The CSI driver places volumes on the hosts below each object that has the tag, "+
+	return fmt.Sprintf("Tag %s of category %q is on %s%s of vCenter %q. The CSI driver places volumes on the hosts below each object that has the tag, "+
 		"and fails at one that is neither a host, a cluster, a datacenter, a folder of these nor a datastore: it places no volume in this %s. Detach the tag there.",
-		n.tag.Name, n.tag.Category, kindsAndPaths(n.tag.NoHosts), more, n.tag.VCenter, what)
+		quote.Value(n.tag.Name), n.tag.Category, kindsAndPaths(n.tag.NoHosts), more, n.tag.VCenter, what)
 }
 
 func kindsAndPaths(objects []*Object) string {
 	named := make([]string, len(objects))
 	for i, o := range objects {
-		named[i] = o.kind() + " " + o.Path
+		named[i] = o.kind() + " " + quote.Name(o.Path)
 	}
-	return strings.Join(named, ", ")
+	return quote.Some(named, mostNamed)
 }
 
 // HasHosts reports whether the CSI driver looks for hosts below an object of a type. Of a

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // A trace is what a walk has seen of one rule's category. Both precedences stop at
@@ -141,12 +143,19 @@ func nowhere(categories []string, p *Path) string {
 	return fmt.Sprintf("no tag of category %s on the %s path (%s)", quoted(categories), p.Kind, listed(p.Objects))
 }
 
+// mostNamed is how many objects, tags or vCenters a text names at most: all of a usual
+// path, so that it says where a tag was looked for.
+const mostNamed = 10
+
 func quoted(names []string) string { return joined(names, ", ") }
 
 func joined(names []string, separator string) string {
 	q := make([]string, len(names))
 	for i, n := range names {
-		q[i] = fmt.Sprintf("%q", n)
+		q[i] = quote.Value(n)
+	}
+	if len(q) > mostNamed {
+		return quote.Some(q, mostNamed)
 	}
 	return strings.Join(q, separator)
 }
@@ -156,5 +165,5 @@ func listed(objects []*Object) string {
 	for i, o := range objects {
 		s[i] = o.String()
 	}
-	return strings.Join(s, ", ")
+	return quote.Some(s, mostNamed)
 }

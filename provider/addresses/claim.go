@@ -101,8 +101,8 @@ func (in *Input) Candidates() []netip.Addr {
 func provided(annotation string) []netip.Addr {
 	var all []netip.Addr
 	for i, part := range strings.SplitN(annotation, ",", 3) {
-		if a, err := netip.ParseAddr(part); err == nil && i < 2 {
-			all = append(all, a.Unmap())
+		if a, ok := parse(part); ok && i < 2 {
+			all = append(all, a)
 		}
 	}
 	return all
@@ -124,11 +124,18 @@ func first(all []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.A
 		if one.Type != kind {
 			continue
 		}
-		if a, err := netip.ParseAddr(one.Address); err == nil && familyOf(a.Unmap()) == family {
-			return a.Unmap()
+		if a, ok := parse(one.Address); ok && familyOf(a) == family {
+			return a
 		}
 	}
 	return netip.Addr{}
+}
+
+// parse reads an address. One with a zone is none that a Node can have: what a kubelet
+// writes behind the percent sign has any length.
+func parse(s string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(s)
+	return a.Unmap(), err == nil && a.Zone() == ""
 }
 
 // has returns the address of a kind and a family that the Node has already.

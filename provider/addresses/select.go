@@ -6,11 +6,14 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/config"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -68,8 +71,8 @@ type Selection struct {
 // For returns the input for a machine and its Node, which may be nil.
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	in := Input{
-		Machine:  fmt.Sprintf("vCenter %q %s", m.Ref.VCenter, m.InventoryPath),
-		HostName: m.HostName,
+		Machine:  fmt.Sprintf("vCenter %q %s", m.Ref.VCenter, quote.Name(m.InventoryPath)),
+		HostName: hostName(m.HostName),
 		NICs:     m.NICs,
 		Static:   m.Static,
 		Refused:  m.Refused,
@@ -82,6 +85,19 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 		in.Has = had(node)
 	}
 	return in
+}
+
+// longestHostName is how long the name of a host may be, by RFC 1123.
+const longestHostName = 253
+
+// hostName returns the host name that a guest reports, empty if it cannot be one. It goes
+// into the Node's status, where nobody checks it.
+func hostName(reported string) string {
+	odd := func(r rune) bool { return r <= ' ' || r == utf8.RuneError || !unicode.IsPrint(r) }
+	if len(reported) > longestHostName || strings.ContainsFunc(reported, odd) {
+		return ""
+	}
+	return reported
 }
 
 // Select chooses a Node's addresses. An error is ErrNone and says what is
@@ -151,11 +167,10 @@ func parseProvided(annotation string, families []string) (map[string]netip.Addr,
 	}
 	provided := make(map[string]netip.Addr, 2)
 	for part := range strings.SplitSeq(annotation, ",") {
-		a, err := netip.ParseAddr(part)
-		a = a.Unmap()
+		a, ok := parse(part)
 		_, twice := provided[familyOf(a)]
-		if err != nil || a.Zone() != "" || twice {
-			return nil, fmt.Errorf("the kubelet's --node-ip is %q, which is neither an address nor one of each family", annotation)
+		if !ok || twice {
+			return nil, fmt.Errorf("the kubelet's --node-ip is %s, which is neither an address nor one of each family", quote.Value(annotation))
 		}
 		provided[familyOf(a)] = a
 	}
@@ -188,6 +203,10 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 		return nil // no address is there to fall back to
 	}
 	slices.Sort(names)
-	return fmt.Errorf("the machine is on networks %q, neither on %q (internal) nor on %q (external)",
-		slices.Compact(names), internal, external)
+	names = slices.Compact(names)
+	for i, name := range names {
+		names[i] = quote.Value(name)
+	}
+	return fmt.Errorf("the machine is on networks %s, neither on %q (internal) nor on %q (external)",
+		quote.Some(names, quote.Most), internal, external)
 }

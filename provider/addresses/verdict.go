@@ -3,6 +3,8 @@ package addresses
 import (
 	"fmt"
 	"net/netip"
+
+	"vzones/topology/quote"
 )
 
 // Rule is what an address was chosen or dropped by.
@@ -102,7 +104,7 @@ type Verdict struct {
 
 // String returns the verdict on one line.
 func (v Verdict) String() string {
-	from := fmt.Sprintf("on %q (%d)", v.Network, v.Device)
+	from := fmt.Sprintf("on %s (%d)", quote.Value(v.Network), v.Device)
 	if v.Assumed {
 		from = "of the kubelet"
 		if v.Static {

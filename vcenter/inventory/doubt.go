@@ -69,6 +69,10 @@ func join(reasons ...error) error {
 	return all
 }
 
+// some joins errors likewise, of many vCenters: the text names the first of them, and all
+// of them are in it.
+func some(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
+
 // unread joins the reasons for which machines may exist that no snapshot has.
 func unread(states []State) error {
 	var reasons []error
@@ -79,7 +83,7 @@ func unread(states []State) error {
 		}
 		reasons = append(reasons, err)
 	}
-	return join(reasons...)
+	return some(reasons)
 }
 
 // unreadable is why the vCenter cannot be read now, nil if it can.
@@ -89,9 +93,6 @@ func (s State) unreadable() error {
 	}
 	return s.Reach()
 }
-
-// named is how many machines an error names at most.
-const named = 3
 
 // unidentified joins the machines that may be the Node's because nothing tells
 // what their UUIDs are.
@@ -111,13 +112,13 @@ func unidentified(states []State, id Identity) error {
 			continue
 		}
 		slices.Sort(ids)
-		names := make([]string, min(len(ids), named))
+		names := make([]string, min(len(ids), quote.Most))
 		for i := range names {
 			names[i] = s.Snapshot.describe(ids[i])
 		}
 		reasons = append(reasons, fmt.Errorf("%w of %d machines that may be it: %s", ErrUnreadable, len(ids), strings.Join(names, ", ")))
 	}
-	return join(reasons...)
+	return some(reasons)
 }
 
 // doubt is why the Node's machine may be where nothing tells of it.
@@ -134,7 +135,7 @@ func unsearched(states []State, id Identity) error {
 			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it", s.VCenter))
 		}
 	}
-	return join(reasons...)
+	return some(reasons)
 }
 
 func (s *Snapshot) searchedFor(id Identity) bool {

@@ -3,9 +3,9 @@ package inventory
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // Find returns the machine of a Node. The error is one of
@@ -201,10 +201,10 @@ func only(matches []match, id Identity) (match, error) {
 
 func list(matches []match) string {
 	names := make([]string, len(matches))
-	for i, m := range matches {
+	for i, m := range matches[:min(len(matches), quote.Most)] {
 		names[i] = m.String()
 	}
-	return strings.Join(names, ", ")
+	return quote.Some(names, quote.Most)
 }
 
 // Indexed says whether any vCenter's index has a machine, which is not a

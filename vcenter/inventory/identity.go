@@ -1,11 +1,11 @@
 package inventory
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // An Identity is what a Node tells about its machine.
@@ -41,7 +41,7 @@ type Sighting struct {
 
 func (id Identity) String() string {
 	if len(id.UUIDs) == 0 {
-		return fmt.Sprintf("name %q", id.Name)
+		return "name " + quote.Value(id.Name)
 	}
 	forms := make([]string, len(id.UUIDs))
 	for i, u := range id.UUIDs {

@@ -111,7 +111,7 @@ func awaited(states []State, id Identity) error {
 			reasons = append(reasons, unsearched([]State{s}, id))
 		}
 	}
-	return join(reasons...)
+	return some(reasons)
 }
 
 // moved is why one machine may not be taken for the Node's, which was last found
@@ -127,7 +127,7 @@ func moved(states []State, id Identity, fits []match) error {
 	for _, s := range states {
 		reasons = append(reasons, s.unreadable())
 	}
-	if err := join(reasons...); err != nil {
+	if err := some(reasons); err != nil {
 		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last()[0].VCenter), err)
 	}
 	return nil

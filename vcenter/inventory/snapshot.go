@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // A Snapshot is what one vCenter said at one time. It is never changed.
@@ -196,9 +197,9 @@ func (s *Snapshot) Ref(id string) topology.Ref {
 // that is known, by managed object ID otherwise.
 func (s *Snapshot) describe(id string) string {
 	if m, ok := s.Machines[id]; ok && m.InventoryPath != "" {
-		return "vCenter " + s.VCenter + " " + m.InventoryPath + " (" + id + ")"
+		return "vCenter " + s.VCenter + " " + quote.Name(m.InventoryPath) + " (" + quote.Plain(id) + ")"
 	}
-	return "vCenter " + s.VCenter + " " + id
+	return "vCenter " + s.VCenter + " " + quote.Plain(id)
 }
 
 // Runs reports whether a machine with that UUID, which is powered on and neither a

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // A UUID is a machine's BIOS UUID as vSphere writes it (config.uuid). It is
@@ -11,11 +13,17 @@ import (
 // between vCenters carry the same one.
 type UUID [16]byte
 
+// longestUUID is how long the text of a UUID may be, with all that may be around it.
+const longestUUID = 64
+
 // ParseUUID reads a UUID in any case, with or without braces, blanks around it
 // and dashes. All zeros and all ones, which firmware without a UUID shows, are
-// errors.
+// errors, and so is a text that is too long to be one, however much of it is blank.
 func ParseUUID(s string) (UUID, error) {
 	var u UUID
+	if len(s) > longestUUID {
+		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
+	}
 	digits := strings.TrimSpace(s)
 	if strings.HasPrefix(digits, "{") && strings.HasSuffix(digits, "}") {
 		digits = strings.TrimSpace(digits[1 : len(digits)-1])
@@ -24,10 +32,10 @@ func ParseUUID(s string) (UUID, error) {
 		digits = strings.ReplaceAll(digits, "-", "")
 	}
 	if len(digits) != 32 {
-		return UUID{}, fmt.Errorf("%q is not a UUID", s)
+		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
 	}
 	if _, err := hex.Decode(u[:], []byte(digits)); err != nil {
-		return UUID{}, fmt.Errorf("%q is not a UUID", s)
+		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
 	}
 	zeros, ones := true, true
 	for _, b := range u {
@@ -35,7 +43,7 @@ func ParseUUID(s string) (UUID, error) {
 		ones = ones && b == 0xff
 	}
 	if zeros || ones {
-		return UUID{}, fmt.Errorf("%q identifies no machine", s)
+		return UUID{}, fmt.Errorf("%s identifies no machine", quote.Value(s))
 	}
 	return u, nil
 }
