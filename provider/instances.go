@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -35,7 +36,7 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 		return false, err
 	}
 	if trouble := inventory.StateOf(states, m.Ref.VCenter).Trouble; trouble != nil {
-		return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, m.InventoryPath, trouble)
+		return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, quote.Name(m.InventoryPath), trouble)
 	}
 	switch m.Power {
 	case inventory.PowerOn:
@@ -43,7 +44,7 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 	case inventory.PowerOff, inventory.PowerSuspended:
 		return true, nil
 	}
-	return false, fmt.Errorf("%w: the power state of vCenter %q %s cannot be read", topology.ErrUnknown, m.Ref.VCenter, m.InventoryPath)
+	return false, fmt.Errorf("%w: the power state of vCenter %q %s cannot be read", topology.ErrUnknown, m.Ref.VCenter, quote.Name(m.InventoryPath))
 }
 
 // InstanceMetadata returns what the framework writes to a Node.
@@ -99,11 +100,11 @@ func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudpro
 		err = d.waits(node)
 	}
 	if err != nil {
-		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
+		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", quote.Line(err.Error()))
 		return nil
 	}
 	if err := p.give(node, d); err != nil {
-		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", err.Error())
+		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", quote.Line(err.Error()))
 		return nil
 	}
 	d.log(ctx, node)
@@ -158,7 +159,7 @@ func (p *Provider) look(node *v1.Node) (*description, inventory.State, error) {
 	cfg := p.settings.Load().cfg
 	placement, err := resolve(cfg.Topology.Policy, states, m)
 	if err != nil {
-		return nil, in, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, m.InventoryPath, err)
+		return nil, in, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, quote.Name(m.InventoryPath), err)
 	}
 	addrs, err := p.addresses(states, m, node)
 	if err != nil {
@@ -201,7 +202,7 @@ func (d *description) log(ctx context.Context, node *v1.Node) {
 		return
 	}
 	keys := []any{
-		"node", node.Name, "vcenter", d.machine.Ref.VCenter, "moid", d.machine.Ref.ID,
+		"node", node.Name, "vcenter", d.machine.Ref.VCenter, "moid", quote.Plain(d.machine.Ref.ID),
 		"region", d.metadata.Region, "zone", d.metadata.Zone,
 	}
 	var deciders []string

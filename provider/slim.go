@@ -14,7 +14,7 @@ const (
 	// providerIDKept is how many bytes of it are kept; with its length it is shown whole.
 	providerIDKept = 96
 	// longestSystemUUID is longer than a UUID in any writing.
-	longestSystemUUID = 128
+	longestSystemUUID = 64
 	// longestAddress is that of a host name, longestAddressType of what says its kind.
 	longestAddress, longestAddressType = 253, 63
 	// mostAddresses is more than a Node has.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -58,15 +59,15 @@ func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) e
 		ref, u, err := c.withUUID(ctx, s, id.UUIDs)
 		switch {
 		case ref != nil:
-			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.name, u, ref.Value)
+			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.name, u, quote.Plain(ref.Value))
 		case err != nil:
-			return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, err)
+			return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, printable{err})
 		}
 		return nil
 	})
 	for i, err := range errs {
 		if crashed(err) {
-			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, err)
+			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, printable{err})
 		}
 	}
 	return certain(errs)
@@ -88,9 +89,9 @@ func (c *connection) sideBySide(ctx context.Context, errs []error, do func(int) 
 func certain(errs []error) error {
 	has := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, topology.ErrUnknown) })
 	if len(has) > 0 {
-		return errors.Join(has...)
+		return quote.Errors(quote.Most, has...)
 	}
-	return errors.Join(errs...)
+	return quote.Errors(quote.Most, errs...)
 }
 
 // traces are the managed object IDs that the machine had in this vCenter last: as its
@@ -135,11 +136,11 @@ func (c *connection) confirmGone(ctx context.Context, s *session, id string) err
 	case err == nil && template:
 		return nil
 	case err == nil:
-		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.name, id)
+		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.name, quote.Plain(id))
 	case gone(err):
 		return nil
 	}
-	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.name, id, err)
+	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.name, quote.Plain(id), printable{err})
 }
 
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which
@@ -157,7 +158,7 @@ func (c *connection) withUUID(ctx context.Context, s *session, uuids []inventory
 			return ref, uuids[i], nil
 		}
 	}
-	return nil, inventory.UUID{}, errors.Join(errs...)
+	return nil, inventory.UUID{}, quote.Errors(quote.Most, errs...)
 }
 
 // search returns a machine with the UUID that is not a template, nil if the vCenter
@@ -171,7 +172,7 @@ func (c *connection) search(ctx context.Context, s *session, u inventory.UUID) (
 		template, err := atLeisure(ctx, c, func() (bool, error) { return s.template(ctx, ref) })
 		switch {
 		case err != nil && !gone(err):
-			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", ref.Value, u, err)
+			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
 		case err == nil && !template:
 			return &ref, nil
 		}

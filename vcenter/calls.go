@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/soap"
 	"k8s.io/klog/v2"
+
+	"vzones/topology/quote"
 )
 
 // An Observer is told what is asked of vCenters. Its methods are called
@@ -159,13 +162,14 @@ var (
 	sessionObject = regexp.MustCompile(`session\[[^\]]*\][-0-9A-Za-z]*`)
 )
 
-// printable is an error that reads the same for the same failure, and has nothing
-// secret in it: neither the local port, which is another one with each connection, nor
-// the ID of the session.
+// printable is an error that reads the same for the same failure, on one line of a bounded
+// length whatever the vCenter says, and has nothing secret in it: neither the local port,
+// which is another one with each connection, nor the ID of the session.
 type printable struct{ error }
 
 func (p printable) Error() string {
-	return sessionObject.ReplaceAllString(localPort.ReplaceAllString(p.error.Error(), ""), "of the session")
+	text := sessionObject.ReplaceAllString(localPort.ReplaceAllString(p.error.Error(), ""), "of the session")
+	return quote.Text(strings.ReplaceAll(text, "\n", "; ")) // of errors that are joined
 }
 
 func (p printable) Unwrap() error { return p.error }

@@ -170,7 +170,7 @@ func (c *connection) loop(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errAgain):
-			klog.FromContext(ctx).Info("Watching the vCenter anew", "reason", err)
+			klog.FromContext(ctx).Info("Watching the vCenter anew", "reason", printable{err})
 			c.owed = 0
 			continue
 		}

@@ -75,7 +75,7 @@ func (w *watch) watchDetails(ctx context.Context) error {
 		if len(more) == 0 || !faulted[types.InvalidProperty](err) {
 			return err
 		}
-		klog.FromContext(ctx).Info("The vCenter does not take all properties of host groups and fault domains", "err", err)
+		klog.FromContext(ctx).Info("The vCenter does not take all properties of host groups and fault domains", "err", printable{err})
 		w.s.hosts.Add(1)
 	}
 }

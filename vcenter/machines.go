@@ -88,7 +88,7 @@ func (p *placed) machine(id string) *inventory.Machine {
 	for _, start := range p.tree.starts(ref) {
 		if start.unset != "" {
 			broken := fmt.Errorf("vCenter %q does not tell %s of virtual machine %s: give the account the role Read-only there, or leave the %s path out of topology.paths",
-				p.vcenter, start.unset, m.InventoryPath, start.kind)
+				p.vcenter, start.unset, quote.Name(m.InventoryPath), start.kind)
 			m.Paths = append(m.Paths, topology.Path{Kind: start.kind, Broken: broken})
 			continue
 		}

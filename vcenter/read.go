@@ -2,7 +2,6 @@ package vcenter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -215,7 +215,7 @@ func matching(t *tree, wanted []string) (refs []types.ManagedObjectReference, in
 			missing = append(missing, fmt.Errorf("datacenter %q is not there or the account may not see it", w))
 		}
 	}
-	return refs, errors.Join(missing...)
+	return refs, quote.Errors(quote.Most, missing...)
 }
 
 // unescaped undoes vSphere's %2f, %5c and %25.

@@ -8,6 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"vzones/topology/quote"
 	"vzones/vcenter/guestinfo"
 )
 
@@ -63,7 +64,7 @@ func (w *watch) remarkOnGuests(ctx context.Context) {
 	for ref := range t.guests {
 		for _, odd := range t.objects[ref].oddities() {
 			if w.c.remarks.due(remark{ref.Value, odd.subject}, odd.err != nil, time.Now()) {
-				log.Info(odd.what, "moid", ref.Value, "reason", odd.err.Error())
+				log.Info(odd.what, "moid", ref.Value, "reason", quote.Line(odd.err.Error()))
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"vzones/topology/quote"
 )
 
 // errRenewed ends a watch whose session has been replaced.
@@ -101,7 +103,7 @@ func (c *connection) login(ctx context.Context, creds Credentials, slow func(ser
 		c.opts.observer.LoggedIn(c.name, err)
 	}
 	if err == nil {
-		klog.FromContext(ctx).Info("Logged in", "server", s.soap.URL().Host, "version", s.vim.ServiceContent.About.Version)
+		klog.FromContext(ctx).Info("Logged in", "server", s.soap.URL().Host, "version", quote.Plain(s.vim.ServiceContent.About.Version))
 	}
 	if reconfigured {
 		err = errReconfigured
@@ -152,7 +154,7 @@ func (w *watch) renew(ctx context.Context) error {
 			if !next.IsZero() {
 				log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
 			}
-			log.Error(err, "Cannot use the changed credentials; the session that was opened with those before lives on")
+			log.Error(printable{err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
 		}
 	}
 }

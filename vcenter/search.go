@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -52,5 +53,5 @@ func (c *connection) searchOutside(ctx context.Context, id inventory.Identity) e
 	if err := s.readMachines(ctx, []types.ManagedObjectReference{*ref}, nil, t); err != nil {
 		return nil //nolint:nilerr // likewise
 	}
-	return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, c.name, t.path(*ref), ref.Value, inventory.ErrOutside)
+	return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, c.name, quote.Name(t.path(*ref)), quote.Plain(ref.Value), inventory.ErrOutside)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -129,7 +130,7 @@ func (s *session) searchFor(ctx context.Context, key sought, f *followed) ([]typ
 		VmSearch: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("searching for the guest host name %q: %w", key.name, err)
+		return nil, fmt.Errorf("searching for the guest host name %s: %w", quote.Value(key.name), err)
 	}
 	return res.Returnval, nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/tags"
 )
 
@@ -111,7 +112,7 @@ func (r *tagReader) tagged(use tags.Use) topology.Tagged {
 		default:
 			path := ref.Value
 			if is.name != "" {
-				path = fmt.Sprintf("%s (%s)", is.name, ref.Value)
+				path = fmt.Sprintf("%s (%s)", quote.Name(is.name), ref.Value)
 			}
 			t.NoHosts = append(t.NoHosts, &topology.Object{Ref: topology.Ref{VCenter: r.vcenter, Type: ref.Type, ID: ref.Value}, Name: is.name, Path: path})
 		}

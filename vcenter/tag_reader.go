@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/tags"
 )
 
@@ -103,7 +104,7 @@ func (r *tagReader) log(ctx context.Context, a tags.Attachments, q tagQuery) {
 	}
 	if r.kept = r.kept && a.Kept != nil; a.Kept != nil && !r.kept {
 		r.kept = true
-		logger.Error(a.Kept, "Cannot read the names of all tags again; those read before are kept")
+		logger.Error(printable{a.Kept}, "Cannot read the names of all tags again; those read before are kept")
 	}
 	refused := make(map[tags.Ref]string)
 	found := 0
@@ -113,7 +114,7 @@ func (r *tagReader) log(ctx context.Context, a tags.Attachments, q tagQuery) {
 			continue
 		}
 		if found++; found <= refusedNamed {
-			logger.Info("Cannot read the tags of an object", "object", q.paths[ref], "type", ref.Type, "moid", ref.Value, "reason", topology.ErrNotPermitted)
+			logger.Info("Cannot read the tags of an object", "object", quote.Name(q.paths[ref]), "type", ref.Type, "moid", ref.Value, "reason", topology.ErrNotPermitted)
 		}
 	}
 	if found > refusedNamed {
@@ -124,7 +125,7 @@ func (r *tagReader) log(ctx context.Context, a tags.Attachments, q tagQuery) {
 			continue
 		}
 		if _, err := a.Of(ref); !errors.Is(err, tags.ErrNotRead) {
-			logger.Info("Can read the tags of the object again", "object", path, "type", ref.Type, "moid", ref.Value)
+			logger.Info("Can read the tags of the object again", "object", quote.Name(path), "type", ref.Type, "moid", ref.Value)
 		}
 	}
 	r.refused = refused

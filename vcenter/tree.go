@@ -8,6 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // tree is the part of the inventory above a set of objects.
@@ -173,7 +174,7 @@ func (t *tree) upTo(ref types.ManagedObjectReference) ([]types.ManagedObjectRefe
 		}
 		above, ok := t.parent(ref)
 		if !ok {
-			return refs, fmt.Errorf("the parent of %s %s cannot be read", ref.Type, t.path(ref))
+			return refs, fmt.Errorf("the parent of %s %s cannot be read", ref.Type, quote.Name(t.path(ref)))
 		}
 		ref = above
 	}

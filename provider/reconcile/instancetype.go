@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/topology/quote"
 )
 
 const (
@@ -54,7 +55,7 @@ func compareType(node *v1.Node, place *Place) (difference, bool) {
 	}
 	d := difference{
 		label: labelType, want: place.InstanceType,
-		source: fmt.Sprintf("the configuration of vCenter %q %s", place.Machine.Ref.VCenter, place.Machine.InventoryPath),
+		source: fmt.Sprintf("the configuration of vCenter %q %s", place.Machine.Ref.VCenter, quote.Name(place.Machine.InventoryPath)),
 	}
 	there, differs := 0, false
 	keys := twins(labelType)

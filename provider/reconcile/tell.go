@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 
 	"vzones/config"
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // The reasons of Events.
@@ -34,6 +34,10 @@ func EventReasons() []string {
 	return []string{reasonDrift, reasonConflict, reasonBackfilled, reasonUpdated, reasonTypeDrift, reasonTypeUpdated}
 }
 
+// mostTold is how many labels one Event tells of. The annotation that lists those to be
+// removed is the kubelet's to write.
+const mostTold = 10
+
 // patience is how long a Node has to be without a placement before that is told:
 // after a move the tags of its new host are read first.
 const patience = 10 * time.Second
@@ -52,7 +56,7 @@ func (c *Controller) say(ctx context.Context, n *v1.Node, k *known, key, reason,
 	}
 	k.said[key] = text
 	c.recorder.Event(n, v1.EventTypeWarning, reason, text)
-	klog.FromContext(ctx).Info("Topology of Node", "node", n.Name, "reason", reason, "text", text)
+	klog.FromContext(ctx).Info("Topology of Node", "node", n.Name, "reason", reason, "text", quote.Line(text))
 	return time.Time{}
 }
 
@@ -151,7 +155,7 @@ func (c *Controller) tellDrift(ctx context.Context, n *v1.Node, k *known, by *po
 	for _, d := range todo.held {
 		texts = append(texts, d.text())
 	}
-	return c.say(ctx, n, k, reasonDrift, reasonDrift, strings.Join(texts, "; ")+doubted+advice)
+	return c.say(ctx, n, k, reasonDrift, reasonDrift, quote.Reasons(texts, mostTold)+doubted+advice)
 }
 
 func (d difference) text() string {
@@ -187,9 +191,9 @@ func (c *Controller) tellWritten(ctx context.Context, n *v1.Node, todo *plan) {
 			}
 		}
 		if len(texts) > 0 {
-			text := strings.Join(texts, "; ")
+			text := quote.Reasons(texts, mostTold)
 			c.recorder.Event(n, v1.EventTypeNormal, reason, text)
-			klog.FromContext(ctx).Info("Wrote topology of Node", "node", n.Name, "changes", text)
+			klog.FromContext(ctx).Info("Wrote topology of Node", "node", n.Name, "changes", quote.Line(text))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // whose tags the account may not read.
 const reasonUnread = "TagsUnreadable"
 
-// namedAtMost is how many objects one Event names. The log has all of them.
+// namedAtMost is how many objects one Event or one log line names. The log has all of them.
 const namedAtMost = 8
 
 // unread are objects whose tags the account may not read, by vCenter.
@@ -85,15 +85,17 @@ func (c *Controller) tellUnread(ctx context.Context, seen *unreadSeen) {
 		objects := c.unread.take(vcenter, seen.objects[vcenter])
 		system := c.system.take(vcenter, seen.system[vcenter])
 		c.mu.Unlock()
-		if len(system) > 0 {
+		for some := range slices.Chunk(system, namedAtMost) {
 			log.Info("The account may not read the tags of folders that vSphere makes itself; they count as untagged",
-				"vcenter", vcenter, "privilege", "System.Read", "folders", topology.Named(system))
+				"vcenter", vcenter, "privilege", "System.Read", "folders", topology.Named(some))
 		}
 		if len(objects) == 0 {
 			continue
 		}
-		log.Info("The account may not read the tags of objects; they count as untagged, and running Nodes keep labels that may rest on them",
-			"vcenter", vcenter, "privilege", "System.Read", "objects", topology.Named(objects))
+		for some := range slices.Chunk(objects, namedAtMost) {
+			log.Info("The account may not read the tags of objects; they count as untagged, and running Nodes keep labels that may rest on them",
+				"vcenter", vcenter, "privilege", "System.Read", "objects", topology.Named(some))
+		}
 		c.tell(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
 	}
 }

@@ -12,6 +12,10 @@ const Most = 3
 // many more there are. Each name has to be fit to be shown.
 func Some(names []string, most int) string { return some(names, most, ", ", " ") }
 
+// Reasons lists sentences, such as the texts of errors, likewise, with semicolons between
+// them.
+func Reasons(texts []string, most int) string { return some(texts, most, "; ", "; ") }
+
 func some(parts []string, most int, separator, last string) string {
 	if len(parts) <= most {
 		return strings.Join(parts, separator)
@@ -50,7 +54,7 @@ func (j *joined) Error() string {
 	for i := range j.errs[:min(len(j.errs), j.most)] {
 		texts[i] = j.errs[i].Error()
 	}
-	return some(texts, j.most, "; ", "; ")
+	return Reasons(texts, j.most)
 }
 
 func (j *joined) Unwrap() []error { return j.errs }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // A Service is the tagging API of one session. Its methods are called concurrently; each
@@ -273,7 +274,7 @@ func (r *Reader) name(ref Ref, ids []string) ([]topology.Tag, error) {
 
 func (r *Reader) describe(id string) string {
 	if tag := r.tags.known[id].Name; tag != "" {
-		return fmt.Sprintf("%q (%s)", tag, id)
+		return fmt.Sprintf("%s (%s)", quote.Value(tag), quote.Plain(id))
 	}
 	return id
 }
