@@ -55,10 +55,11 @@ func Text(s string) string { return text(s, LongestText) }
 func Name(s string) string { return text(s, LongestName) }
 
 func text(s string, longest int) string {
-	if len(s) <= longest {
-		return escaped(s)
+	shown := escaped(beginning(s, min(len(s), longest)))
+	if len(s) <= longest && len(shown) <= longest {
+		return shown
 	}
-	return fmt.Sprintf("%s… (%d bytes)", escaped(beginning(s, longest)), len(s))
+	return fmt.Sprintf("%s… (%d bytes)", beginning(shown, min(len(shown), longest)), len(s))
 }
 
 // Line returns a message of ours for the log, on one line. Semicolons take the place of

@@ -1,0 +1,42 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"vzones/topology"
+)
+
+// TestManyMachines: an error names three of many machines and how many more there are.
+func TestManyMachines(t *testing.T) {
+	u, err := ParseUUID("422e4956-ad22-1139-6d72-59cc8f26bc90")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Snapshot{VCenter: "east", Index: map[UUID][]Entry{}, Machines: map[string]*Machine{}}
+	for i := range 301 {
+		id := fmt.Sprint("vm-", i)
+		s.Index[u] = append(s.Index[u], Entry{ID: id, PoweredOn: true})
+		s.Machines[id] = &Machine{InventoryPath: "/dc/vm/" + strings.Repeat("x", 1<<16)}
+	}
+	_, err = Find([]State{{VCenter: "east", Snapshot: s}}, Identity{UUIDs: []UUID{u}})
+	if !errors.Is(err, topology.ErrAmbiguous) || len(err.Error()) > 1200 || !strings.Contains(err.Error(), "301 machines") || !strings.HasSuffix(err.Error(), "and 298 more") {
+		t.Errorf("%d bytes: %.1500v", len(err.Error()), err)
+	}
+}
+
+// TestManyVCenters: an error names three of many vCenters, and has all of them.
+func TestManyVCenters(t *testing.T) {
+	var states []State
+	for i := range 50 {
+		name := fmt.Sprint("vc-", i)
+		states = append(states, State{VCenter: name, Trouble: fmt.Errorf("vCenter %q: connection refused", name)})
+	}
+	u := UUID{1}
+	_, err := Find(states, Identity{UUIDs: []UUID{u}})
+	if !errors.Is(err, ErrUnreachable) || len(UnreachableIn(err)) != 50 || len(err.Error()) > 500 || !strings.Contains(err.Error(), "and 47 more") {
+		t.Errorf("%d vCenters in %d bytes: %.600v", len(UnreachableIn(err)), len(err.Error()), err)
+	}
+}
