@@ -54,19 +54,7 @@ func expectations() []command {
 				}, func() error { return errors.Join(last, fmt.Errorf("the log does not contain %q", text)) })
 			}
 		}},
-		{"log size <= SIZE", "checks how much of that there is, such as `100kB`", func(a *arguments) action {
-			most, err := bytesIn(a.word("SIZE"))
-			if err != nil {
-				a.fail("%v", err)
-			}
-			return func(_ context.Context, w *world) error {
-				said, err := w.said()
-				if err == nil && len(said) > most {
-					err = fmt.Errorf("the log has %d bytes", len(said))
-				}
-				return err
-			}
-		}},
+		{"log size <= SIZE", "checks how much of that there is, such as `100kB`", logSize},
 		{"log lacks TEXT", "checks that it does not", func(a *arguments) action {
 			text := a.word("TEXT")
 			return func(_ context.Context, w *world) error {
@@ -312,4 +300,19 @@ func (w *world) registered(patterns []string) ([]*registration, error) {
 		}
 	}
 	return found, nil
+}
+
+// logSize checks how much the daemon has said of its own accord.
+func logSize(a *arguments) action {
+	most, err := bytesIn(a.word("SIZE"))
+	if err != nil {
+		a.fail("%v", err)
+	}
+	return func(_ context.Context, w *world) error {
+		said, err := w.said()
+		if err == nil && len(said) > most {
+			err = fmt.Errorf("the log has %d bytes", len(said))
+		}
+		return err
+	}
 }
