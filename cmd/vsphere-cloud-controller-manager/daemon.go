@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/tools/leaderelection"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
@@ -49,6 +50,8 @@ type daemon struct {
 
 	flags  flags
 	source source
+	// reviews say how the framework has tokens reviewed.
+	reviews *genericoptions.DelegatingAuthenticationOptions
 	// cfg is the configuration at the start.
 	cfg      *config.Config
 	provider *provider.Provider
@@ -111,6 +114,9 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 
 // prepare makes the provider and starts what runs beside the framework.
 func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
+	if err := keepTokens(c, d.reviews); err != nil {
+		return err
+	}
 	c.ClientBuilder = fencedBuilder{c.ClientBuilder, &d.fence}
 	client := c.ClientBuilder.ClientOrDie("vsphere-credentials")
 	if d.source.inSecret() {

@@ -72,6 +72,7 @@ func run(args []string, stderr io.Writer) int {
 // newCommand returns the framework's command with our provider, and whether the
 // framework itself has printed the error that the command returned.
 func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions, d *daemon) (*cobra.Command, *bool) {
+	d.reviews = opts.Authentication
 	cmd := app.NewCloudControllerManagerCommand(opts, d.provide, d.controllers(), aliases(), d.flags.sets(), ctx.Done())
 	cmd.Use = "vsphere-cloud-controller-manager"
 	cmd.Long = long

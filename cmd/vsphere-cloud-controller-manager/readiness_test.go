@@ -22,7 +22,7 @@ func ask(leads bool, states ...inventory.State) (int, string) {
 	}
 	r := &readiness{leads: leading, states: func() []inventory.State { return states }}
 	w := httptest.NewRecorder()
-	r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
+	r.verbose(w, httptest.NewRequest(http.MethodGet, readyzVerbose, http.NoBody))
 	return w.Code, w.Body.String()
 }
 
@@ -91,8 +91,35 @@ func TestReadinessWhileStandingBy(t *testing.T) {
 	}
 }
 
-// TestReadinessTellsNothing: the answer is open to everyone, so it has names and
-// conditions and nothing of what went wrong.
+// TestReadinessIsPlain: who may not ask for more gets the first line alone.
+func TestReadinessIsPlain(t *testing.T) {
+	east := inventory.State{VCenter: "east"}
+	for _, c := range []struct {
+		leads, warm bool
+		states      []inventory.State
+	}{
+		{false, false, []inventory.State{east}},
+		{false, true, []inventory.State{east}},
+		{true, false, []inventory.State{east}},
+		{true, false, []inventory.State{{VCenter: "east", Trouble: errSecret}, {VCenter: "west", Snapshot: &inventory.Snapshot{}}}},
+	} {
+		leading := make(chan struct{})
+		if c.leads {
+			close(leading)
+		}
+		r := &readiness{leads: leading, warm: c.warm, states: func() []inventory.State { return c.states }}
+		plain, verbose := httptest.NewRecorder(), httptest.NewRecorder()
+		r.ServeHTTP(plain, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
+		r.verbose(verbose, httptest.NewRequest(http.MethodGet, readyzVerbose, http.NoBody))
+		first, _, _ := strings.Cut(verbose.Body.String(), "\n")
+		if plain.Code != verbose.Code || plain.Body.String() != first+"\n" {
+			t.Errorf("%+v: %d %q, verbose %d %q", c, plain.Code, plain.Body, verbose.Code, verbose.Body)
+		}
+	}
+}
+
+// TestReadinessTellsNothing: the verbose answer has names and conditions and nothing of
+// what went wrong.
 func TestReadinessTellsNothing(t *testing.T) {
 	partial := &inventory.Snapshot{Incomplete: errSecret}
 	for _, s := range []inventory.State{
@@ -116,7 +143,7 @@ func TestReadinessHeaders(t *testing.T) {
 		close(leads)
 		r := &readiness{leads: leads, states: func() []inventory.State { return states }}
 		w := httptest.NewRecorder()
-		r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
+		r.verbose(w, httptest.NewRequest(http.MethodGet, readyzVerbose, http.NoBody))
 		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/plain") {
 			t.Errorf("the type is %q", got)
 		}

@@ -19,7 +19,7 @@ const shutdownTimeout = time.Second
 // for which the framework's own server has no place. Taking the listener out of
 // its configuration is what keeps it from serving too. /healthz fails with the
 // watchdog.
-func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready http.Handler, stop <-chan struct{}) error {
+func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readiness, stop <-chan struct{}) error {
 	secure := c.SecureServing
 	if secure == nil {
 		return nil
@@ -28,6 +28,23 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 	mux := genericapp.NewBaseHandler(&c.ComponentConfig.Generic.Debugging, healthz.NewMutableHealthzHandler(watchdog))
 	slis.SLIMetricsWithReset{}.Install(mux)
 	mux.Handle("/readyz", ready)
-	_, _, err := secure.Serve(genericapp.BuildHandlerChain(mux, &c.Authorization, &c.Authentication), shutdownTimeout, stop)
+	mux.HandleFunc(readyzVerbose, ready.verbose)
+	_, _, err := secure.Serve(verbosely(genericapp.BuildHandlerChain(mux, &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
 	return err
+}
+
+// readyzVerbose is the path of /readyz?verbose for who may get it. /readyz is open to
+// everyone, in the framework's flags and in Kubernetes' own role for the public
+// (system:public-info-viewer); its role for monitoring (system:monitoring) has this one.
+const readyzVerbose = "/readyz/verbose"
+
+// verbosely has /readyz?verbose authorized and answered as a path of its own.
+func verbosely(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" && r.URL.Query().Has("verbose") {
+			r = r.Clone(r.Context())
+			r.URL.Path, r.URL.RawPath = readyzVerbose, ""
+		}
+		next.ServeHTTP(w, r)
+	})
 }

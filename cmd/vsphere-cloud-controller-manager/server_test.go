@@ -25,9 +25,10 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// reviewer stands for the API server that says who asks and whether they may.
-// The token is the user's name; the user monitor may read /metrics.
-func reviewer(t *testing.T) *httptest.Server {
+// reviews stands for the API server that says who asks and whether they may.
+// The token is the user's name; the user monitor may read
+// /metrics and /readyz/verbose.
+func reviews(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any
@@ -46,7 +47,7 @@ func reviewer(t *testing.T) *httptest.Server {
 				t.Error(err)
 			}
 			asked := review.Spec.NonResourceAttributes
-			review.Status.Allowed = review.Spec.User == "monitor" && asked != nil && asked.Path == "/metrics" && asked.Verb == "get"
+			review.Status.Allowed = review.Spec.User == "monitor" && asked != nil && (asked.Path == "/metrics" || asked.Path == "/readyz/verbose") && asked.Verb == "get"
 			answer = &review
 		default:
 			t.Errorf("the API server was asked for %s", r.URL.Path)
@@ -69,7 +70,7 @@ func reviewer(t *testing.T) *httptest.Server {
 func frameworkConfig(t *testing.T, securePort int) (*appconfig.CompletedConfig, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	api := strings.TrimPrefix(reviewer(t).URL, "http://")
+	api := strings.TrimPrefix(reviews(t).URL, "http://")
 	if err := os.WriteFile(file, fmt.Appendf(nil, kubeconfig, api), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,11 @@ func frameworkConfig(t *testing.T, securePort int) (*appconfig.CompletedConfig, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.Complete(), address
+	completed := c.Complete()
+	if err := keepTokens(completed, d.reviews); err != nil {
+		t.Fatal(err)
+	}
+	return completed, address
 }
 
 // port asks a secure port.
@@ -137,7 +142,7 @@ var registerOnce = sync.OnceFunc(func() {
 })
 
 // TestServe: the framework's own authentication and authorization stand before
-// everything, /healthz and /readyz are open, and the framework has nothing left
+// everything, /healthz and /readyz are open, /readyz?verbose is not, and the framework has nothing left
 // to serve on.
 func TestServe(t *testing.T) {
 	c, address := frameworkConfig(t, 10258)
@@ -171,11 +176,22 @@ func TestServe(t *testing.T) {
 	expect("/healthz", "", 200, "ok")
 	expect("/readyz", "", 200, "ok: standing by")
 	close(leads)
-	expect("/readyz", "", 503, "vcenter east: connecting")
+	expect("/readyz", "", 503, "not ready")
+	expect("/readyz?verbose", "", 403, "cannot get path \\\"/readyz/verbose\\\"")
+	expect("/readyz?verbose=", "visitor", 403, "")
+	expect("/readyz/verbose", "visitor", 403, "")
+	expect("/readyz?verbose", "monitor", 503, "vcenter east: connecting")
 	mu.Lock()
 	current.Snapshot = &inventory.Snapshot{}
 	mu.Unlock()
-	expect("/readyz", "", 200, "vcenter east: synced")
+	expect("/readyz", "", 200, "ok")
+	expect("/readyz?verbose=1&x", "monitor", 200, "vcenter east: synced")
+	expect("/readyz/verbose", "monitor", 200, "vcenter east: synced")
+	for _, token := range []string{"", "visitor", "monitor"} {
+		if _, body := p.get("/readyz", token); strings.Contains(body, "east") {
+			t.Errorf("/readyz names a vCenter to %q: %q", token, body)
+		}
+	}
 	expect("/healthz", "", 200, "ok")
 
 	expect("/metrics", "", 403, "")
@@ -207,7 +223,7 @@ func TestServeNothing(t *testing.T) {
 	if c.SecureServing != nil {
 		t.Fatal("the framework has a listener for --secure-port=0")
 	}
-	if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), http.NotFoundHandler(), nil); err != nil {
+	if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness{}, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,7 +18,7 @@ func standbyCommands() []command {
 			flags := a.rest()
 			return func(_ context.Context, w *world) error { return w.startStandby(flags) }
 		}},
-		{"standby warm [within DURATION]", "waits until the standby has read each vCenter, by its /readyz", func(a *arguments) action {
+		{"standby warm [within DURATION]", "waits until the standby has read each vCenter, by its /readyz?verbose", func(a *arguments) action {
 			within := a.within()
 			a.p.asserts = true
 			return func(ctx context.Context, w *world) error {
@@ -34,7 +34,7 @@ func standbyCommands() []command {
 				if w.standby == nil {
 					return errNoStandby
 				}
-				says, err := w.standby.Ready(ctx)
+				says, err := w.stack.Ready(ctx, w.standby)
 				if !strings.HasPrefix(says, standsBy) {
 					return errors.Join(err, fmt.Errorf("the standby does not stand by: %q", says))
 				}
@@ -58,7 +58,7 @@ func standbyCommands() []command {
 	}
 }
 
-// standsBy is how /readyz of a standby begins.
+// standsBy is how /readyz?verbose of a standby begins.
 const standsBy = "ok: standing by"
 
 func (w *world) startStandby(flags []string) error {
@@ -84,7 +84,7 @@ func (w *world) pollStandby(ctx context.Context, within time.Duration, met func(
 	var says string
 	var failed error
 	return w.poll(ctx, within, func() bool {
-		says, failed = w.standby.Ready(ctx)
+		says, failed = w.stack.Ready(ctx, w.standby)
 		return met(says)
-	}, func() error { return errors.Join(failed, fmt.Errorf("/readyz of the standby: %q", says)) })
+	}, func() error { return errors.Join(failed, fmt.Errorf("/readyz?verbose of the standby: %q", says)) })
 }

@@ -84,7 +84,7 @@ func (s *Stack) grant(ctx context.Context, name types.NamespacedName) error {
 	_, err := s.Client.RbacV1().Roles(name.Namespace).Create(ctx, &rbacv1.Role{
 		ObjectMeta: there,
 		Rules: []rbacv1.PolicyRule{{
-			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{name.Name}, Verbs: []string{"get", "list", "watch"},
+			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{name.Name}, Verbs: []string{"list", "watch"},
 		}},
 	}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {

@@ -136,32 +136,38 @@ func (d *Daemon) Complaints() []string {
 
 // Healthy asks /healthz.
 func (d *Daemon) Healthy(ctx context.Context) error {
-	_, err := d.ask(ctx, "/healthz")
+	code, _, err := d.Get(ctx, "/healthz", "")
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("/healthz: %d", code)
+	}
 	return err
 }
 
-// Ready asks /readyz and returns what it says, ready or not.
-func (d *Daemon) Ready(ctx context.Context) (string, error) { return d.ask(ctx, "/readyz") }
+// Get asks the daemon's port for a path, with a bearer token unless it is "", and
+// returns the status and what it says.
+func (d *Daemon) Get(ctx context.Context, path, token string) (int, string, error) {
+	return d.get(ctx, path, token, nil)
+}
 
-func (d *Daemon) ask(ctx context.Context, path string) (string, error) {
+func (d *Daemon) get(ctx context.Context, path, token string, certificates []tls.Certificate) (int, string, error) {
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // it made its certificate itself
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, Certificates: certificates}, //nolint:gosec // it made its certificate itself
 		DisableKeepAlives: true,
 	}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", d.Port, path), nil)
 	if err != nil {
-		return "", err
+		return 0, "", err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = errors.New(res.Status)
-	}
-	return string(body), err
+	return res.StatusCode, string(body), err
 }
 
 func freePort() (int, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -43,32 +42,30 @@ func (s *Sample) has(labels map[string]string) bool {
 // Metrics asks a daemon for its metrics, as a client of the cluster that may see
 // everything.
 func (s *Stack) Metrics(ctx context.Context, d *Daemon) (Metrics, error) {
+	text, err := s.ask(ctx, d, "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	return parseMetrics(text)
+}
+
+// Ready asks a daemon for /readyz?verbose as Metrics does, and returns what it says,
+// ready or not.
+func (s *Stack) Ready(ctx context.Context, d *Daemon) (string, error) {
+	return s.ask(ctx, d, "/readyz?verbose")
+}
+
+func (s *Stack) ask(ctx context.Context, d *Daemon, path string) (string, error) {
 	admin := s.Cluster.AdminConfig()
 	pair, err := tls.X509KeyPair(admin.CertData, admin.KeyData)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}}, //nolint:gosec // it made its certificate itself
-		DisableKeepAlives: true,
-	}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d/metrics", d.Port), nil)
-	if err != nil {
-		return nil, err
+	code, text, err := d.get(ctx, path, "", []tls.Certificate{pair})
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("%s: %d: %.200s", path, code, text)
 	}
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		return nil, err
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("/metrics: %s: %.200s", res.Status, text)
-	}
-	return parseMetrics(string(text))
+	return text, err
 }
 
 // apiWrites are the verbs of requests that change something.

@@ -23,7 +23,8 @@ import (
 	"vzones/config"
 )
 
-// ErrLogged says that a Secret is not read because client-go would log it.
+// ErrLogged says that a request with something secret is not made because client-go
+// would log it.
 var ErrLogged = errors.New("it would be logged: switch the feature gate ContextualLogging on or set -v to less than 8")
 
 // A Watcher follows Secrets by name.
@@ -110,15 +111,22 @@ type Once struct{ Client kubernetes.Interface }
 
 // Get returns what is in a Secret now.
 func (o Once) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
-	quiet, err := quietly(ctx)
+	quiet, err := Quietly(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
-	s, err := o.Client.CoreV1().Secrets(ref.Namespace).Get(quiet, ref.Name, metav1.GetOptions{})
+	// By its name in a list, so that it takes no other right than following it does.
+	only := fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
+	list, err := o.Client.CoreV1().Secrets(ref.Namespace).List(quiet, metav1.ListOptions{FieldSelector: only})
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
-	return s.Data, nil
+	for i := range list.Items {
+		if list.Items[i].Name == ref.Name {
+			return list.Items[i].Data, nil
+		}
+	}
+	return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, apierrors.NewNotFound(v1.Resource("secrets"), ref.Name))
 }
 
 // follower follows one Secret.
@@ -141,7 +149,7 @@ func newFollower(client kubernetes.Interface, ref config.SecretRef) *follower {
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			opts.FieldSelector = only
-			quiet, err := quietly(ctx)
+			quiet, err := Quietly(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -149,7 +157,7 @@ func newFollower(client kubernetes.Interface, ref config.SecretRef) *follower {
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector = only
-			quiet, err := quietly(ctx)
+			quiet, err := Quietly(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -160,9 +168,9 @@ func newFollower(client kubernetes.Interface, ref config.SecretRef) *follower {
 	return f
 }
 
-// quietly is the context for requests whose answers client-go must not log, as it
-// does at -v=8 and above.
-func quietly(ctx context.Context) (context.Context, error) {
+// Quietly returns the context for requests whose bodies and answers client-go must not
+// log, as it does at -v=8 and above, or ErrLogged where it would all the same.
+func Quietly(ctx context.Context) (context.Context, error) {
 	quiet := klog.NewContext(ctx, logr.Discard())
 	if klog.FromContext(quiet).V(8).Enabled() {
 		return nil, ErrLogged

@@ -1,0 +1,52 @@
+package manifests
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// daemonSet returns the manifest's.
+func daemonSet(t *testing.T) *appsv1.DaemonSet {
+	t.Helper()
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(Plain), 4096)
+	for {
+		var d appsv1.DaemonSet
+		if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
+			t.Fatal("the manifest has no DaemonSet")
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind == "DaemonSet" {
+			return &d
+		}
+	}
+}
+
+// TestPod: the image is one version, and nothing is open or set that the daemon does
+// not need.
+func TestPod(t *testing.T) {
+	pod := daemonSet(t).Spec.Template.Spec
+	if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
+		t.Error("Services set variables that look like the daemon's settings: enableServiceLinks is not false")
+	}
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		if !regexp.MustCompile(`(:v\d+\.\d+\.\d+|@sha256:[0-9a-f]{64})$`).MatchString(c.Image) {
+			t.Errorf("the image %s is not of one version", c.Image)
+		}
+		if !slices.Contains(c.Args, "--profiling=false") {
+			t.Errorf("the port has profiling: %q", c.Args)
+		}
+		if s := c.SecurityContext; s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation ||
+			s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem || s.Capabilities == nil || !slices.Contains(s.Capabilities.Drop, "ALL") {
+			t.Errorf("the container may do more than it needs: %+v", s)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package stack
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	v1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// visitor makes a ServiceAccount that may get paths of whoever delegates to the API
+// server, and returns a token of it.
+func visitor(t *testing.T, s *Stack, name string, paths ...string) string {
+	t.Helper()
+	ctx, there := t.Context(), metav1.ObjectMeta{Name: name}
+	if _, err := s.Client.CoreV1().ServiceAccounts(v1.NamespaceDefault).Create(ctx, &v1.ServiceAccount{ObjectMeta: there}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) > 0 {
+		role := &rbacv1.ClusterRole{ObjectMeta: there, Rules: []rbacv1.PolicyRule{{NonResourceURLs: paths, Verbs: []string{"get"}}}}
+		if _, err := s.Client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		bind(t, s, name, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: v1.NamespaceDefault, Name: name})
+	}
+	answer, err := s.Client.CoreV1().ServiceAccounts(v1.NamespaceDefault).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status.Token
+}
+
+func bind(t *testing.T, s *Stack, role string, to rbacv1.Subject) {
+	t.Helper()
+	if _, err := s.Client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "test-" + role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{to},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTokensOfOthers: whoever shows a token to the daemon's port, it is in no log,
+// whatever comes of it, and neither is one that the daemon asks for itself.
+func TestTokensOfOthers(t *testing.T) {
+	s := start(t, pair)
+	config, err := s.WriteConfig(labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scraper, stranger := visitor(t, s, "scraper", "/metrics"), visitor(t, s, "stranger")
+	const guess = "S3cret-guess/of+a~token=="
+	bind(t, s, "cluster-admin", rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: "system:serviceaccounts:" + namespace})
+	for name, flags := range map[string][]string{
+		"text":         {"--v=10"},
+		"JSON":         {"--v=10", "--logging-format=json"},
+		"V 8":          {"--v=8"},
+		"own accounts": {"--v=10", "--use-service-account-credentials"},
+		"uncontextual": {"--v=10", "--feature-gates=ContextualLogging=false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := s.StartDaemon(binary, config, flags...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			healthy(t, d)
+			want := map[string]int{scraper: http.StatusOK, stranger: http.StatusForbidden, guess: http.StatusUnauthorized, "": http.StatusForbidden}
+			if name == "uncontextual" {
+				want[scraper], want[stranger] = http.StatusUnauthorized, http.StatusUnauthorized // client-go would log them
+			}
+			for token, code := range want {
+				if got, body, err := d.Get(t.Context(), "/metrics", token); err != nil || got != code {
+					t.Errorf("%.8s… gets %d, %v, want %d: %.200s", token, got, err, code, body)
+				}
+			}
+			if _, err := d.Stop(); err != nil {
+				t.Error(err)
+			}
+			log := d.Log()
+			header, _, _ := strings.Cut(scraper, ".")
+			for what, secret := range map[string]string{
+				"the scraper's token": scraper, "the stranger's token": stranger, "a guess": guess,
+				"some token of the cluster": header,
+			} {
+				for _, form := range Leaks(log, secret) {
+					t.Errorf("%s is in the log as %s", what, form)
+				}
+			}
+			if name != "V 8" && !strings.Contains(log, "/api/v1/nodes") {
+				t.Error("the log has no requests: the test proves nothing")
+			}
+		})
+	}
+}
+
+// TestReadyz: whether the daemon is ready is for everyone, and which vCenters it has
+// for those who may ask.
+func TestReadyz(t *testing.T) {
+	s := start(t, pair)
+	config, err := s.WriteConfig(labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.StartDaemon(binary, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	healthy(t, d)
+	for name, may := range map[string][]string{
+		"nobody": {}, "public": {"/readyz"}, "scraper": {"/metrics"}, "reader": {"/readyz/verbose"}, "monitoring": {"/readyz/*"},
+	} {
+		token := visitor(t, s, name, may...)
+		want := http.StatusForbidden
+		if name == "reader" || name == "monitoring" {
+			want = http.StatusOK
+		}
+		ready(t, d, token)
+		if code, body, err := d.Get(t.Context(), "/readyz?verbose", token); err != nil || code != want || strings.Contains(body, "vcenter east: synced") != (want == http.StatusOK) {
+			t.Errorf("%s: /readyz?verbose: %d %q %v", name, code, body, err)
+		}
+	}
+	ready(t, d, "")
+	if code, body, err := d.Get(t.Context(), "/readyz?verbose", ""); err != nil || code != http.StatusForbidden || strings.Contains(body, "east") {
+		t.Errorf("unknown: /readyz?verbose: %d %q %v", code, body, err)
+	}
+	if code, body, err := d.Get(t.Context(), "/readyz?verbose", "a guess"); err != nil || code != http.StatusUnauthorized {
+		t.Errorf("with a wrong token: /readyz?verbose: %d %q %v", code, body, err)
+	}
+	if says, err := s.Ready(t.Context(), d); err != nil || !strings.Contains(says, "vcenter east: synced") {
+		t.Errorf("with a certificate: %q, %v", says, err)
+	}
+}
+
+// ready waits until a daemon is, and it says no more than that.
+func ready(t *testing.T, d *Daemon, token string) {
+	t.Helper()
+	for range 600 {
+		code, body, err := d.Get(t.Context(), "/readyz", token)
+		if err != nil || strings.Contains(body, "vcenter") {
+			t.Fatalf("/readyz: %d %q %v", code, body, err)
+		}
+		if code == http.StatusOK && body == "ok\n" {
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	t.Fatal("never ready")
+}
