@@ -46,6 +46,7 @@ type presence struct {
 // empty one counts as not set, as in the CPI, but for those whose value means
 // nothing there.
 func (s *schema) override(environ []string, p *problems) {
+	environ = withoutServiceLinks(environ, p)
 	fields := s.variables()
 	values := make(map[string]string)
 	for _, entry := range environ {
@@ -61,7 +62,7 @@ func (s *schema) override(environ []string, p *problems) {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		known := slices.ContainsFunc(fields, func(f field) bool { return f.name == name })
-		if id, ok := strings.CutPrefix(name, "VSPHERE_VCENTER_"); ok && !known && value != "" && !ofService(id) {
+		if id, ok := strings.CutPrefix(name, "VSPHERE_VCENTER_"); ok && !known && id != "" && value != "" {
 			p.errorf(variable(name), "is not read: write the vCenter into the file")
 		}
 	}
@@ -69,12 +70,6 @@ func (s *schema) override(environ []string, p *problems) {
 
 func variable(name string) position {
 	return position{inEnvironment, "environment variable " + name}
-}
-
-// ofService says that Kubernetes sets the variable in Pods, for a Service with the
-// name vsphere-vcenter.
-func ofService(id string) bool {
-	return strings.HasPrefix(id, "SERVICE_") || strings.HasPrefix(id, "PORT_")
 }
 
 func set(p *problems, t text, into any) {

@@ -20,6 +20,7 @@ func TestEnvironmentOverridesTheFile(t *testing.T) {
 		"VSPHERE_LABEL_REGION=k8s-region", "VSPHERE_LABEL_ZONE=k8s-zone", "VSPHERE_SECRET_NAME=", "VSPHERE_API_DISABLE=true",
 		"VSPHERE_VCENTER_SERVICE_HOST=10.96.0.1", "VSPHERE_VCENTER_PORT_443_TCP=tcp://10.96.0.1:443", "PATH=/bin", "odd",
 	}
+	trust := map[string]string{"YAML": "caData, caFile or thumbprint", "INI": "ca-file or thumbprint"}
 	for format, text := range map[string]string{"YAML": inYAML, "INI": asINI} {
 		config, err := Parse("f", []byte(text), environ...)
 		if err != nil {
@@ -43,9 +44,11 @@ vcenter "10.0.0.1"
   ip families: [ipv6 ipv4]
 label topology.kubernetes.io/region: category "k8s-region" required true
 label topology.kubernetes.io/zone: category "k8s-zone" required true
+warning environment variable VSPHERE_VCENTER_PORT_443_TCP: is ignored, with others like it: Kubernetes sets it in the Pod for the Service "vsphere-vcenter": write enableServiceLinks: false into the Pod's specification
 warning environment variable VSPHERE_API_DISABLE: has no effect: vzones does not serve the API of the vSphere CPI
+warning environment variable VSPHERE_INSECURE: switches the verification of the server's certificate off for vCenters "10.0.0.2", "10.0.0.1": whoever is between vzones and the vCenter gets the password: remove it, and trust the certificate by @@
 `
-		if got := dump(config); got != want {
+		if got := dump(config); got != strings.ReplaceAll(want, "@@", trust[format]) {
 			t.Errorf("%s: got:\n%s\nwant:\n%s", format, got, want)
 		}
 		if got := config.VCenters[0].Password.Reveal(); got != "a=b#c" {
@@ -82,7 +85,7 @@ func TestEnvironmentIsOfGlobal(t *testing.T) {
 
 func TestMistakesInTheEnvironment(t *testing.T) {
 	_, err := Parse("vsphere.conf", []byte(asINI+"prot = 443\n"),
-		"VSPHERE_VCENTER_PORT=tcp://10.96.0.1:443", "VSPHERE_INSECURE=maybe", "VSPHERE_ROUNDTRIP_COUNT=-1",
+		"VSPHERE_VCENTER_PORT=https", "VSPHERE_INSECURE=maybe", "VSPHERE_ROUNDTRIP_COUNT=-1",
 		"VSPHERE_SECRET_NAME=accounts", "VSPHERE_SECRETS_DIRECTORY=etc/secrets", "VSPHERE_VCENTER=https://10.0.0.2",
 		"VSPHERE_VCENTER_EAST=10.0.0.3", "VSPHERE_CAFILE=no/such.pem", "VSPHERE_PASSWORD=S3cretS3cret", "VSPHERE_USER= x",
 		"VSPHERE_THUMBPRINT=x", "VSPHERE_IP_FAMILY=ipv5", "VSPHERE_LABEL_ZONE= x", "VSPHERE_DATACENTER=a\nb")
@@ -130,6 +133,8 @@ func TestPositionsInTheEnvironment(t *testing.T) {
 		`f:7: vcenter["10.0.0.1"].thumbprint: has no effect for vcenter["10.0.0.1"]: ` +
 			"the environment variable VSPHERE_INSECURE switches the verification of certificates off",
 	}
+	want = slices.Insert(want, 1, `environment variable VSPHERE_INSECURE: switches the verification of the server's certificate off for vCenter "10.0.0.1": `+
+		"whoever is between vzones and the vCenter gets the password: remove it, and trust the certificate by caData, caFile or thumbprint")
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // fleet makes a VCenter of each entry, in the order of the file, and of the
 // global section's server if no entry is it; that one comes first.
@@ -21,6 +25,7 @@ func (c *checker) fleet(s *schema) []VCenter {
 	}
 
 	c.idleAccount(all, global)
+	c.unverified(all, global)
 	var fleet []VCenter
 	seen := make(map[string]settings)
 	for _, e := range all {
@@ -181,6 +186,37 @@ func (c *checker) verification(e, global settings) {
 	}
 	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
 		c.warnf(thumbprint.at, why, e.at.path, by)
+	}
+}
+
+// unverified warns of vCenters whose certificates are not verified, once for each
+// setting that says so.
+func (c *checker) unverified(all []settings, global settings) {
+	const most = 5
+	var settings []position
+	names := make(map[position][]string)
+	for _, e := range all {
+		insecure := either(e.insecure, global.insecure)
+		if !insecure.v || insecure.bad {
+			continue
+		}
+		if names[insecure.at] == nil {
+			settings = append(settings, insecure.at)
+		}
+		names[insecure.at] = append(names[insecure.at], quote(e.name))
+	}
+	for _, at := range settings {
+		which, of := "vCenter", names[at]
+		if len(of) > 1 {
+			which = "vCenters"
+		}
+		more := ""
+		if len(of) > most {
+			more = fmt.Sprintf(" and %d more", len(of)-most)
+			of = of[:most]
+		}
+		c.warnf(at, "switches the verification of the server's certificate off for %s %s%s: whoever is between vzones and the vCenter gets the password: "+
+			"remove it, and trust the certificate by %s", which, strings.Join(of, ", "), more, c.words.trust)
 	}
 }
 

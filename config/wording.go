@@ -16,6 +16,8 @@ type wording struct {
 	inlineCA string
 	// lines says how to write a text of several lines.
 	lines string
+	// trust names the keys for a certificate that no public authority has signed.
+	trust string
 	// assign stands between a key and its value.
 	assign string
 }
@@ -32,6 +34,7 @@ var yamlWords = wording{
 	noBreak:         "after | write |-, or write it on one line in quotes",
 	inlineCA:        "it under caData, or ",
 	lines:           "each line of it on a line of its own",
+	trust:           "caData, caFile or thumbprint",
 	assign:          ": ",
 }
 
@@ -45,6 +48,7 @@ var iniWords = wording{
 	several:         "with a comma between the two",
 	noBreak:         `remove the \n`,
 	lines:           `in quotes and with \n for each line break`,
+	trust:           "ca-file or thumbprint",
 	assign:          " = ",
 }
 

@@ -133,7 +133,7 @@ func TestCredentials(t *testing.T) {
 func TestSecretThatCannotBeRead(t *testing.T) {
 	client := fake.NewClientset(aSecret())
 	forbidden := apierrors.NewForbidden(v1.Resource("secrets"), "vsphere-credentials", errors.New("RBAC"))
-	client.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
+	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
 	got, err := (&accounts{secrets.Once{Client: client}}).credentials(t.Context(), east(withFile))
 	if !apierrors.IsForbidden(err) || got.User != "" || !strings.Contains(err.Error(), "kube-system/vsphere-credentials") {
 		t.Errorf("user %q, %v", got.User, err)
@@ -181,7 +181,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(int(status.Load()))
-		_ = json.NewEncoder(w).Encode(aSecret())
+		_ = json.NewEncoder(w).Encode(&v1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}, Items: []v1.Secret{*aSecret()}})
 	}))
 	defer srv.Close()
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: srv.URL})
@@ -201,7 +201,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 
 	t.Run("client-go itself", func(t *testing.T) { // else the rest shows nothing
 		l := logEverything(t)
-		if _, err := client.CoreV1().Secrets("kube-system").Get(t.Context(), "vsphere-credentials", metav1.GetOptions{}); err != nil {
+		if _, err := client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(leaks(l)) == 0 {

@@ -101,7 +101,7 @@ func warn(ctx context.Context, before, now []config.Warning) {
 	}
 	for _, w := range now {
 		if !told[w.Field+w.Message] {
-			klog.FromContext(ctx).Info("The configuration has a setting without effect", "setting", w.String())
+			klog.FromContext(ctx).Info("The configuration is in force with a warning", "warning", w.String())
 		}
 	}
 }

@@ -203,3 +203,17 @@ func TestWanted(t *testing.T) {
 		}
 	}
 }
+
+// TestReloadWarns: a reload that switches the verification of a certificate off says so,
+// once and naming the place.
+func TestReloadWarns(t *testing.T) {
+	r, log := newReloading(t, twoVCenters), logEverything(t)
+	r.text = strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: true, ", 1)
+	for range 3 {
+		r.look(t.Context())
+	}
+	const says = `vsphere.yaml:4: vcenter.west.insecureFlag: switches the verification of the server's certificate off for vCenter \"west\": `
+	if n := strings.Count(log.String(), says); n != 1 {
+		t.Errorf("said %d times:\n%s", n, log)
+	}
+}
