@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -78,15 +77,10 @@ func (c *checker) authorityFile(path text) value[authority] {
 // readCA returns the content of a file of PEM certificates.
 func readCA(path string) ([]byte, *complaint) {
 	const limit = 4 << 20
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	// Reading a pipe or a device may never end.
-	if !info.Mode().IsRegular() || info.Size() > limit {
+	data, err := readFile(path, limit)
+	if errors.Is(err, errNotRegular) || errors.Is(err, errTooLarge) {
 		return nil, &complaint{what: "is not a file of certificates: write the path of a PEM file"}
 	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, unreadable(err)
 	}

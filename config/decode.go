@@ -15,6 +15,8 @@ import (
 type decoder struct {
 	*problems
 	places map[string]string
+	// size is how many bytes the file has, visits how many keys and elements were taken.
+	size, visits int
 }
 
 func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
@@ -79,7 +81,7 @@ func (d *decoder) entries(p pair, into entries) {
 		*into.broken = true
 		return
 	}
-	for _, entry := range d.pairs(p.node, p.at, whole) {
+	for i, entry := range d.pairs(p.node, p.at, whole) {
 		switch {
 		case parseName(entry.name) != nil:
 			d.errorf(entry.at, noName)
@@ -87,7 +89,9 @@ func (d *decoder) entries(p pair, into entries) {
 		case !d.isMapping(entry.node, entry.at):
 			*into.broken = true
 		default:
-			d.mapping(entry.node, entry.at, into.add(entry.name, entry.at))
+			fields := into.add(entry.name, entry.at)
+			d.bounded(entry.at, i+1, maxVCenters, "vCenters")
+			d.mapping(entry.node, entry.at, fields)
 		}
 	}
 }
@@ -104,7 +108,9 @@ func (d *decoder) elements(p pair, into elements) {
 		return
 	}
 	for i, item := range n.Content {
+		d.visit()
 		at := position{line: item.Line, path: fmt.Sprintf("%s[%d]", p.at.path, i)}
+		d.bounded(at, i+1, maxLevels, "levels")
 		if d.isMapping(item, at) {
 			d.mapping(item, at, into.add(at))
 		}
@@ -277,6 +283,7 @@ func (d *decoder) list(n *yaml.Node, at position) list {
 		return v
 	}
 	for i, item := range n.Content {
+		d.visit()
 		at := position{line: item.Line, path: fmt.Sprintf("%s[%d]", at.path, i)}
 		element := d.text(item, at)
 		v.v, v.bad = append(v.v, element), v.bad || element.bad

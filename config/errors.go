@@ -98,14 +98,46 @@ type problems struct {
 	words    *wording
 	errors   Errors
 	warnings []Warning
+	// seen are both, each of which is kept once; unsaid is how many warnings are not.
+	seen   map[Error]bool
+	unsaid int
+	// stops says that whoever reads the file recovers from stop.
+	stops bool
 }
 
+// errorf reports a mistake. What several entries inherit is one.
 func (p *problems) errorf(at position, format string, args ...any) {
-	p.errors = append(p.errors, p.problem(at, format, args))
+	e := p.problem(at, format, args)
+	if p.again(e) {
+		return
+	}
+	p.errors = append(p.errors, e)
+	if len(p.errors) == maxProblems && p.stops {
+		last := slices.MaxFunc(p.errors, func(a, b Error) int { return cmp.Compare(a.Line, b.Line) })
+		p.stop(position{line: last.Line}, "there may be more mistakes than these %d: mend them first", maxProblems)
+	}
 }
 
 func (p *problems) warnf(at position, format string, args ...any) {
-	p.warnings = append(p.warnings, Warning(p.problem(at, format, args)))
+	w := p.problem(at, format, args)
+	switch {
+	case p.again(w):
+	case len(p.warnings) >= maxProblems:
+		p.unsaid++
+	default:
+		p.warnings = append(p.warnings, Warning(w))
+	}
+}
+
+func (p *problems) again(e Error) bool {
+	if p.seen[e] {
+		return true
+	}
+	if p.seen == nil {
+		p.seen = make(map[Error]bool)
+	}
+	p.seen[e] = true
+	return false
 }
 
 func (p *problems) problem(at position, format string, args []any) Error {

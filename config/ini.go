@@ -90,6 +90,8 @@ func (d *iniDecoder) block(b *block) {
 			d.schema.broken = true
 		default:
 			fields, unsure := into.add(b.name, b.at)
+			d.bounded(b.at, len(d.schema.vcenters), maxVCenters, "vCenters")
+			d.bounded(b.at, len(d.schema.categoryLabels), maxLevels, "categories with a label")
 			d.keys(b, fields)
 			if b.lossy && unsure != nil {
 				*unsure = true

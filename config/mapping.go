@@ -114,6 +114,7 @@ func (f *flattener) add(n *yaml.Node) {
 	var merges []*yaml.Node
 	own := make(map[string]int)
 	for i := 0; i+1 < len(n.Content); i += 2 {
+		f.visit()
 		key, node := n.Content[i], n.Content[i+1]
 		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
 			merges = append(merges, node)
@@ -154,6 +155,7 @@ func (f *flattener) merge(n *yaml.Node) {
 		sources = list.Content
 	}
 	for _, source := range sources {
+		f.visit()
 		line := source.Line
 		source = follow(source)
 		switch {

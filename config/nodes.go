@@ -57,7 +57,8 @@ func (c *checker) patterns(given list) []string {
 		return nil
 	}
 	var patterns []string
-	for _, element := range given.v {
+	for i, element := range given.v {
+		c.bounded(element.at, i+1, maxNetworks, "names of networks")
 		switch wrong := parseName(element.v); {
 		case wrong != nil && strings.TrimSpace(element.v) == "":
 			c.complain(element, &complaint{what: "is blank: write the name of a network, or remove the element"})

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 )
 
 // Read reads and validates a configuration file, in whichever format it is, and
@@ -11,7 +10,7 @@ import (
 // file with mistakes is of type Errors and holds all of them; a file that cannot
 // be read gives another error, which names the file.
 func Read(path string, environ ...string) (*Config, error) {
-	data, err := os.ReadFile(path)
+	data, err := ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
@@ -25,8 +24,18 @@ func Parse(file string, data []byte, environ ...string) (*Config, error) {
 }
 
 // load reads and validates a file.
-func load(file string, data []byte, o Options) (*loaded, error) {
-	p := &problems{file: file, words: &yamlWords}
+func load(file string, data []byte, o Options) (l *loaded, err error) {
+	p := &problems{file: file, words: &yamlWords, stops: true}
+	if len(data) > MaxFile {
+		p.errorf(position{}, "the file %s", tooLarge(int64(len(data))))
+		return nil, p.err()
+	}
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			recovered(thrown)
+			l, err = nil, p.err()
+		}
+	}()
 	read := readYAML
 	if isINI(data) {
 		p.words = &iniWords
@@ -43,5 +52,9 @@ func load(file string, data []byte, o Options) (*loaded, error) {
 		return nil, err
 	}
 	config.Warnings = sorted(p.warnings, func(w Warning) Error { return Error(w) })
+	if p.unsaid > 0 {
+		last := config.Warnings[len(config.Warnings)-1]
+		config.Warnings = append(config.Warnings, Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.unsaid)})
+	}
 	return &loaded{config: config, schema: s, fleet: c.inherited}, nil
 }

@@ -162,6 +162,7 @@ func (c *checker) datacenters(given list) value[[]string] {
 	if !given.usable() || allBlank(given.v) {
 		return v
 	}
+	have := make(map[string]bool)
 	for _, element := range given.v {
 		for part := range strings.SplitSeq(element.v, ",") {
 			part = strings.TrimSpace(part)
@@ -170,10 +171,10 @@ func (c *checker) datacenters(given list) value[[]string] {
 				v.bad = c.complain(element, &complaint{what: "has an empty name: write the names of datacenters, or remove the element"})
 			case parseName(part) != nil:
 				v.bad = c.complain(element, parseName(part))
-			case slices.Contains(v.v, part):
+			case have[part]:
 				c.warnf(element.at, "names a datacenter again that the list already has")
 			default:
-				v.v = append(v.v, part)
+				v.v, have[part] = append(v.v, part), true
 			}
 		}
 	}

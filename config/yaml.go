@@ -12,13 +12,13 @@ import (
 // readYAML reads a file in the YAML format into the schema. Without one the
 // file could not be read at all, and problems has the reason.
 func readYAML(data []byte, p *problems) *schema {
-	documents, err := documents(data)
+	documents, err := documents(bytes.NewReader(data))
 	if err != nil {
 		if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 			p.errorf(position{}, "the file is UTF-16 text, and no YAML: save the file as UTF-8")
 			return nil
 		}
-		line, content := brokenLine(data)
+		line, content := brokenLine(data, err)
 		p.errorf(position{line: line}, "this is not YAML: %s", syntaxProblem(err, content))
 		return nil
 	}
@@ -38,14 +38,14 @@ func readYAML(data []byte, p *problems) *schema {
 	}
 	s := new(schema)
 	fields := s.fields()
-	d := &decoder{problems: p, places: places(fields)}
+	d := &decoder{problems: p, places: places(fields), size: len(data)}
 	d.mapping(root, position{line: root.Line}, fields)
 	return s
 }
 
 // documents parses the first two documents of a file.
-func documents(data []byte) ([]*yaml.Node, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
+func documents(file io.Reader) ([]*yaml.Node, error) {
+	decoder := yaml.NewDecoder(file)
 	var all []*yaml.Node
 	for len(all) < 2 {
 		var n yaml.Node
@@ -59,24 +59,6 @@ func documents(data []byte) ([]*yaml.Node, error) {
 		all = append(all, &n)
 	}
 	return all, nil
-}
-
-// brokenLine returns the line at which a file stops being YAML: the one after
-// the longest beginning that is. The parser itself reports the beginning of the
-// construct around a mistake, or no line at all.
-func brokenLine(data []byte) (int, []byte) {
-	const limit = 1000 // The search is quadratic.
-	lines := bytes.SplitAfter(data, []byte("\n"))
-	if len(lines) > limit {
-		return 1, nil
-	}
-	for end, n := len(data), len(lines); n > 0; n-- {
-		end -= len(lines[n-1])
-		if _, err := documents(data[:end]); err == nil {
-			return n, lines[n-1]
-		}
-	}
-	return 1, nil
 }
 
 // syntaxProblem says what the parser found. Its own words are never passed on:

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
+
+	"vzones/config"
 )
 
 // minTagRefresh keeps a slip of the pen from asking a vCenter for its tags all the
@@ -50,6 +53,27 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 			"so that this one leads without a login and a full reading. "+
 			"Each vCenter has as many sessions and requests more as it has from a leader at rest, for each instance that stands by.")
 	return sets
+}
+
+// filesOfOthers are the flags with a file that the framework reads.
+var filesOfOthers = []string{
+	"kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig", "client-ca-file", "requestheader-client-ca-file",
+	"tls-cert-file", "tls-private-key-file", "leader-migration-config",
+}
+
+// checkFiles refuses files that the framework would read forever, or until the memory is
+// full.
+func checkFiles(set *pflag.FlagSet) error {
+	for _, name := range filesOfOthers {
+		f := set.Lookup(name)
+		if f == nil || f.Value.String() == "" {
+			continue
+		}
+		if err := config.CheckFile(f.Value.String()); err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // check returns what is wrong with the flags' values.

@@ -80,9 +80,12 @@ func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions
 	setFlagDefaults(cmd)
 	// The framework contacts the API server before it makes the provider, and
 	// a mistaken configuration is to be told of before anything is contacted.
-	cmd.PreRunE = func(*cobra.Command, []string) error {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		verflag.PrintAndExitIfRequested() // the version needs no configuration
 		if err := d.flags.check(); err != nil {
+			return err
+		}
+		if err := checkFiles(cmd.Flags()); err != nil {
 			return err
 		}
 		return d.configure(opts.KubeCloudShared.CloudProvider.Name, opts.KubeCloudShared.CloudProvider.CloudConfigFile)

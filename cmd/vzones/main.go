@@ -111,13 +111,16 @@ func (t *tool) read(file string) ([]byte, error) {
 			return nil, errors.New("standard input is named twice: it can be read once")
 		}
 		t.stdinRead = true
-		data, err := io.ReadAll(t.stdin)
+		data, err := io.ReadAll(io.LimitReader(t.stdin, config.MaxFile+1))
+		if err == nil && len(data) > config.MaxFile {
+			err = fmt.Errorf("it has more than %d bytes", config.MaxFile)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("reading standard input: %w", err)
 		}
 		return data, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := config.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading a file: %w", err)
 	}

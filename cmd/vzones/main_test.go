@@ -231,7 +231,7 @@ func TestFaults(t *testing.T) {
 		want  string
 	}{
 		{args: "validate " + noFile, want: noFile},
-		{args: "validate .", want: "is a directory"},
+		{args: "validate .", want: "is not a regular file, but a directory"},
 		{args: "config " + noFile, want: noFile},
 		{args: "convert " + noFile, want: noFile},
 		{args: "convert --to csi --output - " + noFile, want: noFile},
