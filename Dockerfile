@@ -1,14 +1,23 @@
 # The daemon's image: one static binary and the CA certificates; no shell, no root.
 #
 #   docker build -t vsphere-cloud-controller-manager \
+#     --build-arg GO_IMAGE=golang:1.26@sha256:DIGEST \
 #     --build-arg VERSION=v0.1.0 --build-arg COMMIT=$(git rev-parse HEAD) .
 #
 # Add --platform=linux/arm64 for another architecture; the build is not emulated.
 
-FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+# The image of Go 1.26 that it is built with, by its digest. There is no default: a tag
+# may be another image tomorrow. docs/how-to/build-an-image.md says where it is from.
+ARG GO_IMAGE
+FROM --platform=$BUILDPLATFORM $GO_IMAGE AS build
+ARG GO_IMAGE
+RUN case "$GO_IMAGE" in \
+    *@sha256:*) ;; \
+    *) echo "GO_IMAGE is $GO_IMAGE: name it by its digest, as in golang:1.26@sha256:DIGEST" >&2; exit 1 ;; \
+    esac
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN go mod download
+RUN go mod download && go mod verify
 COPY . .
 ARG TARGETOS TARGETARCH
 # The context has no .git to take them from.

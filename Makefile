@@ -66,7 +66,7 @@ bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-sho
 	@exec bin/bench $(BENCH)
 
 .PHONY: verify
-verify: lint check-tidy check-generated ## lint, and check go.mod, go.sum and generated files
+verify: lint check-tidy check-modules check-generated ## lint, and check go.mod, go.sum, the modules and generated files
 
 .PHONY: lint
 lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
@@ -83,6 +83,20 @@ fmt: $(LINT) ## format the Go files
 check-tidy:
 	@echo "check-tidy: go.mod and go.sum of $(MODULES)"
 	@status=0; for m in $(MODULES); do go mod tidy -C $$m -diff || status=1; done; exit $$status
+
+.PHONY: check-modules
+check-modules:
+	@echo "check-modules: the modules of $(MODULES) are those that go.sum has"
+	@status=0; for m in $(MODULES); do go mod download -C $$m && go mod verify -C $$m || status=1; done; exit $$status
+
+# Not a part of verify: it needs https://vuln.go.dev, and what it finds changes without
+# a change here.
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what the commands call (before a release)
+	@echo "vulncheck: building govulncheck, into bin/tools"
+	@go mod download -C .ci/tools
+	@$(STATIC) go build -C .ci/tools -ldflags '-s -w' -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
+	@bin/tools/govulncheck $(COMMANDS)
 
 .PHONY: check-generated
 check-generated:
