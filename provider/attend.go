@@ -92,6 +92,7 @@ func (r *rounds) sight(n *v1.Node) (*inventory.Machine, error) {
 		return nil, err
 	}
 	r.provider.sightings.note(n.UID, inventory.Sighting{VCenter: in.VCenter, ID: m.Ref.ID, At: in.Contact, Instance: in.Snapshot.Instance})
+	r.provider.sightings.back(n, m)
 	if r.busy || n.Spec.ProviderID == "" {
 		return m, nil
 	}

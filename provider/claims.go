@@ -106,20 +106,26 @@ func (p *Provider) claimTo(a netip.Addr, states []inventory.State, m *inventory.
 }
 
 // holds reports whether a Node's machine may have an address that the Node claims, and
-// why. It may where that cannot be known, and where a kubelet reports from a machine
-// that is not found: nobody has searched beyond the configured datacenters for it.
+// why. What the Node says is not enough, since any kubelet may say it: the machine has to
+// back it. Where it cannot be known whether it does now, it is enough that it did when
+// this process last knew.
 func (p *Provider) holds(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
 	if p.isForeign(node) {
-		return "is not looked after by vzones", true
+		return "", false
 	}
 	m, in, err := p.inContact(states, node)
+	why := "what its machine has is not known now"
 	switch {
 	case err == nil && in.Trouble == nil:
-		return addresses.Holds(m, a)
+		var backing addresses.Backing
+		backing, why = addresses.Back(m, a)
+		if backing != addresses.Unclear {
+			return why, backing == addresses.Backed
+		}
 	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !isReady(node):
 		return "", false
 	}
-	return "what its machine has is not known now", true
+	return why, p.sightings.backed(node.UID, a)
 }
 
 // grants are the addresses that Nodes were given and that their status does not show

@@ -26,8 +26,9 @@ func claimant(changes ...func(*v1.Node)) *v1.Node {
 	return n
 }
 
-// TestAddressOfAnotherNode: a Node whose machine has no other address waits for
-// another Node that has it, or may have it, and not for one that has had it.
+// TestAddressOfAnotherNode: a Node whose machine has no other address waits for another
+// Node whose machine has it, or had it when that was last known, and not for one that has
+// had it, nor for one that only says so.
 func TestAddressOfAnotherNode(t *testing.T) {
 	static := func(m *inventory.Machine) { m.Static = []netip.Addr{netip.MustParseAddr("10.0.0.1")} }
 	off := func(m *inventory.Machine) { m.Power, m.NICs = inventory.PowerOff, nil }
@@ -39,26 +40,39 @@ func TestAddressOfAnotherNode(t *testing.T) {
 		name  string
 		other *v1.Node
 		west  inventory.State
-		waits bool
+		// seen says that the other's machine reported the address before.
+		seen, waits bool
 	}{
-		{"the machine reports it", claimant(), b(), true},
-		{"it is one of several", claimant(), b(withNICs("a=10.0.0.2; b=10.0.0.1")), true},
-		{"the machine reports another", claimant(), b(withNICs("a=10.0.0.2")), false},
-		{"and is configured with it", claimant(), b(withNICs("a=10.0.0.2"), static), true},
-		{"the machine reports none", claimant(), b(withoutAddress), true},
-		{"the machine is off", claimant(), b(off), false},
-		{"and is configured with it", claimant(), b(off, static), true},
-		{"the machine is suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), true},
-		{"the machine is gone", claimant(silent), stateOf("west"), false},
-		{"but a kubelet runs", claimant(ready(v1.ConditionTrue)), stateOf("west"), true},
-		{"the machine is not known", claimant(), troubled(stateOf("west")), true},
-		{"the vCenter is in trouble", claimant(), troubled(b(withNICs("a=10.0.0.2"))), true},
-		{"another cloud's Node", claimant(foreign), stateOf("west"), true},
-		{"only the kubelet's --node-ip", withNodeIP(claimant(func(n *v1.Node) { n.Status.Addresses = nil }), "10.0.0.1"), b(), true},
-		{"only as its third address", claimant(func(n *v1.Node) { n.Status.Addresses = both("10.0.0.2", "10.0.0.3", "10.0.0.1") }), b(), false},
+		{"the machine reports it", claimant(), b(), false, true},
+		{"it is one of several", claimant(), b(withNICs("a=10.0.0.2; b=10.0.0.1")), false, true},
+		{"the machine reports another", claimant(), b(withNICs("a=10.0.0.2")), true, false},
+		{"and is configured with it", claimant(), b(withNICs("a=10.0.0.2"), static), false, true},
+		{"the machine reports none any more", claimant(), b(withoutAddress), true, true},
+		{"the machine reports none", claimant(), b(withoutAddress), false, false},
+		{"the machine is off", claimant(), b(off), true, false},
+		{"and is configured with it", claimant(), b(off, static), false, true},
+		{"the machine was suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), true, true},
+		{"the machine is suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), false, false},
+		{"the machine is gone", claimant(silent), stateOf("west"), true, false},
+		{"but a kubelet runs", claimant(ready(v1.ConditionTrue)), stateOf("west"), true, true},
+		{"there never was a machine", claimant(ready(v1.ConditionTrue)), stateOf("west"), false, false},
+		{"the machine is not known any more", claimant(), troubled(stateOf("west")), true, true},
+		{"the machine is not known", claimant(), troubled(stateOf("west")), false, false},
+		{"the vCenter is in trouble", claimant(), troubled(b()), true, true},
+		{"the vCenter was in trouble from the start", claimant(), troubled(b()), false, false},
+		{"another cloud's Node", claimant(foreign), stateOf("west"), false, false},
+		{"only the kubelet's --node-ip", withNodeIP(claimant(func(n *v1.Node) { n.Status.Addresses = nil }), "10.0.0.1"), b(), false, true},
+		{"one of three --node-ips", withNodeIP(claimant(func(n *v1.Node) { n.Status.Addresses = nil }), "10.0.0.1,fd00::1,10.0.0.3"), b(), false, false},
+		{"only as its third address", claimant(func(n *v1.Node) { n.Status.Addresses = both("10.0.0.2", "10.0.0.3", "10.0.0.1") }), b(), false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA)), c.west}}, func(cl *cluster) {
+			first := c.west
+			if c.seen {
+				first = b()
+			}
+			alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA)), first}}, func(cl *cluster) {
+				cl.pass(time.Second)
+				cl.fleet.become(stateOf("east", machine(uuidA)), c.west)
 				cl.pass(patience + time.Second)
 				if _, err := cl.provider.describe(cl.node("joins")); errors.Is(err, errAddressClaimed) != c.waits || (err != nil) != c.waits {
 					t.Error(err)

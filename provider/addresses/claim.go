@@ -15,8 +15,9 @@ import (
 type Claim struct {
 	// Node is that Node's name.
 	Node string
-	// Void reports whether that Node's machine is known not to have the address any
-	// more. Such an address may be given, after others of its interface.
+	// Void reports whether nothing but that Node says so, or its machine is known not to
+	// have the address any more. Such an address may be given, after others of its
+	// interface.
 	Void bool
 	// Why says in words why the claim is not void.
 	Why string
@@ -43,36 +44,47 @@ func ClaimedBy(node *v1.Node) []netip.Addr {
 	return all
 }
 
-// Holds reports whether a machine may have an address that its Node claims, and why.
-// It may while it reports the address, is configured with it, or reports none of that
-// family although it is not powered off; and while not all is known of what it reports
-// or is configured with.
-func Holds(m *inventory.Machine, a netip.Addr) (string, bool) {
+// Backing is what a machine says of an address that its Node claims.
+type Backing int
+
+const (
+	// Unclear is where the machine may have the address: it reports none of that family
+	// although it is not powered off, or not all is known of what it reports or is
+	// configured with.
+	Unclear Backing = iota
+	// Backed is where it reports the address, or is configured with it.
+	Backed
+	// Unbacked is where it has others, or is powered off.
+	Unbacked
+)
+
+// Back returns what a machine says of an address that its Node claims, and why in words.
+func Back(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	if has(m.Static, a) {
-		return "its machine's metadata has it", true
+		return Backed, "its machine's metadata has it"
 	}
 	if m.Pending {
-		return "its machine's metadata is not read yet", true
+		return Unclear, "its machine's metadata is not read yet"
 	}
 	others := false
 	for i := range m.NICs {
 		for _, one := range m.NICs[i].Addresses {
 			one = one.Unmap()
 			if one == a {
-				return "its machine reports it", true
+				return Backed, "its machine reports it"
 			}
 			others = others || m.NICs[i].DeviceConfigID != -1 && drop(one) == NotChosen && familyOf(one) == familyOf(a)
 		}
 	}
 	switch {
 	case m.Power == inventory.PowerOff:
-		return "", false
+		return Unbacked, "its machine is powered off"
 	case m.Partial:
-		return "its machine reports more addresses than are looked at", true
+		return Unclear, "its machine reports more addresses than are looked at"
 	case others:
-		return "", false
+		return Unbacked, "its machine has others"
 	}
-	return "its machine reports no address now", true
+	return Unclear, "its machine reports no address now"
 }
 
 // Candidates returns the addresses to which the claims of other Nodes count: those of
@@ -97,11 +109,16 @@ func (in *Input) Candidates() []netip.Addr {
 	return all
 }
 
-// provided returns the addresses in a kubelet's annotation, two at most.
+// provided returns the addresses in a kubelet's annotation, two at most. What no kubelet
+// is given, such as three, counts for nothing.
 func provided(annotation string) []netip.Addr {
+	parts := strings.SplitN(annotation, ",", 3)
+	if len(parts) > 2 {
+		return nil
+	}
 	var all []netip.Addr
-	for i, part := range strings.SplitN(annotation, ",", 3) {
-		if a, ok := parse(part); ok && i < 2 {
+	for _, part := range parts {
+		if a, ok := parse(part); ok {
 			all = append(all, a)
 		}
 	}

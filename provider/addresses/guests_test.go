@@ -43,23 +43,23 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestClaimsOfWhatIsNotKnown hold.
-func TestClaimsOfWhatIsNotKnown(t *testing.T) {
+// TestBackingOfWhatIsNotKnown is unclear.
+func TestBackingOfWhatIsNotKnown(t *testing.T) {
 	a := netip.MustParseAddr("10.0.0.1")
 	others := []inventory.NIC{{DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.2")}}}
 	for name, c := range map[string]struct {
-		m     inventory.Machine
-		holds bool
+		m    inventory.Machine
+		want Backing
 	}{
-		"all is known":                      {inventory.Machine{NICs: others}, false},
-		"metadata":                          {inventory.Machine{NICs: others, Pending: true}, true},
-		"metadata of a machine that is off": {inventory.Machine{Power: inventory.PowerOff, Pending: true}, true},
-		"a part of the report":              {inventory.Machine{NICs: others, Partial: true}, true},
-		"a part, of a machine that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, false},
-		"a report that does not count":      {inventory.Machine{Refused: errors.New("x")}, true},
+		"all is known":                      {inventory.Machine{NICs: others}, Unbacked},
+		"metadata":                          {inventory.Machine{NICs: others, Pending: true}, Unclear},
+		"metadata of a machine that is off": {inventory.Machine{Power: inventory.PowerOff, Pending: true}, Unclear},
+		"a part of the report":              {inventory.Machine{NICs: others, Partial: true}, Unclear},
+		"a part, of a machine that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
+		"a report that does not count":      {inventory.Machine{Refused: errors.New("x")}, Unclear},
 	} {
-		if why, holds := Holds(&c.m, a); holds != c.holds || holds != strings.HasPrefix(why, "its machine") {
-			t.Errorf("%s: %t, %q", name, holds, why)
+		if got, why := Back(&c.m, a); got != c.want || !strings.HasPrefix(why, "its machine") {
+			t.Errorf("%s: %d, %q", name, got, why)
 		}
 	}
 }
