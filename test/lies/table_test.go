@@ -105,6 +105,7 @@ func annotations() []lie {
 	const about = "annotations"
 	own := func(w *world, n *v1.Node) { n.Spec.ProviderID = w.machine("liar-vm").ProviderID() }
 	// at tells where its machine was, which counts with a provider ID only.
+	long := func(*world) string { return "west/vm-" + strings.Repeat("1", 200<<10) }
 	at := func(where func(w *world) string) func(*world, *v1.Node) {
 		return func(w *world, n *v1.Node) {
 			own(w, n)
@@ -145,7 +146,8 @@ func annotations() []lie {
 		{about: about, says: machine + "none that there is", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
 		{about: about, says: machine + "no managed object ID", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
 		{about: about, says: machine + "of a vCenter that is not configured", at: []moment{registering}, tell: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
-		{about: about, says: machine + "200 kB", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm-" + strings.Repeat("1", 200<<10) }), becomes: honest},
+		{about: about, says: machine + "200 kB", at: []moment{registering}, tell: at(long), becomes: waits},
+		{about: about, says: machine + "200 kB", at: []moment{running}, tell: at(long), becomes: honest},
 		{about: about, says: "`" + keys.VCenter + "`: another vCenter", at: []moment{running}, tell: set(keys.VCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
 		{about: about, says: "`" + keys.Labels + "`: labels that are not the kubelet's to remove", at: []moment{running}, tell: set(keys.Labels, restricted+","+v1.LabelTopologyZone), becomes: honest},
 		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, tell: nodeIP(runner), becomes: waits},
