@@ -182,6 +182,7 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 	if err := w.sim.VCenter("east").SetConnection("n2", "inaccessible"); err != nil {
 		t.Fatal(err)
 	}
+	n2 = known(n2, "east", was2) // which in another process counts for the Node that says so
 	kept := func(when string, w *world) {
 		t.Helper()
 		w.until("n2 unreadable "+when, func(states []inventory.State) bool {
@@ -207,7 +208,7 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	other.fleet.Follow([]inventory.Identity{known(n2, "east", was2)})
+	other.fleet.Follow([]inventory.Identity{n2})
 	kept("in another process", &other)
 }
 
