@@ -141,7 +141,11 @@ func findByUUID(states []State, id Identity, doubts doubts) (match, error) {
 			return match{}, fmt.Errorf("%w: no primary with %s found; its Fault Tolerance secondary is %s", topology.ErrUnknown, id, second)
 		}
 	}
-	if err := doubts(states, id, off); err != nil {
+	err := doubts(states, id, off)
+	if err == nil && len(off) > 0 {
+		err = held(states, id, off)
+	}
+	if err != nil {
 		return match{}, fmt.Errorf("%w: no running machine with %s found: %w", topology.ErrUnknown, id, err)
 	}
 	return only(off, id)

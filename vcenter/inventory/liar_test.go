@@ -129,3 +129,24 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMachineOfANodeMayRunBesideOneThatIsOff: with an index of followed machines, one
+// that only its Node tells of is no doubt for others. It is for that Node.
+func TestTheMachineOfANodeMayRunBesideOneThatIsOff(t *testing.T) {
+	u := oracleUUID
+	states := []State{stateOf("east"), stateOf("west", vm{id: "vm-1", uuid: u})}
+	for i := range states {
+		states[i].Snapshot.Searched = &Searched{UUIDs: map[UUID]bool{u: true}}
+	}
+	states[0].Snapshot.Told = map[string]Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: true}}
+	id := Identity{UUIDs: []UUID{u}}
+	if m, err := Find(states, id); err != nil || m.Ref.ID != "vm-1" {
+		t.Errorf("another Node: %v, %v", m, err)
+	}
+	id.Known = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
+	for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
+		if m, err := find(states, id); !errors.Is(err, ErrUnreadable) || !errors.Is(err, topology.ErrUnknown) {
+			t.Errorf("%s, the Node itself: %v, %v", name, m, err)
+		}
+	}
+}
