@@ -169,6 +169,15 @@ func (o *order) later(i int) bool {
 	return false
 }
 
+// lied reports whether a Node with the UUID of another one, which it was before, claims a
+// machine of a vCenter that may not have said that it is unreadable. Otherwise it keeps
+// nobody waiting.
+func (o *order) lied(i int) bool {
+	return slices.ContainsFunc(o.lies, func(l lie) bool {
+		return l.of >= 0 && o.first(l.of) == o.first(i) && o.unsure[l.vcenter]
+	})
+}
+
 // first is the number of the first Node with a Node's UUID.
 func (o *order) first(i int) int { return i - o.nodes[i].twin }
 
@@ -178,6 +187,9 @@ func (o *order) first(i int) int { return i - o.nodes[i].twin }
 func (o *order) allowed(i int) []end {
 	n := o.nodes[i]
 	ends := o.alone(n)
+	if !n.runs && o.lied(i) {
+		ends = append(ends, end{waits: true, zone: n.home})
+	}
 	if !o.later(i) {
 		return ends
 	}

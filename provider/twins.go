@@ -109,8 +109,8 @@ func (p *Provider) shared(states []inventory.State, m *inventory.Machine, node *
 }
 
 // has reports whether a machine is a Node's, or may be, as its UUID or one of its names
-// says: by what is found, and not by how the Node writes the UUID. A Node that cannot be initialized, since it names two
-// machines or several fit, has none.
+// says: by what is found, and not by how the Node writes the UUID. A Node that cannot be
+// initialized, since it names two machines or several fit, has none.
 func (p *Provider) has(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
 	if p.isForeign(node) {
 		return false
@@ -120,7 +120,7 @@ func (p *Provider) has(states []inventory.State, node *v1.Node, m *inventory.Mac
 		return false
 	}
 	id, err := p.identify(node)
-	if err != nil {
+	if err != nil || waits && inventory.Claims(states, id, m) {
 		return false
 	}
 	found, err := inventory.Find(states, id)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -25,6 +26,15 @@ func madeAt(minutes int) func(*v1.Node) {
 
 // runs makes a Node an initialized one of machine A.
 func runs(n *v1.Node) { n.Spec.ProviderID, n.Spec.Taints = "vsphere://"+uuidA, nil }
+
+// claiming is a Node that says that its machine was found as the ghost of vCenter east,
+// which claimed adds to its state: one whose configuration cannot be read.
+func claiming(n *v1.Node) { n.Annotations = map[string]string{keys.Machine: "east/" + ghost} }
+
+func claimed(s inventory.State) inventory.State {
+	s.Snapshot.Told = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true, PoweredOn: true}}
+	return s
+}
 
 // TestWhichOfTwoNodesIsFirst: of Nodes that are there when the daemon starts.
 func TestWhichOfTwoNodesIsFirst(t *testing.T) {
@@ -46,6 +56,10 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 		{"one runs without a provider ID and was made later", there, []func(*v1.Node){untainted, withSystemUUID(uuidA), madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "", "one"},
 		{"one is another provider's", there, []func(*v1.Node){withProviderID("other://1"), withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
 		{"one contradicts itself", there, []func(*v1.Node){withProviderID("vsphere://" + uuidA), withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
+		{"one claims another machine, which cannot be read", states{claimed(stateOf("east", machine(uuidA)))},
+			[]func(*v1.Node){withProviderID("vsphere://" + uuidA), claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
+		{"one runs and claims another machine", states{claimed(stateOf("east", machine(uuidA)))},
+			[]func(*v1.Node){runs, claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one runs and contradicts itself", there, []func(*v1.Node){runs, withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one by name", states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "one" }))}, []func(*v1.Node){madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one by name and later", states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "two" }))}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){madeAt(2)}, "two", "two"},

@@ -165,3 +165,12 @@ func held(states []State, id Identity, fits []match) error {
 	}
 	return nil
 }
+
+// Claims reports whether the Node says that its machine was found as another one than m,
+// which is there and cannot be read. As long as it is, m is not the Node's: see held.
+func Claims(states []State, id Identity, m *Machine) bool {
+	return slices.ContainsFunc(states, func(s State) bool {
+		e, ok := id.told(s.Snapshot)
+		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref
+	})
+}
