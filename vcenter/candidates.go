@@ -49,21 +49,41 @@ func (w *watch) candidates(f *followed) (ids, told []string) {
 }
 
 // coming are the UUIDs of the machines that are on the list and that the filter has
-// not told of yet, as the earlier watch tells them, and those machines that Nodes tell of.
-func (w *watch) coming(f *followed) (uuids map[inventory.UUID]bool, told map[string]bool) {
-	uuids, told = map[inventory.UUID]bool{}, map[string]bool{}
+// not told of yet, as the earlier watch tells them.
+func (w *watch) coming() map[inventory.UUID]bool {
+	uuids := map[inventory.UUID]bool{}
 	for id := range w.seek.listed {
-		if _, here := w.model.index[id]; here {
-			continue
-		}
-		if _, ok := f.told[w.c.name][id]; ok {
-			told[id] = true
-		}
-		if w.model.before != nil {
+		if _, here := w.model.index[id]; !here && w.model.before != nil {
 			uuids[w.model.before.index[id].uuid] = true
 		}
 	}
-	return uuids, told
+	return uuids
+}
+
+// awaited are the machines that Nodes tell of and of which the vCenter has not said yet
+// whether there are such: they were not tried for want of time, or are on the list of the
+// index and the filter has not told of them. Without datacenters everything is in the index
+// of all machines.
+func (w *watch) awaited(f *followed) map[string]bool {
+	if w.seek == nil && len(w.c.cfg.Datacenters) == 0 {
+		return nil
+	}
+	var awaited map[string]bool
+	for id := range f.told[w.c.name] {
+		_, here := w.model.index[id]
+		answered := w.listed[id] || w.missing[id] || !w.refused[id].IsZero()
+		if w.seek != nil {
+			answered = w.seek.untaken[id]
+		}
+		if here || answered {
+			continue
+		}
+		if awaited == nil {
+			awaited = map[string]bool{}
+		}
+		awaited[id] = true
+	}
+	return awaited
 }
 
 // follows makes the list view of the index hold exactly the candidates, but for those

@@ -174,7 +174,7 @@ func (w *watch) choose(ctx context.Context, f *followed) error {
 		return err
 	}
 	running := map[sought]bool{}
-	coming, _ := w.coming(f)
+	coming := w.coming()
 	for key := range k.refs {
 		running[key] = w.settled(key, coming) && slices.ContainsFunc(k.refs[key], func(id string) bool {
 			e := w.model.index[id]
@@ -207,8 +207,7 @@ func (w *watch) searched(f *followed) *inventory.Searched {
 		return nil
 	}
 	done := &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
-	var coming map[inventory.UUID]bool
-	coming, done.Coming = w.coming(f)
+	coming := w.coming()
 	for key := range w.seek.refs {
 		if key.name == "" && w.settled(key, coming) {
 			done.UUIDs[key.uuid] = true
@@ -226,7 +225,7 @@ func (w *watch) sought(f *followed) bool {
 	if w.seek.since.IsZero() {
 		w.seek.since = time.Now()
 	}
-	coming, _ := w.coming(f)
+	coming := w.coming()
 	for key := range w.seek.refs {
 		if !w.settled(key, coming) {
 			return time.Since(w.seek.since) > primeTime

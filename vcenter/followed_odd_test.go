@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25"
@@ -187,4 +188,70 @@ func (m machine) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 		}
 	}
 	return nil
+}
+
+// TestClaimsThatAreNotTriedYet: with so many Nodes that name what no list takes that others
+// have to wait, a Node whose machine is among those is not told that it is absent.
+func TestClaimsThatAreNotTriedYet(t *testing.T) {
+	honest := known(identity(t, stranger), "east", "vm-z")
+	ids := []inventory.Identity{honest}
+	var lies []types.ManagedObjectReference
+	for i := range 40 {
+		moid := fmt.Sprintf("vm-a%d", i)
+		lies = append(lies, machineRef(moid))
+		ids = append(ids, known(identity(t, stranger), "east", moid))
+	}
+	f := newFollowed(ids)
+	for _, mode := range []string{"all", "followed"} {
+		t.Run(mode, func(t *testing.T) {
+			w := followsCluster()
+			w.c.cfg = &config.VCenter{Name: "east", Datacenters: []string{"dc1"}}
+			w.s = &session{vim: &vim25.Client{RoundTripper: reading{&refusing{refuse: lies}}}}
+			try := func() {
+				t.Helper()
+				var err error
+				if w.seek == nil {
+					err = w.enlist(t.Context(), nil, w.outside(f).told)
+				} else {
+					err = w.follows(t.Context(), f)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if mode == "followed" {
+				w.seek = newSeeker(w.model, f)
+				w.seek.refs[sought{uuid: honest.UUIDs[0]}] = nil
+			}
+			absent := func() bool {
+				s := w.model.snapshot(nil, outside{}, nil, nil, nil)
+				s.Searched, s.Coming = w.searched(f), w.awaited(f)
+				return outcome([]inventory.State{{VCenter: "east", Snapshot: s}}, honest, topology.ErrAbsent)
+			}
+			tries := 0
+			for tried := false; !tried; tries++ {
+				if tries > 100 {
+					t.Fatal("it is never tried")
+				}
+				try()
+				if tried = w.listed["vm-z"] || w.seek != nil && w.seek.listed["vm-z"]; !tried && absent() {
+					t.Fatal("it is absent before the vCenter was asked for it")
+				}
+			}
+			if tries < 2 {
+				t.Errorf("it is tried at once")
+			}
+		})
+	}
+}
+
+// reading is a vCenter that shows nothing, with a list view.
+type reading struct{ list *refusing }
+
+func (r reading) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	if body, ok := res.(*methods.RetrievePropertiesExBody); ok {
+		body.Res = &types.RetrievePropertiesExResponse{}
+		return nil
+	}
+	return r.list.RoundTrip(ctx, req, res)
 }

@@ -143,7 +143,7 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 		_, done := s.Names[id.Name]
 		return done
 	}
-	if s.Searched != nil && id.Known.VCenter == s.VCenter && s.Searched.Coming[id.Known.ID] {
+	if id.Known.VCenter == s.VCenter && s.Coming[id.Known.ID] {
 		return false
 	}
 	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })

@@ -39,6 +39,10 @@ type Snapshot struct {
 	// ones in none of the configured datacenters, whose details are in Machines. Each
 	// counts for the Nodes that say so and for no other one.
 	Told map[string]Entry
+	// Coming are the machines that Nodes say theirs were found as and of which the vCenter
+	// has not said yet whether there are such, by managed object ID. Those Nodes wait for
+	// them.
+	Coming map[string]bool
 	// Names has the machines whose guest host name or own name is that of a
 	// followed Node without a UUID, each once, by the Node's name. With Searched own
 	// names are not looked for. A name that is no key was not
@@ -64,9 +68,6 @@ type Snapshot struct {
 // nothing can be said of what is not in the index.
 type Searched struct {
 	UUIDs map[UUID]bool
-	// Coming are the machines that Nodes say theirs were found as and that are about to
-	// be in the index, by managed object ID. Those Nodes wait for them.
-	Coming map[string]bool
 }
 
 // FirstSeen is when a machine was first seen.
