@@ -36,6 +36,8 @@ type nameWatch struct {
 	nodes  map[string]string
 	wanted map[uint64]string
 	hits   map[string]bool
+	// news says that something has come that was not looked at.
+	news bool
 	// idle is since when there is no Node without a UUID, zero while there is one.
 	idle time.Time
 }
@@ -140,12 +142,22 @@ func (n *nameWatch) found(m *model) map[string][]inventory.NameEntry {
 	return all
 }
 
+// newNames looks for the machines of Nodes without a UUID if names have changed: a guest
+// may change its host name all the time, and mostly it is no Node's.
+func (w *watch) newNames(ctx context.Context) error {
+	if !w.allNames.news {
+		return nil
+	}
+	return w.lookUpNames(ctx, w.c.followed.Load())
+}
+
 // lookUpNames looks for the machines of Nodes without a UUID.
 func (w *watch) lookUpNames(ctx context.Context, f *followed) error {
 	if w.seek != nil {
 		return nil
 	}
 	n := &w.allNames
+	n.news = false
 	switch {
 	case len(f.names) > 0:
 		n.idle = time.Time{}

@@ -108,3 +108,44 @@ func TestNamesAreWatched(t *testing.T) {
 	w.views, w.allNames = nil, nameWatch{}
 	looked("Node-1", "")
 }
+
+// TestNamesOfOthersAreNoNews: a guest that changes its host name all the time has no
+// snapshot made, which everybody would look at all Nodes for.
+func TestNamesOfOthersAreNoNews(t *testing.T) {
+	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}
+	w := &watch{
+		c: newConnection(&target{cfg: config.VCenter{Name: "east"}}, nil, timing{tagRefresh: time.Hour}, func() {}), model: newModel("east", types.ServiceContent{}, nil),
+		s: &session{vim: &vim25.Client{RoundTripper: &filtering{}}}, views: []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}},
+		complete: true,
+	}
+	f := newFollowed([]inventory.Identity{{Name: "node"}})
+	w.c.followed.Store(f)
+	for _, id := range []string{"vm-1", "vm-2"} {
+		w.model.applyIndex("index", &types.ObjectUpdate{Obj: machineRef(id)})
+	}
+	if err := w.lookUpNames(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		id, host string
+		news     bool
+	}{
+		{"vm-1", "a", true}, // all names are there
+		{"vm-1", "b", false},
+		{"vm-2", "node", true},
+		{"vm-2", "node", false},
+		{"vm-1", "c", false},
+		{"vm-2", "d", true},
+	} {
+		w.changed = false
+		news, err := w.receive(t.Context(), &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{
+			{Kind: types.ObjectUpdateKindModify, Obj: machineRef(c.id), ChangeSet: []types.PropertyChange{{Name: "guest.hostName", Val: c.host}}},
+		}}}})
+		if err != nil || news != c.news {
+			t.Errorf("%d: %s is called %s: news %t, %v", i, c.id, c.host, news, err)
+		}
+	}
+	if len(w.names["node"]) != 0 {
+		t.Errorf("names %v", w.names)
+	}
+}

@@ -304,9 +304,14 @@ func (w *watch) receive(ctx context.Context, set *types.UpdateSet) (news bool, e
 		return false, err
 	}
 	w.progress(ctx)
-	if w.complete && !told && !w.torn && !w.changed {
-		w.contact()
-		return false, nil
+	if w.complete && !told && !w.torn {
+		if err := w.newNames(ctx); err != nil {
+			return false, err
+		}
+		if !w.changed {
+			w.contact()
+			return false, nil
+		}
 	}
 	w.changed = true
 	if !w.complete && !w.torn {

@@ -71,7 +71,8 @@ func (w *watch) poll(ctx context.Context, updates chan<- *types.UpdateSet) error
 }
 
 // apply takes over a page of changes, which may be nil, and reports whether it tells
-// of anything but tagging events. Afterwards torn says whether more pages follow.
+// of anything but tagging events and names of machines. Afterwards torn says whether more
+// pages follow.
 func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 	w.torn = set != nil && set.Truncated != nil && *set.Truncated
 	if set == nil {
@@ -83,7 +84,7 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 		}
 		_, ofNames := w.allNames.filters[f.Filter]
 		if ofNames {
-			w.allNames.filters[f.Filter], told = true, true
+			w.allNames.filters[f.Filter], w.allNames.news = true, true
 		}
 		for i := range f.ObjectSet {
 			u := &f.ObjectSet[i]
@@ -98,7 +99,7 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 				w.events(u)
 				continue
 			}
-			told = true
+			told = told || !ofNames
 			switch {
 			case w.index[f.Filter] && !w.sees(u):
 			case w.index[f.Filter]:
