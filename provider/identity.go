@@ -58,13 +58,20 @@ func checkRecord(node *v1.Node) error {
 
 // errNoUUID says that a Node has no UUID, and that no machine is looked for by name. It is
 // in a topology.ErrUnknown.
-var errNoUUID = errors.New("the kubelet reports no usable system UUID, the Node has no provider ID, and nodes.matchByName is false in the configuration")
+var errNoUUID = errors.New("the kubelet reports no usable system UUID, and the Node has no provider ID")
+
+// errNeverOurs says that a Node which waits for nothing has no UUID. Its name is no reason
+// to write to it: any machine's guest can report that. It is in a topology.ErrUnknown.
+var errNeverOurs = fmt.Errorf("%w: a Node without the taint is not looked for by its name", errNoUUID)
 
 // identifies is identify, by what the configuration lets a Node tell.
 func (p *Provider) identifies(node *v1.Node) (inventory.Identity, error) {
 	id, err := identify(node)
+	if err == nil && len(id.UUIDs) == 0 && !isUninitialized(node) {
+		return id, fmt.Errorf("%w: %w", topology.ErrUnknown, errNeverOurs)
+	}
 	if err == nil && len(id.UUIDs) == 0 && !p.settings.Load().cfg.MatchByName {
-		err = fmt.Errorf("%w: %w: have the kubelet of Node %s report the UUID that the machine's SMBIOS shows, or give the Node the provider ID vsphere://UUID",
+		err = fmt.Errorf("%w: %w; nodes.matchByName is false in the configuration: have the kubelet of Node %s report the UUID that the machine's SMBIOS shows, or give the Node the provider ID vsphere://UUID",
 			topology.ErrUnknown, errNoUUID, node.Name)
 	}
 	return id, err

@@ -276,6 +276,34 @@ func TestWithoutMatchingByName(t *testing.T) {
 	})
 }
 
+// TestBareMetalIsNotFoundByName: a Node that waits for nothing and has neither a UUID nor a
+// provider ID gets no label, address or taint of a machine whose guest reports its name.
+func TestBareMetalIsNotFoundByName(t *testing.T) {
+	f := &fakeFleet{states: states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "metal" }))}}
+	withFramework(t, f, func(c *cluster) {
+		c.create(aNode("metal", untainted))
+		c.create(aNode("vm", withSystemUUID(uuidA)))
+		c.pass(patienceRunning + time.Second)
+		metal := c.node("metal")
+		if place, err := c.provider.Place(metal); place.Machine != nil || !errors.Is(err, errNoUUID) {
+			t.Errorf("it has machine %+v, %v", place.Machine, err)
+		}
+		if m, err := c.provider.InstanceMetadata(c.ctx, metal); err != nil || m == nil || len(m.NodeAddresses) > 0 || m.ProviderID != "" {
+			t.Errorf("it gets %+v, %v", m, err)
+		}
+		if down, err := c.provider.InstanceShutdown(c.ctx, metal); down || err == nil {
+			t.Errorf("it is shut down: %v, %v", down, err)
+		}
+		if got := c.provider.Outcomes()[outcomeForeign]; got != 1 {
+			t.Errorf("outcomes %v", c.provider.Outcomes())
+		}
+		if isUninitialized(c.node("vm")) {
+			t.Error("it keeps the machine's own Node waiting")
+		}
+		c.wantEvents()
+	})
+}
+
 func (c *cluster) delete(name string) {
 	c.Helper()
 	if err := c.client.CoreV1().Nodes().Delete(c.ctx, name, metav1.DeleteOptions{}); err != nil {
