@@ -305,12 +305,9 @@ func (w *watch) receive(ctx context.Context, set *types.UpdateSet) (news bool, e
 	}
 	w.progress(ctx)
 	if w.complete && !told && !w.torn {
-		if err := w.newNames(ctx); err != nil {
-			return false, err
-		}
-		if !w.changed {
+		if err := w.newNames(ctx); err != nil || !w.changed {
 			w.contact()
-			return false, nil
+			return false, err
 		}
 	}
 	w.changed = true
