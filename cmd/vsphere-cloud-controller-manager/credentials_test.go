@@ -173,32 +173,42 @@ func logEverything(t *testing.T) *logged {
 	return l
 }
 
-// TestNothingSecretIsLogged: client-go logs the bodies of responses, where the
-// Secret's values are in base64.
-func TestNothingSecretIsLogged(t *testing.T) {
-	var status atomic.Int32
+// answersWithSecret returns a client of an API server that has the Secret in each answer,
+// and the status that those get.
+func answersWithSecret(t *testing.T) (kubernetes.Interface, *atomic.Int32) {
+	t.Helper()
+	status := new(atomic.Int32)
 	status.Store(http.StatusOK)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(int(status.Load()))
 		_ = json.NewEncoder(w).Encode(&v1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}, Items: []v1.Secret{*aSecret()}})
 	}))
-	defer srv.Close()
+	t.Cleanup(srv.Close)
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaks := func(l *logged) (leaked []string) {
-		for _, s := range []string{secretUser, secretPassword, otherPassword, filePassword} {
-			for _, form := range []string{s, base64.StdEncoding.EncodeToString([]byte(s))} {
-				if strings.Contains(l.String(), form) {
-					leaked = append(leaked, form)
-				}
+	return client, status
+}
+
+// leaks returns what of the credentials is in a log, in either form.
+func leaks(l *logged) []string {
+	var leaked []string
+	for _, s := range []string{secretUser, secretPassword, otherPassword, filePassword} {
+		for _, form := range []string{s, base64.StdEncoding.EncodeToString([]byte(s))} {
+			if strings.Contains(l.String(), form) {
+				leaked = append(leaked, form)
 			}
 		}
-		return leaked
 	}
+	return leaked
+}
 
+// TestNothingSecretIsLogged: client-go logs the bodies of responses, where the
+// Secret's values are in base64.
+func TestNothingSecretIsLogged(t *testing.T) {
+	client, status := answersWithSecret(t)
 	t.Run("client-go itself", func(t *testing.T) { // else the rest shows nothing
 		l := logEverything(t)
 		if _, err := client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil {

@@ -26,8 +26,7 @@ import (
 )
 
 // reviews stands for the API server that says who asks and whether they may.
-// The token is the user's name; the user monitor may read
-// /metrics and /readyz/verbose.
+// The token is the user's name; the user monitor may read /metrics and /readyz/verbose.
 func reviews(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -142,8 +141,8 @@ var registerOnce = sync.OnceFunc(func() {
 })
 
 // TestServe: the framework's own authentication and authorization stand before
-// everything, /healthz and /readyz are open, /readyz?verbose is not, and the framework has nothing left
-// to serve on.
+// everything, /healthz and /readyz are open, /readyz?verbose is not, and the framework
+// has nothing left to serve on.
 func TestServe(t *testing.T) {
 	c, address := frameworkConfig(t, 10258)
 	registerOnce()
@@ -204,10 +203,16 @@ func TestServe(t *testing.T) {
 	expect("/nowhere", "", 403, "")
 
 	end()
+	closed(t, address)
+}
+
+// closed waits until nobody listens at an address.
+func closed(t *testing.T, address string) {
+	t.Helper()
 	for attempt := 0; ; attempt++ {
 		conn, err := net.DialTimeout("tcp", address, time.Second)
 		if err != nil {
-			break
+			return
 		}
 		_ = conn.Close()
 		if attempt == 1000 {

@@ -69,7 +69,7 @@ func reviewer(o *genericoptions.DelegatingAuthenticationOptions) (authentication
 	if o.RemoteKubeConfigFile != "" {
 		cfg, err = clientcmd.BuildConfigFromFlags("", o.RemoteKubeConfigFile)
 	} else if cfg, err = rest.InClusterConfig(); err != nil {
-		return nil, nil // the framework has none either, and says why
+		return nil, nil //nolint:nilerr // the framework has none either, and says why
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading --authentication-kubeconfig: %w", err)
