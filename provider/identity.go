@@ -49,7 +49,7 @@ func identify(node *v1.Node) (inventory.Identity, error) {
 // Node might be deleted.
 func checkRecord(node *v1.Node) error {
 	for _, key := range []string{keys.Machine, keys.VCenter} {
-		if n := len(node.Annotations[key]); n > longestRecord {
+		if n := len(node.Annotations[key]); n > recordMax {
 			return fmt.Errorf("annotation %s has %d bytes, which vzones has not written: take it off Node %s", key, n, node.Name)
 		}
 	}

@@ -19,8 +19,6 @@ const (
 	longestAddress, longestAddressType = 253, 63
 	// mostAddresses is more than a Node has.
 	mostAddresses = 256
-	// longestRecord is longer than the annotations of ours on Nodes.
-	longestRecord = 1024
 )
 
 // slim keeps less of each Node, before it gets into the cache: who set which field is a

@@ -93,13 +93,15 @@ func slimmed(t *testing.T, n *v1.Node) *v1.Node {
 // not count as none, without which the Node might be deleted.
 func TestLongRecordProtects(t *testing.T) {
 	for _, key := range []string{keys.Machine, keys.VCenter} {
-		fleet := &fakeFleet{states: states{stateOf("east")}}
-		p := New(fleet, testConfig(), Options{})
-		n := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, silent)
-		annotate(n, key, "east/"+strings.Repeat("x", 100_000))
-		exists, err := p.InstanceExists(t.Context(), n)
-		if exists || err == nil || keptBy(err) != "unknown" || len(err.Error()) > 500 || !strings.Contains(err.Error(), key) {
-			t.Errorf("exists %v: %.600v", exists, err)
+		for _, size := range []int{recordMax + 1, 100_000} {
+			fleet := &fakeFleet{states: states{stateOf("east")}}
+			p := New(fleet, testConfig(), Options{})
+			n := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, silent)
+			annotate(n, key, "east/"+strings.Repeat("x", size-len("east/")))
+			exists, err := p.InstanceExists(t.Context(), n)
+			if exists || err == nil || keptBy(err) != "unknown" || len(err.Error()) > 500 || !strings.Contains(err.Error(), key) {
+				t.Errorf("%s of %d bytes: exists %v: %.600v", key, size, exists, err)
+			}
 		}
 	}
 }
