@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -122,6 +123,9 @@ func (t *tool) read(file string) ([]byte, error) {
 	}
 	data, err := config.ReadFile(file)
 	if err != nil {
+		if info, unseen := os.Stat(file); unseen == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+			err = fmt.Errorf("%w: write - in its place, and pipe it to standard input", err)
+		}
 		return nil, fmt.Errorf("reading a file: %w", err)
 	}
 	return data, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 
@@ -225,6 +226,9 @@ func TestFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := syscall.Mkfifo("pipe", 0o600); err != nil { // as a shell's <(…) is one
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args  string
 		stdin io.Reader
@@ -232,6 +236,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{args: "validate " + noFile, want: noFile},
 		{args: "validate .", want: "is not a regular file, but a directory"},
+		{args: "validate pipe", want: "pipe: is not a regular file, but a named pipe: write - in its place, and pipe it to standard input"},
 		{args: "config " + noFile, want: noFile},
 		{args: "convert " + noFile, want: noFile},
 		{args: "convert --to csi --output - " + noFile, want: noFile},
