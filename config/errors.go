@@ -114,7 +114,7 @@ func (p *problems) errorf(at position, format string, args ...any) {
 	p.errors = append(p.errors, e)
 	if len(p.errors) == maxProblems && p.stops {
 		last := slices.MaxFunc(p.errors, func(a, b Error) int { return cmp.Compare(a.Line, b.Line) })
-		p.stop(position{line: last.Line}, "there may be more mistakes than these %d: mend them first", maxProblems)
+		p.stop(position{line: last.Line}, "there may be more mistakes than these %d: correct these first", maxProblems)
 	}
 }
 
