@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,9 +69,14 @@ func reviews(t *testing.T) *httptest.Server {
 // is 0.
 func frameworkConfig(t *testing.T, securePort int) (*appconfig.CompletedConfig, string) {
 	t.Helper()
+	return frameworkConfigFor(t, securePort, reviews(t))
+}
+
+// frameworkConfigFor is frameworkConfig with an API server.
+func frameworkConfigFor(t *testing.T, securePort int, api *httptest.Server) (*appconfig.CompletedConfig, string) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	api := strings.TrimPrefix(reviews(t).URL, "http://")
-	if err := os.WriteFile(file, fmt.Appendf(nil, kubeconfig, api), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, kubeconfig, strings.TrimPrefix(api.URL, "http://")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	opts, d := newOptions(t), newDaemon(t.Context(), func() {})
@@ -107,6 +113,14 @@ type port struct {
 	t       *testing.T
 	address string
 	client  *http.Client
+}
+
+func newPort(t *testing.T, address string) *port {
+	t.Helper()
+	return &port{t: t, address: address, client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server made its certificate itself
+		DisableKeepAlives: true,
+	}}}
 }
 
 func (p *port) get(path, token string) (int, string) {
@@ -162,10 +176,7 @@ func TestServe(t *testing.T) {
 	if c.SecureServing != nil {
 		t.Error("the framework would serve on the same listener")
 	}
-	p := &port{t: t, address: address, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server made its certificate itself
-		DisableKeepAlives: true,
-	}}}
+	p := newPort(t, address)
 	expect := func(path, token string, code int, says string) {
 		t.Helper()
 		if got, body := p.get(path, token); got != code || !strings.Contains(body, says) {
@@ -219,6 +230,57 @@ func closed(t *testing.T, address string) {
 			t.Fatal("the port is still open")
 		}
 		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// TestServeWithoutAPIServer: while nobody says who shows a token, it opens nothing, is in
+// no log and keeps nobody waiting for long, and the probes answer as ever. Afterwards it
+// counts.
+func TestServeWithoutAPIServer(t *testing.T) {
+	const token = "monitor" //nolint:gosec // the name of the user whose token it is
+	for name, state := range map[string]*atomic.Int32{"fails": new(atomic.Int32), "hangs": new(atomic.Int32)} {
+		t.Run(name, func(t *testing.T) {
+			answers := reviews(t)
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case state.Load() == 1:
+					answers.Config.Handler.ServeHTTP(w, r)
+					return
+				case name == "hangs":
+					_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the client go
+					<-r.Context().Done()
+				}
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}))
+			defer api.Close()
+			c, address := frameworkConfigFor(t, 10258, api)
+			leads, stop := make(chan struct{}), make(chan struct{})
+			defer close(stop)
+			log := logEverything(t)
+			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness{leads: leads}, stop); err != nil {
+				t.Fatal(err)
+			}
+			p := newPort(t, address)
+			began := time.Now()
+			if code, body := p.get("/metrics", token); code != http.StatusUnauthorized || time.Since(began) > 20*time.Second {
+				t.Errorf("%d %.200q after %v", code, body, time.Since(began))
+			}
+			for _, path := range []string{"/healthz", "/readyz"} {
+				if code, body := p.get(path, ""); code != http.StatusOK {
+					t.Errorf("%s: %d %q", path, code, body)
+				}
+			}
+			if !strings.Contains(log.String(), "Unable to authenticate the request") {
+				t.Errorf("nobody is told:\n%s", log)
+			}
+			state.Store(1)
+			if code, body := p.get("/metrics", token); code != http.StatusOK {
+				t.Errorf("afterwards: %d %.200q", code, body)
+			}
+			if strings.Contains(log.String(), `"token":"`+token) || strings.Contains(log.String(), "Bearer "+token) {
+				t.Errorf("the token is in the log:\n%s", log)
+			}
+		})
 	}
 }
 
