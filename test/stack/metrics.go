@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Metrics are what a program's /metrics shows at one moment.
@@ -61,11 +62,22 @@ func (s *Stack) ask(ctx context.Context, d *Daemon, path string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	code, text, err := d.get(ctx, path, "", []tls.Certificate{pair})
-	if err == nil && code != http.StatusOK {
-		err = fmt.Errorf("%s: %d: %.200s", path, code, text)
+	// A daemon knows whose certificates count a moment after it listens. Until then
+	// whoever shows one is anonymous.
+	for end := time.Now().Add(10 * time.Second); ; {
+		code, text, err := d.get(ctx, path, "", []tls.Certificate{pair})
+		switch {
+		case err != nil || code == http.StatusOK:
+			return text, err
+		case code != http.StatusForbidden || time.Now().After(end):
+			return text, fmt.Errorf("%s: %d: %.200s", path, code, text)
+		}
+		select {
+		case <-ctx.Done():
+			return text, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	return text, err
 }
 
 // apiWrites are the verbs of requests that change something.
