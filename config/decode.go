@@ -83,7 +83,7 @@ func (d *decoder) entries(p pair, into entries) {
 	}
 	for i, entry := range d.pairs(p.node, p.at, whole) {
 		switch {
-		case parseName(entry.name) != nil:
+		case !isEntryName(entry.name):
 			d.errorf(entry.at, noName)
 			*into.broken = true
 		case !d.isMapping(entry.node, entry.at):
@@ -96,7 +96,11 @@ func (d *decoder) entries(p pair, into entries) {
 	}
 }
 
-const noName = "is no name for a vCenter: write one without line breaks, nor blanks at its ends, such as its address"
+const noName = "is no name for a vCenter: write one of at most 253 bytes, without line breaks, nor blanks at its ends, such as its address"
+
+// isEntryName reports whether a text can be a vCenter's name. It is written onto Nodes and into
+// labels of metrics, so it is no longer than a host name.
+func isEntryName(s string) bool { return parseName(s) == nil && len(s) <= 253 }
 
 func (d *decoder) elements(p pair, into elements) {
 	n := follow(p.node)

@@ -85,7 +85,7 @@ func (d *iniDecoder) block(b *block) {
 		case !b.named:
 			d.errorf(b.at, "has no name: write it as in [%s %q]", d.sections[i].name, into.such)
 			d.schema.broken = true
-		case parseName(b.name) != nil && into.unnamed != "":
+		case into.unnamed != "" && !isEntryName(b.name):
 			d.errorf(b.at, "%s", into.unnamed)
 			d.schema.broken = true
 		default:

@@ -242,11 +242,11 @@ func TestYAMLTexts(t *testing.T) {
 		p := &problems{file: "f", words: &yamlWords}
 		data := yamlWriter{comment: func(position) string { return "comment" }}.file(c, "head")
 		got := readYAML(data, p)
-		if p.err() != nil && parseName(s) == nil {
+		if p.err() != nil && isEntryName(s) {
 			t.Errorf("%q: %v\n%s", s, p.err(), data)
 			return false
 		}
-		if parseName(s) != nil {
+		if !isEntryName(s) {
 			return true
 		}
 		e := got.vcenters[0]

@@ -295,7 +295,7 @@ func TestINITexts(t *testing.T) {
 		w.section("Global", "")
 		w.key("cluster-id", s)
 		name := "name"
-		if parseName(s) == nil {
+		if isEntryName(s) {
 			name = s
 		}
 		w.section("VirtualCenter", name)
