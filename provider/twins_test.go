@@ -58,6 +58,8 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 		{"one contradicts itself", there, []func(*v1.Node){withProviderID("vsphere://" + uuidA), withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
 		{"one claims another machine, which cannot be read", states{claimed(stateOf("east", machine(uuidA)))},
 			[]func(*v1.Node){withProviderID("vsphere://" + uuidA), claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
+		{"one claims a machine of another vCenter, which cannot be read", states{stateOf("west", machine(uuidA)), claimed(stateOf("east"))},
+			[]func(*v1.Node){withProviderID("vsphere://" + uuidA), claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
 		{"one runs and claims another machine", states{claimed(stateOf("east", machine(uuidA)))},
 			[]func(*v1.Node){runs, claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one runs and contradicts itself", there, []func(*v1.Node){runs, withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},

@@ -203,12 +203,19 @@ func (w *watch) watchNames(ctx context.Context) error {
 	return nil
 }
 
-// leaveNames ends that.
+// leaveNames ends that. Where the account may not end it, names are watched on.
 func (w *watch) leaveNames(ctx context.Context) error {
+	ended := false
 	for f := range w.allNames.filters {
-		if _, err := methods.DestroyPropertyFilter(ctx, w.s.vim, &types.DestroyPropertyFilter{This: f}); err != nil && !gone(err) {
+		_, err := methods.DestroyPropertyFilter(ctx, w.s.vim, &types.DestroyPropertyFilter{This: f})
+		switch {
+		case denied(err) && !ended:
+			w.allNames.idle = time.Now()
+			return nil
+		case err != nil && !gone(err):
 			return fmt.Errorf("ending the watch of machines' names: %w", err)
 		}
+		ended = true
 	}
 	w.allNames = nameWatch{}
 	return nil

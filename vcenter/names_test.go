@@ -15,7 +15,11 @@ import (
 )
 
 // filtering makes and destroys filters.
-type filtering struct{ made, destroyed int }
+type filtering struct {
+	made, destroyed int
+	// refuses is the fault to ending a filter, nil if that works.
+	refuses error
+}
 
 func (f *filtering) RoundTrip(_ context.Context, _, res soap.HasFault) error {
 	switch body := res.(type) {
@@ -23,6 +27,9 @@ func (f *filtering) RoundTrip(_ context.Context, _, res soap.HasFault) error {
 		f.made++
 		body.Res = &types.CreateFilterResponse{Returnval: types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}}
 	case *methods.DestroyPropertyFilterBody:
+		if f.refuses != nil {
+			return f.refuses
+		}
 		f.destroyed++
 		body.Res = &types.DestroyPropertyFilterResponse{}
 	}
@@ -97,6 +104,12 @@ func TestNamesAreWatched(t *testing.T) {
 		t.Errorf("%d filters made, %d destroyed", server.made, server.destroyed)
 	}
 	looked("", "unknown")
+	server.refuses = soapFault(types.NoPermission{})
+	w.allNames.idle = time.Now().Add(-namesLinger)
+	if looked("", "unknown"); w.allNames.byID == nil || time.Since(w.allNames.idle) >= namesLinger {
+		t.Error("names are not watched on where the account may not end it")
+	}
+	server.refuses = nil
 	w.allNames.idle = time.Now().Add(-namesLinger)
 	if looked("", "unknown"); server.destroyed != 1 || w.allNames.byID != nil {
 		t.Errorf("%d filters destroyed, %d names kept", server.destroyed, len(w.allNames.byID))
