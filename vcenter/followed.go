@@ -202,7 +202,7 @@ func (w *watch) settled(key sought, coming map[inventory.UUID]bool) bool {
 
 // searched says for snapshots which searches are done, nil where all machines are in
 // the index.
-func (w *watch) searched(f *followed) *inventory.Searched {
+func (w *watch) searched() *inventory.Searched {
 	if w.seek == nil {
 		return nil
 	}

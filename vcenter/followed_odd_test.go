@@ -154,7 +154,7 @@ func TestFollowedAgainBeforeItIsToldToHaveLeft(t *testing.T) {
 			if e := w.model.index["vm-1"]; e.uuid != u || !e.readable || e.power != inventory.PowerOn {
 				t.Errorf("in the index: %+v", e)
 			}
-			if !w.searched(f).UUIDs[u] {
+			if !w.searched().UUIDs[u] {
 				t.Error("it is still searched for")
 			}
 		})
@@ -225,7 +225,7 @@ func TestClaimsThatAreNotTriedYet(t *testing.T) {
 			}
 			absent := func() bool {
 				s := w.model.snapshot(nil, outside{}, nil, nil, nil)
-				s.Searched, s.Coming = w.searched(f), w.awaited(f)
+				s.Searched, s.Coming = w.searched(), w.awaited(f)
 				return outcome([]inventory.State{{VCenter: "east", Snapshot: s}}, honest, topology.ErrAbsent)
 			}
 			tries := 0

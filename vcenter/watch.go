@@ -363,7 +363,7 @@ func (w *watch) settle(ctx context.Context) error {
 	if w.primed && w.changed {
 		w.changed = false
 		snap := w.model.snapshot(slices.Concat(ids, out.told), out, w.names, w.why(), w.hosts())
-		snap.Searched, snap.Coming = w.searched(f), w.awaited(f)
+		snap.Searched, snap.Coming = w.searched(), w.awaited(f)
 		w.c.published(ctx, snap, w.heard, w.tagNames)
 		w.reread = false
 		token(w.published)

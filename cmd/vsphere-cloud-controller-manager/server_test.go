@@ -237,7 +237,7 @@ func closed(t *testing.T, address string) {
 // no log and keeps nobody waiting for long, and the probes answer as ever. Afterwards it
 // counts.
 func TestServeWithoutAPIServer(t *testing.T) {
-	const token = "monitor" //nolint:gosec // the name of the user whose token it is
+	const token = "monitor"
 	for name, state := range map[string]*atomic.Int32{"fails": new(atomic.Int32), "hangs": new(atomic.Int32)} {
 		t.Run(name, func(t *testing.T) {
 			answers := reviews(t)
