@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"vzones/topology/quote"
 )
 
 // decoder reads YAML nodes into the schema. It reports what does not fit the
@@ -350,18 +352,9 @@ var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 func child(path, key string) string {
 	switch {
 	case !bareKey.MatchString(key):
-		return path + "[" + quote(key) + "]"
+		return path + "[" + quote.Value(key) + "]"
 	case path == "":
 		return key
 	}
 	return path + "." + key
-}
-
-// quote puts a text into a message: on one line and not too long.
-func quote(s string) string {
-	const limit = 80
-	if runes := []rune(s); len(runes) > limit {
-		s = string(runes[:limit]) + "…"
-	}
-	return strconv.Quote(s)
 }

@@ -1,9 +1,9 @@
 package config
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+
+	"vzones/topology/quote"
 )
 
 // fleet makes a VCenter of each entry, in the order of the file, and of the
@@ -203,20 +203,15 @@ func (c *checker) unverified(all []settings, global settings) {
 		if names[insecure.at] == nil {
 			settings = append(settings, insecure.at)
 		}
-		names[insecure.at] = append(names[insecure.at], quote(e.name))
+		names[insecure.at] = append(names[insecure.at], quote.Value(e.name))
 	}
 	for _, at := range settings {
 		which, of := "vCenter", names[at]
 		if len(of) > 1 {
 			which = "vCenters"
 		}
-		more := ""
-		if len(of) > most {
-			more = fmt.Sprintf(" and %d more", len(of)-most)
-			of = of[:most]
-		}
-		c.warnf(at, "switches the verification of the server's certificate off for %s %s%s: whoever is between vzones and the vCenter gets the password: "+
-			"remove it, and trust the certificate by %s", which, strings.Join(of, ", "), more, c.words.trust)
+		c.warnf(at, "switches the verification of the server's certificate off for %s %s: whoever is between vzones and the vCenter gets the password: "+
+			"remove it, and trust the certificate by %s", which, quote.Some(of, most), c.words.trust)
 	}
 }
 

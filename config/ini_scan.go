@@ -7,6 +7,8 @@ import (
 
 	"gopkg.in/gcfg.v1/scanner"
 	"gopkg.in/gcfg.v1/token"
+
+	"vzones/topology/quote"
 )
 
 // A block is a section of a file in the INI format, from its header to the next.
@@ -204,9 +206,9 @@ func (r *scan) header() {
 
 // header writes a section's header as the file does.
 func header(section, name string, named bool) string {
-	section = strings.Trim(quote(section), `"`)
+	section = strings.Trim(quote.Value(section), `"`)
 	if named {
-		return fmt.Sprintf("[%s %s]", section, quote(name))
+		return fmt.Sprintf("[%s %s]", section, quote.Value(name))
 	}
 	return "[" + section + "]"
 }
@@ -234,7 +236,7 @@ func (r *scan) key() {
 		return
 	default:
 		if at.path != "" {
-			k.at.path += " " + strings.Trim(quote(k.name), `"`)
+			k.at.path += " " + strings.Trim(quote.Value(k.name), `"`)
 		}
 		if r.next(); r.fault != "" {
 			k.bad = true

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 )
 
 // A table is a mapping whose keys and values are any text.
@@ -85,7 +86,7 @@ func ParseNodeLabels(text string) (map[string]string, error) {
 			wrong = parseLabelValue(value)
 		}
 		if wrong != nil {
-			mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote(key), wrong.what, wrong.detail))
+			mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.what, wrong.detail))
 			continue
 		}
 		labels[key] = value

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // A complaint says what is wrong with a value and what to write. Detail may
@@ -131,5 +133,5 @@ func found(s string) string {
 	if strings.Contains(s, "@") {
 		return ""
 	}
-	return " (found " + quote(s) + ")"
+	return " (found " + quote.Value(s) + ")"
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"vzones/topology/quote"
 )
 
 // linkShapes are the variables that Kubernetes sets in a Pod for each Service of its
@@ -75,7 +77,7 @@ func withoutServiceLinks(environ []string, p *problems) []string {
 	}
 	for _, service := range slices.Sorted(maps.Keys(services)) {
 		p.warnf(variable(services[service]), "is ignored, with others like it: Kubernetes sets it in the Pod for the Service %s: "+
-			"write enableServiceLinks: false into the Pod's specification", quote(strings.ToLower(strings.ReplaceAll(service, "_", "-"))))
+			"write enableServiceLinks: false into the Pod's specification", quote.Value(strings.ToLower(strings.ReplaceAll(service, "_", "-"))))
 	}
 	return kept
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 
 	"gopkg.in/yaml.v3"
+
+	"vzones/topology/quote"
 )
 
 // Check says what is wrong with a name for a Secret, if anything is.
@@ -54,7 +56,7 @@ func secretManifest(ref SecretRef, logins []login) Password {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "apiVersion: v1\nkind: Secret\nmetadata:\n  namespace: %s\n  name: %s\ntype: Opaque\n",
-		quote(ref.Namespace), quote(ref.Name))
+		quote.Value(ref.Namespace), quote.Value(ref.Name))
 	encode(&b, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{scalar("stringData"), data}})
 	return NewPassword(b.String())
 }
@@ -100,7 +102,7 @@ func (s *Secrets) Add(file string, data []byte) error {
 		for key, value := range m.Data {
 			raw, err := base64.StdEncoding.DecodeString(value)
 			if err != nil {
-				return fmt.Errorf("%s: data of Secret %s is not base64 under the key %s", file, quote(c.ref.Name), quote(key))
+				return fmt.Errorf("%s: data of Secret %s is not base64 under the key %s", file, quote.Value(c.ref.Name), quote.Value(key))
 			}
 			c.data[key] = NewPassword(string(raw))
 		}
