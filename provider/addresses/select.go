@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -72,7 +70,7 @@ type Selection struct {
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	in := Input{
 		Machine:  fmt.Sprintf("vCenter %q %s", m.Ref.VCenter, quote.Name(m.InventoryPath)),
-		HostName: hostName(m.HostName),
+		HostName: m.HostName,
 		NICs:     m.NICs,
 		Static:   m.Static,
 		Refused:  m.Refused,
@@ -85,19 +83,6 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 		in.Has = had(node)
 	}
 	return in
-}
-
-// longestHostName is how long the name of a host may be, by RFC 1123.
-const longestHostName = 253
-
-// hostName returns the host name that a guest reports, empty if it cannot be one. It goes
-// into the Node's status, where nobody checks it.
-func hostName(reported string) string {
-	odd := func(r rune) bool { return r <= ' ' || r == utf8.RuneError || !unicode.IsPrint(r) }
-	if len(reported) > longestHostName || strings.ContainsFunc(reported, odd) {
-		return ""
-	}
-	return reported
 }
 
 // Select chooses a Node's addresses. An error is ErrNone and says what is

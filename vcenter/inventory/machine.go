@@ -22,8 +22,9 @@ type Machine struct {
 	Ref topology.Ref
 	// UUID is the BIOS UUID, zero if the configuration cannot be read.
 	UUID UUID
-	// Name is the virtual machine's name, HostName the guest's, empty while
-	// VMware Tools report none.
+	// Name is the virtual machine's name, HostName the guest's: letters, digits, dots,
+	// dashes and underscores, at most 253. It is empty while VMware Tools report none, or
+	// something else.
 	Name     string
 	HostName string
 	// InventoryPath is the machine's, "/dc1/vm/folder/name", on one line and of a bounded
