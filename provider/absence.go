@@ -88,9 +88,7 @@ func missing(states []inventory.State, id inventory.Identity) error {
 // isCurrent returns an error if by now another Node has the name, or the Node is ready
 // again, or is none of ours any more. The framework deletes by name, from a list that may be minutes old.
 func (p *Provider) isCurrent(node *v1.Node) error {
-	select {
-	case <-p.ready:
-	default:
+	if !p.leads() {
 		return nil
 	}
 	now, err := p.nodes.NodeInformer.Lister().Get(node.Name)

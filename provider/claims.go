@@ -59,9 +59,7 @@ func releases(before, now *v1.Node) bool {
 // claim adds the claims of other Nodes to what a Node's addresses are chosen by. Before
 // the Nodes are known there are none, and nobody is initialized either.
 func (p *Provider) claim(in *addresses.Input, states []inventory.State, m *inventory.Machine, node *v1.Node) error {
-	select {
-	case <-p.ready:
-	default:
+	if !p.leads() {
 		return nil
 	}
 	for _, a := range in.Candidates() {

@@ -62,9 +62,7 @@ func (p *Provider) Kept() map[string]int {
 	for _, k := range kept {
 		counts[k.name] = 0
 	}
-	select {
-	case <-p.ready:
-	default:
+	if !p.leads() {
 		return counts
 	}
 	nodes, err := p.nodes.NodeInformer.Lister().List(labels.Everything())

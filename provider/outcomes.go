@@ -86,9 +86,7 @@ func (p *Provider) Outcomes() map[string]int {
 	for _, o := range unplaced {
 		counts[o.name] = 0
 	}
-	select {
-	case <-p.ready:
-	default:
+	if !p.leads() {
 		return counts
 	}
 	nodes, err := p.nodes.NodeInformer.Lister().List(labels.Everything())

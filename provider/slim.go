@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"vzones/vcenter/inventory"
 )
 
 const (
@@ -13,8 +15,6 @@ const (
 	longestProviderID = 1024
 	// providerIDKept is how many bytes of it are kept; with its length it is shown whole.
 	providerIDKept = 96
-	// longestSystemUUID is longer than a UUID in any writing.
-	longestSystemUUID = 64
 	// longestAddress is that of a host name, longestAddressType of what says its kind.
 	longestAddress, longestAddressType = 253, 63
 	// mostAddresses is more than a Node has.
@@ -40,7 +40,7 @@ func slim(object any) (any, error) {
 	n.ManagedFields = nil
 	n.Spec.ProviderID = shortened(n.Spec.ProviderID)
 	status := v1.NodeStatus{Addresses: n.Status.Addresses}
-	if u := n.Status.NodeInfo.SystemUUID; len(u) <= longestSystemUUID {
+	if u := n.Status.NodeInfo.SystemUUID; len(u) <= inventory.LongestUUID {
 		status.NodeInfo.SystemUUID = u
 	}
 	for _, c := range n.Status.Conditions {

@@ -19,13 +19,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-const (
-	// machineIndex is the informer's index of all Nodes by what may say which machine
-	// they are of: each form of the UUID, or the name of a Node without one.
-	machineIndex = "vzones/machine"
-	// namedTwins is how many Nodes an error names at most.
-	namedTwins = 3
-)
+// machineIndex is the informer's index of all Nodes by what may say which machine they
+// are of: each form of the UUID, or the name of a Node without one.
+const machineIndex = "vzones/machine"
 
 // errTwin says that another Node has the machine of a Node. It is in a
 // topology.ErrUnknown: which of the two runs on the machine cannot be said.
@@ -179,23 +175,19 @@ func (s *sharing) doubt() error {
 
 // where names the machine.
 func (s *sharing) where() string {
-	return fmt.Sprintf("vCenter %q %s (%s)", s.machine.Ref.VCenter, quote.Plain(s.machine.InventoryPath), s.machine.Ref.ID)
+	return fmt.Sprintf("vCenter %q %s (%s)", s.machine.Ref.VCenter, quote.Name(s.machine.InventoryPath), s.machine.Ref.ID)
 }
 
 // listNodes names Nodes, or tells how many there are more.
 func listNodes(nodes []*v1.Node) string {
-	var all []string
-	for _, n := range nodes[:min(len(nodes), namedTwins)] {
-		all = append(all, n.Name)
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Name
 	}
-	list := strings.Join(all, ", ")
-	switch more := len(nodes) - len(all); {
-	case more > 0:
-		return fmt.Sprintf("Nodes %s and %d more", list, more)
-	case len(all) > 1:
-		return "Nodes " + list
+	if len(names) == 1 {
+		return "Node " + names[0]
 	}
-	return "Node " + list
+	return "Nodes " + quote.Some(names, quote.Most)
 }
 
 // twins is what this process knows of Nodes beyond what they say, so that of two with one

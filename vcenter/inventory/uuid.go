@@ -13,15 +13,16 @@ import (
 // between vCenters carry the same one.
 type UUID [16]byte
 
-// longestUUID is how long the text of a UUID may be, with all that may be around it.
-const longestUUID = 64
+// LongestUUID is how many bytes the text of a UUID may have, with all that may be around
+// it.
+const LongestUUID = 64
 
 // ParseUUID reads a UUID in any case, with or without braces, blanks around it
 // and dashes. All zeros and all ones, which firmware without a UUID shows, are
 // errors, and so is a text that is too long to be one, however much of it is blank.
 func ParseUUID(s string) (UUID, error) {
 	var u UUID
-	if len(s) > longestUUID {
+	if len(s) > LongestUUID {
 		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
 	}
 	digits := strings.TrimSpace(s)
