@@ -383,17 +383,14 @@ func (m *model) snapshot(ids []string, out outside, names map[string][]inventory
 		}
 	}
 	snap.Told = m.told // which is made anew when it changes
+	if len(out.told) > 0 {
+		snap.Told = make(map[string]inventory.Entry, len(m.told)+len(out.told))
+		maps.Copy(snap.Told, m.told)
+	}
 	for _, id := range out.told {
-		if snap.Machines[id] == nil {
-			continue
+		if snap.Machines[id] != nil {
+			snap.Told[id] = inventory.Entry{ID: id}
 		}
-		if len(snap.Told) == len(m.told) {
-			snap.Told = maps.Clone(snap.Told)
-		}
-		if snap.Told == nil {
-			snap.Told = map[string]inventory.Entry{}
-		}
-		snap.Told[id] = inventory.Entry{ID: id}
 	}
 	return snap
 }

@@ -282,7 +282,7 @@ func (w *watch) run(ctx context.Context, updates <-chan *types.UpdateSet) error 
 				return err
 			}
 		case <-again.C:
-			// what is tried again after a while is
+			// settle tries again what failed before
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -55,19 +55,7 @@ func UnreachableIn(err error) []string {
 }
 
 // join joins errors as errors.Join does, on one line.
-func join(reasons ...error) error {
-	var all error
-	for _, err := range reasons {
-		switch {
-		case err == nil:
-		case all == nil:
-			all = err
-		default:
-			all = fmt.Errorf("%w; %w", all, err)
-		}
-	}
-	return all
-}
+func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...) }
 
 // some joins errors likewise, of many vCenters: the text names the first of them, and all
 // of them are in it.
