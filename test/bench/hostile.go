@@ -17,6 +17,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/manifests"
 	"vzones/test/bench/figures"
@@ -238,7 +239,7 @@ func (b *bench) audit(ctx context.Context, all *honestly, others []*v1.Node) (fi
 func suspects(m fleet.Machine, others []*v1.Node) string {
 	kinds := map[string]bool{}
 	for _, n := range others {
-		ip := n.Annotations[nodeIPAnnotation]
+		ip := n.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
 		if n.Spec.ProviderID == m.ProviderID() || n.Status.NodeInfo.SystemUUID == m.UUID ||
 			slices.ContainsFunc(m.IPs, func(a string) bool { return ip == a || strings.HasPrefix(ip, a+",") }) {
 			kind, _, _ := strings.Cut(n.Name, "-")

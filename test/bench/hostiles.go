@@ -7,15 +7,11 @@ import (
 
 	"github.com/google/uuid"
 	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/provider/keys"
 	"vzones/test/cluster"
 	"vzones/test/fleet"
-)
-
-const (
-	machineAnnotation = "vzones/machine"
-	vcenterAnnotation = "vzones/vcenter"
-	nodeIPAnnotation  = "alpha.kubernetes.io/provided-node-ip"
 )
 
 // madeUp is a UUID that no machine of the description has, the same each time.
@@ -199,8 +195,8 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 			owner = k.honest[i%len(unreadable)*13+1].UUID
 		}
 		n := k.add(cluster.NodeSpec{Name: fmt.Sprintf("claim-%d", i), SystemUUID: owner, ProviderID: "vsphere://" + owner})
-		n.Annotations[machineAnnotation] = m.VCenter + "/" + m.MoID
-		n.Annotations[vcenterAnnotation] = f.VCenter(m.VCenter).InstanceUUID()
+		n.Annotations[keys.Machine] = m.VCenter + "/" + m.MoID
+		n.Annotations[keys.VCenter] = f.VCenter(m.VCenter).InstanceUUID()
 	}
 	garbage := []string{
 		"vc01/", "/vm-1", "vc01/group-d1", "vc01/vm-1 vm-2", "vc01/host-1", "vc01/vm-\x1b[2J", "vc01/vm-1\nvc02/vm-2",
@@ -210,7 +206,7 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 	for i, text := range garbage {
 		name := fmt.Sprintf("garbage-%d", i)
 		n := k.add(cluster.NodeSpec{Name: name, SystemUUID: madeUp(name)})
-		n.Annotations[machineAnnotation] = text
+		n.Annotations[keys.Machine] = text
 	}
 }
 
@@ -219,7 +215,7 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 func (k *kubelets) addresses() {
 	for _, name := range []string{"bomb-0", "bomb-1", "bomb-2", "bomb-3", "many-0", "many-1", "many-2"} {
 		n := k.add(cluster.NodeSpec{Name: name, SystemUUID: madeUp(name)})
-		n.Annotations[nodeIPAnnotation] = strings.Repeat("10.0.0.1,", 20<<10)
+		n.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr] = strings.Repeat("10.0.0.1,", 20<<10)
 	}
 	for i := range 17 {
 		name := fmt.Sprintf("thief-%d", i)
