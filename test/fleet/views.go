@@ -14,25 +14,28 @@ import (
 	"github.com/vmware/govmomi/vim25/xml"
 )
 
-// viewings are the filters over container views. The simulator's views do not
-// notice that an object moves out of what they contain or into it, and its
-// filters know of no object that leaves them but those that are deleted. So what
-// leaves a view is put into the answers to long polls here.
+// viewings are the filters over views. The simulator's container views do not notice that
+// an object moves out of what they contain or into it. Its filters know of no object that
+// leaves them but those that are deleted, and forget these too if a list view that they
+// are over is modified between the same two polls. So what leaves a view is put into the
+// answers to long polls here.
 type viewings struct {
 	mu  sync.Mutex
 	all []*viewing
 }
 
-// A viewing is a container view that a filter of a property collector is over.
+// A viewing is a view that a filter of a property collector is over: either of a container
+// or a list.
 type viewing struct {
 	view              *simulator.ContainerView
+	list              *simulator.ListView
 	collector, filter types.ManagedObjectReference
 	// left are the objects that have left the view; those that map to true are
 	// still to be told of.
 	left map[types.ManagedObjectReference]bool
 }
 
-// watches notes the container views that a new filter is over.
+// watches notes the views that a new filter is over.
 func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
 	req, ok := m.Body.(*types.CreateFilter)
 	if !ok || ctx.Session == nil {
@@ -41,10 +44,16 @@ func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
 	v.viewings.mu.Lock()
 	defer v.viewings.mu.Unlock()
 	for _, o := range req.Spec.ObjectSet {
-		if view, ok := ctx.Session.Get(o.Obj).(*simulator.ContainerView); ok {
-			w := &viewing{view: view, collector: m.This, left: map[types.ManagedObjectReference]bool{}}
-			v.viewings.all = append(v.viewings.all, w)
+		w := &viewing{collector: m.This, left: map[types.ManagedObjectReference]bool{}}
+		switch view := ctx.Session.Get(o.Obj).(type) {
+		case *simulator.ContainerView:
+			w.view = view
+		case *simulator.ListView:
+			w.list = view
+		default:
+			continue
 		}
+		v.viewings.all = append(v.viewings.all, w)
 	}
 }
 
@@ -77,6 +86,9 @@ func (b *inventory) moved(vm *mo.VirtualMachine) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, w := range all.all {
+		if w.view == nil {
+			continue
+		}
 		has, was := b.contains(w.view.Container, vm), slices.Contains(w.view.View, vm.Self)
 		switch {
 		case !slices.Contains(w.view.Type, vm.Self.Type):
@@ -89,6 +101,17 @@ func (b *inventory) moved(vm *mo.VirtualMachine) {
 		}
 	}
 	b.v.wake.notify()
+}
+
+// destroyed takes a machine out of the list views that have it.
+func (v *viewings) destroyed(vm types.ManagedObjectReference) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, w := range v.all {
+		if w.list != nil && slices.Contains(w.list.View, vm) {
+			w.left[vm] = true
+		}
+	}
 }
 
 // contains says whether an object is somewhere below another one.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -61,5 +62,54 @@ func TestViewsFollowMachinesThatMove(t *testing.T) {
 	move("c1-host-1")
 	if kinds := one.kinds(one.ctx); kinds[node.MoID] != types.ObjectUpdateKindEnter {
 		t.Errorf("moved in: %v", kinds)
+	}
+}
+
+// TestListViewsTellOfDestroyedMachines: also if the list was modified since the last poll.
+func TestListViewsTellOfDestroyedMachines(t *testing.T) {
+	f := start(t, twoDatacenters)
+	v := f.VCenter("east")
+	ctx := deadline(t, 20*time.Second)
+	c := login(t, v)
+	ref := func(vm string) types.ManagedObjectReference {
+		m, _ := f.Machine(vm)
+		return m.Reference()
+	}
+	node, other := ref("node-0000"), ref("other")
+	list, err := view.NewManager(c.Client).CreateListView(ctx, []types.ManagedObjectReference{node})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pc, err := property.DefaultCollector(c.Client).Create(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pc.CreateFilter(ctx, types.CreateFilter{Spec: types.PropertyFilterSpec{
+		ObjectSet: []types.ObjectSpec{{Obj: list.Reference(), Skip: types.NewBool(true), SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ListView", Path: "view"}}}},
+		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.uuid"}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &eye{&follower{T: t, ctx: ctx, v: v, w: &watcherClient{c: c, pc: pc}}}
+	if kinds := e.kinds(ctx); kinds[node.Value] != types.ObjectUpdateKindEnter {
+		t.Fatalf("at first: %v", kinds)
+	}
+	if _, err := list.Add(ctx, []types.ManagedObjectReference{other}); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Destroy("node-0000"); err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]types.ObjectUpdateKind{}
+	for told[node.Value] == "" || told[other.Value] == "" {
+		kinds := e.kinds(ctx)
+		if len(kinds) == 0 {
+			break
+		}
+		maps.Copy(told, kinds)
+	}
+	if told[node.Value] != types.ObjectUpdateKindLeave || told[other.Value] != types.ObjectUpdateKindEnter {
+		t.Errorf("destroyed and added: %v", told)
 	}
 }
