@@ -242,11 +242,12 @@ func (w *world) truthful() *v1.Node {
 
 // complete reports whether a Node has all that it gets.
 func complete(n *v1.Node) bool {
-	return stack.Initialized(n) && n.Annotations[keys.Machine] != "" && n.Annotations[keys.Labels] != ""
+	return stack.Initialized(n) && n.Annotations[keys.Machine] != "" && n.Annotations[keys.Labels] != "" &&
+		slices.ContainsFunc(n.Status.Addresses, func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP })
 }
 
-// initialized waits until a Node is initialized and has the annotations, which come later,
-// and returns it as it is then, or at the end of that time.
+// initialized waits until a Node is initialized and has its addresses and annotations,
+// which come later, and returns it as it is then, or at the end of that time.
 func (w *world) initialized(node string, within time.Duration) *v1.Node {
 	w.t.Helper()
 	var now *v1.Node
