@@ -255,8 +255,13 @@ func TestServeWithoutAPIServer(t *testing.T) {
 			defer api.Close()
 			c, address := frameworkConfigFor(t, 10258, api)
 			leads, stop := make(chan struct{}), make(chan struct{})
-			defer close(stop)
 			log := logEverything(t)
+			defer func() {
+				close(stop)
+				for !strings.Contains(log.String(), "Stopped listening") { // until then the server logs
+					time.Sleep(time.Millisecond)
+				}
+			}()
 			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness{leads: leads}, stop); err != nil {
 				t.Fatal(err)
 			}

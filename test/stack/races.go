@@ -3,6 +3,7 @@ package stack
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,16 +13,28 @@ func raceOptions() string { return "GORACE=" + strings.TrimSpace(os.Getenv("GORA
 
 var (
 	report = regexp.MustCompile(`(?s)WARNING: DATA RACE\n(.*?)\n==================`)
-	access = regexp.MustCompile(`(?m)^(?:Read|Write|Previous read|Previous write|Atomic read|Atomic write|Previous atomic read|Previous atomic write) at .*:\n  (.*)$`)
+	// access is one of the two in a report, with its stack.
+	access = regexp.MustCompile(`(?m)^(?:Read|Write|Previous read|Previous write|Atomic read|Atomic write|Previous atomic read|Previous atomic write) at .*:\n((?:  .*\n?)+)`)
 )
 
-// known is where client-go writes to a variable that it reads meanwhile: it notes at
-// -v=9 and above how long the steps of a request took, and a connection that comes
-// too late for its request is noted too.
-const known = "k8s.io/client-go/transport.(*debuggingRoundTripper).RoundTrip"
+// known are the races of the libraries, each by what both of its stacks have.
+var known = []func(stack string) bool{
+	// client-go notes at -v=9 and above how long the steps of a request took, and a
+	// connection that comes too late for its request is noted too.
+	func(stack string) bool {
+		return strings.HasPrefix(stack, "  k8s.io/client-go/transport.(*debuggingRoundTripper).RoundTrip")
+	},
+	// The framework's server goes on preparing its TLS configuration while the
+	// controller of its certificates, which is running by then, copies it.
+	func(stack string) bool {
+		frame := func(name string) bool { return strings.Contains(stack, "  k8s.io/apiserver/pkg/server"+name) }
+		return frame(".(*SecureServingInfo).Serve()") || strings.HasPrefix(stack, "  crypto/tls.(*Config).Clone()") &&
+			frame("/dynamiccertificates.(*DynamicServingCertificateController).syncCerts()")
+	},
+}
 
 // Races returns the reports of the race detector in a daemon's log, without those of
-// client-go's own about what it logs.
+// races in libraries that are known.
 func (d *Daemon) Races() []string { return races(d.Log()) }
 
 func races(log string) []string {
@@ -30,14 +43,11 @@ func races(log string) []string {
 		found = append(found, "a report of the race detector that is cut off")
 	}
 	for _, r := range report.FindAllStringSubmatch(log, -1) {
-		theirs := 0
-		all := access.FindAllStringSubmatch(r[1], -1)
-		for _, a := range all {
-			if strings.HasPrefix(a[1], known) {
-				theirs++
-			}
+		all := access.FindAllStringSubmatch(r[1]+"\n", -1)
+		theirs := func(is func(string) bool) bool {
+			return !slices.ContainsFunc(all, func(a []string) bool { return !is(a[1]) })
 		}
-		if len(all) != 2 || theirs != 2 {
+		if len(all) != 2 || !slices.ContainsFunc(known, theirs) {
 			found = append(found, r[1])
 		}
 	}
