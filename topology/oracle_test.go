@@ -39,12 +39,13 @@ func regionAndZone() Policy {
 }
 
 // TestResolveIsTheDriversWalk compares Resolve with driverWalk under every
-// order of the tags: with region and zone, and with a category more, as the
-// driver's own file can have.
+// order of the tags: with region and zone, with both of one category, and with a
+// category more, as the driver's own file can have.
 func TestResolveIsTheDriversWalk(t *testing.T) {
-	two, three := regionAndZone(), regionAndZone()
+	one, two, three := regionAndZone(), regionAndZone(), regionAndZone()
+	one.Rules[0].Category = "zone"
 	three.Rules = append(three.Rules, Rule{Label: "backup", Category: "backup", Required: true})
-	for name, policy := range map[string]Policy{"two": two, "three": three} {
+	for name, policy := range map[string]Policy{"one": one, "two": two, "three": three} {
 		t.Run(name, func(t *testing.T) { resolvesLikeTheDriver(t, policy) })
 	}
 }
@@ -55,8 +56,8 @@ func resolvesLikeTheDriver(t *testing.T, policy Policy) {
 		p, err := Resolve(policy, []Path{{Kind: ComputePath, Objects: l.Objects}})
 		answers, complete, unread := driverAnswers(policy.Categories(), l.Objects)
 		var got []string
-		for _, label := range policy.Labels() {
-			got = append(got, p.Value(label))
+		for _, category := range policy.Categories() {
+			got = append(got, valueOf(p, policy, category))
 		}
 		over := len(p.SystemUnread) > 0 || has(p, ConflictUnread)
 		switch {
@@ -88,6 +89,21 @@ func resolvesLikeTheDriver(t *testing.T, policy Policy) {
 	if placed < 300 || refused < 300 || alone < 100 {
 		t.Errorf("the layouts are one-sided: %d placed, %d refused, %d placed where the driver gives up", placed, refused, alone)
 	}
+}
+
+// valueOf returns the value of the labels of a category, and what no tag is named if they
+// differ.
+func valueOf(p Placement, policy Policy, category string) string {
+	var values []string
+	for _, r := range policy.Rules {
+		if r.Category == category {
+			values = append(values, p.Value(r.Label))
+		}
+	}
+	if values = slices.Compact(values); len(values) > 1 {
+		return fmt.Sprint(values)
+	}
+	return values[0]
 }
 
 func has(p Placement, kind ConflictKind) bool {

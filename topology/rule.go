@@ -130,7 +130,7 @@ const (
 type Policy struct {
 	// Rules are those of region and zone, and of what the CSI driver decides with
 	// them. Their categories are decided together, by Precedence and on one path;
-	// each category occurs in one rule only.
+	// each category occurs in one rule only, or in those of region and zone.
 	Rules Rules
 	// Levels are those of further labels, each decided by itself: by the nearest
 	// tag on the first path that has one. They have labels of their own.

@@ -31,10 +31,8 @@ type Tagged struct {
 func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pair][]Conflict {
 	v := volumes{uses: map[tagUse]map[string]bool{}, names: map[string]map[string]bool{}, domains: map[tagPair]*domain{}}
 	for _, t := range tagged {
-		for _, label := range [...]string{LabelRegion, LabelZone} {
-			if p.categoryOf(label) == t.Category {
-				v.use(label, t.Name, t.VCenter)
-			}
+		for _, label := range p.labelsOf(t.Category) {
+			v.use(label, t.Name, t.VCenter)
 		}
 	}
 	for placed := range placements {
@@ -43,7 +41,11 @@ func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pai
 	conflicts := map[Pair][]Conflict{}
 	for _, pair := range slices.SortedFunc(maps.Keys(v.domains), tagPair.compare) {
 		d := v.domains[pair]
-		for _, found := range slices.Concat(v.elsewhere(pair.Pair, d), v.both(d), p.withoutHosts(d, tagged)) {
+		var both []Conflict
+		if len(p.VolumeCategories()) > 1 { // of one category it is meant so
+			both = v.both(d)
+		}
+		for _, found := range slices.Concat(v.elsewhere(pair.Pair, d), both, p.withoutHosts(d, tagged)) {
 			if !slices.ContainsFunc(conflicts[pair.Pair], func(c Conflict) bool { return c.Text() == found.Text() }) {
 				conflicts[pair.Pair] = append(conflicts[pair.Pair], found)
 			}
@@ -72,6 +74,17 @@ func (p Policy) categoryOf(label string) string {
 		}
 	}
 	return ""
+}
+
+// labelsOf returns which of region and zone have a category.
+func (p Policy) labelsOf(category string) []string {
+	var labels []string
+	for _, label := range [...]string{LabelRegion, LabelZone} {
+		if p.categoryOf(label) == category {
+			labels = append(labels, label)
+		}
+	}
+	return labels
 }
 
 type tagUse struct{ label, name string }
@@ -216,10 +229,12 @@ func (p Policy) withoutHosts(d *domain, tagged []Tagged) []Conflict {
 		if len(t.NoHosts) == 0 || d.by[t.VCenter] == nil {
 			continue
 		}
-		for _, label := range [...]string{LabelRegion, LabelZone} {
-			if name, ok := d.tags[label]; ok && p.categoryOf(label) == t.Category && name == t.Name {
-				conflicts = append(conflicts, Conflict{Kind: ConflictNoHosts, Labels: []string{label}, Objects: t.NoHosts, why: noHosts{label, t}})
-			}
+		labels := slices.DeleteFunc(p.labelsOf(t.Category), func(label string) bool {
+			name, ok := d.tags[label]
+			return !ok || name != t.Name
+		})
+		if len(labels) > 0 {
+			conflicts = append(conflicts, Conflict{Kind: ConflictNoHosts, Labels: labels, Objects: t.NoHosts, why: noHosts{labels[len(labels)-1], t}})
 		}
 	}
 	slices.SortFunc(conflicts, func(a, b Conflict) int {
@@ -323,11 +338,7 @@ func HasHosts(objectType string, childTypes []string) bool {
 // for all Nodes.
 func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 	var conflicts []Conflict
-	for _, label := range [...]string{LabelRegion, LabelZone} {
-		category := p.categoryOf(label)
-		if category == "" {
-			continue
-		}
+	for _, category := range p.VolumeCategories() {
 		var lacking []string
 		for vcenter, names := range absent {
 			if slices.Contains(names, category) {
@@ -338,7 +349,7 @@ func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
 			continue // where no vCenter has it, that is another conflict
 		}
 		slices.Sort(lacking)
-		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: []string{label}, why: missingCategory{category, lacking}})
+		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: p.labelsOf(category), why: missingCategory{category, lacking}})
 	}
 	return conflicts
 }

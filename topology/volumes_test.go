@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -101,6 +102,47 @@ func TestVolumes(t *testing.T) {
 				slices.Reverse(c.tagged)
 			}
 		})
+	}
+}
+
+// TestVolumesOfOneCategory: where a category is meant to be region and zone, that each of its
+// tags is both is no conflict. All others are found as ever.
+func TestVolumesOfOneCategory(t *testing.T) {
+	policy := Policy{Rules: Rules{{Label: LabelRegion, Category: "site"}, {Label: LabelZone, Category: "site"}}}
+	placed := func(vcenter, name string) Placement {
+		by := &Object{Ref: Ref{VCenter: vcenter, Type: typeCluster, ID: "c"}, Path: "/dc/host/c", Tags: []Tag{{"site", name}}}
+		return Placement{Decisions: []Decision{
+			{Label: LabelRegion, Value: name, Category: "site", By: by}, {Label: LabelZone, Value: name, Category: "site", By: by},
+		}}
+	}
+	pool := &Object{Ref: Ref{VCenter: "A", Type: typePool, ID: "resgroup-1"}, Path: "gold (resgroup-1)"}
+	for name, c := range map[string]struct {
+		tagged []Tagged
+		want   string
+	}{
+		"alone":     {[]Tagged{{VCenter: "A", Category: "site", Name: "a"}}, ""},
+		"elsewhere": {[]Tagged{{VCenter: "C", Category: "site", Name: "a"}}, "names_span_vcenters"},
+		"on a pool": {[]Tagged{{VCenter: "A", Category: "site", Name: "a", NoHosts: []*Object{pool}}}, "tag_without_hosts on [topology.kubernetes.io/region topology.kubernetes.io/zone]"},
+	} {
+		got := policy.Volumes(slices.Values([]Placement{placed("A", "a"), placed("B", "b")}), c.tagged)
+		told := ""
+		for _, conflict := range got[Pair{"a", "a"}] {
+			told += string(conflict.Kind)
+			if conflict.Kind == ConflictNoHosts {
+				told += fmt.Sprint(" on ", conflict.Labels)
+			}
+		}
+		if told != c.want || len(got[Pair{"b", "b"}]) > 0 {
+			t.Errorf("%s: got %v, want %q", name, got, c.want)
+		}
+	}
+	absent := policy.MissingCategories(map[string][]string{"A": nil, "B": {"site"}})
+	if len(absent) != 1 || !slices.Equal(absent[0].Labels, []string{LabelRegion, LabelZone}) || !strings.HasPrefix(absent[0].Text(), `vCenter "B" has no tag category "site"`) {
+		t.Errorf("got %v", absent)
+	}
+	none := policy.NoCategory([]string{"site"})
+	if len(none) != 2 || none[0].Text() == none[1].Text() {
+		t.Errorf("got %v", none)
 	}
 }
 

@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vzones/topology/quote"
@@ -121,7 +122,8 @@ func (r *resolution) lacking(traces []trace, all bool) []string {
 	var categories []string
 	for i := range traces {
 		rule := &r.policy.Rules[i]
-		if rule.Category != "" && traces[i].near.by == nil && (all || rule.Required) && !r.isInvisible(rule.Category) {
+		if rule.Category != "" && traces[i].near.by == nil && (all || rule.Required) && !r.isInvisible(rule.Category) &&
+			!slices.Contains(categories, rule.Category) {
 			categories = append(categories, rule.Category)
 		}
 	}
