@@ -22,7 +22,9 @@ type decoder struct {
 }
 
 func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
-	for _, p := range d.pairs(n, at, shownKey) {
+	pairs := d.pairs(n, at, shownKey, func(key string) string { return stands(fields, key) })
+	slices.SortStableFunc(pairs, func(a, b pair) int { return newerFirst(fields, a.name, b.name) })
+	for _, p := range pairs {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == p.name })
 		if i < 0 && !d.glued(p, at, fields) {
 			d.unknown(p.name, p.at, fields, d.places[p.name])
@@ -48,6 +50,18 @@ func (d *decoder) field(p pair, into any) {
 		d.elements(p, into)
 	case *rule:
 		d.rule(p, into)
+	case spelling:
+		if !unset(p.node) {
+			d.warnf(p.at, "is the INI format's spelling of %s and counts as that, but the vSphere CPI ignores it in the YAML format: write %s", into.key, into.key)
+		}
+		d.field(p, into.into)
+	case instead:
+		d.instead(d.text(p.node, p.at), into)
+	case inSecret:
+		if !empty(p.node) {
+			*into.at = p.at
+			d.warnf(p.at, "%s", into.why)
+		}
 	case ignored:
 		if !empty(p.node) {
 			d.warnf(p.at, "%s", string(into))
@@ -83,7 +97,7 @@ func (d *decoder) entries(p pair, into entries) {
 		*into.broken = true
 		return
 	}
-	for i, entry := range d.pairs(p.node, p.at, whole) {
+	for i, entry := range d.pairs(p.node, p.at, whole, whole) {
 		switch {
 		case !isEntryName(entry.name):
 			d.errorf(entry.at, noName)
@@ -163,7 +177,7 @@ func (p *problems) unknown(name string, at position, fields []field, place strin
 func useful(fields []field, name string) bool {
 	for _, f := range fields {
 		switch f.into.(type) {
-		case ignored, refused:
+		case ignored, refused, spelling, instead, inSecret:
 			if f.name == name {
 				return false
 			}
@@ -190,6 +204,8 @@ func misspelt(into any, at position) {
 		spoil(into, at)
 	case *rule:
 		into.bad = true
+	case spelling:
+		misspelt(into.into, at)
 	}
 }
 
@@ -308,6 +324,12 @@ func follow(n *yaml.Node) *yaml.Node {
 
 func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
+// unset says that nothing is written behind a key.
+func unset(n *yaml.Node) bool {
+	n = follow(n)
+	return n.Kind == yaml.ScalarNode && (null(n) || n.Value == "")
+}
+
 // empty says that a value asks for nothing, as the zero values do that
 // generators write for everything that they do not set.
 func empty(n *yaml.Node) bool {
@@ -315,7 +337,7 @@ func empty(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode {
 		return len(n.Content) == 0
 	}
-	return null(n) || n.Value == "" || n.Value == "false" || n.Value == "0"
+	return unset(n) || n.Value == "false" || n.Value == "0"
 }
 
 // tagged says that a scalar has a tag that means nothing here.

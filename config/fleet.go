@@ -26,6 +26,7 @@ func (c *checker) fleet(s *schema) []VCenter {
 
 	c.idleAccount(all, global)
 	c.unverified(all, global)
+	c.verifiedAgain(all, global)
 	var fleet []VCenter
 	seen := make(map[string]settings)
 	for _, e := range all {
@@ -134,8 +135,12 @@ func (c *checker) credentials(e, global settings) {
 	case password.set:
 		c.errorf(password.at, "has no user beside it: write user, or %s instead", c.words.secret())
 	case !given:
-		c.errorf(e.at, "has no credentials: write user and password, or %s, here or %s, or %s there",
-			c.words.secret(), c.words.global, c.words.directory)
+		also := ""
+		if e.session.line != 0 || global.session.line != 0 {
+			also = ": a session manager's address counts in a Secret alone"
+		}
+		c.errorf(e.at, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
+			c.words.secret(), c.words.global, c.words.directory, also)
 	}
 }
 
@@ -212,6 +217,21 @@ func (c *checker) unverified(all []settings, global settings) {
 		}
 		c.warnf(at, "switches the verification of the server's certificate off for %s %s: whoever is between vzones and the vCenter gets the password: "+
 			"remove it, and trust the certificate by %s", which, quote.Some(of, most), c.words.trust)
+	}
+}
+
+// verifiedAgain warns of vCenters whose certificates are verified although the global
+// section says otherwise: to the CPI and the CSI driver true there holds for all.
+func (c *checker) verifiedAgain(all []settings, global settings) {
+	on := global.insecure
+	if !on.usable() || !on.v || on.at.line == inEnvironment {
+		return
+	}
+	for _, e := range all {
+		if e.insecure.usable() && !e.insecure.v {
+			c.warnf(e.insecure.at, "the server's certificate is verified, although %s in line %d is true: to the vSphere CPI and the CSI driver that holds for every vCenter, "+
+				"and they do not verify it: trust the certificate by %s if no public authority has signed it", c.words.insecure, on.at.line, c.words.trust)
+		}
 	}
 }
 

@@ -130,16 +130,7 @@ func (d *iniDecoder) keys(b *block, fields []field) {
 	find := func(k iniKey) int {
 		return slices.IndexFunc(fields, func(f field) bool { return strings.EqualFold(f.name, k.name) })
 	}
-	older := func(k iniKey) int {
-		if i := find(k); i >= 0 {
-			if _, ok := fields[i].into.(instead); ok {
-				return 1
-			}
-		}
-		return 0
-	}
-	// The newer name counts, wherever the older one stands.
-	slices.SortStableFunc(b.keys, func(a, b iniKey) int { return older(a) - older(b) })
+	slices.SortStableFunc(b.keys, func(a, b iniKey) int { return newerFirst(fields, a.name, b.name) })
 	for _, k := range b.keys {
 		i := find(k)
 		if i < 0 {
@@ -149,7 +140,7 @@ func (d *iniDecoder) keys(b *block, fields []field) {
 		if k.blank {
 			k.at.path += " " + k.name
 		}
-		id := strings.ToLower(b.section+"\x00"+fields[i].name) + "\x00" + b.name
+		id := strings.ToLower(b.section+"\x00"+stands(fields, fields[i].name)) + "\x00" + b.name
 		if first, again := d.seen[id]; again {
 			d.errorf(k.at, "is written twice, first at line %d: remove one of the two", first)
 			continue
@@ -202,10 +193,19 @@ func (d *iniDecoder) field(k iniKey, into any) {
 	if _, ok := into.(*secret); k.glued || ok && k.cut && !k.quoted {
 		d.warnf(k.at, "ends at the ; or # that begins a comment: put the value in quotes if the rest belongs to it")
 	}
+	if other, ok := into.(spelling); ok {
+		into = other.into
+	}
 	switch into := into.(type) {
 	case ignored:
 		if k.value != "" || k.blank {
 			d.warnf(k.at, "%s", string(into))
+		}
+		return
+	case inSecret:
+		if k.value != "" || k.blank {
+			*into.at = k.at
+			d.warnf(k.at, "%s", into.why)
 		}
 		return
 	case refused:
@@ -246,16 +246,6 @@ func (d *iniDecoder) field(k iniKey, into any) {
 	default:
 		panic(fmt.Sprintf("config: the schema has a %T at %s", into, k.at.path))
 	}
-}
-
-// instead takes the older name of a key where the newer is not written, as the
-// in-tree provider does.
-func (d *iniDecoder) instead(t text, into instead) {
-	if into.list.set {
-		d.warnf(t.at, "has no effect beside %s", into.name)
-		return
-	}
-	*into.list = split(t)
 }
 
 func (d *problems) number(t text) number {

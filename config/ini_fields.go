@@ -15,19 +15,7 @@ type named struct {
 	add           func(name string, at position) (fields []field, unsure *bool)
 }
 
-// instead is the older name of a list.
-type instead struct {
-	list *list
-	name string
-}
-
-const (
-	forVolumes = "has no effect: it is about volumes, which are the CSI driver's"
-	forDriver  = "has no effect: it is the CSI driver's"
-	forCPI     = "has no effect: it is the vSphere CPI's"
-	inTree     = "has no effect: it is the in-tree provider's"
-	onlyYAML   = "only the YAML format has this: write the file in that format"
-)
+const onlyYAML = "only the YAML format has this: write the file in that format"
 
 // onlyInYAML are keys of the schema that are newer than the INI format.
 var onlyInYAML = []string{"caData", "networks", "excludeNetworks", "selector", "labels", "index", "matchByName"}
@@ -40,7 +28,8 @@ func (s *schema) sections() []field {
 		return fields[slices.IndexFunc(fields, func(f field) bool { return f.name == name })].into.(group)
 	}
 	global, labels, nodes := group("global"), group("labels"), group("nodes")
-	global.fields = append(dashed(global.fields), fieldsOfGlobal(&s.global)...)
+	older := field{"datacenter", instead{list: &s.global.datacenters, name: "datacenters"}}
+	global.fields = append(append(dashed(global.fields), s.global.foreign(true)...), older)
 	labels.fields = append(dashed(labels.fields), field{"topology-categories", &s.categories})
 	nodes.fields = dashed(nodes.fields)
 	return []field{
@@ -53,6 +42,7 @@ func (s *schema) sections() []field {
 		{"Disk", ignored(forVolumes)},
 		{"Network", ignored(inTree)},
 		{"NetPermissions", ignored(forVolumes)},
+		{"NetPermission", ignored(forVolumes)},
 		{"Snapshot", ignored(forVolumes)},
 		{"FeatureStates", ignored(forDriver)},
 		{"GC", ignored(forDriver)},
@@ -88,28 +78,6 @@ func dash(key string) string {
 	return b.String()
 }
 
-func fieldsOfGlobal(s *section) []field {
-	return slices.Concat(
-		[]field{{"datacenter", instead{&s.datacenters, "datacenters"}}},
-		withoutEffect(inTree, "working-dir", "vm-uuid", "vm-name"),
-		withoutEffect(forVolumes, "datastore", "default-datastore"),
-		withoutEffect(forCPI, "service-account"),
-		withoutEffect(forDriver,
-			"cluster-id", "supervisor-id", "cluster-distribution", "query-limit", "list-volume-threshold",
-			"vc-client-timeout", "csi-auth-check-intervalinmin", "csi-fetch-preferred-datastores-intervalinmin",
-			"cnsregistervolumes-cleanup-intervalinmin", "cnsvolumeoperationrequest-cleanup-intervalinmin",
-			"volumemigration-cr-cleanup-intervalinmin"),
-	)
-}
-
-func withoutEffect(why string, keys ...string) []field {
-	var fields []field
-	for _, key := range keys {
-		fields = append(fields, field{key, ignored(why)})
-	}
-	return fields
-}
-
 func (s *schema) virtualCenter(name string, at position) ([]field, *bool) {
 	i := slices.IndexFunc(s.vcenters, func(e *section) bool { return e.name == name })
 	if i < 0 {
@@ -117,8 +85,7 @@ func (s *schema) virtualCenter(name string, at position) ([]field, *bool) {
 		i = len(s.vcenters) - 1
 	}
 	entry := s.vcenters[i]
-	return append(dashed(entry.fields(false)), withoutEffect(forVolumes,
-		"targetvSANFileShareDatastoreURLs", "targetvSANFileShareClusters", "migration-datastore-url", "default-datastore")...), &entry.unsure
+	return append(dashed(entry.fields(false)), entry.foreign(false)...), &entry.unsure
 }
 
 func (s *schema) category(name string, at position) ([]field, *bool) {

@@ -25,7 +25,7 @@ func (d *decoder) table(p pair, into *table) {
 	if !d.isMapping(p.node, p.at) {
 		return
 	}
-	for _, entry := range d.pairs(p.node, p.at, whole) {
+	for _, entry := range d.pairs(p.node, p.at, whole, whole) {
 		into.rows = append(into.rows, row{entry.name, entry.at, d.text(entry.node, entry.at)})
 	}
 }

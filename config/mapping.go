@@ -37,13 +37,13 @@ func (d *decoder) glued(p pair, in position, fields []field) bool {
 
 // pairs returns the keys of a mapping in the order of the file, then those
 // that it merges in (<<) and does not have itself. The node is a mapping or null.
-// Messages have the keys as they are shown.
-func (d *decoder) pairs(n *yaml.Node, at position, show func(key string) string) []pair {
+// Messages have the keys as they are shown. Two keys are one if they stand for the same.
+func (d *decoder) pairs(n *yaml.Node, at position, show, stands func(key string) string) []pair {
 	n = follow(n)
 	if null(n) {
 		return nil
 	}
-	f := flattener{decoder: d, at: at, show: show, have: make(map[string]bool), visits: make(map[*yaml.Node]visit)}
+	f := flattener{decoder: d, at: at, show: show, stands: stands, have: make(map[string]bool), visits: make(map[*yaml.Node]visit)}
 	f.add(n)
 	return f.pairs
 }
@@ -64,17 +64,18 @@ func cutGlued(key string) (before string, found bool) {
 // whole shows a key that is a name.
 func whole(key string) string { return key }
 
-// shownKey shows of a key what may be one: a password may be glued to it.
+// shownKey shows of a key what may be one: a secret may be glued to it.
 func shownKey(key string) string {
-	const password = "password"
 	end := strings.IndexFunc(key, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./", r)
 	})
 	if end < 0 {
 		end = len(key)
 	}
-	if rest, glued := strings.CutPrefix(strings.ToLower(key[:end]), password); glued && rest != "" {
-		end = len(password)
+	for _, secret := range []string{"password", sessionToken} {
+		if rest, glued := strings.CutPrefix(strings.ToLower(key[:end]), secret); glued && rest != "" {
+			end = len(secret)
+		}
 	}
 	if end < len(key) {
 		return key[:end] + "…"
@@ -104,15 +105,16 @@ type flattener struct {
 	*decoder
 	at     position
 	show   func(key string) string
+	stands func(key string) string
 	pairs  []pair
-	have   map[string]bool
+	have   map[string]bool // what they stand for
 	visits map[*yaml.Node]visit
 }
 
 func (f *flattener) add(n *yaml.Node) {
 	f.visits[n] = under
 	var merges []*yaml.Node
-	own := make(map[string]int)
+	own := make(map[string]*yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		f.visit()
 		key, node := n.Content[i], n.Content[i+1]
@@ -126,20 +128,25 @@ func (f *flattener) add(n *yaml.Node) {
 		}
 		at := position{key.Line, child(f.at.path, f.show(key.Value))}
 		bare := n.Style&yaml.FlowStyle != 0 && null(node) && node.Value == ""
-		if first, again := own[key.Value]; again {
+		id := f.stands(key.Value)
+		if first, again := own[id]; again {
 			if bare {
 				// Perhaps it is the rest of a password.
 				f.errorf(position{key.Line, f.at.path}, "a key is written twice in the braces: remove one of the two, "+
 					"and put a value with a comma in quotes")
 				continue
 			}
-			f.errorf(at, "is written twice, first at line %d: remove one of the two", first)
+			if first.Value != key.Value {
+				f.errorf(at, "is another spelling of %s, which is at line %d already: remove one of the two", f.show(first.Value), first.Line)
+				continue
+			}
+			f.errorf(at, "is written twice, first at line %d: remove one of the two", first.Line)
 			continue
 		}
-		own[key.Value] = key.Line
+		own[id] = key
 		// What is nearer wins over what is merged in.
-		if !f.have[key.Value] {
-			f.have[key.Value] = true
+		if !f.have[id] {
+			f.have[id] = true
 			f.pairs = append(f.pairs, pair{key.Value, at, node, bare})
 		}
 	}

@@ -145,6 +145,9 @@ func testGood(t *testing.T, folder string, least int) {
 			t.Fatal(err)
 		}
 		golden(t, path, dump(config))
+		if strings.Contains(fmt.Sprint(config.Warnings), "S3cret") {
+			t.Errorf("a warning holds a secret: %v", config.Warnings)
+		}
 		for _, vc := range config.VCenters {
 			if vc.CAFile != "" && !bytes.Contains(vc.CA, []byte("BEGIN CERTIFICATE")) {
 				t.Errorf("vCenter %q: no CA beside its file", vc.Name)

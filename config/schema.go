@@ -71,6 +71,8 @@ type section struct {
 	index                       text
 	secretName, secretNamespace text
 	secretsDirectory            text // of the global section alone
+	// session is where a session manager stands, if one does.
+	session position
 	// unsure says that the section holds more than could be read, perhaps
 	// the credentials.
 	unsure bool

@@ -43,6 +43,7 @@ func (c *checker) rules(s *schema) topology.Rules {
 	for _, given := range s.categoryLabels {
 		c.warnf(given.at, "has no effect without topology-categories")
 	}
+	c.alone(&s.region, &s.zone)
 	var rules topology.Rules
 	for _, label := range []struct {
 		key, what string
@@ -65,6 +66,18 @@ func (c *checker) rules(s *schema) topology.Rules {
 		}
 	}
 	return rules
+}
+
+// alone warns of a region without a zone, or the reverse: the CPI's zones label neither.
+func (c *checker) alone(region, zone *rule) {
+	given := func(r *rule) bool { return !r.bad && (len(r.sources()) > 0 || r.value.set) }
+	const why = "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %s too, or remove this key if Nodes are to get neither"
+	switch {
+	case given(region) && !given(zone) && !zone.bad:
+		c.warnf(region.at, why, "region", "zone", "zone")
+	case given(zone) && !given(region) && !region.bad:
+		c.warnf(zone.at, why, "zone", "region", "region")
+	}
 }
 
 // notCSI warns of a region or zone that is from anything but a tag.
@@ -121,7 +134,15 @@ func (c *checker) rule(s *schema, r *rule, label string, required bool) (topolog
 	}, true
 }
 
-// sameSource refuses a region that would always be the zone.
+// oneTag is what a region and a zone of one category come to. The CPI's LookupZoneByMoref
+// takes each tag of the category for the zone and fails without a region. The CSI driver's
+// getNodeTopologyInfo labels the zone.
+const oneTag = "region and zone have the same tag category, so that both labels come from one tag and each region is one zone: " +
+	"the vSphere CPI loads that and initializes no Node, and the CSI driver, which allows no name to be both, gives its topology the zone alone: " +
+	"write one category for each unless that is meant"
+
+// sameSource refuses a region that would always be the zone, unless both are one tag: the
+// CPI loads that.
 func (c *checker) sameSource(region, zone *rule) {
 	later := zone
 	if region.at.line > zone.at.line {
@@ -129,7 +150,7 @@ func (c *checker) sameSource(region, zone *rule) {
 	}
 	switch {
 	case region.tag.usable() && zone.tag.usable() && region.tag.v == zone.tag.v:
-		c.errorf(later.at, "region and zone have the same tag category: write one category for each")
+		c.warnf(later.at, oneTag)
 	case region.inventory.usable() && zone.inventory.usable() && region.inventory.v == zone.inventory.v:
 		c.errorf(later.at, "region and zone are the same part of the inventory: write another one for one of them")
 	case region.hostGroup.usable() && zone.hostGroup.usable() && region.hostGroup.v == zone.hostGroup.v:

@@ -65,6 +65,7 @@ type settings struct {
 	secret           value[SecretRef]
 	namespace        text // as it is written beside the Secret's name
 	directory        text
+	session          position
 	unsure           bool
 }
 
@@ -100,7 +101,7 @@ func (c *checker) settings(s *section) settings {
 		datacenters: c.datacenters(s.datacenters), families: c.families(s.ipFamilies),
 		authority: c.authority(s.caFile, s.caData), thumbprint: s.thumbprint, index: s.index,
 		secret: c.secret(s.secretName, s.secretNamespace), namespace: s.secretNamespace, directory: c.directory(s.secretsDirectory),
-		unsure: s.unsure,
+		session: s.session, unsure: s.unsure,
 	}
 }
 

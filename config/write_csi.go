@@ -176,7 +176,13 @@ func (c *csiWriter) categories() {
 			c.warnf(label.at, "the label is optional, and the CSI driver requires each category")
 		case strings.Contains(name, ","):
 			c.errorf(label.at, "has a comma in the name of the category, which separates two in the CSI driver's file: rename it")
-		case !slices.Contains(names, name):
+		case slices.Contains(names, name):
+			if label.builtIn() && roles[name] != "" {
+				// The driver, too, knows the zone alone of one category for both.
+				c.warnf(c.schema.region.at, "the category is the zone's too, and the CSI driver's file gives a category one label: where vzones reads it, there is no region")
+				roles[name] = label.rule.Label
+			}
+		default:
 			names = append(names, name)
 			if len(names) == maxCategories+1 {
 				c.errorf(label.at, "is category %d: the CSI driver takes at most %d: remove one", len(names), maxCategories)

@@ -37,9 +37,8 @@ func readYAML(data []byte, p *problems) *schema {
 			"write one document, without a further --- line")
 	}
 	s := new(schema)
-	fields := s.fields()
-	d := &decoder{problems: p, places: places(fields), size: len(data)}
-	d.mapping(root, position{line: root.Line}, fields)
+	d := &decoder{problems: p, places: places(s.fields()), size: len(data)}
+	d.mapping(root, position{line: root.Line}, s.inYAML())
 	return s
 }
 
