@@ -137,7 +137,7 @@ func (c *checker) credentials(e, global settings) {
 	case !given:
 		also := ""
 		if e.session.line != 0 || global.session.line != 0 {
-			also = ": a session manager's address counts in a Secret alone"
+			also = ": a session manager's address counts in a Secret or a directory alone"
 		}
 		c.errorf(e.at, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
 			c.words.secret(), c.words.global, c.words.directory, also)

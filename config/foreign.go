@@ -45,8 +45,8 @@ const (
 	forDriver  = "has no effect: it is the CSI driver's"
 	forCPI     = "has no effect: it is the vSphere CPI's"
 	inTree     = "has no effect: it is the in-tree provider's"
-	noSession  = "has no effect: vzones reads a session manager's address and token from a Secret alone: " +
-		"write it there, as the server's address with ."
+	noSession  = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
+		"write it there, under the server's address with ."
 	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
 )
 

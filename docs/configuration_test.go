@@ -276,3 +276,47 @@ func TestExamplesAreRead(t *testing.T) {
 		t.Errorf("%d examples without and %d with mistakes", good, bad)
 	}
 }
+
+// TestForeignKeysAreDocumented: the reference has every key of neighbors that is known, and
+// each that it has is taken, with a warning.
+func TestForeignKeysAreDocumented(t *testing.T) {
+	text := read(t, "reference/configuration.md")
+	ast.Inspect(methodOf(t, "../config/foreign.go", "section", "foreign"), func(n ast.Node) bool {
+		e, ok := n.(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		if key, ok := literal(e); ok && !strings.Contains(key, " ") && !strings.Contains(text, "`"+key+"`") {
+			t.Errorf("%s is known and not documented", key)
+		}
+		return true
+	})
+	taken := 0
+	for _, row := range rows(t, text, "## Keys of neighbors") {
+		if len(row) < 3 {
+			continue // the table of other names
+		}
+		for i, key := range strings.Split(row[2], "`") {
+			if i%2 == 0 || strings.HasPrefix(key, "[") {
+				continue
+			}
+			global, entry := key+": x, ", key+": x, "
+			switch {
+			case strings.HasPrefix(row[0], "global"):
+				entry = ""
+			case strings.HasPrefix(row[0], "an entry"):
+				global = ""
+			case row[0] != "both":
+				continue
+			}
+			c, err := config.Parse("f", []byte("{global: {"+global+"user: u, password: p}, vcenter: {vc.example.com: {"+entry+"port: 443}}}"))
+			if err != nil || len(c.Warnings) != strings.Count(global+entry, ",") {
+				t.Errorf("%s: %v", key, err)
+			}
+			taken++
+		}
+	}
+	if taken < 30 {
+		t.Errorf("only %d keys", taken)
+	}
+}
