@@ -173,7 +173,7 @@ func TestCertificateInTheINIFormat(t *testing.T) {
 		t.Errorf("got user %q", vc.User)
 	}
 	// One half may be global, or from the environment.
-	config, err = Parse("f", []byte("global:\n  user: x\nvcenter:\n  10.0.0.1:\n"), "VSPHERE_USER="+a.certificate, "VSPHERE_PASSWORD="+a.key)
+	config, err = Parse("f", []byte("vcenter:\n  10.0.0.1:\n"), "VSPHERE_USER="+a.certificate, "VSPHERE_PASSWORD="+a.key)
 	if err != nil || config.VCenters[0].Password.Reveal()+"\n" != a.key {
 		t.Errorf("got %+v, %v", config, err)
 	}
@@ -211,7 +211,7 @@ func TestPositions(t *testing.T) {
 		{"global: {caFile: testdata/ca/ca.pem}\n" + oneEntry + "    " + inline, "", at, `f:6: vcenter["10.0.0.1"].caData`},
 		{"global: {caFile: testdata/ca/ca.pem}\n" + oneEntry + "    " + thumbprint, "", at, `f:6: vcenter["10.0.0.1"].thumbprint`},
 		{"global: {" + strings.TrimSpace(thumbprint) + "}\n" + oneEntry + "    " + inline, "", at, "f:1: global.thumbprint"},
-		{"global: {}\n" + oneEntry, "VSPHERE_CAFILE=testdata/ca/ca.pem", at, "environment variable VSPHERE_CAFILE"},
+		{"global: {}\n" + oneEntry, "VSPHERE_CAFILE=testdata/ca/ca.pem", at, at},
 		{"global: {server: 10.0.0.2, user: u, password: p}\n", "", "f:1: global.server", "f:1: global.server"},
 		{"global: {user: u, password: p}\n", "VSPHERE_VCENTER=10.0.0.2", "environment variable VSPHERE_VCENTER", "environment variable VSPHERE_VCENTER"},
 		{
@@ -313,7 +313,8 @@ func TestFilesOfMistakes(t *testing.T) {
 
 // TestVariableOverridesInlineCA: there is no mistake in having both.
 func TestVariableOverridesInlineCA(t *testing.T) {
-	config, err := Parse("f", []byte("global:\n  caData: no certificate\n"+oneEntry), "VSPHERE_CAFILE=testdata/ca/ca.pem")
+	config, err := Parse("f", []byte("global:\n  caData: no certificate\n  user: u\n  password: p\n"),
+		"VSPHERE_VCENTER=10.0.0.1", "VSPHERE_CAFILE=testdata/ca/ca.pem")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +322,7 @@ func TestVariableOverridesInlineCA(t *testing.T) {
 		t.Errorf("got %+v", vc)
 	}
 	const want = "f:2: global.caData: has no effect: the environment variable VSPHERE_CAFILE overrides it"
-	if len(config.Warnings) != 1 || config.Warnings[0].String() != want {
-		t.Errorf("got warnings %q", config.Warnings)
+	if all := warningsOf(config); len(all) != 3 || all[2] != want {
+		t.Errorf("got warnings %q", all)
 	}
 }

@@ -144,21 +144,45 @@ func TestEffectiveIsComplete(t *testing.T) {
 }
 
 func TestEffectiveEnvironment(t *testing.T) {
-	w, err := Effective("f.yaml", []byte("global:\n  port: 444\nvcenter:\n  10.0.0.1:\n    port: 445\n  10.0.0.2:\n"),
-		"VSPHERE_USER=user", "VSPHERE_PASSWORD=S3cretS3cret", "VSPHERE_INSECURE=1", "VSPHERE_VCENTER_PORT=446")
+	environ := []string{"VSPHERE_USER=user", "VSPHERE_PASSWORD=S3cretS3cret", "VSPHERE_INSECURE=1", "VSPHERE_VCENTER_PORT=446"}
+	w, err := Effective("f.yaml", []byte("global:\n  port: 444\nvcenter:\n  10.0.0.1:\n    port: 445\n  10.0.0.2:\n"), environ...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line, count := range map[string]int{
+	showsLines(t, w.Data, map[string]int{
 		"user: user # environment variable VSPHERE_USER\n":                 2,
 		"password: '[redacted]' # environment variable VSPHERE_PASSWORD\n": 2,
-		"insecureFlag: true # environment variable VSPHERE_INSECURE\n":     2,
+		"insecureFlag: false # default\n":                                  2,
 		"port: 445 # f.yaml:5: vcenter[\"10.0.0.1\"].port\n":               1,
+		"port: 444 # f.yaml:2: global.port\n":                              1,
+		"S3cret":                                                           0,
+	})
+	if len(w.Warnings) != len(environ) {
+		t.Errorf("got warnings %v", w.Warnings)
+	}
+	w, err = Effective("f.yaml", []byte("global:\n  port: 444\n"), append(environ, "VSPHERE_VCENTER=10.0.0.1")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	showsLines(t, w.Data, map[string]int{
+		"server: 10.0.0.1 # environment variable VSPHERE_VCENTER\n":        1,
+		"user: user # environment variable VSPHERE_USER\n":                 1,
+		"password: '[redacted]' # environment variable VSPHERE_PASSWORD\n": 1,
+		"insecureFlag: true # environment variable VSPHERE_INSECURE\n":     1,
 		"port: 446 # environment variable VSPHERE_VCENTER_PORT\n":          1,
 		"S3cret": 0,
-	} {
-		if got := strings.Count(string(w.Data), line); got != count {
-			t.Errorf("%d times %q in:\n%s", got, line, w.Data)
+	})
+	if len(w.Warnings) != len(environ)+1 {
+		t.Errorf("got warnings %v", w.Warnings)
+	}
+}
+
+// showsLines checks how often each line is there.
+func showsLines(t *testing.T, data []byte, lines map[string]int) {
+	t.Helper()
+	for line, count := range lines {
+		if got := strings.Count(string(data), line); got != count {
+			t.Errorf("%d times %q in:\n%s", got, line, data)
 		}
 	}
 }

@@ -45,6 +45,7 @@ func (c *checker) fleet(s *schema) []VCenter {
 		}
 		fleet = append(fleet, vc)
 	}
+	c.borrowed(s)
 	return fleet
 }
 
@@ -155,10 +156,11 @@ func (c *checker) idleAccount(all []settings, global settings) {
 	if global.directory.set {
 		why = "has no effect: every vCenter has a Secret or " + global.directory.at.path
 	}
-	if global.user.set {
+	// Of those in the environment borrowed tells.
+	if global.user.set && global.user.at.line != inEnvironment {
 		c.warnf(global.user.at, "%s", why)
 	}
-	if global.password.set {
+	if global.password.set && global.password.at.line != inEnvironment {
 		c.warnf(global.password.at, "%s", why)
 	}
 }
@@ -185,19 +187,22 @@ func (c *checker) verification(e, global settings) {
 	if insecure.at.line == inEnvironment {
 		by = insecure.at
 	}
+	which := e.at.path
+	if e.at.line == inEnvironment {
+		which = "the vCenter of " + e.at.String()
+	}
 	const why = "has no effect for %s: %v switches the verification of certificates off"
 	if authority := either(e.authority, global.authority); authority.v.file != "" || len(authority.v.pem) > 0 {
-		c.warnf(authority.at, why, e.at.path, by)
+		c.warnf(authority.at, why, which, by)
 	}
 	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
-		c.warnf(thumbprint.at, why, e.at.path, by)
+		c.warnf(thumbprint.at, why, which, by)
 	}
 }
 
 // unverified warns of vCenters whose certificates are not verified, once for each
 // setting that says so.
 func (c *checker) unverified(all []settings, global settings) {
-	const most = 5
 	var settings []position
 	names := make(map[position][]string)
 	for _, e := range all {
@@ -211,12 +216,8 @@ func (c *checker) unverified(all []settings, global settings) {
 		names[insecure.at] = append(names[insecure.at], quote.Value(e.name))
 	}
 	for _, at := range settings {
-		which, of := "vCenter", names[at]
-		if len(of) > 1 {
-			which = "vCenters"
-		}
-		c.warnf(at, "switches the verification of the server's certificate off for %s %s: whoever is between vzones and the vCenter gets the password: "+
-			"remove it, and trust the certificate by %s", which, quote.Some(of, most), c.words.trust)
+		c.warnf(at, "switches the verification of the server's certificate off for %s: whoever is between vzones and the vCenter gets the password: "+
+			"remove it, and trust the certificate by %s", vCenters(names[at]), c.words.trust)
 	}
 }
 
@@ -233,6 +234,16 @@ func (c *checker) verifiedAgain(all []settings, global settings) {
 				"and they do not verify it: trust the certificate by %s if no public authority has signed it", c.words.insecure, on.at.line, c.words.trust)
 		}
 	}
+}
+
+// vCenters lists vCenters whose names are quoted.
+func vCenters(names []string) string {
+	const most = 5
+	which := "vCenter "
+	if len(names) > 1 {
+		which = "vCenters "
+	}
+	return which + quote.Some(names, most)
 }
 
 // inherit fills in what an entry leaves unset from the global section. Nothing

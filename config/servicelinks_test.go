@@ -60,19 +60,31 @@ func TestServiceLinks(t *testing.T) {
 	}
 }
 
-// TestNoServiceLinks: what only looks like one was written by somebody, and counts.
+// TestNoServiceLinks: what only looks like one was written by somebody.
 func TestNoServiceLinks(t *testing.T) {
-	text := []byte(inYAML)
-	config, err := Parse("f", text, "VSPHERE_VCENTER_PORT=9443")
-	if err != nil || config.VCenters[0].Port != 9443 || len(config.Warnings) > 0 {
+	text := []byte("global: {user: u, password: p, port: 8443}\n")
+	config, err := Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", "VSPHERE_VCENTER_PORT=9443")
+	if err != nil || config.VCenters[0].Port != 9443 {
 		t.Errorf("got %+v, %v", config, err)
 	}
 	for _, variable := range []string{
 		"VSPHERE_VCENTER_PORT=https://10.0.0.1:443", "VSPHERE_VCENTER_PORT=tcp://vc.example.com:443", "VSPHERE_VCENTER_PORT=tcp://10.0.0.1",
+	} {
+		config, err := Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", variable)
+		if err != nil || config.VCenters[0].Port != 8443 {
+			t.Errorf("%s: got %+v, %v", variable, config, err)
+			continue
+		}
+		const want = "environment variable VSPHERE_VCENTER_PORT: is ignored, because it is not a port: write a number from 1 to 65535, or remove it"
+		if told := warningsOf(config); !slices.Contains(told, want) {
+			t.Errorf("%s: got warnings %q", variable, told)
+		}
+	}
+	for _, variable := range []string{
 		"VSPHERE_VCENTER_EAST_PORT=443", "VSPHERE_VCENTER_EAST=10.0.0.1", "VSPHERE_VCENTER_SERVICE_HOST=vc.example.com",
 		"VSPHERE_VCENTER_PORT_443_TCP_PROTO=443",
 	} {
-		if _, err := Parse("f", text, variable); err == nil {
+		if _, err := Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", variable); err == nil {
 			t.Errorf("%s is not refused", variable)
 		}
 	}

@@ -20,6 +20,8 @@ type wording struct {
 	trust string
 	// assign stands between a key and its value.
 	assign string
+	// key names a key as the format does, from its name in YAML.
+	key func(string) string
 }
 
 var yamlWords = wording{
@@ -36,6 +38,7 @@ var yamlWords = wording{
 	lines:           "each line of it on a line of its own",
 	trust:           "caData, caFile or thumbprint",
 	assign:          ": ",
+	key:             func(name string) string { return name },
 }
 
 var iniWords = wording{
@@ -50,6 +53,7 @@ var iniWords = wording{
 	lines:           `in quotes and with \n for each line break`,
 	trust:           "ca-file or thumbprint",
 	assign:          " = ",
+	key:             dash,
 }
 
 func (w *wording) secret() string { return w.secretName + " and " + w.secretNamespace }
