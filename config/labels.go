@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,34 +66,73 @@ func parseLabelValue(value string) *complaint {
 	return nil
 }
 
-// ParseNodeLabels reads labels as key=value,key=value: what the vSphere CPI takes
-// as --node-labels. A value may be empty. Without any it returns nil. The error
-// holds all that is wrong. Labels that a configuration's rules give are not known
-// here: see topology.Policy.Labels.
-func ParseNodeLabels(text string) (map[string]string, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	labels := make(map[string]string)
+// kubernetesLabel matches the keys of labels that the framework keeps off a Node if
+// they come from a cloud provider.
+var kubernetesLabel = regexp.MustCompile(`(^|\.)(kubernetes|k8s)\.io/`)
+
+// ParseNodeLabels reads labels as key=value,key=value, of any number of texts: what the
+// vSphere CPI takes as --node-labels. A value may be empty. Quotes around a text, a pair
+// or a value do not count, as they are what a manifest leaves of a shell's. Of a key that
+// is there twice the last value counts, and a key of Kubernetes' own is dropped, as in
+// the CPI; the warnings say so. Without any label it returns nil. The error holds all
+// that is wrong. Labels that a configuration's rules give are not known here: see
+// topology.Policy.Labels.
+func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []string, err error) {
 	var mistakes []error
-	for part := range strings.SplitSeq(text, ",") {
-		key, value, paired := strings.Cut(strings.TrimSpace(part), "=")
-		var wrong *complaint
-		if _, again := labels[key]; again {
-			wrong = &complaint{what: "is given twice: remove one of the two"}
-		} else if !paired {
-			wrong = &complaint{what: "has no = behind its key: write key=value, with a comma between two of them"}
-		} else if wrong = parseLabelKey(key); wrong == nil {
-			wrong = parseLabelValue(value)
-		}
-		if wrong != nil {
-			mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.what, wrong.detail))
+	for _, text := range texts {
+		text = unquoted(text)
+		if text == "" {
 			continue
 		}
-		labels[key] = value
+		for part := range strings.SplitSeq(text, ",") {
+			key, value, paired := strings.Cut(unquoted(part), "=")
+			value = unquoted(value)
+			if paired && kubernetesLabel.MatchString(key) {
+				_, name, _ := strings.Cut(key, "/")
+				warnings = append(warnings, fmt.Sprintf("label %s is dropped: no Node keeps a cloud provider's label in kubernetes.io and k8s.io: "+
+					"remove it, or write a prefix of your own, such as %s", quote.Value(key), quote.Plain("example.com/"+name)))
+				continue
+			}
+			if wrong := parseNodeLabel(key, value, paired); wrong != nil {
+				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.what, wrong.detail))
+				continue
+			}
+			if before, again := labels[key]; again && before != value {
+				warnings = append(warnings, fmt.Sprintf("label %s is given twice: the last value counts, %s: remove the other one", quote.Value(key), quote.Value(value)))
+			}
+			if labels == nil {
+				labels = make(map[string]string)
+			}
+			labels[key] = value
+		}
 	}
 	if len(mistakes) > 0 {
-		return nil, errors.Join(mistakes...)
+		return nil, nil, errors.Join(mistakes...)
 	}
-	return labels, nil
+	return labels, warnings, nil
+}
+
+// parseNodeLabel checks one label, paired if there is a = between key and value.
+func parseNodeLabel(key, value string, paired bool) *complaint {
+	if !paired {
+		return &complaint{what: "has no = behind its key: write key=value, with a comma between two of them"}
+	}
+	if wrong := parseLabelKey(key); wrong != nil {
+		return wrong
+	}
+	return parseLabelValue(value)
+}
+
+// unquoted returns a text without blanks around it, nor the quotes that are around all
+// of it.
+func unquoted(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) < 2 || s[0] != s[len(s)-1] || s[0] != '"' && s[0] != '\'' {
+		return s
+	}
+	inner := s[1 : len(s)-1]
+	if strings.IndexByte(inner, s[0]) >= 0 {
+		return s
+	}
+	return strings.TrimSpace(inner)
 }

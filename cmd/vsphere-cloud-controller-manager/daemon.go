@@ -85,8 +85,8 @@ func (d *daemon) configure(name, file string) error {
 	if d.source, err = newSource(file, d.flags.configSecret, os.Environ()); err != nil {
 		return err
 	}
-	if d.source.labels, err = config.ParseNodeLabels(d.flags.nodeLabels); err != nil {
-		return fmt.Errorf("--node-labels: %w", err)
+	if err := d.source.addLabels(d.flags.nodeLabels); err != nil {
+		return err
 	}
 	if d.source.inSecret() {
 		return nil

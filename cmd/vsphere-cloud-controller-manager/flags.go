@@ -27,7 +27,7 @@ type flags struct {
 	maxSnapshotAge time.Duration
 	loginTimeout   time.Duration
 	configSecret   string
-	nodeLabels     string
+	nodeLabels     []string
 	warmStandby    bool
 }
 
@@ -37,8 +37,9 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 	set.StringVar(&f.configSecret, "cloud-config-secret", "",
 		"In place of --cloud-config: the Secret that holds the configuration, as NAMESPACE/NAME or NAMESPACE/NAME:KEY. "+
 			"Without KEY it is csi-vsphere.conf, the CSI driver's, or the only one that there is. It is watched.")
-	set.StringVar(&f.nodeLabels, "node-labels", "",
-		"Labels that each Node gets when it is initialised, as KEY=VALUE,KEY=VALUE, besides those of nodes.labels in the configuration.")
+	set.StringArrayVar(&f.nodeLabels, "node-labels", nil,
+		"Labels that each Node gets when it is initialised, as KEY=VALUE,KEY=VALUE, besides those of nodes.labels in the configuration. "+
+			"It may be there several times. Of a key that is there twice the last value counts. Those of kubernetes.io and k8s.io are dropped.")
 	set.DurationVar(&f.tagRefresh, "tag-refresh", 30*time.Second,
 		"Time between two readings of the tags above the Nodes' machines, which vCenter does not announce. "+
 			"At least 100ms. Machines of Nodes without a UUID are looked for by name as often. Everything else is seen when it happens.")

@@ -23,8 +23,10 @@ type source struct {
 	// key is empty for the CSI driver's, or the only one that there is.
 	key     string
 	environ []string
-	// labels are those of --node-labels, which every Node gets besides.
-	labels map[string]string
+	// labels are those of --node-labels, which every Node gets besides, and warnings
+	// what is to be told of them.
+	labels   map[string]string
+	warnings []config.Warning
 }
 
 // newSource reads the flags that name a source.
@@ -46,6 +48,20 @@ func newSource(file, secret string, environ []string) (source, error) {
 	return source{secret: config.SecretRef{Namespace: namespace, Name: name}, key: key, environ: environ}, nil
 }
 
+// addLabels reads the values of --node-labels.
+func (s *source) addLabels(flag []string) error {
+	const name = "--node-labels"
+	labels, warnings, err := config.ParseNodeLabels(flag...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	s.labels = labels
+	for _, w := range warnings {
+		s.warnings = append(s.warnings, config.Warning{Field: name, Message: w})
+	}
+	return nil
+}
+
 // inSecret says whether the source is a Secret.
 func (s *source) inSecret() bool { return s.file == "" }
 
@@ -57,8 +73,12 @@ type reader interface {
 // read reads the configuration as it is now. A Secret is read through secrets.
 func (s *source) read(ctx context.Context, secrets reader) (*config.Config, error) {
 	cfg, err := s.parse(ctx, secrets)
-	if err != nil || len(s.labels) == 0 {
-		return cfg, err
+	if err != nil {
+		return nil, err
+	}
+	cfg.Warnings = append(cfg.Warnings, s.warnings...)
+	if len(s.labels) == 0 {
+		return cfg, nil
 	}
 	for _, label := range cfg.Topology.Policy.Labels() {
 		if _, there := s.labels[label]; there {
