@@ -14,8 +14,8 @@
 // means the same, with these exceptions, each of which hid mistakes: unknown and
 // repeated keys, further documents and values that can never work are errors;
 // `insecureFlag: false` in an entry overrides a global true; a region without a
-// zone, or the reverse, counts; environment variables override the global section
-// before the vCenters' inherit from it; sections for NSX-T are refused, because
+// zone, or the reverse, counts; environment variables name a vCenter where the file
+// names none, and give an account where it has none; sections for NSX-T are refused, because
 // vzones does nothing with them; /etc/cloud/secrets is no directory with
 // credentials unless secretsDirectory says so.
 //

@@ -78,6 +78,7 @@ func (s *schema) override(environ []string, p *problems) {
 		values[name] = value
 	}
 	named := s.namesVCenters()
+	s.global.lent = !s.global.elsewhere()
 	for _, f := range fields {
 		value, given := values[f.name]
 		if _, always := f.into.(presence); value == "" && (!given || !always) {
@@ -115,8 +116,12 @@ func (s *schema) namesVCenters() bool {
 // is refused by the CPI, so that it means nothing else there.
 func (s *schema) lacks(name string) bool {
 	g := &s.global
-	elsewhere := g.secretName.set || g.secretNamespace.set || g.secretsDirectory.set
-	return !elsewhere && (name == variableUser && !g.user.set || name == variablePassword && !g.password.set)
+	return !g.elsewhere() && (name == variableUser && !g.user.set || name == variablePassword && !g.password.set)
+}
+
+// elsewhere reports whether the section says that credentials are somewhere else.
+func (s *section) elsewhere() bool {
+	return s.secretName.set || s.secretNamespace.set || s.secretsDirectory.set
 }
 
 // unused tells of a variable that changes nothing, since the file names vCenters.

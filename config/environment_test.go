@@ -289,6 +289,36 @@ func TestSecretInTheEnvironment(t *testing.T) {
 	}
 }
 
+// TestSecretBesideAnAccount: a Secret or directory that only the environment names does
+// not take the file's account from its vCenters, which in the CPI counts alone.
+func TestSecretBesideAnAccount(t *testing.T) {
+	const file = "global: {user: file, password: file}\nvcenter:\n  10.0.0.1:\n"
+	secret := []string{"VSPHERE_SECRET_NAME=s", "VSPHERE_SECRET_NAMESPACE=n"}
+	for _, c := range []struct {
+		text    string
+		environ []string
+		want    string
+	}{
+		{file, secret, "file n/s "},
+		{file, []string{"VSPHERE_SECRETS_DIRECTORY=/s"}, "file / /s"},
+		{file, append(secret, "VSPHERE_SECRETS_DIRECTORY=/s"), "file n/s /s"},
+		// Where the file itself names one, its account counts for nothing.
+		{"global: {user: file, password: file, secretName: f, secretNamespace: f}\nvcenter:\n  10.0.0.1:\n", secret, " n/s "},
+		{"global: {user: file, password: file, secretsDirectory: /f}\nvcenter:\n  10.0.0.1:\n", []string{"VSPHERE_SECRETS_DIRECTORY=/s"}, " / /s"},
+		{"global: {user: file, password: file}\nvcenter:\n  10.0.0.1: {secretName: f, secretNamespace: f}\n", secret, " f/f "},
+	} {
+		config, err := Parse("f", []byte(c.text), c.environ...)
+		if err != nil {
+			t.Errorf("%s%q: %v", c.text, c.environ, err)
+			continue
+		}
+		vc := config.VCenters[0]
+		if got := fmt.Sprintf("%s %s/%s %s", vc.User, vc.Secret.Namespace, vc.Secret.Name, vc.SecretsDirectory); got != c.want {
+			t.Errorf("%s%q: got %q, want %q", c.text, c.environ, got, c.want)
+		}
+	}
+}
+
 func TestMistakesInTheEnvironment(t *testing.T) {
 	const file = "[Global]\nprot = 443\n"
 	_, err := Parse("vsphere.conf", []byte(file),

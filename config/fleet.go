@@ -94,7 +94,7 @@ func ownSecret(e, global settings) bool { return e.secret.set && e.secret.at != 
 // account returns the user and the password for an entry, each from the entry
 // or from the global section. Where a Secret or a directory applies, the entry's
 // own alone count, as in the CPI: another vCenter's account is not tried on it.
-// The CPI does that only if the global section names one of the two.
+// The CPI does that only if the file's global section names one of the two.
 func account(e, global settings) (user text, password secret) {
 	if ownAccount(e, global) {
 		return e.user, e.password
@@ -103,7 +103,7 @@ func account(e, global settings) (user text, password secret) {
 }
 
 func ownAccount(e, global settings) bool {
-	return ownSecret(e, global) || global.secret.set != global.directory.set
+	return ownSecret(e, global) || !global.lent && global.secret.set != global.directory.set
 }
 
 // directory returns where an entry's credentials are besides its Secret. As in the

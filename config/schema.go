@@ -73,6 +73,9 @@ type section struct {
 	secretsDirectory            text // of the global section alone
 	// session is where a session manager stands, if one does.
 	session position
+	// lent says that what the section has in place of an account is from the
+	// environment alone.
+	lent bool
 	// unsure says that the section holds more than could be read, perhaps
 	// the credentials.
 	unsure bool

@@ -66,6 +66,7 @@ type settings struct {
 	namespace        text // as it is written beside the Secret's name
 	directory        text
 	session          position
+	lent             bool
 	unsure           bool
 }
 
@@ -101,7 +102,7 @@ func (c *checker) settings(s *section) settings {
 		datacenters: c.datacenters(s.datacenters), families: c.families(s.ipFamilies),
 		authority: c.authority(s.caFile, s.caData), thumbprint: s.thumbprint, index: s.index,
 		secret: c.secret(s.secretName, s.secretNamespace), namespace: s.secretNamespace, directory: c.directory(s.secretsDirectory),
-		session: s.session, unsure: s.unsure,
+		lent: s.lent, session: s.session, unsure: s.unsure,
 	}
 }
 
