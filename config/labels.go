@@ -79,6 +79,7 @@ var kubernetesLabel = regexp.MustCompile(`(^|\.)(kubernetes|k8s)\.io/`)
 // topology.Policy.Labels.
 func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []string, err error) {
 	var mistakes []error
+	var repeated []string
 	for _, text := range texts {
 		text = unquoted(text)
 		if text == "" {
@@ -97,14 +98,17 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.what, wrong.detail))
 				continue
 			}
-			if before, again := labels[key]; again && before != value {
-				warnings = append(warnings, fmt.Sprintf("label %s is given twice: the last value counts, %s: remove the other one", quote.Value(key), quote.Value(value)))
+			if before, again := labels[key]; again && before != value && !slices.Contains(repeated, key) {
+				repeated = append(repeated, key)
 			}
 			if labels == nil {
 				labels = make(map[string]string)
 			}
 			labels[key] = value
 		}
+	}
+	for _, key := range repeated {
+		warnings = append(warnings, fmt.Sprintf("label %s has several values: the last one counts, %s: remove the others", quote.Value(key), quote.Value(labels[key])))
 	}
 	if len(mistakes) > 0 {
 		return nil, nil, errors.Join(mistakes...)

@@ -68,8 +68,8 @@ func TestNodeLabelsOfSeveralFlags(t *testing.T) {
 		want   []string
 	}{
 		{[]string{"a=b", "", `"c=d"`, "e="}, map[string]string{"a": "b", "c": "d", "e": ""}, nil},
-		{[]string{"a=b,c=d", "a=e"}, map[string]string{"a": "e", "c": "d"}, []string{`label "a" is given twice: the last value counts, "e": remove the other one`}},
-		{[]string{"a=b,a="}, map[string]string{"a": ""}, []string{`label "a" is given twice: the last value counts, "": remove the other one`}},
+		{[]string{"a=b,c=d", "a=e"}, map[string]string{"a": "e", "c": "d"}, []string{`label "a" has several values: the last one counts, "e": remove the others`}},
+		{[]string{"a=b,a=c", "a="}, map[string]string{"a": ""}, []string{`label "a" has several values: the last one counts, "": remove the others`}},
 		{
 			[]string{"kubernetes.io/x=y", "a=b,node-role.kubernetes.io/worker="}, map[string]string{"a": "b"},
 			[]string{`label "kubernetes.io/x"` + dropped + "x", `label "node-role.kubernetes.io/worker"` + dropped + "worker"},
