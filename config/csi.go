@@ -112,8 +112,7 @@ func (c *checker) role(s *schema, names []string, labels map[string]string, labe
 		if labels[name] == label {
 			return
 		}
-		words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
-		if labels[name] == "" && slices.Contains(words, word) {
+		if labels[name] == "" && hasWord(name, word) {
 			having = append(having, name)
 		}
 	}
@@ -125,4 +124,10 @@ func (c *checker) role(s *schema, names []string, labels map[string]string, labe
 		c.errorf(s.categories.at, "has several categories that may be the %s: write a section such as [TopologyCategory %q] "+
 			"with label = %s", word, having[0], label)
 	}
+}
+
+// hasWord says that a category may be the region or the zone by its name.
+func hasWord(name, word string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.Contains(words, word)
 }

@@ -22,6 +22,8 @@ type wording struct {
 	assign string
 	// key names a key as the format does, from its name in YAML.
 	key func(string) string
+	// categories says where tag categories are named.
+	categories string
 }
 
 var yamlWords = wording{
@@ -39,6 +41,7 @@ var yamlWords = wording{
 	trust:           "caData, caFile or thumbprint",
 	assign:          ": ",
 	key:             func(name string) string { return name },
+	categories:      "labels.region and labels.zone, each with a tag category",
 }
 
 var iniWords = wording{
@@ -54,6 +57,7 @@ var iniWords = wording{
 	trust:           "ca-file or thumbprint",
 	assign:          " = ",
 	key:             dash,
+	categories:      "topology-categories in [Labels]",
 }
 
 func (w *wording) secret() string { return w.secretName + " and " + w.secretNamespace }

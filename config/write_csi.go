@@ -10,12 +10,10 @@ import (
 	"vzones/topology"
 )
 
-// maxCSIVCenters is how many vCenters the CSI driver takes.
-const maxCSIVCenters = 5
-
 // CSIOptions are what the CSI driver's file has and a configuration may not.
 type CSIOptions struct {
-	// ClusterID is the driver's name for the cluster; empty leaves it out.
+	// ClusterID is the driver's name for the cluster; empty leaves the one that the
+	// file has, if it has one.
 	ClusterID string
 	// Secrets have the credentials that are not in the configuration. As in the
 	// daemon, they win over those that are.
@@ -27,31 +25,38 @@ type CSIOptions struct {
 }
 
 // ConvertToCSI returns the CSI driver's file for a configuration of any format, in
-// Written.Private. What the driver cannot have at all, such as a sixth vCenter, is
-// an error of type Errors; other errors are those of Parse, and that of a name for
-// the cluster which the driver does not take. Neither the
-// environment nor the CA files are read.
+// Written.Private. What the driver refuses, such as a sixth vCenter, is an error of
+// type Errors; other errors are those of Parse, and that of a name for the cluster
+// which the driver does not take. What a file in the INI format has for the driver
+// alone is carried over. Neither the environment nor the CA files are read.
 func ConvertToCSI(file string, data []byte, o CSIOptions) (*Written, error) {
-	// The driver's own bound.
-	if len(o.ClusterID) > 64 || !iniHolds(o.ClusterID) {
+	if len(o.ClusterID) > maxCSIName || !iniHolds(o.ClusterID) {
 		return nil, errors.New("the name for the cluster is too long or has a character that the INI format cannot hold: write up to 64 bytes of text")
 	}
 	l, err := load(file, data, Options{SkipFiles: true})
 	if err != nil {
 		return nil, err
 	}
-	c := &csiWriter{loaded: l, problems: &problems{file: file}, o: o}
+	c := &csiWriter{loaded: l, problems: &problems{file: file, words: &yamlWords}, o: o, own: new(csiOwn)}
+	if isINI(data) {
+		c.words, c.own = &iniWords, readCSIOwn(data)
+	}
 	fmt.Fprintf(c, "# Written by vzones convert from %s.\n", oneLine(file))
 	c.global()
 	c.virtualCenters()
 	c.categories()
+	for _, s := range c.own.sections {
+		c.carried = append(c.carried, s.at)
+		c.section(s.section, s.name)
+		c.carry(s.values)
+	}
 	c.rest()
 	if err := c.err(); err != nil {
 		return nil, err
 	}
 	return &Written{
 		Private:  NewPassword(c.String()),
-		Warnings: l.config.Warnings,
+		Warnings: slices.DeleteFunc(slices.Clone(l.config.Warnings), c.idle),
 		Lost:     sorted(c.warnings, func(w Warning) Error { return Error(w) }),
 	}, nil
 }
@@ -60,41 +65,96 @@ type csiWriter struct {
 	*loaded
 	*problems
 	iniWriter
-	o CSIOptions
+	o   CSIOptions
+	own *csiOwn
+	// carried are the places of what is the driver's own.
+	carried []position
+}
+
+// carry writes what is the driver's own.
+func (c *csiWriter) carry(values []csiValue) {
+	for _, v := range values {
+		c.carried = append(c.carried, v.at)
+		if wrong := v.refused(v.value); wrong != "" {
+			c.errorf(v.at, "%s", wrong)
+			continue
+		}
+		c.hold(v.name, v.value, v.at)
+	}
+}
+
+// idle reports whether a warning is of a key without effect that has one in the driver.
+func (c *csiWriter) idle(w Warning) bool {
+	return strings.HasPrefix(w.Message, "has no effect") && slices.Contains(c.carried, position{w.Line, w.Field})
 }
 
 // global writes what the driver has once for all vCenters.
 func (c *csiWriter) global() {
 	c.section("Global", "")
-	if c.o.ClusterID != "" {
+	own := c.own.global
+	named := func(v csiValue) bool { return v.name == "cluster-id" }
+	switch {
+	case c.o.ClusterID != "":
 		c.key("cluster-id", c.o.ClusterID)
+		own = slices.DeleteFunc(slices.Clone(own), named)
+	case !slices.ContainsFunc(own, named):
+		c.warnf(position{line: 1}, "there is no cluster-id: write the CSI driver's with --cluster-id, "+
+			"unless the driver keeps it in ConfigMap vsphere-csi-cluster-id: beside that one it refuses a cluster-id")
 	}
-	c.verification("ca-file", func(s settings) text {
-		return text{v: s.authority.v.file, at: s.authority.at, set: s.authority.v.file != ""}
-	})
-	c.verification("thumbprint", func(s settings) text { return s.thumbprint })
+	c.carry(own)
+	for _, key := range csiTrust {
+		if v := c.common(key.of); v.v != "" {
+			c.hold(key.name, v.v, v.at)
+		}
+	}
 }
 
-// verification writes a setting that all vCenters have alike, those aside whose
-// certificate is not verified.
-func (c *csiWriter) verification(key string, of func(settings) text) {
-	var all []text
+// csiTrust are the settings that say which certificate a server may have. The driver
+// reads them in a vCenter's section since 3.3, and in [Global] always, where they count
+// for the vCenters without their own.
+var csiTrust = []struct {
+	name string
+	of   func(settings) text
+}{
+	{"ca-file", func(s settings) text {
+		return text{v: s.authority.v.file, at: s.authority.at, set: s.authority.v.file != ""}
+	}},
+	{"thumbprint", func(s settings) text { return s.thumbprint }},
+}
+
+// common returns the setting that all vCenters have alike, or nothing. Those whose
+// certificate is not verified do not count, unless there are no others.
+func (c *csiWriter) common(of func(settings) text) text {
+	var all, verified []text
 	for i, from := range c.fleet {
+		all = append(all, of(from))
 		if !c.config.VCenters[i].Insecure {
-			all = append(all, of(from))
+			verified = append(verified, of(from))
 		}
 	}
-	differs := func(v text) bool { return v.v != all[0].v }
-	if !slices.ContainsFunc(all, differs) {
-		if len(all) > 0 && all[0].v != "" {
-			c.hold(key, all[0].v, all[0].at)
-		}
-		return
+	if len(verified) > 0 {
+		all = verified
 	}
-	for _, v := range all {
-		if v.v != "" {
-			c.warnf(v.at, "the CSI driver has one %s for all vCenters, and here they differ", key)
+	if slices.ContainsFunc(all, func(v text) bool { return v.v != all[0].v }) {
+		return text{}
+	}
+	return all[0]
+}
+
+// verification writes what a vCenter does not have alike with the others.
+func (c *csiWriter) verification(vc *VCenter, from settings) {
+	given := 0
+	for _, key := range csiTrust {
+		v := key.of(from)
+		if v.v == "" {
+			continue
 		}
+		if given++; v.v != c.common(key.of).v {
+			c.hold(key.name, v.v, v.at)
+		}
+	}
+	if given == len(csiTrust) && !vc.Insecure {
+		c.warnf(from.thumbprint.at, "beside a ca-file the CSI driver does not look at it: that file alone decides which certificate is right")
 	}
 }
 
@@ -105,22 +165,39 @@ func (c *csiWriter) virtualCenters() {
 		if i == maxCSIVCenters {
 			c.errorf(from.at, "is vCenter %d: the CSI driver takes at most %d: remove one", i+1, maxCSIVCenters)
 		}
-		if other, again := seen[vc.Server]; again {
+		address := sameServer(vc.Server, 0)
+		if other, again := seen[address]; again {
 			c.errorf(from.at, "has the address of %v, by which the CSI driver tells vCenters apart: remove one of the two", other)
 		}
-		seen[vc.Server] = from.at
+		seen[address] = from.at
+		if name, wrong := parseServer(from.name); wrong != nil || name != vc.Server {
+			c.warnf(from.at, "the name of the entry: the CSI driver names a vCenter by its address alone")
+		}
+		own := c.own.vcenters[from.name]
 		c.section("VirtualCenter", vc.Server)
-		c.account(vc, from)
+		c.account(vc, from, hasSessionManager(own))
 		c.key("port", strconv.Itoa(vc.Port))
 		c.key("insecure-flag", strconv.FormatBool(vc.Insecure))
-		if len(vc.Datacenters) > 0 {
-			c.hold("datacenters", strings.Join(vc.Datacenters, ", "), from.datacenters.at)
-		}
+		c.datacenters(vc, from)
+		c.verification(vc, from)
+		c.carry(own)
 	}
 }
 
-// account writes the credentials that the daemon would take.
-func (c *csiWriter) account(vc *VCenter, from settings) {
+func (c *csiWriter) datacenters(vc *VCenter, from settings) {
+	for _, name := range vc.Datacenters {
+		if strings.ContainsAny(name, "*?[") {
+			c.warnf(from.datacenters.at, "a pattern: the CSI driver fails where several datacenters match it, so write each by its name then")
+		}
+	}
+	if len(vc.Datacenters) > 0 {
+		c.hold("datacenters", strings.Join(vc.Datacenters, ", "), from.datacenters.at)
+	}
+}
+
+// account writes the credentials that the daemon would take. The driver looks at the
+// user's name where it has no session manager.
+func (c *csiWriter) account(vc *VCenter, from settings, session bool) {
 	if from.secret.set {
 		for _, data := range c.o.Secrets.of(vc.Secret) {
 			user, password, err := c.o.Find(data, vc.Server)
@@ -129,6 +206,9 @@ func (c *csiWriter) account(vc *VCenter, from settings) {
 				continue
 			}
 			if user != "" {
+				if wrong := refusedByCSI(user); wrong != "" && !session {
+					c.errorf(from.secret.at, "the user for %s in %s %s", vc.Server, elsewhere(vc), wrong)
+				}
 				c.hold("user", user, from.secret.at)
 				c.hold("password", password.Reveal(), from.secret.at)
 				return
@@ -144,6 +224,9 @@ func (c *csiWriter) account(vc *VCenter, from settings) {
 		}
 		return
 	}
+	if wrong := refusedByCSI(vc.User); wrong != "" && !session {
+		c.errorf(from.user.at, "%s", wrong)
+	}
 	c.hold("user", vc.User, from.user.at)
 	c.hold("password", vc.Password.Reveal(), from.password.at)
 }
@@ -157,57 +240,10 @@ func (c *csiWriter) hold(key, value string, at position) {
 	c.key(key, value)
 }
 
-// categories writes those of required labels: the driver requires each.
-func (c *csiWriter) categories() {
-	var names []string
-	roles := make(map[string]string)
-	for _, label := range c.labels() {
-		name := label.rule.Category
-		if label.rule.Value != nil {
-			c.warnf(label.from.value.at, "the value is composed, and the CSI driver takes the plain tags")
-		}
-		switch {
-		case name == "" && label.rule.Value != nil:
-		case label.rule.HostGroup != "":
-			c.warnf(label.at, "the value is from DRS host groups, and the CSI driver reads tags only")
-		case name == "":
-			c.warnf(label.at, "the value is from the inventory, and the CSI driver reads tags only")
-		case !label.rule.Required:
-			c.warnf(label.at, "the label is optional, and the CSI driver requires each category")
-		case strings.Contains(name, ","):
-			c.errorf(label.at, "has a comma in the name of the category, which separates two in the CSI driver's file: rename it")
-		case slices.Contains(names, name):
-			if label.builtIn() && roles[name] != "" {
-				// The driver, too, knows the zone alone of one category for both.
-				c.warnf(c.schema.region.at, "the category is the zone's too, and the CSI driver's file gives a category one label: where vzones reads it, there is no region")
-				roles[name] = label.rule.Label
-			}
-		default:
-			names = append(names, name)
-			if len(names) == maxCategories+1 {
-				c.errorf(label.at, "is category %d: the CSI driver takes at most %d: remove one", len(names), maxCategories)
-			}
-			if label.builtIn() {
-				roles[name] = label.rule.Label
-			}
-		}
-	}
-	if len(names) == 0 {
-		return
-	}
-	c.section("Labels", "")
-	c.key("topology-categories", strings.Join(names, ","))
-	for _, name := range names {
-		if roles[name] != "" {
-			c.section("TopologyCategory", name)
-			c.key("label", roles[name])
-		}
-	}
-}
+const nothingLike = "the CSI driver has nothing like it"
 
 // rest tells of what is set and has no place in the driver's file.
 func (c *csiWriter) rest() {
-	const nothingLike = "the CSI driver has nothing like it"
 	s := c.schema
 	carried := []string{
 		"user", "password", "server", "port", "insecureFlag", "datacenters", "caFile", "thumbprint", "secretName", "secretNamespace", "secretsDirectory",

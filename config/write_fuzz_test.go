@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 // FuzzWrite checks what holds for any file that loads: what is written of it loads
 // too and means the same, and shows no password.
 func FuzzWrite(f *testing.F) {
-	for _, folder := range []string{"good", "ini-good"} {
+	for _, folder := range []string{"good", "ini-good", "csi"} {
 		for _, path := range files(f, folder) {
 			data, err := os.ReadFile(path)
 			if err != nil {
@@ -47,9 +48,25 @@ func FuzzWrite(f *testing.F) {
 			checkWritten(t, data, converted, &withoutAccounts)
 		}
 		if csi != nil {
-			readAsDriver(t, csi)
+			checkDriverTakes(t, csi)
 		}
 	})
+}
+
+// checkDriverTakes: where nothing has to be added by hand, the driver takes what was
+// written, and so does vzones.
+func checkDriverTakes(t *testing.T, w *Written) {
+	t.Helper()
+	d := readAsDriver(t, w)
+	if slices.ContainsFunc(w.Lost, func(w Warning) bool { return strings.HasPrefix(w.Message, "no user and password") }) {
+		return
+	}
+	if why := d.refused(); why != "" {
+		t.Errorf("the driver refuses it: %s\n%s", why, w.Private.Reveal())
+	}
+	if _, err := (Options{SkipFiles: true}).Parse("f", []byte(w.Private.Reveal())); err != nil {
+		t.Errorf("does not load: %v\n%s", err, w.Private.Reveal())
+	}
 }
 
 // moveAccount does to a vCenter what Convert does.

@@ -38,8 +38,10 @@ the manifest goes to standard output and the configuration does not, unless
 
 With --to csi it is the CSI driver's csi-vsphere.conf, which has the credentials in
 it: --output has to say where it goes, and - is standard output. Credentials that
-are in Secrets come from the manifests that --credentials names. The driver takes
-at most five vCenters and five tag categories; more is a mistake.
+are in Secrets come from the manifests that --credentials names. What the driver
+refuses is a mistake, such as a user without a domain, a sixth vCenter, or several
+of them without tag categories. What a file in the INI format has for the driver
+alone is kept.
 
 What cannot be carried over is told of on standard error, one in a line, as are
 mistakes and warnings:
@@ -71,7 +73,7 @@ variables nor CA files are read.`,
 	flags.StringVar(&c.ref.Name, "secret-name", "vsphere-cloud-secret", "the Secret's name")
 	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace")
 	flags.StringArrayVar(&c.credentials, "credentials", nil, "with --to csi: a file with manifests of the Secrets that the configuration names; may be repeated")
-	flags.StringVar(&c.clusterID, "cluster-id", "", "with --to csi: the CSI driver's name for the cluster")
+	flags.StringVar(&c.clusterID, "cluster-id", "", "with --to csi: the CSI driver's name for the cluster, in place of the one that the file has")
 	return cmd
 }
 
@@ -175,7 +177,8 @@ func findAccount(data map[string][]byte, server string) (user string, password c
 	case err != nil:
 		return "", config.Password{}, err
 	case c.SessionManagerURL != "":
-		return "", config.Password{}, errors.New("it is a session manager's session, which the CSI driver cannot have")
+		return "", config.Password{}, errors.New("it is a session manager's session, which is not converted: " +
+			"write it into the new file as vc-session-manager-url and vc-session-manager-token, if the CSI driver is new enough for it")
 	case c.Certificate != "":
 		return c.Certificate, c.Key, nil
 	}

@@ -53,8 +53,8 @@ func commands() []*cobra.Command {
 }
 
 const (
-	anINI  = "[VirtualCenter \"vc.example.com\"]\nuser = admin\npassword = S3cretS3cret\n[Labels]\nzone = k8s-zone\n"
-	aYAML  = "vcenter:\n  vc.example.com:\n    user: admin\n    password: S3cretS3cret\nlabels:\n  zone: k8s-zone\n"
+	anINI  = "[VirtualCenter \"vc.example.com\"]\nuser = admin@vsphere.local\npassword = S3cretS3cret\n[Labels]\nzone = k8s-zone\n"
+	aYAML  = "vcenter:\n  vc.example.com:\n    user: admin@vsphere.local\n    password: S3cretS3cret\nlabels:\n  zone: k8s-zone\n"
 	noFile = "not-there.yaml"
 )
 

@@ -1,0 +1,202 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/gcfg.v1"
+)
+
+// TestCSI compares with the golden files under testdata/csi: what is written and not
+// carried over, or the mistakes. Nothing of a driver's file is told to have no effect.
+func TestCSI(t *testing.T) {
+	eachFile(t, "csi", 14, func(t *testing.T, path, file string, data []byte) {
+		w, err := ConvertToCSI(file, data, CSIOptions{})
+		if refused := strings.HasPrefix(file, "refused-"); refused || err != nil {
+			if all, ok := errors.AsType[Errors](err); !ok || !refused {
+				t.Fatalf("got %v and error %v", w, all)
+			}
+			golden(t, path, err.Error()+"\n")
+			return
+		}
+		var b strings.Builder
+		b.WriteString(w.Private.Reveal() + "---\n")
+		for _, l := range w.Lost {
+			fmt.Fprintf(&b, "not carried over %v\n", l)
+		}
+		for _, l := range w.Warnings {
+			if strings.Contains(l.Message, "the CSI driver's") {
+				t.Errorf("has an effect in the new file: %v", l)
+			}
+		}
+		golden(t, path, b.String())
+	})
+}
+
+// TestCSIRoundTrip converts all files that the driver takes, of vzones and of others,
+// and has the driver take what was written: it makes the same of both, and so does
+// vzones.
+func TestCSIRoundTrip(t *testing.T) {
+	passed := 0
+	for _, folder := range []string{"ini-good", "csi"} {
+		eachFile(t, folder, 12, func(t *testing.T, _, file string, data []byte) {
+			var before driverFile
+			if gcfg.FatalOnly(gcfg.ReadStringInto(&before, string(data))) != nil || before.refused() != "" {
+				return
+			}
+			want, err := Options{SkipFiles: true}.Parse(file, data)
+			if err != nil {
+				t.Fatalf("the driver takes it: %v", err)
+			}
+			w, err := ConvertToCSI(file, data, CSIOptions{})
+			if err != nil {
+				t.Fatalf("the driver takes it: %v", err)
+			}
+			passed++
+			for _, vc := range want.VCenters {
+				// A warning says that the driver reads this otherwise.
+				if d := before.VirtualCenter[vc.Server]; d != nil && before.Global.InsecureFlag && !vc.Insecure {
+					before.Global.InsecureFlag = false
+				}
+			}
+			checkDriver(t, before, readAsDriver(t, w), w)
+			got, err := Options{SkipFiles: true}.Parse("csi.conf", []byte(w.Private.Reveal()))
+			if err != nil {
+				t.Fatalf("does not load: %v\n%s", err, w.Private.Reveal())
+			}
+			sameForCSI(t, got, want)
+		})
+	}
+	if passed < 10 {
+		t.Errorf("the driver takes %d files", passed)
+	}
+}
+
+// checkDriver checks that the driver makes the same of two files, but for what was
+// told.
+func checkDriver(t *testing.T, before, after driverFile, w *Written) {
+	t.Helper()
+	if why := after.refused(); why != "" {
+		t.Errorf("the driver refuses the new file: %s\n%s", why, w.Private.Reveal())
+	}
+	told := func(part string) bool {
+		return slices.ContainsFunc(w.Lost, func(w Warning) bool { return strings.Contains(w.Message, part) })
+	}
+	if b, a := before.labels(), after.labels(); !maps.Equal(a, b) && !told("the CSI driver gives Nodes the label ") &&
+		!told("the CSI driver reads region and zone only where both are set") {
+		t.Errorf("the driver makes the labels %v, before it made %v", a, b)
+	}
+	b, a := before.effective(), after.effective()
+	b.Labels.Zone, b.Labels.Region = "", ""
+	if !reflect.DeepEqual(a, b) {
+		got, _ := json.Marshal(a)
+		want, _ := json.Marshal(b)
+		t.Errorf("the driver reads\n%s\nwant\n%s", got, want)
+	}
+}
+
+// sameForCSI compares what the driver's file can have: the vCenters, but for names,
+// and the categories of required labels.
+func sameForCSI(t *testing.T, got, want *Config) {
+	t.Helper()
+	if len(got.VCenters) != len(want.VCenters) {
+		t.Fatalf("got %d vCenters", len(got.VCenters))
+	}
+	for i := range want.VCenters {
+		g, w := got.VCenters[i], want.VCenters[i]
+		for _, vc := range []*VCenter{&g, &w} {
+			vc.Name, vc.At, vc.TrustAt, vc.RoundTrips, vc.IPFamilies, vc.Followed = "", "", "", 0, nil, false
+			vc.CA, vc.SecretsDirectory, vc.Secret = nil, "", SecretRef{}
+			if vc.Insecure {
+				vc.CAFile, vc.Thumbprint = "", ""
+			}
+		}
+		if !g.Password.Equal(w.Password) || !reflect.DeepEqual(meaning(&Config{VCenters: []VCenter{g}}), meaning(&Config{VCenters: []VCenter{w}})) {
+			t.Errorf("got vCenter\n%+v\nwant\n%+v", g, w)
+		}
+	}
+	if g, w := requiredCategories(got), requiredCategories(want); !slices.Equal(g, w) {
+		t.Errorf("got categories %v, want %v", g, w)
+	}
+}
+
+// TestCSIUsers compares our words with the driver's rule.
+func TestCSIUsers(t *testing.T) {
+	const such = ", such as user@vsphere.local, of letters, digits, ., _ and -"
+	const blank = "has a blank, which the CSI driver refuses: give it an account such as user@vsphere.local, of letters, digits, ., _ and -"
+	const other = "has a character that the CSI driver refuses, or a second @: give it an account such as user@vsphere.local, of letters, digits, ., _ and -"
+	const domain = "has no domain, without which the CSI driver refuses it: write one, as in user@vsphere.local"
+	for user, want := range map[string]string{
+		"csi@vsphere.local":         "",
+		`vsphere.local\csi_1.a-b`:   "",
+		"a_b@x":                     "",
+		"csi":                       domain,
+		"":                          domain,
+		"csi driver@vsphere.local":  blank,
+		"csi@vsphere.local\n":       blank,
+		"csi\u00a0a@vsphere.local":  blank,
+		"csi@example.com@vsphere":   other,
+		`dom_ain\csi`:               other,
+		"csi+1@vsphere.local":       other,
+		"@vsphere.local":            other,
+		"csi@":                      other,
+		"bücher@vsphere.local":      other,
+		beginCertificate + "\nabcd": "is a certificate, which the CSI driver refuses: give it an account with a name and a password" + such,
+	} {
+		if got := refusedByCSI(user); got != want || driverUser.MatchString(user) != (got == "") {
+			t.Errorf("%q: got %q, want %q", user, got, want)
+		}
+	}
+}
+
+// TestCSIUserInSecret: the message names the Secret, and no name of a user.
+func TestCSIUserInSecret(t *testing.T) {
+	secrets, err := readSecrets("s", []byte("kind: Secret\nmetadata: {name: s}\nstringData: {10.0.0.1.username: made-up-user, 10.0.0.1.password: p}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := []byte("vcenter:\n  10.0.0.1: {secretName: s, secretNamespace: n}\n")
+	w, err := ConvertToCSI("f", file, CSIOptions{Secrets: secrets, Find: findAccount})
+	const want = `f:2: vcenter["10.0.0.1"].secretName: the user for 10.0.0.1 in the Secret n/s has no domain, ` +
+		"without which the CSI driver refuses it: write one, as in user@vsphere.local"
+	if w != nil || err == nil || err.Error() != want {
+		t.Errorf("got %v and error %v", w, err)
+	}
+}
+
+// TestCSIClusterID: the one that is given wins over that of the file.
+func TestCSIClusterID(t *testing.T) {
+	file := []byte("[Global]\nCluster-ID = old\n[VirtualCenter \"10.0.0.1\"]\nuser = u@x\npassword = p\n")
+	for given, want := range map[string]string{"": "old", "new": "new"} {
+		w, err := ConvertToCSI("f", file, CSIOptions{ClusterID: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := readAsDriver(t, w).Global.ClusterID; got != want || len(w.Lost) > 0 {
+			t.Errorf("given %q: got %q and %v", given, got, w.Lost)
+		}
+	}
+}
+
+// TestReadCSIOwn: keys are found in any letter case and in all blocks of a section.
+func TestReadCSIOwn(t *testing.T) {
+	own := readCSIOwn([]byte("\ufeff[GLOBAL]\nQuery-Limit = 1\nuser = u\nsupervisor-id =\n[global]\ncluster-id = c ; a comment\n" +
+		"[VirtualCenter \"a\"]\nVC-Session-Manager-URL = \"https://s/\"\n[VirtualCenter \"b\"]\n[NetPermissions \"A\"]\nRootSquash\n"))
+	var got []string
+	for _, v := range slices.Concat(own.global, own.vcenters["a"], own.vcenters["b"], own.sections[0].values) {
+		got = append(got, fmt.Sprintf("%d %s %s", v.at.line, v.name, v.value))
+	}
+	want := []string{"2 query-limit 1", "6 cluster-id c", "8 vc-session-manager-url https://s/", "11 rootsquash true"}
+	if !slices.Equal(got, want) || len(own.sections) != 1 {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !hasSessionManager(own.vcenters["a"]) || hasSessionManager(own.global) {
+		t.Error("the session manager is that of the vCenter a")
+	}
+}
