@@ -1,4 +1,5 @@
-# The daemon's image: one static binary and the CA certificates; no shell, no root.
+# The daemon's image: one static binary, a link to it and the CA certificates; no shell, no
+# root.
 #
 #   docker build -t vsphere-cloud-controller-manager \
 #     --build-arg GO_IMAGE=golang:1.26@sha256:DIGEST \
@@ -9,6 +10,8 @@
 # The image of Go 1.26 that it is built with, by its digest. There is no default: a tag
 # may be another image tomorrow. docs/how-to/build-an-image.md says where it is from.
 ARG GO_IMAGE
+# What the binary is put into. OpenShift's manifest needs one with /bin/bash.
+ARG BASE_IMAGE=scratch
 FROM --platform=$BUILDPLATFORM $GO_IMAGE AS build
 ARG GO_IMAGE
 RUN case "$GO_IMAGE" in \
@@ -25,9 +28,12 @@ ARG VERSION=v0.0.0-dev COMMIT
 RUN --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH make build COMMANDS=./cmd/vsphere-cloud-controller-manager \
     VERSION="$VERSION" COMMIT="$COMMIT"
+RUN mkdir links && ln -s bin/vsphere-cloud-controller-manager links/vsphere-cloud-controller-manager
 
-FROM scratch
+FROM $BASE_IMAGE
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=build /src/bin/vsphere-cloud-controller-manager /
+# Gardener's and OpenShift's manifests start the vSphere CPI by this path.
+COPY --from=build /src/bin/vsphere-cloud-controller-manager /bin/
+COPY --from=build /src/links/ /
 USER 65532:65532
-ENTRYPOINT ["/vsphere-cloud-controller-manager"]
+ENTRYPOINT ["/bin/vsphere-cloud-controller-manager"]
