@@ -118,7 +118,7 @@ func (p *Provider) Apply(cfg *config.Config) {
 
 // Initialize is called by the framework when this process leads.
 func (p *Provider) Initialize(builder cloudprovider.ControllerClientBuilder, _ <-chan struct{}) {
-	p.client = builder.ClientOrDie("vsphere-cloud-provider")
+	p.client = builder.ClientOrDie(ClientName)
 }
 
 // SetInformers is called by the framework after Initialize and before the

@@ -12,6 +12,10 @@ const (
 	// Name is the cloud provider's name. It stays the incumbent's: it is part
 	// of flags, manifests and provider IDs of running clusters.
 	Name = "vsphere"
+	// ClientName is the name of the daemon's clients beside the framework's. It is the
+	// incumbent's: with --use-service-account-credentials it is also that of a
+	// ServiceAccount, to which platforms bind roles.
+	ClientName = "vsphere-cloud-controller-manager"
 	// idScheme begins every provider ID. spec.providerID cannot be changed once
 	// it is set, and the CSI driver and Cluster API read it, so neither this
 	// nor the form behind it may ever change.

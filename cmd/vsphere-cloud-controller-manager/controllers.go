@@ -14,6 +14,7 @@ import (
 	"k8s.io/controller-manager/controller"
 	"k8s.io/klog/v2"
 
+	"vzones/provider"
 	"vzones/provider/reconcile"
 )
 
@@ -36,7 +37,7 @@ func (d *daemon) controllers() map[string]app.ControllerInitFuncConstructor {
 		names.CloudNodeController:          node,
 		names.CloudNodeLifecycleController: lifecycle,
 		topologyController: {
-			InitContext: app.ControllerInitContext{ClientName: topologyController},
+			InitContext: app.ControllerInitContext{ClientName: provider.ClientName},
 			Constructor: d.topologyController,
 		},
 		names.ServiceLBController: {Constructor: notOurs("load balancers")},

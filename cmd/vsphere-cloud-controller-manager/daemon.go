@@ -114,11 +114,11 @@ func (d *daemon) provide(c *appconfig.CompletedConfig) cloudprovider.Interface {
 
 // prepare makes the provider and starts what runs beside the framework.
 func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
-	if err := keepTokens(c, d.reviews); err != nil {
+	if err := keepTokens(d.ctx, c, d.reviews); err != nil {
 		return err
 	}
 	c.ClientBuilder = fencedBuilder{c.ClientBuilder, &d.fence}
-	client := c.ClientBuilder.ClientOrDie("vsphere-credentials")
+	client := c.ClientBuilder.ClientOrDie(provider.ClientName)
 	if d.source.inSecret() {
 		ctx, cancel := context.WithTimeout(d.ctx, configTimeout)
 		defer cancel()
@@ -143,11 +143,23 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 		newKeptNodes(d.provider.Started(), d.provider.Kept),
 	)
 	ready := &readiness{leads: d.provider.Started(), warm: d.warm(), states: l.fleet.States}
+	needs := needs(d.cfg, d.servesWithOwnRights(c), ownPod(os.Getenv))
 	if err := serve(c, watchdog, ready, d.ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
 	l.start(d, c.SharedInformers)
+	d.group.Go(func() error {
+		tellRights(d.ctx, c.ClientBuilder, c.Client, needs)
+		return nil
+	})
 	return nil
+}
+
+// servesWithOwnRights reports whether there is a port, and who asks there is found out
+// with the daemon's own credentials.
+func (d *daemon) servesWithOwnRights(c *appconfig.CompletedConfig) bool {
+	own := c.ComponentConfig.Generic.ClientConnection.Kubeconfig
+	return c.SecureServing != nil && d.reviews.RemoteKubeConfigFile == own
 }
 
 // stand prepares an election if there is to be one. During a migration of controllers

@@ -102,7 +102,7 @@ func frameworkConfigFor(t *testing.T, securePort int, api *httptest.Server) (*ap
 		t.Fatal(err)
 	}
 	completed := c.Complete()
-	if err := keepTokens(completed, d.reviews); err != nil {
+	if err := keepTokens(t.Context(), completed, d.reviews); err != nil {
 		t.Fatal(err)
 	}
 	return completed, address

@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	appconfig "k8s.io/cloud-provider/app/config"
-	"k8s.io/controller-manager/pkg/clientbuilder"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/secrets"
 )
@@ -31,11 +30,9 @@ import (
 // daemon asks for, out of the log: client-go logs the bodies of requests and answers
 // from -v=8 on, with the logger of the request's context. The framework gives its
 // reviews of tokens a context of their own, so it never sees a token here.
-func keepTokens(c *appconfig.CompletedConfig, reviews *genericoptions.DelegatingAuthenticationOptions) error {
+func keepTokens(ctx context.Context, c *appconfig.CompletedConfig, reviews *genericoptions.DelegatingAuthenticationOptions) error {
 	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
-		// As the framework makes it, but for the client that asks for tokens.
-		c.ClientBuilder = clientbuilder.NewDynamicClientBuilder(
-			rest.AnonymousClientConfig(c.Kubeconfig), quietCore{c.Client.CoreV1()}, metav1.NamespaceSystem)
+		c.ClientBuilder = ownAccounts(ctx, c)
 	}
 	if c.SecureServing == nil {
 		return nil

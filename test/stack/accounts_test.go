@@ -1,0 +1,246 @@
+package stack
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+
+	"vzones/test/fleet"
+)
+
+// rolesOf takes the manifest's roles and bindings away and applies those of others, from
+// testdata/rbac.
+func rolesOf(t *testing.T, s *Stack, file string) {
+	t.Helper()
+	rbac, ctx := s.Client.RbacV1(), t.Context()
+	all, now := metav1.ListOptions{}, metav1.DeleteOptions{}
+	type object struct{ namespace, name string }
+	gone := map[object]func(object) error{}
+	crs, err := rbac.ClusterRoles().List(ctx, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range crs.Items {
+		gone[object{"ClusterRole", crs.Items[i].Name}] = func(o object) error { return rbac.ClusterRoles().Delete(ctx, o.name, now) }
+	}
+	crbs, err := rbac.ClusterRoleBindings().List(ctx, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range crbs.Items {
+		gone[object{"ClusterRoleBinding", crbs.Items[i].Name}] = func(o object) error { return rbac.ClusterRoleBindings().Delete(ctx, o.name, now) }
+	}
+	bindings, err := rbac.RoleBindings("").List(ctx, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range bindings.Items {
+		b := &bindings.Items[i]
+		gone[object{b.Namespace, b.Name}] = func(o object) error { return rbac.RoleBindings(o.namespace).Delete(ctx, o.name, now) }
+	}
+	count := 0
+	for o, remove := range gone {
+		if strings.HasPrefix(o.name, "system:cloud-controller-manager") {
+			count++
+			if err := remove(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if count != 6 {
+		t.Fatalf("%d roles and bindings of the manifest are found", count)
+	}
+	manifest, err := os.ReadFile(filepath.Join("testdata/rbac", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Cluster.Apply(ctx, manifest, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the log says of a client without an account of its own, and of a right that the
+// CPI's roles lack.
+const (
+	noAccount = `"A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: ` +
+		`grant what is missing, or take the flag out" serviceAccount="kube-system/%[1]s" ` +
+		`why="the daemon's account may not create serviceaccounts/token \"%[1]s\" in kube-system"`
+	noRight = `"A right is missing: grant it, as the manifest's roles do" right=%q without=%q`
+)
+
+// TestRolesOfTheIncumbent: with the roles of the CPI's manifest and with OpenShift's the
+// daemon does all that it does with its own, with and without an account for each client.
+func TestRolesOfTheIncumbent(t *testing.T) {
+	const openshift = "openshift-cloud-controller-manager"
+	port := []string{
+		fmt.Sprintf(noRight, "create tokenreviews.authentication.k8s.io", "nobody gets /metrics with a token"),
+		fmt.Sprintf(noRight, "create subjectaccessreviews.authorization.k8s.io", "nobody gets /metrics"),
+	}
+	for name, c := range map[string]struct {
+		roles, namespace string
+		flags            []string
+		// accounts are those that the daemon has made in kube-system.
+		accounts []string
+		// warned is what the log has about rights, each once.
+		warned []string
+	}{
+		"CPI": {roles: "cpi.yaml", namespace: namespace, warned: port},
+		"CPI, own accounts": {
+			roles: "cpi.yaml", namespace: namespace, flags: []string{"--use-service-account-credentials=true"},
+			accounts: []string{"node-controller", "vsphere-cloud-controller-manager"},
+			warned:   append(port, fmt.Sprintf(noAccount, "node-controller"), fmt.Sprintf(noAccount, "vsphere-cloud-controller-manager")),
+		},
+		"OpenShift": {
+			roles: "openshift.yaml", namespace: openshift, warned: port,
+			accounts: []string{"node-controller", "vsphere-cloud-controller-manager"},
+			flags:    []string{"--use-service-account-credentials=true", "--leader-elect-resource-namespace=" + openshift, "--controllers=*"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, pair)
+			rolesOf(t, s, c.roles)
+			config, err := s.WriteConfig(labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			secretIn(t, s, config, c.namespace)
+			kubeconfig, err := s.Cluster.ServiceAccountKubeconfig(t.Context(), c.namespace, serviceAccount)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := s.StartDaemon(binary, config, append([]string{
+				"--leader-elect=true", "--node-monitor-period=1s", "--kubeconfig=" + kubeconfig,
+				"--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+			}, c.flags...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wholeLife(t, s, d)
+			if err := d.Healthy(t.Context()); err != nil {
+				t.Error(err)
+			}
+			accountsAre(t, s, append(c.accounts, serviceAccount))
+			if _, err := d.Stop(); err != nil {
+				t.Error(err)
+			}
+			for _, w := range c.warned {
+				if n := strings.Count(d.Log(), w); n != 1 {
+					t.Errorf("the log has it %d times, and should once: %s", n, w)
+				}
+			}
+			for line := range strings.Lines(d.Log()) {
+				known := slices.ContainsFunc(c.warned, func(w string) bool { return strings.Contains(line, w) })
+				if !known && (strings.Contains(line, "orbidden") || strings.Contains(line, "right is missing")) {
+					t.Errorf("refused: %.500s", line)
+				}
+			}
+			if t.Failed() {
+				t.Log(d.Log())
+			}
+		})
+	}
+}
+
+// accountsAre says which ServiceAccounts kube-system has.
+func accountsAre(t *testing.T, s *Stack, want []string) {
+	t.Helper()
+	list, err := s.Client.CoreV1().ServiceAccounts(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range list.Items {
+		if name := list.Items[i].Name; name != "default" { // which the API server makes when it gets to it
+			got = append(got, name)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("kube-system has the accounts %q, want %q", got, want)
+	}
+}
+
+// secretIn moves the Secret and what the configuration says of it into a namespace.
+func secretIn(t *testing.T, s *Stack, config, space string) {
+	t.Helper()
+	if space == namespace {
+		return
+	}
+	data, err := s.Secret(t.Context(), TheSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteSecret(t.Context(), TheSecret()); err != nil {
+		t.Fatal(err)
+	}
+	moved := types.NamespacedName{Namespace: space, Name: secretName}
+	if _, err := s.Client.CoreV1().Secrets(space).Create(t.Context(), &v1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: moved.Namespace, Name: moved.Name}, Data: data,
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte("secretNamespace: "+namespace), []byte("secretNamespace: "+space))
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wholeLife takes Nodes through all that the daemon writes: initialized, a label given
+// back, marked as shut down, deleted, and Events about a Node and about the Lease.
+func wholeLife(t *testing.T, s *Stack, d *Daemon) {
+	t.Helper()
+	ctx, east := t.Context(), s.Fleet.VCenter("east")
+	var machines []fleet.Machine
+	for _, name := range []string{"off", "gone", "stays", "other"} {
+		m, err := s.Fleet.Machine(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		machines = append(machines, m)
+	}
+	if err := s.Register(ctx, machines...); err != nil {
+		t.Fatal(err)
+	}
+	initialized(t, s, d, machines)
+	if err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		n, err := s.Client.CoreV1().Nodes().Get(ctx, "stays", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		delete(n.Labels, v1.LabelTopologyZone)
+		delete(n.Labels, v1.LabelFailureDomainBetaZone)
+		_, err = s.Client.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.node(t, d, "stays", "has its zone again", func(n *v1.Node) bool { return n != nil && n.Labels[v1.LabelTopologyZone] == "a" })
+	awaitEvent(t, s, v1.NamespaceDefault, "Node", "TopologyBackfilled")
+	if err := east.Destroy("gone"); err != nil {
+		t.Fatal(err)
+	}
+	if err := east.PowerOff("off"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"off", "gone"} {
+		if err := s.Cluster.SetNodeReady(ctx, name, v1.ConditionUnknown); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.node(t, d, "off", "is marked as shut down", func(n *v1.Node) bool { return n != nil && tainted(n, shutdownTaint) })
+	s.node(t, d, "gone", "is deleted", func(n *v1.Node) bool { return n == nil })
+}
