@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -12,101 +11,95 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/names"
 	"k8s.io/controller-manager/pkg/clientbuilder"
 	"k8s.io/klog/v2"
+
+	"vzones/provider"
 )
 
 // rightTimeout bounds a question about the daemon's rights.
 const rightTimeout = 10 * time.Second
 
+// What the log says of a client that has no account of its own, and of a right that is
+// missing. docs/how-to/move-from-the-vsphere-cpi.md has both.
+const (
+	noAccount = "A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: " +
+		"grant what is missing, or take the flag out"
+	noRight = "A right is missing: grant it, as the manifest's roles do"
+)
+
+// frameworksClient is the name of the client of the framework's controllers that run here.
+func frameworksClient() string {
+	return app.DefaultInitFuncConstructors[names.CloudNodeController].InitContext.ClientName
+}
+
 // ownAccounts returns what makes clients with --use-service-account-credentials: as the
 // framework's, but that tokens are asked for quietly, and that a client whose token the
-// daemon may not ask for has the daemon's own credentials. With those roles that the CPI is
+// daemon may not ask for has the daemon's own credentials. With the roles that the CPI is
 // released with it may ask for none.
 func ownAccounts(ctx context.Context, c *appconfig.CompletedConfig) cloudprovider.ControllerClientBuilder {
-	return &accountBuilder{
-		ctx: ctx,
+	b := accountBuilder{
 		accounts: clientbuilder.NewDynamicClientBuilder(
 			rest.AnonymousClientConfig(c.Kubeconfig), quietCore{c.Client.CoreV1()}, metav1.NamespaceSystem),
-		own:    clientbuilder.SimpleControllerClientBuilder{ClientConfig: c.Kubeconfig},
-		client: c.Client,
-		may:    map[string]error{},
+		own:     clientbuilder.SimpleControllerClientBuilder{ClientConfig: c.Kubeconfig},
+		without: map[string]bool{},
 	}
+	for _, name := range []string{frameworksClient(), provider.ClientName} {
+		if err := b.refused(ctx, c.Client, name); err != nil {
+			b.without[name] = true
+			klog.FromContext(ctx).Info(noAccount, "serviceAccount", metav1.NamespaceSystem+"/"+name, "why", err.Error())
+		}
+	}
+	return b
 }
 
 // accountBuilder makes clients with a ServiceAccount in kube-system each, of the client's
 // name.
 type accountBuilder struct {
-	ctx           context.Context //nolint:containedctx // the framework's interface carries none
 	accounts, own cloudprovider.ControllerClientBuilder
-	client        kubernetes.Interface
-
-	mu sync.Mutex
-	// may has for each name that was asked for why its account's token may not be asked
-	// for, nil if it may.
-	may map[string]error
+	// without are the names of clients that have the daemon's own credentials.
+	without map[string]bool
 }
 
-// Config returns the configuration of the client of a name.
-func (b *accountBuilder) Config(name string) (*rest.Config, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	refused, known := b.may[name]
-	if !known {
-		cfg, err := b.accounts.Config(name) // looks for the account, and makes it
-		switch {
-		case apierrors.IsForbidden(err):
-			refused = err
-		case err != nil:
-			return cfg, err
-		default:
-			refused = b.refused(name)
+// refused returns why a client cannot have the account of its name, nil if it can or nobody
+// knows: then whoever makes the client is told.
+func (b accountBuilder) refused(ctx context.Context, client kubernetes.Interface, name string) error {
+	// This looks for the account, and makes it.
+	if _, err := b.accounts.Config(name); err != nil {
+		if apierrors.IsForbidden(err) {
+			return err
 		}
-		b.may[name] = refused
-		if refused != nil {
-			klog.FromContext(b.ctx).Info("A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: "+
-				"grant what is missing, or take the flag out",
-				"serviceAccount", metav1.NamespaceSystem+"/"+name, "why", refused.Error())
-		}
+		return nil
 	}
-	if refused != nil {
-		return b.own.Config(name)
+	token := right{verb: "create", resource: "serviceaccounts", sub: "token", namespace: metav1.NamespaceSystem, name: name}
+	if allowed, err := token.allowed(ctx, client); err != nil || allowed {
+		return nil //nolint:nilerr // the token will be asked for, which tells
 	}
-	return b.accounts.Config(name)
+	return fmt.Errorf("the daemon's account may not %s", token)
 }
 
-// refused returns why no token of an account may be asked for, nil if one may or nobody
-// knows.
-func (b *accountBuilder) refused(name string) error {
-	r := right{verb: "create", resource: "serviceaccounts", sub: "token", namespace: metav1.NamespaceSystem, name: name}
-	if allowed, err := r.allowed(b.ctx, b.client); err != nil || allowed {
-		return nil //nolint:nilerr // the token will be asked for, and tells
+// of returns what makes the client of a name.
+func (b accountBuilder) of(name string) cloudprovider.ControllerClientBuilder {
+	if b.without[name] {
+		return b.own
 	}
-	return fmt.Errorf("the daemon's account may not %s", r)
+	return b.accounts
 }
 
-// ConfigOrDie is Config, but ends the process for an error, as the framework's does.
-func (b *accountBuilder) ConfigOrDie(name string) *rest.Config {
-	cfg, err := b.Config(name)
-	if err != nil {
-		klog.Fatal(err)
-	}
-	return cfg
+// Config, ConfigOrDie, Client and ClientOrDie implement the framework's interface.
+func (b accountBuilder) Config(name string) (*rest.Config, error) { return b.of(name).Config(name) }
+
+func (b accountBuilder) ConfigOrDie(name string) *rest.Config { return b.of(name).ConfigOrDie(name) }
+
+func (b accountBuilder) Client(name string) (kubernetes.Interface, error) {
+	return b.of(name).Client(name)
 }
 
-// Client returns the client of a name.
-func (b *accountBuilder) Client(name string) (kubernetes.Interface, error) {
-	cfg, err := b.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	return kubernetes.NewForConfig(cfg)
-}
-
-// ClientOrDie is Client, but ends the process for an error, as the framework's does.
-func (b *accountBuilder) ClientOrDie(name string) kubernetes.Interface {
-	return kubernetes.NewForConfigOrDie(b.ConfigOrDie(name))
+func (b accountBuilder) ClientOrDie(name string) kubernetes.Interface {
+	return b.of(name).ClientOrDie(name)
 }
 
 // A right is what an account may do in the cluster.

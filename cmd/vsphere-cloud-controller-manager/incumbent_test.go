@@ -65,6 +65,19 @@ func TestFlagsAreCompared(t *testing.T) {
 	}
 }
 
+// TestMessagesAboutRightsAreDocumented: the comparison has them as they are logged.
+func TestMessagesAboutRightsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/how-to/move-from-the-vsphere-cpi.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range []string{noAccount, noRight} {
+		if !strings.Contains(string(text), "\n```text\n"+message+"\n```\n") {
+			t.Errorf("missing: %s", message)
+		}
+	}
+}
+
 // TestCommandLinesOfPlatforms: what Gardener and OpenShift start the incumbent with (read in
 // gardener/gardener-extension-provider-vsphere and
 // openshift/cluster-cloud-controller-manager-operator).

@@ -6,8 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/cloud-provider/app"
-	"k8s.io/cloud-provider/names"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
@@ -24,7 +22,7 @@ type need struct {
 // needs are those of the clients by their names; "" is that of the daemon's own
 // credentials.
 func needs(cfg *config.Config, port bool, own *v1.ObjectReference) map[string][]need {
-	controller := app.DefaultInitFuncConstructors[names.CloudNodeController].InitContext.ClientName
+	controller := frameworksClient()
 	all := map[string][]need{
 		controller: {
 			{right{verb: "update", resource: "nodes"}, "no Node is initialized"},
@@ -58,7 +56,7 @@ func needs(cfg *config.Config, port bool, own *v1.ObjectReference) map[string][]
 // tellRights logs once what the roles of the cluster do not let the daemon do.
 func tellRights(ctx context.Context, builder cloudprovider.ControllerClientBuilder, own kubernetes.Interface, all map[string][]need) {
 	log := klog.FromContext(ctx)
-	for _, name := range []string{"", app.DefaultInitFuncConstructors[names.CloudNodeController].InitContext.ClientName, provider.ClientName} {
+	for _, name := range []string{"", frameworksClient(), provider.ClientName} {
 		client := own
 		if name != "" {
 			var err error
@@ -75,7 +73,7 @@ func tellRights(ctx context.Context, builder cloudprovider.ControllerClientBuild
 			case err != nil:
 				log.V(2).Info("Cannot tell whether a right is missing", "right", n.String(), "err", err)
 			case !allowed:
-				log.Info("A right is missing: grant it, as the manifest's roles do", "right", n.String(), "without", n.without)
+				log.Info(noRight, "right", n.String(), "without", n.without)
 			}
 		}
 	}

@@ -8,10 +8,10 @@ import (
 )
 
 // TestTopologyControllerCanBeSwitchedOff: it is one of --controllers, on unless said
-// otherwise, with a client of its own name.
+// otherwise, with the incumbent's client, to which platforms bind roles.
 func TestTopologyControllerCanBeSwitchedOff(t *testing.T) {
 	all := newDaemon(t.Context(), func() {}).controllers()
-	if c := all["topology-controller"]; c.Constructor == nil || c.InitContext.ClientName != "topology-controller" {
+	if c := all["topology-controller"]; c.Constructor == nil || c.InitContext.ClientName != "vsphere-cloud-controller-manager" {
 		t.Fatalf("registered as %+v", c.InitContext)
 	}
 	for flag, on := range map[string]bool{

@@ -73,7 +73,10 @@ func rolesOf(t *testing.T, s *Stack, file string) {
 const (
 	noAccount = `"A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: ` +
 		`grant what is missing, or take the flag out" serviceAccount="kube-system/%[1]s" ` +
-		`why="the daemon's account may not create serviceaccounts/token \"%[1]s\" in kube-system"`
+		`why=%[2]q`
+	noToken = `the daemon's account may not create serviceaccounts/token "%s" in kube-system`
+	noLook  = `serviceaccounts "%s" is forbidden: User "system:serviceaccount:kube-system:cloud-controller-manager" cannot get resource "serviceaccounts" ` +
+		`in API group "" in the namespace "kube-system"`
 	noRight = `"A right is missing: grant it, as the manifest's roles do" right=%q without=%q`
 )
 
@@ -84,6 +87,12 @@ func TestRolesOfTheIncumbent(t *testing.T) {
 	port := []string{
 		fmt.Sprintf(noRight, "create tokenreviews.authentication.k8s.io", "nobody gets /metrics with a token"),
 		fmt.Sprintf(noRight, "create subjectaccessreviews.authorization.k8s.io", "nobody gets /metrics"),
+	}
+	without := func(why string) (all []string) {
+		for _, account := range []string{"node-controller", "vsphere-cloud-controller-manager"} {
+			all = append(all, fmt.Sprintf(noAccount, account, fmt.Sprintf(why, account)))
+		}
+		return all
 	}
 	for name, c := range map[string]struct {
 		roles, namespace string
@@ -97,7 +106,10 @@ func TestRolesOfTheIncumbent(t *testing.T) {
 		"CPI, own accounts": {
 			roles: "cpi.yaml", namespace: namespace, flags: []string{"--use-service-account-credentials=true"},
 			accounts: []string{"node-controller", "vsphere-cloud-controller-manager"},
-			warned:   append(port, fmt.Sprintf(noAccount, "node-controller"), fmt.Sprintf(noAccount, "vsphere-cloud-controller-manager")),
+			warned:   slices.Concat(port, without(noToken)),
+		},
+		"ours, own accounts": {
+			namespace: namespace, flags: []string{"--use-service-account-credentials=true"}, warned: without(noLook),
 		},
 		"OpenShift": {
 			roles: "openshift.yaml", namespace: openshift, warned: port,
@@ -107,7 +119,9 @@ func TestRolesOfTheIncumbent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, pair)
-			rolesOf(t, s, c.roles)
+			if c.roles != "" {
+				rolesOf(t, s, c.roles)
+			}
 			config, err := s.WriteConfig(labels)
 			if err != nil {
 				t.Fatal(err)
@@ -241,6 +255,8 @@ func wholeLife(t *testing.T, s *Stack, d *Daemon) {
 			t.Fatal(err)
 		}
 	}
-	s.node(t, d, "off", "is marked as shut down", func(n *v1.Node) bool { return n != nil && tainted(n, shutdownTaint) })
+	s.node(t, d, "off", "is marked as shut down", func(n *v1.Node) bool {
+		return n != nil && slices.ContainsFunc(n.Spec.Taints, func(taint v1.Taint) bool { return taint.Key == shutdownTaint })
+	})
 	s.node(t, d, "gone", "is deleted", func(n *v1.Node) bool { return n == nil })
 }
