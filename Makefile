@@ -17,7 +17,8 @@ STATIC = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath -buildvcs=false"
 # The race detector needs a C compiler.
 RACE ?= $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
 LINT := bin/tools/golangci-lint
-MODULES := . test/controlplane .ci/tools
+INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
+MODULES := . test/controlplane test/incumbent .ci/tools
 
 .PHONY: help
 help: ## list the targets
@@ -37,7 +38,7 @@ demo: build ## show three vCenters labelling the Nodes of a real control plane
 	@exec bin/demo
 
 .PHONY: test
-test: build controlplane ## run all tests, with the race detector if there is a C compiler
+test: build controlplane incumbent ## run all tests, with the race detector if there is a C compiler
 	@echo "test: all packages,$(if $(RACE),, without the race detector for want of a C compiler,)" \
 		"against the control plane (a quarter of an hour)"
 	@go test $(RACE) -timeout 40m ./...
@@ -111,9 +112,17 @@ generate: ## write the generated files anew
 controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-scheduler
 	@go run -C test/controlplane .
 
+.PHONY: incumbent
+incumbent: $(INCUMBENT) ## build the vSphere CPI, from which tests take a cluster over
+
 .PHONY: clean
 clean: ## remove bin/
 	rm -rf bin
+
+$(INCUMBENT): test/incumbent/go.mod test/incumbent/go.sum
+	@echo "incumbent: building the vSphere CPI, into $@ (three minutes the first time)"
+	@go mod download -C test/incumbent
+	@$(STATIC) go build -C test/incumbent -ldflags '-s -w' -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
 
 $(LINT): .ci/tools/go.mod .ci/tools/go.sum
 	@echo "lint: building golangci-lint, into $@ (three minutes the first time)"

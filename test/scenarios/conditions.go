@@ -59,6 +59,7 @@ func conditions() []conditionKind {
 		{"addresses LIST", "all its addresses are these, in this order, written like `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
 		{"untouched", "nobody but the script has written to the Node, and there is no Event about it", func(*arguments, string) check { return present(untouched) }},
 		{"unchanged", "nobody has written to the Node since `mark nodes`", func(*arguments, string) check { return present(unchanged) }},
+		{"as-marked", "since `mark nodes` nothing of the Node has changed but annotations of vzones", func(*arguments, string) check { return present(asMarked) }},
 		{"event REASON [count=N | says TEXT]", "there are Events of a reason about the Node: at least one, or N, or one whose message contains TEXT", eventCheck},
 		{"no-warning", "there is no Event of type Warning about the Node", func(*arguments, string) check { return noWarning }},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,10 +19,11 @@ import (
 // nodeCommands do what kubelets and the control plane do.
 func nodeCommands() []command {
 	return []command{
-		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP] [label=KEY=VALUE] [untainted]",
+		{"node create NODE… [swapped] [machine=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
 			"registers Nodes as the kubelets of the machines of these names do; `swapped`: with the system UUID in the other byte order; " +
 				"`machine=`: of a machine of another name; `uuid=`: with that system UUID, whether or not a machine has it, or with none at all (`uuid=none`); " +
-				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
+				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them, or those of two families; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
+				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its machine's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type; " +
 				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", labelNode},
 		{"node ready NODE…", "lets kubelets report that all is well", setReady(v1.ConditionTrue)},
@@ -45,8 +47,8 @@ type registration struct {
 	providerID string
 	// made is the Node as the script has made it.
 	made *v1.Node
-	// marked is the resource version that it had at the mark.
-	marked string
+	// marked is the Node as it was at the mark, nil before one.
+	marked *v1.Node
 	// machines finds machines by name.
 	machines func(pattern string) ([]fleet.Machine, error)
 }
@@ -78,14 +80,15 @@ func onNodes(patterns []string, do func(context.Context, *world, string) error) 
 type kubelet struct {
 	swapped, untainted              bool
 	machine, uuid, providerID, node string
-	address                         string
+	address                         []string
+	initialized                     bool
 	labels                          map[string]string
 }
 
 func createNodes(a *arguments) action {
 	k := kubelet{labels: map[string]string{}}
 	var names []string
-	options := map[string]*string{"machine": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node, "address": &k.address}
+	options := map[string]*string{"machine": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node}
 	for _, word := range a.rest() {
 		key, value, assigned := strings.Cut(word, "=")
 		switch {
@@ -99,6 +102,10 @@ func createNodes(a *arguments) action {
 				a.fail("label=KEY=VALUE is written otherwise")
 			}
 			k.labels[label] = of
+		case assigned && key == "address" && value != "":
+			k.address = strings.Split(value, ",")
+		case assigned && key == "initialized":
+			k.initializedAs(a, value)
 		case assigned && options[key] != nil && value != "":
 			*options[key] = a.sized(value)
 		case assigned:
@@ -123,6 +130,25 @@ func createNodes(a *arguments) action {
 			}
 		}
 		return nil
+	}
+}
+
+// initializedAs makes the Node one that the vSphere CPI has initialized. Region and zone
+// have a beta twin each, and so has the instance type.
+func (k *kubelet) initializedAs(a *arguments, value string) {
+	parts := strings.Split(value, "/")
+	if len(parts) != 3 || slices.Contains(parts, "") {
+		a.fail("initialized=REGION/ZONE/TYPE is written otherwise")
+		return
+	}
+	k.initialized, k.untainted = true, true
+	for i, keys := range [][]string{
+		{v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion}, {v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone},
+		{v1.LabelInstanceTypeStable, v1.LabelInstanceType},
+	} {
+		for _, key := range keys {
+			k.labels[key] = parts[i]
+		}
 	}
 }
 
@@ -189,6 +215,9 @@ func (k kubelet) spec(name string, m fleet.Machine) cluster.NodeSpec {
 	if k.uuid == "none" {
 		s.SystemUUID = ""
 	}
+	if k.initialized && s.ProviderID == "" {
+		s.ProviderID = m.ProviderID()
+	}
 	return s
 }
 
@@ -197,16 +226,26 @@ func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, 
 	if k.untainted {
 		node.Spec.Taints = nil
 	}
-	if k.address != "" {
-		node.Status.Addresses = append(node.Status.Addresses,
-			v1.NodeAddress{Type: v1.NodeInternalIP, Address: k.address}, v1.NodeAddress{Type: v1.NodeExternalIP, Address: k.address})
-	}
+	node.Status.Addresses = k.addresses(node.Status.Addresses)
 	node, err := w.stack.Cluster.CreateNode(ctx, node)
 	if err != nil {
 		return err
 	}
 	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID, made: node, machines: w.machinesNamed}
 	return w.see(ctx, spec.Name, node.UID)
+}
+
+// addresses adds those of address= to what the kubelet writes itself. The framework puts
+// those of a --node-ip first.
+func (k kubelet) addresses(own []v1.NodeAddress) []v1.NodeAddress {
+	var given []v1.NodeAddress
+	for _, address := range k.address {
+		given = append(given, v1.NodeAddress{Type: v1.NodeInternalIP, Address: address}, v1.NodeAddress{Type: v1.NodeExternalIP, Address: address})
+	}
+	if !k.initialized || k.node == "" {
+		return append(own, given...)
+	}
+	return append(given, slices.DeleteFunc(own, func(a v1.NodeAddress) bool { return slices.Contains(given, a) })...)
 }
 
 func labelNode(a *arguments) action {

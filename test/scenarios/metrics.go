@@ -157,7 +157,10 @@ func (p *pacer) see(asked, answered time.Time, is float64) error {
 	return nil
 }
 
-// markNodes has the condition unchanged mean: since now. What the watch of the scenario
+// noMark is said of conditions that mean something since a mark only.
+const noMark = "no `mark nodes` is above"
+
+// markNodes has the conditions unchanged and as-marked mean: since now. What the watch of the scenario
 // shows may be older than that, so it is waited for.
 func markNodes(*arguments) action {
 	return func(ctx context.Context, w *world) error {
@@ -167,7 +170,7 @@ func markNodes(*arguments) action {
 		}
 		for i := range list.Items {
 			if n := w.nodes[list.Items[i].Name]; n != nil {
-				n.marked = list.Items[i].ResourceVersion
+				n.marked = &list.Items[i]
 			}
 		}
 		for !w.seesMarks() {
@@ -186,7 +189,7 @@ func (w *world) seesMarks() bool {
 	all := true
 	w.eyes.now(func(s sight) {
 		for name, n := range w.nodes {
-			if is := s.nodes[name]; is != nil && version(is.ResourceVersion) < version(n.marked) {
+			if is := s.nodes[name]; is != nil && n.marked != nil && version(is.ResourceVersion) < version(n.marked.ResourceVersion) {
 				all = false
 			}
 		}
@@ -204,10 +207,10 @@ func version(s string) uint64 {
 }
 
 func unchanged(s state) string {
-	switch s.marked {
-	case "":
-		return "no `mark nodes` is above"
-	case s.node.ResourceVersion:
+	switch {
+	case s.marked == nil:
+		return noMark
+	case s.marked.ResourceVersion == s.node.ResourceVersion:
 		return ""
 	}
 	latest := ""

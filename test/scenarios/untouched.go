@@ -64,17 +64,44 @@ func untouched(s state) string {
 			return "written to by " + writer
 		}
 	}
-	switch is, was := s.node, s.made; {
+	if is := differs(s.node, s.made, s.node.Annotations, s.made.Annotations); is != "" {
+		return is
+	}
+	return unless(len(s.events) == 0, "Events: "+listEvents(s.events))
+}
+
+// asMarked says what of a Node is not as it was at the mark, but for annotations of vzones.
+func asMarked(s state) string {
+	if s.marked == nil {
+		return noMark
+	}
+	if is := differs(s.node, s.marked, others(s.node.Annotations), others(s.marked.Annotations)); is != "" {
+		return is
+	}
+	was, is := s.marked.Status, s.node.Status
+	return unless(equality.Semantic.DeepEqual(is, was), fmt.Sprintf("status %+v, not %+v", is, was))
+}
+
+// others are the annotations that are not of vzones.
+func others(all map[string]string) map[string]string {
+	all = maps.Clone(all)
+	maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "vzones/") })
+	return all
+}
+
+// differs says what two states of a Node with these annotations differ in.
+func differs(is, was *v1.Node, isNoted, wasNoted map[string]string) string {
+	switch {
 	case !maps.Equal(is.Labels, was.Labels):
 		return fmt.Sprintf("labels %v, not %v", is.Labels, was.Labels)
-	case !maps.Equal(is.Annotations, was.Annotations):
-		return fmt.Sprintf("annotations %v, not %v", is.Annotations, was.Annotations)
+	case !maps.Equal(isNoted, wasNoted):
+		return fmt.Sprintf("annotations %v, not %v", isNoted, wasNoted)
 	case !equality.Semantic.DeepEqual(is.Spec, was.Spec):
 		return fmt.Sprintf("spec %+v, not %+v", is.Spec, was.Spec)
 	case !equality.Semantic.DeepEqual(is.Status.Addresses, was.Status.Addresses):
 		return fmt.Sprintf("addresses %v, not %v", is.Status.Addresses, was.Status.Addresses)
 	}
-	return unless(len(s.events) == 0, "Events: "+listEvents(s.events))
+	return ""
 }
 
 func writers(n *v1.Node) []string {

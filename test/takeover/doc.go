@@ -1,0 +1,7 @@
+// Package takeover proves that vzones takes a cluster over from the vSphere CPI, the
+// provider before it, and gives it back: no Node changes by either, but for the
+// annotations of vzones. Both are the real programs, with one configuration file, one
+// ServiceAccount and one Lease, in front of a real API server and simulated vCenters.
+// Module vzones/test/incumbent says which version of the CPI that is. This package never
+// writes to a Node that was initialized.
+package takeover

@@ -1,0 +1,290 @@
+package takeover
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/keys"
+	"vzones/test/fleet"
+	"vzones/test/stack"
+)
+
+const theFleet = `
+vcenters:
+- name: east
+  tags: {region: east}
+  datacenters:
+  - name: dc
+    clusters:
+    - {name: a, tags: {zone: east-a}, hosts: [a-1]}
+    - {name: b, tags: {zone: east-b}, hosts: [b-1]}
+    vms:
+    - {name: plain}
+    - {name: three, nics: [{ips: [10.0.9.12, 10.0.9.7, 10.0.9.9]}]}
+    - {name: networks, nics: [{ips: [10.1.9.1]}, {ips: [10.0.9.1]}]}
+    - {name: node-ip, nics: [{ips: [10.0.9.21, 10.0.9.20]}, {ips: [10.1.9.21]}]}
+    - {name: virtual-first, nics: [{ips: [10.0.9.5, 10.0.9.14]}]}
+    - {name: virtual-last, nics: [{ips: [10.0.9.15, 10.0.9.6]}]}
+    - {name: in-tree}
+    - {name: in-tree-upper}
+    - {name: in-tree-host}
+    - {name: in-tree-path}
+    - {name: in-tree-left}
+    - {name: guest, guestID: rhel9_64Guest}
+    - {name: resized}
+    - {name: moved}
+    - {name: silent}
+    - {name: joins-cpi}
+    - {name: joins-vzones}
+- name: west
+  tags: {region: west}
+  datacenters:
+  - name: dc
+    tags: {zone: west-a}
+    clusters: [{name: c, hosts: 1}]
+    vms:
+    - {name: dual, nics: [{ips: [10.2.9.11, 10.2.9.4, "fd00::11", "fd00::4"]}]}
+    - {name: dual-ip, nics: [{ips: [10.2.9.12, 10.2.9.5, "fd00::12", "fd00::5"]}]}
+    - {name: dual-one, nics: [{ips: [10.2.9.13, "fd00::13"]}]}
+`
+
+// theConfig is for both. The CPI does not read the second line, by which vzones would act
+// upon a drift at once if it did.
+const theConfig = `
+labels: {region: region, zone: zone}
+topology: {settle: 0s}
+`
+
+// A bystander is a Node to which nothing may happen, and how its kubelet registers it.
+type bystander struct {
+	name       string
+	swapped    bool // its guest shows the system UUID in the other byte order
+	nodeIP     string
+	providerID func(fleet.Machine) string
+	left       bool   // the in-tree provider has initialized it, and the CPI does not again
+	gets       string // the addresses that the CPI gives it, if they are not the machine's only one
+	nameless   bool   // vzones cannot tell which machine it is, and leaves it alone
+}
+
+// bystanders are the Nodes that are there when the CPI comes.
+//
+// What kubelets with the in-tree provider have written: the machine's UUID since 1.9.4,
+// from its serial number or as [Global] vm-uuid says it, in any case; the host name in 1.9;
+// before, the machine's inventory path behind a further slash. They set no instance type,
+// and the external address first.
+func bystanders() []bystander {
+	return []bystander{
+		{name: "plain"},
+		{name: "three", swapped: true, gets: "ExternalIP=10.0.9.12 Hostname=three InternalIP=10.0.9.12"},
+		{name: "networks", gets: "ExternalIP=10.1.9.1 Hostname=networks InternalIP=10.1.9.1"},
+		{name: "node-ip", nodeIP: "10.0.9.21", gets: "ExternalIP=10.0.9.21 Hostname=node-ip InternalIP=10.0.9.21"},
+		{name: "virtual-first", gets: "ExternalIP=10.0.9.5 Hostname=virtual-first InternalIP=10.0.9.5"},
+		{name: "virtual-last", gets: "ExternalIP=10.0.9.15 Hostname=virtual-last InternalIP=10.0.9.15"},
+		{name: "in-tree", providerID: fleet.Machine.ProviderID},
+		{name: "in-tree-upper", swapped: true, providerID: func(m fleet.Machine) string { return "vsphere://" + strings.ToUpper(m.UUID) }},
+		{name: "in-tree-left", left: true, providerID: fleet.Machine.ProviderID},
+		{name: "in-tree-host", left: true, nameless: true, providerID: func(m fleet.Machine) string { return "vsphere://" + m.HostName }},
+		{name: "in-tree-path", left: true, nameless: true, providerID: func(m fleet.Machine) string { return "vsphere:///" + m.Path }},
+		{name: "guest"},
+		{name: "resized"},
+		{name: "moved"},
+		{name: "silent"},
+		{name: "dual", gets: "ExternalIP=10.2.9.11 ExternalIP=fd00::11 Hostname=dual InternalIP=10.2.9.11 InternalIP=fd00::11"},
+		{name: "dual-ip", nodeIP: "10.2.9.12,fd00::12",
+			gets: "ExternalIP=10.2.9.12 ExternalIP=fd00::12 Hostname=dual-ip InternalIP=10.2.9.12 InternalIP=fd00::12"},
+		{name: "dual-one", nodeIP: "10.2.9.13", gets: "ExternalIP=10.2.9.13 Hostname=dual-one InternalIP=10.2.9.13"},
+	}
+}
+
+// TestTakenOverAndGivenBack: the CPI has initialized the Nodes, vzones takes over, is
+// restarted, and gives back; nothing on any Node changes but the annotations of vzones.
+// Each waits for the Lease while the other one has it. Only the Node that the CPI has never
+// initialized gets something that it lacked.
+func TestTakenOverAndGivenBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes two minutes, and another one where the CPI is to be built")
+	}
+	if missing != nil {
+		t.Skip(missing)
+	}
+	old, ours := incumbent(t), daemon(t)
+	w := newWorld(t)
+	all := bystanders()
+	for i := range all {
+		w.register(&all[i])
+	}
+	cpi := w.start(old)
+	w.until(cpi, "the CPI has initialized all Nodes", complete)
+	w.join(cpi, &all, "joins-cpi")
+	w.expect(cpi, all)
+	w.change()
+	w.keep()
+	w.hold(cpi, "the CPI that has initialized them")
+
+	d := w.start(ours)
+	w.hold(cpi, "the CPI leads and vzones waits")
+	w.keep(ourAnnotations, leftOver)
+	w.dismiss(cpi)
+	w.until(d, "vzones knows all machines", known(all))
+	w.noted(d, "moved", "TopologyDrift")
+	w.noted(d, "resized", "InstanceTypeDrift")
+	w.hold(d, "vzones has taken over")
+	w.report("10.0.9.6", "10.0.9.15")
+	w.hold(d, "guests report their addresses in another order")
+	w.report("10.0.9.15", "10.0.9.6") // the CPI takes what is first
+	w.until(d, "the in-tree provider's Node gets an instance type", func(n *v1.Node) error {
+		if want := "vsphere-vm.cpu-4.mem-8gb.os-ubuntu"; n.Name == "in-tree-left" && (n.Labels[v1.LabelInstanceTypeStable] != want || n.Labels[v1.LabelInstanceType] != want) {
+			return fmt.Errorf("labels %v", n.Labels)
+		}
+		return nil
+	})
+	w.join(d, &all, "joins-vzones")
+	w.until(d, "vzones knows all machines", known(all))
+
+	w.keep() // now the annotations have to stay too
+	w.stop(d)
+	d = w.start(ours)
+	w.hold(d, "vzones was restarted")
+	cpi = w.start(old)
+	w.hold(d, "vzones leads and the CPI waits")
+	w.stop(d)
+	w.hold(cpi, "the CPI has the cluster again")
+	w.dismiss(cpi)
+}
+
+// complete reports whether the CPI is done with a Node.
+func complete(n *v1.Node) error {
+	if !stack.Initialized(n) {
+		return errors.New("it waits")
+	}
+	for _, a := range n.Status.Addresses {
+		if a.Type == v1.NodeExternalIP {
+			return nil
+		}
+	}
+	return errors.New("it has no address")
+}
+
+// known asks whether vzones has found the machines of these Nodes, and has said so.
+func known(all []bystander) func(*v1.Node) error {
+	nameless := map[string]bool{}
+	for i := range all {
+		nameless[all[i].name] = all[i].nameless
+	}
+	return func(n *v1.Node) error {
+		if !nameless[n.Name] && (n.Annotations[keys.Machine] == "" || n.Annotations[keys.VCenter] == "") {
+			return fmt.Errorf("annotations %v", n.Annotations)
+		}
+		return nil
+	}
+}
+
+// leftOver takes out of the Node that only the in-tree provider has initialized what the
+// CPI gives to Nodes that it initializes: vzones backfills that.
+func leftOver(n *v1.Node) {
+	if n.Name == "in-tree-left" {
+		delete(n.Labels, v1.LabelInstanceType)
+		delete(n.Labels, v1.LabelInstanceTypeStable)
+	}
+}
+
+// join lets a Node come while d leads.
+func (w *world) join(d *stack.Daemon, all *[]bystander, name string) {
+	w.t.Helper()
+	b := bystander{name: name}
+	w.register(&b)
+	*all = append(*all, b)
+	w.until(d, "Node "+name+" is initialized", complete)
+}
+
+// change lets things happen that no provider writes onto a running Node by default.
+func (w *world) change() {
+	w.t.Helper()
+	east := w.s.Fleet.VCenter("east")
+	for _, err := range []error{
+		east.Resize("resized", 8, 16<<10),
+		east.MoveVM("moved", "b-1"),
+		w.s.Cluster.SetNodeReady(w.t.Context(), "silent", v1.ConditionUnknown),
+	} {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// report lets a guest report its interfaces in the opposite order, and another one its
+// addresses in this one.
+func (w *world) report(addresses ...string) {
+	w.t.Helper()
+	east := w.s.Fleet.VCenter("east")
+	if err := errors.Join(east.ReverseNICs("networks"), east.SetIPs("virtual-last", addresses...)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// expect checks that the CPI has done its work, or nothing would be proved.
+func (w *world) expect(cpi *stack.Daemon, all []bystander) {
+	w.t.Helper()
+	wanted := map[string]*bystander{}
+	for i := range all {
+		wanted[all[i].name] = &all[i]
+	}
+	w.until(cpi, "the CPI has given all Nodes what it does", func(n *v1.Node) error {
+		b, m := wanted[n.Name], w.machine(n.Name)
+		region, zone := "east", "east-a"
+		if m.VCenter == "west" {
+			region, zone = "west", "west-a"
+		}
+		labels := map[string]string{
+			v1.LabelTopologyRegion: region, v1.LabelFailureDomainBetaRegion: region,
+			v1.LabelTopologyZone: zone, v1.LabelFailureDomainBetaZone: zone,
+		}
+		if !b.left {
+			system := "ubuntu"
+			if b.name == "guest" {
+				system = "unknown"
+			}
+			labels[v1.LabelInstanceType] = "vsphere-vm.cpu-4.mem-8gb.os-" + system
+			labels[v1.LabelInstanceTypeStable] = labels[v1.LabelInstanceType]
+		}
+		for key, value := range labels {
+			if n.Labels[key] != value {
+				return fmt.Errorf("label %s=%q, not %q", key, n.Labels[key], value)
+			}
+		}
+		if id := n.Spec.ProviderID; b.providerID == nil && id != m.ProviderID() || b.providerID != nil && id != b.providerID(m) {
+			return fmt.Errorf("provider ID %q", id)
+		}
+		gets := b.gets
+		if gets == "" {
+			gets = fmt.Sprintf("ExternalIP=%s Hostname=%s InternalIP=%s", m.IPs[0], m.HostName, m.IPs[0])
+		}
+		if is := addresses(n); is != gets {
+			return fmt.Errorf("addresses %q, not %q", is, gets)
+		}
+		if len(n.Annotations) > 0 && b.nodeIP == "" {
+			return fmt.Errorf("annotations %v", n.Annotations)
+		}
+		return nil
+	})
+}
+
+// addresses are those of a Node by type, in their order within it. The API server has the
+// types in an order of its own.
+func addresses(n *v1.Node) string {
+	var all []string
+	for _, a := range n.Status.Addresses {
+		all = append(all, string(a.Type)+"="+a.Address)
+	}
+	slices.SortStableFunc(all, func(a, b string) int {
+		a, _, _ = strings.Cut(a, "=")
+		b, _, _ = strings.Cut(b, "=")
+		return strings.Compare(a, b)
+	})
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,156 @@
+package takeover
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// A witness sees each change of each Node, also one that is undone at once, and remembers
+// those that it was not told to expect.
+type witness struct {
+	nodes typedv1.NodeInterface
+	done  chan struct{} // closed when the watch has ended
+
+	mu      sync.Mutex
+	kept    map[string]*v1.Node // as they have to stay
+	except  []exception
+	changes []string
+	ending  error
+}
+
+// An exception takes what may change out of a Node.
+type exception func(*v1.Node)
+
+// testify watches until the context ends.
+func testify(ctx context.Context, nodes typedv1.NodeInterface) (*witness, error) {
+	list, err := nodes.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	events, err := nodes.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return nil, err
+	}
+	w := &witness{nodes: nodes, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		defer events.Stop()
+		for e := range events.ResultChan() {
+			w.see(e)
+		}
+		if ctx.Err() == nil {
+			w.complain("the watch has ended before the test")
+		}
+	}()
+	return w, nil
+}
+
+// keep says that from now on all Nodes stay as they are, but for the exceptions. It
+// begins anew where it is said again.
+func (w *witness) keep(ctx context.Context, except ...exception) error {
+	list, err := w.nodes.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept, w.except = make(map[string]*v1.Node, len(list.Items)), except
+	for i := range list.Items {
+		w.kept[list.Items[i].Name] = &list.Items[i]
+	}
+	return nil
+}
+
+// verdict returns what has changed since keep, which has to be nothing.
+func (w *witness) verdict(ctx context.Context) ([]string, error) {
+	list, err := w.nodes.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for i := range list.Items {
+		there[list.Items[i].Name] = true
+		w.see(watch.Event{Type: watch.Modified, Object: &list.Items[i]})
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name := range w.kept {
+		if !there[name] {
+			w.changes = append(w.changes, name+" is gone")
+		}
+	}
+	changes := w.changes
+	w.changes = nil
+	return changes, nil
+}
+
+func (w *witness) complain(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes = append(w.changes, what)
+}
+
+func (w *witness) see(e watch.Event) {
+	is, ok := e.Object.(*v1.Node)
+	if !ok {
+		w.complain(fmt.Sprintf("the watch has told %v", e.Object))
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.kept[is.Name]
+	if was == nil || version(is) <= version(was) {
+		return // it is new, or from before keep
+	}
+	if e.Type == watch.Deleted {
+		w.changes = append(w.changes, is.Name+" is deleted")
+		return
+	}
+	if diff := cmp.Diff(w.essence(was), w.essence(is)); diff != "" {
+		w.changes = append(w.changes, fmt.Sprintf("%s (-was +is):\n%s", is.Name, diff))
+	}
+}
+
+// essence is all that the API server has of a Node, but for what says that it was written.
+func (w *witness) essence(n *v1.Node) string {
+	n = n.DeepCopy()
+	n.ResourceVersion, n.ManagedFields = "", nil
+	for _, except := range w.except {
+		except(n)
+	}
+	if len(n.Annotations) == 0 {
+		n.Annotations = nil
+	}
+	text, err := json.MarshalIndent(n, "", " ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func version(n *v1.Node) uint64 {
+	v, err := strconv.ParseUint(n.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// ourAnnotations are the only thing that vzones may write when it takes over.
+func ourAnnotations(n *v1.Node) {
+	for key := range n.Annotations {
+		if strings.HasPrefix(key, "vzones/") {
+			delete(n.Annotations, key)
+		}
+	}
+}
