@@ -126,7 +126,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.keep()
 	w.hold(cpi, "the CPI that has initialized them")
 
-	d := w.start(ours)
+	d := w.waits(ours)
 	w.hold(cpi, "the CPI leads and vzones waits")
 	w.keep(ourAnnotations, leftOver)
 	w.dismiss(cpi)
@@ -150,7 +150,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.stop(d)
 	d = w.start(ours)
 	w.hold(d, "vzones was restarted")
-	cpi = w.start(old)
+	cpi = w.waits(old)
 	w.hold(d, "vzones leads and the CPI waits")
 	w.stop(d)
 	w.hold(cpi, "the CPI has the cluster again")

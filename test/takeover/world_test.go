@@ -22,6 +22,8 @@ import (
 const (
 	// patience is how long something may take that has to happen, on a busy machine.
 	patience = time.Minute
+	// standing is what both daemons log when they wait for the Lease, in some case.
+	standing = "attempting to acquire leader lease"
 	// rounds is how often a daemon compares the addresses of all Nodes while nothing may
 	// change. It looks at those that are not ready just as often.
 	rounds = 4
@@ -186,6 +188,18 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 	if err != nil {
 		w.t.Fatalf("%v: %v\n%s", err, last, tail(d.Log()))
 	}
+}
+
+// waits starts a daemon while another one leads, and waits until it does.
+func (w *world) waits(binary string) *stack.Daemon {
+	w.t.Helper()
+	d := w.start(binary)
+	for end := time.Now().Add(patience); !strings.Contains(strings.ToLower(d.Log()), standing); w.rest() {
+		if time.Now().After(end) {
+			w.t.Fatalf("it does not wait for the Lease\n%s", tail(d.Log()))
+		}
+	}
+	return d
 }
 
 // noted waits until there is an Event of a reason about a Node.
