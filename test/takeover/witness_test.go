@@ -25,7 +25,6 @@ type witness struct {
 	kept    map[string]*v1.Node // as they have to stay
 	except  []exception
 	changes []string
-	ending  error
 }
 
 // An exception takes what may change out of a Node.
