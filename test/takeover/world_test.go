@@ -21,7 +21,7 @@ import (
 
 const (
 	// patience is how long something may take that has to happen, on a busy machine.
-	patience = time.Minute
+	patience = 2 * time.Minute
 	// standing is what both daemons log when they wait for the Lease, in some case.
 	standing = "attempting to acquire leader lease"
 	// rounds is how often a daemon compares the addresses of all Nodes while nothing may
