@@ -267,7 +267,7 @@ func TestPositionsInTheEnvironment(t *testing.T) {
 		`environment variable VSPHERE_INSECURE: switches the verification of the server's certificate off for vCenter "10.0.0.1": ` +
 			"whoever is between vzones and the vCenter gets the password: remove it, and trust the certificate by caData, caFile or thumbprint",
 		"f:4: global.thumbprint: has no effect for the vCenter of the environment variable VSPHERE_VCENTER: " +
-			"the environment variable VSPHERE_INSECURE switches the verification of certificates off",
+			"the environment variable VSPHERE_INSECURE switches the verification of the vCenter's certificate off",
 	}
 	if got := warningsOf(config); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -177,7 +177,8 @@ func trustedAt(e, global settings) position {
 	return e.at
 }
 
-// verification tells of settings that insecureFlag makes idle.
+// verification tells of settings that insecureFlag makes idle. A session manager is
+// verified whatever it says.
 func (c *checker) verification(e, global settings) {
 	insecure := either(e.insecure, global.insecure)
 	if !insecure.v {
@@ -191,12 +192,11 @@ func (c *checker) verification(e, global settings) {
 	if e.at.line == inEnvironment {
 		which = "the vCenter of " + e.at.String()
 	}
-	const why = "has no effect for %s: %v switches the verification of certificates off"
 	if authority := either(e.authority, global.authority); authority.v.file != "" || len(authority.v.pem) > 0 {
-		c.warnf(authority.at, why, which, by)
+		c.warnf(authority.at, "has no effect for %s but on a session manager: %v switches the verification of the vCenter's certificate off", which, by)
 	}
 	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
-		c.warnf(thumbprint.at, why, which, by)
+		c.warnf(thumbprint.at, "has no effect for %s: %v switches the verification of the vCenter's certificate off", which, by)
 	}
 }
 

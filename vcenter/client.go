@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,7 +28,7 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 	// govmomi's own dial function takes no notice of the context, so a vCenter
 	// that accepts connections and then says nothing would keep it for ever.
 	t.DialTLSContext = nil
-	prepare(t, accept, cfg.Server, timeout)
+	prepare(t, accept.config(cfg.Server), timeout)
 	return c
 }
 
@@ -38,11 +39,10 @@ func hostPort(cfg *config.VCenter) string {
 const userAgent = "vzones"
 
 // prepare bounds what a transport may take, leads it through the proxy of the
-// environment, and has it accept certificates. Host is what it connects to by
-// default.
-func prepare(t *http.Transport, accept *trust, host string, timeout time.Duration) {
+// environment, and has it verify certificates.
+func prepare(t *http.Transport, verify *tls.Config, timeout time.Duration) {
 	t.Proxy = http.ProxyFromEnvironment
 	t.DialContext = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
 	t.TLSHandshakeTimeout = timeout
-	t.TLSClientConfig = accept.config(host)
+	t.TLSClientConfig = verify
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	vim "github.com/vmware/govmomi/session"
@@ -75,7 +74,7 @@ func (m sessionManager) ticket(ctx context.Context, accept *trust, calls *calls)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("User-Agent", userAgent)
 	t := &http.Transport{DisableKeepAlives: true}
-	prepare(t, accept, req.URL.Hostname(), calls.timeout)
+	prepare(t, accept.forManager(req.URL.Hostname()), calls.timeout)
 	res, err := (&http.Client{Transport: t, CheckRedirect: sameOrigin}).Do(req)
 	if err != nil {
 		var u *url.Error
@@ -108,7 +107,7 @@ func (m sessionManager) authorization() (string, error) {
 	if !m.token.IsEmpty() {
 		return m.token.Reveal(), nil
 	}
-	content, err := os.ReadFile(m.tokenFile)
+	content, err := config.ReadFile(m.tokenFile)
 	if err != nil {
 		return "", fmt.Errorf("there is no token for the session manager, and none of a service account: %w", err)
 	}

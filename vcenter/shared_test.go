@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -189,7 +190,7 @@ func TestSessionManagerTrouble(t *testing.T) {
 		"redirected elsewhere": {redirect(elsewhere.URL), nil, false, "it redirects elsewhere, where the token is not sent"},
 		"redirected to http":   {redirect("http://" + strings.TrimPrefix(manager.URL, "https://") + "/there"), nil, false, "it redirects elsewhere"},
 		"redirected here":      {redirect("/there"), nil, false, ""},
-		"an untrusted server":  {nil, func(_ *Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.cert.pem())] }, false, "the certificate of 127.0.0.1 is not trusted: offered subject \"CN=front\""},
+		"an untrusted server":  {nil, func(_ *Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.cert.pem())] }, false, `the certificate of the session manager 127.0.0.1 of vCenter "east" is not trusted, and it is not sent the token: offered subject "CN=front"`},
 		"an answer cut off": {func(w http.ResponseWriter, _ *http.Request, _ string) bool {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"token":"made-up-ticket`)
@@ -282,6 +283,32 @@ func TestTokenOfTheServiceAccount(t *testing.T) {
 	// No header with a line break is sent.
 	if n := len(manager.requests("/", "")); n != 3 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// TestTokenFileIsBounded: nothing that is at its path hangs the login or fills the
+// memory.
+func TestTokenFileIsBounded(t *testing.T) {
+	const none = "there is no token for the session manager, and none of a service account: read "
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		make func(path string) error
+		want string
+	}{
+		"pipe":      {func(path string) error { return syscall.Mkfifo(path, 0o600) }, ": is not a regular file, but a named pipe"},
+		"directory": {func(path string) error { return os.Mkdir(path, 0o700) }, ": is not a regular file, but a directory: write the path of a file in it"},
+		"large":     {func(path string) error { return os.WriteFile(path, make([]byte, config.MaxFile+1), 0o600) }, ": is too large: it has 1048577 bytes, at most 1048576 are read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := sessionManager{tokenFile: filepath.Join(dir, name)}
+			if err := c.make(m.tokenFile); err != nil {
+				t.Fatal(err)
+			}
+			token, err := m.authorization()
+			if err == nil || token != "" || err.Error() != none+m.tokenFile+c.want {
+				t.Errorf("%q, %v", token, err)
+			}
+		})
 	}
 }
 

@@ -28,6 +28,8 @@ type UntrustedError struct {
 
 	thumbprint string // the configured one
 	err        error  // of package x509
+	// manager is set if it was to be a session manager.
+	manager *managerTrust
 }
 
 // Error tells the certificate, what is wrong with it and what to write, in one
@@ -35,45 +37,61 @@ type UntrustedError struct {
 func (e *UntrustedError) Error() string {
 	c := e.Certificate
 	fingerprint := "SHA-256 " + soap.ThumbprintSHA256(c)
-	if e.thumbprint != "" && len(e.thumbprint) < len(soap.ThumbprintSHA256(c)) {
+	if e.manager == nil && e.thumbprint != "" && len(e.thumbprint) < len(soap.ThumbprintSHA256(c)) {
 		fingerprint += ", SHA-1 " + soap.ThumbprintSHA1(c)
 	}
 	other := ""
-	if e.thumbprint != "" {
+	if e.manager == nil && e.thumbprint != "" {
 		other = "its fingerprint is not the configured thumbprint, and "
 	}
 	at := ""
 	if e.TrustAt != "" {
 		at = " (" + e.TrustAt + ")"
 	}
-	return fmt.Sprintf("the certificate of %s is not trusted: offered subject %s, issuer %s, valid from %s until %s, %s; %s%s%s",
-		e.Server, shown(c.Subject.String()), shown(c.Issuer.String()), day(c.NotBefore), day(c.NotAfter), fingerprint, other, e.reason(time.Now()), at)
+	return fmt.Sprintf("the certificate of %s: offered subject %s, issuer %s, valid from %s until %s, %s; %s%s%s",
+		e.distrusted(), shown(c.Subject.String()), shown(c.Issuer.String()), day(c.NotBefore), day(c.NotAfter), fingerprint, other, e.reason(time.Now()), at)
 }
 
 // Unwrap returns the error of package x509.
 func (e *UntrustedError) Unwrap() error { return e.err }
+
+// distrusted says whose certificate it is, and what that means.
+func (e *UntrustedError) distrusted() string {
+	if e.manager == nil {
+		return e.Server + " is not trusted"
+	}
+	return e.manager.describe(e.Server) + " is not trusted, and it is not sent the token"
+}
 
 // reason says what is wrong and what to do.
 func (e *UntrustedError) reason(now time.Time) string {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
+	name, pin, note := "server", ", or the fingerprint into thumbprint", ""
+	if e.manager != nil {
+		name, pin, note = "the session manager's address", "", e.manager.note()
+	}
 	switch {
 	case errors.As(e.err, &authority):
-		return "it is signed by an unknown authority: write its CA into caFile or caData, or the fingerprint into thumbprint"
+		beside := ""
+		if e.manager != nil {
+			beside = ", which count for a session manager besides the system's authorities"
+		}
+		return "it is signed by an unknown authority: write its CA into caFile or caData" + pin + beside + note
 	case errors.As(e.err, &host):
-		return "it is for " + e.names() + ", not for " + e.Server + ": write a name that it is for into server, or the fingerprint into thumbprint"
+		return "it is for " + e.names() + ", not for " + e.Server + ": write a name that it is for into " + name + pin + note
 	case errors.As(e.err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		which := "it"
 		if !invalid.Cert.Equal(e.Certificate) {
 			which = "the certificate " + shown(invalid.Cert.Subject.String()) + " above it"
 		}
 		if now.Before(invalid.Cert.NotBefore) {
-			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this machine"
+			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this machine" + note
 		}
-		return which + " has expired on " + day(invalid.Cert.NotAfter) + ": renew it on the server"
+		return which + " has expired on " + day(invalid.Cert.NotAfter) + ": renew it on the server" + note
 	}
-	return "it cannot be verified (" + shown(e.err.Error()) + "): write another CA into caFile or caData, or the fingerprint into thumbprint"
+	return "it cannot be verified (" + shown(e.err.Error()) + "): write another CA into caFile or caData" + pin + note
 }
 
 // names lists what the certificate is for.
@@ -112,8 +130,10 @@ type trust struct{ now atomic.Pointer[authority] }
 
 // authority is a trust as it is configured at one time.
 type authority struct {
+	vcenter             string // the name of its entry
 	insecure            bool
 	thumbprint, trustAt string
+	ca                  []byte // PEM; empty stands for the system's authorities
 	roots               *x509.CertPool
 }
 
@@ -125,7 +145,7 @@ func newTrust(cfg *config.VCenter) (*trust, error) {
 
 // set replaces what is accepted. An error leaves it as it was.
 func (t *trust) set(cfg *config.VCenter) error {
-	a := &authority{insecure: cfg.Insecure, thumbprint: cfg.Thumbprint, trustAt: cfg.TrustAt}
+	a := &authority{vcenter: cfg.Name, insecure: cfg.Insecure, thumbprint: cfg.Thumbprint, trustAt: cfg.TrustAt, ca: cfg.CA}
 	if len(cfg.CA) > 0 {
 		a.roots = x509.NewCertPool()
 		if !a.roots.AppendCertsFromPEM(cfg.CA) {
@@ -144,12 +164,16 @@ func (t *trust) set(cfg *config.VCenter) error {
 // thumbprint accepts a certificate besides those, as it does in the incumbent.
 // Host is what is connected to by default.
 func (t *trust) config(host string) *tls.Config {
-	// The standard verification can neither be asked to pass one certificate nor
-	// say what was wrong with another, so it is done in verify.
+	return verifying(func(cs tls.ConnectionState) error { return t.now.Load().verify(cs, host) })
+}
+
+// verifying returns a configuration with a verification of ours. The standard one can
+// neither be asked to pass one certificate nor say what was wrong with another.
+func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, //nolint:gosec // see VerifyConnection
-		VerifyConnection:   func(cs tls.ConnectionState) error { return t.now.Load().verify(cs, host) },
+		VerifyConnection:   verify,
 	}
 }
 
@@ -162,16 +186,21 @@ func (a *authority) verify(cs tls.ConnectionState, host string) error {
 	if a.insecure || accepted(leaf, a.thumbprint) {
 		return nil
 	}
+	return a.chain(cs, host, a.roots, nil)
+}
+
+// chain verifies what a server has shown by roots, nil for the system's.
+func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertPool, manager *managerTrust) error {
 	if cs.ServerName != "" {
 		host = cs.ServerName
 	}
-	intermediates := x509.NewCertPool()
+	leaf, intermediates := cs.PeerCertificates[0], x509.NewCertPool()
 	for _, c := range cs.PeerCertificates[1:] {
 		intermediates.AddCert(c)
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: a.roots, Intermediates: intermediates})
+	_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: intermediates})
 	if err != nil {
-		return &UntrustedError{Server: host, Certificate: leaf, TrustAt: a.trustAt, thumbprint: a.thumbprint, err: err}
+		return &UntrustedError{Server: host, Certificate: leaf, TrustAt: a.trustAt, thumbprint: a.thumbprint, err: err, manager: manager}
 	}
 	return nil
 }

@@ -2,14 +2,12 @@ package credentials
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// maxFile bounds a file. A whole Secret has at most this many bytes.
-const maxFile = 1 << 20
+	"vzones/config"
+)
 
 // FromDirectory is Find with the files of a directory, such as a Secret that is
 // mounted as a volume: a file's name is the key, its content the value. Hidden
@@ -63,7 +61,7 @@ func readFiles(dir, server string) (map[string][]byte, error) {
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		if data[name], err = readFile(path); err != nil {
+		if data[name], err = config.ReadFile(path); err != nil {
 			return nil, err
 		}
 	}
@@ -81,17 +79,4 @@ func concerns(key, server string) bool {
 		}
 	}
 	return false
-}
-
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("%s is larger than 1 MiB, which no credentials are", path)
-	}
-	return content, err
 }

@@ -6,7 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"vzones/config"
 )
 
 func write(t *testing.T, dir string, kv ...string) {
@@ -136,9 +140,9 @@ func TestDirectoryTrouble(t *testing.T) {
 		"not there":    {func(_ *testing.T, dir string) string { return filepath.Join(dir, "nowhere") }, fs.ErrNotExist, "nowhere"},
 		"no directory": {func(t *testing.T, dir string) string { write(t, dir, "file", ""); return filepath.Join(dir, "file") }, nil, "file"},
 		"too large": {func(t *testing.T, dir string) string {
-			write(t, dir, "vc.username", strings.Repeat("x", maxFile+1))
+			write(t, dir, "vc.username", strings.Repeat("x", config.MaxFile+1))
 			return dir
-		}, nil, "vc.username is larger than 1 MiB"},
+		}, nil, "vc.username: is too large: it has 1048577 bytes, at most 1048576 are read"},
 		"a link to none": {func(t *testing.T, dir string) string { link(t, dir); return dir }, fs.ErrNotExist, "vc.password"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,8 +165,44 @@ func link(t *testing.T, dir string) {
 // matter.
 func TestUnreadableFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", maxFile+1))
+	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", config.MaxFile+1))
 	if got, err := FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up")) {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestPipeInPlaceOfAFile: what was a file when it was looked at and is a pipe when it
+// is opened hangs nobody.
+func TestPipeInPlaceOfAFile(t *testing.T) {
+	dir, pipes := t.TempDir(), t.TempDir()
+	write(t, dir, "vc.password", "made-up")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 400 {
+			pipe, file, at := filepath.Join(pipes, "pipe"), filepath.Join(pipes, "file"), filepath.Join(dir, "vc.username")
+			if err := errors.Join(os.WriteFile(file, []byte("me"), 0o600), os.Rename(file, at), syscall.Mkfifo(pipe, 0o600), os.Rename(pipe, at)); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	reads := make(chan struct{})
+	go func() {
+		defer close(reads)
+		for ended := false; !ended; {
+			select {
+			case <-done:
+				ended = true
+			default:
+			}
+			if c, err := FromDirectory(dir, "vc"); err == nil && !c.Equal(account("me", "made-up")) {
+				t.Errorf("got %v", c)
+			}
+		}
+	}()
+	select {
+	case <-reads:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the directory is still read")
 	}
 }
