@@ -10,7 +10,7 @@ import (
 // instanceType returns the incumbent's instance type, so that the label keeps
 // its meaning when vzones takes over a cluster.
 func instanceType(m *inventory.Machine) string {
-	return fmt.Sprintf("vsphere-vm.cpu-%d.mem-%dgb.os-%s", m.CPUs, m.MemoryMB/1024, guestOS(m.GuestID))
+	return formatType(m, guestOS(m.GuestID))
 }
 
 // followedType is the instance type that a running Node's label is compared with,
@@ -22,20 +22,39 @@ func followedType(m *inventory.Machine) string {
 	return instanceType(m)
 }
 
-// guestOS returns the incumbent's short name of a guest OS identifier,
-// "unknown" for what it does not know.
+// formerType is what the incumbent wrote before its 1.37 in place of followedType,
+// empty where that is the same. A running Node may keep it.
+func formerType(m *inventory.Machine) string {
+	if followedType(m) == "" || !slices.Contains(namedIn137, m.GuestID) {
+		return ""
+	}
+	return formatType(m, unknownOS)
+}
+
+func formatType(m *inventory.Machine, os string) string {
+	return fmt.Sprintf("vsphere-vm.cpu-%d.mem-%dgb.os-%s", m.CPUs, m.MemoryMB/1024, os)
+}
+
+// unknownOS stands for guest systems that have no name.
+const unknownOS = "unknown"
+
+// guestOS returns the incumbent's short name of a guest OS identifier.
 func guestOS(id string) string {
 	for _, os := range guestOSes {
 		if slices.Contains(os.ids, id) {
 			return os.name
 		}
 	}
-	return "unknown"
+	return unknownOS
 }
 
+// namedIn137 are the identifiers that the incumbent has a name for since its 1.37.
+// Whatever gets a name later needs the same care: it must not change on running Nodes.
+var namedIn137 = []string{"rhel8_64Guest", "rhel9_64Guest", "rhel10_64Guest"}
+
 // guestOSes are the names that appear in the instance types of running
-// clusters. They follow no rule that identifiers could be put through:
-// centos64Guest is centos64, fedora64Guest is fedora.
+// clusters: those of the incumbent's 1.37. They follow no rule that identifiers
+// could be put through: centos64Guest is centos64, fedora64Guest is fedora.
 var guestOSes = []struct {
 	name string
 	ids  []string
@@ -86,6 +105,9 @@ var guestOSes = []struct {
 	{"rhel5", []string{"rhel5_64Guest", "rhel5Guest"}},
 	{"rhel6", []string{"rhel6_64Guest", "rhel6Guest"}},
 	{"rhel7", []string{"rhel7_64Guest", "rhel7Guest"}},
+	{"rhel8", []string{"rhel8_64Guest"}},
+	{"rhel9", []string{"rhel9_64Guest"}},
+	{"rhel10", []string{"rhel10_64Guest"}},
 	{"sjds", []string{"sjdsGuest"}},
 	{"sles", []string{"slesGuest"}},
 	{"sles10", []string{"sles10_64Guest", "sles10Guest"}},

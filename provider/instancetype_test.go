@@ -22,7 +22,8 @@ func TestInstanceType(t *testing.T) {
 		{8, 16384, "other3xLinux64Guest", "vsphere-vm.cpu-8.mem-16gb.os-linux"},
 		{8, 16384, "eComStationGuest", "vsphere-vm.cpu-8.mem-16gb.os-eComStation"},
 		{8, 16384, "darwin16_64Guest", "vsphere-vm.cpu-8.mem-16gb.os-darwin"},
-		{8, 16384, "rhel9_64Guest", "vsphere-vm.cpu-8.mem-16gb.os-unknown"},
+		{8, 16384, "rhel9_64Guest", "vsphere-vm.cpu-8.mem-16gb.os-rhel9"},
+		{8, 16384, "debian12_64Guest", "vsphere-vm.cpu-8.mem-16gb.os-unknown"},
 		{8, 16384, "UBUNTU64GUEST", "vsphere-vm.cpu-8.mem-16gb.os-unknown"},
 		{0, 0, "", "vsphere-vm.cpu-0.mem-0gb.os-unknown"},
 	} {
@@ -32,7 +33,7 @@ func TestInstanceType(t *testing.T) {
 	}
 }
 
-// TestGuestOSes: the table is the incumbent's, which has 148 identifiers.
+// TestGuestOSes: the table is the incumbent's, which has 151 identifiers.
 func TestGuestOSes(t *testing.T) {
 	names, ids := map[string]bool{}, map[string]string{}
 	for _, os := range guestOSes {
@@ -54,7 +55,7 @@ func TestGuestOSes(t *testing.T) {
 			t.Errorf("%s cannot be a label value: %s", label, problem)
 		}
 	}
-	if len(ids) != 148 {
-		t.Errorf("the table has %d identifiers, want 148", len(ids))
+	if len(ids) != 151 {
+		t.Errorf("the table has %d identifiers, want 151", len(ids))
 	}
 }

@@ -31,7 +31,8 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 	if err != nil {
 		return place, err
 	}
-	place.Machine, place.Contact, place.InstanceType = m, in.Contact, followedType(m)
+	place.Machine, place.Contact = m, in.Contact
+	place.InstanceType, place.FormerType = followedType(m), formerType(m)
 	if place.OldNames = p.namesTooOld(in); !p.namesBefore(in, in.Named.At) {
 		place.Named = in.Named.At // of all that are needed
 	}

@@ -81,6 +81,9 @@ type Place struct {
 	Placement topology.Placement
 	// InstanceType is what the machine is, empty if its configuration does not tell.
 	InstanceType string
+	// FormerType is what was written for the same machine before the names of guest systems
+	// got more, empty if that is the same. A Node keeps it.
+	FormerType string
 	// Contact is when the machine's vCenter last answered.
 	Contact time.Time
 	// OldNames says that a tag may have got another name since the names were read, which

@@ -48,7 +48,8 @@ func (p *policy) followType(out *plan, node *v1.Node, place *Place, before []tim
 }
 
 // compareType returns how the label of a Node's instance type differs from what its
-// machine is. One that cannot be read differs from nothing.
+// machine is. One that cannot be read differs from nothing, and a former name of the
+// same type is kept: that a guest system has got a name is no news of the machine.
 func compareType(node *v1.Node, place *Place) (difference, bool) {
 	if place.Machine == nil || place.InstanceType == "" {
 		return difference{}, false
@@ -57,7 +58,7 @@ func compareType(node *v1.Node, place *Place) (difference, bool) {
 		label: labelType, want: place.InstanceType,
 		source: fmt.Sprintf("the configuration of vCenter %q %s", place.Machine.Ref.VCenter, quote.Name(place.Machine.InventoryPath)),
 	}
-	there, differs := 0, false
+	there, differs, former := 0, false, false
 	keys := twins(labelType)
 	for _, key := range keys {
 		have, ok := node.Labels[key]
@@ -68,9 +69,16 @@ func compareType(node *v1.Node, place *Place) (difference, bool) {
 		if !strings.HasPrefix(have, ourTypes) {
 			return difference{}, false
 		}
-		if have != d.want && !differs {
+		switch {
+		case have == d.want || differs:
+		case have == place.FormerType:
+			former = true
+		default:
 			d.have, differs = have, true
 		}
+	}
+	if former && !differs {
+		d.want = place.FormerType // for a key that is missing
 	}
 	d.missing = !differs && there < len(keys)
 	return d, differs || d.missing
