@@ -9,9 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"vzones/topology/quote"
 )
 
 const (
@@ -61,17 +65,60 @@ func (c *checker) authorityFile(path text) value[authority] {
 		v.bad = c.complain(path, &complaint{what: "is a certificate: write " + c.words.inlineCA + "the path of a file that holds it"})
 		return v
 	}
-	if !c.skipFiles {
-		data, wrong := readCA(path.v)
-		if v.bad = c.complain(path, wrong); v.bad {
-			c.errors[len(c.errors)-1].Path = path.v
-		}
-		v.v.pem = data
+	files := filepath.SplitList(path.v)
+	if v.bad = c.complain(path, parseFiles(files)); v.bad {
+		return v
 	}
-	if !slices.Contains(c.files, path.v) {
-		c.files = append(c.files, path.v)
+	for i, file := range files {
+		data, bad := c.authorityOf(path, i, files)
+		v.bad = v.bad || bad
+		v.v.pem = append(v.v.pem, data...)
+		if !slices.Contains(c.files, file) {
+			c.files = append(c.files, file)
+		}
 	}
 	return v
+}
+
+// parseFiles checks the paths of files of certificates, which stand in one text as
+// govmomi takes them, with which the CPI and the CSI driver read them.
+func parseFiles(files []string) *complaint {
+	const most = 64
+	switch {
+	case slices.Contains(files, ""):
+		return &complaint{what: fmt.Sprintf("names a file without a path: a %c stands between two paths, write it nowhere else", filepath.ListSeparator)}
+	case len(files) > most:
+		return &complaint{what: fmt.Sprintf("names %d files: write at most %d, several certificates can be in one", len(files), most)}
+	}
+	return nil
+}
+
+// authorityOf returns the certificates of one of the files that a text names, and
+// whether they are bad.
+func (c *checker) authorityOf(path text, i int, files []string) (data []byte, bad bool) {
+	if c.skipFiles || slices.Contains(files[:i], files[i]) {
+		return nil, false
+	}
+	data, wrong := readCA(files[i])
+	if wrong == nil {
+		if i > 0 {
+			data = append([]byte{'\n'}, data...) // the one before may end without
+		}
+		return data, false
+	}
+	if len(files) > 1 {
+		which := fmt.Sprintf("file %d of %d", i+1, len(files))
+		if !path.mute {
+			which += ", " + quote.Value(files[i])
+		}
+		wrong.what = which + ": " + wrong.what
+		if _, err := os.Stat(files[i]); errors.Is(err, fs.ErrNotExist) {
+			wrong.what += fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
+		}
+	}
+	c.complain(path, wrong)
+	c.errors[len(c.errors)-1].Path = files[i]
+	return nil, true
 }
 
 // readCA returns the content of a file of PEM certificates.

@@ -250,6 +250,73 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestSeveralFiles: the certificates of all of them count, also where one ends without
+// a line break, and each is watched. So it is where they are not read.
+func TestSeveralFiles(t *testing.T) {
+	const ours, other = "testdata/ca/ca.pem", "testdata/ca/other.pem"
+	for given, want := range map[string]struct {
+		certificates int
+		files        []string
+	}{
+		ours:                              {1, []string{ours}},
+		other + ":" + ours:                {2, []string{other, ours}},
+		other + ":" + other + ":" + other: {1, []string{other}},
+	} {
+		text := []byte(oneEntry + "    caFile: " + given + "\n")
+		config, err := Parse("f", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vc := config.VCenters[0]
+		if sound, damaged := certificates(vc.CA); len(sound) != want.certificates || damaged != 0 || vc.CAFile != given || !slices.Equal(config.Files, want.files) {
+			t.Errorf("%s: %d certificates, %d, file %q, files %q", given, len(sound), damaged, vc.CAFile, config.Files)
+		}
+		if pool := x509.NewCertPool(); !pool.AppendCertsFromPEM(vc.CA) || !pool.Equal(poolOf(t, want.files)) {
+			t.Errorf("%s: others than in the files", given)
+		}
+		config, err = Options{SkipFiles: true}.Parse("f", text)
+		if err != nil || len(config.VCenters[0].CA) != 0 || !slices.Equal(config.Files, want.files) {
+			t.Errorf("%s: %+v, %v", given, config, err)
+		}
+	}
+}
+
+func poolOf(t *testing.T, files []string) *x509.CertPool {
+	t.Helper()
+	pool := x509.NewCertPool()
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil || !pool.AppendCertsFromPEM(data) {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	return pool
+}
+
+// TestFilesOfMistakesAmongSeveral: each names its own file, which is waited for, also
+// where a : is part of a path.
+func TestFilesOfMistakesAmongSeveral(t *testing.T) {
+	file := t.TempDir() + "/vc:443.pem"
+	data, err := os.ReadFile("testdata/ca/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Parse("f", []byte(oneEntry+"    caFile: "+file+"\n"))
+	all, _ := errors.AsType[Errors](err)
+	dir := strings.TrimSuffix(file, ":443.pem")
+	const wrong = ": the file cannot be read: no such file or directory: write the path of a PEM file; : separates two paths, and cannot be in one"
+	want := Errors{
+		{File: "f", Line: 5, Field: `vcenter["10.0.0.1"].caFile`, Path: dir, Message: `file 1 of 2, "` + dir + `"` + wrong},
+		{File: "f", Line: 5, Field: `vcenter["10.0.0.1"].caFile`, Path: "443.pem", Message: `file 2 of 2, "443.pem"` + wrong},
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("got %q, want %q", all, want)
+	}
+}
+
 // TestDamagedCertificates: one that the decoder passes over is not overlooked,
 // wherever it stands.
 func TestDamagedCertificates(t *testing.T) {
