@@ -60,6 +60,7 @@ func (c *checker) entryServer(e *settings) {
 	case isFullAddress(e.name):
 		address, _ := parseServer(e.name)
 		e.server = text{v: address, at: e.at, set: true}
+		c.underscore(e.server)
 	default:
 		e.server.bad = true
 		c.errorf(e.at, "has no server: write server with a host name or an IP address "+

@@ -22,7 +22,7 @@ const (
 	wantAddress = "write a host name or an IP address"
 )
 
-var hostLabel = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+var hostLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
 
 // parseServer returns the address of a vCenter as configured, without brackets
 // around an IPv6 address.
@@ -95,8 +95,9 @@ func splitPort(s string) (host, port string, ok bool) {
 	return host, port, isHost(host)
 }
 
-// isHostName follows RFC 1123. A name that ends in digits only would be read
-// as an IP address by others, so it is a mistyped one.
+// isHostName follows RFC 1123, but for _, which names of servers have all the same. A
+// name that ends in digits only would be read as an IP address by others, so it is a
+// mistyped one.
 func isHostName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	if s == "" || len(s) > 253 {
@@ -108,7 +109,15 @@ func isHostName(s string) bool {
 			return false
 		}
 	}
-	return strings.Trim(labels[len(labels)-1], "0123456789") != ""
+	return strings.Trim(labels[len(labels)-1], "0123456789_") != ""
+}
+
+// underscore warns of a server that is taken although its name has a _.
+func (c *checker) underscore(server text) {
+	if server.usable() && strings.Contains(server.v, "_") {
+		c.warnf(server.at, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
+			"but DNS servers, proxies and authorities that sign certificates may refuse it")
+	}
 }
 
 // isFullAddress says that a text can only be meant as an address: an entry's

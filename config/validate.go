@@ -77,6 +77,7 @@ func (c *checker) settings(s *section) settings {
 		address, wrong := parseServer(s.server.v)
 		s.server.bad = c.complain(s.server, wrong)
 		s.server.v = address
+		c.underscore(s.server)
 	}
 	if s.port.usable() && (s.port.v < 1 || s.port.v > 65535) {
 		s.port.bad = true

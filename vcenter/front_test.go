@@ -44,7 +44,7 @@ type asked struct{ path, body, token string }
 func newFront(t *testing.T, behind http.Handler) *front {
 	t.Helper()
 	f := &front{cert: issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "front"},
-		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}, DNSNames: []string{"vc.example.test", "sessions.example.test"}}, nil)}
+		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}, DNSNames: []string{"vc.example.test", "sessions.example.test", "vc_1.example.test", "session_s.example.test"}}, nil)}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

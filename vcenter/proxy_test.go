@@ -81,7 +81,7 @@ func (p *connectProxy) seen() ([]string, int) {
 // errand is what a process of its own logs in to: the environment's proxy is read
 // once in a process, and never used for this machine.
 type errand struct {
-	Way, CA, User, Password, Manager string
+	Way, Server, CA, User, Password, Manager string
 }
 
 const errandVariable = "VZONES_TEST_ERRAND"
@@ -96,7 +96,7 @@ func TestErrand(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
 		t.Fatal(err)
 	}
-	cfg := config.VCenter{Name: "east", Server: "vc.example.test", Port: 443, CA: []byte(e.CA), RoundTrips: 1, User: e.User, Password: config.NewPassword(e.Password)}
+	cfg := config.VCenter{Name: "east", Server: e.Server, Port: 443, CA: []byte(e.CA), RoundTrips: 1, User: e.User, Password: config.NewPassword(e.Password)}
 	creds := Credentials{User: cfg.User, Password: cfg.Password}
 	switch e.Way {
 	case "certificate":
@@ -164,6 +164,7 @@ func TestProxy(t *testing.T) {
 		},
 			"Proxy Authentication Required", "[]"},
 		"not for this host": {"", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p, "NO_PROXY=.example.test"} }, "lookup vc.example.test", "[]"},
+		"a _ in the names": {"session manager", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p} }, "<nil>", "[session_s.example.test:443 vc_1.example.test:443]"},
 		"no proxy there":    {"", vc, func(string) []string { return []string{"HTTPS_PROXY=" + user + "127.0.0.1:1"} }, "connection refused", "[]"},
 		"no URL": {"", vc, func(p string) []string {
 			return []string{"HTTPS_PROXY=http://" + proxyUser + ":" + proxyPassword + "%zz@" + p}
@@ -171,8 +172,12 @@ func TestProxy(t *testing.T) {
 			"lookup vc.example.test", "[]"}, // as if it were not set
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newConnectProxy(t, map[string]string{"vc.example.test:443": host(c.vc), "sessions.example.test:443": host(manager)})
+			p := newConnectProxy(t, map[string]string{"vc.example.test:443": host(c.vc), "sessions.example.test:443": host(manager),
+				"vc_1.example.test:443": host(c.vc), "session_s.example.test:443": host(manager)})
 			e := login
+			if e.Server = "vc.example.test"; name == "a _ in the names" {
+				e.Server, e.Manager = "vc_1.example.test", "https://session_s.example.test/session"
+			}
 			e.Way, e.CA = c.way, string(c.vc.cert.pem())+string(manager.cert.pem())
 			got := e.run(t, c.env(strings.TrimPrefix(p.URL, "http://"))...)
 			if !strings.Contains(got, c.want) {

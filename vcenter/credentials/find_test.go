@@ -3,8 +3,11 @@ package credentials
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vzones/config"
 )
@@ -181,4 +184,24 @@ func FuzzFind(f *testing.F) {
 			t.Errorf("%q has a part of a value", err)
 		}
 	})
+}
+
+// TestNamesWithUnderscores: a Secret's key may have them, and they are no prefix.
+func TestNamesWithUnderscores(t *testing.T) {
+	for _, server := range []string{"vc_1.example", "server_1.example", "username_1.example", "password_1.example"} {
+		for _, data := range []map[string][]byte{
+			{server + ".username": []byte("me"), server + ".password": []byte("made-up")},
+			{strings.ToUpper(server) + "..username": []byte("me"), strings.ToUpper(server) + "..password": []byte("made-up")},
+			{"server_0": []byte(server), "username_0": []byte("me"), "password_0": []byte("made-up"), "server_1.example": []byte("other.example")},
+		} {
+			if got, err := Find(data, server); err != nil || !got.Equal(account("me", "made-up")) {
+				t.Errorf("%s in %v: %v, %v", server, slices.Sorted(maps.Keys(data)), got, err)
+			}
+			for key := range data {
+				if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
+					t.Errorf("a Secret cannot have %s: %v", key, problems)
+				}
+			}
+		}
+	}
 }
