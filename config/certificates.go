@@ -108,7 +108,7 @@ func (c *checker) authorityOf(path text, i int, files []string) (data []byte, ba
 	}
 	if len(files) > 1 {
 		which := fmt.Sprintf("file %d of %d", i+1, len(files))
-		if !path.mute {
+		if !path.mute && isPath(files[i]) {
 			which += ", " + quote.Value(files[i])
 		}
 		wrong.what = which + ": " + wrong.what
@@ -119,6 +119,14 @@ func (c *checker) authorityOf(path text, i int, files []string) (data []byte, ba
 	c.complain(path, wrong)
 	c.errors[len(c.errors)-1].Path = files[i]
 	return nil, true
+}
+
+// isPath says that a text is a path for certain, and not a secret at the wrong place: it
+// leads into a directory that is there.
+func isPath(s string) bool {
+	dir := filepath.Dir(s)
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir() && dir != "." && dir != string(filepath.Separator)
 }
 
 // readCA returns the content of a file of PEM certificates.

@@ -310,10 +310,16 @@ func TestFilesOfMistakesAmongSeveral(t *testing.T) {
 	const wrong = ": the file cannot be read: no such file or directory: write the path of a PEM file; : separates two paths, and cannot be in one"
 	want := Errors{
 		{File: "f", Line: 5, Field: `vcenter["10.0.0.1"].caFile`, Path: dir, Message: `file 1 of 2, "` + dir + `"` + wrong},
-		{File: "f", Line: 5, Field: `vcenter["10.0.0.1"].caFile`, Path: "443.pem", Message: `file 2 of 2, "443.pem"` + wrong},
+		{File: "f", Line: 5, Field: `vcenter["10.0.0.1"].caFile`, Path: "443.pem", Message: `file 2 of 2` + wrong}, // which might be a secret
 	}
 	if !slices.Equal(all, want) {
 		t.Errorf("got %q, want %q", all, want)
+	}
+	for _, secret := range []string{"S3cret:S3cret", "/S3cret:/S3cret", "S3/cret:/S3/cret", "../S3cret/x:./S3cret"} {
+		_, err := Parse("f", []byte(oneEntry+"    caFile: "+secret+"\n"))
+		if err == nil || strings.Contains(err.Error(), "S3") {
+			t.Errorf("%s: %v", secret, err)
+		}
 	}
 }
 
