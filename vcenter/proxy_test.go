@@ -164,7 +164,7 @@ func TestProxy(t *testing.T) {
 		},
 			"Proxy Authentication Required", "[]"},
 		"not for this host": {"", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p, "NO_PROXY=.example.test"} }, "lookup vc.example.test", "[]"},
-		"a _ in the names": {"session manager", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p} }, "<nil>", "[session_s.example.test:443 vc_1.example.test:443]"},
+		"a _ in the names":  {"session manager", vc, func(p string) []string { return []string{"HTTPS_PROXY=" + user + p} }, "<nil>", "[session_s.example.test:443 vc_1.example.test:443]"},
 		"no proxy there":    {"", vc, func(string) []string { return []string{"HTTPS_PROXY=" + user + "127.0.0.1:1"} }, "connection refused", "[]"},
 		"no URL": {"", vc, func(p string) []string {
 			return []string{"HTTPS_PROXY=http://" + proxyUser + ":" + proxyPassword + "%zz@" + p}
