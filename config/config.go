@@ -40,6 +40,9 @@ type Config struct {
 	// Warnings are what is valid in the file and has no effect or not the one
 	// to expect, by line. Whoever applies the Config logs them, once.
 	Warnings []Warning
+	// Notes are how values are read that have several forms, by line: what somebody who
+	// looks at the file wants to know and no log needs.
+	Notes []Warning
 }
 
 // Topology is how Nodes get their topology labels, and what becomes of them.
@@ -87,8 +90,9 @@ type VCenter struct {
 	Server string
 	// Port is 443 unless configured.
 	Port int
-	// Datacenters limits where machines are looked for: names or inventory
-	// paths. Empty means all datacenters that the account can see.
+	// Datacenters limits where machines are looked for: names, inventory paths,
+	// patterns of either or managed object references, see MatchDatacenters. Empty
+	// means all datacenters that the account can see.
 	Datacenters []string
 
 	// User and Password are the credentials in the file: both or neither. Each

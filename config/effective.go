@@ -44,6 +44,8 @@ type Written struct {
 	Private Password
 	// Warnings are those of the file that was read.
 	Warnings []Warning
+	// Notes are those of the file too, of Effective alone.
+	Notes []Warning
 	// Lost is what that file says and the other form does not, by line.
 	Lost []Warning
 }
@@ -63,6 +65,7 @@ func Effective(file string, data []byte, environ ...string) (*Written, error) {
 	return &Written{
 		Data:     w.file(l.effective(), "The effective configuration of "+oneLine(file)+", with the source of each value."),
 		Warnings: l.config.Warnings,
+		Notes:    l.config.Notes,
 		Lost:     l.together(),
 	}, nil
 }

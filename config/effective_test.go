@@ -16,7 +16,7 @@ import (
 // Categories that only the CSI driver's file decides together are levels.
 func meaning(c *Config) Config {
 	m := *c
-	m.File, m.Warnings = "", nil
+	m.File, m.Warnings, m.Notes = "", nil, nil
 	m.VCenters = slices.Clone(m.VCenters)
 	for i := range m.VCenters {
 		vc := &m.VCenters[i]

@@ -98,7 +98,8 @@ type problems struct {
 	words    *wording
 	errors   Errors
 	warnings []Warning
-	// seen are both, each of which is kept once; unsaid is how many warnings are not.
+	notes    []Warning
+	// seen are all of them, each of which is kept once; unsaid is how many warnings are not.
 	seen   map[Error]bool
 	unsaid int
 	// stops says that whoever reads the file recovers from stop.
@@ -126,6 +127,13 @@ func (p *problems) warnf(at position, format string, args ...any) {
 		p.unsaid++
 	default:
 		p.warnings = append(p.warnings, Warning(w))
+	}
+}
+
+// notef tells how a value is read.
+func (p *problems) notef(at position, format string, args ...any) {
+	if n := p.problem(at, format, args); len(p.notes) < maxProblems && !p.again(n) {
+		p.notes = append(p.notes, Warning(n))
 	}
 }
 

@@ -52,6 +52,7 @@ func load(file string, data []byte, o Options) (l *loaded, err error) {
 		return nil, err
 	}
 	config.Warnings = sorted(p.warnings, func(w Warning) Error { return Error(w) })
+	config.Notes = sorted(p.notes, func(w Warning) Error { return Error(w) })
 	if p.unsaid > 0 {
 		last := config.Warnings[len(config.Warnings)-1]
 		config.Warnings = append(config.Warnings, Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.unsaid)})

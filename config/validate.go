@@ -157,33 +157,6 @@ func beside(at position, variable, key string) string {
 	return key
 }
 
-// datacenters splits elements at commas, since Rancher's chart writes all names
-// into one. A list of nothing but blanks, which charts write where no
-// datacenter is given, means all datacenters, as in the CPI.
-func (c *checker) datacenters(given list) value[[]string] {
-	v := value[[]string]{at: given.at, set: given.set, bad: given.bad}
-	if !given.usable() || allBlank(given.v) {
-		return v
-	}
-	have := make(map[string]bool)
-	for _, element := range given.v {
-		for part := range strings.SplitSeq(element.v, ",") {
-			part = strings.TrimSpace(part)
-			switch {
-			case part == "":
-				v.bad = c.complain(element, &complaint{what: "has an empty name: write the names of datacenters, or remove the element"})
-			case parseName(part) != nil:
-				v.bad = c.complain(element, parseName(part))
-			case have[part]:
-				c.warnf(element.at, "names a datacenter again that the list already has")
-			default:
-				v.v, have[part] = append(v.v, part), true
-			}
-		}
-	}
-	return v
-}
-
 func (c *checker) families(given list) value[[]string] {
 	v := value[[]string]{at: given.at, set: given.set, bad: given.bad}
 	if !given.usable() {

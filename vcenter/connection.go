@@ -68,6 +68,8 @@ type connection struct {
 	guard *guard
 	// remembered is the model of the last watch that had the index in whole.
 	remembered *model
+	// lacking is what was last logged about configured datacenters that are not there.
+	lacking string
 	// eventTrouble is what was last logged about the events of tagging.
 	eventTrouble string
 	// disputed are the machines for which everything was read again, since the index

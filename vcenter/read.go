@@ -3,13 +3,12 @@ package vcenter
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/config"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
@@ -179,8 +178,7 @@ func (s *session) roots(ctx context.Context, datacenters []string) (roots []type
 	return roots, incomplete, nil
 }
 
-// datacenters finds the configured datacenters by name or inventory path, in
-// folders too. A name that several datacenters have means all of them.
+// datacenters finds the configured datacenters.
 func (s *session) datacenters(ctx context.Context, wanted []string) (refs []types.ManagedObjectReference, incomplete, err error) {
 	view, err := s.containerView(ctx, s.vim.ServiceContent.RootFolder, "Datacenter")
 	if err != nil {
@@ -200,30 +198,22 @@ func (s *session) datacenters(ctx context.Context, wanted []string) (refs []type
 // matching returns the datacenters that are wanted, and why others are not
 // among them.
 func matching(t *tree, wanted []string) (refs []types.ManagedObjectReference, incomplete error) {
-	var missing []error
-	for _, w := range wanted {
-		found := false
-		for _, ref := range t.ofType("Datacenter") {
-			if w == t.name(ref) || w == unescaped(t.name(ref)) || "/"+strings.Trim(w, "/") == t.path(ref) {
-				found = true
-				if !slices.Contains(refs, ref) {
-					refs = append(refs, ref)
-				}
-			}
-		}
-		if !found {
-			missing = append(missing, fmt.Errorf("datacenter %q is not there or the account may not see it", w))
+	var all []config.Datacenter
+	for _, ref := range t.ofType("Datacenter") {
+		all = append(all, config.Datacenter{ID: ref.Value, Name: t.name(ref), Path: t.path(ref)})
+	}
+	matched, unmatched := config.MatchDatacenters(wanted, all)
+	for _, d := range matched {
+		refs = append(refs, types.ManagedObjectReference{Type: "Datacenter", Value: d.ID})
+	}
+	missing := make([]error, len(unmatched))
+	for i, w := range unmatched {
+		missing[i] = fmt.Errorf("datacenter %q is not there or the account may not see it", w)
+		if form, _ := config.FormOfDatacenter(w); form == config.DatacenterNamePattern || form == config.DatacenterPathPattern {
+			missing[i] = fmt.Errorf("pattern %q fits no datacenter that the account may see", w)
 		}
 	}
 	return refs, quote.Errors(quote.Most, missing...)
-}
-
-// unescaped undoes vSphere's %2f, %5c and %25.
-func unescaped(name string) string {
-	if s, err := url.PathUnescape(name); err == nil {
-		return s
-	}
-	return name
 }
 
 // search asks the whole vCenter, beyond the configured datacenters, for

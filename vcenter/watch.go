@@ -179,6 +179,7 @@ func (w *watch) begin(ctx context.Context) (err error) {
 	if w.roots, w.incomplete, err = s.roots(ctx, w.c.cfg.Datacenters); err != nil {
 		return err
 	}
+	w.tellLacking(ctx)
 	res, err := methods.CreatePropertyCollector(ctx, s.vim, &types.CreatePropertyCollector{This: s.vim.ServiceContent.PropertyCollector})
 	if err != nil {
 		return fmt.Errorf("making a property collector: %w", err)
@@ -373,13 +374,6 @@ func (w *watch) settle(ctx context.Context) error {
 		w.c.renamed(w.tagNames)
 	}
 	return nil
-}
-
-func (w *watch) why() error {
-	if w.incomplete == nil {
-		return nil
-	}
-	return fmt.Errorf("vCenter %q: %w", w.c.name, w.incomplete)
 }
 
 // whole says whether everything that the first snapshot should have is there.

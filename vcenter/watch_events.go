@@ -3,6 +3,7 @@ package vcenter
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -182,4 +183,12 @@ func names(text, name string) bool {
 		}
 	}
 	return false
+}
+
+// unescaped undoes vSphere's %2f, %5c and %25.
+func unescaped(name string) string {
+	if s, err := url.PathUnescape(name); err == nil {
+		return s
+	}
+	return name
 }

@@ -121,7 +121,8 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 	}
 	if w.renamed && !w.torn {
 		w.renamed = false
-		if roots, _ := matching(w.known, w.c.cfg.Datacenters); !slices.Equal(roots, w.roots) {
+		roots, incomplete := matching(w.known, w.c.cfg.Datacenters)
+		if !slices.Equal(roots, w.roots) || fmt.Sprint(incomplete) != fmt.Sprint(w.incomplete) {
 			return false, errMoved
 		}
 	}

@@ -18,8 +18,8 @@ default filled in. Behind each value a comment names its source: the line of the
 entry or of the global section, an environment variable, or the default.
 
 Passwords are shown as [redacted]. The output is a configuration in YAML, in any
-case, and means the same. CA files are not read. Mistakes and warnings go to
-standard error.`,
+case, and means the same. CA files are not read. Mistakes, warnings and notes of
+how values are read go to standard error.`,
 		Example: `  vzones config vsphere.yaml
   vzones config csi-vsphere.conf
   VSPHERE_USER=admin VSPHERE_PASSWORD=example vzones config --env vsphere.conf`,
@@ -47,5 +47,6 @@ func (t *tool) config(file string, environ []string) error {
 		return mistakes(t.stderr, err)
 	}
 	remarks(t.stderr, "warning", append(w.Warnings, w.Lost...))
+	remarks(t.stderr, "note", w.Notes)
 	return t.write(w.Data)
 }

@@ -26,8 +26,11 @@ What is valid and does not do what one might expect is printed as
 
   FILE:LINE: warning: FIELD: what it does
 
-and is no mistake: the exit status is 0 if there is nothing else. A file named -
-is standard input.`,
+and is no mistake: the exit status is 0 if there is nothing else. Nor is
+
+  FILE:LINE: note: FIELD: how a value is read that has several forms
+
+A file named - is standard input.`,
 		Example: `  vzones validate vsphere.yaml
   vzones validate --skip-files vsphere.conf csi-vsphere.conf
   vzones validate - < vsphere.yaml`,
@@ -80,6 +83,7 @@ func (t *tool) validateFile(file string, o config.Options) error {
 		err = mistakes(&told, err)
 	} else {
 		remarks(&told, "warning", c.Warnings)
+		remarks(&told, "note", c.Notes)
 	}
 	// Mistakes that nobody sees are a failure.
 	return cmp.Or(t.write(told.Bytes()), err)

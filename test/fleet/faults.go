@@ -50,10 +50,16 @@ func (v *VCenter) afflict(change func(f *faults)) {
 	v.wake.notify()
 }
 
-func (f *faults) accepts(password string) bool {
+func (f *faults) accepts(password string) bool { return f.acceptsOneOf(password, "") }
+
+// acceptsOneOf is for an account whose password is own, or the vCenter's if that is empty.
+func (f *faults) acceptsOneOf(password, own string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.logins.accepts(!f.reject && password == f.password, time.Now())
+	if own == "" {
+		own = f.password
+	}
+	return f.logins.accepts(!f.reject && password == own, time.Now())
 }
 
 func (f *faults) currentPassword() string {

@@ -22,10 +22,17 @@ type VCenterSpec struct {
 	Address     string           `yaml:"address"`  // loopback IPv4 address to listen on; default 127.0.0.1
 	User        string           `yaml:"user"`     // default vzones@<name>.local
 	Password    string           `yaml:"password"` // default pw-<name>
+	Accounts    []AccountSpec    `yaml:"accounts"` // further ones, which see the same
 	Tags        Tags             `yaml:"tags"`     // on the root folder
 	Folders     []FolderSpec     `yaml:"folders"`  // folders of datacenters
 	Datacenters []DatacenterSpec `yaml:"datacenters"`
 	Fillers     int              `yaml:"fillers"` // further machines, powered on, without guest, spread over all hosts
+}
+
+// AccountSpec describes an account.
+type AccountSpec struct {
+	User     string `yaml:"user"`
+	Password string `yaml:"password"`
 }
 
 // DatacenterSpec describes a datacenter.
@@ -178,6 +185,7 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 //
 //	vcenters:
 //	- name: east
+//	  accounts: [{user: b, password: pw-b}]
 //	  tags: {region: east}            # on the root folder; category: tag, or [tag, tag]
 //	  folders:                        # folders of datacenters, to tag them
 //	  - {path: prod, tags: {region: east}}

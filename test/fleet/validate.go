@@ -76,6 +76,11 @@ func (c *checker) vcenter(v *VCenterSpec) {
 	if v.Password == "" {
 		v.Password = "pw-" + v.Name
 	}
+	for _, a := range v.Accounts {
+		if a.User == "" || a.Password == "" || a.User == v.User {
+			c.errorf("an account has no user or password of its own")
+		}
+	}
 	if v.Fillers < 0 {
 		c.errorf("fillers is negative")
 	}

@@ -21,6 +21,8 @@ import (
 type VCenter struct {
 	name string
 	user string
+	// accounts are further ones.
+	accounts []AccountSpec
 
 	identity identity
 	server   *server
@@ -52,7 +54,7 @@ var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentMa
 
 // newVCenter makes the index-th vCenter of a fleet and serves it.
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
-	v := &VCenter{name: spec.Name, user: spec.User}
+	v := &VCenter{name: spec.Name, user: spec.User, accounts: spec.Accounts}
 	v.faults.password = spec.Password
 	v.identity.name = spec.Name
 	err := v.identity.renew(spec.Address, false)
@@ -131,8 +133,22 @@ func (v *VCenter) URL() *url.URL {
 	return &url.URL{Scheme: "https", Host: v.server.address(), Path: vim25.Path, User: url.UserPassword(v.User(), v.Password())}
 }
 
-// User returns the name of the only account.
+// User returns the name of the account that SetPassword and the like are about.
 func (v *VCenter) User() string { return v.user }
+
+// Accounts returns the further ones.
+func (v *VCenter) Accounts() []AccountSpec { return v.accounts }
+
+// ID returns the managed object ID of an object, which is named as in Tag.
+func (v *VCenter) ID(object string) (string, error) {
+	v.world.RLock()
+	defer v.world.RUnlock()
+	e, err := v.inv.find(object)
+	if err != nil {
+		return "", err
+	}
+	return e.Reference().Value, nil
+}
 
 // Password returns the account's password as it is now.
 func (v *VCenter) Password() string { return v.faults.currentPassword() }
@@ -154,6 +170,11 @@ func (v *VCenter) content() *types.ServiceContent {
 func (v *VCenter) rootFolder() types.ManagedObjectReference { return v.content().RootFolder }
 
 func (v *VCenter) validLogin(login *types.Login) bool {
+	for _, a := range v.accounts {
+		if login.UserName == a.User {
+			return v.faults.acceptsOneOf(login.Password, a.Password)
+		}
+	}
 	return login.UserName == v.user && v.faults.accepts(login.Password)
 }
 

@@ -44,10 +44,10 @@ func readConfiguration(name string, data []byte, vcenters []string) (*configurat
 	for _, found := range placeholder.FindAllStringSubmatch(c.text, -1) {
 		vcenter, what, _ := strings.Cut(found[1], ".")
 		known := found[1] == directoryPlaceholder ||
-			slices.Contains(vcenters, vcenter) && slices.Contains(placeholders(), what)
+			slices.Contains(vcenters, vcenter) && (slices.Contains(placeholders(), what) || strings.HasPrefix(what, idPlaceholder))
 		if !known {
-			return nil, fmt.Errorf("%s stands for nothing; there are ${%s} and ${VCENTER.WHAT} with %s",
-				found[0], directoryPlaceholder, strings.Join(placeholders(), ", "))
+			return nil, fmt.Errorf("%s stands for nothing; there are ${%s} and ${VCENTER.WHAT} with %s and %sOBJECT",
+				found[0], directoryPlaceholder, strings.Join(placeholders(), ", "), idPlaceholder)
 		}
 	}
 	return c, nil
@@ -58,6 +58,9 @@ var placeholder = regexp.MustCompile(`\$\{([^}]*)\}`)
 // directoryPlaceholder stands for the path of the directory that the command
 // credentials writes to.
 const directoryPlaceholder = "credentials"
+
+// idPlaceholder stands for the managed object ID of the object behind it.
+const idPlaceholder = "id:"
 
 // placeholders are what can be said of a vCenter.
 func placeholders() []string {
@@ -73,6 +76,9 @@ func (w *world) stands(name string) (string, error) {
 	v := w.stack.Fleet.VCenter(vcenter)
 	if v == nil {
 		return "", fmt.Errorf("the fleet has no vCenter %q", vcenter)
+	}
+	if object, ok := strings.CutPrefix(what, idPlaceholder); ok {
+		return v.ID(object)
 	}
 	switch what {
 	case "host":

@@ -71,6 +71,9 @@ func newWorld(s *stack.Stack, binary string, config *configuration) (*world, err
 	w.secrets.Add("the ServiceAccount's token", token)
 	for _, v := range s.Fleet.VCenters() {
 		w.secrets.Add("the password of "+v.Name(), v.Password())
+		for _, a := range v.Accounts() {
+			w.secrets.Add("the password of "+a.User+" in "+v.Name(), a.Password)
+		}
 		if err := s.WriteCA(v); err != nil {
 			return nil, err
 		}

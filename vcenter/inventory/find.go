@@ -17,7 +17,8 @@ import (
 //   - topology.ErrAbsent: every vCenter was read completely, and none has it.
 //     That is what the snapshots say, which may be seconds old.
 //
-// The answer does not depend on which vCenter was read first: see premature.
+// The answer does not depend on which vCenter was read first: see premature. A machine
+// that several entries of one vCenter show is one: see once.
 func Find(states []State, id Identity) (*Machine, error) { return find(states, id, doubt) }
 
 // FindStopped is Find for a Node that may be shut down: a machine that is off
@@ -78,6 +79,8 @@ type match struct {
 	snapshot *Snapshot
 	entry    Entry
 	outside  bool
+	// byHostName says that a name matched, and that it was the guest's.
+	byHostName bool
 }
 
 func (m match) String() string { return m.snapshot.describe(m.entry.ID) }
@@ -85,13 +88,8 @@ func (m match) String() string { return m.snapshot.describe(m.entry.ID) }
 // matches returns the machines with one of the Node's UUIDs, in configured order. If
 // there is none, the unreadable machine that the Node says its was found as is one.
 func matches(states []State, id Identity) (on, off []match) {
-	note := func(m match) {
-		if m.entry.PoweredOn {
-			on = append(on, m)
-		} else {
-			off = append(off, m)
-		}
-	}
+	var all []match
+	note := func(m match) { all = append(all, m) }
 	for _, s := range states {
 		if s.Snapshot == nil {
 			continue
@@ -109,15 +107,22 @@ func matches(states []State, id Identity) (on, off []match) {
 		}
 		for _, moid := range outside {
 			if m := s.Snapshot.Machines[moid]; m != nil && slices.Contains(id.UUIDs, m.UUID) {
-				note(match{s.Snapshot, Entry{ID: moid, PoweredOn: m.Power == PowerOn}, true})
+				note(match{snapshot: s.Snapshot, entry: Entry{ID: moid, PoweredOn: m.Power == PowerOn}, outside: true})
 			}
 		}
 	}
-	if len(on)+len(off) == 0 {
+	if len(all) == 0 {
 		for _, s := range states {
 			if e, ok := id.told(s.Snapshot); ok && e.Unreadable && e.Eligible() {
 				note(match{snapshot: s.Snapshot, entry: e})
 			}
+		}
+	}
+	for _, m := range once(states, all) {
+		if m.entry.PoweredOn {
+			on = append(on, m)
+		} else {
+			off = append(off, m)
 		}
 	}
 	return on, off
@@ -174,16 +179,19 @@ func findByName(states []State, id Identity) (match, error) {
 	if err := doubt(states, id, nil); err != nil {
 		return match{}, fmt.Errorf("%w: whether %s is unique cannot be said: %w", topology.ErrUnknown, id, err)
 	}
-	var byHostName, byName []match
+	var all, byHostName, byName []match
 	for _, s := range states {
 		for _, e := range s.Snapshot.Names[id.Name] {
-			switch {
-			case !e.Eligible():
-			case e.ByHostName:
-				byHostName = append(byHostName, match{snapshot: s.Snapshot, entry: e.Entry})
-			default:
-				byName = append(byName, match{snapshot: s.Snapshot, entry: e.Entry})
+			if e.Eligible() {
+				all = append(all, match{snapshot: s.Snapshot, entry: e.Entry, byHostName: e.ByHostName})
 			}
+		}
+	}
+	for _, m := range once(states, all) {
+		if m.byHostName {
+			byHostName = append(byHostName, m)
+		} else {
+			byName = append(byName, m)
 		}
 	}
 	if len(byHostName) > 0 && len(byName) > 0 {

@@ -85,10 +85,11 @@ const (
 // could not be read for longer than a move takes.
 func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 	seen := id.Seen
+	here := seen.VCenter == s.VCenter || seen.isIn(s.Snapshot)
 	switch {
-	case seen.VCenter == "" || seen.VCenter == s.VCenter && seen.ID == moid:
+	case seen.VCenter == "" || here && seen.ID == moid:
 		return false
-	case seen.VCenter == s.VCenter:
+	case here:
 		return first.Arrived || !first.At.After(seen.At)
 	case first.Arrived && first.At.After(seen.At.Add(sightingLag)):
 		return true

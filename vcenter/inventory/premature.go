@@ -45,26 +45,17 @@ func (id Identity) last() []Sighting {
 	return all
 }
 
-// now returns the vCenter of the sighting, by its own UUID where that is known, and
-// reports whether it is configured.
-func (was Sighting) now(states []State) (State, bool) {
-	instance := func(s State) string {
-		if s.Snapshot == nil {
-			return ""
-		}
-		return s.Snapshot.Instance
-	}
+// homes returns the vCenter of the sighting, by its own UUID where that is known, as often
+// as it is configured. One of that name that was not read yet may be it too.
+func (was Sighting) homes(states []State) []State {
+	var homes []State
 	for _, s := range states {
-		if was.Instance != "" && instance(s) == was.Instance {
-			return s, true
+		unknown := was.Instance == "" || s.Snapshot == nil || s.Snapshot.Instance == ""
+		if was.isIn(s.Snapshot) || unknown && s.VCenter == was.VCenter {
+			homes = append(homes, s)
 		}
 	}
-	for _, s := range states {
-		if s.VCenter == was.VCenter && (was.Instance == "" || instance(s) == "") {
-			return s, true
-		}
-	}
-	return State{}, false
+	return homes
 }
 
 // lastIn reports whether the machines are in the vCenter where the Node's was last
@@ -72,27 +63,26 @@ func (was Sighting) now(states []State) (State, bool) {
 func (id Identity) lastIn(states []State, fits []match) bool {
 	last := id.last()
 	return len(last) > 0 && !slices.ContainsFunc(last, func(was Sighting) bool {
-		home, configured := was.now(states)
-		return !configured || away(home, fits)
+		homes := was.homes(states)
+		return len(homes) == 0 || slices.ContainsFunc(fits, func(m match) bool {
+			return !was.is(m) && !slices.ContainsFunc(homes, func(home State) bool { return m.snapshot.VCenter == home.VCenter })
+		})
 	})
 }
 
-// away reports whether one of the machines is in another vCenter.
-func away(home State, fits []match) bool {
-	return slices.ContainsFunc(fits, func(m match) bool { return m.snapshot.VCenter != home.VCenter })
-}
-
 // displaced is why the vCenter where the Node's machine was last found cannot say
-// whether it still is there, while another one has a machine that fits.
+// whether it still is there, while another one has a machine that fits, or another entry
+// of that vCenter has another machine.
 func displaced(states []State, id Identity, fits []match) error {
 	for _, was := range id.last() {
-		home, configured := was.now(states)
-		if !configured || !away(home, fits) {
-			continue
-		}
-		only := []State{home}
-		if err := join(unread(only), unsearched(only, id)); err != nil {
-			return fmt.Errorf("vCenter %q, which had the machine as %s, cannot say whether it still has it: %w", home.VCenter, quote.Plain(was.ID), err)
+		for _, home := range was.homes(states) {
+			if !slices.ContainsFunc(fits, func(m match) bool { return m.snapshot.VCenter != home.VCenter && !was.is(m) }) {
+				continue
+			}
+			only := []State{home}
+			if err := join(unread(only), unsearched(only, id)); err != nil {
+				return fmt.Errorf("vCenter %q, which had the machine as %s, cannot say whether it still has it: %w", home.VCenter, quote.Plain(was.ID), err)
+			}
 		}
 	}
 	return nil
@@ -137,30 +127,39 @@ func moved(states []State, id Identity, fits []match) error {
 // none of those that fit: it is there with its UUID and cannot be read.
 func held(states []State, id Identity, fits []match) error {
 	for _, was := range id.last() {
-		home, configured := was.now(states)
-		if !configured || home.Snapshot == nil {
-			continue
-		}
-		here := func(m match) bool { return m.snapshot.VCenter == home.VCenter && m.entry.ID == was.ID }
-		if slices.ContainsFunc(fits, here) {
-			continue
-		}
-		name := home.Snapshot.describe(was.ID)
-		if e, ok := id.told(home.Snapshot); ok && e.Unreadable && e.ID == was.ID {
-			return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
-		}
-		for _, u := range id.UUIDs {
-			i := slices.IndexFunc(home.Snapshot.Index[u], func(e Entry) bool { return e.ID == was.ID })
-			if i < 0 {
+		for _, home := range was.homes(states) {
+			if home.Snapshot == nil {
 				continue
 			}
-			m := home.Snapshot.Machines[was.ID]
-			switch {
-			case home.Snapshot.Index[u][i].Unreadable:
-				return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
-			case m != nil && m.Power == PowerUnknown:
-				return fmt.Errorf("%s, which was the machine, is still there and may run: its power state cannot be read", name)
+			it := match{snapshot: home.Snapshot, entry: Entry{ID: was.ID}}
+			if slices.ContainsFunc(fits, it.same) {
+				continue
 			}
+			if err := id.heldIn(home.Snapshot, was); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// heldIn is held for one vCenter.
+func (id Identity) heldIn(home *Snapshot, was Sighting) error {
+	name := home.describe(was.ID)
+	if e, ok := id.told(home); ok && e.Unreadable && e.ID == was.ID {
+		return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+	}
+	for _, u := range id.UUIDs {
+		i := slices.IndexFunc(home.Index[u], func(e Entry) bool { return e.ID == was.ID })
+		if i < 0 {
+			continue
+		}
+		m := home.Machines[was.ID]
+		switch {
+		case home.Index[u][i].Unreadable:
+			return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+		case m != nil && m.Power == PowerUnknown:
+			return fmt.Errorf("%s, which was the machine, is still there and may run: its power state cannot be read", name)
 		}
 	}
 	return nil
@@ -171,6 +170,6 @@ func held(states []State, id Identity, fits []match) error {
 func Claims(states []State, id Identity, m *Machine) bool {
 	return slices.ContainsFunc(states, func(s State) bool {
 		e, ok := id.told(s.Snapshot)
-		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref
+		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref && !IsShown(states, m.Ref, s.Snapshot.Ref(e.ID), s.Snapshot.Instance)
 	})
 }

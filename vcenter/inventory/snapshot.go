@@ -110,6 +110,9 @@ type NameEntry struct {
 // State is what is known of one vCenter now. It is never changed.
 type State struct {
 	VCenter string
+	// Address is the configured address, in one form for each way to write it. Two
+	// entries with the same one are one vCenter.
+	Address string
 	// Snapshot is the latest one, nil before the first.
 	Snapshot *Snapshot
 	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
@@ -169,7 +172,8 @@ func NoCategory(states []State) []string {
 	return absent
 }
 
-// Hidden returns the tag categories of the configuration that each vCenter does not show,
+// Hidden returns the tag categories of the configuration that each vCenter, by the name of
+// its first entry, does not show,
 // nil if each shows all, or not all of them were read.
 func Hidden(states []State) map[string][]string {
 	some := false
@@ -184,7 +188,13 @@ func Hidden(states []State) map[string][]string {
 	}
 	hidden := make(map[string][]string, len(states))
 	for _, s := range states {
-		hidden[s.VCenter] = s.Snapshot.NoCategory
+		first := First(states, s.VCenter)
+		if shown, again := hidden[first]; again {
+			// Another account of the same vCenter may be shown more.
+			hidden[first] = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !slices.Contains(s.Snapshot.NoCategory, name) })
+			continue
+		}
+		hidden[first] = s.Snapshot.NoCategory
 	}
 	return hidden
 }

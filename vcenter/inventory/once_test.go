@@ -1,0 +1,291 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"vzones/topology"
+)
+
+// instances gives each vCenter of a world its own UUID, and the Node's records too.
+func (w *world) instances(states []State) {
+	instance := func(vcenter string) string {
+		if StateOf(states, vcenter).VCenter == "" {
+			return ""
+		}
+		return "instance of " + vcenter
+	}
+	for i := range states {
+		states[i].Address = states[i].VCenter + ":443"
+		if states[i].Snapshot != nil {
+			states[i].Snapshot.Instance = instance(states[i].VCenter)
+		}
+	}
+	w.id.KnownIn = instance(w.id.Known.VCenter)
+	w.id.Seen.Instance = instance(w.id.Seen.VCenter)
+}
+
+// split makes two entries of the i-th vCenter of a world. Each machine is shown by both
+// of them, or by one, and to the other is outside or not there.
+func (w world) split(i int, r *rand.Rand) []State {
+	left, right := w, w
+	left.vcenters, right.vcenters = slices.Clone(w.vcenters), slices.Clone(w.vcenters)
+	var a, b []vm
+	for _, m := range w.vcenters[i].vms {
+		beside := m
+		beside.outside = true
+		outside := !m.unreadable && !m.unread && !m.template && !m.secondary && r.Intn(2) == 0
+		switch r.Intn(3) {
+		case 0:
+			a, b = append(a, m), append(b, m)
+		case 1:
+			a = append(a, m)
+			if outside {
+				b = append(b, beside)
+			}
+		default:
+			b = append(b, m)
+			if outside {
+				a = append(a, beside)
+			}
+		}
+	}
+	left.vcenters[i].vms, right.vcenters[i].vms = a, b
+	states, more := left.states(), right.states()
+	w.instances(states)
+	second := more[i]
+	if second.Snapshot != nil {
+		second.Snapshot.VCenter, second.Snapshot.Instance = "twin", "instance of "+second.VCenter
+		for id, m := range second.Snapshot.Machines {
+			m.Ref = second.Snapshot.Ref(id)
+		}
+	}
+	second.VCenter, second.Address = "twin", states[i].Address
+	return append(states, second)
+}
+
+func outcome(err error) error {
+	for _, known := range []error{topology.ErrAbsent, topology.ErrUnknown, topology.ErrAmbiguous} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return err
+}
+
+// TestOneVCenterTwice: of one vCenter that is configured twice, with whatever each of the
+// two entries shows, the answer is the same as if one entry showed all; and it is the
+// same whichever comes first.
+func TestOneVCenterTwice(t *testing.T) {
+	r := rand.New(rand.NewSource(7))
+	seen := map[error]int{}
+	property := func(w world) bool {
+		i := r.Intn(len(w.vcenters))
+		whole := w.states()
+		w.instances(whole)
+		parts := w.split(i, r)
+		want, wantErr := Find(whole, w.id)
+		seen[outcome(wantErr)]++
+		for range 2 {
+			got, err := Find(parts, w.id)
+			if v := w.vcenters[i]; errors.Is(err, topology.ErrUnknown) && (v.unread || v.troubled || v.incomplete) {
+				continue // each entry has to say what the others may not show
+			}
+			if outcome(err) != outcome(wantErr) {
+				t.Logf("%v, want %v", err, wantErr)
+				return false
+			}
+			if want != nil && !sameMachine(got.Ref, want.Ref, fmt.Sprint("vc-", i)) {
+				t.Logf("%v, want %v", got.Ref, want.Ref)
+				return false
+			}
+			slices.Reverse(parts)
+		}
+		return true
+	}
+	if err := quick.Check(property, &quick.Config{MaxCount: 30000, Rand: rand.New(rand.NewSource(8))}); err != nil {
+		t.Error(err)
+	}
+	for _, outcome := range []error{nil, topology.ErrAbsent, topology.ErrUnknown, topology.ErrAmbiguous} {
+		if seen[outcome] < 250 {
+			t.Errorf("the worlds are one-sided: %v came %d times", outcome, seen[outcome])
+		}
+	}
+}
+
+func sameMachine(got, want topology.Ref, split string) bool {
+	return got.ID == want.ID && (got.VCenter == want.VCenter || want.VCenter == split && got.VCenter == "twin")
+}
+
+// TestOneOfTwoEntriesFails: whatever befalls one of two entries of a vCenter, no other
+// machine is found than before, and none is absent that was not. What both showed and is
+// on, and where it was found before, stays found.
+func TestOneOfTwoEntriesFails(t *testing.T) {
+	r := rand.New(rand.NewSource(9))
+	found, stays := 0, 0
+	property := func(w world) bool {
+		i := r.Intn(len(w.vcenters))
+		parts := w.split(i, r)
+		w.instances(parts[:len(parts)-1])
+		before, beforeErr := Find(parts, w.id)
+		which := []int{i, len(parts) - 1}[r.Intn(2)]
+		parts[which] = troubled(parts[which])
+		if r.Intn(2) == 0 {
+			parts[which].Snapshot = nil // the daemon was restarted
+		}
+		after, err := Find(parts, w.id)
+		switch {
+		case errors.Is(err, topology.ErrAbsent) && !errors.Is(beforeErr, topology.ErrAbsent):
+			return false
+		case errors.Is(err, topology.ErrAbsent):
+			return false // one entry cannot say
+		case after != nil && before != nil:
+			found++
+			return sameMachine(after.Ref, before.Ref, fmt.Sprint("vc-", i)) || sameMachine(before.Ref, after.Ref, fmt.Sprint("vc-", i))
+		case len(w.id.UUIDs) == 0 || before == nil || before.Power != PowerOn || !sameMachine(before.Ref, topology.Ref{VCenter: fmt.Sprint("vc-", i), ID: before.Ref.ID}, fmt.Sprint("vc-", i)):
+			return true
+		}
+		// Found before, not any more: the other entry does not show it, or it was never
+		// found there, and then everybody has to be read.
+		stays++
+		other := parts[i+len(parts)-1-which].Snapshot
+		if other == nil || other.Machines[before.Ref.ID] == nil || slices.Contains(other.Outside, before.Ref.ID) {
+			return true
+		}
+		last := w.id.last()
+		if len(last) == 0 || slices.ContainsFunc(last, func(was Sighting) bool { return was.ID != before.Ref.ID || !was.isIn(other) }) {
+			return true
+		}
+		t.Logf("%v was found before: %v", before.Ref, err)
+		return strings.Contains(err.Error(), ErrUnreadable.Error())
+	}
+	if err := quick.Check(property, &quick.Config{MaxCount: 60000, Rand: rand.New(rand.NewSource(10))}); err != nil {
+		t.Error(err)
+	}
+	if stays < 50 || found < 250 {
+		t.Errorf("%d machines were found by the other entry, %d were not", found, stays)
+	}
+}
+
+// TestCopyBesideAnEntryThatIsDown: a copy that another entry of the same vCenter shows is
+// not taken for the Node's machine while the entry that had it cannot be read, restarted or
+// not. With its own word, two that run are ambiguous.
+func TestCopyBesideAnEntryThatIsDown(t *testing.T) {
+	first := stateOf("first", vm{id: "vm-1", uuid: oracleUUID, on: true})
+	second := stateOf("second", vm{id: "vm-2", uuid: oracleUUID, on: true})
+	first.Snapshot.Instance, second.Snapshot.Instance = "i", "i"
+	id := Identity{UUIDs: []UUID{oracleUUID}, Known: first.Snapshot.Ref("vm-1"), KnownIn: "i"}
+	down := overdue(troubled(notRead("first")))
+	for _, states := range [][]State{{down, second}, {second, down}} {
+		if m, err := Find(states, id); !errors.Is(err, topology.ErrUnknown) {
+			t.Errorf("got %v, %v", m, err)
+		}
+	}
+	for _, states := range [][]State{{first, second}, {second, first}} {
+		if m, err := Find(states, id); !errors.Is(err, topology.ErrAmbiguous) {
+			t.Errorf("got %v, %v", m, err)
+		}
+	}
+	shows := stateOf("second", vm{id: "vm-1", uuid: oracleUUID, on: true})
+	shows.Snapshot.Instance = "i"
+	for _, states := range [][]State{{down, shows}, {shows, down}} {
+		if m, err := Find(states, id); err != nil || m.Ref.VCenter != "second" {
+			t.Errorf("got %v, %v", m, err)
+		}
+		if m, err := FindStopped(states, id); err != nil || m.Ref.VCenter != "second" {
+			t.Errorf("got %v, %v", m, err)
+		}
+	}
+}
+
+// TestWhichEntryCounts: the first in the configuration, unless it is in trouble, has the
+// machine outside, or cannot read it.
+func TestWhichEntryCounts(t *testing.T) {
+	good := vm{id: "vm-1", uuid: oracleUUID, on: true, name: "n1"}
+	with := func(change func(*vm)) vm { m := good; change(&m); return m }
+	of := func(name string, m vm) State {
+		s := stateOf(name, m)
+		s.Snapshot.Instance = "i"
+		return s
+	}
+	id := Identity{UUIDs: []UUID{oracleUUID}}
+	for name, c := range map[string]struct {
+		first, second State
+		want          string
+	}{
+		"both":               {of("first", good), of("second", good), "first"},
+		"first in trouble":   {troubled(of("first", good)), of("second", good), "second"},
+		"both in trouble":    {troubled(of("first", good)), troubled(of("second", good)), "first"},
+		"first has it out":   {of("first", with(func(m *vm) { m.outside = true })), of("second", good), "second"},
+		"second has it out":  {of("first", good), of("second", with(func(m *vm) { m.outside = true })), "first"},
+		"first may not read": {of("first", with(func(m *vm) { m.unreadable = true })), of("second", good), "second"},
+		"first not yet":      {of("first", with(func(m *vm) { m.unread = true })), of("second", good), "second"},
+		"another vCenter":    {of("first", with(func(m *vm) { m.on = false })), of("second", good), "first"},
+	} {
+		m, err := Find([]State{c.first, c.second}, id)
+		if name == "another vCenter" {
+			continue
+		}
+		if err != nil || m.Ref.VCenter != c.want {
+			t.Errorf("%s: got %v, %v, want it by %s", name, m, err, c.want)
+		}
+	}
+	byName, err := Find([]State{of("first", good), of("second", good)}, Identity{Name: "n1"})
+	if err != nil || byName.Ref.VCenter != "first" {
+		t.Errorf("by name: got %v, %v", byName, err)
+	}
+	other := of("second", good)
+	other.Snapshot.Instance = "j"
+	if m, err := Find([]State{of("first", good), other}, id); !errors.Is(err, topology.ErrAmbiguous) {
+		t.Errorf("in two vCenters: got %v, %v", m, err)
+	}
+	other.Snapshot.Instance = ""
+	if m, err := Find([]State{of("first", good), other}, id); !errors.Is(err, topology.ErrAmbiguous) {
+		t.Errorf("in a vCenter that does not say which it is: got %v, %v", m, err)
+	}
+}
+
+func TestFirst(t *testing.T) {
+	state := func(name, address, instance string) State {
+		s := stateOf(name)
+		s.Address, s.Snapshot.Instance = address, instance
+		return s
+	}
+	unread := func(name, address string) State { return State{VCenter: name, Address: address} }
+	for _, c := range []struct {
+		states []State
+		want   string // of the last one
+	}{
+		{[]State{state("a", "x", "i"), state("b", "x", "i")}, "a"},
+		{[]State{state("a", "x", "i"), state("b", "y", "i")}, "a"},
+		{[]State{state("a", "x", "i"), state("b", "x", "j")}, "b"}, // a load balancer, perhaps
+		{[]State{unread("a", "x"), state("b", "x", "j")}, "a"},
+		{[]State{unread("a", "x"), state("b", "y", "j")}, "b"},
+		{[]State{state("a", "x", ""), state("b", "y", "")}, "b"},
+		{[]State{state("a", "", "i"), state("b", "", "j")}, "b"},
+		{[]State{state("a", "x", "i"), state("b", "x", "i"), state("c", "x", "i")}, "a"},
+	} {
+		last := c.states[len(c.states)-1].VCenter
+		if got := First(c.states, last); got != c.want {
+			t.Errorf("of %v: got %s, want %s", c.states, got, c.want)
+		}
+	}
+}
+
+func TestHiddenFromOneAccount(t *testing.T) {
+	a, b, other := stateOf("a"), stateOf("b"), stateOf("c")
+	a.Snapshot.Instance, b.Snapshot.Instance, other.Snapshot.Instance = "i", "i", "j"
+	b.Snapshot.NoCategory = []string{"zone"}
+	if got := Hidden([]State{a, b, other}); len(got["a"]) != 0 || len(got) != 2 {
+		t.Errorf("hidden from one of two accounts: %v", got)
+	}
+	a.Snapshot.NoCategory = []string{"region", "zone"}
+	if got := Hidden([]State{a, b, other}); !slices.Equal(got["a"], []string{"zone"}) {
+		t.Errorf("hidden from both accounts: %v", got)
+	}
+}
