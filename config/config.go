@@ -140,6 +140,9 @@ type VCenter struct {
 	IPFamilies []string
 }
 
+// Address returns the server and the port, in one form for each way to write them.
+func (v *VCenter) Address() string { return sameServer(v.Server, v.Port) }
+
 // SecretRef names a Kubernetes Secret.
 type SecretRef struct {
 	Namespace string

@@ -28,7 +28,7 @@ func (c *checker) fleet(s *schema) []VCenter {
 	c.unverified(all, global)
 	c.verifiedAgain(all, global)
 	var fleet []VCenter
-	seen := make(map[string]settings)
+	seen := make(map[string][]VCenter)
 	for _, e := range all {
 		c.credentials(e, global)
 		vc := assemble(e, global)
@@ -36,17 +36,28 @@ func (c *checker) fleet(s *schema) []VCenter {
 		vc.At, vc.TrustAt = c.where(e.at), c.where(trustedAt(e, global))
 		c.verification(e, global)
 		if e.server.usable() && !either(e.port, global.port).bad {
-			key := sameServer(vc.Server, vc.Port)
-			if other, again := seen[key]; again {
-				c.errorf(e.server.at, "is the same vCenter as %v: remove one of the two", other.at)
-			} else {
-				seen[key] = e
-			}
+			c.twice(e.server.at, &vc, seen[vc.Address()], all)
+			seen[vc.Address()] = append(seen[vc.Address()], vc)
 		}
 		fleet = append(fleet, vc)
 	}
 	c.borrowed(s)
 	return fleet
+}
+
+// twice reports an entry that is another one of the same vCenter in all that could make
+// a difference. With another account or other datacenters it is meant, as in the CPI.
+func (c *checker) twice(at position, vc *VCenter, others []VCenter, all []settings) {
+	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
+	for i := range others {
+		o := &others[i]
+		account := vc.User == o.User && vc.Secret == o.Secret && vc.SecretsDirectory == o.SecretsDirectory
+		if account && slices.Equal(sorted(vc.Datacenters), sorted(o.Datacenters)) {
+			first := all[slices.IndexFunc(all, func(e settings) bool { return e.name == o.Name })]
+			c.errorf(at, "is the same vCenter as %v, with the same account and the same datacenters: remove one of the two, or give them different ones", first.at)
+			return
+		}
+	}
 }
 
 // entryServer lets an entry's name stand for its server where it can be nothing

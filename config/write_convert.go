@@ -76,7 +76,7 @@ func addLogin(all []login, l login, from settings, p *problems) []login {
 			continue
 		}
 		if other.user != l.user || !other.password.Equal(l.password) {
-			p.errorf(from.password.at, "is of another account than that of the same address on another port, and a Secret has one "+
+			p.errorf(from.password.at, "is of another account than that of the same address in another entry, and a Secret has one "+
 				"for each address: write a Secret for this entry, or the same account for both")
 		}
 		written = written || other.server == l.server

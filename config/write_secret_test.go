@@ -88,7 +88,7 @@ func readSecrets(file string, data []byte) (Secrets, error) {
 // again in the Secret, or with another password, is a mistake.
 func TestConvertWantsAccountsThatASecretHolds(t *testing.T) {
 	const (
-		another = ": is of another account than that of the same address on another port, and a Secret has one for each address: " +
+		another = ": is of another account than that of the same address in another entry, and a Secret has one for each address: " +
 			"write a Secret for this entry, or the same account for both"
 		control = ": has a line break or another control character, which no password in a Secret may have: " +
 			"remove it if it does not belong to the password, or change the password"

@@ -96,15 +96,20 @@ func (r *rounds) sight(n *v1.Node) (*inventory.Machine, error) {
 	if r.busy || n.Spec.ProviderID == "" {
 		return m, nil
 	}
-	if id, err := identify(n); err == nil && !isRecorded(id, m, in.Snapshot) && parseRecord(formatRecord(m.Ref)) == m.Ref {
+	if id, err := identify(n); err == nil && !isRecorded(r.states, id, m, in.Snapshot) && parseRecord(formatRecord(m.Ref)) == m.Ref {
 		r.records.want(n.UID, finding{n.Name, formatRecord(m.Ref), in.Snapshot.Instance})
 	}
 	return m, nil
 }
 
-// isRecorded says whether a Node tells where its machine is.
-func isRecorded(id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
-	return id.Known == m.Ref && (id.KnownIn == in.Instance || in.Instance == "")
+// isRecorded says whether a Node tells where its machine is. One that names another entry
+// of the same vCenter, which is in trouble just now, does: it is not written for each outage.
+func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
+	if id.Known == m.Ref {
+		return id.KnownIn == in.Instance || in.Instance == ""
+	}
+	named := inventory.StateOf(states, id.Known.VCenter)
+	return named.VCenter != "" && named.Trouble != nil && inventory.IsShown(states, m.Ref, id.Known, id.KnownIn)
 }
 
 // grievance is what is wrong with a Node, and since when.

@@ -36,6 +36,7 @@ func (p *Provider) Place(node *v1.Node) (reconcile.Place, error) {
 	if place.OldNames = p.namesTooOld(in); !p.namesBefore(in, in.Named.At) {
 		place.Named = in.Named.At // of all that are needed
 	}
+	place.VCenter = inventory.First(states, m.Ref.VCenter)
 	place.Placement, err = resolve(place.Topology.Policy, states, m)
 	return place, err
 }
@@ -97,7 +98,7 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
 		policy.Invisible = in.NoCategory
 	}
-	placement, err := topology.Resolve(policy, m.Paths)
+	placement, err := topology.Resolve(policy, paths(states, m))
 	none := policy.NoCategory(inventory.NoCategory(states))
 	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.Hidden(states)), policy.NotCSI())
 	if errors.Is(err, topology.ErrNoCategory) {
@@ -110,13 +111,56 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 	return placement, err
 }
 
+// paths returns those of a machine. What is above it is of the vCenter, which has the name
+// of its first entry, whichever of them has found the machine.
+func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
+	first := inventory.First(states, m.Ref.VCenter)
+	if first == m.Ref.VCenter {
+		return m.Paths
+	}
+	renamed := map[*topology.Object]*topology.Object{}
+	all := slices.Clone(m.Paths)
+	for i := range all {
+		all[i].Objects = slices.Clone(all[i].Objects)
+		for j, o := range all[i].Objects {
+			if renamed[o] == nil {
+				now := *o
+				now.Ref.VCenter = first
+				renamed[o] = &now
+			}
+			all[i].Objects[j] = renamed[o]
+		}
+	}
+	return all
+}
+
 // Tagged returns the tags of regions and zones in all vCenters that are attached to
 // anything, as far as that was read.
 func (p *Provider) Tagged() []topology.Tagged {
+	return tagged(p.fleet.States())
+}
+
+// tagged is Tagged of these states. Of a tag that several entries of one vCenter show,
+// that of the one which shows most objects counts.
+func tagged(states []inventory.State) []topology.Tagged {
+	type tag struct{ vcenter, category, name string }
 	var all []topology.Tagged
-	for _, s := range p.fleet.States() {
-		if s.Snapshot != nil {
-			all = append(all, s.Snapshot.Tagged...)
+	at := map[tag]int{}
+	for _, s := range states {
+		if s.Snapshot == nil {
+			continue
+		}
+		first := inventory.First(states, s.VCenter)
+		for _, t := range s.Snapshot.Tagged {
+			t.VCenter = first
+			i, again := at[tag{first, t.Category, t.Name}]
+			switch {
+			case !again:
+				at[tag{first, t.Category, t.Name}] = len(all)
+				all = append(all, t)
+			case len(t.NoHosts)+t.Further > len(all[i].NoHosts)+all[i].Further:
+				all[i] = t
+			}
 		}
 	}
 	return all

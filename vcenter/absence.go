@@ -94,17 +94,20 @@ func certain(errs []error) error {
 	return quote.Errors(quote.Most, errs...)
 }
 
-// traces are the managed object IDs that the machine had in this vCenter last: as its
-// Node tells, as this process saw the Node's machine, and as its own watch knows.
+// traces are the managed object IDs that the machine had in this vCenter last, through
+// whichever of its entries: as its Node tells, as this process saw the Node's machine, and
+// as its own watch knows.
 func (c *connection) traces(s *session, id inventory.Identity) []string {
 	var ids []string
-	if id.Known.VCenter == c.name {
+	instance := s.vim.ServiceContent.About.InstanceUuid
+	here := func(vcenter, of string) bool { return vcenter == c.name || of != "" && of == instance }
+	if here(id.Known.VCenter, id.KnownIn) && id.Known.ID != "" {
 		ids = append(ids, id.Known.ID)
 	}
-	if id.Seen.VCenter == c.name && id.Seen.ID != "" {
+	if here(id.Seen.VCenter, id.Seen.Instance) && id.Seen.ID != "" {
 		ids = append(ids, id.Seen.ID)
 	}
-	ids = append(ids, c.places.of(s.vim.ServiceContent.About.InstanceUuid, id.UUIDs)...)
+	ids = append(ids, c.places.of(instance, id.UUIDs)...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

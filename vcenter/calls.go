@@ -44,6 +44,8 @@ type calls struct {
 	// has a say in.
 	timeout, loginTimeout time.Duration
 	attempts              *attempts
+	// lockouts has a say in them too, for all connections.
+	lockouts *lockouts
 
 	tries    atomic.Int32
 	observer Observer

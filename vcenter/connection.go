@@ -121,7 +121,7 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 
 func (c *connection) newCalls() *calls {
 	n := &calls{
-		vcenter: c.name, timeout: c.opts.timeout, loginTimeout: c.opts.loginTimeout, attempts: c.attempts,
+		vcenter: c.name, timeout: c.opts.timeout, loginTimeout: c.opts.loginTimeout, attempts: c.attempts, lockouts: c.opts.lockouts,
 		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight), guard: c.guard, answered: &c.answered,
 	}
 	n.tries.Store(int32(c.cfg.RoundTrips))

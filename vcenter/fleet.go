@@ -77,6 +77,8 @@ type timing struct {
 	searchEvery         time.Duration
 	inFlight            int
 	observer            Observer
+	// lockouts is that of all connections.
+	lockouts *lockouts
 }
 
 // A Fleet is all configured vCenters.
@@ -115,6 +117,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 			searchEvery:   orDefault(opts.SearchEvery, 10*time.Minute),
 			inFlight:      orDefault(opts.InFlight, 8),
 			observer:      opts.Observer,
+			lockouts:      newLockouts(opts.LoginLimits),
 		},
 	}
 	if f.timing.observer == nil {
@@ -214,6 +217,7 @@ func (f *Fleet) States() []inventory.State {
 	states := make([]inventory.State, len(connections))
 	for i, c := range connections {
 		states[i] = *c.state.Load()
+		states[i].Address = c.target.Load().cfg.Address()
 	}
 	return states
 }

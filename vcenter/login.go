@@ -75,8 +75,14 @@ func (s *session) attempt(ctx context.Context) (err error) {
 	if err := attempts.begin(loginSOAP, s.creds, time.Now()); err != nil {
 		return err
 	}
+	if err := s.calls.lockouts.begin(s.account(), time.Now()); err != nil {
+		return attempts.end(loginSOAP, s.creds, err, time.Now())
+	}
 	err = errUnusable
-	defer func() { err = attempts.end(loginSOAP, s.creds, err, time.Now()) }()
+	defer func() {
+		s.calls.lockouts.end(s.account(), err, time.Now())
+		err = attempts.end(loginSOAP, s.creds, err, time.Now())
+	}()
 	s.vim.RoundTripper = s.calls.logins(s.soap)
 	longer, cancel := outliving(ctx)
 	defer cancel()

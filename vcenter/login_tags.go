@@ -67,7 +67,13 @@ func (s *session) loginREST(ctx context.Context) error {
 		return nil
 	}
 	if s.entering == nil {
-		if err := s.calls.attempts.begin(loginTags, s.creds, time.Now()); err != nil {
+		err := s.calls.attempts.begin(loginTags, s.creds, time.Now())
+		if err == nil {
+			if err = s.calls.lockouts.begin(s.account(), time.Now()); err != nil {
+				err = s.calls.attempts.end(loginTags, s.creds, err, time.Now())
+			}
+		}
+		if err != nil {
 			if errors.As(err, new(errFailures)) {
 				err = fmt.Errorf("logging in to the tagging API of %s: %w", host, err)
 			}
@@ -91,6 +97,7 @@ func (s *session) enterREST(ctx context.Context) *entering {
 	e.ended, e.wait = aside(func() {
 		e.err = errUnusable
 		defer func() {
+			s.calls.lockouts.end(s.account(), e.err, time.Now())
 			e.err = s.calls.attempts.end(loginTags, s.creds, e.err, time.Now())
 			s.calls.observer.LoggedIn(s.calls.vcenter, e.err)
 			if !nextAttempt(e.err).IsZero() {

@@ -77,7 +77,10 @@ type Source interface {
 
 // Place is where a Node is.
 type Place struct {
-	Machine   *inventory.Machine
+	Machine *inventory.Machine
+	// VCenter is what the vCenter is called in Placement, which has the name of its first
+	// entry where it is configured several times; empty if that is the machine's.
+	VCenter   string
 	Placement topology.Placement
 	// InstanceType is what the machine is, empty if its configuration does not tell.
 	InstanceType string

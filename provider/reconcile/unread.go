@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -61,7 +62,7 @@ func (s *unreadSeen) add(place *Place) {
 	if s.vcenters == nil {
 		*s = unreadSeen{unread{}, unread{}, map[string]bool{}}
 	}
-	s.vcenters[place.Machine.Ref.VCenter] = true
+	s.vcenters[cmp.Or(place.VCenter, place.Machine.Ref.VCenter)] = true
 	for _, conflict := range place.Placement.Conflicts {
 		if conflict.Kind == topology.ConflictUnread {
 			for _, o := range conflict.Objects {

@@ -129,7 +129,11 @@ func (w *world) fillAll(value any) (any, error) {
 	var err error
 	switch value := value.(type) {
 	case string:
-		return w.fill(value)
+		text, err := w.fill(value)
+		if port, isNumber := strconv.Atoi(text); isNumber == nil && strings.HasSuffix(value, ".port}") {
+			return port, err
+		}
+		return text, err
 	case []any:
 		value = slices.Clone(value)
 		for i := range value {
