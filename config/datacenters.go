@@ -55,7 +55,7 @@ const (
 
 var (
 	errPattern = errors.New("is a malformed pattern: close each [ with ], have something between the two, and write \\ before one that is meant itself")
-	errUpwards = errors.New("leads upwards: write the path from the root folder on, without ..")
+	errUpwards = errors.New("leads upwards by ..: write the path from the root folder on")
 )
 
 // datacenter is an element of VCenter.Datacenters as it is read.

@@ -28,6 +28,14 @@ func TestConfirmAbsent(t *testing.T) {
 		}
 		return has
 	}
+	// The entry that had it leads elsewhere by now, and another one to its vCenter.
+	byAnother := func(entry, moid string) inventory.Identity {
+		id := known(nobody, entry, moid)
+		id.KnownIn = east.InstanceUUID()
+		return id
+	}
+	seenByAnother := nobody
+	seenByAnother.Seen = inventory.Sighting{VCenter: "west", ID: w.moid("n3"), Instance: east.InstanceUUID()}
 	for _, c := range []struct {
 		name  string
 		id    inventory.Identity
@@ -42,6 +50,10 @@ func TestConfirmAbsent(t *testing.T) {
 		{"the object is there in another vCenter", known(nobody, "west", w.moid("n3")), "", confirmed},
 		{"the object is a template", known(nobody, "east", w.moid("tmpl")), "", confirmed},
 		{"the object is gone", known(nobody, "east", "vm-99999"), "", confirmed},
+		{"the object is there by another entry", byAnother("west", w.moid("n3")), "", has},
+		{"the object was seen by another entry", seenByAnother, "", has},
+		{"the object is gone by another entry", byAnother("west", "vm-99999"), "", confirmed},
+		{"the object may not be seen by another entry", byAnother("west", "vm-99999"), "RetrievePropertiesEx", unknown},
 		{"the object may not be seen", known(nobody, "east", "vm-99999"), "RetrievePropertiesEx", unknown},
 		{"the search is not allowed", nobody, "FindAllByUuid", unknown},
 		{"what the search finds may not be seen", w.id("n1"), "RetrievePropertiesEx", unknown},
