@@ -178,7 +178,7 @@ func TestConvertWantsOneAccountForAnAddress(t *testing.T) {
 		t.Error("another user: no error")
 	}
 	_, err := Convert("f", []byte(file+"Other42Other}\n"), aRef)
-	const want = "f:3: vcenter.b.password: is of another account than that of the same address on another port, " +
+	const want = "f:3: vcenter.b.password: is of another account than that of the same address in another entry, " +
 		"and a Secret has one for each address: write a Secret for this entry, or the same account for both"
 	if all, ok := errors.AsType[Errors](err); !ok || all.Error() != want {
 		t.Errorf("got %v", err)
