@@ -32,7 +32,11 @@ import (
 // reviews of tokens a context of their own, so it never sees a token here.
 func keepTokens(ctx context.Context, c *appconfig.CompletedConfig, reviews *genericoptions.DelegatingAuthenticationOptions) error {
 	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
-		c.ClientBuilder = ownAccounts(ctx, c)
+		builder, err := ownAccounts(ctx, c)
+		if err != nil {
+			return err
+		}
+		c.ClientBuilder = builder
 	}
 	if c.SecureServing == nil {
 		return nil

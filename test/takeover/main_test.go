@@ -1,10 +1,12 @@
 package takeover
 
 import (
+	"bytes"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -23,11 +25,18 @@ const (
 	program = "vsphere-cloud-controller-manager"
 )
 
+// built is where make incumbent puts the vSphere CPI.
+var built = filepath.Join("..", "..", "bin", "incumbent", program)
+
 // missing says why nothing can be taken over.
 var missing error
 
 func TestMain(m *testing.M) {
-	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+	_, err := cluster.Find()
+	if err == nil {
+		_, err = incumbent()
+	}
+	if errors.Is(err, cluster.ErrNoBinaries) || errors.Is(err, fs.ErrNotExist) {
 		missing = err
 		// go test keeps what a passing package prints to itself, but puts
 		// [no tests to run] behind its name for this line.
@@ -52,24 +61,23 @@ func daemon(t *testing.T) string {
 	return binary
 }
 
-// incumbent returns the path of the vSphere CPI, which is built if it is not there.
-func incumbent(t *testing.T) string {
-	t.Helper()
+// incumbent returns the path of the vSphere CPI: of the version that test/incumbent/go.mod
+// has, if make incumbent has built it.
+func incumbent() (string, error) {
 	if binary := os.Getenv(incumbentVariable); binary != "" {
-		return binary
+		return binary, nil
 	}
-	binary, err := filepath.Abs(filepath.Join("..", "..", "bin", "incumbent", program))
+	const build = "make incumbent builds it"
+	info, err := buildinfo.ReadFile(built)
 	if err != nil {
-		t.Fatal(err)
+		return "", fmt.Errorf("no vSphere CPI: %w; %s", err, build)
 	}
-	if _, err := os.Stat(binary); err == nil {
-		return binary
+	mod, err := os.ReadFile(filepath.Join("..", "incumbent", "go.mod"))
+	if err != nil {
+		return "", err
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "incumbent"), "-trimpath", "-ldflags", "-s -w",
-		"-o", binary, "k8s.io/cloud-provider-vsphere/cmd/"+program)
-	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building the vSphere CPI: %v\n%s", err, out)
+	if !bytes.Contains(mod, []byte("\t"+info.Main.Path+" "+info.Main.Version+" // indirect\n")) {
+		return "", fmt.Errorf("%s is %s %s, which test/incumbent/go.mod does not name; %s", built, info.Main.Path, info.Main.Version, build)
 	}
-	return binary
+	return filepath.Abs(built)
 }

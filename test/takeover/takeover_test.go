@@ -112,7 +112,11 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	if missing != nil {
 		t.Skip(missing)
 	}
-	old, ours := incumbent(t), daemon(t)
+	old, err := incumbent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := daemon(t)
 	w := newWorld(t)
 	all := bystanders()
 	for i := range all {

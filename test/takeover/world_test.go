@@ -34,7 +34,7 @@ const (
 // flags are those of both daemons. One of them leads, as while a DaemonSet is rolled out.
 func flags() []string {
 	return []string{
-		"--leader-elect=true", "--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=500ms",
+		"--leader-elect=true", "--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=12s", "--leader-elect-retry-period=500ms",
 		"--node-status-update-frequency=1s", "--node-monitor-period=1s",
 	}
 }
@@ -226,6 +226,11 @@ func (w *world) hold(d *stack.Daemon, when string) {
 	w.t.Helper()
 	before := strings.Count(d.Log(), ofARound)
 	for end := time.Now().Add(patience); strings.Count(d.Log(), ofARound) < before+rounds; w.rest() {
+		select {
+		case <-d.Exited():
+			w.t.Fatalf("%s: it has ended\n%s", when, tail(d.Log()))
+		default:
+		}
 		if time.Now().After(end) {
 			w.t.Fatalf("%s: no %d rounds in %v\n%s", when, rounds, patience, tail(d.Log()))
 		}
