@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"unicode"
@@ -39,6 +40,8 @@ func refusedByCSI(user string) string {
 // csiKey is a key of the driver's file that vzones has no use for.
 type csiKey struct {
 	name string
+	// why says why it has no effect here, if not because it is the driver's.
+	why string
 	// whole and yes say that gcfg, with which the driver reads its file, wants a whole
 	// number or a truth value.
 	whole, yes bool
@@ -46,9 +49,12 @@ type csiKey struct {
 	most int
 	// words are what the driver takes alone, besides nothing.
 	words []string
+	// beside is what to say of one that is carried over and does not count everywhere.
+	beside string
 }
 
-// The keys of the driver's file beside those of the schema.
+// The keys of the driver's file beside those of the schema, of several of its releases: see
+// foreign.
 var (
 	csiGlobalKeys = []csiKey{
 		{name: "cluster-id", most: maxCSIName},
@@ -63,16 +69,16 @@ var (
 		{name: "csi-fetch-preferred-datastores-intervalinmin", whole: true},
 		{name: "query-limit", whole: true},
 		{name: "list-volume-threshold", whole: true},
-		{name: sessionManagerURL},
-		{name: sessionManagerToken},
+		{name: sessionURL, why: noSession + sessionURL + " behind it", beside: someReleases},
+		{name: sessionToken, why: noSession + sessionToken + " behind it"},
 	}
 	csiVCenterKeys = []csiKey{
-		{name: "targetvSANFileShareDatastoreURLs"},
-		{name: "targetvSANFileShareClusters"},
-		{name: "migration-datastore-url"},
+		{name: "targetvSANFileShareDatastoreURLs", why: forVolumes},
+		{name: "targetvSANFileShareClusters", why: forVolumes},
+		{name: "migration-datastore-url", why: forVolumes},
 		{name: "filevolumeactivated", yes: true},
-		{name: sessionManagerURL},
-		{name: sessionManagerToken},
+		{name: sessionURL, why: noSession + sessionURL + " behind it", beside: someReleases},
+		{name: sessionToken, why: noSession + sessionToken + " behind it"},
 	}
 	csiNetPermissionKeys = []csiKey{
 		{name: "ips"},
@@ -86,11 +92,13 @@ var (
 	}
 )
 
-// The driver takes no account where a vCenter has the address of a session manager.
+// The keys of a session manager. What the token is is a secret.
 const (
-	sessionManagerURL   = "vc-session-manager-url"
-	sessionManagerToken = "vc-session-manager-token"
+	sessionURL   = "vc-session-manager-url"
+	sessionToken = "vc-session-manager-token"
 )
+
+const someReleases = "is written, but not every release of the CSI driver reads it: 3.6 does, and 3.7 does not and logs in with the user and the password"
 
 // refused says why the driver refuses a value, and what to write. It shows none.
 func (k *csiKey) refused(value string) string {
@@ -116,12 +124,12 @@ func (k *csiKey) refused(value string) string {
 	return ""
 }
 
-// csiOwn is what a file in the INI format holds for the driver alone: it is the
-// driver's own file, or has been, and keeps that when it becomes one again.
-type csiOwn struct {
-	global   []csiValue
-	vcenters map[string][]csiValue
-	sections []csiSection
+// ofCSI is a key of the driver's file, which has no effect here. Own gets what it is set to.
+type ofCSI struct {
+	*csiKey
+	own *[]csiValue
+	// session becomes where it is, if it is a session manager's.
+	session *position
 }
 
 // csiValue is a key with its value.
@@ -137,50 +145,69 @@ type csiSection struct {
 	values        []csiValue
 }
 
-// readCSIOwn reads a file that was read without a mistake.
-func readCSIOwn(data []byte) *csiOwn {
-	own := &csiOwn{vcenters: make(map[string][]csiValue)}
-	for _, b := range blocks([]byte(strings.TrimPrefix(string(data), string(byteOrderMark))), &problems{words: &iniWords}) {
-		switch strings.ToLower(b.section) {
-		case "global":
-			own.global = append(own.global, csiValues(b, csiGlobalKeys)...)
-		case "virtualcenter":
-			own.vcenters[b.name] = append(own.vcenters[b.name], csiValues(b, csiVCenterKeys)...)
-		case "netpermissions":
-			own.sections = append(own.sections, csiSection{"NetPermissions", b.name, b.at, csiValues(b, csiNetPermissionKeys)})
-		case "snapshot":
-			own.sections = append(own.sections, csiSection{"Snapshot", "", b.at, csiValues(b, csiSnapshotKeys)})
+// ofCSI are the keys of the driver's file in the section.
+func (s *section) ofCSI(keys []csiKey) []field {
+	var fields []field
+	for i := range keys {
+		k := ofCSI{csiKey: &keys[i], own: &s.own}
+		if k.name == sessionURL || k.name == sessionToken {
+			k.session = &s.session
 		}
+		fields = append(fields, field{k.name, k})
 	}
-	return own
+	return fields
 }
 
-// csiValues returns the keys of a section that are known and have a value. A key
-// without an = is true to gcfg.
+// csi tells of a key that has no effect here.
+func (p *problems) csi(at position, k ofCSI) {
+	if k.session != nil {
+		*k.session = at
+	}
+	why := k.why
+	if why == "" {
+		why = forDriver
+	}
+	p.warnf(at, "%s", why)
+}
+
+// csiSections returns the sections of a file in the INI format, which was read without a
+// mistake, that the driver has beside those of the schema. It keeps them when it becomes
+// the driver's own again.
+func csiSections(data []byte) []csiSection {
+	var all []csiSection
+	for _, b := range blocks(bytes.TrimPrefix(data, byteOrderMark), &problems{words: &iniWords}) {
+		switch strings.ToLower(b.section) {
+		case "netpermissions":
+			all = append(all, csiSection{"NetPermissions", b.name, b.at, csiValues(b, csiNetPermissionKeys)})
+		case "snapshot":
+			all = append(all, csiSection{"Snapshot", "", b.at, csiValues(b, csiSnapshotKeys)})
+		}
+	}
+	return all
+}
+
+// csiValues returns the keys of a section that are known and have a value.
 func csiValues(b *block, keys []csiKey) []csiValue {
 	var values []csiValue
 	for _, k := range b.keys {
 		for i := range keys {
-			switch {
-			case !strings.EqualFold(keys[i].name, k.name):
-			case k.blank:
-				values = append(values, csiValue{&keys[i], "true", k.at})
-			case k.value != "":
-				values = append(values, csiValue{&keys[i], k.value, k.at})
+			if strings.EqualFold(keys[i].name, k.name) {
+				values = keys[i].of(k, values)
 			}
 		}
 	}
 	return values
 }
 
-// hasSessionManager reports whether the driver logs in with a session manager's session.
-func hasSessionManager(values []csiValue) bool {
-	for _, v := range values {
-		if v.name == sessionManagerURL {
-			return true
-		}
+// of appends what a key is set to. One without an = is true to gcfg.
+func (k *csiKey) of(given iniKey, values []csiValue) []csiValue {
+	switch {
+	case given.blank && k.yes:
+		return append(values, csiValue{k, "true", given.at})
+	case given.value != "":
+		return append(values, csiValue{k, given.value, given.at})
 	}
-	return false
+	return values
 }
 
 // oldCSILabel is the label that the driver gives Nodes for a category under region or

@@ -90,7 +90,8 @@ var (
 )
 
 // driverRefusals are why the driver does not start with a file: the rules of
-// validateConfig in pkg/common/config/config.go, in their order, and the API server's
+// validateConfig in pkg/common/config/config.go of 3.7.0, which has no session manager,
+// in their order, and the API server's
 // for the label that its csinodetopology_controller.go makes of each category.
 var driverRefusals = []struct {
 	why string
@@ -105,12 +106,12 @@ var driverRefusals = []struct {
 	}},
 	{"username is missing or invalid", func(d *driverFile) bool {
 		return d.anyVCenter(func(vc *driverVCenter) bool {
-			return vc.SessionManager == "" && !driverUser.MatchString(first(vc.User, d.Global.User))
+			return !driverUser.MatchString(first(vc.User, d.Global.User))
 		})
 	}},
 	{"password is missing", func(d *driverFile) bool {
 		return d.anyVCenter(func(vc *driverVCenter) bool {
-			return vc.SessionManager == "" && first(vc.Password, d.Global.Password) == ""
+			return first(vc.Password, d.Global.Password) == ""
 		})
 	}},
 	{"invalid value for Permissions", func(d *driverFile) bool {

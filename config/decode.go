@@ -57,11 +57,8 @@ func (d *decoder) field(p pair, into any) {
 		d.field(p, into.into)
 	case instead:
 		d.instead(d.text(p.node, p.at), into)
-	case inSecret:
-		if !empty(p.node) {
-			*into.at = p.at
-			d.warnf(p.at, "%s", into.why)
-		}
+	case ofCSI:
+		d.ofCSI(p, into)
 	case ignored:
 		if !empty(p.node) {
 			d.warnf(p.at, "%s", string(into))
@@ -88,6 +85,16 @@ func (d *decoder) field(p pair, into any) {
 		d.table(p, into)
 	default:
 		panic(fmt.Sprintf("config: the schema has a %T at %s", into, p.at.path))
+	}
+}
+
+// ofCSI takes a single value, whatever it is, and tells of any that asks for something.
+func (d *decoder) ofCSI(p pair, into ofCSI) {
+	if n := follow(p.node); n.Kind == yaml.ScalarNode && !unset(n) {
+		*into.own = append(*into.own, csiValue{into.csiKey, n.Value, p.at})
+	}
+	if !empty(p.node) {
+		d.csi(p.at, into)
 	}
 }
 
@@ -177,7 +184,7 @@ func (p *problems) unknown(name string, at position, fields []field, place strin
 func useful(fields []field, name string) bool {
 	for _, f := range fields {
 		switch f.into.(type) {
-		case ignored, refused, spelling, instead, inSecret:
+		case ignored, refused, spelling, instead, ofCSI:
 			if f.name == name {
 				return false
 			}

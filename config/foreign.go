@@ -8,8 +8,10 @@ import (
 // What the file of a neighbor has and this schema has not: of the CSI driver, of the
 // in-tree provider, and the INI format's spelling in a file in the YAML format. None of
 // it refuses a file. The keys are those of the structs that the three read with gcfg:
-// kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go and its
-// docs/book/vc_shared_sessions.md, kubernetes/kubernetes
+// kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go, and of other
+// releases (a session manager's, which 3.6 has and 3.7.0 has not, are in
+// docs/book/vc_shared_sessions.md, on master since pull request 4031), all of them in
+// csiGlobalKeys and csiVCenterKeys, kubernetes/kubernetes
 // staging/src/k8s.io/legacy-cloud-providers/vsphere/vsphere.go, and
 // kubernetes/cloud-provider-vsphere v1.36.0 pkg/common/config/types_ini_legacy.go.
 
@@ -26,18 +28,6 @@ type (
 		name string
 		told bool
 	}
-	// inSecret is a key that has no effect in the file, since what it says stands
-	// elsewhere, and why. At becomes where it is.
-	inSecret struct {
-		why string
-		at  *position
-	}
-)
-
-// The keys of a session manager. What the token is is a secret.
-const (
-	sessionURL   = "vc-session-manager-url"
-	sessionToken = "vc-session-manager-token"
 )
 
 const (
@@ -52,27 +42,17 @@ const (
 
 // foreign are the keys of the global section, or of an entry, that only a neighbor has.
 func (s *section) foreign(global bool) []field {
-	session := []field{
-		{sessionURL, inSecret{noSession + sessionURL + " behind it", &s.session}},
-		{sessionToken, inSecret{noSession + sessionToken + " behind it", &s.session}},
-	}
 	if !global {
-		return slices.Concat(session,
-			withoutEffect(forVolumes, "targetvSANFileShareDatastoreURLs", "targetvSANFileShareClusters", "migration-datastore-url", "default-datastore"),
-			withoutEffect(forDriver, "filevolumeactivated"),
+		return slices.Concat(s.ofCSI(csiVCenterKeys),
+			withoutEffect(forVolumes, "default-datastore"),
 			withoutEffect(internalKey, "ipfamilypriority"),
 		)
 	}
-	return slices.Concat(session,
+	return slices.Concat(s.ofCSI(csiGlobalKeys),
 		[]field{{"vcenterip", spelling{key: "server", into: &s.server}}},
 		withoutEffect(inTree, "working-dir", "vm-uuid", "vm-name", "secret-not-managed"),
 		withoutEffect(forVolumes, "datastore", "default-datastore"),
 		withoutEffect(forCPI, "service-account"),
-		withoutEffect(forDriver,
-			"cluster-id", "supervisor-id", "cluster-distribution", "query-limit", "list-volume-threshold",
-			"vc-client-timeout", "csi-auth-check-intervalinmin", "csi-fetch-preferred-datastores-intervalinmin",
-			"cnspvcprotection-cleanup-intervalinmin", "cnsregistervolumes-cleanup-intervalinmin",
-			"cnsvolumeoperationrequest-cleanup-intervalinmin", "volumemigration-cr-cleanup-intervalinmin"),
 	)
 }
 

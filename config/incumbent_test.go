@@ -126,6 +126,10 @@ func agrees(t *testing.T, key string, row compared, into any) {
 		if row.verdict != "no effect" {
 			t.Errorf("%s %s, the table has %s", key, string(to), row.verdict)
 		}
+	case ofCSI:
+		if no := row.verdict == "no effect"; no != (to.session == nil) {
+			t.Errorf("%s is the CSI driver's, the table has %s", key, row.verdict)
+		}
 	default:
 		if row.verdict == "not taken" || row.verdict == "no effect" {
 			t.Errorf("%s is read, the table has %s", key, row.verdict)

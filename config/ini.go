@@ -202,10 +202,10 @@ func (d *iniDecoder) field(k iniKey, into any) {
 			d.warnf(k.at, "%s", string(into))
 		}
 		return
-	case inSecret:
+	case ofCSI:
+		*into.own = into.of(k, *into.own)
 		if k.value != "" || k.blank {
-			*into.at = k.at
-			d.warnf(k.at, "%s", into.why)
+			d.csi(k.at, into)
 		}
 		return
 	case refused:

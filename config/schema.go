@@ -73,6 +73,8 @@ type section struct {
 	secretsDirectory            text // of the global section alone
 	// session is where a session manager stands, if one does.
 	session position
+	// own is what the section has for the CSI driver alone.
+	own []csiValue
 	// lent says that what the section has in place of an account is from the
 	// environment alone.
 	lent bool

@@ -27,8 +27,8 @@ type CSIOptions struct {
 // ConvertToCSI returns the CSI driver's file for a configuration of any format, in
 // Written.Private. What the driver refuses, such as a sixth vCenter, is an error of
 // type Errors; other errors are those of Parse, and that of a name for the cluster
-// which the driver does not take. What a file in the INI format has for the driver
-// alone is carried over. Neither the environment nor the CA files are read.
+// which the driver does not take. What the file has for the driver alone is carried
+// over. Neither the environment nor the CA files are read.
 func ConvertToCSI(file string, data []byte, o CSIOptions) (*Written, error) {
 	if len(o.ClusterID) > maxCSIName || !iniHolds(o.ClusterID) {
 		return nil, errors.New("the name for the cluster is too long or has a character that the INI format cannot hold: write up to 64 bytes of text")
@@ -37,26 +37,28 @@ func ConvertToCSI(file string, data []byte, o CSIOptions) (*Written, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &csiWriter{loaded: l, problems: &problems{file: file, words: &yamlWords}, o: o, own: new(csiOwn)}
+	c := &csiWriter{loaded: l, problems: &problems{file: file, words: &yamlWords}, o: o}
+	var sections []csiSection
 	if isINI(data) {
-		c.words, c.own = &iniWords, readCSIOwn(data)
+		c.words, sections = &iniWords, csiSections(data)
 	}
 	fmt.Fprintf(c, "# Written by vzones convert from %s.\n", oneLine(file))
 	c.global()
 	c.virtualCenters()
 	c.categories()
-	for _, s := range c.own.sections {
+	for _, s := range sections {
 		c.carried = append(c.carried, s.at)
 		c.section(s.section, s.name)
 		c.carry(s.values)
 	}
 	c.rest()
+	idle := c.idle()
 	if err := c.err(); err != nil {
 		return nil, err
 	}
 	return &Written{
 		Private:  NewPassword(c.String()),
-		Warnings: slices.DeleteFunc(slices.Clone(l.config.Warnings), c.idle),
+		Warnings: idle,
 		Lost:     sorted(c.warnings, func(w Warning) Error { return Error(w) }),
 	}, nil
 }
@@ -65,8 +67,7 @@ type csiWriter struct {
 	*loaded
 	*problems
 	iniWriter
-	o   CSIOptions
-	own *csiOwn
+	o CSIOptions
 	// carried are the places of what is the driver's own.
 	carried []position
 }
@@ -80,24 +81,42 @@ func (c *csiWriter) carry(values []csiValue) {
 			continue
 		}
 		c.hold(v.name, v.value, v.at)
+		if v.beside != "" {
+			c.warnf(v.at, "%s", v.beside)
+		}
 	}
 }
 
-// idle reports whether a warning is of a key without effect that has one in the driver.
-func (c *csiWriter) idle(w Warning) bool {
-	return strings.HasPrefix(w.Message, "has no effect") && slices.Contains(c.carried, position{w.Line, w.Field})
+// idle returns the warnings of the file, without those of keys without effect that have
+// one in the driver. Of those that are not carried over there it tells.
+func (c *csiWriter) idle() []Warning {
+	var all []Warning
+	for _, w := range c.config.Warnings {
+		at := position{w.Line, w.Field}
+		if w.Message == forDriver || w.Message == forVolumes || strings.HasPrefix(w.Message, noSession) {
+			if slices.Contains(c.carried, at) {
+				continue
+			}
+			c.warnf(at, "is not written: copy into the new file what the CSI driver needs of it")
+		}
+		all = append(all, w)
+	}
+	return all
 }
 
 // global writes what the driver has once for all vCenters.
 func (c *csiWriter) global() {
 	c.section("Global", "")
-	own := c.own.global
-	named := func(v csiValue) bool { return v.name == "cluster-id" }
+	own := slices.Clone(c.schema.global.own)
+	i := slices.IndexFunc(own, func(v csiValue) bool { return v.name == "cluster-id" })
 	switch {
 	case c.o.ClusterID != "":
 		c.key("cluster-id", c.o.ClusterID)
-		own = slices.DeleteFunc(slices.Clone(own), named)
-	case !slices.ContainsFunc(own, named):
+		if i >= 0 {
+			c.carried = append(c.carried, own[i].at) // the one in its place is
+			own = slices.Delete(own, i, i+1)
+		}
+	case i < 0:
 		c.warnf(position{line: 1}, "there is no cluster-id: write the CSI driver's with --cluster-id, "+
 			"unless the driver keeps it in ConfigMap vsphere-csi-cluster-id: beside that one it refuses a cluster-id")
 	}
@@ -173,20 +192,21 @@ func (c *csiWriter) virtualCenters() {
 		if name, wrong := parseServer(from.name); wrong != nil || name != vc.Server {
 			c.warnf(from.at, "the name of the entry: the CSI driver names a vCenter by its address alone")
 		}
-		own := c.own.vcenters[from.name]
 		c.section("VirtualCenter", vc.Server)
-		c.account(vc, from, hasSessionManager(own))
+		c.account(vc, from)
 		c.key("port", strconv.Itoa(vc.Port))
 		c.key("insecure-flag", strconv.FormatBool(vc.Insecure))
 		c.datacenters(vc, from)
 		c.verification(vc, from)
-		c.carry(own)
+		if e := slices.IndexFunc(c.schema.vcenters, func(e *section) bool { return e.name == from.name }); e >= 0 {
+			c.carry(c.schema.vcenters[e].own)
+		}
 	}
 }
 
 func (c *csiWriter) datacenters(vc *VCenter, from settings) {
 	for _, name := range vc.Datacenters {
-		if strings.ContainsAny(name, "*?[") {
+		if form, _ := FormOfDatacenter(name); form == DatacenterNamePattern || form == DatacenterPathPattern {
 			c.warnf(from.datacenters.at, "a pattern: the CSI driver fails where several datacenters match it, so write each by its name then")
 		}
 	}
@@ -196,8 +216,8 @@ func (c *csiWriter) datacenters(vc *VCenter, from settings) {
 }
 
 // account writes the credentials that the daemon would take. The driver looks at the
-// user's name where it has no session manager.
-func (c *csiWriter) account(vc *VCenter, from settings, session bool) {
+// user's name, in 3.7 beside a session manager too.
+func (c *csiWriter) account(vc *VCenter, from settings) {
 	if from.secret.set {
 		for _, data := range c.o.Secrets.of(vc.Secret) {
 			user, password, err := c.o.Find(data, vc.Server)
@@ -206,7 +226,7 @@ func (c *csiWriter) account(vc *VCenter, from settings, session bool) {
 				continue
 			}
 			if user != "" {
-				if wrong := refusedByCSI(user); wrong != "" && !session {
+				if wrong := refusedByCSI(user); wrong != "" {
 					c.errorf(from.secret.at, "the user for %s in %s %s", vc.Server, elsewhere(vc), wrong)
 				}
 				c.hold("user", user, from.secret.at)
@@ -224,7 +244,7 @@ func (c *csiWriter) account(vc *VCenter, from settings, session bool) {
 		}
 		return
 	}
-	if wrong := refusedByCSI(vc.User); wrong != "" && !session {
+	if wrong := refusedByCSI(vc.User); wrong != "" {
 		c.errorf(from.user.at, "%s", wrong)
 	}
 	c.hold("user", vc.User, from.user.at)

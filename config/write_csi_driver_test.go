@@ -14,9 +14,10 @@ import (
 )
 
 // TestCSI compares with the golden files under testdata/csi: what is written and not
-// carried over, or the mistakes. Nothing of a driver's file is told to have no effect.
+// carried over, what is the driver's alone, or the mistakes. What is told to have no
+// effect is either in the new file, and the warning is not for it, or not carried over.
 func TestCSI(t *testing.T) {
-	eachFile(t, "csi", 14, func(t *testing.T, path, file string, data []byte) {
+	eachFile(t, "csi", 20, func(t *testing.T, path, file string, data []byte) {
 		w, err := ConvertToCSI(file, data, CSIOptions{})
 		if refused := strings.HasPrefix(file, "refused-"); refused || err != nil {
 			if all, ok := errors.AsType[Errors](err); !ok || !refused {
@@ -31,8 +32,13 @@ func TestCSI(t *testing.T) {
 			fmt.Fprintf(&b, "not carried over %v\n", l)
 		}
 		for _, l := range w.Warnings {
-			if strings.Contains(l.Message, "the CSI driver's") {
-				t.Errorf("has an effect in the new file: %v", l)
+			if !strings.Contains(l.Message, "the CSI driver's") {
+				continue
+			}
+			fmt.Fprintf(&b, "warning %v\n", l)
+			told := slices.ContainsFunc(w.Lost, func(o Warning) bool { return o.Line == l.Line && o.Field == l.Field })
+			if !told {
+				t.Errorf("is neither in the new file nor told to be left out: %v", l)
 			}
 		}
 		golden(t, path, b.String())
@@ -170,33 +176,54 @@ func TestCSIUserInSecret(t *testing.T) {
 	}
 }
 
-// TestCSIClusterID: the one that is given wins over that of the file.
+// TestCSIClusterID: the one that is given wins over that of the file, in either format,
+// and nothing is said of that.
 func TestCSIClusterID(t *testing.T) {
-	file := []byte("[Global]\nCluster-ID = old\n[VirtualCenter \"10.0.0.1\"]\nuser = u@x\npassword = p\n")
-	for given, want := range map[string]string{"": "old", "new": "new"} {
-		w, err := ConvertToCSI("f", file, CSIOptions{ClusterID: given})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := readAsDriver(t, w).Global.ClusterID; got != want || len(w.Lost) > 0 {
-			t.Errorf("given %q: got %q and %v", given, got, w.Lost)
+	for _, file := range []string{
+		"[Global]\nCluster-ID = old\n[VirtualCenter \"10.0.0.1\"]\nuser = u@x\npassword = p\n",
+		"global: {cluster-id: old}\nvcenter: {10.0.0.1: {user: u@x, password: p}}\n",
+	} {
+		for given, want := range map[string]string{"": "old", "new": "new"} {
+			w, err := ConvertToCSI("f", []byte(file), CSIOptions{ClusterID: given})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := readAsDriver(t, w).Global.ClusterID; got != want || len(w.Lost) > 0 || len(w.Warnings) > 0 {
+				t.Errorf("%s\ngiven %q: got %q, %v and %v", file, given, got, w.Lost, w.Warnings)
+			}
 		}
 	}
 }
 
-// TestReadCSIOwn: keys are found in any letter case and in all blocks of a section.
-func TestReadCSIOwn(t *testing.T) {
-	own := readCSIOwn([]byte("\ufeff[GLOBAL]\nQuery-Limit = 1\nuser = u\nsupervisor-id =\n[global]\ncluster-id = c ; a comment\n" +
-		"[VirtualCenter \"a\"]\nVC-Session-Manager-URL = \"https://s/\"\n[VirtualCenter \"b\"]\n[NetPermissions \"A\"]\nRootSquash\n"))
-	var got []string
-	for _, v := range slices.Concat(own.global, own.vcenters["a"], own.vcenters["b"], own.sections[0].values) {
-		got = append(got, fmt.Sprintf("%d %s %s", v.at.line, v.name, v.value))
+// TestCSIOwn: keys are found in any letter case and in all blocks of a section, in a key of
+// either format at the place that its warning has.
+func TestCSIOwn(t *testing.T) {
+	const ini = "\ufeff[GLOBAL]\nQuery-Limit = 1\nuser = u\npassword = p\nsupervisor-id =\n[global]\ncluster-id = c ; a comment\n" +
+		"[VirtualCenter \"vc.example.com\"]\nVC-Session-Manager-URL = \"https://s/\"\n[VirtualCenter \"b.example.com\"]\nFileVolumeActivated\n" +
+		"[NetPermissions \"A\"]\nRootSquash\n"
+	const yaml = "global: &g\n  query-limit: 1\n  user: u\n  password: p\n  supervisor-id: ''\n  cluster-id: &c c\n  cluster-distribution: [a]\n" +
+		"vcenter:\n  vc.example.com: {vc-session-manager-url: 'https://s/'}\n  b.example.com:\n    <<: {filevolumeactivated: yes}\n    migration-datastore-url: *c\n"
+	for file, want := range map[string][]string{
+		ini:  {"2 query-limit 1", "7 cluster-id c", "9 vc-session-manager-url https://s/", "11 filevolumeactivated true"},
+		yaml: {"2 query-limit 1", "6 cluster-id c", "9 vc-session-manager-url https://s/", "12 migration-datastore-url c", "11 filevolumeactivated yes"},
+	} {
+		l, err := load("f", []byte(file), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range slices.Concat(l.schema.global.own, l.schema.vcenters[0].own, l.schema.vcenters[1].own) {
+			got = append(got, fmt.Sprintf("%d %s %s", v.at.line, v.name, v.value))
+			if !slices.ContainsFunc(l.config.Warnings, func(w Warning) bool { return v.at == position{w.Line, w.Field} }) {
+				t.Errorf("no warning at %v", v.at)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
-	want := []string{"2 query-limit 1", "6 cluster-id c", "8 vc-session-manager-url https://s/", "11 rootsquash true"}
-	if !slices.Equal(got, want) || len(own.sections) != 1 {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if !hasSessionManager(own.vcenters["a"]) || hasSessionManager(own.global) {
-		t.Error("the session manager is that of the vCenter a")
+	sections := csiSections([]byte(ini))
+	if len(sections) != 1 || len(sections[0].values) != 1 || sections[0].values[0].value != "true" {
+		t.Errorf("got sections %v", sections)
 	}
 }
