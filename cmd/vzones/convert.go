@@ -40,8 +40,7 @@ With --to csi it is the CSI driver's csi-vsphere.conf, which has the credentials
 it: --output has to say where it goes, and - is standard output. Credentials that
 are in Secrets come from the manifests that --credentials names. What the driver
 refuses is a mistake, such as a user without a domain, a sixth vCenter, or several
-of them without tag categories. What a file in the INI format has for the driver
-alone is kept.
+of them without tag categories. What the file has for the driver alone is kept.
 
 What cannot be carried over is told of on standard error, one in a line, as are
 mistakes and warnings:
@@ -178,7 +177,8 @@ func findAccount(data map[string][]byte, server string) (user string, password c
 		return "", config.Password{}, err
 	case c.SessionManagerURL != "":
 		return "", config.Password{}, errors.New("it is a session manager's session, which is not converted: " +
-			"write it into the new file as vc-session-manager-url and vc-session-manager-token, if the CSI driver is new enough for it")
+			"give the CSI driver an account, since its release 3.7 reads no session manager, " +
+			"or write vc-session-manager-url and vc-session-manager-token into the new file for one that does, such as 3.6")
 	case c.Certificate != "":
 		return c.Certificate, c.Key, nil
 	}
