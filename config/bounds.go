@@ -13,6 +13,10 @@ const (
 	maxVCenters = 1000
 	maxLevels   = 100
 	maxNetworks = 1000
+	// maxCAFiles is how many CA files are named, each of which is watched, and maxCABytes
+	// how much is kept of them.
+	maxCAFiles = 1000
+	maxCABytes = 64 << 20
 )
 
 // stopped is what ends the reading of a file that is not worth going on with.

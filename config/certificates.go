@@ -49,10 +49,24 @@ func (c *checker) authority(file, data text) value[authority] {
 	v := value[authority]{at: data.at, set: true, bad: data.bad}
 	if data.usable() && strings.TrimSpace(data.v) != systemCA {
 		data.mute = true
-		v.bad = c.complain(data, parseAuthority(data.v))
-		v.v = authority{pem: []byte(data.v)}
+		inline := c.inline(data.v)
+		v.bad = c.complain(data, inline.wrong)
+		v.v = authority{pem: inline.data}
 	}
 	return v
+}
+
+// inline checks certificates in the configuration itself, once: an alias may stand for
+// them in each entry.
+func (c *checker) inline(data string) caFile {
+	if checked, ok := c.caData[data]; ok {
+		return checked
+	}
+	if c.caData == nil {
+		c.caData = make(map[string]caFile)
+	}
+	c.caData[data] = caFile{[]byte(data), parseAuthority(data)}
+	return c.caData[data]
 }
 
 func (c *checker) authorityFile(path text) value[authority] {
@@ -69,15 +83,57 @@ func (c *checker) authorityFile(path text) value[authority] {
 	if v.bad = c.complain(path, parseFiles(files)); v.bad {
 		return v
 	}
-	for i, file := range files {
-		data, bad := c.authorityOf(path, i, files)
-		v.bad = v.bad || bad
-		v.v.pem = append(v.v.pem, data...)
-		if !slices.Contains(c.files, file) {
-			c.files = append(c.files, file)
-		}
+	data, kept := c.lists[path.v]
+	if !kept {
+		data, v.bad = c.listed(path, files)
 	}
+	v.v.pem = data
 	return v
+}
+
+// listed returns the certificates of all files of a list, and whether some are bad. The
+// list is not read again if none is.
+func (c *checker) listed(path text, files []string) (data []byte, bad bool) {
+	for i := range files {
+		one, wrong := c.authorityOf(path, i, files)
+		bad = bad || wrong
+		c.caBytes += len(one)
+		if c.caBytes > maxCABytes {
+			c.stop(path.at, "the CA files have more than %d bytes together: write fewer or smaller ones", maxCABytes)
+		}
+		data = append(data, one...)
+	}
+	if !bad {
+		if c.lists == nil {
+			c.lists = make(map[string][]byte)
+		}
+		c.lists[path.v] = slices.Clip(data)
+	}
+	return data, bad
+}
+
+// caFile is what a file of certificates holds, or what is wrong with it.
+type caFile struct {
+	data  []byte
+	wrong *complaint
+}
+
+// caFile reads a file of certificates, once.
+func (c *checker) caFile(path string, at position) caFile {
+	if file, read := c.caFiles[path]; read {
+		return file
+	}
+	c.files = append(c.files, path)
+	c.bounded(at, len(c.files), maxCAFiles, "CA files")
+	var file caFile
+	if !c.skipFiles {
+		file.data, file.wrong = readCA(path)
+	}
+	if c.caFiles == nil {
+		c.caFiles = make(map[string]caFile)
+	}
+	c.caFiles[path] = file
+	return file
 }
 
 // parseFiles checks the paths of files of certificates, which stand in one text as
@@ -96,15 +152,22 @@ func parseFiles(files []string) *complaint {
 // authorityOf returns the certificates of one of the files that a text names, and
 // whether they are bad.
 func (c *checker) authorityOf(path text, i int, files []string) (data []byte, bad bool) {
-	if c.skipFiles || slices.Contains(files[:i], files[i]) {
+	if slices.Contains(files[:i], files[i]) {
 		return nil, false
 	}
-	data, wrong := readCA(files[i])
-	if wrong == nil {
+	file := c.caFile(files[i], path.at)
+	if c.skipFiles {
+		return nil, false
+	}
+	if file.wrong == nil {
 		if i > 0 {
-			data = append([]byte{'\n'}, data...) // the one before may end without
+			return slices.Concat([]byte{'\n'}, file.data), false // the one before may end without
 		}
-		return data, false
+		return file.data, false
+	}
+	wrong := *file.wrong
+	if _, err := os.Stat(files[i]); errors.Is(err, fs.ErrNotExist) && c.dashed(path.at, "caFile") {
+		wrong.what = "the file is not there: mount it, or remove the key: the vSphere CPI ignores ca-file in the YAML format"
 	}
 	if len(files) > 1 {
 		which := fmt.Sprintf("file %d of %d", i+1, len(files))
@@ -116,7 +179,7 @@ func (c *checker) authorityOf(path text, i int, files []string) (data []byte, ba
 			wrong.what += fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
 		}
 	}
-	c.complain(path, wrong)
+	c.complain(path, &wrong)
 	c.errors[len(c.errors)-1].Path = files[i]
 	return nil, true
 }

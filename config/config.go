@@ -120,7 +120,8 @@ type VCenter struct {
 	Insecure bool
 	// CA are PEM certificates to verify the server with instead of the system's:
 	// what the file at the path CAFile held when it was read, or, where CAFile is
-	// empty, what the configuration itself holds (caData).
+	// empty, what the configuration itself holds (caData). They are never changed, since
+	// vCenters with the same ones share them.
 	CAFile string
 	CA     []byte
 	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the server's

@@ -104,7 +104,7 @@ func (d *decoder) entries(p pair, into entries) {
 		*into.broken = true
 		return
 	}
-	for i, entry := range d.pairs(p.node, p.at, whole, whole) {
+	for i, entry := range d.pairs(p.node, p.at, shownName, whole) {
 		switch {
 		case !isEntryName(entry.name):
 			d.errorf(entry.at, noName)
@@ -335,6 +335,13 @@ func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() 
 func unset(n *yaml.Node) bool {
 	n = follow(n)
 	return n.Kind == yaml.ScalarNode && (null(n) || n.Value == "")
+}
+
+// nothing says that a value is none in whatever key it is: null, an empty text, an empty
+// list or the number 0.
+func nothing(n *yaml.Node) bool {
+	n = follow(n)
+	return unset(n) || n.Kind == yaml.SequenceNode && len(n.Content) == 0 || n.ShortTag() == "!!int" && n.Value == "0"
 }
 
 // empty says that a value asks for nothing, as the zero values do that

@@ -78,7 +78,8 @@ func (s *schema) override(environ []string, p *problems) {
 		values[name] = value
 	}
 	named := s.namesVCenters()
-	s.global.lent = !s.global.elsewhere()
+	g := &s.global
+	g.apart = (g.secretName.set || g.secretNamespace.set) != g.secretsDirectory.set
 	for _, f := range fields {
 		value, given := values[f.name]
 		if _, always := f.into.(presence); value == "" && (!given || !always) {
@@ -93,7 +94,7 @@ func (s *schema) override(environ []string, p *problems) {
 		case s.lacks(f.name):
 			set(p, t, f.into) // see checker.borrowed
 		default:
-			p.unused(t, f.name)
+			p.unused(t, f.name, s.global.told())
 		}
 	}
 	for _, entry := range environ {
@@ -124,13 +125,29 @@ func (s *section) elsewhere() bool {
 	return s.secretName.set || s.secretNamespace.set || s.secretsDirectory.set
 }
 
-// unused tells of a variable that changes nothing, since the file names vCenters.
-func (p *problems) unused(t text, name string) {
+// told returns who says where the credentials come from: the file, or a variable where
+// the file has nothing like it.
+func (s *section) told() string {
+	by := "the file"
+	for _, t := range []text{s.secretsDirectory, s.secretNamespace, s.secretName} {
+		if t.set && t.at.line != inEnvironment {
+			return "the file"
+		}
+		if t.set {
+			by = t.at.key()
+		}
+	}
+	return by
+}
+
+// unused tells of a variable that changes nothing, since the file names vCenters; by is
+// who says where the credentials come from.
+func (p *problems) unused(t text, name, by string) {
 	const why = "has no effect, because the file names vCenters: remove it"
 	on, _ := strconv.ParseBool(t.v)
 	switch {
 	case name == variableUser || name == variablePassword:
-		p.warnf(t.at, "has no effect, because the file says where the credentials come from: remove it")
+		p.warnf(t.at, "has no effect, because %s says where the credentials come from: remove it", by)
 	case name == "VSPHERE_INSECURE" && on:
 		p.warnf(t.at, why+", and trust the certificate by %s", p.words.trust)
 	default:
@@ -151,7 +168,7 @@ func (s *schema) replace(p *problems, t text, f field) {
 		at, before = s.global.password.at, s.global.password.set
 	}
 	if before {
-		what = "overrides " + at.String()
+		what = "overrides " + at.key()
 	}
 	instead := "it"
 	if f.name == variableUser || f.name == variablePassword {
@@ -203,7 +220,7 @@ func (c *checker) borrowed(s *schema) {
 			continue
 		}
 		if have[half.at] == nil {
-			c.unused(text{at: half.at}, half.name)
+			c.unused(text{at: half.at}, half.name, s.global.told())
 			continue
 		}
 		c.warnf(half.at, "is the %s for %s, because the file has none there: write %s %s instead",

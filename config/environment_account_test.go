@@ -11,7 +11,11 @@ import (
 // which the CPI would therefore refuse. Nothing else is filled in.
 func TestAccountInTheEnvironment(t *testing.T) {
 	const (
-		idle     = "has no effect, because the file says where the credentials come from: remove it"
+		idle = "has no effect, because the file says where the credentials come from: remove it"
+		// What says it instead of the file.
+		directory = "has no effect, because the environment variable VSPHERE_SECRETS_DIRECTORY says where the credentials come from: remove it"
+		secret    = "has no effect, because the environment variable VSPHERE_SECRET_NAME says where the credentials come from: remove it"
+
 		user     = "environment variable VSPHERE_USER: "
 		password = "environment variable VSPHERE_PASSWORD: "
 		instead  = ", because the file has none there: write secretName and secretNamespace under global instead"
@@ -41,10 +45,16 @@ func TestAccountInTheEnvironment(t *testing.T) {
 		{"vcenter:\n  10.0.0.1: {secretName: s, secretNamespace: n}\n", nil, []string{" ", user + idle, password + idle}},
 		{"global: {secretName: s, secretNamespace: n}\nvcenter:\n  10.0.0.1:\n", nil, []string{" ", user + idle, password + idle}},
 		{"global: {secretsDirectory: /s}\nvcenter:\n  10.0.0.1:\n", nil, []string{" ", user + idle, password + idle}},
+		{"vcenter:\n  10.0.0.1: {server: 10.0.0.1}\n", []string{"VSPHERE_SECRETS_DIRECTORY=/s"}, []string{" ", user + directory, password + directory}},
+		// The half that the file has counts no more than the other.
+		{
+			"global: {user: file}\nvcenter:\n  10.0.0.1:\n", []string{"VSPHERE_SECRETS_DIRECTORY=/s"},
+			[]string{" ", user + directory, password + directory, "f:1: global.user: has no effect without a password: the credentials come from the environment variable VSPHERE_SECRETS_DIRECTORY"},
+		},
 		// A fallback behind both of them, which the CPI does not have either.
 		{"global: {secretName: s, secretNamespace: n}\nvcenter:\n  10.0.0.1:\n", []string{"VSPHERE_SECRETS_DIRECTORY=/s"}, []string{" ", user + idle, password + idle}},
 		// OpenShift's.
-		{"vcenter:\n  10.0.0.1:\n", []string{"VSPHERE_SECRET_NAME=s", "VSPHERE_SECRET_NAMESPACE=n"}, []string{" ", user + idle, password + idle}},
+		{"vcenter:\n  10.0.0.1:\n", []string{"VSPHERE_SECRET_NAME=s", "VSPHERE_SECRET_NAMESPACE=n"}, []string{" ", user + secret, password + secret}},
 	} {
 		config, err := Parse("f", []byte(c.text), append([]string{"VSPHERE_USER=env", "VSPHERE_PASSWORD=S3cretS3cret"}, c.also...)...)
 		if err != nil {
@@ -90,6 +100,11 @@ func TestSecretBesideAnAccount(t *testing.T) {
 		{"global: {user: file, password: file, secretName: f, secretNamespace: f}\nvcenter:\n  10.0.0.1:\n", secret, " n/s "},
 		{"global: {user: file, password: file, secretsDirectory: /f}\nvcenter:\n  10.0.0.1:\n", []string{"VSPHERE_SECRETS_DIRECTORY=/s"}, " / /s"},
 		{"global: {user: file, password: file}\nvcenter:\n  10.0.0.1: {secretName: f, secretNamespace: f}\n", secret, " f/f "},
+		{"global: {user: file, password: file, secretName: f, secretNamespace: f}\nvcenter:\n  10.0.0.1:\n", []string{"VSPHERE_SECRETS_DIRECTORY=/s"}, " f/f /s"},
+		{"global: {user: file, password: file, secretsDirectory: /f}\nvcenter:\n  10.0.0.1:\n", secret, " n/s /f"},
+		{"[Global]\nuser = file\npassword = file\nsecrets-directory = /f\n[VirtualCenter \"10.0.0.1\"]\n", secret, " n/s /f"},
+		// The file names both.
+		{"global: {user: file, password: file, secretName: f, secretNamespace: f, secretsDirectory: /f}\nvcenter:\n  10.0.0.1:\n", secret, "file n/s /f"},
 	} {
 		config, err := Parse("f", []byte(c.text), c.environ...)
 		if err != nil {
@@ -99,6 +114,27 @@ func TestSecretBesideAnAccount(t *testing.T) {
 		vc := config.VCenters[0]
 		if got := fmt.Sprintf("%s %s/%s %s", vc.User, vc.Secret.Namespace, vc.Secret.Name, vc.SecretsDirectory); got != c.want {
 			t.Errorf("%s%q: got %q, want %q", c.text, c.environ, got, c.want)
+		}
+	}
+}
+
+// TestIdleAccountInTheEnvironment: the file's account is idle whatever the environment
+// names beside the file's Secret.
+func TestIdleAccountInTheEnvironment(t *testing.T) {
+	const file = "global: {secretName: s, secretNamespace: n, user: gu, password: gp}\nvcenter: {a: {server: a.b.c}}\n"
+	for variable, why := range map[string]string{
+		"VSPHERE_NOTHING=/d":           "has no effect: every vCenter has a Secret",
+		"VSPHERE_SECRETS_DIRECTORY=/d": "has no effect: every vCenter has a Secret or the environment variable VSPHERE_SECRETS_DIRECTORY",
+	} {
+		config, err := Parse("f", []byte(file), variable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := warningsOf(config), []string{"f:1: global.user: " + why, "f:1: global.password: " + why}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", variable, got, want)
+		}
+		if shown, err := Effective("f", []byte(file), variable); err != nil || strings.Contains(string(shown.Data), "user: gu") {
+			t.Errorf("%s: %v\n%s", variable, err, shown.Data)
 		}
 	}
 }

@@ -141,8 +141,8 @@ warning environment variable VSPHERE_VCENTER_PORT_443_TCP: is ignored, with othe
 `
 	for _, c := range []struct{ text, want string }{
 		{"global:\n  port: 8443\n  user: file\n", `warning environment variable VSPHERE_VCENTER: sets server, because the file names no vCenter: write it under global instead
-warning environment variable VSPHERE_VCENTER_PORT: overrides global.port in line 2, because the file names no vCenter: write it under global instead
-warning environment variable VSPHERE_USER: overrides global.user in line 3, because the file names no vCenter: write secretName and secretNamespace under global instead
+warning environment variable VSPHERE_VCENTER_PORT: overrides global.port, because the file names no vCenter: write it under global instead
+warning environment variable VSPHERE_USER: overrides global.user, because the file names no vCenter: write secretName and secretNamespace under global instead
 warning environment variable VSPHERE_PASSWORD: sets password, because the file names no vCenter: write secretName and secretNamespace under global instead
 warning environment variable VSPHERE_DATACENTER: sets datacenters, because the file names no vCenter: write it under global instead
 warning environment variable VSPHERE_ROUNDTRIP_COUNT: sets soapRoundtripCount, because the file names no vCenter: write it under global instead
@@ -151,8 +151,8 @@ warning environment variable VSPHERE_API_DISABLE: has no effect: vzones does not
 warning environment variable VSPHERE_INSECURE: switches the verification of the server's certificate off for vCenter "10.0.0.2": whoever is between vzones and the vCenter gets the password: remove it, and trust the certificate by caData, caFile or thumbprint
 `},
 		{"[Global]\nport = 8443\nuser = file\n", `warning environment variable VSPHERE_VCENTER: sets server, because the file names no vCenter: write it in [Global] instead
-warning environment variable VSPHERE_VCENTER_PORT: overrides [Global] port in line 2, because the file names no vCenter: write it in [Global] instead
-warning environment variable VSPHERE_USER: overrides [Global] user in line 3, because the file names no vCenter: write secret-name and secret-namespace in [Global] instead
+warning environment variable VSPHERE_VCENTER_PORT: overrides [Global] port, because the file names no vCenter: write it in [Global] instead
+warning environment variable VSPHERE_USER: overrides [Global] user, because the file names no vCenter: write secret-name and secret-namespace in [Global] instead
 warning environment variable VSPHERE_PASSWORD: sets password, because the file names no vCenter: write secret-name and secret-namespace in [Global] instead
 warning environment variable VSPHERE_DATACENTER: sets datacenters, because the file names no vCenter: write it in [Global] instead
 warning environment variable VSPHERE_ROUNDTRIP_COUNT: sets soap-roundtrip-count, because the file names no vCenter: write it in [Global] instead
@@ -187,7 +187,7 @@ func TestVariablesOfTrust(t *testing.T) {
 	}
 	want := []string{
 		"environment variable VSPHERE_VCENTER: sets server, because the file names no vCenter: write it under global instead",
-		"environment variable VSPHERE_INSECURE: overrides global.insecureFlag in line 1, because the file names no vCenter: write it under global instead",
+		"environment variable VSPHERE_INSECURE: overrides global.insecureFlag, because the file names no vCenter: write it under global instead",
 		"environment variable VSPHERE_CAFILE: sets caFile, because the file names no vCenter: write it under global instead",
 		"environment variable VSPHERE_THUMBPRINT: sets thumbprint, because the file names no vCenter: write it under global instead",
 	}

@@ -84,6 +84,15 @@ func (at position) String() string {
 	return fmt.Sprintf("%s in line %d", at.path, at.line)
 }
 
+// key names what stands there, without its line: what is told of it is the same when
+// lines are written before it.
+func (at position) key() string {
+	if at.line == inEnvironment {
+		return at.String()
+	}
+	return at.path
+}
+
 // where returns a position as FILE:LINE: FIELD, or names an environment variable.
 func (p *problems) where(at position) string {
 	if at.line == inEnvironment {

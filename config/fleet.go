@@ -93,7 +93,7 @@ func (c *checker) globalServer(global settings, entries []settings) (settings, b
 		if !named && (!e.server.usable() || sameServer(other.Server, other.Port) != sameServer(vc.Server, vc.Port)) {
 			continue
 		}
-		c.warnf(global.server.at, "has no effect: the vCenter is the one of %v", e.at)
+		c.warnf(global.server.at, "has no effect: the vCenter is the one of %s", e.at.key())
 		return settings{}, false
 	}
 	global.name, global.at = global.server.v, global.server.at
@@ -115,7 +115,7 @@ func account(e, global settings) (user text, password secret) {
 }
 
 func ownAccount(e, global settings) bool {
-	return ownSecret(e, global) || !global.lent && global.secret.set != global.directory.set
+	return ownSecret(e, global) || global.apart
 }
 
 // directory returns where an entry's credentials are besides its Secret. As in the
@@ -133,7 +133,7 @@ func (c *checker) credentials(e, global settings) {
 	secret, directory := either(e.secret, global.secret), directory(e, global)
 	elsewhere := "the Secret"
 	if directory.set {
-		elsewhere = directory.at.path
+		elsewhere = directory.at.key()
 	}
 	switch given := secret.set || directory.set; {
 	case user.set && password.set:
@@ -166,7 +166,7 @@ func (c *checker) idleAccount(all []settings, global settings) {
 	}
 	why := "has no effect: every vCenter has a Secret"
 	if global.directory.set {
-		why = "has no effect: every vCenter has a Secret or " + global.directory.at.path
+		why = "has no effect: every vCenter has a Secret or " + global.directory.at.key()
 	}
 	// Of those in the environment borrowed tells.
 	if global.user.set && global.user.at.line != inEnvironment {
@@ -196,19 +196,15 @@ func (c *checker) verification(e, global settings) {
 	if !insecure.v {
 		return
 	}
-	by := position{insecure.at.line, c.words.insecure}
-	if insecure.at.line == inEnvironment {
-		by = insecure.at
-	}
-	which := e.at.path
+	by, which := insecure.at.key(), e.at.path
 	if e.at.line == inEnvironment {
-		which = "the vCenter of " + e.at.String()
+		which = "the vCenter of " + e.at.key()
 	}
 	if authority := either(e.authority, global.authority); authority.v.file != "" || len(authority.v.pem) > 0 {
-		c.warnf(authority.at, "has no effect for %s but on a session manager: %v switches the verification of the vCenter's certificate off", which, by)
+		c.warnf(authority.at, "has no effect for %s but on a session manager: %s switches the verification of the vCenter's certificate off", which, by)
 	}
 	if thumbprint := either(e.thumbprint, global.thumbprint); thumbprint.v != "" {
-		c.warnf(thumbprint.at, "has no effect for %s: %v switches the verification of the vCenter's certificate off", which, by)
+		c.warnf(thumbprint.at, "has no effect for %s: %s switches the verification of the vCenter's certificate off", which, by)
 	}
 }
 
@@ -234,16 +230,21 @@ func (c *checker) unverified(all []settings, global settings) {
 }
 
 // verifiedAgain warns of vCenters whose certificates are verified although the global
-// section says otherwise: to the CPI and the CSI driver true there holds for all.
+// section says otherwise: to the CPI and the CSI driver true there holds for all, but to
+// the CPI not in another format's spelling.
 func (c *checker) verifiedAgain(all []settings, global settings) {
 	on := global.insecure
 	if !on.usable() || !on.v || on.at.line == inEnvironment {
 		return
 	}
+	others := c.words.unverified
+	if c.dashed(on.at, "insecureFlag") {
+		others = ""
+	}
 	for _, e := range all {
 		if e.insecure.usable() && !e.insecure.v {
-			c.warnf(e.insecure.at, "the server's certificate is verified, although %s in line %d is true: to the vSphere CPI and the CSI driver that holds for every vCenter, "+
-				"and they do not verify it: trust the certificate by %s if no public authority has signed it", c.words.insecure, on.at.line, c.words.trust)
+			c.warnf(e.insecure.at, "the server's certificate is verified, although %s is true: %strust the certificate by %s if no public authority has signed it",
+				on.at.key(), others, c.words.trust)
 		}
 	}
 }
@@ -298,7 +299,7 @@ func assemble(e, global settings) VCenter {
 
 		Insecure:   e.insecure.v,
 		CAFile:     e.authority.v.file,
-		CA:         slices.Clone(e.authority.v.pem),
+		CA:         e.authority.v.pem,
 		Thumbprint: e.thumbprint.v,
 		Followed:   e.index.v == indexFollowed,
 		RoundTrips: otherwise(e.roundTrips, roundTrips),

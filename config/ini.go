@@ -34,13 +34,13 @@ func isINI(data []byte) bool {
 // read.
 func readINI(data []byte, p *problems) *schema {
 	s := new(schema)
-	d := &iniDecoder{problems: p, schema: s, sections: s.sections(), seen: make(map[string]int)}
+	d := &iniDecoder{problems: p, schema: s, sections: s.sections(), seen: make(map[string]iniKey)}
 	for _, b := range blocks(bytes.TrimPrefix(data, byteOrderMark), p) {
 		d.block(b)
 	}
 	for _, entry := range s.vcenters {
 		if !entry.server.set {
-			entry.server = text{v: entry.name, at: entry.at, set: true}
+			entry.server = text{v: entry.name, at: entry.at, set: true, mute: gluedSecret(entry.name) > 0}
 		}
 	}
 	return s
@@ -51,7 +51,7 @@ type iniDecoder struct {
 	*problems
 	schema   *schema
 	sections []field
-	seen     map[string]int // the lines of keys, in all blocks of a section together
+	seen     map[string]iniKey // in all blocks of a section together
 }
 
 func (d *iniDecoder) block(b *block) {
@@ -141,11 +141,16 @@ func (d *iniDecoder) keys(b *block, fields []field) {
 			k.at.path += " " + k.name
 		}
 		id := strings.ToLower(b.section+"\x00"+stands(fields, fields[i].name)) + "\x00" + b.name
-		if first, again := d.seen[id]; again {
-			d.errorf(k.at, "is written twice, first at line %d: remove one of the two", first)
+		first, again := d.seen[id]
+		spelt := again && !strings.EqualFold(first.name, k.name)
+		switch {
+		case spelt && k.unset():
+			continue // generators write both spellings
+		case again && !(spelt && first.unset()):
+			d.errorf(k.at, "is written twice, first at line %d: remove one of the two", first.at.line)
 			continue
 		}
-		d.seen[id] = k.at.line
+		d.seen[id] = k
 		if k.bad {
 			misspelt(fields[i].into, k.at)
 			continue
@@ -195,6 +200,9 @@ func (d *iniDecoder) field(k iniKey, into any) {
 	}
 	if other, ok := into.(spelling); ok {
 		into = other.into
+		if k.value != "" {
+			d.warnf(k.at, "counts as %s, but the vSphere CPI ignores it: write %s", d.words.key(other.key), d.words.key(other.key))
+		}
 	}
 	switch into := into.(type) {
 	case ignored:

@@ -35,6 +35,9 @@ type iniKey struct {
 	bad bool
 }
 
+// unset says that nothing is written behind the =.
+func (k iniKey) unset() bool { return k.value == "" && !k.blank && !k.bad }
+
 // A scan reads the blocks of a file. Sections, keys and values are found by the
 // scanner of gcfg, the library of the vSphere CPI, so that they are what they are
 // there; the scan puts them together as that library does, but remembers the
@@ -206,9 +209,9 @@ func (r *scan) header() {
 
 // header writes a section's header as the file does.
 func header(section, name string, named bool) string {
-	section = strings.Trim(quote.Value(section), `"`)
+	section = strings.Trim(quote.Value(shownKey(section)), `"`)
 	if named {
-		return fmt.Sprintf("[%s %s]", section, quote.Value(name))
+		return fmt.Sprintf("[%s %s]", section, quote.Value(shownName(name)))
 	}
 	return "[" + section + "]"
 }
@@ -236,7 +239,7 @@ func (r *scan) key() {
 		return
 	default:
 		if at.path != "" {
-			k.at.path += " " + strings.Trim(quote.Value(k.name), `"`)
+			k.at.path += " " + strings.Trim(quote.Value(shownKey(k.name)), `"`)
 		}
 		if r.next(); r.fault != "" {
 			k.bad = true

@@ -64,6 +64,36 @@ func cutGlued(key string) (before string, found bool) {
 // whole shows a key that is a name.
 func whole(key string) string { return key }
 
+// secretKeys are the keys whose values are in no message.
+var secretKeys = []string{"password", sessionToken}
+
+// gluedSecret returns where in a text the key of a secret ends, in whatever spelling, to
+// which something is glued that may be the secret. Without one it returns 0.
+func gluedSecret(s string) int {
+	for _, secret := range secretKeys {
+		want := plain(secret)
+		for end := range min(len(s), 2*len(secret)) {
+			if have := plain(s[:end]); have == want && plain(s[end:]) != "" {
+				return end
+			} else if len(have) > len(want) {
+				break
+			}
+		}
+		if i := strings.IndexAny(s, ":= \t"); i > 0 && nearest(s[:i], []string{secret}) != "" {
+			return i
+		}
+	}
+	return 0
+}
+
+// shownName shows a name, but for a secret that may stand in its place with its key.
+func shownName(name string) string {
+	if end := gluedSecret(name); end > 0 {
+		return name[:end] + "…"
+	}
+	return name
+}
+
 // shownKey shows of a key what may be one: a secret may be glued to it.
 func shownKey(key string) string {
 	end := strings.IndexFunc(key, func(r rune) bool {
@@ -72,10 +102,8 @@ func shownKey(key string) string {
 	if end < 0 {
 		end = len(key)
 	}
-	for _, secret := range []string{"password", sessionToken} {
-		if rest, glued := strings.CutPrefix(strings.ToLower(key[:end]), secret); glued && rest != "" {
-			end = len(secret)
-		}
+	if secret := gluedSecret(key); secret > 0 {
+		end = min(end, secret)
 	}
 	if end < len(key) {
 		return key[:end] + "…"
@@ -114,7 +142,8 @@ type flattener struct {
 func (f *flattener) add(n *yaml.Node) {
 	f.visits[n] = under
 	var merges []*yaml.Node
-	own := make(map[string]*yaml.Node)
+	own := make(map[string]pair)
+	places := make(map[string]int) // where in f.pairs they are
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		f.visit()
 		key, node := n.Content[i], n.Content[i+1]
@@ -136,18 +165,27 @@ func (f *flattener) add(n *yaml.Node) {
 					"and put a value with a comma in quotes")
 				continue
 			}
-			if first.Value != key.Value {
-				f.errorf(at, "is another spelling of %s, which is at line %d already: remove one of the two", f.show(first.Value), first.Line)
-				continue
+			place, in := places[id]
+			switch spelt := first.name != key.Value; {
+			case spelt && nothing(node): // Generators write both spellings.
+			case spelt && nothing(first.node):
+				own[id] = pair{key.Value, at, node, bare}
+				if in {
+					f.pairs[place] = own[id]
+				}
+			case spelt:
+				f.errorf(at, "is another spelling of %s, which is at line %d already: remove one of the two", f.show(first.name), first.at.line)
+			default:
+				f.errorf(at, "is written twice, first at line %d: remove one of the two", first.at.line)
 			}
-			f.errorf(at, "is written twice, first at line %d: remove one of the two", first.Line)
 			continue
 		}
-		own[id] = key
+		own[id] = pair{key.Value, at, node, bare}
 		// What is nearer wins over what is merged in.
 		if !f.have[id] {
 			f.have[id] = true
-			f.pairs = append(f.pairs, pair{key.Value, at, node, bare})
+			places[id] = len(f.pairs)
+			f.pairs = append(f.pairs, own[id])
 		}
 	}
 	for _, merge := range merges {

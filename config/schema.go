@@ -75,9 +75,9 @@ type section struct {
 	session position
 	// own is what the section has for the CSI driver alone.
 	own []csiValue
-	// lent says that what the section has in place of an account is from the
-	// environment alone.
-	lent bool
+	// apart says that the section's account is not for the entries, since the file names
+	// one place besides where theirs are. The environment has no part in that.
+	apart bool
 	// unsure says that the section holds more than could be read, perhaps
 	// the credentials.
 	unsure bool

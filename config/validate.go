@@ -30,8 +30,14 @@ type checker struct {
 	skipFiles bool
 	// inherited are the vCenters with what they take from the global section.
 	inherited []settings
-	// files are the CA files that were read.
-	files []string
+	// files are the CA files that were read, each once, and caFiles what they hold.
+	files   []string
+	caFiles map[string]caFile
+	// caData are the certificates in the configuration itself.
+	caData map[string]caFile
+	// lists are the certificates of lists of files, which have caBytes together.
+	lists   map[string][]byte
+	caBytes int
 }
 
 // complain reports what is wrong with a value, if anything is.
@@ -66,7 +72,7 @@ type settings struct {
 	namespace        text // as it is written beside the Secret's name
 	directory        text
 	session          position
-	lent             bool
+	apart            bool
 	unsure           bool
 }
 
@@ -103,7 +109,7 @@ func (c *checker) settings(s *section) settings {
 		datacenters: c.datacenters(s.datacenters), families: c.families(s.ipFamilies),
 		authority: c.authority(s.caFile, s.caData), thumbprint: s.thumbprint, index: s.index,
 		secret: c.secret(s.secretName, s.secretNamespace), namespace: s.secretNamespace, directory: c.directory(s.secretsDirectory),
-		lent: s.lent, session: s.session, unsure: s.unsure,
+		apart: s.apart, session: s.session, unsure: s.unsure,
 	}
 }
 

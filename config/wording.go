@@ -18,6 +18,8 @@ type wording struct {
 	lines string
 	// trust names the keys for a certificate that no public authority has signed.
 	trust string
+	// unverified says who takes a global insecureFlag for each vCenter's.
+	unverified string
 	// assign stands between a key and its value.
 	assign string
 	// key names a key as the format does, from its name in YAML.
@@ -39,6 +41,7 @@ var yamlWords = wording{
 	inlineCA:        "it under caData, or ",
 	lines:           "each line of it on a line of its own",
 	trust:           "caData, caFile or thumbprint",
+	unverified:      "to the vSphere CPI that holds for every vCenter, and it does not verify it: ",
 	assign:          ": ",
 	key:             func(name string) string { return name },
 	categories:      "labels.region and labels.zone, each with a tag category",
@@ -55,12 +58,19 @@ var iniWords = wording{
 	noBreak:         `remove the \n`,
 	lines:           `in quotes and with \n for each line break`,
 	trust:           "ca-file or thumbprint",
+	unverified:      "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",
 	assign:          " = ",
 	key:             dash,
 	categories:      "topology-categories in [Labels]",
 }
 
 func (w *wording) secret() string { return w.secretName + " and " + w.secretNamespace }
+
+// dashed says that a key of the YAML format is written at a place as the INI format
+// spells it, which the CPI ignores there.
+func (p *problems) dashed(at position, key string) bool {
+	return p.words == &yamlWords && at.line != inEnvironment && strings.HasSuffix(at.path, "."+dash(key))
+}
 
 // example writes the keys of an example as the format does.
 func (w *wording) example(detail string) string {

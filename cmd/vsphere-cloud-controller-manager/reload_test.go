@@ -217,3 +217,21 @@ func TestReloadWarns(t *testing.T) {
 		t.Errorf("said %d times:\n%s", n, log)
 	}
 }
+
+// TestReloadRepeatsNoWarning: what was told is not told again because it is in another line.
+func TestReloadRepeatsNoWarning(t *testing.T) {
+	text := "global: {insecureFlag: true, caFile: testdata/no, server: vc-west.example.com, user: u, password: p}\n" + strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: false, ", 1)
+	text = strings.Replace(text, "caFile: testdata/no", "thumbprint: '"+strings.TrimSuffix(strings.Repeat("AA:", 20), ":")+"'", 1)
+	r, log := newReloading(t, text), logEverything(t)
+	if len(r.current.Warnings) < 3 {
+		t.Fatalf("warnings: %v", r.current.Warnings)
+	}
+	r.text = "# a comment\n" + text
+	r.look(t.Context())
+	if len(r.applied) != 1 {
+		t.Fatalf("applied %d times", len(r.applied))
+	}
+	if strings.Contains(log.String(), "with a warning") {
+		t.Errorf("logged:\n%s", log)
+	}
+}

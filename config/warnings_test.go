@@ -1,0 +1,47 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestWarningsOutliveLines: a line more on top changes where a warning is and not what it
+// says, or a reload would log it again.
+func TestWarningsOutliveLines(t *testing.T) {
+	texts := map[string]string{
+		"environment": "global: {insecureFlag: true, port: 444, user: u, password: p}\n",
+		"server":      "global: {server: 10.0.0.1, user: u, password: p}\nvcenter:\n  10.0.0.1:\n",
+		"trust":       "global: {thumbprint: '" + "AA:BB:CC:DD:EE:FF:00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD" + "', insecureFlag: true, user: u, password: p}\nvcenter:\n  10.0.0.1:\n",
+	}
+	for _, folder := range []string{"good", "ini-good"} {
+		for _, path := range files(t, folder) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[filepath.Base(path)] = string(data)
+		}
+	}
+	said := func(text string) (all []string) {
+		config, err := Parse("f", []byte(text), "VSPHERE_VCENTER=10.0.0.9", "VSPHERE_INSECURE=false", "VSPHERE_PORT=443", "VSPHERE_USER=env")
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			return nil
+		}
+		for _, w := range config.Warnings {
+			all = append(all, w.Field+": "+w.Message)
+		}
+		return all
+	}
+	for name, text := range texts {
+		const mark = "\ufeff"
+		if len(text) > len(mark) && text[:len(mark)] == mark {
+			text = text[len(mark):]
+		}
+		if before, after := said(text), said("# a line more\n"+text); !slices.Equal(before, after) {
+			t.Errorf("%s: got\n%q\nand with a line more\n%q", name, before, after)
+		}
+	}
+}
