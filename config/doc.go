@@ -11,13 +11,8 @@
 // The YAML format is that of the vSphere CPI (kubernetes/cloud-provider-vsphere),
 // the INI format that of the CPI before, of the provider in Kubernetes itself
 // before that, and of the vSphere CSI driver. What loads there loads here and
-// means the same, with these exceptions, each of which hid mistakes: unknown and
-// repeated keys, further documents and values that can never work are errors;
-// `insecureFlag: false` in an entry overrides a global true; a region without a
-// zone, or the reverse, counts; environment variables name a vCenter where the file
-// names none, and give an account where it has none; sections for NSX-T are refused, because
-// vzones does nothing with them; /etc/cloud/secrets is no directory with
-// credentials unless secretsDirectory says so.
+// means the same, but for what "What the CPI reads otherwise" lists in
+// docs/reference/configuration.md.
 //
 // What was read can be written in another form: as what is in force, with sources
 // (effective.go), and converted to YAML and a Secret or to the CSI driver's file
