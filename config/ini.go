@@ -199,10 +199,7 @@ func (d *iniDecoder) field(k iniKey, into any) {
 		d.warnf(k.at, "ends at the ; or # that begins a comment: put the value in quotes if the rest belongs to it")
 	}
 	if other, ok := into.(spelling); ok {
-		into = other.into
-		if k.value != "" {
-			d.warnf(k.at, "counts as %s, but the vSphere CPI ignores it: write %s", d.words.key(other.key), d.words.key(other.key))
-		}
+		into = d.spelt(k, other)
 	}
 	switch into := into.(type) {
 	case ignored:
@@ -254,6 +251,14 @@ func (d *iniDecoder) field(k iniKey, into any) {
 	default:
 		panic(fmt.Sprintf("config: the schema has a %T at %s", into, k.at.path))
 	}
+}
+
+// spelt returns what another name of a key stands for.
+func (d *iniDecoder) spelt(k iniKey, other spelling) any {
+	if key := d.words.key(other.key); k.value != "" {
+		d.warnf(k.at, "counts as %s, but the vSphere CPI ignores it: write %s", key, key)
+	}
+	return other.into
 }
 
 func (d *problems) number(t text) number {
