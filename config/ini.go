@@ -146,7 +146,7 @@ func (d *iniDecoder) keys(b *block, fields []field) {
 		switch {
 		case spelt && k.unset():
 			continue // generators write both spellings
-		case again && !(spelt && first.unset()):
+		case again && (!spelt || !first.unset()):
 			d.errorf(k.at, "is written twice, first at line %d: remove one of the two", first.at.line)
 			continue
 		}
