@@ -29,10 +29,9 @@ func (f *fakeSource) ReadTags(vcenter string) {
 		})
 		return
 	}
-	for n, p := range f.places {
+	for n := range f.oldNames {
 		if vcenterOf(n) == vcenter {
-			p.OldNames = false
-			f.places[n] = p
+			delete(f.oldNames, n)
 		}
 	}
 	f.announce()
@@ -47,12 +46,10 @@ func (f *fakeSource) Tagged() []topology.Tagged {
 // TestOldNames: nothing is written by names that may be old; they are read first.
 func TestOldNames(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		w.source.place(at("r", "a", "r1"), nil, "east-1")
 		w.source.mu.Lock()
-		p := w.source.places["east-1"]
-		p.OldNames = true
-		w.source.places["east-1"] = p
+		w.source.oldNames["east-1"] = true
 		w.source.mu.Unlock()
+		w.source.place(at("r", "a", "r1"), nil, "east-1")
 		w.settle()
 		w.pass(time.Second)
 		w.source.mu.Lock()
@@ -72,19 +69,13 @@ func TestNamesThatTakeLong(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.mu.Lock()
 		w.source.slowNames = takes
+		w.source.oldNames["east-1"] = true
 		w.source.mu.Unlock()
-		w.source.place(at("r", "a", "r1"), nil, "east-1")
-		w.source.mu.Lock()
-		p := w.source.places["east-1"]
-		p.OldNames = true
-		w.source.places["east-1"] = p
-		w.source.mu.Unlock()
-		w.source.place(at("r", "a", "r1"), nil, "east-2")
+		w.source.place(at("r", "a", "r1"), nil, "east-1", "east-2")
 		w.settle()
 		w.pass(takes - time.Second)
-		if w.patches() != 1 {
-			t.Errorf("%d patches before names were read", w.patches())
-		}
+		w.wantLabels("east-1")
+		w.wantLabels("east-2", append(zoned("r", "a"), rack+"=r1")...)
 		w.pass(2 * time.Second)
 		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=r1")...)
 	}, named("east-1"), named("east-2"))

@@ -63,6 +63,8 @@ type fakeSource struct {
 	contacts  map[string]time.Time
 	probes    map[string]int
 	tagReads  int
+	// oldNames are the Nodes for which names of tags are to be read first.
+	oldNames map[string]bool
 	// slowNames is how long names take to be read, which are old by then.
 	slowNames time.Duration
 	tagged    []topology.Tagged
@@ -77,7 +79,7 @@ func (f *fakeSource) Place(n *v1.Node) (Place, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p, ok := f.places[n.Name]
-	p.Topology = f.topology
+	p.Topology, p.OldNames = f.topology, f.oldNames[n.Name]
 	if !ok {
 		return p, fmt.Errorf("%w: trouble", topology.ErrUnknown)
 	}
@@ -218,7 +220,7 @@ func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.
 		}
 		w := &world{T: t, client: fake.NewClientset(objects...), source: &fakeSource{
 			places: map[string]Place{}, errs: map[string]error{}, hanging: map[string]bool{},
-			contacts: map[string]time.Time{}, probes: map[string]int{},
+			contacts: map[string]time.Time{}, probes: map[string]int{}, oldNames: map[string]bool{},
 		}}
 		w.client.PrependReactor("patch", "nodes", w.patched)
 		w.start(cfg)
