@@ -17,8 +17,9 @@ STATIC = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath -buildvcs=false"
 # The race detector needs a C compiler.
 RACE ?= $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
 LINT := bin/tools/golangci-lint
+HUGO := bin/tools/hugo
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
-MODULES := . test/controlplane test/incumbent .ci/tools
+MODULES := . test/controlplane test/incumbent .ci/tools .ci/docs
 
 .PHONY: help
 help: ## list the targets
@@ -108,6 +109,19 @@ check-generated:
 generate: ## write the generated files anew
 	@go generate ./...
 
+.PHONY: docs
+docs: $(HUGO) ## build the documentation site into bin/site, and check it
+	@rm -rf bin/site
+	@HUGO_PARAMS_VERSION=$(VERSION) $(HUGO) --quiet --source . --config docs/site/hugo.toml --configDir docs/site/config \
+		--destination bin/site --noBuildLock --ignoreCache --panicOnWarning
+	@VZONES_SITE=$(abspath bin/site) go test -count=1 -skip InBrowser ./docs/site
+	@echo "docs: bin/site/index.html, which needs no server"
+
+# Not a part of verify: it needs Chromium.
+.PHONY: docs-browser
+docs-browser: docs ## look at the documentation site in Chromium, at two widths (before a release)
+	@VZONES_SITE=$(abspath bin/site) VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser ./docs/site
+
 .PHONY: controlplane
 controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-scheduler
 	@go run -C test/controlplane .
@@ -118,6 +132,10 @@ incumbent: $(INCUMBENT) ## build the vSphere CPI, from which tests take a cluste
 .PHONY: clean
 clean: ## remove bin/
 	rm -rf bin
+
+$(HUGO): .ci/docs/go.mod .ci/docs/go.sum
+	@echo "docs: building Hugo, into $@ (two minutes the first time)"
+	@$(STATIC) go build -C .ci/docs -ldflags '-s -w' -o $(abspath $@) github.com/gohugoio/hugo
 
 $(INCUMBENT): test/incumbent/go.mod test/incumbent/go.sum
 	@echo "incumbent: building the vSphere CPI, into $@ (three minutes the first time)"

@@ -6,7 +6,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,6 +51,28 @@ func rows(t *testing.T, text, heading string) [][]string {
 			cells[0] = strings.Trim(cells[0], "`")
 			all = append(all, cells)
 		}
+	}
+	return all
+}
+
+// sources returns the parsed Go files below folders, without those of tests, by path.
+func sources(t *testing.T, folders ...string) map[string]*ast.File {
+	t.Helper()
+	all := map[string]*ast.File{}
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			all[filepath.ToSlash(path)], err = parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatalf("no Go files in %v", folders)
 	}
 	return all
 }
@@ -141,3 +166,6 @@ func literal(e ast.Expr) (string, bool) {
 	s, err := strconv.Unquote(l.Value)
 	return s, err == nil
 }
+
+// written returns an expression as it is written.
+func written(e ast.Expr) string { return types.ExprString(e) }

@@ -1,46 +1,181 @@
 package docs_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"vzones/provider"
-	"vzones/provider/reconcile"
+	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/provider/keys"
 )
 
-// TestReasonsAreDocumented: the reference has every reason of an Event and no
-// other, and the guide has a section on each.
-func TestReasonsAreDocumented(t *testing.T) {
-	want := slices.Sorted(slices.Values(provider.EventReasons()))
+// foreignKeys are the labels, annotations and taints of others that the code names by their
+// packages' constants.
+var foreignKeys = map[string]string{
+	"v1.LabelFailureDomainBetaRegion":                v1.LabelFailureDomainBetaRegion,
+	"v1.LabelFailureDomainBetaZone":                  v1.LabelFailureDomainBetaZone,
+	"v1.LabelInstanceType":                           v1.LabelInstanceType,
+	"v1.LabelInstanceTypeStable":                     v1.LabelInstanceTypeStable,
+	"v1.LabelTopologyRegion":                         v1.LabelTopologyRegion,
+	"v1.LabelTopologyZone":                           v1.LabelTopologyZone,
+	"cloudproviderapi.AnnotationAlphaProvidedIPAddr": cloudproviderapi.AnnotationAlphaProvidedIPAddr,
+	"cloudproviderapi.TaintExternalCloudProvider":    cloudproviderapi.TaintExternalCloudProvider,
+	"cloudproviderapi.TaintNodeShutdown":             cloudproviderapi.TaintNodeShutdown,
+}
 
-	var got []string
-	for _, row := range rows(t, read(t, "reference/node.md"), "## Events") {
-		got = append(got, row[0])
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("the reference has %v, the code %v", got, want)
-	}
+// addressIndex is the name of an index in memory, which is on no Node.
+const addressIndex = "vzones/address"
 
-	want, got = slices.Sorted(slices.Values(reconcile.EventReasons())), nil
-	for _, row := range rows(t, read(t, "reference/node.md"), "### Of the topology controller") {
-		got = append(got, row[0])
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("of the topology controller the reference has %v, the code %v", got, want)
-	}
+var (
+	// nodeKey is what the key of a label, an annotation or a taint looks like.
+	nodeKey = regexp.MustCompile(`^(vzones|([a-z0-9-]+\.)*(kubernetes\.io|k8s\.io|vmware\.com))/[A-Za-z0-9._-]*$`)
+	// keyConstant is what constants for them are called.
+	keyConstant = regexp.MustCompile(`^(v1|cloudproviderapi)\.((Label|Annotation)[A-Z]\w+|Taint(Node|External)\w+)$`)
+	quoted      = regexp.MustCompile("`([^`]+)`")
+)
 
-	want = slices.Sorted(slices.Values(provider.EventReasons()))
-	var sections []string
-	for line := range strings.Lines(read(t, "how-to/find-out-why-a-node-waits.md")) {
-		if reason, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok {
-			sections = append(sections, reason)
+// keysInSource returns the keys on Nodes that the code names, and where. Imports are not
+// among them, nor are the conditions that are not of Nodes.
+func keysInSource(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for path, file := range sources(t, "../provider", "../topology", "../config", "../cmd") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.BasicLit:
+				if s, ok := literal(n); ok && nodeKey.MatchString(s) {
+					found[s] = path
+				}
+			case *ast.SelectorExpr:
+				of, ok := n.X.(*ast.Ident)
+				if !ok || !keyConstant.MatchString(of.Name+"."+n.Sel.Name) {
+					return true
+				}
+				key, ok := foreignKeys[of.Name+"."+n.Sel.Name]
+				if !ok {
+					t.Errorf("%s uses %s.%s, which this test does not know: add it to foreignKeys", path, of.Name, n.Sel.Name)
+				}
+				found[key] = path
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// TestNodeKeysAreDocumented: whatever key of a label, an annotation or a taint the code has
+// is in the reference of what a Node gets, or where the configuration takes it.
+func TestNodeKeysAreDocumented(t *testing.T) {
+	text := read(t, "reference/node.md") + read(t, "reference/configuration.md") + read(t, "reference/placement.md")
+	documented := map[string]bool{}
+	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+		documented[m[1]] = true
+	}
+	found := keysInSource(t)
+	delete(found, addressIndex)
+	for key, path := range found {
+		if isPrefix := strings.HasSuffix(key, "/"); !documented[key] && (!isPrefix || !strings.Contains(text, "`"+key)) {
+			t.Errorf("%s has the key %q, which no reference has", path, key)
 		}
 	}
-	slices.Sort(sections)
-	if !slices.Equal(sections, want) {
-		t.Errorf("the guide has %v, the code %v", sections, want)
+	if len(found) < 10 {
+		t.Errorf("only %d keys found: %v", len(found), found)
+	}
+}
+
+// TestTableOfNodeKeys: the table has all of ours, and nothing that the code does not have.
+func TestTableOfNodeKeys(t *testing.T) {
+	ours := map[string]bool{keys.Machine: true, keys.VCenter: true, keys.Labels: true, keys.DriftTaint: true}
+	foreign := slices.Collect(maps.Values(foreignKeys))
+	for _, row := range rows(t, read(t, "reference/node.md"), "## Annotations and taint") {
+		key, isOurs := row[0], row[2] == "ours"
+		if isOurs != ours[key] || !isOurs && !slices.Contains(foreign, key) {
+			t.Errorf("the code has no key %q that is %s", key, row[2])
+		}
+		delete(ours, key)
+	}
+	for key := range ours {
+		t.Errorf("%s is not in the table", key)
+	}
+	declared := 0
+	parsed, err := parser.ParseFile(token.NewFileSet(), "../provider/keys/keys.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if _, ok := n.(*ast.ValueSpec); ok {
+			declared++
+		}
+		return true
+	})
+	if declared != 4 {
+		t.Errorf("the package keys declares %d keys, and this test knows 4", declared)
+	}
+}
+
+// TestOnlyReadyIsRead: the reference says that of all conditions vzones reads Ready and
+// writes none.
+func TestOnlyReadyIsRead(t *testing.T) {
+	seen := 0
+	for path, file := range sources(t, "../provider", "../cmd") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			of, ok := s.X.(*ast.Ident)
+			if !ok || of.Name != "v1" {
+				return true
+			}
+			switch name := s.Sel.Name; {
+			case name == "NodeReady":
+				seen++
+			case slices.Contains([]string{"NodeMemoryPressure", "NodeDiskPressure", "NodePIDPressure", "NodeNetworkUnavailable", "NodeConditionType"}, name):
+				t.Errorf("%s has v1.%s: say in reference/node.md what it is for", path, name)
+			}
+			return true
+		})
+	}
+	if seen == 0 {
+		t.Error("nobody reads Ready")
+	}
+	if !strings.Contains(read(t, "reference/node.md"), "vzones writes no condition. It reads one, `Ready`") {
+		t.Error("the reference does not say so")
+	}
+}
+
+// TestVariablesOfTheDaemonAreDocumented: the variables that the daemon itself reads, besides
+// those that change the configuration, are in the reference of its flags.
+func TestVariablesOfTheDaemonAreDocumented(t *testing.T) {
+	documented, found := map[string]bool{}, map[string]bool{}
+	for _, row := range rows(t, read(t, "reference/flags.md"), "## Environment variables") {
+		for _, m := range quoted.FindAllStringSubmatch("`"+row[0]+"`", -1) {
+			documented[m[1]] = true
+		}
+	}
+	for _, file := range sources(t, "../provider", "../vcenter", "../cmd") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 {
+				return true
+			}
+			function := strings.ToLower(written(call.Fun))
+			if name, ok := literal(call.Args[0]); ok && (strings.HasSuffix(function, "getenv") || strings.HasSuffix(function, "lookupenv")) {
+				found[name] = true
+			}
+			return true
+		})
+	}
+	if len(found) == 0 || !maps.Equal(documented, found) {
+		t.Errorf("documented: %v\nread: %v", slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(found)))
 	}
 }
