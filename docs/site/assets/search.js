@@ -35,7 +35,7 @@
         heading: s.heading,
         text: s.text,
         lower: { title: page.title.toLowerCase(), heading: s.heading.toLowerCase(), text: s.text.toLowerCase() },
-        isDecision: page.url.includes("/decisions/"),
+        weight: /\/decisions\/|^CHANGELOG|^index\.html/.test(page.url) ? 0.6 : page.url.includes("/reference/") ? 1.2 : 1,
       };
     });
   }
@@ -52,6 +52,11 @@
     return best;
   }
 
+  // often says how often a text has a word, up to five times.
+  function often(text, word) {
+    return Math.min(5, text.split(word, 6).length - 1);
+  }
+
   function search(query) {
     const words = query.toLowerCase().split(/[\s"`]+/).filter(Boolean);
     if (!words.length) return [];
@@ -65,15 +70,14 @@
         const title = worth(s.lower.title, word);
         if (!heading && !text && !title) return;
         inSection = inSection || heading > 0 || text > 0;
-        score += heading * 8 + title * 5 + text * 3;
+        score += heading * 8 + title * 5 + text * 3 + often(s.lower.text, word);
       }
       if (!inSection) return;
       const whole = words.join(" ");
       if (words.length > 1) score += worth(s.lower.heading, whole) * 8 + worth(s.lower.text, whole) * 4;
       if (s.lower.heading === whole) score += 20;
-      // Why something was decided is rarely what is looked for first.
-      if (s.isDecision) score *= 0.7;
-      found.push({ section: s, score, order });
+      // References come first, and why or when something was decided comes last.
+      found.push({ section: s, score: score * s.weight, order });
     });
     found.sort((a, b) => b.score - a.score || a.order - b.order);
     return found.map((f) => f.section);
