@@ -63,6 +63,7 @@ func keysInSource(t *testing.T) map[string]string {
 				key, ok := foreignKeys[of.Name+"."+n.Sel.Name]
 				if !ok {
 					t.Errorf("%s uses %s.%s, which this test does not know: add it to foreignKeys", path, of.Name, n.Sel.Name)
+					return true
 				}
 				found[key] = path
 			}
