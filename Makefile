@@ -114,8 +114,8 @@ generate: ## write the generated files anew
 .PHONY: docs
 docs: $(HUGO) ## build the documentation site into bin/site, and check it
 	@rm -rf bin/site
-	@HUGO_PARAMS_VERSION=$(VERSION) $(HUGO) --quiet --source . --config docs/site/hugo.toml --configDir docs/site/config \
-		--destination bin/site --noBuildLock --ignoreCache --panicOnWarning
+	@HUGO_PARAMS_VERSION=$(VERSION) $(HUGO) --source . --config docs/site/hugo.toml --configDir docs/site/config \
+		--destination bin/site --noBuildLock --ignoreCache --panicOnWarning >bin/hugo.log 2>&1 || { cat bin/hugo.log >&2; exit 1; }
 	@VZONES_SITE=$(abspath bin/site) go test -count=1 -skip InBrowser ./docs/site
 	@echo "docs: bin/site/index.html, which needs no server"
 
