@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,13 +15,11 @@ import (
 	"k8s.io/cloud-provider/app"
 	"k8s.io/cloud-provider/options"
 	"k8s.io/component-base/cli"
-	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
+	cliflag "k8s.io/component-base/cli/flag"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
 	_ "k8s.io/component-base/metrics/prometheus/version"  // the build's version as a metric
 	"k8s.io/component-base/version/verflag"
 	"k8s.io/klog/v2"
-
-	"vzones/config"
 )
 
 func main() {
@@ -47,30 +44,25 @@ func run(args []string, stderr io.Writer) int {
 		d.stop()
 		os.Exit(code)
 	}
-	cmd, printed := newCommand(ctx, opts, d)
+	cmd, began := newCommand(ctx, opts, d)
 	cmd.SetArgs(args)
 	err = cli.RunNoErrOutput(cmd)
 	stop()
 	d.stop()
 	failure := d.failed()
-	if err == nil && failure == nil {
-		return 0
-	}
-	var mistakes config.Errors
 	switch {
 	case failure != nil:
-		fmt.Fprintf(stderr, "Error: %v\n", failure)
-	case *printed:
-	case errors.As(err, &mistakes):
-		fmt.Fprintf(stderr, "%v\n", err)
+		tell(stderr, wantsJSON(args), failure, false)
+	case err != nil:
+		tell(stderr, wantsJSON(args), err, !*began)
 	default:
-		fmt.Fprintf(stderr, "Error: %v\nRun with --help for all flags.\n", err)
+		return 0
 	}
 	return 1
 }
 
-// newCommand returns the framework's command with our provider, and whether the
-// framework itself has printed the error that the command returned.
+// newCommand returns the framework's command with our provider, and whether its flags
+// were right, so that it began to run.
 func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions, d *daemon) (*cobra.Command, *bool) {
 	d.reviews = opts.Authentication
 	cmd := app.NewCloudControllerManagerCommand(opts, d.provide, d.controllers(), aliases(), d.flags.sets(), ctx.Done())
@@ -78,10 +70,15 @@ func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions
 	cmd.Long = long
 	cmd.SilenceUsage = true
 	setFlagDefaults(cmd)
+	deprecated := deprecations(cmd.Flags())
 	// The framework contacts the API server before it makes the provider, and
 	// a mistaken configuration is to be told of before anything is contacted.
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		verflag.PrintAndExitIfRequested() // the version needs no configuration
+		if err := applyLogging(cmd.Flags()); err != nil {
+			return err
+		}
+		tellDeprecated(cmd.Flags(), deprecated)
 		if err := d.flags.check(); err != nil {
 			return err
 		}
@@ -90,16 +87,30 @@ func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions
 		}
 		return d.configure(opts.KubeCloudShared.CloudProvider.Name, opts.KubeCloudShared.CloudProvider.CloudConfigFile)
 	}
-	printed := new(bool)
-	runE := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		*printed = true
+	began := new(bool)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		*began = true
+		cliflag.PrintFlags(cmd.Flags())
 		done := make(chan error, 1)
 		go func() {
 			defer close(done) // provide may end this goroutine
-			done <- runE(cmd, args)
+			done <- runFramework(ctx, opts, d)
 		}()
 		return <-done
 	}
-	return cmd, printed
+	return cmd, began
+}
+
+// runFramework does what the framework's command does, which prints its errors itself,
+// whatever the format of the log is.
+func runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions, d *daemon) error {
+	controllers := d.controllers()
+	c, err := opts.Config(app.ControllerNames(controllers), app.ControllersDisabledByDefault.List(), aliases(), app.AllWebhooks, app.DisabledByDefaultWebhooks)
+	if err != nil {
+		return err
+	}
+	completed := c.Complete()
+	cloud := d.provide(completed)
+	initializers := app.ConstructControllerInitializers(controllers, completed, cloud)
+	return app.Run(completed, cloud, initializers, map[string]app.WebhookHandler{}, ctx.Done())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -82,6 +83,7 @@ current-context: x
 //	expand FILE…               puts $VARIABLES into files
 //	connections api|vcenter N  fails unless N connections came
 //	called api|vcenter         waits for the first connection
+//	json stdout|stderr         fails unless there are lines, and each is a JSON object
 //
 // $WORK/kubeconfig leads to the API server that counts, $VCENTER_PORT of
 // 127.0.0.1 to the vCenter that does.
@@ -119,6 +121,18 @@ func TestScripts(t *testing.T) {
 				ts.Check(err)
 				if n := ts.Value(args[0]).(*listener).connections(); n != want {
 					ts.Fatalf("%d connections to the %s, want %d", n, args[0], want)
+				}
+			},
+			"json": func(ts *testscript.TestScript, _ bool, args []string) {
+				text := ts.ReadFile(args[0])
+				if text == "" {
+					ts.Fatalf("%s is empty", args[0])
+				}
+				for line := range strings.Lines(text) {
+					var fields map[string]any
+					if err := json.Unmarshal([]byte(line), &fields); err != nil {
+						ts.Fatalf("not a JSON object: %v: %s", err, line)
+					}
 				}
 			},
 			"called": func(ts *testscript.TestScript, _ bool, args []string) {
