@@ -41,7 +41,7 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 		return false, fmt.Errorf("%w: the machine with %s: %w", topology.ErrUnknown, id, err)
 	}
 	p.deletions.approve(node)
-	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", node.Name, "machine", id.String())
+	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node), "machine", id.String())
 	return false, nil
 }
 

@@ -236,6 +236,6 @@ func (g *grants) end(node types.UID) {
 // addAddressIndex has the informer keep addressIndex.
 func (p *Provider) addAddressIndex() {
 	if err := p.nodes.NodeInformer.Informer().AddIndexers(cache.Indexers{addressIndex: indexAddresses}); err != nil {
-		klog.Background().Error(err, "Cannot index Nodes by their addresses")
+		klog.Background().Error(err, "Cannot index Nodes by their addresses") //nolint:forbidigo // SetInformers has no context
 	}
 }

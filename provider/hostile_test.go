@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clienttesting "k8s.io/client-go/testing"
 	cloudproviderapi "k8s.io/cloud-provider/api"
+	logsjson "k8s.io/component-base/logs/json"
 	"k8s.io/klog/v2"
 
 	"vzones/provider/keys"
@@ -86,6 +88,12 @@ func cluster1(m *inventory.Machine) *topology.Object { return m.Paths[0].Objects
 // theirs, each line of the log, Event and error is one line of a bounded length. No such
 // Node is deleted, and none is marked as shut down.
 func TestHostileValues(t *testing.T) {
+	t.Run("text", func(t *testing.T) { testHostileValues(t, false) })
+	t.Run("json", func(t *testing.T) { testHostileValues(t, true) })
+}
+
+func testHostileValues(t *testing.T, asJSON bool) {
+	t.Helper()
 	var machines []*inventory.Machine
 	var nodes []*v1.Node
 	add := func(changeNode func(*v1.Node), changeMachine func(*inventory.Machine)) {
@@ -109,8 +117,8 @@ func TestHostileValues(t *testing.T) {
 			add(func(*v1.Node) {}, func(m *inventory.Machine) { change(m, value) })
 		}
 	}
-	log := hear(t)
-	defer func() { checkLog(t, log()) }() // also where something else is wrong
+	log := hear(t, asJSON)
+	defer func() { checkLog(t, log(), asJSON) }() // also where something else is wrong
 	fleet := &fakeFleet{states: states{stateOf("east", machines...)}}
 	withBoth(t, fleet, "", func(c *cluster) {
 		var errs []error
@@ -162,14 +170,18 @@ func checkTold(c *cluster, errs []error) {
 }
 
 // checkLog checks the lines of a log.
-func checkLog(t *testing.T, log string) {
+func checkLog(t *testing.T, log string, asJSON bool) {
 	t.Helper()
 	const longest = 8192
 	header := regexp.MustCompile(`^[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ \w+\.go:\d+\] `)
 	lines := 0
 	for line := range strings.Lines(log) {
 		lines++
-		if line = strings.TrimSuffix(line, "\n"); len(line) > longest || !header.MatchString(line) || strings.HasPrefix(line, "I1122 10:00:00") {
+		line = strings.TrimSuffix(line, "\n")
+		if asJSON && !json.Valid([]byte(line)) || !asJSON && !header.MatchString(line) {
+			t.Errorf("a line in another format: %.300q", line)
+		}
+		if len(line) > longest || strings.HasPrefix(line, "I1122 10:00:00") {
 			t.Errorf("a line of %d bytes: %.300q", len(line), line)
 		}
 		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }) {
@@ -182,7 +194,7 @@ func checkLog(t *testing.T, log string) {
 }
 
 // hear returns what is logged until it is asked for.
-func hear(t *testing.T) func() string {
+func hear(t *testing.T, asJSON bool) func() string {
 	t.Helper()
 	var mu sync.Mutex
 	var b bytes.Buffer
@@ -190,11 +202,17 @@ func hear(t *testing.T) func() string {
 	if err := verbosity.Set("4"); err != nil {
 		t.Fatal(err)
 	}
-	klog.SetOutputBySeverity("INFO", writer(func(p []byte) (int, error) {
+	collect := writer(func(p []byte) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		return b.Write(p)
-	}))
+	})
+	klog.SetOutputBySeverity("INFO", collect)
+	if asJSON {
+		logger, _ := logsjson.NewJSONLogger(4, logsjson.AddNopSync(collect), nil, nil)
+		klog.SetLogger(logger)
+		t.Cleanup(klog.ClearLogger)
+	}
 	stop := func() string {
 		klog.SetOutputBySeverity("INFO", writer(func(p []byte) (int, error) { return len(p), nil }))
 		mu.Lock()

@@ -100,11 +100,11 @@ func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudpro
 		err = d.waits(node)
 	}
 	if err != nil {
-		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", quote.Line(err.Error()))
+		klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(err.Error()))
 		return nil
 	}
 	if err := p.give(node, d); err != nil {
-		klog.FromContext(ctx).V(4).Info("Node waits", "node", node.Name, "reason", quote.Line(err.Error()))
+		klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(err.Error()))
 		return nil
 	}
 	d.log(ctx, node)
@@ -201,15 +201,12 @@ func (d *description) log(ctx context.Context, node *v1.Node) {
 	if !log.Enabled() {
 		return
 	}
-	keys := []any{
-		"node", node.Name, "vcenter", d.machine.Ref.VCenter, "moid", quote.Plain(d.machine.Ref.ID),
-		"region", d.metadata.Region, "zone", d.metadata.Zone,
-	}
 	var deciders []string
 	for _, by := range d.placement.Decisions {
 		deciders = append(deciders, by.Source())
 	}
-	log.Info("Placed Node", append(keys, "by", deciders)...)
+	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.machine.Ref.VCenter, "moid", quote.Plain(d.machine.Ref.ID),
+		"region", d.metadata.Region, "zone", d.metadata.Zone, "by", deciders)
 }
 
 // isUninitialized says whether a Node waits for the cloud provider.

@@ -137,6 +137,7 @@ func (p *Provider) watchNodes(factory informers.SharedInformerFactory) {
 	p.factory, p.nodes.NodeInformer = factory, factory.Core().V1().Nodes()
 	// Asking for the informer now makes the factory start it.
 	if err := p.nodes.NodeInformer.Informer().SetTransform(slim); err != nil {
+		//nolint:forbidigo // SetInformers has no context
 		klog.Background().Error(err, "Keeps more of each Node than is needed") // it was started before
 	}
 	p.addAddressIndex()

@@ -163,7 +163,7 @@ func (r *records) next(ctx context.Context, uid types.UID) {
 		return
 	}
 	if ctx.Err() == nil {
-		klog.FromContext(ctx).Error(err, "Cannot note on the Node where its machine is; it is tried again", "node", to.node)
+		klog.FromContext(ctx).Error(err, "Cannot note on the Node where its machine is; it is tried again", "node", klog.KRef("", to.node))
 		r.queue.AddRateLimited(uid)
 	}
 }

@@ -75,8 +75,9 @@ func (t *teller) run(ctx context.Context) {
 				return
 			}
 			text := quote.Line(err.Error())
-			t.recorder.Event(of.node, v1.EventTypeWarning, cmp.Or(of.event, judge(err).event), text)
-			klog.FromContext(ctx).Info(of.what, "node", of.node.Name, "reason", text)
+			reason := cmp.Or(of.event, judge(err).event)
+			t.recorder.Event(of.node, v1.EventTypeWarning, reason, text)
+			klog.FromContext(ctx).Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", text)
 		case <-ctx.Done():
 			return
 		}

@@ -289,7 +289,7 @@ func (p *Provider) give(node *v1.Node, d *description) error {
 // addMachineIndex has the informer keep machineIndex.
 func (p *Provider) addMachineIndex() {
 	if err := p.nodes.NodeInformer.Informer().AddIndexers(cache.Indexers{machineIndex: indexMachines}); err != nil {
-		klog.Background().Error(err, "Cannot index Nodes by their machines")
+		klog.Background().Error(err, "Cannot index Nodes by their machines") //nolint:forbidigo // SetInformers has no context
 	}
 }
 

@@ -144,7 +144,7 @@ func (c *connection) follow(f *followed) {
 // run follows the vCenter until the context is done and logs out then. A
 // vCenter in trouble is tried again after a growing, jittered delay.
 func (c *connection) run(ctx context.Context) {
-	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vcenter", c.name))
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", c.name))
 	defer c.logout(ctx)
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -172,7 +172,7 @@ func (c *connection) loop(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errAgain):
-			klog.FromContext(ctx).Info("Watching the vCenter anew", "reason", printable{err})
+			klog.FromContext(ctx).Info("Starts the watch of the vCenter again", "err", printable{err})
 			c.owed = 0
 			continue
 		}

@@ -186,7 +186,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 		now := *f.connections.Load()
 		for c, cancel := range running {
 			if !slices.Contains(now, c) {
-				klog.FromContext(ctx).Info("The vCenter is not in the configuration any more", "vcenter", c.name)
+				klog.FromContext(ctx).Info("The vCenter is not in the configuration any more", "vCenter", c.name)
 				cancel()
 				delete(running, c)
 			}

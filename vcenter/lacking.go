@@ -14,7 +14,7 @@ func (w *watch) tellLacking(ctx context.Context) {
 		lacking = w.incomplete.Error()
 	}
 	if lacking != w.c.lacking && lacking != "" {
-		klog.FromContext(ctx).Info("Not all of the configured datacenters are found; until they are, no machine counts as gone", "reason", lacking)
+		klog.FromContext(ctx).Info("Not all of the configured datacenters are found; until they are, no machine counts as gone", "err", lacking)
 	}
 	w.c.lacking = lacking
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/topology/quote"
-	"vzones/vcenter/guestinfo"
 )
 
 // remarkAgain is how long nothing is said again of what has ceased and come back: a guest
@@ -64,7 +63,7 @@ func (w *watch) remarkOnGuests(ctx context.Context) {
 	for ref := range t.guests {
 		for _, odd := range t.objects[ref].oddities() {
 			if w.c.remarks.due(remark{ref.Value, odd.subject}, odd.err != nil, time.Now()) {
-				log.Info(odd.what, "moid", ref.Value, "reason", quote.Line(odd.err.Error()))
+				log.Info(odd.what, "moid", ref.Value, "err", quote.Line(odd.err.Error()))
 			}
 		}
 	}
@@ -84,9 +83,9 @@ func (p properties) oddities() []oddity {
 		name = fmt.Errorf("it has %d bytes; a host name has letters, digits, hyphens, underscores and dots, and at most %d of them", int(n), maxHostName)
 	}
 	return []oddity{
-		{ofMetadata, "The addresses in the machine's " + guestinfo.Key + " do not count", p.static().unreadable},
-		{ofReport, "The addresses that the machine's guest reports do not count", p.report().refused},
-		{ofHostName, "The host name that the machine's guest reports does not count", name},
+		{subject: ofMetadata, what: "The addresses in the machine's guestinfo.metadata do not count", err: p.static().unreadable},
+		{subject: ofReport, what: "The addresses that the machine's guest reports do not count", err: p.report().refused},
+		{subject: ofHostName, what: "The host name that the machine's guest reports does not count", err: name},
 	}
 }
 

@@ -72,7 +72,7 @@ func (r *tagReader) resurvey(ctx context.Context, s *session, categories []strin
 	if err != nil {
 		if ctx.Err() == nil && v.trouble != err.Error() {
 			v.trouble = err.Error()
-			klog.FromContext(ctx).Info("Cannot see to which objects tags are attached; conflicts that rest on that may not be found", "reason", printable{err})
+			klog.FromContext(ctx).Info("Cannot see to which objects tags are attached; conflicts that rest on that may not be found", "err", printable{err})
 		}
 		return
 	}

@@ -114,11 +114,11 @@ func (r *tagReader) log(ctx context.Context, a tags.Attachments, q tagQuery) {
 			continue
 		}
 		if found++; found <= refusedNamed {
-			logger.Info("Cannot read the tags of an object", "object", quote.Name(q.paths[ref]), "type", ref.Type, "moid", ref.Value, "reason", topology.ErrNotPermitted)
+			logger.Info("Cannot read the tags of an object", "object", quote.Name(q.paths[ref]), "type", ref.Type, "moid", ref.Value, "err", topology.ErrNotPermitted)
 		}
 	}
 	if found > refusedNamed {
-		logger.Info("Cannot read the tags of further objects", "objects", found-refusedNamed, "reason", topology.ErrNotPermitted)
+		logger.Info("Cannot read the tags of further objects", "objects", found-refusedNamed, "err", topology.ErrNotPermitted)
 	}
 	for ref, path := range r.refused {
 		if _, still := refused[ref]; still {

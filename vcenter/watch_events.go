@@ -52,7 +52,7 @@ func (w *watch) followEvents(ctx context.Context) error {
 	}
 	if w.c.eventTrouble != err.Error() {
 		w.c.eventTrouble = err.Error()
-		klog.FromContext(ctx).Info("Tagging events cannot be seen; tags are read at intervals only", "reason", printable{err})
+		klog.FromContext(ctx).Info("Tagging events cannot be seen; tags are read at intervals only", "err", printable{err})
 	}
 	return nil
 }

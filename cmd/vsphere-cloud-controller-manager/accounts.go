@@ -73,7 +73,7 @@ func accountsOf(ctx context.Context, client kubernetes.Interface, cfg *rest.Conf
 		}
 		if why != nil {
 			b.without[name] = true
-			klog.FromContext(ctx).Info(noAccount, "serviceAccount", metav1.NamespaceSystem+"/"+name, "why", why.Error())
+			klog.FromContext(ctx).Info(noAccount, "serviceAccount", klog.KRef(metav1.NamespaceSystem, name), "err", why)
 		}
 	}
 	return b, nil

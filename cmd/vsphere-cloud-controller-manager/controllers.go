@@ -104,7 +104,7 @@ func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig
 func notOurs(what string) app.InitFuncConstructor {
 	return func(app.ControllerInitContext, *appconfig.CompletedConfig, cloudprovider.Interface) app.InitFunc {
 		return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {
-			klog.FromContext(ctx).V(2).Info("vzones has no such controller; leave it out of --controllers", "serves", what)
+			klog.FromContext(ctx).V(2).Info("The controller is not a part of vzones; leave it out of --controllers", "serves", what)
 			return nil, false, nil
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
+	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/secrets"
@@ -161,6 +162,11 @@ func (l *logged) String() string {
 
 func logEverything(t *testing.T) *logged {
 	t.Helper()
+	return logEverythingAs(t, false)
+}
+
+func logEverythingAs(t *testing.T, asJSON bool) *logged {
+	t.Helper()
 	state := klog.CaptureState()
 	t.Cleanup(state.Restore)
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
@@ -170,6 +176,10 @@ func logEverything(t *testing.T) *logged {
 	}
 	l := &logged{}
 	klog.SetOutput(l)
+	if asJSON {
+		logger, _ := jsonFormat{}.Create(logsapi.LoggingConfiguration{Verbosity: 10}, logsapi.LoggingOptions{ErrorStream: l, InfoStream: l})
+		klog.SetLogger(logger)
+	}
 	return l
 }
 
@@ -208,9 +218,15 @@ func leaks(l *logged) []string {
 // TestNothingSecretIsLogged: client-go logs the bodies of responses, where the
 // Secret's values are in base64.
 func TestNothingSecretIsLogged(t *testing.T) {
+	t.Run("text", func(t *testing.T) { testNothingSecretIsLogged(t, false) })
+	t.Run("json", func(t *testing.T) { testNothingSecretIsLogged(t, true) })
+}
+
+func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
+	t.Helper()
 	client, status := answersWithSecret(t)
 	t.Run("client-go itself", func(t *testing.T) { // else the rest shows nothing
-		l := logEverything(t)
+		l := logEverythingAs(t, asJSON)
 		if _, err := client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +235,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		}
 	})
 	t.Run("found", func(t *testing.T) {
-		l := logEverything(t)
+		l := logEverythingAs(t, asJSON)
 		got, err := (&accounts{secrets.Once{Client: client}}).credentials(t.Context(), east(withFile))
 		if err != nil || got.Password.Reveal() != secretPassword {
 			t.Fatalf("user %q, %v", got.User, err)
@@ -230,7 +246,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	})
 	t.Run("refused, with the Secret in the answer", func(t *testing.T) {
 		status.Store(http.StatusForbidden)
-		l := logEverything(t)
+		l := logEverythingAs(t, asJSON)
 		_, err := (&accounts{secrets.Once{Client: client}}).credentials(t.Context(), east(withFile))
 		if err == nil {
 			t.Fatal("no error")
@@ -242,7 +258,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	})
 	t.Run("without contextual logging", func(t *testing.T) {
 		status.Store(http.StatusOK)
-		l := logEverything(t)
+		l := logEverythingAs(t, asJSON)
 		klog.EnableContextualLogging(false)
 		defer klog.EnableContextualLogging(true)
 		_, err := (&accounts{secrets.Once{Client: client}}).credentials(t.Context(), east(withFile))

@@ -127,9 +127,10 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 			return err
 		}
 	}
-	warn(d.ctx, nil, d.cfg.Warnings)
+	d.summary(c).log(d.ctx)
+	warn(d.ctx, nil, d.cfg)
 	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
-		klog.FromContext(d.ctx).Info("Labels of initialised Nodes are not looked at again: --controllers leaves their controller out", "controller", topologyController)
+		klog.FromContext(d.ctx).Info("The labels of initialized Nodes are not kept true, since --controllers leaves the controller out", "controller", topologyController)
 	}
 	watchdog := leaderelection.NewLeaderHealthzAdaptor(watchdogTime)
 	if err := d.stand(c, watchdog); err != nil {
@@ -235,13 +236,13 @@ func (d *daemon) stop() {
 		select {
 		case err := <-done:
 			if err != nil {
-				klog.Background().Error(err, "Stopped with an error")
+				klog.FromContext(d.ctx).Error(err, "Stopped with an error")
 			}
 			if d.election != nil {
-				d.election.release()
+				d.election.release(d.ctx)
 			}
 		case <-time.After(stopTimeout):
-			klog.Background().Info("Stopped without waiting any longer", "waited", stopTimeout)
+			klog.FromContext(d.ctx).Info("Stopped without waiting any longer", "waited", stopTimeout)
 		}
 		klog.Flush()
 	})

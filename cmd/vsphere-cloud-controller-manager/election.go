@@ -152,7 +152,7 @@ func (e *election) giveUp(ctx context.Context) {
 
 // release gives the Lease up, if this process has it, so that another one leads at
 // once. Nothing that the Lease protects may run any more.
-func (e *election) release() {
+func (e *election) release(ctx context.Context) {
 	if e.over.Swap(true) || !e.began.Load() {
 		return // it is lost, or was never asked for
 	}
@@ -160,6 +160,6 @@ func (e *election) release() {
 	select {
 	case <-e.ended:
 	case <-time.After(releaseTimeout):
-		klog.Background().Info("The Lease is not released, since the API server does not answer; the next instance leads when it has expired", "waited", releaseTimeout)
+		klog.FromContext(ctx).Info("The Lease is not released, since the API server does not answer; the next instance leads when it has expired", "waited", releaseTimeout)
 	}
 }

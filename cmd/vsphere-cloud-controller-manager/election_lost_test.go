@@ -63,6 +63,6 @@ func TestLostBeforeTheLeaseExpires(t *testing.T) {
 			<-lost
 		}
 		<-second.leads
-		second.release()
+		second.release(t.Context())
 	})
 }

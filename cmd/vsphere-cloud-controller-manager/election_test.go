@@ -80,7 +80,7 @@ func TestReleasedLease(t *testing.T) {
 			if isClosed(second.leads) || isClosed(first.lost) {
 				t.Fatal("two lead")
 			}
-			first.release()
+			first.release(t.Context())
 			released := time.Now()
 			<-second.leads
 			if took := time.Since(released); took >= 2*time.Second {
@@ -89,7 +89,7 @@ func TestReleasedLease(t *testing.T) {
 			if isClosed(first.lost) {
 				t.Error("what was released counts as lost")
 			}
-			second.release()
+			second.release(t.Context())
 		})
 	}
 }
@@ -107,7 +107,7 @@ func TestLeaseThatIsKept(t *testing.T) {
 		<-first.leads
 		killed.Store(true)
 		<-first.lost
-		first.release() // which does not wait for what is over
+		first.release(t.Context()) // which does not wait for what is over
 		killed.Store(false)
 		second := newCandidate(t, "second", client)
 		second.run(t.Context())
@@ -116,7 +116,7 @@ func TestLeaseThatIsKept(t *testing.T) {
 		if took := time.Since(began); took < 10*time.Second || took > 20*time.Second {
 			t.Errorf("the second leads after %v", took)
 		}
-		second.release()
+		second.release(t.Context())
 	})
 }
 

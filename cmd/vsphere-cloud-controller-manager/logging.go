@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	logsjson "k8s.io/component-base/logs/json"
-	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/klog/v2"
 
 	"vzones/config"
@@ -98,10 +98,10 @@ func tellJSON(stderr io.Writer, err error, mistakes config.Errors) {
 }
 
 // tellDeprecated logs which of the given flags do nothing any more.
-func tellDeprecated(set *pflag.FlagSet, deprecated map[string]string) {
+func tellDeprecated(ctx context.Context, set *pflag.FlagSet, deprecated map[string]string) {
 	set.Visit(func(f *pflag.Flag) {
 		if why := deprecated[f.Name]; why != "" {
-			klog.Background().Info("The flag is deprecated", "flag", f.Name, "reason", why)
+			klog.FromContext(ctx).Info("The flag is deprecated", "flag", f.Name, "reason", why)
 		}
 	})
 }

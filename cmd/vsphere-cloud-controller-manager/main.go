@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cloud-provider/app"
 	"k8s.io/cloud-provider/options"
-	"k8s.io/component-base/cli"
 	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
 	_ "k8s.io/component-base/metrics/prometheus/version"  // the build's version as a metric
 	"k8s.io/component-base/version/verflag"
@@ -46,7 +47,7 @@ func run(args []string, stderr io.Writer) int {
 	}
 	cmd, began := newCommand(ctx, opts, d)
 	cmd.SetArgs(args)
-	err = cli.RunNoErrOutput(cmd)
+	err = execute(cmd)
 	stop()
 	d.stop()
 	failure := d.failed()
@@ -61,10 +62,22 @@ func run(args []string, stderr io.Writer) int {
 	return 1
 }
 
+// execute does what component-base's cli.RunNoErrOutput does, which with the race detector
+// logs before the format of the log is known.
+func execute(cmd *cobra.Command) error {
+	defer logs.FlushLogs()
+	cmd.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
+	cmd.SilenceErrors = true
+	logs.AddFlags(cmd.PersistentFlags())
+	cmd.PersistentPreRun = func(*cobra.Command, []string) { logs.InitLogs() }
+	return cmd.Execute()
+}
+
 // newCommand returns the framework's command with our provider, and whether its flags
 // were right, so that it began to run.
 func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions, d *daemon) (*cobra.Command, *bool) {
 	d.reviews = opts.Authentication
+	formatErr := registerJSON()
 	cmd := app.NewCloudControllerManagerCommand(opts, d.provide, d.controllers(), aliases(), d.flags.sets(), ctx.Done())
 	cmd.Use = "vsphere-cloud-controller-manager"
 	cmd.Long = long
@@ -75,10 +88,10 @@ func newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions
 	// a mistaken configuration is to be told of before anything is contacted.
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		verflag.PrintAndExitIfRequested() // the version needs no configuration
-		if err := applyLogging(cmd.Flags()); err != nil {
+		if err := cmp.Or(formatErr, applyLogging(cmd.Flags())); err != nil {
 			return err
 		}
-		tellDeprecated(cmd.Flags(), deprecated)
+		tellDeprecated(ctx, cmd.Flags(), deprecated)
 		if err := d.flags.check(); err != nil {
 			return err
 		}

@@ -89,21 +89,42 @@ func (r *reloader) accept(ctx context.Context, now *config.Config) {
 	r.counts.applied()
 	what := difference(before, now)
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
-	warn(ctx, before.Warnings, now.Warnings)
+	warn(ctx, before.Warnings, now)
 	r.pod.tell(v1.EventTypeNormal, reasonApplied, abridge([]string{"Applied the changed configuration: " + what + "."}))
 }
 
-// warn logs the warnings that were not there before.
-func warn(ctx context.Context, before, now []config.Warning) {
+// warn logs the warnings of a configuration that were not there before.
+func warn(ctx context.Context, before []config.Warning, now *config.Config) {
 	told := map[string]bool{}
 	for _, w := range before {
 		told[w.Field+w.Message] = true
 	}
-	for _, w := range now {
+	for _, w := range now.Warnings {
 		if !told[w.Field+w.Message] {
-			klog.FromContext(ctx).Info("The configuration is in force with a warning", "warning", w.String())
+			log := klog.FromContext(ctx)
+			if name := vcenterOf(now, w.Field); name != "" {
+				log = log.WithValues("vCenter", name)
+			}
+			log.Info("The configuration is in force with a warning", "warning", w.String())
 		}
 	}
+}
+
+// vcenterOf returns the name of the vCenter whose entry a field is in, empty if it is in
+// none. A name may have dots, so the longest one counts.
+func vcenterOf(cfg *config.Config, field string) string {
+	rest, ok := strings.CutPrefix(field, "vcenter.")
+	if !ok {
+		return ""
+	}
+	found := ""
+	for i := range cfg.VCenters {
+		name := cfg.VCenters[i].Name
+		if (rest == name || strings.HasPrefix(rest, name+".")) && len(name) > len(found) {
+			found = name
+		}
+	}
+	return found
 }
 
 // difference names what a change is about, in the order of the configuration.

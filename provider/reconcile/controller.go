@@ -254,7 +254,7 @@ func (c *Controller) next(ctx context.Context) bool {
 	case apierrors.IsConflict(err):
 		c.queue.AddAfter(name, conflictDelay) // somebody else wrote; it is decided anew
 	case err != nil:
-		klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", name)
+		klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", klog.KRef("", name))
 		c.queue.AddRateLimited(name)
 	case again > 0:
 		c.queue.AddAfter(name, again)

@@ -56,7 +56,7 @@ func (c *Controller) say(ctx context.Context, n *v1.Node, k *known, key, reason,
 	}
 	k.said[key] = text
 	c.recorder.Event(n, v1.EventTypeWarning, reason, text)
-	klog.FromContext(ctx).Info("Topology of Node", "node", n.Name, "reason", reason, "text", quote.Line(text))
+	klog.FromContext(ctx).Info("The topology of the Node needs attention", "node", klog.KObj(n), "reason", reason, "text", quote.Line(text))
 	return time.Time{}
 }
 
@@ -193,7 +193,7 @@ func (c *Controller) tellWritten(ctx context.Context, n *v1.Node, todo *plan) {
 		if len(texts) > 0 {
 			text := quote.Reasons(texts, mostTold)
 			c.recorder.Event(n, v1.EventTypeNormal, reason, text)
-			klog.FromContext(ctx).Info("Wrote topology of Node", "node", n.Name, "changes", quote.Line(text))
+			klog.FromContext(ctx).Info("Wrote topology of Node", "node", klog.KObj(n), "reason", reason, "changes", quote.Line(text))
 		}
 	}
 }

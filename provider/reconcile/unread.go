@@ -88,14 +88,14 @@ func (c *Controller) tellUnread(ctx context.Context, seen *unreadSeen) {
 		c.mu.Unlock()
 		for some := range slices.Chunk(system, namedAtMost) {
 			log.Info("The account may not read the tags of folders that vSphere makes itself; they count as untagged",
-				"vcenter", vcenter, "privilege", "System.Read", "folders", topology.Named(some))
+				"vCenter", vcenter, "privilege", "System.Read", "folders", topology.Named(some))
 		}
 		if len(objects) == 0 {
 			continue
 		}
 		for some := range slices.Chunk(objects, namedAtMost) {
 			log.Info("The account may not read the tags of objects; they count as untagged, and running Nodes keep labels that may rest on them",
-				"vcenter", vcenter, "privilege", "System.Read", "objects", topology.Named(some))
+				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.Named(some))
 		}
 		c.tell(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
 	}

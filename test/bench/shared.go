@@ -88,5 +88,6 @@ func (b *bench) restOnce(ctx context.Context, c benchCase, window time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	return t.quiet(ctx, machines, window)
+	reading, _, err := t.quiet(ctx, machines, window)
+	return reading, err
 }

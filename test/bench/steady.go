@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"vzones/test/bench/figures"
@@ -61,6 +62,7 @@ func (b *bench) idle(ctx context.Context, p program, c benchCase, window time.Du
 	if err != nil {
 		return nil, t.abandon(err)
 	}
+	lines := t.logLines()
 	b.resetRequests()
 	if t.harness, err = stack.OwnCPU(); err != nil {
 		return nil, t.abandon(err)
@@ -68,7 +70,7 @@ func (b *bench) idle(ctx context.Context, p program, c benchCase, window time.Du
 	if err := t.pause(ctx, window); err != nil {
 		return nil, t.abandon(err)
 	}
-	requests := t.requests()
+	requests, lines := t.requests(), t.logLines()-lines
 	after, err := t.daemon.Usage()
 	if err != nil {
 		return nil, t.abandon(err)
@@ -77,9 +79,12 @@ func (b *bench) idle(ctx context.Context, p program, c benchCase, window time.Du
 	if err != nil {
 		return nil, err
 	}
-	reading.CPUSeconds = (after.CPU - before.CPU).Seconds()
+	reading.CPUSeconds, reading.LogLines = (after.CPU - before.CPU).Seconds(), &lines
 	return reading, nil
 }
+
+// logLines is how many lines the program has logged.
+func (t *trial) logLines() int { return strings.Count(t.daemon.Log(), "\n") }
 
 const (
 	// ceased is how long there must have been no write before the window of quiet.
@@ -107,50 +112,65 @@ func quiet(ctx context.Context, b *bench, c benchCase, result *figures.Case) err
 	if err != nil {
 		return err
 	}
-	result.Daemon, err = t.quiet(ctx, machines, window)
+	var note string
+	result.Daemon, note, err = t.quiet(ctx, machines, window)
+	if err == nil {
+		result.Notes = append(result.Notes, note)
+	}
 	return err
 }
 
-func (t *trial) quiet(ctx context.Context, machines []fleet.Machine, window time.Duration) (*figures.Reading, error) {
+// quiet returns the reading of the window, and a note on what the log has of the start.
+func (t *trial) quiet(ctx context.Context, machines []fleet.Machine, window time.Duration) (*figures.Reading, string, error) {
 	if err := t.await(ctx, machines); err != nil {
-		return nil, t.abandon(err)
+		return nil, "", t.abandon(err)
 	}
 	t.bench.say("%s: waiting until nothing is written", t.name)
 	before, err := t.writesCease(ctx)
 	if err != nil {
-		return nil, t.abandon(err)
+		return nil, "", t.abandon(err)
 	}
 	if t.bench.more == levels {
 		if err := t.bench.leveled(ctx, machines); err != nil {
-			return nil, t.abandon(err)
+			return nil, "", t.abandon(err)
 		}
 	}
 	t.bench.say("%s: watching for %s", t.name, window)
 	used, err := t.daemon.Usage()
 	if err != nil {
-		return nil, t.abandon(err)
+		return nil, "", t.abandon(err)
 	}
+	begun := t.logLines()
+	note := fmt.Sprintf("the log has %d lines from the start to the window, %d of them before the first Node, and %.1f MB", begun, t.linesBeforeNodes(), float64(len(t.daemon.Log()))/1e6)
 	t.bench.resetRequests()
 	if err := t.pause(ctx, window); err != nil {
-		return nil, t.abandon(err)
+		return nil, "", t.abandon(err)
 	}
-	requests := t.requests()
+	requests, lines := t.requests(), t.logLines()-begun
 	after, err := t.bench.stack.Writes(ctx)
 	if err != nil {
-		return nil, t.abandon(err)
+		return nil, "", t.abandon(err)
 	}
 	using, err := t.daemon.Usage()
 	if err != nil {
-		return nil, t.abandon(err)
+		return nil, "", t.abandon(err)
 	}
 	reading, err := t.end(window, requests)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	writes := after - before
+	reading.LogLines = &lines
 	reading.RestBytes = using.Resident
 	reading.APIWrites, reading.CPUSeconds = &writes, (using.CPU - used.CPU).Seconds()
-	return reading, nil
+	return reading, note, nil
+}
+
+// linesBeforeNodes is how many lines come before the first that is about a Node's
+// initialization.
+func (t *trial) linesBeforeNodes() int {
+	before, _, _ := strings.Cut(t.daemon.Log(), "Initializing node ")
+	return strings.Count(before, "\n")
 }
 
 // writesCease waits until the API server has been sent no write for a while, and

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,6 +56,7 @@ func expectations() []command {
 			}
 		}},
 		{"log size <= SIZE", "checks how much of that there is, such as `100kB`", logSize},
+		{"log json", "checks that each line of the whole log is a JSON object, and that those of the framework about a Node have it as a field, as ours do", logJSON},
 		{"log lacks TEXT", "checks that it does not", func(a *arguments) action {
 			text := a.word("TEXT")
 			return func(_ context.Context, w *world) error {
@@ -300,6 +302,40 @@ func (w *world) registered(patterns []string) ([]*registration, error) {
 		}
 	}
 	return found, nil
+}
+
+// logJSON checks that the log is JSON, and whether it has lines about Nodes and vCenters.
+func logJSON(a *arguments) action {
+	a.p.asserts = true
+	return func(_ context.Context, w *world) error {
+		nodes, vcenters := 0, 0
+		for line := range strings.Lines(w.last.Log()) {
+			var fields struct {
+				Msg     *string           `json:"msg"`
+				Node    map[string]string `json:"node"`
+				VCenter string            `json:"vCenter"`
+			}
+			if err := json.Unmarshal([]byte(line), &fields); err != nil {
+				return fmt.Errorf("a line is not a JSON object: %w: %.300s", err, line)
+			}
+			if fields.Msg == nil {
+				return fmt.Errorf("a line has no message: %.300s", line)
+			}
+			if strings.Contains(*fields.Msg, "nitializ") && strings.Contains(*fields.Msg, " node ") && fields.Node["name"] == "" {
+				return fmt.Errorf("a line about a Node does not have it as a field: %.300s", line)
+			}
+			if fields.Node["name"] != "" {
+				nodes++
+			}
+			if fields.VCenter != "" {
+				vcenters++
+			}
+		}
+		if nodes == 0 || vcenters == 0 {
+			return fmt.Errorf("%d lines about Nodes and %d about vCenters", nodes, vcenters)
+		}
+		return nil
+	}
 }
 
 // logSize checks how much the daemon has said of its own accord.

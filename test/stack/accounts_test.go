@@ -73,7 +73,7 @@ func rolesOf(t *testing.T, s *Stack, file string) {
 const (
 	noAccount = `"A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: ` +
 		`grant what is missing and restart it, or take the flag out" serviceAccount="kube-system/%[1]s" ` +
-		`why=%[2]q`
+		`err=%[2]q`
 	noToken = `the daemon's account may not create serviceaccounts/token "%s" in kube-system`
 	noLook  = `serviceaccounts "%s" is forbidden: User "system:serviceaccount:kube-system:cloud-controller-manager" cannot get resource "serviceaccounts" ` +
 		`in API group "" in the namespace "kube-system"`

@@ -60,6 +60,9 @@ func (h *Hearing) take(text string) {
 // isTraffic says of the first line of an entry whether it shows a request or an
 // answer, of the daemon's client or of its server.
 func isTraffic(line string) bool {
+	if _, message, ok := strings.Cut(line, `"msg":`); ok && line[0] == '{' {
+		line = "] " + strings.Replace(message, `",`, `" `, 1) // as text has it
+	}
 	_, message, ok := strings.Cut(line, "] ")
 	if !ok {
 		return false

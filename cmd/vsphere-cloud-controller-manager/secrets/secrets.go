@@ -192,12 +192,12 @@ func (f *follower) run(ctx context.Context, changed func()) {
 		UpdateFunc: func(any, any) { f.well(); changed() },
 		DeleteFunc: func(any) { f.well(); changed() },
 	}); err != nil {
-		log.Error(err, "Cannot watch Secret", "namespace", f.ref.Namespace, "name", f.ref.Name)
+		log.Error(err, "Cannot watch Secret", "secret", klog.KRef(f.ref.Namespace, f.ref.Name))
 	}
 	if err := f.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		f.note(log, err)
 	}); err != nil {
-		log.Error(err, "Cannot tell why a Secret is not read", "namespace", f.ref.Namespace, "name", f.ref.Name)
+		log.Error(err, "Cannot tell why a Secret is not read", "secret", klog.KRef(f.ref.Namespace, f.ref.Name))
 	}
 	go func() {
 		<-f.stopped
@@ -214,7 +214,7 @@ func (f *follower) note(log klog.Logger, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.trouble == nil || f.trouble.Error() != err.Error() {
-		log.Error(err, "Cannot read Secret; it is tried again", "namespace", f.ref.Namespace, "name", f.ref.Name)
+		log.Error(err, "Cannot read Secret; it is tried again", "secret", klog.KRef(f.ref.Namespace, f.ref.Name))
 	}
 	f.trouble = err
 }

@@ -91,6 +91,9 @@ type Reading struct {
 	// was not measured.
 	LogBytes   int64   `json:"log_bytes,omitempty"`
 	LogSeconds float64 `json:"log_seconds,omitempty"`
+	// LogLines is how many lines the program logged in a window of Seconds in which
+	// nothing changes; nil where they were not counted.
+	LogLines *int `json:"log_lines,omitempty"`
 	// Harm is what happened to Nodes that others may have harmed; nil where there are
 	// no such others.
 	Harm *Harm `json:"harm,omitempty"`

@@ -54,12 +54,12 @@ func TestJudge(t *testing.T) {
 	}
 	c := &Case{
 		Name:    "some",
-		Daemon:  &Reading{Seconds: 3, PeakBytes: 250 << 20, Requests: &Requests{Total: 91, MaxPerVCenter: 31, ByKind: kinds}, APIWrites: &two},
+		Daemon:  &Reading{Seconds: 3, PeakBytes: 250 << 20, Requests: &Requests{Total: 91, MaxPerVCenter: 31, ByKind: kinds}, APIWrites: &two, LogLines: &two},
 		Floor:   &Reading{Seconds: 2},
 		Healthy: &Reading{Seconds: 4},
 	}
 	c.Compare()
-	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesHealthy, 1.1}, {LaterThanHealthy, -2}, {PeakMiB, 250}, {APIWrites, 0}, {OtherRequests, 3}}
+	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesHealthy, 1.1}, {LaterThanHealthy, -2}, {PeakMiB, 250}, {APIWrites, 0}, {OtherRequests, 3}, {LogLinesPerMinute, 30}}
 	if err := c.Judge(bounds); err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +74,7 @@ func TestJudge(t *testing.T) {
 		{PeakMiB, 250, 250, true},
 		{APIWrites, 0, 2, false},
 		{OtherRequests, 3, 3, true},
+		{LogLinesPerMinute, 30, 40, false},
 	}
 	if diff := cmp.Diff(want, c.Limits); diff != "" {
 		t.Error(diff)
@@ -87,7 +88,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
-		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, LogPerMinute, Unserved, Deleted, "what nobody knows"} {
+		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, LogPerMinute, LogLinesPerMinute, Unserved, Deleted, "what nobody knows"} {
 			if err := c.Judge([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
 				t.Errorf("%q: error %v, limits %v", q, err, c.Limits)
 			}

@@ -28,6 +28,8 @@ const (
 	MemoryGrowth   Quantity = "memory / of a tenth"
 	// LogPerMinute are megabytes of the daemon's log.
 	LogPerMinute Quantity = "log MB/minute"
+	// LogLinesPerMinute are lines of the daemon's log in a window in which nothing changes.
+	LogLinesPerMinute Quantity = "log lines/minute"
 	// Unserved are Nodes that do not have what their machines give them, Deleted are
 	// those that were deleted although their machines may exist.
 	Unserved Quantity = "Nodes unserved"
@@ -106,6 +108,11 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 			return float64(d.Harm.Deleted), true
 		}
 		return float64(d.Harm.Unserved), true
+	case LogLinesPerMinute:
+		if d.LogLines == nil || d.Seconds <= 0 {
+			return 0, false
+		}
+		return float64(*d.LogLines) * 60 / d.Seconds, true
 	case APIWrites:
 		if d.APIWrites == nil {
 			return 0, false
