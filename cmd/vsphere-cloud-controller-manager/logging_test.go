@@ -28,10 +28,10 @@ import (
 )
 
 // formats are loggers that write into a buffer, in the formats that there are.
-func formats(out *bytes.Buffer, verbosity int) map[string]logr.Logger {
-	inJSON, _ := jsonFormat{}.Create(logsapi.LoggingConfiguration{Verbosity: logsapi.VerbosityLevel(verbosity)}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
+func formats(out *bytes.Buffer) map[string]logr.Logger {
+	inJSON, _ := jsonFormat{}.Create(logsapi.LoggingConfiguration{}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
 	return map[string]logr.Logger{
-		"text": textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out), textlogger.Verbosity(verbosity))),
+		"text": textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))),
 		"json": inJSON,
 	}
 }
@@ -86,7 +86,7 @@ func TestSummary(t *testing.T) {
 	}
 	var out bytes.Buffer
 	want := map[string]string{"text": summaryText, "json": summaryJSON}
-	for name, log := range formats(&out, 0) {
+	for name, log := range formats(&out) {
 		out.Reset()
 		s.log(klog.NewContext(t.Context(), log))
 		got := where.ReplaceAllString(out.String(), "")
@@ -220,7 +220,7 @@ func isNodeName(e ast.Expr) bool {
 // in the code.
 func TestJSONOfTheFramework(t *testing.T) {
 	var out bytes.Buffer
-	log := formats(&out, 0)["json"]
+	log := formats(&out)["json"]
 	log.Info("Initializing node n1 with cloud provider")
 	log.WithValues("a", 1).Error(nil, "error checking if node n2 exists: oh no")
 	log.Info("Successfully initialized node n3 with cloud provider", "object", "other")
