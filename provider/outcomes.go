@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/topology"
@@ -82,6 +83,14 @@ const OutcomesHelp = "placed; foreign (not ours: another provider's, or unknown 
 // Outcomes counts the Nodes by what is known of them now. Every outcome is in
 // the result. Before the Nodes are known all are 0.
 func (p *Provider) Outcomes() map[string]int {
+	return p.count(func(*v1.Node) bool { return true })
+}
+
+// Waiting counts the Nodes that are not initialized as Outcomes does. One that is placed
+// is about to be.
+func (p *Provider) Waiting() map[string]int { return p.count(isUninitialized) }
+
+func (p *Provider) count(of func(*v1.Node) bool) map[string]int {
 	counts := map[string]int{outcomePlaced: 0, outcomeForeign: 0}
 	for _, o := range unplaced {
 		counts[o.name] = 0
@@ -94,6 +103,9 @@ func (p *Provider) Outcomes() map[string]int {
 		return counts
 	}
 	for _, n := range nodes {
+		if !of(n) {
+			continue
+		}
 		if p.isForeign(n) {
 			counts[outcomeForeign]++
 			continue

@@ -181,6 +181,14 @@ func (a *attempts) forget(which func(*refusal) bool) {
 	a.refusals = slices.DeleteFunc(a.refusals, which)
 }
 
+// rejected reports whether credentials were rejected at any API, and none were accepted
+// there since.
+func (a *attempts) rejected() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.refusals, func(r *refusal) bool { return errors.Is(r.err, ErrRejected) })
+}
+
 func (a *attempts) refusal(api loginAPI, creds Credentials) *refusal {
 	for _, r := range a.refusals {
 		if r.api == api && r.creds.Equal(creds) {

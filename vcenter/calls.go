@@ -54,6 +54,9 @@ type calls struct {
 	guard *guard
 	// answered gets the time of each answer, in nanoseconds.
 	answered *atomic.Int64
+	// certificateEnds gets until when the certificate of each new connection is valid, in
+	// seconds since 1970. Nil is for who does not want to know.
+	certificateEnds *atomic.Int64
 }
 
 // do makes one remote call.

@@ -43,6 +43,9 @@ type connection struct {
 	// which overdue takes. answered is when it last answered a request, in nanoseconds.
 	unread   chan struct{}
 	answered atomic.Int64
+	// certificateEnds is until when what the vCenter showed last is valid, in seconds
+	// since 1970.
+	certificateEnds atomic.Int64
 	// reread has a token when somebody waits for tags whose names are of now.
 	reread chan struct{}
 	// stirred has a token when a state of the fleet has changed, which whoever
@@ -123,6 +126,7 @@ func (c *connection) newCalls() *calls {
 	n := &calls{
 		vcenter: c.name, timeout: c.opts.timeout, loginTimeout: c.opts.loginTimeout, attempts: c.attempts, lockouts: c.opts.lockouts,
 		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight), guard: c.guard, answered: &c.answered,
+		certificateEnds: &c.certificateEnds,
 	}
 	n.tries.Store(int32(c.cfg.RoundTrips))
 	return n

@@ -218,6 +218,10 @@ func (f *Fleet) States() []inventory.State {
 	for i, c := range connections {
 		states[i] = *c.state.Load()
 		states[i].Address = c.target.Load().cfg.Address()
+		states[i].Rejected = c.attempts.rejected()
+		if ends := c.certificateEnds.Load(); ends != 0 {
+			states[i].CertificateEnds = time.Unix(ends, 0)
+		}
 	}
 	return states
 }

@@ -41,6 +41,7 @@ func login(ctx context.Context, cfg *config.VCenter, creds Credentials, calls *c
 	if err != nil {
 		return nil, err
 	}
+	accept.ends = calls.certificateEnds
 	sc := newSOAPClient(cfg, accept, calls.timeout)
 	host := sc.URL().Host
 	if creds.IsEmpty() {

@@ -78,6 +78,7 @@ func (c *connection) adopt(ctx context.Context) {
 	// logged out of as it was trusted.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", c.cfg.Server)
 	c.logout(ctx)
+	c.certificateEnds.Store(0)
 	c.calls = c.newCalls()
 	c.attempts.moved()
 	c.tags = newTagReader(c.name, c.opts)

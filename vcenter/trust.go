@@ -126,7 +126,12 @@ func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") 
 
 // trust is what certificates of servers are accepted. What that is can be changed
 // while clients use it; it counts for connections made from then on.
-type trust struct{ now atomic.Pointer[authority] }
+type trust struct {
+	now atomic.Pointer[authority]
+	// ends gets until when what the vCenter shows is valid, in seconds since 1970; 0
+	// where that does not matter. It may be nil.
+	ends *atomic.Int64
+}
 
 // authority is a trust as it is configured at one time.
 type authority struct {
@@ -164,7 +169,14 @@ func (t *trust) set(cfg *config.VCenter) error {
 // thumbprint accepts a certificate besides those, as it does in the incumbent.
 // Host is what is connected to by default.
 func (t *trust) config(host string) *tls.Config {
-	return verifying(func(cs tls.ConnectionState) error { return t.now.Load().verify(cs, host) })
+	return verifying(func(cs tls.ConnectionState) error {
+		ends, err := t.now.Load().verify(cs, host)
+		// Token services and proxies have names of their own.
+		if err == nil && t.ends != nil && (cs.ServerName == "" || cs.ServerName == host) {
+			t.ends.Store(ends)
+		}
+		return err
+	})
 }
 
 // verifying returns a configuration with a verification of ours. The standard one can
@@ -177,20 +189,26 @@ func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	}
 }
 
-// verify takes a host from the caller where the server was called by an IP
+// verify returns until when what it has verified is valid, in seconds since 1970. It
+// takes a host from the caller where the server was called by an IP
 // address: the connection's ServerName is empty then, and an empty name is not
 // compared. Whoever else is connected to by an address (a token service, a
 // proxy) has to show a certificate for that host too.
-func (a *authority) verify(cs tls.ConnectionState, host string) error {
+func (a *authority) verify(cs tls.ConnectionState, host string) (int64, error) {
 	leaf := cs.PeerCertificates[0]
-	if a.insecure || accepted(leaf, a.thumbprint) {
-		return nil
+	switch {
+	case a.insecure:
+		return 0, nil
+	case accepted(leaf, a.thumbprint):
+		// It is accepted after that too, but will have been replaced by another one.
+		return leaf.NotAfter.Unix(), nil
 	}
 	return a.chain(cs, host, a.roots, nil)
 }
 
-// chain verifies what a server has shown by roots, nil for the system's.
-func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertPool, manager *managerTrust) error {
+// chain verifies what a server has shown by roots, nil for the system's. It returns until
+// when the chain of certificates is valid that is so for the longest.
+func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertPool, manager *managerTrust) (int64, error) {
 	if cs.ServerName != "" {
 		host = cs.ServerName
 	}
@@ -198,11 +216,21 @@ func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertP
 	for _, c := range cs.PeerCertificates[1:] {
 		intermediates.AddCert(c)
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: intermediates})
+	chains, err := leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: intermediates})
 	if err != nil {
-		return &UntrustedError{Server: host, Certificate: leaf, TrustAt: a.trustAt, thumbprint: a.thumbprint, err: err, manager: manager}
+		return 0, &UntrustedError{Server: host, Certificate: leaf, TrustAt: a.trustAt, thumbprint: a.thumbprint, err: err, manager: manager}
 	}
-	return nil
+	var longest int64
+	for _, chain := range chains {
+		ends := leaf.NotAfter
+		for _, c := range chain {
+			if c.NotAfter.Before(ends) {
+				ends = c.NotAfter
+			}
+		}
+		longest = max(longest, ends.Unix())
+	}
+	return longest, nil
 }
 
 func accepted(c *x509.Certificate, thumbprint string) bool {

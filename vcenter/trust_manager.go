@@ -28,9 +28,10 @@ func (a *authority) verifyManager(cs tls.ConnectionState, host string) error {
 			roots = system
 		}
 	}
-	return a.chain(cs, host, roots, &managerTrust{
+	_, err := a.chain(cs, host, roots, &managerTrust{
 		vcenter: a.vcenter, host: host, insecure: a.insecure, thumbprint: a.thumbprint != "",
 	})
+	return err
 }
 
 // describe says what a server is: the session manager, or a proxy before it that is

@@ -139,7 +139,8 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 	l := newLive(d, client)
 	d.provider = l.provider
 	legacyregistry.CustomMustRegister(
-		newStates(d.provider.Started(), l.fleet, d.provider.Outcomes),
+		newLeading(d.provider.Started()),
+		newStates(d.provider.Started(), l.fleet, d.provider.Outcomes, d.provider.Waiting),
 		newTopologyStats(d.reconciler.Load),
 		newKeptNodes(d.provider.Started(), d.provider.Kept),
 	)

@@ -92,31 +92,39 @@ type states struct {
 	leads    <-chan struct{}
 	fleet    interface{ States() []inventory.State }
 	outcomes func() map[string]int
+	waiting  func() map[string]int
 
-	up, contact, complete, indexed, followed, closed, nodes *metrics.Desc
+	up, contact, complete, indexed, followed, closed, nodes, uninitialized *metrics.Desc
+	// rejected, untrusted and ends are of how it is logged in.
+	rejected, untrusted, ends *metrics.Desc
 }
 
-func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.State }, outcomes func() map[string]int) *states {
+func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.State }, outcomes, waiting func() map[string]int) *states {
 	desc := func(name, help string, labels ...string) *metrics.Desc {
 		return metrics.NewDesc(subsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
 	return &states{
-		leads:    leads,
-		fleet:    fleet,
-		outcomes: outcomes,
-		up:       desc("vcenter_up", "1 if a vCenter was read and its watch runs, else 0.", "vcenter"),
-		contact:  desc("vcenter_snapshot_age_seconds", "Time since a vCenter last answered its watch, which is how old its snapshot may be. Absent before the first answer.", "vcenter"),
-		complete: desc("vcenter_snapshot_complete", "1 if all machines of a vCenter's configured datacenters are known, else 0: then no machine counts as absent.", "vcenter"),
-		indexed:  desc("vcenter_indexed_uuids", "Different machine UUIDs in a vCenter's index.", "vcenter"),
-		followed: desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
-		closed:   desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
-		nodes:    desc("nodes", "Nodes by what is known of them: "+provider.OutcomesHelp+".", "outcome"),
+		leads:         leads,
+		fleet:         fleet,
+		outcomes:      outcomes,
+		waiting:       waiting,
+		up:            desc("vcenter_up", "1 if a vCenter was read and its watch runs, else 0.", "vcenter"),
+		contact:       desc("vcenter_snapshot_age_seconds", "Time since a vCenter last answered its watch, which is how old its snapshot may be. Absent before the first answer.", "vcenter"),
+		complete:      desc("vcenter_snapshot_complete", "1 if all machines of a vCenter's configured datacenters are known, else 0: then no machine counts as absent.", "vcenter"),
+		indexed:       desc("vcenter_indexed_uuids", "Different machine UUIDs in a vCenter's index.", "vcenter"),
+		followed:      desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
+		closed:        desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
+		rejected:      desc("vcenter_credentials_rejected", "1 if a vCenter has rejected credentials and has accepted none since, else 0. A session that is open lasts all the same.", "vcenter"),
+		untrusted:     desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),
+		ends:          desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not valid any more. Absent where any certificate is accepted.", "vcenter"),
+		uninitialized: desc("uninitialized_nodes", "Nodes that are not initialised yet by what is known of them, of the same outcomes as those of all Nodes.", "outcome"),
+		nodes:         desc("nodes", "Nodes by what is known of them: "+provider.OutcomesHelp+".", "outcome"),
 	}
 }
 
 // DescribeWithStability implements metrics.StableCollector.
 func (s *states) DescribeWithStability(ch chan<- *metrics.Desc) {
-	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.followed, s.closed, s.nodes} {
+	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.followed, s.closed, s.nodes, s.uninitialized, s.rejected, s.untrusted, s.ends} {
 		ch <- d
 	}
 }
@@ -133,6 +141,11 @@ func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
 	}
 	for _, v := range s.fleet.States() {
 		gauge(s.up, number(v.Trouble == nil && v.Snapshot != nil), v.VCenter)
+		gauge(s.rejected, number(v.Rejected), v.VCenter)
+		gauge(s.untrusted, number(errors.As(v.Trouble, new(*vcenter.UntrustedError))), v.VCenter)
+		if !v.CertificateEnds.IsZero() {
+			gauge(s.ends, float64(v.CertificateEnds.Unix()), v.VCenter)
+		}
 		if !v.Contact.IsZero() {
 			gauge(s.contact, time.Since(v.Contact).Seconds(), v.VCenter)
 		}
@@ -147,6 +160,9 @@ func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
 	}
 	for outcome, n := range s.outcomes() {
 		gauge(s.nodes, float64(n), outcome)
+	}
+	for outcome, n := range s.waiting() {
+		gauge(s.uninitialized, float64(n), outcome)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -76,11 +77,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 	o.LoggedIn("east", nil)
 	o.WatchStarted("east")
 	newReloads(r)
-	fleet := fakeFleet{{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: time.Now()}}
+	fleet := fakeFleet{{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: time.Now(), CertificateEnds: time.Now()}}
+	placed := func() map[string]int { return map[string]int{"placed": 1} }
 	r.CustomMustRegister(
-		newStates(leading(), fleet, func() map[string]int { return map[string]int{"placed": 1} }),
+		newLeading(leads()),
+		newStates(leads(), fleet, placed, placed),
 		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }),
-		newKeptNodes(leading(), func() map[string]int { return map[string]int{"unknown": 1} }),
+		newKeptNodes(leads(), func() map[string]int { return map[string]int{"unknown": 1} }),
 	)
 
 	type entry struct {
@@ -128,8 +131,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is documented and not registered", name)
 		}
 	}
-	if len(found) != 19 {
-		t.Errorf("%d metrics, not 19", len(found))
+	if len(found) != 24 {
+		t.Errorf("%d metrics, not 24", len(found))
 	}
 }
 
@@ -265,20 +268,26 @@ func TestStates(t *testing.T) {
 		}
 		fleet := fakeFleet{
 			{VCenter: "new"},
-			{VCenter: "refusing", Trouble: trouble},
-			{VCenter: "well", Snapshot: snapshot(nil), Contact: now.Add(-20 * time.Second)},
+			{VCenter: "refusing", Trouble: trouble, Rejected: true},
+			{VCenter: "other", Trouble: fmt.Errorf("connecting: %w", &vcenter.UntrustedError{Certificate: &x509.Certificate{}})},
+			{VCenter: "well", Snapshot: snapshot(nil), Contact: now.Add(-20 * time.Second), CertificateEnds: time.Unix(2e9, 0)},
 			{VCenter: "partial", Snapshot: snapshot(trouble), Contact: now},
 			{VCenter: "lost", Snapshot: snapshot(nil), Contact: now.Add(-time.Hour), Trouble: trouble},
 		}
 		r := metrics.NewKubeRegistry()
 		counts := map[string]int{"placed": 7, "unknown": 0}
-		r.CustomMustRegister(newStates(leading(), fleet, func() map[string]int { return counts }))
+		waiting := map[string]int{"placed": 1, "unknown": 0}
+		r.CustomMustRegister(newStates(leads(), fleet, func() map[string]int { return counts }, func() map[string]int { return waiting }))
 		want := map[string]map[string]float64{
-			"up":                   {"new": 0, "refusing": 0, "well": 1, "partial": 1, "lost": 0},
+			"up":                   {"new": 0, "refusing": 0, "other": 0, "well": 1, "partial": 1, "lost": 0},
 			"snapshot_age_seconds": {"well": 20, "partial": 0, "lost": 3600},
-			"snapshot_complete":    {"new": 0, "refusing": 0, "well": 1, "partial": 0, "lost": 1},
+			"snapshot_complete":    {"new": 0, "refusing": 0, "other": 0, "well": 1, "partial": 0, "lost": 1},
 			"indexed_uuids":        {"well": 2, "partial": 2, "lost": 2},
 			"followed_machines":    {"well": 1, "partial": 1, "lost": 1},
+
+			"credentials_rejected":                 {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 0},
+			"certificate_untrusted":                {"new": 0, "refusing": 0, "other": 1, "well": 0, "partial": 0, "lost": 0},
+			"certificate_expiry_timestamp_seconds": {"well": 2e9},
 
 			"unreadable_tag_objects": {"well": 2, "partial": 2, "lost": 2},
 		}
@@ -301,8 +310,11 @@ func TestStates(t *testing.T) {
 			if got := found["vsphere_ccm_nodes"].samples; !maps.Equal(got, outcomes) {
 				t.Errorf("the Nodes are %v, want %v", got, outcomes)
 			}
-			if len(found) != len(want)+1 {
-				t.Errorf("%d metrics, want %d", len(found), len(want)+1)
+			if got, want := found["vsphere_ccm_uninitialized_nodes"].samples, (map[string]float64{"outcome=placed": 1, "outcome=unknown": 0}); !maps.Equal(got, want) {
+				t.Errorf("the Nodes that wait are %v, want %v", got, want)
+			}
+			if len(found) != len(want)+2 {
+				t.Errorf("%d metrics, want %d", len(found), len(want)+2)
 			}
 		}
 		check()
@@ -366,8 +378,8 @@ func column(t *testing.T, heading string) []string {
 	return all
 }
 
-// leading is the channel of an instance that leads.
-func leading() <-chan struct{} {
+// leads is the channel of an instance that leads.
+func leads() <-chan struct{} {
 	ch := make(chan struct{})
 	close(ch)
 	return ch
@@ -377,9 +389,20 @@ func leading() <-chan struct{} {
 // no trouble.
 func TestAStandbyShowsNothing(t *testing.T) {
 	r := metrics.NewKubeRegistry()
-	r.CustomMustRegister(newStates(make(chan struct{}), nil, nil), newKeptNodes(make(chan struct{}), nil))
+	r.CustomMustRegister(newStates(make(chan struct{}), nil, nil, nil), newKeptNodes(make(chan struct{}), nil))
 	families, err := r.Gather()
 	if err != nil || len(families) != 0 {
 		t.Errorf("%v, %v", families, err)
+	}
+}
+
+// TestLeading: of all instances one shows that it leads, and each says whether it does.
+func TestLeading(t *testing.T) {
+	for want, ch := range map[float64]<-chan struct{}{0: make(chan struct{}), 1: leads()} {
+		r := metrics.NewKubeRegistry()
+		r.CustomMustRegister(newLeading(ch))
+		if got := gather(t, r)["vsphere_ccm_leading"].samples; !maps.Equal(got, map[string]float64{"": want}) {
+			t.Errorf("%v, want %v", got, want)
+		}
 	}
 }

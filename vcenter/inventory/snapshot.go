@@ -130,6 +130,13 @@ type State struct {
 	Contact time.Time
 	// Named says how old the names of the tags in Snapshot are.
 	Named Named
+	// Rejected reports whether the vCenter has rejected credentials and has accepted none
+	// since, at the SOAP or the tagging API. A session that is open lasts all the same.
+	Rejected bool
+	// CertificateEnds is when the certificate that the vCenter showed last is not valid any
+	// more, or one that it is trusted for. It is zero before the first connection, and
+	// where any certificate is accepted.
+	CertificateEnds time.Time
 }
 
 // Named is when the names of the tags of some categories, and of these, were read: the
