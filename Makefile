@@ -18,8 +18,10 @@ STATIC = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath -buildvcs=false"
 RACE ?= $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
 LINT := bin/tools/golangci-lint
 HUGO := bin/tools/hugo
+# Prometheus and its tool. Of its ways to find targets the tests need that by files only.
+PROMETHEUS := bin/tools/prometheus bin/tools/promtool
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
-MODULES := . test/controlplane test/incumbent .ci/tools
+MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard
 
 .PHONY: help
 help: ## list the targets
@@ -58,6 +60,11 @@ orders: COUNT ?= 10000
 orders: ## play the same facts in random orders of events (SEED=1 COUNT=10000: ten minutes)
 	@echo "orders: $(COUNT) of them, from seed $(SEED) on (18 a second)"
 	@go test -count=1 -timeout 0 -v -run 'TestOrders$$' ./provider -orders.seed=$(SEED) -orders.count=$(COUNT)
+
+.PHONY: alerts
+alerts: controlplane $(PROMETHEUS) ## play each alert with a real Prometheus (before a release: a quarter of an hour)
+	@echo "alerts: each one with the daemon, simulated vCenters, a real API server and Prometheus"
+	@VZONES_ALERTS=1 go test -count=1 -timeout 60m -v ./test/alerts
 
 .PHONY: bench
 bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: eight minutes)
@@ -143,6 +150,10 @@ $(INCUMBENT): test/incumbent/go.mod test/incumbent/go.sum
 	@echo "incumbent: building the vSphere CPI, into $@ (three minutes the first time)"
 	@go mod download -C test/incumbent
 	@$(STATIC) go build -C test/incumbent -ldflags '-s -w' -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
+
+$(PROMETHEUS): .ci/prometheus/go.mod .ci/prometheus/go.sum
+	@echo "alerts: building $(notdir $@), into $@ (several minutes the first time)"
+	@$(STATIC) go build -C .ci/prometheus -tags remove_all_sd -ldflags '-s -w' -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(notdir $@)
 
 $(LINT): .ci/tools/go.mod .ci/tools/go.sum
 	@echo "lint: building golangci-lint, into $@ (three minutes the first time)"

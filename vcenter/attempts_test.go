@@ -243,3 +243,41 @@ func TestRefusalsAreBounded(t *testing.T) {
 		t.Errorf("%d refusals and %d failures are kept", len(a.refusals), len(a.failures))
 	}
 }
+
+// TestWhetherCredentialsAreRejected: from the first rejection, at either API, until
+// credentials are accepted there or others are shown. An answer that does not come says
+// nothing of them.
+func TestWhetherCredentialsAreRejected(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		events func(t *testing.T, a *attempts)
+		want   bool
+	}{
+		"at first": {func(*testing.T, *attempts) {}, false},
+		"rejected": {func(t *testing.T, a *attempts) { _ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected) }, true},
+		"by tags":  {func(t *testing.T, a *attempts) { _ = try(t, a, loginTags, account("a"), now, 0, ErrRejected) }, true},
+		"unanswered": {func(t *testing.T, a *attempts) {
+			_ = try(t, a, loginSOAP, account("a"), now, 0, errTimedOut)
+		}, false},
+		"accepted since": {func(t *testing.T, a *attempts) {
+			_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, nil)
+		}, false},
+		"others accepted": {func(t *testing.T, a *attempts) {
+			_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("b"), now.Add(time.Hour), 0, nil)
+		}, false},
+		"by tags still": {func(t *testing.T, a *attempts) {
+			_ = try(t, a, loginTags, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, nil)
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAttempts(LoginLimits{})
+			c.events(t, a)
+			if got := a.rejected(); got != c.want {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}

@@ -13,10 +13,13 @@ import (
 	"time"
 )
 
+// validity is how long a certificate is valid unless something else is said.
+const validity = 30 * 24 * time.Hour
+
 // newCertificate makes a self-signed server certificate that verifies with
 // itself as the only authority, and with any other of its name and key. Without
 // a key it has a new one.
-func newCertificate(name, address string, key *ecdsa.PrivateKey) (tls.Certificate, []byte, error) {
+func newCertificate(name, address string, key *ecdsa.PrivateKey, validity time.Duration) (tls.Certificate, []byte, error) {
 	var err error
 	if key == nil {
 		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
@@ -33,7 +36,7 @@ func newCertificate(name, address string, key *ecdsa.PrivateKey) (tls.Certificat
 		DNSNames:              []string{"localhost"},
 		IPAddresses:           []net.IP{net.ParseIP(address)},
 		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(30 * 24 * time.Hour),
+		NotAfter:              time.Now().Add(validity),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,

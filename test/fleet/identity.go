@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"slices"
 	"sync"
+	"time"
 )
 
 // An identity is the certificate that a vCenter shows.
@@ -18,13 +19,17 @@ type identity struct {
 // renew makes a certificate for an address, with the key that it has or with
 // another one.
 func (i *identity) renew(address string, keepKey bool) error {
+	return i.renewFor(address, keepKey, validity)
+}
+
+func (i *identity) renewFor(address string, keepKey bool, validity time.Duration) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var key *ecdsa.PrivateKey
 	if keepKey {
 		key, _ = i.cert.PrivateKey.(*ecdsa.PrivateKey)
 	}
-	cert, pem, err := newCertificate(i.name, address, key)
+	cert, pem, err := newCertificate(i.name, address, key, validity)
 	if err == nil {
 		i.cert, i.pem = cert, pem
 	}
@@ -49,6 +54,17 @@ func (i *identity) config() *tls.Config {
 // its connections, so that clients see it. Sessions stay.
 func (v *VCenter) RenewCertificate() error {
 	if err := v.identity.renew(v.Host(), false); err != nil {
+		return err
+	}
+	v.server.stop()
+	return v.server.start()
+}
+
+// EndCertificate gives the vCenter a certificate of its key that ends after a time, and
+// breaks its connections, so that clients see it. It verifies with the one before as the
+// authority. Sessions stay.
+func (v *VCenter) EndCertificate(after time.Duration) error {
+	if err := v.identity.renewFor(v.Host(), true, after); err != nil {
 		return err
 	}
 	v.server.stop()

@@ -43,6 +43,10 @@ func vcenterCommands() []command {
 		{"vcenter VCENTER new-certificate", "gives it another key and certificate, which its `caFile` does not fit, and breaks its connections; sessions stay", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(_ *world, v *fleet.VCenter) error { return v.RenewCertificate() })
 		}},
+		{"vcenter VCENTER certificate-ends DURATION", "gives it a certificate that its `caFile` fits and that ends after that time, and breaks its connections; sessions stay", func(a *arguments) action {
+			names, d := a.vcenters(), a.duration()
+			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { return v.EndCertificate(d) })
+		}},
 		{"vcenter VCENTER address ADDRESS", "moves it to another loopback address such as 127.0.0.77, with another port and a certificate that its `caFile` fits; sessions stay and are not held against the daemon", func(a *arguments) action {
 			name, address := a.vcenter(), a.word("ADDRESS")
 			return onVCenters([]string{name}, func(w *world, v *fleet.VCenter) error {

@@ -23,7 +23,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	if err != nil {
 		return err
 	}
-	w.brief, w.followed = s.Brief, s.Followed
+	w.brief, w.followed, w.monitor = s.Brief, s.Followed, s.Monitor
 	ctx, cancel := context.WithCancel(ctx)
 	synced, closed := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -43,7 +43,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	if w.writer != nil {
 		err = errors.Join(err, w.endWriter())
 	}
-	err = errors.Join(err, w.endClones())
+	err = errors.Join(err, w.endClones(), w.restored(context.WithoutCancel(ctx)))
 	log := w.lastWords(err)
 	for w.daemon != nil || w.standby != nil {
 		if w.daemon == nil {
@@ -82,6 +82,9 @@ func (w *world) play(ctx context.Context, steps []step, done func(*step)) error 
 		step := &steps[i]
 		if step.do != nil {
 			if err := step.do(ctx, w); err != nil {
+				return fmt.Errorf("%s: %w", step, err)
+			}
+			if err := w.watched(); err != nil {
 				return fmt.Errorf("%s: %w", step, err)
 			}
 			done(step)

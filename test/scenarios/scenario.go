@@ -27,6 +27,8 @@ type Scenario struct {
 	// Followed has every configuration that is merged into what the harness says of
 	// the fleet also say index: followed.
 	Followed bool
+	// Monitor watches the daemons; nil where nobody does.
+	Monitor Monitor
 	// Held is how long it holds what must not happen: about the least that it takes.
 	Held time.Duration
 

@@ -1,0 +1,216 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"vzones/test/cluster"
+	"vzones/test/scenarios"
+	"vzones/test/stack"
+)
+
+const (
+	// whole says that what needs Prometheus is to run too, as make alerts does.
+	whole = "VZONES_ALERTS"
+	// toolsVariable names a folder with promtool and prometheus, instead of bin/tools.
+	toolsVariable = "VZONES_PROMETHEUS"
+)
+
+// missing says why no alert can be played.
+var missing error
+
+// stages are where alerts are played; they open when they are needed.
+var stages struct {
+	mu     sync.Mutex
+	opened []*stack.Stack
+	free   chan *stack.Stack
+	dir    string
+	daemon string
+}
+
+const mostStages = 3
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if os.Getenv(whole) == "" {
+		missing = errors.New("make alerts plays them")
+		// go test keeps what a passing package prints to itself, but puts
+		// [no tests to run] behind its name for this line.
+		fmt.Printf("testing: warning: no tests to run\nleft out, every alert with a real Prometheus: %v\n", missing)
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(mostStages)); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	stages.free = make(chan *stack.Stack, mostStages)
+	status := m.Run()
+	errs := []error{os.RemoveAll(stages.dir)}
+	for _, s := range stages.opened {
+		errs = append(errs, s.Stop())
+	}
+	if err := errors.Join(errs...); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return status
+}
+
+// tool returns the path of promtool or prometheus.
+func tool(name string) string {
+	dir := os.Getenv(toolsVariable)
+	if dir == "" {
+		dir = filepath.Join(root, "bin", "tools")
+	}
+	path, err := filepath.Abs(filepath.Join(dir, name))
+	if err != nil {
+		return name
+	}
+	return path
+}
+
+// enter returns a stage on which nothing is played.
+func enter(ctx context.Context) (*stack.Stack, error) {
+	select {
+	case s := <-stages.free:
+		return s, nil
+	default:
+	}
+	stages.mu.Lock()
+	defer stages.mu.Unlock()
+	if len(stages.opened) == mostStages {
+		return <-stages.free, nil
+	}
+	if stages.daemon == "" {
+		if _, err := cluster.Find(); err != nil {
+			return nil, err
+		}
+		var err error
+		if stages.dir, err = os.MkdirTemp("", "vzones-alerts-"); err != nil {
+			return nil, err
+		}
+		if stages.daemon = os.Getenv("VZONES_DAEMON"); stages.daemon == "" {
+			if stages.daemon, err = stack.Build(ctx, stages.dir); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s, err := stack.Start(context.WithoutCancel(ctx), stack.Options{Fleet: "vcenters: [{name: none}]"})
+	if err == nil {
+		stages.opened = append(stages.opened, s)
+	}
+	return s, err
+}
+
+// play plays a file with a Prometheus beside it, and returns that and when the last step
+// was done.
+func play(t *testing.T, file string) (*prometheus, time.Time) {
+	t.Helper()
+	if missing != nil {
+		t.Skip(missing)
+	}
+	s, err := scenarios.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stages.free <- on })
+	p := startPrometheus(t, on, hurried(t))
+	s.Monitor = p
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+	defer cancel()
+	var last time.Time
+	if err := s.Play(ctx, on, stages.daemon, func(line string) {
+		last = time.Now()
+		fmt.Fprintln(t.Output(), line)
+	}); err != nil {
+		t.Errorf("%s\n\n%v", s.Story, err)
+	}
+	return p, last
+}
+
+// TestAlerts provokes each alert.
+func TestAlerts(t *testing.T) {
+	for _, r := range readRules(t).rules() {
+		t.Run(r.Alert, func(t *testing.T) {
+			t.Parallel()
+			play(t, r.Alert+".txtar")
+		})
+	}
+}
+
+// TestScenariosOfAlerts: each alert has one that waits for it to fire, and there is none
+// of an alert that is not there. That needs no Prometheus.
+func TestScenariosOfAlerts(t *testing.T) {
+	files, err := filepath.Glob("*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{"dashboard.txtar": true, "health.txtar": true}
+	for _, r := range readRules(t).rules() {
+		file := r.Alert + ".txtar"
+		there[file] = true
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+		} else if !strings.Contains(string(text), "\nalert "+r.Alert) || !strings.Contains(string(text), " fires") {
+			t.Errorf("%s does not expect that %s fires", file, r.Alert)
+		}
+	}
+	for _, file := range files {
+		if !there[file] {
+			t.Errorf("%s is of no alert", file)
+		}
+		if _, err := scenarios.Load(file); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestHealth: no alert fires while a healthy fleet starts, Nodes join, the daemon is rolled
+// out anew and another one leads. For alerts that wait for less than that takes.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	play(t, "health.txtar")
+}
+
+// silent are the panels that have nothing to show in the scenario of the dashboard, and why.
+var silent = map[string]string{}
+
+// TestDashboard: each query of the dashboard gives something, of metrics that a real
+// Prometheus has scraped from the daemon.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	p, last := play(t, "dashboard.txtar")
+	at := url.Values{"time": {strconv.FormatFloat(float64(last.UnixMilli())/1000, 'f', 3, 64)}}
+	values := strings.NewReplacer("$cluster", ".*", "$job", "vzones", "$vcenter", ".*")
+	queries := 0
+	for _, panel := range readPanels(t) {
+		for _, target := range panel.Targets {
+			queries++
+			n, err := p.series(t.Context(), values.Replace(target.Expr), at)
+			switch {
+			case err != nil:
+				t.Errorf("%s: %s: %v", panel.Title, target.Expr, err)
+			case (n == 0) != (silent[panel.Title] != ""):
+				t.Errorf("%s shows %d series (%s): %s", panel.Title, n, silent[panel.Title], target.Expr)
+			}
+		}
+	}
+	if queries < 30 {
+		t.Errorf("only %d queries", queries)
+	}
+}

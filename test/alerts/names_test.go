@@ -1,0 +1,231 @@
+package alerts
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vzones/provider"
+	"vzones/provider/reconcile"
+	"vzones/topology"
+)
+
+var update = flag.Bool("update", false, "write the list of alerts into the reference")
+
+var (
+	ours     = regexp.MustCompile(`\bvsphere_ccm_\w+`)
+	selector = regexp.MustCompile(`\b([a-z_]\w*)\{([^}]*)\}`)
+	matcher  = regexp.MustCompile(`(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"`)
+	grouping = regexp.MustCompile(`\b(?:by|on) \(([^)]*)\)`)
+	selected = regexp.MustCompile(`\breason=(\w+)`)
+)
+
+// targetLabels are those that Prometheus adds to whatever it scrapes.
+var targetLabels = []string{"cluster", "namespace", "job", "instance"}
+
+// frameworkLabels are of the metrics of Kubernetes' and Prometheus' libraries.
+var frameworkLabels = []string{"code", "name", "git_version", "le"}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// documented returns the labels of each metric by its name, as the reference has them,
+// which a test of the daemon compares with the code.
+func documented(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for line := range strings.Lines(read(t, filepath.Join(root, "docs", "reference", "metrics.md"))) {
+		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `vsphere_ccm_") && len(cells) > 4 {
+			all[strings.Trim(cells[1], " `")] = strings.FieldsFunc(cells[3], func(r rune) bool { return strings.ContainsRune("`, ", r) })
+		}
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %v", all)
+	}
+	return all
+}
+
+// values are those that labels may have.
+func values(t *testing.T) map[string][]string {
+	t.Helper()
+	p := provider.New(nil, nil, provider.Options{})
+	kinds := make([]string, 0, len(topology.ConflictKinds()))
+	for _, k := range topology.ConflictKinds() {
+		kinds = append(kinds, string(k))
+	}
+	return map[string][]string{
+		"outcome": slices.Collect(maps.Keys(p.Outcomes())),
+		"reason":  slices.Collect(maps.Keys(p.Kept())),
+		"kind":    kinds,
+		"result":  {"ok", "timeout", "canceled", "rejected", "error", "applied", "refused"},
+	}
+}
+
+// expressions are those of all rules and panels, by where they are.
+func expressions(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, r := range readRules(t).rules() {
+		all["alert "+r.Alert] = r.Expr
+	}
+	for _, p := range readPanels(t) {
+		for i, target := range p.Targets {
+			all[fmt.Sprintf("panel %s, query %d", p.Title, i+1)] = target.Expr
+		}
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d", len(all))
+	}
+	return all
+}
+
+// TestMetricsExist: rules, panels, runbooks and the how-to name metrics that the daemon has,
+// with labels and values that these may have.
+func TestMetricsExist(t *testing.T) {
+	known, allowed := documented(t), values(t)
+	texts := expressions(t)
+	for where, expr := range texts {
+		for _, s := range selector.FindAllStringSubmatch(expr, -1) {
+			name := strings.TrimSuffix(s[1], "_bucket")
+			for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
+				label := m[1]
+				if strings.HasPrefix(name, "vsphere_ccm_") && !slices.Contains(append(known[name], targetLabels...), label) {
+					t.Errorf("%s: %s has no label %s", where, name, label)
+				}
+				for value := range strings.SplitSeq(m[2], "|") {
+					if all, closed := allowed[label]; closed && !slices.Contains(all, value) {
+						t.Errorf("%s: %s is never %q, it is one of %v", where, label, value, all)
+					}
+				}
+			}
+		}
+		labels := slices.Concat(targetLabels, frameworkLabels)
+		for _, name := range ours.FindAllString(expr, -1) {
+			labels = append(labels, known[strings.TrimSuffix(name, "_bucket")]...)
+		}
+		for _, g := range grouping.FindAllStringSubmatch(expr, -1) {
+			for label := range strings.SplitSeq(g[1], ", ") {
+				if !slices.Contains(labels, label) {
+					t.Errorf("%s: none of its metrics has a label %s", where, label)
+				}
+			}
+		}
+	}
+	for _, r := range readRules(t).rules() {
+		path := filepath.Join(runbooks, r.Alert+".md")
+		texts[path] = read(t, path)
+	}
+	monitor := filepath.Join(root, "docs", "how-to", "monitor.md")
+	texts[monitor] = read(t, monitor)
+	for where, text := range texts {
+		for _, name := range ours.FindAllString(text, -1) {
+			if _, ok := known[strings.TrimSuffix(name, "_bucket")]; !ok {
+				t.Errorf("%s: there is no metric %s", where, name)
+			}
+		}
+	}
+}
+
+// TestRunbooks: each alert says all that it has to, and has its runbook, and each runbook
+// its alert. What a runbook selects Events by is a reason that there is.
+func TestRunbooks(t *testing.T) {
+	reasons := slices.Concat(provider.EventReasons(), reconcile.EventReasons(), []string{"TagsUnreadable", "ConfigurationRefused"})
+	known := map[string]bool{}
+	for _, r := range readRules(t).rules() {
+		if known[r.Alert] {
+			t.Errorf("%s is there twice", r.Alert)
+		}
+		known[r.Alert] = true
+		if r.wait(t) < 5*60e9 {
+			t.Errorf("%s: %s is less than a roll-out takes", r.Alert, r.For)
+		}
+		if s := r.Labels["severity"]; !slices.Contains([]string{"critical", "warning", "info"}, s) || len(r.Labels) != 1 {
+			t.Errorf("%s: labels %v", r.Alert, r.Labels)
+		}
+		if got, want := r.Annotations["runbook_url"], "docs/how-to/runbooks/"+r.Alert+".md"; got != want {
+			t.Errorf("%s: runbook_url is %q, not %q", r.Alert, got, want)
+		}
+		for name, least := range map[string]int{"summary": 20, "description": 120} {
+			if text := r.Annotations[name]; len(text) < least || strings.Contains(text, "\n") {
+				t.Errorf("%s: its %s is %q", r.Alert, name, text)
+			}
+		}
+		text := read(t, filepath.Join(runbooks, r.Alert+".md"))
+		for _, part := range []string{"# " + r.Alert + "\n", "\n## How bad\n", "\n## What to look at\n", "\n## What to do\n"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("the runbook of %s has no %q", r.Alert, part)
+			}
+		}
+		if _, bad, _ := strings.Cut(text, "\n## How bad\n\n"); !strings.HasPrefix(strings.ToLower(bad), r.Labels["severity"]+".") {
+			t.Errorf("the runbook of %s does not say first that it is %s", r.Alert, r.Labels["severity"])
+		}
+		for _, m := range selected.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(reasons, m[1]) {
+				t.Errorf("the runbook of %s: no Event has the reason %s", r.Alert, m[1])
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(runbooks, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !known[strings.TrimSuffix(filepath.Base(f), ".md")] {
+			t.Errorf("%s is of no alert", f)
+		}
+	}
+}
+
+// TestReference: the list of alerts in the reference is that of the rules.
+func TestReference(t *testing.T) {
+	file := filepath.Join(root, "docs", "reference", "alerts.md")
+	var b strings.Builder
+	b.WriteString(`# Alerts
+
+These are the rules in [manifests/chart/files/alerts.yaml](../../manifests/chart/files/alerts.yaml),
+from which this page is written: ` + "`go test ./test/alerts -run TestReference -update`" + `.
+[Monitor vzones](../how-to/monitor.md) says how Prometheus gets them.
+
+| severity | means |
+|---|---|
+| critical | look now: it does not recover by itself, or new Nodes cannot join |
+| warning | look today: something waits or is not as it should be, and running Pods are not affected |
+| info | look when there is time |
+
+| alert | severity | for | what it says |
+|---|---|---|---|
+`)
+	groups := readRules(t)
+	for _, r := range groups.rules() {
+		fmt.Fprintf(&b, "| [%s](../how-to/runbooks/%s.md) | %s | %s | %s |\n", r.Alert, r.Alert, r.Labels["severity"], r.For, placeholders.ReplaceAllString(r.Annotations["summary"], "…"))
+	}
+	b.WriteString("\n## Expressions\n")
+	for _, r := range groups.rules() {
+		fmt.Fprintf(&b, "\n### %s\n\n```text\n%s\n```\n", r.Alert, r.Expr)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(b.String(), read(t, file)); d != "" {
+		t.Errorf("%s is not current; go test ./test/alerts -run TestReference -update writes it (-want +got):\n%s", file, d)
+	}
+}
+
+var placeholders = regexp.MustCompile(`\{\{[^}]*\}\}`)

@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Monitor scrapes the daemons of a scenario and judges what it sees by rules, as
+// Prometheus does.
+type Monitor interface {
+	// Watch says at which ports of this machine daemons are, from now on.
+	Watch(ports []int) error
+	// Alerts returns the alerts that are active now.
+	Alerts(ctx context.Context) ([]Alert, error)
+}
+
+// An Alert is one that is pending or firing.
+type Alert struct {
+	Labels map[string]string `json:"labels"`
+	State  string            `json:"state"`
+}
+
+// Name returns that of its rule.
+func (a *Alert) Name() string { return a.Labels["alertname"] }
+
+// alertPatience is how long an alert is waited for where nothing else is said: it comes
+// after scrapes and its own time.
+const alertPatience = 3 * time.Minute
+
+// alertCommands look at what a Prometheus makes of the metrics.
+func alertCommands() []command {
+	return []command{
+		{"alert ALERT fires [within DURATION]",
+			"waits until an alert fires; ALERT is its name, and behind it `{LABEL=VALUE,…}` for one with these labels. Only in the scenarios of test/alerts, which a Prometheus watches", alertCommand("fires")},
+		{"alert ALERT resolves [within DURATION]",
+			"waits until it neither fires nor is about to", alertCommand("resolves")},
+		{"alert only ALERT…",
+			"checks that no alerts fire but these", onlyCommand},
+	}
+}
+
+// rightCommands take rights from the daemon's account.
+func rightCommands() []command {
+	return []command{
+		{"roles without RESOURCE", "takes a resource, such as nodes, out of the rules of the ClusterRole of the daemon's account", func(a *arguments) action {
+			resource := a.word("RESOURCE")
+			return func(ctx context.Context, w *world) error {
+				if w.restore != nil {
+					return errors.New("the roles lack a resource already")
+				}
+				var err error
+				w.restore, err = w.stack.TakeRight(ctx, resource)
+				return err
+			}
+		}},
+		{"roles restored", "gives it back, as the end of a scenario does", func(*arguments) action {
+			return func(ctx context.Context, w *world) error { return w.restored(ctx) }
+		}},
+	}
+}
+
+// restored gives back the rights that were taken.
+func (w *world) restored(ctx context.Context) error {
+	if w.restore == nil {
+		return nil
+	}
+	restore := w.restore
+	w.restore = nil
+	return restore(ctx)
+}
+
+var errNoMonitor = errors.New("no Prometheus watches this scenario")
+
+func alertCommand(verb string) func(*arguments) action {
+	return func(a *arguments) action {
+		m := a.metric()
+		within := alertPatience
+		if len(a.words) > 0 {
+			within = a.within()
+		}
+		a.p.asserts = true
+		return func(ctx context.Context, w *world) error {
+			return w.pollAlerts(ctx, within, func(all []Alert) bool {
+				active := slices.DeleteFunc(slices.Clone(all), func(is Alert) bool { return !m.fits(&is) })
+				if verb == "resolves" {
+					return len(active) == 0
+				}
+				return slices.ContainsFunc(active, func(is Alert) bool { return is.State == "firing" })
+			})
+		}
+	}
+}
+
+// fits reports whether an alert has the name and the labels.
+func (m *metric) fits(is *Alert) bool {
+	for key, value := range m.labels {
+		if is.Labels[key] != value {
+			return false
+		}
+	}
+	return is.Name() == m.name
+}
+
+func onlyCommand(a *arguments) action {
+	names := a.rest()
+	a.p.asserts = true
+	return func(ctx context.Context, w *world) error {
+		return w.pollAlerts(ctx, time.Second, func(all []Alert) bool {
+			return !slices.ContainsFunc(all, func(is Alert) bool { return is.State == "firing" && !slices.Contains(names, is.Name()) })
+		})
+	}
+}
+
+// pollAlerts waits until the active alerts are as they should be. Daemons may have ended.
+func (w *world) pollAlerts(ctx context.Context, within time.Duration, met func([]Alert) bool) error {
+	if w.monitor == nil {
+		return errNoMonitor
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		all, err := w.monitor.Alerts(ctx)
+		if err == nil && met(all) {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("not within %s; instead: %s", within, listed(all)), err)
+		}
+	}
+}
+
+func listed(all []Alert) string {
+	if len(all) == 0 {
+		return "no alert"
+	}
+	lines := make([]string, len(all))
+	for i := range all {
+		lines[i] = fmt.Sprintf("%s %s %v", all[i].Name(), all[i].State, all[i].Labels)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "; ")
+}
+
+// watched tells the monitor which daemons there are.
+func (w *world) watched() error {
+	if w.monitor == nil {
+		return nil
+	}
+	var ports []int
+	if w.daemon != nil {
+		ports = append(ports, w.daemon.Port)
+	}
+	if w.standby != nil {
+		ports = append(ports, w.standby.Port)
+	}
+	return w.monitor.Watch(ports)
+}

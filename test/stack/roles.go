@@ -1,0 +1,39 @@
+package stack
+
+import (
+	"context"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// clusterRole is that of the manifest.
+const clusterRole = "system:cloud-controller-manager"
+
+// TakeRight takes a resource out of the rules of the manifest's ClusterRole. The returned
+// function gives it back.
+func (s *Stack) TakeRight(ctx context.Context, resource string) (restore func(context.Context) error, err error) {
+	roles := s.Client.RbacV1().ClusterRoles()
+	role, err := roles.Get(ctx, clusterRole, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	before := role.DeepCopy().Rules
+	for i := range role.Rules {
+		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == resource })
+	}
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Resources) == 0 && len(r.NonResourceURLs) == 0 })
+	if _, err := roles.Update(ctx, role, metav1.UpdateOptions{}); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		role, err := roles.Get(ctx, clusterRole, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		role.Rules = before
+		_, err = roles.Update(ctx, role, metav1.UpdateOptions{})
+		return err
+	}, nil
+}
