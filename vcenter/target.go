@@ -79,6 +79,7 @@ func (c *connection) adopt(ctx context.Context) {
 	klog.FromContext(ctx).Info("Connecting to another address", "server", c.cfg.Server)
 	c.logout(ctx)
 	c.certificateEnds.Store(0)
+	c.tagsUnread.Store(false)
 	c.calls = c.newCalls()
 	c.attempts.moved()
 	c.tags = newTagReader(c.name, c.opts)

@@ -132,6 +132,7 @@ func (w *watch) readTags(ctx context.Context) error {
 		if err := w.examine(ctx, result.Err); err != nil {
 			return err
 		}
+		w.c.tagsUnread.Store(result.Err != nil)
 		if result.Err == nil {
 			found = w.c.tags.survey(ctx, w.s, w.c.target.Load().surveyed, result)
 		}

@@ -78,6 +78,8 @@ func ofTopology() []panel {
 			and(`max(vsphere_ccm_instance_type_drifting_nodes{`+daemons+`})`, "instance type"),
 		graph("Labels and taints written", "By the topology controller, a minute.", "short",
 			`sum by (action) (rate(vsphere_ccm_topology_writes_total{`+daemons+`}[5m])) * 60`, "{{action}}"),
+		states("Tags known", "0: the last reading of tags failed. Nodes that need them wait.",
+			`max by (vcenter) (vsphere_ccm_vcenter_tags_known{`+vcenters+`})`, "{{vcenter}}"),
 		graph("Objects whose tags may not be read", "For lack of System.Read.", "short",
 			`max by (vcenter) (vsphere_ccm_vcenter_unreadable_tag_objects{`+vcenters+`})`, "{{vcenter}}"),
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/reconcile"
 	"vzones/topology"
@@ -62,7 +63,7 @@ func documented(t *testing.T) map[string][]string {
 // values are those that labels may have.
 func values(t *testing.T) map[string][]string {
 	t.Helper()
-	p := provider.New(nil, nil, provider.Options{})
+	p := provider.New(nil, &config.Config{}, provider.Options{})
 	kinds := make([]string, 0, len(topology.ConflictKinds()))
 	for _, k := range topology.ConflictKinds() {
 		kinds = append(kinds, string(k))

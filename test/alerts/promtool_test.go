@@ -104,13 +104,12 @@ var ruleCases = map[string]ruleCase{
 		},
 	},
 	"VzonesTagsUnread": {
-		fires: []string{`vsphere_ccm_vcenter_requests_total{vcenter="west", call="tagging: list attached tags", result="timeout"} ` + rising, `vsphere_ccm_vcenter_requests_total{vcenter="west", call="tagging: list attached tags", result="ok"} 7x300`},
-		holds: step, with: `job="vzones", namespace="kube-system", vcenter="west"`,
+		fires: []string{`vsphere_ccm_vcenter_tags_known{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_up{vcenter="west"} ` + one, `vsphere_ccm_vcenter_tags_known{vcenter="east"} ` + one, `vsphere_ccm_vcenter_up{vcenter="east"} ` + one},
+		with:  `job="vzones", namespace="kube-system", vcenter="west"`,
 		quiet: map[string][]string{
-			"some fail":           {`vsphere_ccm_vcenter_requests_total{vcenter="west", call="tagging: get tag", result="error"} ` + rising, `vsphere_ccm_vcenter_requests_total{vcenter="west", call="tagging: list attached tags", result="ok"} ` + rising},
-			"no tags are wanted":  {`vsphere_ccm_vcenter_requests_total{vcenter="west", call="Login", result="error"} ` + rising},
-			"ended by the daemon": {`vsphere_ccm_vcenter_requests_total{vcenter="west", call="tagging: list attached tags", result="canceled"} ` + rising},
-			"the vCenter is down": {`vsphere_ccm_vcenter_requests_total{vcenter="west", call="tagging: list attached tags", result="error"} 0x3 1x300`},
+			"the service restarts": {`vsphere_ccm_vcenter_tags_known{vcenter="west"} 1x5 0x18 1x300`, `vsphere_ccm_vcenter_up{vcenter="west"} ` + one},
+			"the vCenter is down":  {`vsphere_ccm_vcenter_tags_known{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_up{vcenter="west"} ` + zero},
+			"a login is rejected":  {`vsphere_ccm_vcenter_tags_known{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_up{vcenter="west"} ` + one, `vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} ` + one},
 		},
 	},
 	"VzonesTagsNotPermitted": {

@@ -60,11 +60,9 @@ func (v *VCenter) RenewCertificate() error {
 	return v.server.start()
 }
 
-// EndCertificate gives the vCenter a certificate of its key that ends after a time, and
-// breaks its connections, so that clients see it. It verifies with the one before as the
-// authority. Sessions stay.
+// EndCertificate does what RenewCertificate does, with a certificate that ends after a time.
 func (v *VCenter) EndCertificate(after time.Duration) error {
-	if err := v.identity.renewFor(v.Host(), true, after); err != nil {
+	if err := v.identity.renewFor(v.Host(), false, after); err != nil {
 		return err
 	}
 	v.server.stop()

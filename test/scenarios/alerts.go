@@ -124,15 +124,19 @@ func (w *world) pollAlerts(ctx context.Context, within time.Duration, met func([
 	defer cancel()
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
+	var last []Alert
 	for {
 		all, err := w.monitor.Alerts(ctx)
-		if err == nil && met(all) {
-			return nil
+		if err == nil {
+			last = all
+			if met(all) {
+				return nil
+			}
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("not within %s; instead: %s", within, listed(all)), err)
+			return errors.Join(fmt.Errorf("not within %s; instead: %s", within, listed(last)), err)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func vcenterCommands() []command {
 		{"vcenter VCENTER new-certificate", "gives it another key and certificate, which its `caFile` does not fit, and breaks its connections; sessions stay", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(_ *world, v *fleet.VCenter) error { return v.RenewCertificate() })
 		}},
-		{"vcenter VCENTER certificate-ends DURATION", "gives it a certificate that its `caFile` fits and that ends after that time, and breaks its connections; sessions stay", func(a *arguments) action {
+		{"vcenter VCENTER certificate-ends DURATION", "is `new-certificate` with one that ends after that time", func(a *arguments) action {
 			names, d := a.vcenters(), a.duration()
 			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { return v.EndCertificate(d) })
 		}},
