@@ -396,14 +396,3 @@ func TestAStandbyShowsNothing(t *testing.T) {
 		t.Errorf("%v, %v", families, err)
 	}
 }
-
-// TestLeading: of all instances one shows that it leads, and each says whether it does.
-func TestLeading(t *testing.T) {
-	for want, ch := range map[float64]<-chan struct{}{0: make(chan struct{}), 1: leads()} {
-		r := metrics.NewKubeRegistry()
-		r.CustomMustRegister(newLeading(ch))
-		if got := gather(t, r)["vsphere_ccm_leading"].samples; !maps.Equal(got, map[string]float64{"": want}) {
-			t.Errorf("%v, want %v", got, want)
-		}
-	}
-}
