@@ -21,7 +21,8 @@ HUGO := bin/tools/hugo
 # Prometheus and its tool. Of its ways to find targets the tests need that by files only.
 PROMETHEUS := bin/tools/prometheus bin/tools/promtool
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
-MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard
+HELM := bin/tools/helm
+MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard .ci/helm
 
 .PHONY: help
 help: ## list the targets
@@ -41,7 +42,7 @@ demo: build ## show three vCenters labelling the Nodes of a real control plane
 	@exec bin/demo
 
 .PHONY: test
-test: build controlplane incumbent ## run all tests, with the race detector if there is a C compiler
+test: build controlplane incumbent helm ## run all tests, with the race detector if there is a C compiler
 	@echo "test: all packages,$(if $(RACE),, without the race detector for want of a C compiler,)" \
 		"against the control plane (a quarter of an hour)"
 	@go test $(RACE) -timeout 40m ./...
@@ -138,6 +139,9 @@ controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-sc
 .PHONY: incumbent
 incumbent: $(INCUMBENT) ## build the vSphere CPI, from which tests take a cluster over
 
+.PHONY: helm
+helm: $(HELM) ## build Helm, with which tests render and install the chart
+
 .PHONY: clean
 clean: ## remove bin/
 	rm -rf bin
@@ -159,3 +163,10 @@ $(LINT): .ci/tools/go.mod .ci/tools/go.sum
 	@echo "lint: building golangci-lint, into $@ (three minutes the first time)"
 	@go mod download -C .ci/tools
 	@$(STATIC) go build -C .ci/tools -ldflags '-s -w' -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+# A module of its own, with the versions of Kubernetes' libraries that this one has: so
+# most of it is in the build cache already.
+$(HELM): .ci/helm/go.mod .ci/helm/go.sum
+	@echo "helm: building it, into $@ (two minutes the first time)"
+	@go mod download -C .ci/helm
+	@$(STATIC) go build -C .ci/helm -ldflags '-s -w' -o $(abspath $@) helm.sh/helm/v4/cmd/helm

@@ -1,0 +1,81 @@
+{{- define "vzones.name" -}}
+{{- .Values.nameOverride | default "vsphere-cloud-controller-manager" -}}
+{{- end -}}
+
+{{- define "vzones.fullname" -}}
+{{- .Values.fullnameOverride | default (include "vzones.name" .) -}}
+{{- end -}}
+
+{{- define "vzones.image" -}}
+{{- .Values.image.repository -}}
+{{- if or .Values.image.tag (not .Values.image.digest) -}}:{{ .Values.image.tag | default .Chart.AppVersion }}{{- end -}}
+{{- with .Values.image.digest }}@{{ . }}{{ end -}}
+{{- end -}}
+
+{{/* Labels of an object, of a list of mappings: the first that has a key counts. */}}
+{{- define "vzones.labels" -}}
+{{- $all := dict -}}
+{{- range . -}}{{- $all = merge $all (deepCopy (. | default dict)) -}}{{- end -}}
+{{- with $all }}
+  labels:
+    {{- toYaml . | nindent 4 }}
+{{- end -}}
+{{- end -}}
+
+{{- define "vzones.podLabels" -}}
+name: {{ include "vzones.fullname" . }}
+component: cloud-controller-manager
+tier: control-plane
+{{- end -}}
+
+{{/* Who gets the roles. */}}
+{{- define "vzones.subjects" -}}
+{{- if .Values.rbac.subjects -}}
+{{- toYaml .Values.rbac.subjects -}}
+{{- else -}}
+- kind: ServiceAccount
+  name: {{ .Values.serviceAccount.name }}
+  namespace: {{ .Release.Namespace }}
+{{- end -}}
+{{- end -}}
+
+{{/* The vCenters of the configuration, as JSON: server, Secret and its namespace of each. As
+the daemon reads it, an entry takes the Secret of global where it names none itself. */}}
+{{- define "vzones.vcenters" -}}
+{{- $global := .Values.config.global | default dict -}}
+{{- $all := list -}}
+{{- range $name, $entry := .Values.config.vcenter | default dict -}}
+{{- $entry = $entry | default dict -}}
+{{- $from := ternary $entry $global (not (empty $entry.secretName)) -}}
+{{- $all = append $all (dict "server" ($entry.server | default $name | toString) "secret" ($from.secretName | default "" | toString) "namespace" ($from.secretNamespace | default "" | toString)) -}}
+{{- end -}}
+{{- with $global.server -}}
+{{- $all = append $all (dict "server" (. | toString) "secret" ($global.secretName | default "" | toString) "namespace" ($global.secretNamespace | default "" | toString)) -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
+{{/* The Secrets that the daemon follows, as JSON: for each namespace the names. */}}
+{{- define "vzones.secrets" -}}
+{{- $all := dict -}}
+{{- range include "vzones.vcenters" . | fromJsonArray -}}
+{{- if and .secret .namespace -}}
+{{- $_ := set $all .namespace (append (get $all .namespace | default list) .secret) -}}
+{{- end -}}
+{{- end -}}
+{{- range .Values.rbac.secrets -}}
+{{- $_ := set $all .namespace (append (get $all .namespace | default list) .name) -}}
+{{- end -}}
+{{- range $namespace, $names := $all -}}
+{{- $_ := set $all $namespace ($names | uniq | sortAlpha) -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
+{{/* Whether Nodes may be deleted: true or empty. */}}
+{{- define "vzones.deletesNodes" -}}
+{{- if eq (.Values.rbac.deleteNodes | toString) "auto" -}}
+{{- if not (.Values.config.nodes | default dict).skipDeletion }}true{{ end -}}
+{{- else if .Values.rbac.deleteNodes -}}true
+{{- end -}}
+{{- end -}}

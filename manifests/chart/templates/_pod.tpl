@@ -1,0 +1,191 @@
+{{/* The probe of a path: its address, and the settings of the values. */}}
+{{- define "vzones.probe" -}}
+httpGet: {scheme: HTTPS, {{ if .root.Values.hostNetwork }}host: 127.0.0.1, {{ end }}path: {{ .path }}, port: {{ .root.Values.port }}}
+{{- with .settings }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "vzones.args" -}}
+- --cloud-provider=vsphere
+- --cloud-config=/etc/cloud/vsphere.conf
+- --profiling=false
+- --v={{ .Values.logging.verbosity }}
+{{- if ne .Values.logging.format "text" }}
+- --logging-format={{ .Values.logging.format }}
+{{- end }}
+{{- if ne (.Values.port | int) 10258 }}
+- --secure-port={{ .Values.port }}
+{{- end }}
+{{- with .Values.leaderElection }}
+{{- if not .enabled }}
+- --leader-elect=false
+{{- else }}
+{{- if ne .resourceName "cloud-controller-manager" }}
+- --leader-elect-resource-name={{ .resourceName }}
+{{- end }}
+{{- if ne .resourceNamespace "kube-system" }}
+- --leader-elect-resource-namespace={{ .resourceNamespace }}
+{{- end }}
+{{- with .leaseDuration }}
+- --leader-elect-lease-duration={{ . }}
+{{- end }}
+{{- with .renewDeadline }}
+- --leader-elect-renew-deadline={{ . }}
+{{- end }}
+{{- with .retryPeriod }}
+- --leader-elect-retry-period={{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.kubeconfig }}
+{{- if .secretName }}
+- --kubeconfig={{ .mountPath }}/kubeconfig
+- --authentication-kubeconfig={{ .mountPath }}/kubeconfig
+- --authorization-kubeconfig={{ .mountPath }}/kubeconfig
+{{- end }}
+{{- end }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "vzones.env" -}}
+{{- if not .Values.kubeconfig.secretName }}
+# A configuration that is refused is told of in an Event on this Pod.
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+- name: POD_UID
+  valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "vzones.affinity" -}}
+{{- if .Values.affinity -}}
+{{- toYaml .Values.affinity -}}
+{{- else if eq .Values.workload.kind "Deployment" -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+  - weight: 100
+    podAffinityTerm:
+      topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchLabels:
+          name: {{ include "vzones.fullname" . }}
+{{- end -}}
+{{- end -}}
+
+{{- define "vzones.pod" -}}
+{{- if .Values.kubeconfig.secretName }}
+# The cluster is not this one: the kubeconfig says who the daemon is.
+automountServiceAccountToken: false
+{{- else }}
+serviceAccountName: {{ .Values.serviceAccount.name }}
+{{- end }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+{{ toYaml . }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+# A Service may have a name whose variables look like the daemon's own settings.
+enableServiceLinks: false
+{{- if .Values.hostNetwork }}
+# A new cluster's Nodes have no Pod network until they are initialized, and
+# are initialized by this Pod.
+hostNetwork: true
+{{- end }}
+dnsPolicy: {{ .Values.dnsPolicy }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with include "vzones.affinity" . }}
+affinity:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+{{ toYaml . }}
+{{- end }}
+terminationGracePeriodSeconds: {{ .Values.workload.terminationGracePeriodSeconds }}
+{{- with .Values.podSecurityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+containers:
+- name: {{ include "vzones.name" . }}
+  # Write the image that you have built, with its tag and, better, its digest:
+  # registry.example.com/vsphere-cloud-controller-manager:v0.1.0@sha256:…
+  image: {{ include "vzones.image" . }}
+  {{- with .Values.image.pullPolicy }}
+  imagePullPolicy: {{ . }}
+  {{- end }}
+  args:
+  {{- include "vzones.args" . | nindent 2 }}
+  {{- with include "vzones.env" . | trim }}
+  env:
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- with .Values.securityContext }}
+  securityContext:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  ports:
+  - name: https
+    containerPort: {{ .Values.port }}
+  livenessProbe:
+    {{- include "vzones.probe" (dict "root" . "path" "/healthz" "settings" .Values.livenessProbe) | nindent 4 }}
+  # Ready once each vCenter was read or is known to be down; a vCenter that
+  # is down later changes neither probe.
+  readinessProbe:
+    {{- include "vzones.probe" (dict "root" . "path" "/readyz" "settings" .Values.readinessProbe) | nindent 4 }}
+  {{- with .Values.resources }}
+  resources:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  volumeMounts:
+  - name: config
+    mountPath: /etc/cloud
+    readOnly: true
+  {{- if .Values.kubeconfig.secretName }}
+  - name: kubeconfig
+    mountPath: {{ .Values.kubeconfig.mountPath }}
+    readOnly: true
+  {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+volumes:
+- name: config
+  configMap:
+    name: {{ .Values.existingConfigMap | default .Values.configMapName }}
+{{- with .Values.kubeconfig }}
+{{- if .secretName }}
+- name: kubeconfig
+  projected:
+    sources:
+    - secret:
+        name: {{ .secretName }}
+        items:
+        - key: {{ .key }}
+          path: kubeconfig
+    {{- with .tokenSecretName }}
+    - secret:
+        name: {{ . }}
+        items:
+        - key: token
+          path: token
+    {{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
