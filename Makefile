@@ -22,7 +22,7 @@ HUGO := bin/tools/hugo
 PROMETHEUS := bin/tools/prometheus bin/tools/promtool
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
 HELM := bin/tools/helm
-MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard .ci/helm
+MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard .ci/helm .ci/crds
 
 .PHONY: help
 help: ## list the targets

@@ -39,13 +39,23 @@ tier: control-plane
 {{- end -}}
 {{- end -}}
 
+{{/* The configuration, as JSON, without the vCenters that a later values file has set to null:
+Helm takes these away only where they are the chart's own. */}}
+{{- define "vzones.config" -}}
+{{- $config := deepCopy .Values.config -}}
+{{- range $name, $entry := $config.vcenter | default dict -}}
+{{- if kindIs "invalid" $entry -}}{{- $_ := unset $config.vcenter $name -}}{{- end -}}
+{{- end -}}
+{{- toJson $config -}}
+{{- end -}}
+
 {{/* The vCenters of the configuration, as JSON: server, Secret and its namespace of each. As
 the daemon reads it, an entry takes the Secret of global where it names none itself. */}}
 {{- define "vzones.vcenters" -}}
-{{- $global := .Values.config.global | default dict -}}
+{{- $config := include "vzones.config" . | fromJson -}}
+{{- $global := $config.global | default dict -}}
 {{- $all := list -}}
-{{- range $name, $entry := .Values.config.vcenter | default dict -}}
-{{- $entry = $entry | default dict -}}
+{{- range $name, $entry := $config.vcenter | default dict -}}
 {{- $from := ternary $entry $global (not (empty $entry.secretName)) -}}
 {{- $all = append $all (dict "server" ($entry.server | default $name | toString) "secret" ($from.secretName | default "" | toString) "namespace" ($from.secretNamespace | default "" | toString)) -}}
 {{- end -}}
@@ -77,5 +87,18 @@ the daemon reads it, an entry takes the Secret of global where it names none its
 {{- if eq (.Values.rbac.deleteNodes | toString) "auto" -}}
 {{- if not (.Values.config.nodes | default dict).skipDeletion }}true{{ end -}}
 {{- else if .Values.rbac.deleteNodes -}}true
+{{- end -}}
+{{- end -}}
+
+{{/* Fails where a caFile is one of the chart's and there is none of that name. */}}
+{{- define "vzones.checkFiles" -}}
+{{- $sections := list (.Values.config.global | default dict) -}}
+{{- range values (.Values.config.vcenter | default dict) -}}{{- $sections = append $sections (. | default dict) -}}{{- end -}}
+{{- range $sections -}}
+{{- range splitList ":" (.caFile | default "" | toString) -}}
+{{- if and (hasPrefix "/etc/cloud/" .) (not (hasKey $.Values.certificateAuthorities (trimPrefix "/etc/cloud/" .))) -}}
+{{- fail (printf "config: caFile is %s: write the certificate under certificateAuthorities, with the name %s" . (trimPrefix "/etc/cloud/" .)) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}

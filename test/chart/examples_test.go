@@ -1,0 +1,248 @@
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"vzones/config"
+)
+
+// objects returns what was rendered.
+func objects(t *testing.T, rendered []byte) []*unstructured.Unstructured {
+	t.Helper()
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(rendered), 4096)
+	var all []*unstructured.Unstructured
+	for {
+		o := &unstructured.Unstructured{}
+		switch err := decoder.Decode(&o.Object); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatalf("%v in\n%s", err, rendered)
+		case len(o.Object) > 0:
+			all = append(all, o)
+		}
+	}
+}
+
+// as returns the objects of one kind as their type.
+func as[T any](t *testing.T, rendered []byte, kind string) []T {
+	t.Helper()
+	var all []T
+	for _, o := range objects(t, rendered) {
+		if o.GetKind() != kind {
+			continue
+		}
+		var typed T
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &typed, true); err != nil {
+			t.Fatalf("%s %s: %v", kind, o.GetName(), err)
+		}
+		all = append(all, typed)
+	}
+	return all
+}
+
+// pod returns the template of the workload's Pods.
+func pod(t *testing.T, rendered []byte) *corev1.PodTemplateSpec {
+	t.Helper()
+	for _, d := range as[appsv1.DaemonSet](t, rendered, "DaemonSet") {
+		return &d.Spec.Template
+	}
+	for _, d := range as[appsv1.Deployment](t, rendered, "Deployment") {
+		return &d.Spec.Template
+	}
+	t.Fatal("no workload")
+	return nil
+}
+
+// configuration returns the text that the daemon reads.
+func configuration(t *testing.T, rendered []byte) string {
+	t.Helper()
+	for _, m := range as[corev1.ConfigMap](t, rendered, "ConfigMap") {
+		if text, ok := m.Data["vsphere.conf"]; ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// TestLint: Helm's linter has nothing to say about the chart with any example, nor
+// without values.
+func TestLint(t *testing.T) {
+	if out, err := helm.Run(t.Context(), "lint", "--strict", helm.Chart()); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, name := range examples(t) {
+		if out, err := helm.Run(t.Context(), "lint", "--strict", helm.Chart(), "--values", helm.Example(name)); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// TestExamplesAreValid: what each example renders is of the types that the API has, and
+// its configuration is one that the daemon takes.
+func TestExamplesAreValid(t *testing.T) {
+	for _, name := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			rendered := render(t, name)
+			as[rbacv1.ClusterRole](t, rendered, "ClusterRole")
+			as[rbacv1.Role](t, rendered, "Role")
+			as[corev1.Secret](t, rendered, "Secret")
+			text := configuration(t, rendered)
+			if name == "gardener-shoot" {
+				if text != "" || len(as[corev1.ServiceAccount](t, rendered, "ServiceAccount")) != 1 {
+					t.Error("there is no daemon, and its account")
+				}
+				return
+			}
+			pod(t, rendered)
+			if _, err := (config.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(text)); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+		})
+	}
+}
+
+// TestWithoutValues: the chart says what it needs, and where to write that.
+func TestWithoutValues(t *testing.T) {
+	_, err := helm.Template(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "config.vcenter is empty: name at least one vCenter") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// TestConfigurationRestartsNothing: two configurations with different vCenters, Secrets,
+// authorities and rules have the same Pods.
+func TestConfigurationRestartsNothing(t *testing.T) {
+	one := pod(t, render(t, "plain"))
+	two := pod(t, render(t, "plain", `
+config:
+  global: {secretName: other, secretNamespace: elsewhere}
+  vcenter:
+    vcenter-1: null
+    east: {server: vc-east.example.com, caFile: /etc/cloud/east.pem}
+  labels: {region: {inventory: vcenter}}
+  topology: {drift: update}
+  nodes: {skipDeletion: true}
+credentials:
+  vsphere-cloud-secret: null
+  other: {vc-east.example.com: {username: a, password: b}}
+certificateAuthorities:
+  east.pem: "-----BEGIN CERTIFICATE-----"
+`))
+	if !reflect.DeepEqual(one, two) {
+		t.Errorf("the Pods are replaced:\n%+v\n%+v", one, two)
+	}
+	three := pod(t, render(t, "plain", "logging: {format: json}\n"))
+	if reflect.DeepEqual(one, three) {
+		t.Error("the flags are no part of what was compared")
+	}
+}
+
+// secretRights returns the names of the Secrets that Roles let somebody read, each
+// with its namespace. No other rule may be about Secrets.
+func secretRights(t *testing.T, rendered []byte) []string {
+	t.Helper()
+	var all []string
+	for _, r := range as[rbacv1.Role](t, rendered, "Role") {
+		for _, rule := range r.Rules {
+			if !slices.Contains(rule.Resources, "secrets") {
+				continue
+			}
+			if len(rule.ResourceNames) == 0 || !slices.Equal(rule.Verbs, []string{"list", "watch"}) {
+				t.Errorf("%s/%s: %+v", r.Namespace, r.Name, rule)
+			}
+			for _, name := range rule.ResourceNames {
+				all = append(all, r.Namespace+"/"+name)
+			}
+		}
+	}
+	for _, r := range as[rbacv1.ClusterRole](t, rendered, "ClusterRole") {
+		for _, rule := range r.Rules {
+			if slices.Contains(rule.Resources, "secrets") {
+				t.Errorf("all Secrets of the cluster: %+v", rule)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestRoleListsTheSecretsOfTheConfiguration: exactly those that the daemon follows, as
+// it reads the same text, and those under rbac.secrets.
+func TestRoleListsTheSecretsOfTheConfiguration(t *testing.T) {
+	cases := map[string]string{
+		"the Secret of global": ``,
+		"one of an entry besides": `
+config: {vcenter: {b: {server: b.example.com, secretName: b, secretNamespace: tenants}, a: {server: a.example.com, secretName: a, secretNamespace: tenants}}}`,
+		"that of global is of no use": `
+config: {vcenter: {vcenter-1: {secretName: own, secretNamespace: default}}}
+credentials: {vsphere-cloud-secret: null}`,
+		"the vCenter of global": `
+config: {global: {server: old.example.com}, vcenter: {vcenter-1: {secretName: own, secretNamespace: kube-system}}}`,
+		"no Secret": `
+config: {global: {secretName: null, secretNamespace: null, user: u, password: p}}
+credentials: {vsphere-cloud-secret: null}`,
+		"a directory besides": `
+config: {global: {secretsDirectory: /etc/credentials}}`,
+		"an empty name": `
+config: {vcenter: {vcenter-1: {secretName: "", secretNamespace: ""}}}`,
+	}
+	for name, further := range cases {
+		t.Run(name, func(t *testing.T) {
+			rendered := render(t, "plain", further+"\nrbac: {secrets: [{name: further, namespace: vzones}]}\n")
+			cfg, err := config.Parse("vsphere.conf", []byte(configuration(t, rendered)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"vzones/further"}
+			for i := range cfg.VCenters {
+				if ref := cfg.VCenters[i].Secret; ref != (config.SecretRef{}) {
+					want = append(want, ref.Namespace+"/"+ref.Name)
+				}
+			}
+			slices.Sort(want)
+			want = slices.Compact(want)
+			if got := secretRights(t, rendered); !slices.Equal(got, want) {
+				t.Errorf("the roles have %q, the daemon reads %q", got, want)
+			}
+		})
+	}
+}
+
+// TestNobodyMayDeleteWhatIsNotDeleted: with skipDeletion there is no right to delete Nodes.
+func TestNobodyMayDeleteWhatIsNotDeleted(t *testing.T) {
+	deletes := func(further string) bool {
+		for _, r := range as[rbacv1.ClusterRole](t, render(t, "plain", further), "ClusterRole") {
+			for _, rule := range r.Rules {
+				if slices.Contains(rule.Verbs, "delete") {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for further, want := range map[string]bool{
+		"{}":                                     true,
+		"config: {nodes: {skipDeletion: true}}":  false,
+		"config: {nodes: {skipDeletion: false}}": true,
+		"rbac: {deleteNodes: false}":             false,
+		"{config: {nodes: {skipDeletion: true}}, rbac: {deleteNodes: true}}": true,
+	} {
+		if deletes(further) != want {
+			t.Errorf("%s: the right to delete Nodes is there: %t", further, !want)
+		}
+	}
+}

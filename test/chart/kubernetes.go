@@ -1,0 +1,129 @@
+package chart
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// A schema is a JSON schema, or a part of one.
+type schema = map[string]any
+
+// kubernetes are the types of Kubernetes that values have, as the schema names them.
+var kubernetes = []any{
+	appsv1.DaemonSetUpdateStrategy{},
+	appsv1.DeploymentStrategy{},
+	corev1.Affinity{},
+	corev1.EnvVar{},
+	corev1.LocalObjectReference{},
+	corev1.PodSecurityContext{},
+	corev1.ResourceRequirements{},
+	corev1.SecurityContext{},
+	corev1.Toleration{},
+	corev1.Volume{},
+	corev1.VolumeMount{},
+	rbacv1.Subject{},
+}
+
+// kubernetesTypes returns the schemas of these types and of those within them: an
+// object has the fields that the API has, and no other.
+func kubernetesTypes() (schema, error) {
+	all := schema{}
+	for _, v := range kubernetes {
+		if _, err := describe(all, reflect.TypeOf(v)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// special are types whose JSON is not that of their fields.
+var special = map[reflect.Type]schema{
+	reflect.TypeFor[resource.Quantity]():   {"type": []any{"string", "number"}},
+	reflect.TypeFor[intstr.IntOrString]():  {"type": []any{"string", "integer"}},
+	reflect.TypeFor[metav1.Time]():         {"type": "string"},
+	reflect.TypeFor[metav1.FieldsV1]():     {"type": "object"},
+	reflect.TypeFor[corev1.ResourceName](): {"type": "string"},
+}
+
+// describe returns the schema of a type. That of a struct goes into all, and what is
+// returned refers to it.
+func describe(all schema, t reflect.Type) (schema, error) {
+	if s, ok := special[t]; ok {
+		return s, nil
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return describe(all, t.Elem())
+	case reflect.Bool:
+		return schema{"type": "boolean"}, nil
+	case reflect.String:
+		return schema{"type": "string"}, nil
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return schema{"type": "integer"}, nil
+	case reflect.Slice:
+		items, err := describe(all, t.Elem())
+		return schema{"type": "array", "items": items}, err
+	case reflect.Map:
+		values, err := describe(all, t.Elem())
+		return schema{"type": "object", "additionalProperties": values}, err
+	case reflect.Struct:
+		name := "kubernetes." + t.Name()
+		if _, known := all[name]; !known {
+			s := schema{"type": "object", "additionalProperties": false}
+			all[name] = s // before its fields, which may be of the same type
+			if err := describeFields(all, s, t); err != nil {
+				return nil, err
+			}
+		}
+		return schema{"$ref": "#/definitions/" + name}, nil
+	default:
+		return nil, fmt.Errorf("%s has no schema", t)
+	}
+}
+
+// describeFields writes the fields of a struct into its schema. One without omitempty is
+// needed, as in the API's own description.
+func describeFields(all, s schema, t reflect.Type) error {
+	properties, required := schema{}, []any{}
+	var add func(t reflect.Type) error
+	add = func(t reflect.Type) error {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" {
+				if !f.Anonymous {
+					return fmt.Errorf("%s.%s has no name in JSON", t, f.Name)
+				}
+				if err := add(f.Type); err != nil {
+					return err
+				}
+				continue
+			}
+			described, err := describe(all, f.Type)
+			if err != nil {
+				return err
+			}
+			properties[name] = described
+			if !strings.Contains(options, "omitempty") {
+				required = append(required, name)
+			}
+		}
+		return nil
+	}
+	if err := add(t); err != nil {
+		return err
+	}
+	s["properties"] = properties
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Reference writes the table of the chart's values for docs/reference/chart.md.
+func (h *Helm) Reference() (string, error) {
+	values, err := h.Values()
+	if err != nil {
+		return "", err
+	}
+	content, err := h.Schema()
+	if err != nil {
+		return "", err
+	}
+	var whole schema
+	if err := json.Unmarshal(content, &whole); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	out.WriteString("| value | type | default | meaning |\n|---|---|---|---|\n")
+	cell := strings.NewReplacer("|", `\|`, "<", "&lt;")
+	for i := range values {
+		v := &values[i]
+		def := ""
+		switch v.Default {
+		case `""`, "{}", "[]":
+		default:
+			if len(v.Default) > 90 {
+				def = "[see there](../../manifests/chart/values.yaml)"
+			} else {
+				def = "`" + strings.Trim(v.Default, `"`) + "`"
+			}
+		}
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", v.Name(), v.kind(whole), def, cell.Replace(v.Meaning))
+	}
+	return out.String(), nil
+}
+
+// kinds are the types of values for a reader, by the definition that a value refers to.
+var kinds = map[string]string{
+	"annotations":     "mapping of texts",
+	"config":          "[the configuration](configuration.md)",
+	"durationOrEmpty": "duration",
+	"labels":          "mapping of texts",
+	"name":            "name",
+	"nameOrEmpty":     "name",
+	"namespace":       "name",
+	"probe":           "times of a probe",
+}
+
+// kind returns the type of a value.
+func (v *Value) kind(whole schema) string {
+	s := whole
+	for _, key := range v.Path {
+		properties, _ := s["properties"].(schema)
+		s, _ = properties[key].(schema)
+	}
+	return kindOf(s)
+}
+
+func kindOf(s schema) string {
+	if ref := reference(s); ref != "" {
+		if known, ok := kinds[ref]; ok {
+			return known
+		}
+		return "`" + strings.TrimPrefix(ref, "kubernetes.") + "` of Kubernetes"
+	}
+	if values, ok := s["enum"].([]any); ok {
+		var names []string
+		for _, v := range values {
+			if v != "" {
+				names = append(names, fmt.Sprintf("`%v`", v))
+			}
+		}
+		return strings.Join(names, ", ")
+	}
+	if either, ok := s["anyOf"].([]any); ok {
+		var all []string
+		for _, e := range either {
+			part, _ := e.(schema)
+			all = append(all, kindOf(part))
+		}
+		return strings.Join(all, " or ")
+	}
+	switch s["type"] {
+	case "array":
+		items, _ := s["items"].(schema)
+		return "list: " + kindOf(items)
+	case "object":
+		return "mapping"
+	case "integer":
+		return "number"
+	case "string":
+		return "text"
+	default:
+		return fmt.Sprint(s["type"])
+	}
+}
+
+// reference returns the name of the definition that a schema refers to, "" for none.
+func reference(s schema) string {
+	if all, ok := s["allOf"].([]any); ok && len(all) > 0 {
+		s, _ = all[0].(schema)
+	}
+	ref, _ := s["$ref"].(string)
+	return strings.TrimPrefix(ref, "#/definitions/")
+}

@@ -1,0 +1,129 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Schema makes values.schema.json: of the part that is written by hand, of the schema of the
+// configuration, of the types of Kubernetes that are in it, and of the comments and defaults
+// in values.yaml.
+func (h *Helm) Schema() ([]byte, error) {
+	var whole, configuration schema
+	if err := readJSON(filepath.Join(h.root, "manifests", "values.schema.json"), &whole); err != nil {
+		return nil, err
+	}
+	if err := readJSON(filepath.Join(h.root, "docs", "reference", "configuration.schema.json"), &configuration); errors.Is(err, os.ErrNotExist) {
+		configuration = schema{"type": "object"}
+	} else if err != nil {
+		return nil, err
+	}
+	definitions, ok := whole["definitions"].(schema)
+	if !ok {
+		return nil, errors.New("manifests/values.schema.json has no definitions")
+	}
+	types, err := kubernetesTypes()
+	if err != nil {
+		return nil, err
+	}
+	for name, s := range types {
+		definitions[name] = s
+	}
+	if err := embed(definitions, "config", configuration); err != nil {
+		return nil, err
+	}
+	values, err := h.Values()
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range values {
+		if err := v.explain(whole); err != nil {
+			return nil, err
+		}
+	}
+	return writeJSON(whole)
+}
+
+func readJSON(file string, into *schema) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+func writeJSON(s schema) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(s)
+	return out.Bytes(), err
+}
+
+// embed puts a schema with definitions of its own under a name into those of another. Its
+// definitions get the name before theirs, and what refers to them follows.
+func embed(definitions schema, name string, s schema) error {
+	own := schema{}
+	for _, key := range []string{"definitions", "$defs"} {
+		if d, ok := s[key].(schema); ok {
+			for n, v := range d {
+				own[n] = v
+			}
+		}
+		delete(s, key)
+	}
+	delete(s, "$schema")
+	delete(s, "$id")
+	own[""] = s
+	for n, v := range own {
+		key := strings.TrimSuffix(name+"."+n, ".")
+		if _, taken := definitions[key]; taken {
+			return fmt.Errorf("two definitions are named %s", key)
+		}
+		moved, err := refer(v, name)
+		if err != nil {
+			return err
+		}
+		definitions[key] = moved
+	}
+	return nil
+}
+
+// refer rewrites the references in an embedded schema.
+func refer(v any, name string) (any, error) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			var err error
+			if v[i], err = refer(v[i], name); err != nil {
+				return nil, err
+			}
+		}
+	case schema:
+		for k := range v {
+			if ref, ok := v[k].(string); ok && k == "$ref" {
+				rest, ok := strings.CutPrefix(ref, "#")
+				if !ok {
+					return nil, fmt.Errorf("the reference %s leads elsewhere", ref)
+				}
+				rest = strings.TrimPrefix(strings.TrimPrefix(rest, "/definitions/"), "/$defs/")
+				v[k] = "#/definitions/" + strings.TrimSuffix(name+"."+rest, ".")
+				continue
+			}
+			var err error
+			if v[k], err = refer(v[k], name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}

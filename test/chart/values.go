@@ -1,0 +1,125 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Value is one of the chart's, as values.yaml has it.
+type Value struct {
+	// Path leads to it, such as image, tag.
+	Path []string
+	// Meaning is its comment, without what shows an example.
+	Meaning string
+	// Default is its value as JSON.
+	Default string
+}
+
+// Name returns the path with dots between, as helm --set takes it.
+func (v *Value) Name() string { return strings.Join(v.Path, ".") }
+
+// Values returns all values of the chart in their order. A mapping that has comments within is
+// not one itself.
+func (h *Helm) Values() ([]Value, error) {
+	file := filepath.Join(h.Chart(), "values.yaml")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(content, &document); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	all, err := valuesIn(document.Content[0], nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return all, nil
+}
+
+func valuesIn(mapping *yaml.Node, path []string) ([]Value, error) {
+	var all []Value
+	for i := 0; i < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		here := append(append([]string(nil), path...), key.Value)
+		if grouped(value) {
+			within, err := valuesIn(value, here)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, within...)
+			continue
+		}
+		// A comment that ends with an empty line belongs to what is before it.
+		comments := strings.Split(key.HeadComment, "\n\n")
+		comment := comments[len(comments)-1]
+		if comment == "" {
+			return nil, fmt.Errorf("line %d: %s has no comment", key.Line, strings.Join(here, "."))
+		}
+		def, err := asJSON(value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Value{Path: here, Meaning: sentences(comment), Default: def})
+	}
+	return all, nil
+}
+
+// grouped reports whether the keys of a mapping are values of their own.
+func grouped(value *yaml.Node) bool {
+	return value.Kind == yaml.MappingNode && len(value.Content) > 0 && value.Content[0].HeadComment != ""
+}
+
+// sentences returns a comment in one line, up to an empty line of it or an example.
+func sentences(comment string) string {
+	var text []string
+	for line := range strings.Lines(comment) {
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "#"))
+		if line == "" {
+			break
+		}
+		text = append(text, line)
+	}
+	return strings.TrimSuffix(strings.Join(text, " "), " For example:")
+}
+
+func asJSON(value *yaml.Node) (string, error) {
+	var v any
+	if err := value.Decode(&v); err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return strings.TrimSpace(out.String()), err
+}
+
+// explain writes the meaning and the default of a value into the schema. The error says
+// that the schema does not have it.
+func (v *Value) explain(s schema) error {
+	for _, key := range v.Path {
+		properties, _ := s["properties"].(schema)
+		next, ok := properties[key].(schema)
+		if !ok {
+			return fmt.Errorf("%s is in values.yaml, and not in the schema", v.Name())
+		}
+		s = next
+	}
+	var def any
+	if err := json.Unmarshal([]byte(v.Default), &def); err != nil {
+		return err
+	}
+	if ref, ok := s["$ref"]; ok { // beside which nothing counts in this dialect
+		delete(s, "$ref")
+		s["allOf"] = []any{schema{"$ref": ref}}
+	}
+	s["description"], s["default"] = v.Meaning, def
+	return nil
+}
