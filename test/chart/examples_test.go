@@ -197,6 +197,9 @@ config: {global: {secretName: null, secretNamespace: null, user: u, password: p}
 credentials: {vsphere-cloud-secret: null}`,
 		"a directory besides": `
 config: {global: {secretsDirectory: /etc/credentials}}`,
+		"another spelling": `
+config: {vcenter: {vcenter-1: {secret-name: own, secret-namespace: default}}}
+credentials: {vsphere-cloud-secret: null}`,
 		"an empty name": `
 config: {vcenter: {vcenter-1: {secretName: "", secretNamespace: ""}}}`,
 	}

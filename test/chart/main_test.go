@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,9 +33,24 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// dependOnChart makes the result of a test depend on the chart and on Helm: go test takes it
+// from its cache as long as nothing has changed that the test has opened, and what Helm opens
+// does not count. Each folder stands for the files in it.
+func dependOnChart(t *testing.T) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(helm.Root(), "manifests"), func(_ string, _ fs.DirEntry, err error) error { return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(helm.path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // examples returns the names of the chart's values files, "plain" among them.
 func examples(t *testing.T) []string {
 	t.Helper()
+	dependOnChart(t)
 	files, err := filepath.Glob(helm.Example("*"))
 	if err != nil || len(files) < 8 {
 		t.Fatalf("%d examples: %v", len(files), err)
@@ -49,6 +65,7 @@ func examples(t *testing.T) []string {
 // values writes a values file and returns its path.
 func values(t *testing.T, content string) string {
 	t.Helper()
+	dependOnChart(t)
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -59,6 +76,7 @@ func values(t *testing.T, content string) string {
 // render renders the chart for kube-system with an example and further values.
 func render(t *testing.T, example string, further ...string) []byte {
 	t.Helper()
+	dependOnChart(t)
 	files := []string{helm.Example(example)}
 	for _, v := range further {
 		files = append(files, values(t, v))
@@ -73,6 +91,7 @@ func render(t *testing.T, example string, further ...string) []byte {
 // current checks that a file is what the code makes of it, or writes it with -update.
 func current(t *testing.T, file string, want func(context.Context) ([]byte, error)) {
 	t.Helper()
+	dependOnChart(t)
 	made, err := want(t.Context())
 	if err != nil {
 		t.Fatal(err)

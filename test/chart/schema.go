@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -18,11 +19,10 @@ func (h *Helm) Schema() ([]byte, error) {
 	if err := readJSON(filepath.Join(h.root, "manifests", "values.schema.json"), &whole); err != nil {
 		return nil, err
 	}
-	if err := readJSON(filepath.Join(h.root, "docs", "reference", "configuration.schema.json"), &configuration); errors.Is(err, os.ErrNotExist) {
-		configuration = schema{"type": "object"}
-	} else if err != nil {
+	if err := readJSON(filepath.Join(h.root, "docs", "reference", "configuration.schema.json"), &configuration); err != nil {
 		return nil, err
 	}
+	asHelmReads(configuration)
 	definitions, ok := whole["definitions"].(schema)
 	if !ok {
 		return nil, errors.New("manifests/values.schema.json has no definitions")
@@ -67,6 +67,44 @@ func writeJSON(s schema) ([]byte, error) {
 	e.SetIndent("", "  ")
 	err := e.Encode(s)
 	return out.Bytes(), err
+}
+
+// asHelmReads makes the schema of the configuration one of what Helm passes on. A text has to
+// be written as one: the daemon takes 0123 as it is written, and Helm would pass on 83. An
+// entry that is null is one that a later values file takes away.
+func asHelmReads(v any) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			asHelmReads(v[i])
+		}
+	case schema:
+		for k := range v {
+			asHelmReads(v[k])
+		}
+		if types, ok := v["type"].([]any); ok {
+			v["type"] = oneScalar(types)
+		}
+		if required, _ := v["required"].([]any); slices.Equal(required, []any{"server"}) {
+			v["type"] = []any{"object", "null"}
+		}
+	}
+}
+
+// oneScalar returns the types without any scalar but the first, which is the one that is meant.
+func oneScalar(types []any) []any {
+	var rest []any
+	scalar := false
+	for _, t := range types {
+		if t == "string" || t == "number" || t == "integer" || t == "boolean" {
+			if scalar {
+				continue
+			}
+			scalar = true
+		}
+		rest = append(rest, t)
+	}
+	return rest
 }
 
 // embed puts a schema with definitions of its own under a name into those of another. Its

@@ -116,10 +116,7 @@ func (v *Value) explain(s schema) error {
 	if err := json.Unmarshal([]byte(v.Default), &def); err != nil {
 		return err
 	}
-	if ref, ok := s["$ref"]; ok { // beside which nothing counts in this dialect
-		delete(s, "$ref")
-		s["allOf"] = []any{schema{"$ref": ref}}
-	}
+	// Beside a reference nothing counts in this dialect; editors show these two all the same.
 	s["description"], s["default"] = v.Meaning, def
 	return nil
 }

@@ -37,28 +37,59 @@ type Process struct {
 // nil, ours. The name is that of its log file and in errors. The caller must
 // call Stop.
 func Start(dir string, env []string, name, path string, args ...string) (*Process, error) {
+	p := newProcess(dir, env, name, path, args)
+	p.cmd.Dir = dir
+	p.cmd.SysProcAttr = childAttributes()
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// StartIn starts a program with a folder as its root, as a container has one: the path is
+// within, and the program works there. Only the log file is in dir. It takes Linux, and either
+// root or the right to make user namespaces; the error is one of the system where that is
+// missing.
+func StartIn(root, dir string, env []string, name, path string, args ...string) (*Process, error) {
+	p := newProcess(dir, env, name, path, args)
+	p.cmd.Dir = "/"
+	attributes, err := containedAttributes(root)
+	if err != nil {
+		return nil, err
+	}
+	p.cmd.SysProcAttr = attributes
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func newProcess(dir string, env []string, name, path string, args []string) *Process {
 	p := &Process{
 		name:   name,
 		log:    filepath.Join(dir, name+".log"),
 		cmd:    exec.Command(path, args...),
 		exited: make(chan struct{}),
 	}
+	p.cmd.Env = env
+	return p
+}
+
+// start starts the program with its output in the log file.
+func (p *Process) start() error {
 	log, err := os.Create(p.log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer log.Close()
-	p.cmd.Dir = dir
-	p.cmd.Env = env
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = childAttributes()
 
 	started := make(chan error)
 	go p.run(started)
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("starting %s: %w", name, err)
+		return fmt.Errorf("starting %s: %w", p.name, err)
 	}
-	return p, nil
+	return nil
 }
 
 // run starts the program and waits for its end on one thread. The kernel kills

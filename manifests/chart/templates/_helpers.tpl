@@ -40,11 +40,22 @@ tier: control-plane
 {{- end -}}
 
 {{/* The configuration, as JSON, without the vCenters that a later values file has set to null:
-Helm takes these away only where they are the chart's own. */}}
+Helm takes these away only where they are the chart's own. Other spellings of keys that the
+templates look at are those of the reference here. */}}
 {{- define "vzones.config" -}}
 {{- $config := deepCopy .Values.config -}}
+{{- $sections := list ($config.global | default dict) -}}
 {{- range $name, $entry := $config.vcenter | default dict -}}
-{{- if kindIs "invalid" $entry -}}{{- $_ := unset $config.vcenter $name -}}{{- end -}}
+{{- if kindIs "invalid" $entry -}}{{- $_ := unset $config.vcenter $name -}}
+{{- else -}}{{- $sections = append $sections $entry -}}{{- end -}}
+{{- end -}}
+{{- range $section := $sections -}}
+{{- range $other, $key := dict "secret-name" "secretName" "secret-namespace" "secretNamespace" "ca-file" "caFile" -}}
+{{- if hasKey $section $other -}}
+{{- if not (get $section $key) -}}{{- $_ := set $section $key (get $section $other) -}}{{- end -}}
+{{- $_ := unset $section $other -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- toJson $config -}}
 {{- end -}}
@@ -92,8 +103,9 @@ the daemon reads it, an entry takes the Secret of global where it names none its
 
 {{/* Fails where a caFile is one of the chart's and there is none of that name. */}}
 {{- define "vzones.checkFiles" -}}
-{{- $sections := list (.Values.config.global | default dict) -}}
-{{- range values (.Values.config.vcenter | default dict) -}}{{- $sections = append $sections (. | default dict) -}}{{- end -}}
+{{- $config := include "vzones.config" . | fromJson -}}
+{{- $sections := list ($config.global | default dict) -}}
+{{- range values ($config.vcenter | default dict) -}}{{- $sections = append $sections . -}}{{- end -}}
 {{- range $sections -}}
 {{- range splitList ":" (.caFile | default "" | toString) -}}
 {{- if and (hasPrefix "/etc/cloud/" .) (not (hasKey $.Values.certificateAuthorities (trimPrefix "/etc/cloud/" .))) -}}

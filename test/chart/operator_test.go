@@ -1,0 +1,193 @@
+package chart
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/test/cluster"
+	"vzones/test/fleet"
+	"vzones/test/stack"
+)
+
+// theFleet are two vCenters. East is verified by a file of the chart's, west by what is in the
+// configuration itself.
+const theFleet = `vcenters:
+- name: east
+  address: 127.0.0.2
+  tags: {k8s-region: east}
+  datacenters:
+  - {name: dc, tags: {k8s-zone: east-a}, clusters: [{name: c, hosts: 1}], vms: [{name: east, count: 2}]}
+- name: west
+  address: 127.0.0.3
+  tags: {k8s-region: west}
+  datacenters:
+  - {name: dc, tags: {k8s-zone: west-a}, clusters: [{name: c, hosts: 1}], vms: [{name: west, count: 2}]}
+`
+
+// operatorValues are those of an operator of the fleet, with more under config.
+func operatorValues(f *fleet.Fleet, port int, more string) string {
+	east, west := f.VCenter("east"), f.VCenter("west")
+	indented := func(v *fleet.VCenter, by string) string {
+		return by + strings.ReplaceAll(strings.TrimSpace(string(v.Certificate())), "\n", "\n"+by)
+	}
+	return fmt.Sprintf(`port: %d
+config:
+  global: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}
+  vcenter:
+    east: {server: %s, port: %d, caFile: /etc/cloud/east.pem}
+    west:
+      server: %s
+      port: %d
+      secretName: west
+      secretNamespace: vcenters
+      caData: |
+%s
+  labels: {region: k8s-region, zone: k8s-zone}
+%s
+certificateAuthorities:
+  east.pem: |
+%s
+credentials:
+  vsphere-cloud-secret:
+    %s: {username: %q, password: %q}
+  west:
+    %s: {username: %q, password: %q}
+`, port, east.Host(), east.Port(), west.Host(), west.Port(), indented(west, "        "), more, indented(east, "    "),
+		east.Host(), east.User(), east.Password(), west.Host(), west.User(), west.Password())
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
+}
+
+// start starts a control plane that ends with the test.
+func start(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	if _, err := cluster.Find(); err != nil {
+		t.Skipf("left out: %v", err)
+	}
+	c, err := cluster.Start(t.Context(), cluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// inCluster runs Helm as the administrator of a cluster.
+func inCluster(t *testing.T, c *cluster.Cluster, args ...string) {
+	t.Helper()
+	args = append(args, "--kubeconfig", c.AdminKubeconfig(), "--namespace", "kube-system")
+	if out, err := helm.Run(t.Context(), args...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func daemonSet(t *testing.T, c *cluster.Cluster) *appsv1.DaemonSet {
+	t.Helper()
+	d, err := c.Client().AppsV1().DaemonSets("kube-system").Get(t.Context(), "vsphere-cloud-controller-manager", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// labeled reports, as an error, which Node does not have a label's value that begins with
+// that of its machine's vCenter.
+func labeled(c *cluster.Cluster, machines []fleet.Machine, key string, want func(m fleet.Machine) string) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		for _, m := range machines {
+			n, err := c.Client().CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if !stack.Initialized(n) || n.Spec.ProviderID != m.ProviderID() || n.Labels[key] != want(m) {
+				return fmt.Errorf("the Node %s has %s=%q and %q, want %q and %q; taints %v", m.Name, key, n.Labels[key], n.Spec.ProviderID, want(m), m.ProviderID(), n.Spec.Taints)
+			}
+		}
+		return nil
+	}
+}
+
+// TestFromChartToLabeledNode is the way of a new operator: a values file, helm install, and
+// the Nodes of a fleet are labeled, by a daemon that has what its Pod has and no more: the
+// arguments, the variables, the files and the ServiceAccount. helm upgrade with another
+// configuration changes no Pod, and the daemon follows it.
+func TestFromChartToLabeledNode(t *testing.T) {
+	c := start(t)
+	spec, err := fleet.Parse([]byte(theFleet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fleet.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	machines := f.Machines()
+	var nodes []cluster.NodeSpec
+	for _, m := range machines {
+		nodes = append(nodes, cluster.NodeSpec{Name: m.Name, SystemUUID: m.UUID})
+	}
+	if err := c.CreateNodes(t.Context(), nodes); err != nil {
+		t.Fatal(err)
+	}
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "vcenters"}}
+	if _, err := c.Client().CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	port := freePort(t)
+	inCluster(t, c, "install", "vzones", helm.Chart(), "--values", values(t, operatorValues(f, port, "")))
+	before := daemonSet(t, c)
+	k := runPod(t, c, "kube-system", &before.Spec.Template.Spec)
+	eventually(t, k, "the zones", labeled(c, machines, corev1.LabelTopologyZone, func(m fleet.Machine) string { return m.VCenter + "-a" }))
+	container := before.Spec.Template.Spec.Containers[0]
+	eventually(t, k, "readiness", func(ctx context.Context) error { return k.probe(ctx, container.ReadinessProbe) })
+	eventually(t, k, "liveness", func(ctx context.Context) error { return k.probe(ctx, container.LivenessProbe) })
+
+	more := "  topology: {levels: [{label: example.com/vcenter, inventory: vcenter}]}\n  nodes: {skipDeletion: true}"
+	inCluster(t, c, "upgrade", "vzones", helm.Chart(), "--values", values(t, operatorValues(f, port, more)))
+	after := daemonSet(t, c)
+	if after.Generation != before.Generation || !reflect.DeepEqual(after.Spec, before.Spec) {
+		t.Errorf("the upgrade has changed the DaemonSet:\n%+v\n%+v", before.Spec, after.Spec)
+	}
+	k.sync(t)
+	eventually(t, k, "the further label", labeled(c, machines, "example.com/vcenter", func(m fleet.Machine) string { return m.VCenter }))
+
+	if err := k.process.Stop(time.Duration(*after.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second); err != nil {
+		t.Error(err)
+	}
+	if err := k.process.Err(); err != nil {
+		t.Errorf("it has ended with %v", err)
+	}
+	for line := range strings.Lines(k.log()) {
+		if lower := strings.ToLower(line); strings.Contains(lower, "forbidden") || strings.Contains(line, "A right is missing") {
+			t.Errorf("the roles are too small: %s", line)
+		}
+	}
+	inCluster(t, c, "uninstall", "vzones")
+	if _, err := c.Client().RbacV1().ClusterRoles().Get(t.Context(), "system:cloud-controller-manager", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the ClusterRole is still there: %v", err)
+	}
+}
