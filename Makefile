@@ -20,6 +20,9 @@ LINT := bin/tools/golangci-lint
 HUGO := bin/tools/hugo
 # Prometheus and its tool. Of its ways to find targets the tests need that by files only.
 PROMETHEUS := bin/tools/prometheus bin/tools/promtool
+HELM := bin/tools/helm
+# The modules with the definitions of the custom resources that the chart and its examples have.
+CRDS := github.com/prometheus-operator/prometheus-operator sigs.k8s.io/cluster-api
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
 HELM := bin/tools/helm
 MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard .ci/helm .ci/crds
@@ -141,6 +144,7 @@ incumbent: $(INCUMBENT) ## build the vSphere CPI, from which tests take a cluste
 
 .PHONY: helm
 helm: $(HELM) ## build Helm, with which tests render and install the chart
+	@go mod download -C .ci/crds $(CRDS)
 
 .PHONY: clean
 clean: ## remove bin/

@@ -28,7 +28,7 @@ var definitions = map[string][]string{
 func define(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	for module, files := range definitions {
-		cmd := exec.CommandContext(t.Context(), "go", "list", "-mod=mod", "-m", "-f", "{{.Dir}}", module)
+		cmd := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module)
 		cmd.Dir = filepath.Join(helm.Root(), ".ci", "crds")
 		dir, err := cmd.Output()
 		if err != nil || len(bytes.TrimSpace(dir)) == 0 {
