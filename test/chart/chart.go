@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -112,6 +113,9 @@ const header = `# vzones as the cloud controller manager of one cluster.
 # go test ./test/chart -update writes it.
 `
 
+// emptyLines are those that Helm puts before what separates two objects.
+var emptyLines = regexp.MustCompile(`\n{2,}---\n`)
+
 // Plain renders the plain manifest.
 func (h *Helm) Plain(ctx context.Context) ([]byte, error) {
 	rendered, err := h.Template(ctx, h.Example("plain"))
@@ -129,6 +133,5 @@ func (h *Helm) Plain(ctx context.Context) ([]byte, error) {
 		}
 		plain.Write(line)
 	}
-	// Helm puts an empty line before what separates two objects.
-	return bytes.ReplaceAll(plain.Bytes(), []byte("\n\n---\n"), []byte("\n---\n")), nil
+	return emptyLines.ReplaceAll(plain.Bytes(), []byte("\n---\n")), nil
 }

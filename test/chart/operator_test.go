@@ -3,6 +3,7 @@ package chart
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"reflect"
 	"strings"
@@ -189,5 +190,40 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	inCluster(t, c, "uninstall", "vzones")
 	if _, err := c.Client().RbacV1().ClusterRoles().Get(t.Context(), "system:cloud-controller-manager", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the ClusterRole is still there: %v", err)
+	}
+}
+
+// TestUpgradeTakesCredentialsAway: what is not in the values any more is not in the Secret.
+func TestUpgradeTakesCredentialsAway(t *testing.T) {
+	c := start(t)
+	const two = `
+config: {vcenter: {vcenter-2: {server: "fd00::2"}}}
+credentials:
+  vsphere-cloud-secret:
+    vcenter-1.example.com: {username: u, password: "p: 'q'"}
+    "fd00::2": {username: second, password: other}
+`
+	keys := func() map[string]string {
+		secret, err := c.Client().CoreV1().Secrets("kube-system").Get(t.Context(), "vsphere-cloud-secret", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		for k, v := range secret.Data {
+			all[k] = string(v)
+		}
+		return all
+	}
+	one := map[string]string{"vcenter-1.example.com.username": "u", "vcenter-1.example.com.password": "p: 'q'"}
+	both := map[string]string{"server_0": "fd00::2", "username_0": "second", "password_0": "other"}
+	maps.Copy(both, one)
+	inCluster(t, c, "install", "vzones", helm.Chart(), "--values", helm.Example("plain"), "--values", values(t, two))
+	if got := keys(); !maps.Equal(got, both) {
+		t.Errorf("the Secret has %q, want %q", got, both)
+	}
+	inCluster(t, c, "upgrade", "vzones", helm.Chart(), "--values", helm.Example("plain"), "--values", values(t, `
+credentials: {vsphere-cloud-secret: {vcenter-1.example.com: {username: u, password: "p: 'q'"}}}`))
+	if got := keys(); !maps.Equal(got, one) {
+		t.Errorf("the Secret has %q, want %q", got, one)
 	}
 }
