@@ -249,3 +249,28 @@ func TestNobodyMayDeleteWhatIsNotDeleted(t *testing.T) {
 		}
 	}
 }
+
+// TestExistingConfigMap: the Pod reads a ConfigMap of somebody else's, and the Secrets that
+// rbac.secrets names are made and may be read.
+func TestExistingConfigMap(t *testing.T) {
+	rendered, err := helm.Template(t.Context(), values(t, `
+existingConfigMap: mine
+rbac: {secrets: [{name: one, namespace: kube-system}], deleteNodes: false}
+credentials: {one: {vc.example.com: {username: u, password: p}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if maps := as[corev1.ConfigMap](t, rendered, "ConfigMap"); len(maps) > 0 {
+		t.Errorf("a ConfigMap is made: %v", maps)
+	}
+	if v := pod(t, rendered).Spec.Volumes[0]; v.ConfigMap == nil || v.ConfigMap.Name != "mine" {
+		t.Errorf("the Pod reads %+v", v)
+	}
+	if got := secretRights(t, rendered); !slices.Equal(got, []string{"kube-system/one"}) {
+		t.Errorf("the roles have %q", got)
+	}
+	if made := as[corev1.Secret](t, rendered, "Secret"); len(made) != 1 || made[0].Name != "one" {
+		t.Errorf("the Secrets %v are made", made)
+	}
+}
