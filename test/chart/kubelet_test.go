@@ -30,7 +30,7 @@ const (
 	// program is where the image has the daemon.
 	program = "/bin/vsphere-cloud-controller-manager"
 	// tokenPath is where Pods have the token of their ServiceAccount.
-	tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount" //nolint:gosec // no token
+	tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
 // A kubelet runs the container of one Pod as a process with a root of its own, which has the
@@ -165,7 +165,7 @@ func (k *kubelet) probe(ctx context.Context, p *corev1.Probe) error {
 	}
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // as a kubelet
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 	}}
 	res, err := client.Do(req)
 	if err != nil {
