@@ -1,3 +1,4 @@
+# check=skip=InvalidDefaultArgInFrom
 # The daemon's image: one static binary, a link to it and the CA certificates; no shell, no
 # root.
 #

@@ -4,6 +4,7 @@
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 COMMANDS ?= ./cmd/...
+BIN ?= bin
 # What the commands report as their version.
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
 	echo v0.0.0-dev$$(git describe --always --dirty 2>/dev/null | sed 's/^/+/'))
@@ -11,9 +12,14 @@ COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 STAMP = $(foreach p,component-base/version client-go/pkg/version, \
 	-X k8s.io/$p.gitVersion=$(VERSION) -X k8s.io/$p.gitCommit=$(COMMIT))
 
+# Leaves out the tracing pages of gRPC, which nothing serves. Their templates call methods
+# by name, for which the linker would keep the methods of all types: 32 MB of the daemon.
+TAGS := grpcnotrace
+# -w leaves out what debuggers read, -s the names of symbols too.
+STRIP ?= -s -w
 # Static, and the same wherever it is built. The linter takes the same flags, to
 # find in the build cache what the commands have left there.
-STATIC = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath -buildvcs=false"
+STATIC = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath -buildvcs=false -tags=$(TAGS)"
 # The race detector needs a C compiler.
 RACE ?= $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
 LINT := bin/tools/golangci-lint
@@ -25,7 +31,15 @@ HELM := bin/tools/helm
 CRDS := github.com/prometheus-operator/prometheus-operator sigs.k8s.io/cluster-api
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
 HELM := bin/tools/helm
-MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard .ci/helm .ci/crds
+# The release of Go that makes the image and releases, which are the same wherever it runs.
+# Where another one is installed, it is taken from Go's module proxy.
+GO_RELEASE := go1.26.8
+# Where the image will be pushed to, without a tag, and where the sources are.
+IMAGE ?= vsphere-cloud-controller-manager
+SOURCE ?=
+MAKE_RELEASE = GOTOOLCHAIN=$(GO_RELEASE) go run -C .ci/release . -source '$(CURDIR)' \
+	-version '$(VERSION)' -image '$(IMAGE)' -url '$(SOURCE)'
+MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard .ci/helm .ci/crds .ci/release
 
 .PHONY: help
 help: ## list the targets
@@ -35,7 +49,21 @@ help: ## list the targets
 build: ## build the commands into bin/
 	@echo "build: the commands, into bin/ (three minutes the first time)"
 	@go mod download
-	@$(STATIC) go build -ldflags '-s -w $(STAMP)' -o bin/ $(COMMANDS)
+	@$(STATIC) go build -ldflags '$(STRIP) $(STAMP)' -o $(BIN)/ $(COMMANDS)
+
+.PHONY: image
+image: ## make the daemon's image without Docker, into bin/image (VERSION= IMAGE=)
+	@echo "image: $(VERSION), for amd64 and arm64 (six minutes the first time)"
+	@$(MAKE_RELEASE) -out '$(CURDIR)/bin/image' image
+
+.PHONY: release
+release: ## make all files of a release, into dist/ (VERSION=v0.1.0, SNAPSHOT=1 to try it)
+	@echo "release: $(VERSION), into dist/$(VERSION) (ten minutes the first time)"
+	@$(MAKE_RELEASE) -out '$(CURDIR)/dist/$(VERSION)' $(if $(SNAPSHOT),-snapshot) dist
+
+.PHONY: size
+size: ## print what makes the size of the daemon
+	@$(MAKE_RELEASE) size
 
 .PHONY: demo
 demo: build ## show three vCenters labelling the Nodes of a real control plane
@@ -50,6 +78,11 @@ test: build controlplane incumbent helm ## run all tests, with the race detector
 		"against the control plane (a quarter of an hour)"
 	@go test $(RACE) -timeout 40m ./...
 	@go test -C test/controlplane $(RACE) -timeout 5m ./...
+	@go test -C .ci/release -timeout 5m ./...
+
+.PHONY: check-release
+check-release: ## make a release twice, in two folders, and compare (before a release: half an hour)
+	@VZONES_RELEASE=$(or $(VERSION),v0.0.0) GOTOOLCHAIN=$(GO_RELEASE) go test -C .ci/release -count=1 -timeout 3h -v -run 'TestTwoFolders' .
 
 # Both targets below take them.
 SEED ?= 1
@@ -79,18 +112,25 @@ bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-sho
 	@exec bin/bench $(BENCH)
 
 .PHONY: verify
-verify: lint check-tidy check-modules check-generated ## lint, and check go.mod, go.sum, the modules and generated files
+verify: lint check-platforms check-tidy check-modules check-generated ## lint, and check go.mod, go.sum, the modules and generated files
 
 .PHONY: lint
 lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
 	@echo "lint: gofmt, goimports, vet and the linters of .golangci.yml (two minutes the first time)"
 	@$(STATIC) $(LINT) run
 	@cd test/controlplane && $(STATIC) ../../$(LINT) run
+	@cd .ci/release && $(STATIC) ../../$(LINT) run
 
 .PHONY: fmt
 fmt: $(LINT) ## format the Go files
 	@$(LINT) fmt
 	@cd test/controlplane && ../../$(LINT) fmt
+	@cd .ci/release && ../../$(LINT) fmt
+
+.PHONY: check-platforms
+check-platforms:
+	@echo "check-platforms: the tool builds for macOS and Windows (half a minute the first time)"
+	@for os in darwin windows; do $(STATIC) GOOS=$$os GOARCH=amd64 go build -o /dev/null ./cmd/vzones || exit 1; done
 
 .PHONY: check-tidy
 check-tidy:
@@ -147,8 +187,8 @@ helm: $(HELM) ## build Helm, with which tests render and install the chart
 	@go mod download -C .ci/crds $(CRDS)
 
 .PHONY: clean
-clean: ## remove bin/
-	rm -rf bin
+clean: ## remove bin/ and dist/
+	rm -rf bin dist
 
 $(HUGO): .ci/docs/go.mod .ci/docs/go.sum
 	@echo "docs: building Hugo, into $@ (two minutes the first time)"

@@ -108,14 +108,20 @@ func (d *dependency) license() (string, error) {
 	return strings.Join(found, ", "), nil
 }
 
-// dependencies returns the modules that the commands are built of, for Linux.
+// dependencies returns the modules that the commands are built of: both for Linux, and the
+// tool for what else it is released for.
 func dependencies(t *testing.T) []*dependency {
 	t.Helper()
 	all := map[string]*dependency{}
-	for _, arch := range []string{"amd64", "arm64"} {
-		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=Dir,Standard,Module", "./cmd/...")
+	for platform, commands := range map[string]string{
+		"linux/amd64": "./cmd/...", "linux/arm64": "./cmd/...",
+		"darwin/amd64": "./cmd/vzones", "darwin/arm64": "./cmd/vzones",
+		"windows/amd64": "./cmd/vzones", "windows/arm64": "./cmd/vzones",
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=Dir,Standard,Module", commands)
 		cmd.Dir = ".."
-		cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
+		system, arch, _ := strings.Cut(platform, "/")
+		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
