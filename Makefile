@@ -4,7 +4,7 @@
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 COMMANDS ?= ./cmd/...
-BIN ?= bin
+BIN := bin
 # What the commands report as their version.
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
 	echo v0.0.0-dev$$(git describe --always --dirty 2>/dev/null | sed 's/^/+/'))
@@ -16,7 +16,7 @@ STAMP = $(foreach p,component-base/version client-go/pkg/version, \
 # by name, for which the linker would keep the methods of all types: 32 MB of the daemon.
 TAGS := grpcnotrace
 # -w leaves out what debuggers read, -s the names of symbols too.
-STRIP ?= -s -w
+STRIP := -s -w
 # Static, and the same wherever it is built. The linter takes the same flags, to
 # find in the build cache what the commands have left there.
 STATIC = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath -buildvcs=false -tags=$(TAGS)"
@@ -82,7 +82,7 @@ test: build controlplane incumbent helm ## run all tests, with the race detector
 
 .PHONY: check-release
 check-release: ## make a release twice, in two folders, and compare (before a release: half an hour)
-	@VZONES_RELEASE=$(or $(VERSION),v0.0.0) GOTOOLCHAIN=$(GO_RELEASE) go test -C .ci/release -count=1 -timeout 3h -v -run 'TestTwoFolders' .
+	@VZONES_RELEASE=$(if $(filter file,$(origin VERSION)),v0.0.0,$(VERSION)) GOTOOLCHAIN=$(GO_RELEASE) go test -C .ci/release -count=1 -timeout 3h -v -run 'TestTwoFolders' .
 
 # Both targets below take them.
 SEED ?= 1
@@ -127,10 +127,11 @@ fmt: $(LINT) ## format the Go files
 	@cd test/controlplane && ../../$(LINT) fmt
 	@cd .ci/release && ../../$(LINT) fmt
 
+# macOS is near enough to Linux to be left to make release.
 .PHONY: check-platforms
 check-platforms:
-	@echo "check-platforms: the tool builds for macOS and Windows (half a minute the first time)"
-	@for os in darwin windows; do $(STATIC) GOOS=$$os GOARCH=amd64 go build -o /dev/null ./cmd/vzones || exit 1; done
+	@echo "check-platforms: the tool builds for Windows (half a minute the first time)"
+	@$(STATIC) GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/vzones
 
 .PHONY: check-tidy
 check-tidy:

@@ -4,7 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -182,7 +182,7 @@ func TestChart(t *testing.T) {
 	}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -239,7 +239,7 @@ func TestRun(t *testing.T) {
 		"want one of image":   {"-version", "v0.1.0"},
 		"unknown command":     {"-version", "v0.1.0", "-source", clone(t), "push"},
 	} {
-		if err := run(context.Background(), args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}
