@@ -113,7 +113,7 @@ func (s *Spec) Index() (v1.ImageIndex, error) {
 			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}},
 		})
 	}
-	return mutate.Annotations(index, s.Annotations()).(v1.ImageIndex), nil
+	return rewrite(mutate.Annotations(index, s.Annotations()).(v1.ImageIndex))
 }
 
 func (s *Spec) image(arch string, shared v1.Layer) (v1.Image, error) {

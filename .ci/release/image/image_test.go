@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	specs "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"vzones/ci/release/archive"
 	"vzones/ci/release/roots"
@@ -121,11 +123,26 @@ func TestSameAndReadBack(t *testing.T) {
 	if read, err := index.Digest(); err != nil || read != digest {
 		t.Errorf("read back, it is %v, want %v: %v", read, digest, err)
 	}
+	raw, err := index.RawManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As tools do that copy images.
+	var parsed specs.Index
+	if err := json.Unmarshal(raw, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	if written, err := json.Marshal(parsed); err != nil || !bytes.Equal(written, raw) {
+		t.Errorf("read and written again, the index is another one: %v\n%s\n%s", err, raw, written)
+	}
 	manifest, err := index.IndexManifest()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range manifest.Manifests {
+		if m.ArtifactType != "" {
+			t.Errorf("%v has the artifact type %s", m.Platform, m.ArtifactType)
+		}
 		image, err := index.Image(m.Digest)
 		if err != nil {
 			t.Fatal(err)
