@@ -7,6 +7,8 @@ import (
 	"debug/buildinfo"
 	"debug/elf"
 	"fmt"
+	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,11 +16,17 @@ import (
 	"vzones/ci/release/image"
 )
 
+// listed is how many modules the table has, the largest first.
+const listed = 24
+
+// standard is what stands for the module of packages that come with Go.
+const standard = "Go's standard library"
+
 // A share is what a module has of a binary.
 type share struct {
-	module       string
-	code, data   uint64
-	packageCount map[string]bool
+	module     string
+	code, data uint64
+	packages   map[string]bool
 }
 
 // printSize prints what makes the size of the daemon, as the table of
@@ -34,26 +42,38 @@ func (o *options) printSize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return printShares(o.stdout, named, len(stripped))
+}
+
+// printShares prints the table of a binary with symbols, which has a size without them.
+func printShares(w io.Writer, named []byte, size int) error {
 	shares, tables, err := weigh(named)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(o.stdout, "| part | code | data | packages |\n|---|---|---|---|\n")
-	var rest share
+	fmt.Fprintf(w, "| part | code | data | packages |\n|---|---|---|---|\n")
+	rest := share{packages: map[string]bool{}}
 	for i, s := range shares {
-		if i < 24 {
-			fmt.Fprintf(o.stdout, "| `%s` | %s | %s | %d |\n", s.module, megabytes(s.code), megabytes(s.data), len(s.packageCount))
+		if i < listed {
+			name := "`" + s.module + "`"
+			if s.module == standard {
+				name = s.module
+			}
+			fmt.Fprintf(w, "| %s | %s | %s | %d |\n", name, megabytes(s.code), megabytes(s.data), len(s.packages))
 			continue
 		}
 		rest.code += s.code
 		rest.data += s.data
+		maps.Copy(rest.packages, s.packages)
 	}
-	fmt.Fprintf(o.stdout, "| %d further modules | %s | %s | |\n", max(0, len(shares)-24), megabytes(rest.code), megabytes(rest.data))
+	if n := len(shares) - listed; n > 0 {
+		fmt.Fprintf(w, "| %d further modules | %s | %s | %d |\n", n, megabytes(rest.code), megabytes(rest.data), len(rest.packages))
+	}
 	for _, t := range tables {
-		fmt.Fprintf(o.stdout, "| %s | | %s | |\n", t.name, megabytes(t.size))
+		fmt.Fprintf(w, "| %s | | %s | |\n", t.name, megabytes(t.size))
 	}
-	fmt.Fprintf(o.stdout, "| **the binary** | | **%s** | |\n", megabytes(uint64(len(stripped))))
-	return nil
+	_, err = fmt.Fprintf(w, "| **the binary** | | **%s** | |\n", megabytes(uint64(size)))
+	return err
 }
 
 func megabytes(n uint64) string { return fmt.Sprintf("%.2f MB", float64(n)/1e6) }
@@ -96,9 +116,9 @@ func weigh(binary []byte) ([]*share, []table, error) {
 		}
 		module := moduleOf(pkg, modules)
 		if shares[module] == nil {
-			shares[module] = &share{module: module, packageCount: map[string]bool{}}
+			shares[module] = &share{module: module, packages: map[string]bool{}}
 		}
-		shares[module].packageCount[pkg] = true
+		shares[module].packages[pkg] = true
 		counted[s.Section] += s.Size
 		if section.Flags&elf.SHF_EXECINSTR != 0 {
 			shares[module].code += s.Size
@@ -174,7 +194,7 @@ func moduleOf(pkg string, modules []string) string {
 		if pkg == "main" {
 			return modules[0]
 		}
-		return "Go's standard library"
+		return standard
 	}
 	return longest
 }
