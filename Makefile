@@ -102,6 +102,11 @@ orders: ## play the same facts in random orders of events (SEED=1 COUNT=10000: t
 alerts: controlplane $(PROMETHEUS) ## play each alert with a real Prometheus (before a release: a quarter of an hour)
 	@echo "alerts: each one with the daemon, simulated vCenters, a real API server and Prometheus"
 	@VZONES_ALERTS=1 go test -count=1 -timeout 60m -v ./test/alerts
+# Not a part of test: it needs Node.js and npm.
+.PHONY: editors
+editors: ## show what editors say of the configuration with its schema (needs Node.js 20)
+	@npm ci --prefix test/editors --ignore-scripts --no-audit --no-fund --loglevel=error
+	@node test/editors/validate.mjs
 
 .PHONY: bench
 bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: eight minutes)

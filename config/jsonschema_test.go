@@ -52,7 +52,6 @@ type jsonSchema struct {
 	AllOf []*jsonSchema `json:"allOf,omitempty"`
 
 	Deprecated          bool   `json:"deprecated,omitempty"`
-	DeprecationMessage  string `json:"deprecationMessage,omitempty"`
 	DoNotSuggest        bool   `json:"doNotSuggest,omitempty"`
 	PatternErrorMessage string `json:"patternErrorMessage,omitempty"`
 	ErrorMessage        string `json:"errorMessage,omitempty"`
@@ -258,7 +257,8 @@ func (m *schemaMaker) told(path string, s *jsonSchema) *jsonSchema {
 }
 
 func deprecated(s *jsonSchema, why string) *jsonSchema {
-	s.Description, s.DeprecationMessage, s.Deprecated, s.DoNotSuggest = why, why, true, true
+	// Without deprecationMessage, which the YAML language server shows as an error.
+	s.Description, s.Deprecated, s.DoNotSuggest = why, true, true
 	return s
 }
 
