@@ -38,10 +38,15 @@ func run(m *testing.M) int {
 // start starts a stack that ends with the test.
 func start(t testing.TB, description string) *Stack {
 	t.Helper()
+	return startWith(t, Options{Fleet: description})
+}
+
+func startWith(t testing.TB, options Options) *Stack {
+	t.Helper()
 	if err := DependOnSources("../.."); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start(t.Context(), Options{Fleet: description})
+	s, err := Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,74 @@
+package stack
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vzones/test/cluster"
+)
+
+// audited are the options of a control plane whose API server notes each request of the
+// daemon's ServiceAccount, and the path of the file.
+func audited(t *testing.T) (cluster.Options, string) {
+	t.Helper()
+	dir := t.TempDir()
+	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
+	const text = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: ["system:serviceaccount:%s:%s"]}
+- {level: None}
+`
+	if err := os.WriteFile(policy, fmt.Appendf(nil, text, namespace, serviceAccount), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return cluster.Options{Flags: map[string][]string{"kube-apiserver": {
+		"--audit-policy-file=" + policy, "--audit-log-path=" + log,
+	}}}, log
+}
+
+// A request is what the audit log says of one.
+type request struct {
+	Verb      string
+	ObjectRef struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+	// Annotations have the decision, and which binding made it.
+	Annotations map[string]string
+}
+
+func (r *request) allowed() bool { return r.Annotations["authorization.k8s.io/decision"] == "allow" }
+
+func (r *request) String() string {
+	resource := r.ObjectRef.Resource
+	if r.ObjectRef.Subresource != "" {
+		resource += "/" + r.ObjectRef.Subresource
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.ObjectRef.Namespace, resource, r.Verb, r.ObjectRef.Name))
+}
+
+// requests returns what the log says behind an offset.
+func requests(t *testing.T, log string, offset int) []request {
+	t.Helper()
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []request
+	for line := range bytes.Lines(data[min(offset, len(data)):]) {
+		var r request
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // it is being written
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, r)
+	}
+	return all
+}

@@ -1,0 +1,251 @@
+package stack
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	leastFleet = `
+vcenters:
+- name: east
+  tags: {region: east}
+  datacenters:
+  - {name: dc, clusters: [{name: c, hosts: 1, tags: {zone: a}}], vms: [{name: works}, {name: off}]}
+`
+	leastConfig = labels + "topology: {drift: update, settle: 0s}\n"
+)
+
+// leastFlags make everything happen within seconds.
+var leastFlags = []string{
+	"--leader-elect=true", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=250ms",
+	"--node-monitor-period=1s", "--tag-refresh=1s",
+}
+
+// An exercise makes the daemon do one thing, and returns once it was seen to have done it.
+type exercise func(ctx context.Context, w *leastWorld) error
+
+type leastWorld struct {
+	s      *Stack
+	d      *Daemon
+	config string
+	token  string
+	admin  tls.Certificate
+	// requests are those of the daemon.
+	requests []request
+}
+
+// exercises are all that the daemon does with the API server, by what is then seen.
+var exercises = map[string]exercise{
+	"the lease is held":              heldLease,
+	"the lease is renewed":           renewedLease,
+	"a Node is initialized":          initializedNode,
+	"a Node gets its addresses":      addressed,
+	"a running Node's labels follow": followed,
+	"a machine that is off is shown": shownOff,
+	"a Node without a machine goes":  deletedNode,
+	"an Event is on a Node":          toldOfNode,
+	"an Event of a Node is counted":  toldOfNodeAgain,
+	"an Event is on the lease":       toldOfLease,
+	"an Event is on the Pod":         toldOfPod,
+	"an Event of the Pod is counted": toldOfPodAgain,
+	"a new password is used":         newPassword,
+	"a token gets /metrics":          scraped,
+	"a certificate gets /metrics":    scrapedByCertificate,
+}
+
+// until asks again and again until something is so.
+func until(ctx context.Context, is func() (bool, error)) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	var last error
+	for {
+		ok, err := is()
+		if ok {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), last)
+		}
+	}
+}
+
+func heldLease(ctx context.Context, w *leastWorld) error {
+	return until(ctx, func() (bool, error) {
+		l, err := w.s.Client.CoordinationV1().Leases(namespace).Get(ctx, serviceAccount, metav1.GetOptions{})
+		return err == nil && l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "", err
+	})
+}
+
+func renewedLease(ctx context.Context, w *leastWorld) error {
+	var first *metav1.MicroTime
+	return until(ctx, func() (bool, error) {
+		l, err := w.s.Client.CoordinationV1().Leases(namespace).Get(ctx, serviceAccount, metav1.GetOptions{})
+		if err != nil || l.Spec.RenewTime == nil {
+			return false, err
+		}
+		if first == nil {
+			first = l.Spec.RenewTime
+		}
+		return l.Spec.RenewTime.Sub(first.Time) > 0, nil
+	})
+}
+
+// nodeIs waits for a Node, nil if it is not there.
+func nodeIs(ctx context.Context, w *leastWorld, name string, is func(*v1.Node) bool) error {
+	return until(ctx, func() (bool, error) {
+		list, err := w.s.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+		if err != nil {
+			return false, err
+		}
+		if len(list.Items) == 0 {
+			return is(nil), nil
+		}
+		return is(&list.Items[0]), nil
+	})
+}
+
+func initializedNode(ctx context.Context, w *leastWorld) error {
+	return nodeIs(ctx, w, "works", func(n *v1.Node) bool {
+		return n != nil && Initialized(n) && n.Labels[v1.LabelTopologyZone] != "" && n.Spec.ProviderID != ""
+	})
+}
+
+func addressed(ctx context.Context, w *leastWorld) error {
+	return nodeIs(ctx, w, "works", func(n *v1.Node) bool { return n != nil && len(n.Status.Addresses) > 1 })
+}
+
+// followed moves the zone to b, back, and to b again, so that one Event comes twice.
+func followed(ctx context.Context, w *leastWorld) error {
+	if err := initializedNode(ctx, w); err != nil {
+		return err
+	}
+	for _, zone := range []string{"b", "a", "b"} {
+		if err := w.s.Fleet.VCenter("east").Retag("c", "zone", zone); err != nil {
+			return err
+		}
+		if err := nodeIs(ctx, w, "works", func(n *v1.Node) bool { return n != nil && n.Labels[v1.LabelTopologyZone] == zone }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func shownOff(ctx context.Context, w *leastWorld) error {
+	if err := nodeIs(ctx, w, "off", func(n *v1.Node) bool { return n != nil && Initialized(n) }); err != nil {
+		return err
+	}
+	if err := w.s.Fleet.VCenter("east").PowerOff("off"); err != nil {
+		return err
+	}
+	if err := w.s.Cluster.SetNodeReady(ctx, "off", v1.ConditionUnknown); err != nil {
+		return err
+	}
+	return nodeIs(ctx, w, "off", func(n *v1.Node) bool { return n != nil && tainted(n, shutdownTaint) })
+}
+
+func deletedNode(ctx context.Context, w *leastWorld) error {
+	return nodeIs(ctx, w, "gone", func(n *v1.Node) bool { return n == nil })
+}
+
+// event waits for an Event about an object of a kind, so often.
+func event(ctx context.Context, w *leastWorld, namespace, kind string, count int32) error {
+	return until(ctx, func() (bool, error) {
+		list, err := w.s.Client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		return slices.ContainsFunc(list.Items, func(e v1.Event) bool { return e.InvolvedObject.Kind == kind && e.Count >= count }), nil
+	})
+}
+
+func toldOfNode(ctx context.Context, w *leastWorld) error {
+	return event(ctx, w, v1.NamespaceDefault, "Node", 1)
+}
+
+func toldOfNodeAgain(ctx context.Context, w *leastWorld) error {
+	return event(ctx, w, v1.NamespaceDefault, "Node", 2)
+}
+
+func toldOfLease(ctx context.Context, w *leastWorld) error {
+	return event(ctx, w, namespace, "Lease", 1)
+}
+
+func toldOfPod(ctx context.Context, w *leastWorld) error { return event(ctx, w, namespace, "Pod", 1) }
+
+// toldOfPodAgain gives the daemon a configuration that it refuses, the right one and the
+// wrong one again.
+func toldOfPodAgain(ctx context.Context, w *leastWorld) error {
+	good, err := os.ReadFile(w.config)
+	if err != nil {
+		return err
+	}
+	started := func() (bool, error) { return w.d.Healthy(ctx) == nil, nil }
+	if err := until(ctx, started); err != nil {
+		return err
+	}
+	refused := func() int { return strings.Count(w.d.Log(), "vcenter: is a number") }
+	for i := 1; i <= 2; i++ {
+		if err := os.WriteFile(w.config, []byte("vcenter: 1\n"), 0o600); err != nil {
+			return err
+		}
+		if err := until(ctx, func() (bool, error) { return refused() >= i, nil }); err != nil {
+			return err
+		}
+		if err := os.WriteFile(w.config, good, 0o600); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(1500 * time.Millisecond): // it is read
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return event(ctx, w, namespace, "Pod", 2)
+}
+
+func newPassword(ctx context.Context, w *leastWorld) error {
+	east := w.s.Fleet.VCenter("east")
+	if err := until(ctx, func() (bool, error) { return east.SOAPSessions() > 0, nil }); err != nil {
+		return err
+	}
+	east.SetPassword("another")
+	if err := w.s.WriteSecret(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(time.Second): // the daemon hears of it
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	east.EndSessions()
+	return until(ctx, func() (bool, error) { return east.SOAPSessions() > 0, nil })
+}
+
+func scraped(ctx context.Context, w *leastWorld) error {
+	return until(ctx, func() (bool, error) {
+		code, _, err := w.d.Get(ctx, "/metrics", w.token)
+		return code == http.StatusOK, err
+	})
+}
+
+func scrapedByCertificate(ctx context.Context, w *leastWorld) error {
+	return until(ctx, func() (bool, error) {
+		code, _, err := w.d.get(ctx, "/metrics", "", []tls.Certificate{w.admin})
+		return code == http.StatusOK, err
+	})
+}

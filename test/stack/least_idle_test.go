@@ -1,0 +1,118 @@
+package stack
+
+import (
+	"crypto/tls"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestNoRightIsIdle takes each verb on each resource away in turn that the manifest grants,
+// and each binding of a role that is not its own. The API server has to refuse just that,
+// and what leastRows says has to fail, and nothing else.
+func TestNoRightIsIdle(t *testing.T) {
+	options, log := audited(t)
+	s := startWith(t, Options{Fleet: leastFleet, Cluster: options})
+	admin := s.Cluster.AdminConfig()
+	certificate, err := tls.X509KeyPair(admin.CertData, admin.KeyData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &leastWorld{s: s, token: visitor(t, s, "scraper", "/metrics"), admin: certificate}
+	t.Run("all", func(t *testing.T) {
+		if failed, denied := w.without(t, log, nil, leastRow{}); len(failed) > 0 || len(denied) > 0 {
+			t.Errorf("with all rights these fail: %q; and these are refused: %q\n%s", failed, denied, w.d.Log())
+		}
+	})
+	for _, r := range grantedRights(t) {
+		t.Run(r.String(), func(t *testing.T) {
+			row, ok := leastRows[r.String()]
+			if !ok {
+				t.Fatal("leastRows does not say what it is for")
+			}
+			if name, value, ok := strings.Cut(row.env, "="); ok {
+				t.Setenv(name, value)
+			}
+			failed, denied := w.without(t, log, &r, row)
+			for _, name := range row.fails {
+				if !slices.Contains(failed, name) {
+					t.Errorf("%s without it", name)
+				}
+			}
+			for _, name := range failed {
+				if !slices.Contains(row.fails, name) && !slices.Contains(row.may, name) {
+					t.Errorf("without it this fails too: %s", name)
+				}
+			}
+			refusedAlone(t, r, denied)
+			if n := w.count(row.repeated); row.repeated != "" && n < 3 {
+				t.Errorf("%d times %s, want it again and again", n, row.repeated)
+			}
+		})
+	}
+}
+
+// refusedAlone checks that a right was asked for and refused, and no other.
+func refusedAlone(t *testing.T, r grantedRight, denied []request) {
+	t.Helper()
+	asked := false
+	for _, q := range denied {
+		resource := strings.TrimSuffix(q.ObjectRef.Resource+"/"+q.ObjectRef.Subresource, "/")
+		switch {
+		case strings.HasSuffix(r.kind, "Binding"):
+			asked = asked || resource == "configmaps" || strings.HasSuffix(resource, "reviews")
+		case resource == r.resource && q.Verb == r.verb && q.ObjectRef.Namespace == r.namespace && q.ObjectRef.APIGroup == r.group:
+			asked = true
+		default:
+			t.Errorf("the API server refuses also %v", &q)
+		}
+	}
+	if !asked {
+		t.Errorf("the API server was never asked for it: %q", denied)
+	}
+}
+
+// without has a daemon do everything, without a right, and returns what it did not do and
+// what the API server has refused.
+func (w *leastWorld) without(t *testing.T, log string, r *grantedRight, row leastRow) (failed []string, denied []request) {
+	t.Helper()
+	if err := w.s.Renew(t.Context(), leastFleet); err != nil {
+		t.Fatal(err)
+	}
+	giveBack(t, w.s)
+	if r != nil {
+		takeAway(t, w.s, *r)
+	}
+	offset := 0
+	if info, err := os.Stat(log); err == nil {
+		offset = int(info.Size())
+	}
+	refused := func() (denied []request) {
+		w.requests = requests(t, log, offset)
+		for _, q := range w.requests {
+			if !q.allowed() {
+				denied = append(denied, q)
+			}
+		}
+		return denied
+	}
+	failed = exercised(t, w, slices.Concat(row.fails, row.may), func() bool {
+		return r == nil || len(refused()) > 0 && w.count(row.repeated) >= 3
+	})
+	return failed, refused()
+}
+
+// count returns how often a request was made.
+func (w *leastWorld) count(what string) int {
+	if what == "" {
+		return 3
+	}
+	n := 0
+	for _, q := range w.requests {
+		if q.String() == what {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,92 @@
+package stack
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/test/cluster"
+)
+
+// exercised starts a daemon, has it do everything, and returns what it did not do. It waits
+// for all but those that are expected to fail, and until the API server has refused what it
+// is to refuse.
+func exercised(t *testing.T, w *leastWorld, failing []string, refused func() bool) (failed []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s := w.s
+	if err := s.Register(ctx, s.Fleet.Machines()...); err != nil {
+		t.Fatal(err)
+	}
+	gone := cluster.NodeSpec{Name: "gone", ProviderID: deadID, SystemUUID: strings.TrimPrefix(deadID, "vsphere://")}
+	if _, err := s.Cluster.CreateNode(ctx, gone.Node()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Cluster.SetNodeReady(ctx, "gone", v1.ConditionUnknown); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if w.config, err = s.WriteConfig(leastConfig); err != nil {
+		t.Fatal(err)
+	}
+	if w.d, err = s.StartDaemon(binary, w.config, leastFlags...); err != nil {
+		t.Fatal(err)
+	}
+	done := together(ctx, w, failing, refused)
+	for _, name := range slices.Sorted(maps.Keys(exercises)) {
+		if err := done[name]; err != nil {
+			failed = append(failed, name)
+			t.Logf("%s: %v", name, err)
+		}
+	}
+	return failed
+}
+
+// last is the exercise after which nothing else works, if it fails.
+const last = "a new password is used"
+
+// together does the exercises side by side, but for the last one, and returns what became
+// of each.
+func together(ctx context.Context, w *leastWorld, failing []string, refused func() bool) map[string]error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var mu sync.Mutex
+	var all, must sync.WaitGroup
+	done := map[string]error{}
+	begin := func(name string) {
+		awaited := !slices.Contains(failing, name)
+		if awaited {
+			must.Add(1)
+		}
+		all.Go(func() {
+			err := exercises[name](ctx, w)
+			mu.Lock()
+			defer mu.Unlock()
+			if done[name] = err; awaited {
+				must.Done()
+			}
+		})
+	}
+	for name := range exercises {
+		if name != last {
+			begin(name)
+		}
+	}
+	must.Wait()
+	begin(last)
+	must.Wait()
+	_ = until(ctx, func() (bool, error) { return refused(), nil }) // its caller checks it
+	if len(failing) > 0 {
+		<-time.After(3 * time.Second)
+	}
+	cancel()
+	all.Wait()
+	return done
+}

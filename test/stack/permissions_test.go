@@ -1,0 +1,93 @@
+package stack
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of docs/reference/permissions.md")
+
+const permissions = "../../docs/reference/permissions.md"
+
+// TestPermissionsAreDocumented: each right of the manifest has a row in leastRows, each row
+// a right, and the reference has that table.
+func TestPermissionsAreDocumented(t *testing.T) {
+	data, err := os.ReadFile(permissions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- rights: written by TestPermissionsAreDocumented -->\n", "<!-- end of rights -->"
+	before, rest, ok := strings.Cut(string(data), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("%s has no %s … %s", permissions, begin, end)
+	}
+	var b strings.Builder
+	b.WriteString("| where | right | who needs it | what fails without it | why it is not narrower |\n|---|---|---|---|---|\n")
+	used := map[string]bool{}
+	for _, r := range grantedRights(t) {
+		row, ok := leastRows[r.String()]
+		if !ok || row.who == "" || row.narrower == "" || len(row.fails) == 0 && row.repeated == "" {
+			t.Errorf("leastRows does not say who needs %s, what fails without it and why it is not narrower", r)
+		}
+		used[r.String()] = true
+		where, what := r.namespace, fmt.Sprintf("`%s` of `%s`", r.verb, r.resource)
+		if where == "" {
+			where = "the cluster"
+		}
+		if len(r.names) > 0 {
+			what += fmt.Sprintf(", named `%s`", strings.Join(r.names, "`, `"))
+		}
+		if strings.HasSuffix(r.kind, "Binding") {
+			what = fmt.Sprintf("%s to `%s`", r.kind, r.role)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", where, what, row.who, fallen(row), row.narrower)
+	}
+	for name := range leastRows {
+		if !used[name] {
+			t.Errorf("leastRows has %s, which the manifest does not grant", name)
+		}
+	}
+	want := before + begin + b.String() + end + after
+	if *update {
+		if err := os.WriteFile(permissions, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != string(data) {
+		t.Errorf("%s is not current; go test ./test/stack -run TestPermissionsAreDocumented -update writes it", permissions)
+	}
+}
+
+// fallen names what fails, in short where it is all that has to do with Nodes or with the
+// leader.
+func fallen(row leastRow) string {
+	fails := row.fails
+	has := func(all []string) bool {
+		return !slices.ContainsFunc(all, func(name string) bool { return !slices.Contains(fails, name) })
+	}
+	var parts []string
+	if row.late != "" {
+		parts = append(parts, row.late)
+	}
+	if len(fails) == len(exercises) {
+		return "everything: the daemon does not start"
+	}
+	left := slices.Clone(fails)
+	for _, group := range []struct {
+		names []string
+		short string
+	}{{ofLeader, "all that a leader does"}, {ofNodes, "all that is done with Nodes"}} {
+		if has(group.names) && slices.Contains(left, group.names[0]) {
+			parts = append(parts, group.short)
+			left = slices.DeleteFunc(left, func(name string) bool { return slices.Contains(group.names, name) })
+		}
+	}
+	for _, name := range left {
+		parts = append(parts, "that "+name)
+	}
+	return strings.Join(parts, "; ")
+}
