@@ -132,7 +132,30 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.connect(port); err != nil {
 		return err
 	}
+	if err := c.checkVersion(); err != nil {
+		return err
+	}
 	return c.awaitDefaults(ctx)
+}
+
+// versionVariable names the version of Kubernetes that a control plane has to be of,
+// such as v1.36.4. Programs are looked for in several folders, and a test that means
+// to show something about one version must not run with another.
+const versionVariable = "VZONES_KUBERNETES"
+
+func (c *Cluster) checkVersion() error {
+	want := os.Getenv(versionVariable)
+	if want == "" {
+		return nil
+	}
+	got, err := c.client.Discovery().ServerVersion()
+	if err != nil {
+		return fmt.Errorf("asking the API server for its version: %w", err)
+	}
+	if got.GitVersion != want {
+		return fmt.Errorf("the API server is of Kubernetes %s, and %s demands %s", got.GitVersion, versionVariable, want)
+	}
+	return nil
 }
 
 // Stop ends all programs, the last one started first, and removes the temporary

@@ -44,7 +44,7 @@ func newFake(out string) *fake {
 func (f *fake) ran(t *testing.T, wanted ...string) (built []string, said string) {
 	t.Helper()
 	f.built, f.said = nil, nil
-	chosen, err := choose(wanted)
+	chosen, err := choose(programs, wanted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestWaitingForAnotherBuildEndsWithTheContext(t *testing.T) {
 }
 
 func TestUnknownProgram(t *testing.T) {
-	if _, err := choose([]string{"etcd", "kubelet"}); err == nil || !strings.Contains(err.Error(), `"kubelet"`) {
+	if _, err := choose(programs, []string{"etcd", "kubelet"}); err == nil || !strings.Contains(err.Error(), `"kubelet"`) {
 		t.Errorf("error %v, want one that names kubelet", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestBuildFlagsCarryTheVersion(t *testing.T) {
 }
 
 func TestKeyFollowsTheModule(t *testing.T) {
-	tool, err := newToolchain(t.Context())
+	tool, err := newToolchain(t.Context(), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,4 +252,37 @@ func TestSaysThatItStillBuilds(t *testing.T) {
 			t.Errorf("said %q, want %q", f.said, want)
 		}
 	})
+}
+
+// TestSourceOf: an older minor has a module and a folder of its own, and shares etcd.
+func TestSourceOf(t *testing.T) {
+	own, err := sourceOf("")
+	if err != nil || own.dir != "." || own.out != "../../bin/controlplane" || len(own.programs) != len(programs) {
+		t.Errorf("%+v, %v", own, err)
+	}
+	folders, err := os.ReadDir(versionsFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		s, err := sourceOf(f.Name())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if s.dir != filepath.Join("versions", f.Name()) || s.out != "../../bin/controlplane-"+f.Name() {
+			t.Errorf("%s: %+v", f.Name(), s)
+		}
+		if want := []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}; !slices.Equal(names(s.programs), want) {
+			t.Errorf("%s: programs %v, want %v", f.Name(), names(s.programs), want)
+		}
+		if _, err := choose(s.programs, []string{"etcd"}); err == nil {
+			t.Errorf("%s: etcd is built too", f.Name())
+		}
+	}
+	for _, bad := range []string{"1", "v1.36", "../1.36", "1.2"} {
+		if s, err := sourceOf(bad); err == nil {
+			t.Errorf("%q: %+v and no error", bad, s)
+		}
+	}
 }

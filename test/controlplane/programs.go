@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -20,9 +23,43 @@ var programs = []program{
 	{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"},
 }
 
-// choose returns the programs with the given names, all where none is given,
-// in the order in which they are needed.
-func choose(wanted []string) ([]program, error) {
+// A source is a module that programs are built from.
+type source struct {
+	dir      string // its folder
+	out      string // where its programs go
+	programs []program
+}
+
+const (
+	defaultOut     = "../../bin/controlplane"
+	versionsFolder = "versions"
+)
+
+var minors = regexp.MustCompile(`^1\.[1-9][0-9]*$`)
+
+// sourceOf returns the source of a minor of Kubernetes, this module for "".
+func sourceOf(minor string) (source, error) {
+	if minor == "" {
+		return source{dir: ".", out: defaultOut, programs: programs}, nil
+	}
+	if !minors.MatchString(minor) {
+		return source{}, fmt.Errorf("%q is not a minor of Kubernetes, such as 1.36", minor)
+	}
+	s := source{dir: filepath.Join(versionsFolder, minor), out: defaultOut + "-" + minor}
+	if _, err := os.Stat(filepath.Join(s.dir, "go.mod")); err != nil {
+		return source{}, fmt.Errorf("no module to build Kubernetes %s from: %w", minor, err)
+	}
+	for _, p := range programs {
+		if strings.HasPrefix(p.pkg, "k8s.io/kubernetes/") {
+			s.programs = append(s.programs, p)
+		}
+	}
+	return s, nil
+}
+
+// choose returns those of the programs with the given names, all where none is
+// given, in the order in which they are needed.
+func choose(programs []program, wanted []string) ([]program, error) {
 	if len(wanted) == 0 {
 		return programs, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -15,18 +16,19 @@ import (
 // A toolchain is the go command on this machine, with the flags that this
 // module's programs are built with.
 type toolchain struct {
+	dir   string // the module's folder
 	flags []string
 	base  string // the part of the key that all programs share
 }
 
-// newToolchain asks the go command which versions it would build. It must run
-// in this module's folder.
-func newToolchain(ctx context.Context) (*toolchain, error) {
-	version, err := goOutput(ctx, "list", "-mod=readonly", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+// newToolchain asks the go command which versions it would build from the module
+// in a folder.
+func newToolchain(ctx context.Context, dir string) (*toolchain, error) {
+	version, err := goOutput(ctx, dir, "list", "-mod=readonly", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return nil, err
 	}
-	platform, err := goOutput(ctx, "env", "GOOS", "GOARCH", "GOVERSION")
+	platform, err := goOutput(ctx, dir, "env", "GOOS", "GOARCH", "GOVERSION")
 	if err != nil {
 		return nil, err
 	}
@@ -36,13 +38,13 @@ func newToolchain(ctx context.Context) (*toolchain, error) {
 	}
 	parts := []string{platform, strings.Join(flags, "\n")}
 	for _, file := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(file)
+		content, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			return nil, fmt.Errorf("not in the folder of test/controlplane: %w", err)
 		}
 		parts = append(parts, string(content))
 	}
-	return &toolchain{flags: flags, base: strings.Join(parts, "\x00")}, nil
+	return &toolchain{dir: dir, flags: flags, base: strings.Join(parts, "\x00")}, nil
 }
 
 // buildFlags stamps the version into the binaries. Without it they call
@@ -71,14 +73,19 @@ func (t *toolchain) key(p program) string {
 // compile builds a program into a file. What the go command prints is shown
 // only when it fails: the first build names some two hundred downloads.
 func (t *toolchain) compile(ctx context.Context, p program, file string) error {
+	file, err := filepath.Abs(file) // the go command runs in another folder
+	if err != nil {
+		return err
+	}
 	args := append([]string{"build"}, t.flags...)
-	_, err := goOutput(ctx, append(args, "-o", file, p.pkg)...)
+	_, err = goOutput(ctx, t.dir, append(args, "-o", file, p.pkg)...)
 	return err
 }
 
-func goOutput(ctx context.Context, args ...string) (string, error) {
+func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// A go.work around the repository, or cgo, would give other binaries.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")

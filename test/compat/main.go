@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() { os.Exit(status()) }
+
+func status() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := compare(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "compat: FAILED: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stdout, "compat: "+format+"\n", args...)
+}
+
+// compare plays the list with each of the minors, and records each as it is done.
+func compare(ctx context.Context, minors []string) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	all, err := buildable(root)
+	if err != nil {
+		return fmt.Errorf("not in the root of the project: %w", err)
+	}
+	chosen, err := choose(all, minors)
+	if err != nil {
+		return err
+	}
+	entries, err := readList(listYAML)
+	if err != nil {
+		return err
+	}
+	tree, err := look(ctx, root)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, k := range chosen {
+		errs = append(errs, one(ctx, root, k, entries, tree))
+	}
+	if tree.why != "" {
+		say("nothing is recorded: %s", tree.why)
+	}
+	return errors.Join(errs...)
+}
+
+// one plays the list with one version.
+func one(ctx context.Context, root string, k kubernetes, entries []entry, t tree) error {
+	began := time.Now()
+	name := filepath.Join(root, "bin", "compat-"+k.minor+".log")
+	log, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	say("%s: what is printed goes to %s", k.version, name)
+	p := &player{root: root, kubernetes: k, log: log, say: say}
+	if err := p.build(ctx); err != nil {
+		return fmt.Errorf("%s: %w", k.version, err)
+	}
+	built := time.Now()
+	results, err := p.play(ctx, entries)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.version, err)
+	}
+	etcd, err := required(root, controlPlane, "go.etcd.io/etcd/server/v3")
+	if err != nil {
+		return err
+	}
+	r := run{
+		Kubernetes: k.version, Etcd: etcd, Date: time.Now().UTC().Format(time.DateOnly), Commit: t.commit,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Seconds: int(time.Since(built).Seconds()), Results: results,
+	}
+	say("%s: %d of %d passed in %d s, after %d s of building", k.version, len(r.of(passed)), len(results), r.Seconds, int(built.Sub(began).Seconds()))
+	if t.why == "" {
+		if err := save(root, entries, r); err != nil {
+			return err
+		}
+	}
+	if bad := r.of(failed); len(bad) > 0 {
+		return fmt.Errorf("%s: %s: see %s", k.version, strings.Join(bad, ", "), name)
+	}
+	return nil
+}
+
+// save puts a run into the record and into the page.
+func save(root string, entries []entry, r run) error {
+	runs, err := readRecord(root)
+	if err != nil {
+		return err
+	}
+	runs = with(runs, r)
+	if err := writeRecord(root, runs); err != nil {
+		return err
+	}
+	return writePage(root, entries, runs)
+}
+
+// A tree says what is checked out.
+type tree struct {
+	commit string
+	why    string // why nothing made with it can be recorded
+}
+
+// look finds out whether the built daemon is what is committed.
+func look(ctx context.Context, root string) (tree, error) {
+	output := func(name string, args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("%s %s: %w", filepath.Base(name), strings.Join(args, " "), err)
+		}
+		return strings.TrimSpace(string(out)), nil
+	}
+	commit, err := output("git", "rev-parse", "HEAD")
+	if err != nil {
+		return tree{}, err
+	}
+	changed, err := output("git", "status", "--porcelain", "--", ".", ":!"+recordFile, ":!"+pageFile)
+	if err != nil {
+		return tree{}, err
+	}
+	t := tree{commit: commit}
+	if changed != "" {
+		t.why = "there are changes that are not committed, in " + strings.Join(strings.Fields(changed), " ")
+		return t, nil
+	}
+	version, err := output(filepath.Join(root, daemonFile), "--version=raw")
+	if err != nil {
+		return tree{}, err
+	}
+	if !strings.Contains(version, commit) {
+		t.why = fmt.Sprintf("%s is not built from %s: make build", daemonFile, commit)
+	}
+	return t, nil
+}
