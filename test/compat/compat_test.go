@@ -199,6 +199,23 @@ func TestAnErrorOfNobodyIsEverybodys(t *testing.T) {
 	}
 }
 
+// TestSecondAttempt: what passed at the second attempt is told apart from what passed.
+func TestSecondAttempt(t *testing.T) {
+	if got := secondAttempt(result{"a", passed, ""}); got != (result{"a", passed, "at the second attempt"}) {
+		t.Errorf("it is %+v", got)
+	}
+	bad := secondAttempt(result{"a", failed, "it did not run"})
+	if bad != (result{"a", failed, "it did not run, twice"}) {
+		t.Errorf("it is %+v", bad)
+	}
+	table := resultTable([]run{{Kubernetes: "v1.36.4", Results: []result{bad, {"b", passed, "at the second attempt"}}}})
+	for _, want := range []string{"| 1 of 2 | `a` | none |", "`a`: failed: it did not run, twice\n", "`b`: passed: at the second attempt\n"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("%q is not in\n%s", want, table)
+		}
+	}
+}
+
 func TestPattern(t *testing.T) {
 	two := []entry{{Name: "a"}, {Name: "b"}}
 	if got := (suite{below: "T"}).pattern(two); got != "^T$/^(a|b)$" {
@@ -240,5 +257,24 @@ func TestWith(t *testing.T) {
 	}
 	if want := []string{"v1.36.4", "v1.9.1"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestVersionsGoTogether: a release is named after the minor of the libraries that are
+// built in, and everything else runs with the control plane of that minor.
+func TestVersionsGoTogether(t *testing.T) {
+	kubernetes, err := required(root, controlPlane, modKubernetes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{"k8s.io/cloud-provider", "k8s.io/client-go", "k8s.io/api", "k8s.io/component-base"} {
+		library, err := required(root, ".", module)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want := "v0" + strings.TrimPrefix(kubernetes, "v1"); library != want {
+			t.Errorf("%s is %s, and the control plane of the tests is Kubernetes %s", module, library, kubernetes)
+		}
 	}
 }

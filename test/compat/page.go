@@ -78,8 +78,8 @@ func resultTable(runs []run) string {
 	}
 	for _, r := range runs {
 		for _, one := range r.Results {
-			if one.Outcome != passed {
-				fmt.Fprintf(&b, "\n- %s, `%s`, %s: %s\n", r.Kubernetes, one.Name, one.Outcome, one.Why)
+			if one.Why != "" {
+				fmt.Fprintf(&b, "\n- Kubernetes %s, `%s`: %s: %s\n", r.Kubernetes, one.Name, one.Outcome, one.Why)
 			}
 		}
 	}

@@ -28,7 +28,8 @@ const (
 type result struct {
 	Name    string `json:"name"`
 	Outcome string `json:"outcome"`
-	Why     string `json:"why,omitempty"`
+	// Why is there unless it passed at the first attempt.
+	Why string `json:"why,omitempty"`
 }
 
 // A run is the list played with one minor.
@@ -104,8 +105,8 @@ func (r run) check() error {
 		if !slices.Contains([]string{passed, failed, leftOut}, one.Outcome) {
 			return fmt.Errorf("%s: outcome %q", one.Name, one.Outcome)
 		}
-		if (one.Outcome == passed) != (one.Why == "") {
-			return fmt.Errorf("%s: %s, and why is %q", one.Name, one.Outcome, one.Why)
+		if one.Outcome != passed && one.Why == "" {
+			return fmt.Errorf("%s: %s, and nothing says why", one.Name, one.Outcome)
 		}
 	}
 	return nil
