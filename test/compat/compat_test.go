@@ -208,11 +208,40 @@ func TestSecondAttempt(t *testing.T) {
 	if bad != (result{"a", failed, "it did not run, twice"}) {
 		t.Errorf("it is %+v", bad)
 	}
-	table := resultTable([]run{{Kubernetes: "v1.36.4", Results: []result{bad, {"b", passed, "at the second attempt"}}}})
-	for _, want := range []string{"| 1 of 2 | `a` | none |", "`a`: failed: it did not run, twice\n", "`b`: passed: at the second attempt\n"} {
+	table := resultTable([]entry{{Name: "a"}, {Name: "b"}, {Name: "c"}}, []run{{Kubernetes: "v1.36.4", Results: []result{bad, {"b", passed, "at the second attempt"}}}})
+	for _, want := range []string{"| 1 of 3 | `a` | none | `c` |", "`a`: failed: it did not run, twice\n", "`b`: passed: at the second attempt\n"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is not in\n%s", want, table)
 		}
+	}
+}
+
+// TestASecondRunAddsToTheFirst of the same version and commit, and to no other.
+func TestASecondRunAddsToTheFirst(t *testing.T) {
+	first := run{Kubernetes: "v1.36.4", Commit: "x", Results: []result{{"a", passed, ""}, {"b", failed, "slow"}}}
+	second := run{Kubernetes: "v1.36.4", Commit: "x", Results: []result{{"b", passed, ""}}}
+	if got := with([]run{first}, second); len(got) != 1 || !slices.Equal(got[0].Results, []result{{"b", passed, ""}, {"a", passed, ""}}) {
+		t.Errorf("it is %+v", got)
+	}
+	for name, change := range map[string]func(*run){"commit": func(r *run) { r.Commit = "y" }, "version": func(r *run) { r.Kubernetes = "v1.36.5" }} {
+		other := second
+		change(&other)
+		if got := with([]run{first}, other); len(got) != 1 || len(got[0].Results) != 1 {
+			t.Errorf("with another %s it is %+v", name, got)
+		}
+	}
+}
+
+func TestOnly(t *testing.T) {
+	all := entries(t)
+	if got, err := only(all, nil); err != nil || len(got) != len(all) || len(programs(got)) != 3 {
+		t.Errorf("%v, %v; want all", got, err)
+	}
+	if got, err := only(all, []string{"first-light"}); err != nil || len(got) != 1 || len(programs(got)) != 1 {
+		t.Errorf("%v, %v; want one, without Pods", got, err)
+	}
+	if _, err := only(all, []string{"first"}); err == nil || !strings.Contains(err.Error(), "ONLY=first") {
+		t.Errorf("error %v", err)
 	}
 }
 

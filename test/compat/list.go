@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,7 @@ type entry struct {
 	Name    string `yaml:"name"`
 	Kind    string `yaml:"kind"`
 	Covers  string `yaml:"covers"`
+	Pods    bool   `yaml:"pods"`
 	From    string `yaml:"from"`
 	Because string `yaml:"because"`
 }
@@ -87,6 +89,30 @@ func (e entry) leftOut(minor string) (string, error) {
 		return "", nil
 	}
 	return fmt.Sprintf("from %s on: %s", e.From, e.Because), nil
+}
+
+// only returns the entries with the given names, all where none is given.
+func only(all []entry, names []string) ([]entry, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []entry
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(e entry) bool { return e.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("ONLY=%s: test/compat/list.yaml has no such entry", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// programs are what the entries run with, beside etcd.
+func programs(entries []entry) []string {
+	if slices.ContainsFunc(entries, func(e entry) bool { return e.Pods }) {
+		return []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+	}
+	return []string{"kube-apiserver"}
 }
 
 // minorNumber returns 36 of 1.36.

@@ -30,6 +30,9 @@ func say(format string, args ...any) {
 	fmt.Fprintf(os.Stdout, "compat: "+format+"\n", args...)
 }
 
+// onlyVariable names the entries that are run, instead of all.
+const onlyVariable = "ONLY"
+
 // compare plays the list with each of the minors, and records each as it is done.
 func compare(ctx context.Context, minors []string) error {
 	root, err := os.Getwd()
@@ -48,13 +51,17 @@ func compare(ctx context.Context, minors []string) error {
 	if err != nil {
 		return err
 	}
+	some, err := only(entries, strings.Fields(os.Getenv(onlyVariable)))
+	if err != nil {
+		return err
+	}
 	tree, err := look(ctx, root)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, k := range chosen {
-		errs = append(errs, one(ctx, root, k, entries, tree))
+		errs = append(errs, one(ctx, root, k, some, entries, tree))
 	}
 	if tree.why != "" {
 		say("nothing is recorded: %s", tree.why)
@@ -62,8 +69,8 @@ func compare(ctx context.Context, minors []string) error {
 	return errors.Join(errs...)
 }
 
-// one plays the list with one version.
-func one(ctx context.Context, root string, k kubernetes, entries []entry, t tree) error {
+// one plays entries of the list with one version.
+func one(ctx context.Context, root string, k kubernetes, some, all []entry, t tree) error {
 	began := time.Now()
 	name := filepath.Join(root, "bin", "compat-"+k.minor+".log")
 	log, err := os.Create(name)
@@ -73,11 +80,11 @@ func one(ctx context.Context, root string, k kubernetes, entries []entry, t tree
 	defer log.Close()
 	say("%s: what is printed goes to %s", k.version, name)
 	p := &player{root: root, kubernetes: k, log: log, say: say}
-	if err := p.build(ctx); err != nil {
+	if err := p.build(ctx, programs(some)); err != nil {
 		return fmt.Errorf("%s: %w", k.version, err)
 	}
 	built := time.Now()
-	results, err := p.play(ctx, entries)
+	results, err := p.play(ctx, some)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.version, err)
 	}
@@ -90,9 +97,9 @@ func one(ctx context.Context, root string, k kubernetes, entries []entry, t tree
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Seconds: int(time.Since(built).Seconds()), Results: results,
 	}
-	say("%s: %d of %d passed in %d s, after %d s of building", k.version, len(r.of(passed)), len(results), r.Seconds, int(built.Sub(began).Seconds()))
+	say("%s: %d of %d passed in %d s, after %.0f s of building", k.version, len(r.of(passed)), len(results), r.Seconds, built.Sub(began).Seconds())
 	if t.why == "" {
-		if err := save(root, entries, r); err != nil {
+		if err := save(root, all, r); err != nil {
 			return err
 		}
 	}

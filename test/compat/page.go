@@ -27,7 +27,7 @@ func page(root, text string, entries []entry, runs []run) (string, error) {
 	}
 	for _, part := range []struct{ name, table string }{
 		{"pins", pinned},
-		{"results", resultTable(runs)},
+		{"results", resultTable(entries, runs)},
 		{"list", listTable(entries, runs)},
 	} {
 		if text, err = between(text, part.name, part.table); err != nil {
@@ -66,15 +66,15 @@ func pinTable(root string) (string, error) {
 	return b.String(), nil
 }
 
-func resultTable(runs []run) string {
+func resultTable(entries []entry, runs []run) string {
 	if len(runs) == 0 {
 		return "No run is recorded.\n"
 	}
 	var b strings.Builder
-	b.WriteString("| Kubernetes | etcd | passed | failed | left out | date | commit | built with |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Kubernetes | etcd | passed | failed | left out | not run | date | commit | built with |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range runs {
-		fmt.Fprintf(&b, "| %s | %s | %d of %d | %s | %s | %s | `%.12s` | %s, %s |\n", r.Kubernetes, r.Etcd,
-			len(r.of(passed)), len(r.Results), namesOrNone(r.of(failed)), namesOrNone(r.of(leftOut)), r.Date, r.Commit, r.Go, r.Platform)
+		fmt.Fprintf(&b, "| %s | %s | %d of %d | %s | %s | %s | %s | `%.12s` | %s, %s |\n", r.Kubernetes, r.Etcd,
+			len(r.of(passed)), len(entries), namesOrNone(r.of(failed)), namesOrNone(r.of(leftOut)), namesOrNone(r.missing(entries)), r.Date, r.Commit, r.Go, r.Platform)
 	}
 	for _, r := range runs {
 		for _, one := range r.Results {

@@ -32,8 +32,8 @@ type player struct {
 	say func(format string, args ...any)
 }
 
-// build builds the control plane and makes sure that it is of the version.
-func (p *player) build(ctx context.Context) error {
+// build builds the programs and makes sure that they are of the version.
+func (p *player) build(ctx context.Context, programs []string) error {
 	args := []string{"run", "-C", filepath.Join(p.root, controlPlane), "."}
 	if err := p.command(ctx, os.Stdout, "go", append(args, "etcd")...); err != nil {
 		return err
@@ -41,10 +41,10 @@ func (p *player) build(ctx context.Context) error {
 	if !p.pinned {
 		args = append(args, "-minor", p.minor)
 	}
-	if err := p.command(ctx, os.Stdout, "go", args...); err != nil {
+	if err := p.command(ctx, os.Stdout, "go", append(args, programs...)...); err != nil {
 		return err
 	}
-	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+	for _, name := range programs {
 		file := filepath.Join(p.root, p.bin(), name)
 		var out bytes.Buffer
 		if err := p.command(ctx, &out, file, "--version"); err != nil {

@@ -40,7 +40,7 @@ type run struct {
 	Commit     string   `json:"commit"`
 	Go         string   `json:"go"`
 	Platform   string   `json:"platform"`
-	Seconds    int      `json:"seconds"`
+	Seconds    int      `json:"seconds"` // of all runs that are in it
 	Results    []result `json:"results"`
 }
 
@@ -57,6 +57,17 @@ func (r run) of(outcome string) []string {
 	for _, one := range r.Results {
 		if one.Outcome == outcome {
 			names = append(names, one.Name)
+		}
+	}
+	return names
+}
+
+// missing returns the names of the entries that the run has no result of.
+func (r run) missing(entries []entry) []string {
+	var names []string
+	for _, e := range entries {
+		if !slices.ContainsFunc(r.Results, func(one result) bool { return one.Name == e.Name }) {
+			names = append(names, e.Name)
 		}
 	}
 	return names
@@ -112,12 +123,30 @@ func (r run) check() error {
 	return nil
 }
 
-// with returns the runs with another one in place of its minor's.
+// with returns the runs with another one in place of its minor's. One of the same
+// version and commit keeps the results that the other does not have.
 func with(runs []run, another run) []run {
+	for _, r := range runs {
+		if r.Kubernetes == another.Kubernetes && r.Commit == another.Commit {
+			another = another.and(r)
+		}
+	}
 	all := slices.DeleteFunc(slices.Clone(runs), func(r run) bool { return r.minor() == another.minor() })
 	all = append(all, another)
 	slices.SortFunc(all, func(a, b run) int { return number(kubernetes{minor: b.minor()}) - number(kubernetes{minor: a.minor()}) })
 	return all
+}
+
+// and returns the run with the results of another one that it does not have itself.
+func (r run) and(other run) run {
+	results := slices.Clone(r.Results)
+	for _, one := range other.Results {
+		if !slices.ContainsFunc(results, func(have result) bool { return have.Name == one.Name }) {
+			results = append(results, one)
+		}
+	}
+	r.Results, r.Seconds = results, r.Seconds+other.Seconds
+	return r
 }
 
 func writeRecord(root string, runs []run) error {
