@@ -85,7 +85,7 @@ func buildable(root string) ([]kubernetes, error) {
 			return nil, err
 		}
 		found := versionOfKubernetes.FindStringSubmatch(k.version)
-		if found == nil || !k.pinned && found[1] != k.minor {
+		if len(found) == 0 || !k.pinned && found[1] != k.minor {
 			return nil, fmt.Errorf("%s builds Kubernetes %s", folder, k.version)
 		}
 		k.minor = found[1]
