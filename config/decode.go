@@ -19,6 +19,8 @@ type decoder struct {
 	places map[string]string
 	// size is how many bytes the file has, visits how many keys and elements were taken.
 	size, visits int
+	// others takes a key that the fields do not have, in place of a mistake.
+	others func(p pair, fields []field)
 }
 
 func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
@@ -26,7 +28,12 @@ func (d *decoder) mapping(n *yaml.Node, at position, fields []field) {
 	slices.SortStableFunc(pairs, func(a, b pair) int { return newerFirst(fields, a.name, b.name) })
 	for _, p := range pairs {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == p.name })
-		if i < 0 && !d.glued(p, at, fields) {
+		switch {
+		case i >= 0:
+		case d.glued(p, at, fields):
+		case d.others != nil:
+			d.others(p, fields)
+		default:
 			d.unknown(p.name, p.at, fields, d.places[p.name])
 		}
 		if i < 0 {
@@ -83,6 +90,8 @@ func (d *decoder) field(p pair, into any) {
 		*into = d.list(p.node, p.at)
 	case *table:
 		d.table(p, into)
+	case taker:
+		into.take(d, p)
 	default:
 		panic(fmt.Sprintf("config: the schema has a %T at %s", into, p.at.path))
 	}

@@ -12,6 +12,18 @@ import (
 // readYAML reads a file in the YAML format into the schema. Without one the
 // file could not be read at all, and problems has the reason.
 func readYAML(data []byte, p *problems) *schema {
+	root := yamlRoot(data, p)
+	if root == nil {
+		return nil
+	}
+	s := new(schema)
+	d := &decoder{problems: p, places: places(s.fields()), size: len(data)}
+	d.mapping(root, position{line: root.Line}, s.inYAML())
+	return s
+}
+
+// yamlRoot returns the mapping that a file is, or nil if it is none.
+func yamlRoot(data []byte, p *problems) *yaml.Node {
 	documents, err := documents(bytes.NewReader(data))
 	if err != nil {
 		if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
@@ -36,10 +48,7 @@ func readYAML(data []byte, p *problems) *schema {
 		p.errorf(position{line: documents[1].Line}, "a second YAML document begins here: "+
 			"write one document, without a further --- line")
 	}
-	s := new(schema)
-	d := &decoder{problems: p, places: places(s.fields()), size: len(data)}
-	d.mapping(root, position{line: root.Line}, s.inYAML())
-	return s
+	return root
 }
 
 // documents parses the first two documents of a file.

@@ -15,6 +15,7 @@ import (
 // conversion is what the flags of convert say.
 type conversion struct {
 	to, output string
+	fromChart  bool
 	// for YAML
 	secret string
 	ref    config.SecretRef
@@ -27,8 +28,8 @@ func (t *tool) convertCommand() *cobra.Command {
 	var c conversion
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Convert a configuration of any format to YAML, or to the CSI driver's file",
-		Long: `Convert a configuration of any format.
+		Short: "Convert a configuration to YAML or to the CSI driver's file, or a chart's values to vzones' chart's",
+		Long: `Convert a configuration of any format, or the values of a chart.
 
 To YAML, which goes to standard output, the credentials are not converted. The
 vCenters that have theirs in the file get a Secret instead: --secret names a file
@@ -42,6 +43,11 @@ are in Secrets come from the manifests that --credentials names. What the driver
 refuses is a mistake, such as a user without a domain, a sixth vCenter, or several
 of them without tag categories. What the file has for the driver alone is kept.
 
+With --from-chart FILE is a values file of a Helm chart of the vSphere CPI: of its
+own, of Rancher's or of Giant Swarm's. Values for the chart of vzones go to standard
+output, without the credentials: --secret names a file for those, which is a second
+values file for Helm. Both are for a release in the namespace of --namespace.
+
 What cannot be carried over is told of on standard error, one in a line, as are
 mistakes and warnings:
 
@@ -52,25 +58,30 @@ variables nor CA files are read.`,
 		Example: `  vzones convert vsphere.conf > vsphere.yaml
   vzones convert vsphere.conf --secret secret.yaml --output converted.yaml
   vzones convert vsphere.conf --secret - --namespace vsphere --secret-name vcenters
-  vzones convert converted.yaml --to csi --credentials secret.yaml --cluster-id cluster-1 --output csi.conf`,
+  vzones convert converted.yaml --to csi --credentials secret.yaml --cluster-id cluster-1 --output csi.conf
+  vzones convert --from-chart cpi-values.yaml --secret credentials.yaml --output values.yaml`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return c.check(cmd.Flags().Changed)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			t.started = true
-			if c.to == toCSI {
+			switch {
+			case c.fromChart:
+				return t.convertChart(args[0], &c)
+			case c.to == toCSI:
 				return t.convertToCSI(args[0], &c)
 			}
 			return t.convert(args[0], &c)
 		},
 	}
 	flags := cmd.Flags()
+	flags.BoolVar(&c.fromChart, "from-chart", false, "the file has the values of a Helm chart of the vSphere CPI")
 	flags.StringVar(&c.to, "to", toYAML, "the format to convert to: yaml or csi")
 	flags.StringVar(&c.output, "output", "", "the file to create, or - for standard output")
-	flags.StringVar(&c.secret, "secret", "", "the file to create with the Secret's manifest, or - for standard output")
+	flags.StringVar(&c.secret, "secret", "", "the file to create with the Secret's manifest, or with --from-chart the credentials as values, or - for standard output")
 	flags.StringVar(&c.ref.Name, "secret-name", "vsphere-cloud-secret", "the Secret's name")
-	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace")
+	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace, or with --from-chart the release's")
 	flags.StringArrayVar(&c.credentials, "credentials", nil, "with --to csi: a file with manifests of the Secrets that the configuration names; may be repeated")
 	flags.StringVar(&c.clusterID, "cluster-id", "", "with --to csi: the CSI driver's name for the cluster, in place of the one that the file has")
 	return cmd
@@ -84,9 +95,13 @@ const (
 // check refuses flags that would have no effect.
 func (c *conversion) check(given func(flag string) bool) error {
 	var others []string
+	what := "--to " + c.to
 	switch c.to {
 	case toYAML:
 		others = []string{"credentials", "cluster-id"}
+		if c.fromChart {
+			what, others = "--from-chart", append(others, "to", "secret-name")
+		}
 		if c.secret == "-" && c.output == "-" {
 			return errors.New("both --secret and --output are standard output: name a file for one of them")
 		}
@@ -94,6 +109,9 @@ func (c *conversion) check(given func(flag string) bool) error {
 			return errors.New("both --secret and --output name one file: the Secret needs one of its own")
 		}
 	case toCSI:
+		if c.fromChart {
+			return errors.New("--to csi has no effect with --from-chart: convert the values first")
+		}
 		others = []string{"secret", "secret-name", "namespace"}
 		if c.output == "" {
 			return errors.New("the CSI driver's file has passwords in it: name the file to create with --output, or --output - for standard output")
@@ -103,7 +121,7 @@ func (c *conversion) check(given func(flag string) bool) error {
 	}
 	for _, flag := range others {
 		if given(flag) {
-			return fmt.Errorf("--%s has no effect with --to %s: leave it out", flag, c.to)
+			return fmt.Errorf("--%s has no effect with %s: leave it out", flag, what)
 		}
 	}
 	return nil
@@ -118,6 +136,23 @@ func (t *tool) convert(file string, c *conversion) error {
 	if err != nil {
 		return mistakes(t.stderr, err)
 	}
+	return t.written(file, w, c, fmt.Sprintf("the manifest of Secret %s/%s, which the new configuration names", c.ref.Namespace, c.ref.Name))
+}
+
+func (t *tool) convertChart(file string, c *conversion) error {
+	data, err := t.read(file)
+	if err != nil {
+		return err
+	}
+	w, err := config.ConvertChart(file, data, c.ref.Namespace)
+	if err != nil {
+		return mistakes(t.stderr, err)
+	}
+	return t.written(file, w, c, "values with them: an upgrade without those deletes the Secret that the release has made")
+}
+
+// written creates the files of a conversion; private says what the credentials go into.
+func (t *tool) written(file string, w *config.Written, c *conversion, private string) error {
 	t.told(w)
 	secret := ""
 	switch {
@@ -125,8 +160,7 @@ func (t *tool) convert(file string, c *conversion) error {
 		fmt.Fprintf(t.stderr, "%s: no Secret is written: the file has no credentials to keep in one\n", file)
 	case w.Private.IsEmpty():
 	case c.secret == "":
-		fmt.Fprintf(t.stderr, "%s: not carried over: the credentials: name a file with --secret for the manifest of Secret %s/%s, "+
-			"which the new configuration names\n", file, c.ref.Namespace, c.ref.Name)
+		fmt.Fprintf(t.stderr, "%s: not carried over: the credentials: name a file with --secret for %s\n", file, private)
 	default:
 		if err := t.create(c.secret, []byte(w.Private.Reveal())); err != nil {
 			return err
@@ -136,7 +170,7 @@ func (t *tool) convert(file string, c *conversion) error {
 	if c.secret == "-" && c.output == "" {
 		return nil
 	}
-	err = t.create(c.output, w.Data)
+	err := t.create(c.output, w.Data)
 	if err != nil && secret != "" && secret != "-" {
 		// Passwords are not left behind, nor in the way of another try.
 		err = errors.Join(err, os.Remove(secret))

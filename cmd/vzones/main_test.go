@@ -55,13 +55,14 @@ func commands() []*cobra.Command {
 const (
 	anINI  = "[VirtualCenter \"vc.example.com\"]\nuser = admin@vsphere.local\npassword = S3cretS3cret\n[Labels]\nzone = k8s-zone\n"
 	aYAML  = "vcenter:\n  vc.example.com:\n    user: admin@vsphere.local\n    password: S3cretS3cret\nlabels:\n  zone: k8s-zone\n"
+	aChart = "config:\n  enabled: true\n  vcenter: vc.example.com\n  username: admin@vsphere.local\n  password: S3cretS3cret\n  datacenter: dc-1\n"
 	noFile = "not-there.yaml"
 )
 
 // TestExamples runs the examples of all help texts, in their order.
 func TestExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"vsphere.conf": anINI, "csi-vsphere.conf": anINI, "vsphere.yaml": aYAML} {
+	for name, text := range map[string]string{"vsphere.conf": anINI, "csi-vsphere.conf": anINI, "vsphere.yaml": aYAML, "cpi-values.yaml": aChart} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
