@@ -29,7 +29,9 @@ func TestChartValuesStandAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var values struct {
-		Workload  struct{ PodLabels map[string]any }
+		Workload struct {
+			PodLabels map[string]any `yaml:"podLabels"`
+		}
 		Resources map[string]any
 		Affinity  map[string]any
 	}
