@@ -12,7 +12,7 @@ import (
 // Node, and no other one that begins as they do.
 func TestKeysOnNodesAreCompared(t *testing.T) {
 	var got []string
-	for _, row := range rows(t, read(t, "how-to/move-from-the-vsphere-cpi.md"), "## On Nodes") {
+	for _, row := range rows(t, read(t, "reference/compared-with-the-cpi.md"), "## On Nodes") {
 		for i, part := range strings.Split(row[0], "`") {
 			if i%2 == 1 && strings.HasPrefix(part, "vzones/") {
 				got = append(got, part)

@@ -108,6 +108,38 @@ func TestHowTo(t *testing.T) {
 	}
 }
 
+// TestHowTos runs the commands of further pages, each in a folder with the files that it
+// reads.
+func TestHowTos(t *testing.T) {
+	for page, want := range map[string]int{
+		"migrate-from-the-cpi": 3, "migrate-from-in-tree": 2, "stretched-clusters": 1, "upgrade": 1,
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", page+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := 0
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "vzones validate") && !strings.HasPrefix(line, "vzones convert ") {
+				continue
+			}
+			count++
+			t.Run(page+" "+line, func(t *testing.T) {
+				t.Chdir(t.TempDir())
+				for name, text := range map[string]string{"vsphere.conf": anINI, "vsphere.yaml": aYAML, "cpi-values.yaml": aChart} {
+					if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				runLine(t, line)
+			})
+		}
+		if count != want {
+			t.Errorf("%s has %d commands, not %d", page, count, want)
+		}
+	}
+}
+
 // runLine runs a line as a shell does: with variables before it, < and >.
 func runLine(t *testing.T, line string) {
 	t.Helper()

@@ -23,7 +23,7 @@ func nodeCommands() []command {
 			"registers Nodes as the kubelets of the machines of these names do; `swapped`: with the system UUID in the other byte order; " +
 				"`machine=`: of a machine of another name; `uuid=`: with that system UUID, whether or not a machine has it, or with none at all (`uuid=none`); " +
 				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them, or those of two families; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
-				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its machine's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type; " +
+				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its machine's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type, or `none` as the in-tree provider leaves it; " +
 				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", labelNode},
 		{"node ready NODE…", "lets kubelets report that all is well", setReady(v1.ConditionTrue)},
@@ -133,8 +133,9 @@ func createNodes(a *arguments) action {
 	}
 }
 
-// initializedAs makes the Node one that the vSphere CPI has initialized. Region and zone
-// have a beta twin each, and so has the instance type.
+// initializedAs makes the Node one that the vSphere CPI has initialized, or without an
+// instance type the in-tree provider. Region and zone have a beta twin each, and so has the
+// instance type.
 func (k *kubelet) initializedAs(a *arguments, value string) {
 	parts := strings.Split(value, "/")
 	if len(parts) != 3 || slices.Contains(parts, "") {
@@ -147,7 +148,9 @@ func (k *kubelet) initializedAs(a *arguments, value string) {
 		{v1.LabelInstanceTypeStable, v1.LabelInstanceType},
 	} {
 		for _, key := range keys {
-			k.labels[key] = parts[i]
+			if parts[i] != "none" {
+				k.labels[key] = parts[i]
+			}
 		}
 	}
 }

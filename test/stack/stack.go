@@ -46,6 +46,9 @@ type Options struct {
 	Fleet string
 	// Cluster configures the control plane.
 	Cluster cluster.Options
+	// Bare leaves the manifest and the Secret out, for whoever installs in another way and
+	// then calls UseServiceAccount.
+	Bare bool
 }
 
 // Start starts the control plane and the fleet side by side and applies the
@@ -80,12 +83,21 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 		return err
 	}
 	s.Client = s.Cluster.Client()
+	if opts.Bare {
+		return nil
+	}
 	if err := s.Cluster.Apply(ctx, manifests.Plain, func(kind string) bool { return kind != "Secret" }); err != nil {
 		return err
 	}
 	if err := s.WriteSecret(ctx); err != nil {
 		return err
 	}
+	return s.UseServiceAccount(ctx)
+}
+
+// UseServiceAccount takes a token of the ServiceAccount, as it is now, for the daemons that
+// are started from now on.
+func (s *Stack) UseServiceAccount(ctx context.Context) (err error) {
 	s.kubeconfig, err = s.Cluster.ServiceAccountKubeconfig(ctx, namespace, serviceAccount)
 	return err
 }

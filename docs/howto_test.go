@@ -1,0 +1,43 @@
+package docs_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"vzones/config"
+)
+
+// TestConfigurationsOfHowTos: what the how-tos show of a configuration loads, beside a vCenter.
+func TestConfigurationsOfHowTos(t *testing.T) {
+	pages, err := filepath.Glob("how-to/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, page := range pages {
+		for _, b := range blocks(read(t, page)) {
+			var keys map[string]yaml.Node
+			if b.language != "yaml" || yaml.Unmarshal([]byte(b.text), &keys) != nil || len(keys) == 0 {
+				continue
+			}
+			ours := true
+			for key := range keys {
+				ours = ours && slices.Contains([]string{"labels", "topology"}, key)
+			}
+			if !ours {
+				continue
+			}
+			count++
+			text := "vcenter: {vc.example.com: {user: u@example.com, password: example}}\n" + b.text
+			if _, err := config.Parse(page, []byte(text)); err != nil {
+				t.Errorf("%v in\n%s", err, b.text)
+			}
+		}
+	}
+	if count < 4 {
+		t.Errorf("only %d configurations", count)
+	}
+}

@@ -1,0 +1,301 @@
+package takeover
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // the vSphere CPI takes no other thumbprint
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/test/stack"
+)
+
+// theChartsFleet has the one vCenter that the vSphere CPI's chart knows.
+const theChartsFleet = `
+vcenters:
+- name: east
+  tags: {k8s-region: east}
+  datacenters:
+  - name: dc
+    clusters: [{name: a, tags: {k8s-zone: east-a}, hosts: [a-1]}]
+    vms: [{name: plain}, {name: three, nics: [{ips: [10.0.9.12, 10.0.9.7, 10.0.9.9]}]}, {name: joins-cpi}, {name: joins-vzones}]
+`
+
+// theValues are those of a release of the CPI's chart.
+const theValues = `config:
+  enabled: true
+  vcenter: %s
+  username: %q
+  password: %q
+  datacenter: dc
+  thumbprint: %s
+daemonset:
+  cmdline:
+    logging: 3
+  podLabels: {team: platform}
+%s`
+
+// TestReleaseTakenOver: helm upgrade makes a release of the vSphere CPI's chart one of vzones'
+// chart, with the values that vzones convert has made, and helm rollback the reverse. No Node
+// changes but for vzones' annotations, and no object of the other chart is left. The daemons
+// run as the Pods would: with the arguments of the DaemonSet, the content of the ConfigMap and
+// a token of the ServiceAccount that the release has at that time.
+func TestReleaseTakenOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	if missing != nil {
+		t.Skip(missing)
+	}
+	for name, more := range map[string]string{
+		"as it is": "",
+		// Kubernetes changes no selector of a DaemonSet, so that the two cannot have one name.
+		"the name of ours": "nameOverride: vsphere-cloud-controller-manager\n",
+	} {
+		t.Run(name, func(t *testing.T) { takeReleaseOver(t, more) })
+	}
+}
+
+func takeReleaseOver(t *testing.T, more string) {
+	old, err := incumbent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := daemon(t)
+	r := newRelease(t, more)
+	r.helm("install", "vsphere-cpi", r.cpiChart, "-f", r.file("cpi.yaml"))
+	before := r.objects()
+	if err := r.s.UseServiceAccount(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cpi := r.run(old)
+	all := []bystander{{name: "plain"}, {name: "three", swapped: true}}
+	for i := range all {
+		r.register(&all[i])
+	}
+	r.until(cpi, "the CPI has initialized all Nodes", complete)
+	r.join(cpi, &all, "joins-cpi")
+	r.keep(ourAnnotations)
+	r.hold(cpi, "the CPI that has initialized them")
+
+	r.write("got.yaml", r.helm("get", "values", "vsphere-cpi", "-o", "yaml"))
+	r.convert("got.yaml")
+	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"), "-f", r.file("credentials.yaml"))
+	during := r.objects()
+	r.gone(before, during)
+	d := r.run(ours)
+	r.hold(cpi, "both Pods are there, and the CPI leads")
+	r.dismiss(cpi)
+	r.until(d, "vzones knows all machines", known(all))
+	r.hold(d, "vzones has taken over")
+	r.join(d, &all, "joins-vzones")
+
+	r.keep()
+	r.helm("rollback", "vsphere-cpi", "1")
+	r.gone(during, r.objects())
+	cpi = r.run(old)
+	r.stop(d)
+	r.hold(cpi, "the CPI has the cluster again")
+	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"), "-f", r.file("credentials.yaml"))
+	d = r.run(ours)
+	r.dismiss(cpi)
+	r.hold(d, "vzones has the cluster again")
+	r.stop(d)
+}
+
+// A release is a world whose objects Helm writes.
+type release struct {
+	*world
+	cpiChart, chart, dir, port string
+}
+
+func newRelease(t *testing.T, more string) *release {
+	t.Helper()
+	s, err := stack.Start(t.Context(), stack.Options{Fleet: theChartsFleet, Bare: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := &release{world: &world{t: t, s: s}, dir: t.TempDir(), chart: filepath.Join("..", "..", "manifests", "chart")}
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-C", filepath.Join("..", "incumbent"), "-m", "-f", "{{.Dir}}", "k8s.io/cloud-provider-vsphere").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.cpiChart = filepath.Join(strings.TrimSpace(string(dir)), "charts", "vsphere-cpi")
+	vc := s.Fleet.VCenter("east")
+	r.port = fmt.Sprint(vc.Port())
+	block, _ := pem.Decode(vc.Certificate())
+	r.write("cpi.yaml", fmt.Sprintf(theValues, vc.Host(), vc.User(), vc.Password(), thumbprint(block.Bytes), more))
+	watching, stop := context.WithCancel(t.Context())
+	if r.witness, err = testify(watching, s.Client.CoreV1().Nodes()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(); <-r.witness.done })
+	return r
+}
+
+func thumbprint(certificate []byte) string {
+	sum := sha1.Sum(certificate) //nolint:gosec // as above
+	var pairs []string
+	for b := range slices.Chunk(sum[:], 1) {
+		pairs = append(pairs, strings.ToUpper(hex.EncodeToString(b)))
+	}
+	return strings.Join(pairs, ":")
+}
+
+func (r *release) file(name string) string { return filepath.Join(r.dir, name) }
+
+func (r *release) write(name, content string) {
+	r.t.Helper()
+	if err := os.WriteFile(r.file(name), []byte(content), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// helm runs Helm in the namespace of the release and returns what it prints.
+func (r *release) helm(args ...string) string {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), filepath.Join("..", "..", "bin", "tools", "helm"),
+		append(args, "--namespace=kube-system", "--kubeconfig="+r.s.Cluster.AdminKubeconfig())...)
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+r.dir, "HELM_CONFIG_HOME="+r.dir, "HELM_DATA_HOME="+r.dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, &stderr)
+	}
+	return string(out)
+}
+
+// convert converts values as the how-to says.
+func (r *release) convert(values string) {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), "go", "run", "vzones/cmd/vzones", "convert", "--from-chart", r.file(values),
+		"--secret", r.file("credentials.yaml"), "--output", r.file("values.yaml"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// run starts what the Pods of the release's DaemonSet would be, with the content of the
+// ConfigMap that they mount. Both charts mean port 443, at which no vCenter of a test is.
+func (r *release) run(binary string) *stack.Daemon {
+	r.t.Helper()
+	sets, err := r.s.Client.AppsV1().DaemonSets("kube-system").List(r.t.Context(), metav1.ListOptions{})
+	if err != nil || len(sets.Items) != 1 {
+		r.t.Fatalf("%d DaemonSets, %v", len(sets.Items), err)
+	}
+	pod := sets.Items[0].Spec.Template.Spec
+	var config *v1.ConfigMap
+	for _, volume := range pod.Volumes {
+		if volume.ConfigMap == nil {
+			continue
+		}
+		if config, err = r.s.Client.CoreV1().ConfigMaps("kube-system").Get(r.t.Context(), volume.ConfigMap.Name, metav1.GetOptions{}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	content := strings.ReplaceAll(config.Data["vsphere.conf"], "port: 443", "port: "+r.port)
+	if !strings.Contains(content, "port: ") {
+		content = strings.Replace(content, "global:\n", "global:\n  port: "+r.port+"\n", 1)
+	}
+	r.config = r.file(fmt.Sprintf("%s-%d.conf", filepath.Base(binary), len(r.helm("history", "vsphere-cpi"))))
+	if err := os.WriteFile(r.config, []byte(content), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	args := slices.DeleteFunc(slices.Clone(pod.Containers[0].Args), func(arg string) bool { return strings.HasPrefix(arg, "--cloud-config=") })
+	d, err := r.s.StartDaemon(binary, r.config, append(args, flags()...)...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return d
+}
+
+// An object is one of a release.
+type object struct{ kind, name string }
+
+// objects are those that the release has.
+func (r *release) objects() []object {
+	r.t.Helper()
+	var all []object
+	kind, inMetadata := "", false
+	for line := range strings.Lines(r.helm("get", "manifest", "vsphere-cpi")) {
+		line = strings.TrimRight(strings.TrimPrefix(line, "- "), "\n")
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(trimmed, "kind: ") && kind == "":
+			kind = strings.TrimPrefix(trimmed, "kind: ")
+		case trimmed == "metadata:":
+			inMetadata = true
+		case inMetadata && strings.HasPrefix(trimmed, "name: "):
+			all = append(all, object{kind, strings.TrimPrefix(trimmed, "name: ")})
+			inMetadata = false
+		}
+		if strings.HasPrefix(line, "---") || strings.HasPrefix(line, "apiVersion: ") {
+			kind = ""
+		}
+	}
+	return all
+}
+
+// gone checks that nothing is left of what a release had and has not any more.
+func (r *release) gone(had, has []object) {
+	r.t.Helper()
+	if len(had) < 6 || len(has) < 6 {
+		r.t.Fatalf("the releases have %v and %v", had, has)
+	}
+	for _, o := range had {
+		err := r.get(o)
+		switch there := slices.Contains(has, o); {
+		case there && err != nil:
+			r.t.Errorf("%s %s: %v", o.kind, o.name, err)
+		case !there && !apierrors.IsNotFound(err):
+			r.t.Errorf("%s %s is left behind: %v", o.kind, o.name, err)
+		}
+	}
+}
+
+func (r *release) get(o object) (err error) {
+	core, rbac, ctx, opts := r.s.Client.CoreV1(), r.s.Client.RbacV1(), r.t.Context(), metav1.GetOptions{}
+	const space = "kube-system"
+	switch o.kind {
+	case "ServiceAccount":
+		_, err = core.ServiceAccounts(space).Get(ctx, o.name, opts)
+	case "ConfigMap":
+		_, err = core.ConfigMaps(space).Get(ctx, o.name, opts)
+	case "Secret":
+		_, err = core.Secrets(space).Get(ctx, o.name, opts)
+	case "DaemonSet":
+		_, err = r.s.Client.AppsV1().DaemonSets(space).Get(ctx, o.name, opts)
+	case "ClusterRole":
+		_, err = rbac.ClusterRoles().Get(ctx, o.name, opts)
+	case "ClusterRoleBinding":
+		_, err = rbac.ClusterRoleBindings().Get(ctx, o.name, opts)
+	case "Role":
+		if _, err = rbac.Roles(space).Get(ctx, o.name, opts); err != nil {
+			_, err = rbac.Roles("default").Get(ctx, o.name, opts)
+		}
+	case "RoleBinding":
+		if _, err = rbac.RoleBindings(space).Get(ctx, o.name, opts); err != nil {
+			_, err = rbac.RoleBindings("default").Get(ctx, o.name, opts)
+		}
+	default:
+		err = fmt.Errorf("a release has no %s", o.kind)
+	}
+	return err
+}
