@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,4 +120,26 @@ func FuzzConvertChart(f *testing.F) {
 		}
 		checkChartConfig(t, w)
 	})
+}
+
+// TestTolerationsAreTheCharts: what is written besides the CPI's tolerations is what vzones'
+// chart has by itself, which a list in its place takes away.
+func TestTolerationsAreTheCharts(t *testing.T) {
+	data, err := os.ReadFile("../manifests/chart/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		Tolerations []struct{ Key, Operator, Value, Effect string }
+	}
+	if err := yaml.Unmarshal(data, &values); err != nil {
+		t.Fatal(err)
+	}
+	var want []toleration
+	for _, v := range values.Tolerations {
+		want = append(want, toleration{v.Key, v.Operator, v.Value, v.Effect})
+	}
+	if !slices.Equal(ourTolerations, want) {
+		t.Errorf("it has %v, and the chart %v", ourTolerations, want)
+	}
 }
