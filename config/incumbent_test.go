@@ -73,7 +73,7 @@ var inBackquotes = regexp.MustCompile("`([^`]+)`")
 // backquotes in the first cell.
 func comparison(t *testing.T, heading string) map[string]compared {
 	t.Helper()
-	text, err := os.ReadFile("../docs/how-to/move-from-the-vsphere-cpi.md")
+	text, err := os.ReadFile("../docs/reference/compared-with-the-cpi.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ const (
 )
 
 // What the log says of a client that has no account of its own, and of a right that is
-// missing. docs/how-to/move-from-the-vsphere-cpi.md has both.
+// missing. docs/reference/compared-with-the-cpi.md has both.
 const (
 	noAccount = "A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: " +
 		"grant what is missing and restart it, or take the flag out"

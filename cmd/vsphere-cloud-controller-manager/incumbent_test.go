@@ -15,7 +15,7 @@ var flagName = regexp.MustCompile("`--([a-z0-9-]+)`")
 // TestFlagsAreCompared: the comparison with the incumbent has every flag of the daemon
 // once, and no other, but for those that it says are not taken, with the error.
 func TestFlagsAreCompared(t *testing.T) {
-	text, err := os.ReadFile("../../docs/how-to/move-from-the-vsphere-cpi.md")
+	text, err := os.ReadFile("../../docs/reference/compared-with-the-cpi.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestFlagsAreCompared(t *testing.T) {
 
 // TestMessagesAboutRightsAreDocumented: the comparison has them as they are logged.
 func TestMessagesAboutRightsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/how-to/move-from-the-vsphere-cpi.md")
+	text, err := os.ReadFile("../../docs/reference/compared-with-the-cpi.md")
 	if err != nil {
 		t.Fatal(err)
 	}
