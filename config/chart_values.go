@@ -65,7 +65,7 @@ func (v *chartValues) workload() []field {
 		{"dnsPolicy", v.carry("dnsPolicy")},
 		{"fullnameOverride", v.lost(notTaken)},
 		{"cmdline", group{fields: []field{
-			{"logging", v.carryAll("logging", "verbosity")},
+			{"logging", v.carryAll(verbosity...)},
 			{"cloudConfig", group{fields: []field{{"dir", v.lost(ownDir)}, {"file", &v.mounted}}}},
 			{"additionalParams", &v.params},
 		}}},

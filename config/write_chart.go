@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -19,6 +20,9 @@ const (
 
 // A toleration is one of a Pod's.
 type toleration struct{ key, operator, value, effect string }
+
+// verbosity is where the log's is in vzones' chart.
+var verbosity = []string{"logging", "verbosity"}
 
 // ourTolerations are those that vzones' chart has where its values say nothing.
 var ourTolerations = []toleration{
@@ -82,9 +86,13 @@ func (c *chartWriter) write() *Written {
 		c.elsewhere()
 	}
 	for _, v := range c.carried {
-		if v.node != nil {
-			c.set(v.node, v.to...)
+		if v.node == nil {
+			continue
 		}
+		if _, err := strconv.Atoi(v.node.Value); err == nil && v.node.Kind == yaml.ScalarNode && slices.Equal(v.to, verbosity) {
+			v.node.Tag, v.node.Style = "!!int", 0 // The CPI's chart takes "2" too.
+		}
+		c.set(v.node, v.to...)
 	}
 	c.placement()
 	c.arguments()
@@ -125,6 +133,9 @@ func (c *chartWriter) configuration() Password {
 	v := &c.vcenter
 	if v.configMap.v != ourConfigMap {
 		c.set(scalar(v.configMap.v), "configMapName")
+	}
+	if c.mounted.at.line > 0 && c.mounted.v != ourFile {
+		c.tell(c.mounted.at, "vzones' chart calls the file "+ourFile)
 	}
 	c.required(v.server, "the address of the vCenter")
 	c.required(v.datacenters, "its datacenters")
