@@ -100,6 +100,7 @@ func takeReleaseOver(t *testing.T, more string) {
 	r.until(d, "vzones knows all machines", known(all))
 	r.hold(d, "vzones has taken over")
 	r.join(d, &all, "joins-vzones")
+	r.until(d, "vzones knows all machines", known(all))
 
 	r.keep()
 	r.helm("rollback", "vsphere-cpi", "1")
