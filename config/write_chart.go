@@ -256,12 +256,8 @@ func (c *chartWriter) placement() {
 	case c.selects.node == nil:
 		c.set(onNodesWith(c.affine), "affinity")
 	}
-	all := slices.Clone(ourTolerations)
-	for _, t := range c.extra {
-		all = append(all, t)
-	}
 	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	for _, t := range all {
+	for _, t := range slices.Concat(ourTolerations, c.extra) {
 		n.Content = append(n.Content, t.node())
 	}
 	if c.tolerates.node != nil && c.tolerates.node.Kind == yaml.SequenceNode {
