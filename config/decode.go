@@ -2,14 +2,11 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"vzones/topology/quote"
 )
 
 // decoder reads YAML nodes into the schema. It reports what does not fit the
@@ -389,17 +386,4 @@ func describe(n *yaml.Node) string {
 		return "a value with a YAML tag"
 	}
 	return "text"
-}
-
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// child is the path to a key of a mapping.
-func child(path, key string) string {
-	switch {
-	case !bareKey.MatchString(key):
-		return path + "[" + quote.Value(key) + "]"
-	case path == "":
-		return key
-	}
-	return path + "." + key
 }

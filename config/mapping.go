@@ -1,11 +1,14 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"gopkg.in/yaml.v3"
+
+	"vzones/topology/quote"
 )
 
 // A pair is one key of a mapping with its value; at is the key's place.
@@ -212,4 +215,17 @@ func (f *flattener) merge(n *yaml.Node) {
 			f.add(source)
 		}
 	}
+}
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// child is the path to a key of a mapping.
+func child(path, key string) string {
+	switch {
+	case !bareKey.MatchString(key):
+		return path + "[" + quote.Value(key) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
 }
