@@ -30,7 +30,6 @@ HELM := bin/tools/helm
 # The modules with the definitions of the custom resources that the chart and its examples have.
 CRDS := github.com/prometheus-operator/prometheus-operator sigs.k8s.io/cluster-api
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
-HELM := bin/tools/helm
 # The release of Go that makes the image and releases, which are the same wherever it runs.
 # Where another one is installed, it is taken from Go's module proxy.
 GO_RELEASE := go1.26.8
@@ -102,6 +101,7 @@ orders: ## play the same facts in random orders of events (SEED=1 COUNT=10000: t
 alerts: controlplane $(PROMETHEUS) ## play each alert with a real Prometheus (before a release: a quarter of an hour)
 	@echo "alerts: each one with the daemon, simulated vCenters, a real API server and Prometheus"
 	@VZONES_ALERTS=1 go test -count=1 -timeout 60m -v ./test/alerts
+
 # Not a part of test: it needs Node.js and npm.
 .PHONY: editors
 editors: ## show what editors say of the configuration with its schema (needs Node.js 20)
