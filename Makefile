@@ -105,7 +105,8 @@ alerts: controlplane $(PROMETHEUS) ## play each alert with a real Prometheus (be
 # Not a part of test: it needs Node.js and npm.
 .PHONY: editors
 editors: ## show what editors say of the configuration with its schema (needs Node.js 20)
-	@npm ci --prefix test/editors --ignore-scripts --no-audit --no-fund --loglevel=error
+	@mkdir -p bin/editors && cp test/editors/package.json test/editors/package-lock.json bin/editors/
+	@npm ci --prefix bin/editors --ignore-scripts --no-audit --no-fund --loglevel=error
 	@node test/editors/validate.mjs
 
 .PHONY: bench

@@ -46,8 +46,7 @@ func readWords(t *testing.T) map[string]words {
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
-			prefix, inside = tables[line], false
-			if _, inside = tables[line]; inside {
+			if prefix, inside = tables[line]; inside {
 				found[line] = true
 			}
 		}
@@ -81,8 +80,8 @@ func readWords(t *testing.T) map[string]words {
 // oneValue returns the default that a cell of the reference has, and nil if it is described
 // in words.
 func oneValue(cell string) any {
-	text, ok := strings.CutPrefix(cell, "`")
-	if text, ok = strings.CutSuffix(text, "`"); !ok || strings.Contains(text, "`") {
+	text, ok := strings.CutSuffix(strings.TrimPrefix(cell, "`"), "`")
+	if !ok || strings.Contains(text, "`") {
 		return nil
 	}
 	var v any

@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const schema = pathToFileURL(join(root, "docs/reference/configuration.schema.json")).href;
-const require = createRequire(import.meta.url);
+const require = createRequire(join(root, "bin/editors/package.json"));
 const server = join(dirname(require.resolve("yaml-language-server/package.json")), "bin/yaml-language-server");
 const child = spawn(process.execPath, [server, "--stdio"], { stdio: ["pipe", "pipe", "inherit"] });
 

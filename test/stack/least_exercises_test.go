@@ -155,7 +155,7 @@ func shownOff(ctx context.Context, w *leastWorld) error {
 	if err := w.s.Cluster.SetNodeReady(ctx, "off", v1.ConditionUnknown); err != nil {
 		return err
 	}
-	return nodeIs(ctx, w, "off", func(n *v1.Node) bool { return n != nil && tainted(n, shutdownTaint) })
+	return nodeIs(ctx, w, "off", func(n *v1.Node) bool { return n != nil && tainted(n) })
 }
 
 func deletedNode(ctx context.Context, w *leastWorld) error {

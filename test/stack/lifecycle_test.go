@@ -72,7 +72,7 @@ func TestLifecycle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.node(t, d, "off", "is marked as shut down", func(n *v1.Node) bool { return n != nil && tainted(n, shutdownTaint) })
+	s.node(t, d, "off", "is marked as shut down", func(n *v1.Node) bool { return n != nil && tainted(n) })
 	for _, name := range append(ours, "foreign", "bare") {
 		if _, err := s.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}); err != nil {
 			t.Errorf("while one vCenter hangs: %v", err)
@@ -93,7 +93,7 @@ func TestLifecycle(t *testing.T) {
 	for _, n := range nodes.Items {
 		switch n.Name {
 		case "foreign", "bare":
-			if Initialized(&n) || n.Labels[v1.LabelTopologyZone] != "" || n.Spec.ProviderID == "vsphere://"+bare.SystemUUID || tainted(&n, shutdownTaint) {
+			if Initialized(&n) || n.Labels[v1.LabelTopologyZone] != "" || n.Spec.ProviderID == "vsphere://"+bare.SystemUUID || tainted(&n) {
 				t.Errorf("Node %s was touched: %+v %v", n.Name, n.Spec, n.Labels)
 			}
 		case "silent":
@@ -101,7 +101,7 @@ func TestLifecycle(t *testing.T) {
 				t.Error("a Node without an address was initialised")
 			}
 		case "stays", "other":
-			if tainted(&n, shutdownTaint) {
+			if tainted(&n) {
 				t.Errorf("Node %s is marked as shut down", n.Name)
 			}
 		}
@@ -180,9 +180,9 @@ func (s *Stack) node(t *testing.T, d *Daemon, name, what string, ok func(*v1.Nod
 	}
 }
 
-func tainted(n *v1.Node, key string) bool {
+func tainted(n *v1.Node) bool {
 	for _, t := range n.Spec.Taints {
-		if t.Key == key {
+		if t.Key == shutdownTaint {
 			return true
 		}
 	}
