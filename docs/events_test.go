@@ -31,7 +31,7 @@ var computed = map[string]string{
 	"say":          "reason",                              // handed over
 	"tell":         "reason",                              // handed over
 	"Event":        "reason",                              // handed over
-	"run":          "cmp.Or(of.event, judge(err).event)",  // of the list of outcomes
+	"run":          "reason",                              // cmp.Or of an Event's own and judge's, of the list of outcomes
 	"tellUnplaced": "c.source.Reason(err)",                // likewise
 	"tellWritten":  "reason",                              // of a list of constants
 	"Eventf":       "reason", "AnnotatedEventf": "reason", // handed over

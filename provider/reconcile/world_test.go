@@ -291,10 +291,7 @@ func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 	return true, after, w.client.Tracker().Update(nodes, after, "")
 }
 
-func later(n *v1.Node) string {
-	v, _ := strconv.Atoi(n.ResourceVersion)
-	return strconv.Itoa(v + 1)
-}
+func later(n *v1.Node) string { v, _ := strconv.Atoi(n.ResourceVersion); return strconv.Itoa(v + 1) }
 
 // refusing has patches answered so, or as usual.
 func (w *world) refusing(refuse func(node string) error) {
