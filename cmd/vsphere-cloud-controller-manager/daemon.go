@@ -176,7 +176,7 @@ func (d *daemon) stand(c *appconfig.CompletedConfig, watchdog *leaderelection.He
 		klog.FromContext(d.ctx).Info("With --enable-leader-migration the Lease is not released at the end, and /healthz does not watch the leader election")
 		return nil
 	}
-	lock, end, err := newLock(c)
+	lock, end, err := newLock(d.ctx, c)
 	if err != nil {
 		return err
 	}

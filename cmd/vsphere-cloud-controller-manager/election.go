@@ -49,7 +49,7 @@ type election struct {
 }
 
 // newLock returns the Lease, and what ends the recording of its Events.
-func newLock(c *appconfig.CompletedConfig) (resourcelock.Interface, func(), error) {
+func newLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.Interface, func(), error) {
 	cfg := &c.ComponentConfig.Generic.LeaderElection
 	host, err := os.Hostname()
 	if err != nil {
@@ -59,7 +59,7 @@ func newLock(c *appconfig.CompletedConfig) (resourcelock.Interface, func(), erro
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a client for the Events of the Lease: %w", err)
 	}
-	events := record.NewBroadcaster(record.WithContext(context.Background()))
+	events := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	lock, err := resourcelock.NewFromKubeconfig(cfg.ResourceLock, cfg.ResourceNamespace, cfg.ResourceName, resourcelock.ResourceLockConfig{
 		Identity:      host + "_" + string(uuid.NewUUID()), // as the framework's
 		EventRecorder: events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "cloud-controller-manager"}),

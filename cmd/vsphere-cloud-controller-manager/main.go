@@ -123,7 +123,7 @@ func runFramework(ctx context.Context, opts *options.CloudControllerManagerOptio
 		return err
 	}
 	completed := c.Complete()
-	cloud := d.provide(completed)
+	cloud := d.provide(completed) //nolint:contextcheck // the daemon has the context, since the framework's command gives its provider none
 	initializers := app.ConstructControllerInitializers(controllers, completed, cloud)
 	return app.Run(completed, cloud, initializers, map[string]app.WebhookHandler{}, ctx.Done())
 }
