@@ -54,43 +54,65 @@ func kindOf(file, function string) string {
 func findings(t *testing.T) []finding {
 	t.Helper()
 	files := sources(t, "../config")
-	constants := map[string]ast.Expr{}
-	for _, file := range files {
-		ast.Inspect(file, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == len(spec.Values) {
-				for i, name := range spec.Names {
-					constants[name.Name] = spec.Values[i]
-				}
+	paths := slices.Sorted(maps.Keys(files))
+	common := map[string]ast.Expr{}
+	for _, path := range paths {
+		for _, d := range files[path].Decls {
+			if _, ok := d.(*ast.GenDecl); ok {
+				maps.Copy(common, constantsIn(d))
 			}
-			return true
-		})
+		}
 	}
 	seen := map[string]bool{}
 	var all []finding
-	for path, file := range files {
-		ast.Inspect(file, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || len(call.Args) < 2 {
+	for _, path := range paths {
+		for _, d := range files[path].Decls {
+			constants := maps.Clone(common)
+			maps.Copy(constants, constantsIn(d)) // those of a function are its own
+			ast.Inspect(d, func(n ast.Node) bool {
+				kind, form := message(path, n, constants)
+				if len(strings.Trim(form, "… ,:")) < 4 || seen[kind+form] {
+					return true
+				}
+				seen[kind+form] = true
+				parts := strings.Split(form, "…")
+				for i := range parts {
+					parts[i] = regexp.QuoteMeta(parts[i])
+				}
+				all = append(all, finding{kind: kind, form: form, message: regexp.MustCompile("^(.*): " + strings.Join(parts, ".*") + "$")})
 				return true
-			}
-			s, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || kindOf(path, s.Sel.Name) == "" {
-				return true
-			}
-			kind, form := kindOf(path, s.Sel.Name), formOf(call.Args[1], constants)
-			if len(strings.Trim(form, "… ,:")) < 4 || seen[kind+form] {
-				return true
-			}
-			seen[kind+form] = true
-			parts := strings.Split(form, "…")
-			for i := range parts {
-				parts[i] = regexp.QuoteMeta(parts[i])
-			}
-			all = append(all, finding{kind: kind, form: form, message: regexp.MustCompile("^(.*): " + strings.Join(parts, ".*") + "$")})
-			return true
-		})
+			})
+		}
 	}
 	return all
+}
+
+// constantsIn returns the values of the constants and variables of a declaration.
+func constantsIn(d ast.Decl) map[string]ast.Expr {
+	found := map[string]ast.Expr{}
+	ast.Inspect(d, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == len(spec.Values) {
+			for i, name := range spec.Names {
+				found[name.Name] = spec.Values[i]
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// message returns the kind and the form of the message that a call has, both empty if
+// it has none.
+func message(path string, n ast.Node, constants map[string]ast.Expr) (kind, form string) {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || len(call.Args) < 2 {
+		return "", ""
+	}
+	s, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || kindOf(path, s.Sel.Name) == "" {
+		return "", ""
+	}
+	return kindOf(path, s.Sel.Name), formOf(call.Args[1], constants)
 }
 
 // formOf returns a format with … for each verb and for whatever is not constant.
