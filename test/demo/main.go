@@ -74,7 +74,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	d.print("          API server %s, RBAC on; the roles are those of manifests/", d.stack.Cluster.AdminConfig().Host)
 
 	machines := d.stack.Fleet.Machines()
-	d.step("Creating %d Nodes as their kubelets would: ready, tainted as uninitialised, every third with its UUID in the other byte order", len(machines))
+	d.step("Creating %d Nodes as their kubelets would: ready, tainted as uninitialized, every third with its UUID in the other byte order", len(machines))
 	if err := d.stack.Register(bounded, machines...); err != nil {
 		return err
 	}

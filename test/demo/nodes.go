@@ -13,13 +13,13 @@ import (
 	"vzones/test/stack"
 )
 
-// waitForNodes shows Nodes becoming initialised and returns them by name when
+// waitForNodes shows Nodes becoming initialized and returns them by name when
 // all are.
 func (d *demo) waitForNodes(ctx context.Context, daemon *stack.Daemon) (map[string]*v1.Node, error) {
 	d.step("Waiting for the Nodes")
 	want := len(d.stack.Fleet.Machines())
 	done, shown := map[string]*v1.Node{}, 0
-	err := d.stack.Watch(ctx, "all Nodes are initialised", func(nodes []*v1.Node) bool {
+	err := d.stack.Watch(ctx, "all Nodes are initialized", func(nodes []*v1.Node) bool {
 		for _, n := range nodes {
 			if stack.Initialized(n) && len(n.Status.Addresses) > 1 {
 				done[n.Name] = n
@@ -27,7 +27,7 @@ func (d *demo) waitForNodes(ctx context.Context, daemon *stack.Daemon) (map[stri
 		}
 		if len(done) == want || len(done)-shown >= want/6 {
 			shown = len(done)
-			d.print("          %6.2f s after the daemon's start: %2d of %d Nodes initialised", time.Since(daemon.Started).Seconds(), shown, want)
+			d.print("          %6.2f s after the daemon's start: %2d of %d Nodes initialized", time.Since(daemon.Started).Seconds(), shown, want)
 		}
 		return shown == want
 	})
