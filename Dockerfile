@@ -4,7 +4,7 @@
 #
 #   docker build -t vsphere-cloud-controller-manager \
 #     --build-arg GO_IMAGE=golang:1.26@sha256:DIGEST \
-#     --build-arg VERSION=v0.1.0 --build-arg COMMIT=$(git rev-parse HEAD) .
+#     --build-arg VERSION=v1.37.0 --build-arg COMMIT=$(git rev-parse HEAD) .
 #
 # Add --platform=linux/arm64 for another architecture; the build is not emulated.
 

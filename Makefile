@@ -56,7 +56,7 @@ image: ## make the daemon's image without Docker, into bin/image (VERSION= IMAGE
 	@$(MAKE_RELEASE) -out '$(CURDIR)/bin/image' image
 
 .PHONY: release
-release: ## make all files of a release, into dist/ (VERSION=v0.1.0, SNAPSHOT=1 to try it)
+release: ## make all files of a release, into dist/ (VERSION=v1.37.0, SNAPSHOT=1 to try it)
 	@echo "release: $(VERSION), into dist/$(VERSION) (ten minutes the first time)"
 	@$(MAKE_RELEASE) -out '$(CURDIR)/dist/$(VERSION)' $(if $(SNAPSHOT),-snapshot) dist
 
@@ -81,7 +81,7 @@ test: build controlplane incumbent helm ## run all tests, with the race detector
 
 .PHONY: check-release
 check-release: ## make a release twice, in two folders, and compare (before a release: half an hour)
-	@VZONES_RELEASE=$(if $(filter file,$(origin VERSION)),v0.0.0,$(VERSION)) GOTOOLCHAIN=$(GO_RELEASE) go test -C .ci/release -count=1 -timeout 3h -v -run 'TestTwoFolders' .
+	@VZONES_RELEASE=$(or $(if $(filter-out file,$(origin VERSION)),$(VERSION)),$$(sed -n 's/^appVersion: //p' manifests/chart/Chart.yaml)) GOTOOLCHAIN=$(GO_RELEASE) go test -C .ci/release -count=1 -timeout 3h -v -run 'TestTwoFolders' .
 
 # Both targets below take them.
 SEED ?= 1

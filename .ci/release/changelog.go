@@ -6,7 +6,7 @@ import (
 )
 
 // section returns what a changelog has below the heading of a version, as Keep a Changelog
-// has it: "## [0.1.0] - 2026-12-01", or "## [Unreleased]". Links that lead from the root of
+// has it: "## [1.37.0] - 2026-12-01", or "## [Unreleased]". Links that lead from the root of
 // the sources stay as they are.
 func section(changelog, version string) (string, error) {
 	var b strings.Builder

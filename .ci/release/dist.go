@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"vzones/ci/release/archive"
 	"vzones/ci/release/image"
@@ -32,6 +34,9 @@ var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[
 func (o *options) ready(ctx context.Context) (notes string, err error) {
 	if !versions.MatchString(o.version) {
 		return "", fmt.Errorf("version %q is not of the form v1.2.3 or v1.2.3-rc.1", o.version)
+	}
+	if err := o.followsKubernetes(ctx, o.version); err != nil {
+		return "", err
 	}
 	changelog, err := o.read("CHANGELOG.md")
 	if err != nil {
@@ -61,6 +66,34 @@ func (o *options) ready(ctx context.Context) (notes string, err error) {
 		all = append(all, errors.New("SNAPSHOT=1 tries a release all the same"))
 	}
 	return notes, errors.Join(all...)
+}
+
+// libraries is the module whose minor a release has for its own.
+const libraries = "k8s.io/cloud-provider"
+
+// followsKubernetes returns an error unless a version is v1.X.Y where the Kubernetes
+// libraries that are built in are v0.X.
+func (o *options) followsKubernetes(ctx context.Context, version string) error {
+	// It reads the file alone: it needs no network and no module.
+	text, err := output(o.command(ctx, nil, "go", "mod", "edit", "-json"))
+	if err != nil {
+		return err
+	}
+	var mod struct{ Require []struct{ Path, Version string } }
+	if err := json.Unmarshal(text, &mod); err != nil {
+		return fmt.Errorf("go.mod: %w", err)
+	}
+	for _, r := range mod.Require {
+		if r.Path != libraries {
+			continue
+		}
+		minor := strings.Split(r.Version, ".")[1]
+		if !strings.HasPrefix(version, "v1."+minor+".") {
+			return fmt.Errorf("version %s: go.mod has %s %s, so that a release is v1.%s.Y", version, libraries, r.Version, minor)
+		}
+		return nil
+	}
+	return fmt.Errorf("go.mod does not require %s, whose minor a release has", libraries)
 }
 
 // makeDist writes all files of a release.

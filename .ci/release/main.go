@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&o.dir, "source", ".", "folder of the sources")
 	flags.StringVar(&o.out, "out", "", "folder to write to")
-	flags.StringVar(&o.version, "version", "", "version, such as v0.1.0")
+	flags.StringVar(&o.version, "version", "", "version, such as v1.37.0")
 	flags.StringVar(&o.repository, "image", "vsphere-cloud-controller-manager", "where the image will be pushed to, without a tag")
 	flags.StringVar(&o.address, "url", "", "address of the sources, for annotations; none without it")
 	flags.BoolVar(&o.snapshot, "snapshot", false, "try a release: from a changed tree, of a version that the changelog does not have")

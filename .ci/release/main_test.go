@@ -25,7 +25,7 @@ const changelog = `# Changelog
 
 - What comes.
 
-## [0.1.0] - 2026-12-01
+## [1.37.0] - 2026-12-01
 
 - The first one.
 
@@ -33,27 +33,32 @@ const changelog = `# Changelog
 `
 
 func TestSection(t *testing.T) {
-	for version, want := range map[string]string{"Unreleased": "### Added\n\n- What comes.", "0.1.0": "- The first one."} {
+	for version, want := range map[string]string{"Unreleased": "### Added\n\n- What comes.", "1.37.0": "- The first one."} {
 		if got, err := section(changelog, version); err != nil || got != want {
 			t.Errorf("%s: %q, %v", version, got, err)
 		}
 	}
-	for version, want := range map[string]string{"0.2.0": "0 sections", "0.0.9": "nothing", "0.1": "0 sections"} {
+	for version, want := range map[string]string{"1.37.1": "0 sections", "0.0.9": "nothing", "1.37": "0 sections"} {
 		if got, err := section(changelog, version); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", version, got, err)
 		}
 	}
-	if _, err := section(changelog+changelog, "0.1.0"); err == nil {
+	if _, err := section(changelog+changelog, "1.37.0"); err == nil {
 		t.Error("two sections of one version are accepted")
 	}
 }
 
-// clone makes a repository with a changelog and one commit.
+// clone makes a repository with a changelog, a go.mod and one commit.
 func clone(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "CHANGELOG.md"), []byte(changelog), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"CHANGELOG.md": changelog,
+		"go.mod":       "module vzones\n\ngo 1.26.0\n\nrequire k8s.io/cloud-provider v0.37.1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	git(t, dir, "init", "--quiet")
 	git(t, dir, "add", ".")
@@ -85,7 +90,7 @@ func ready(t *testing.T, dir, version string, snapshot bool) (string, error) {
 // TestReady: a release comes from a commit, of a version that the changelog has.
 func TestReady(t *testing.T) {
 	dir := clone(t)
-	if notes, err := ready(t, dir, "v0.1.0", false); err != nil || notes != "- The first one." {
+	if notes, err := ready(t, dir, "v1.37.0", false); err != nil || notes != "- The first one." {
 		t.Errorf("%q, %v", notes, err)
 	}
 	refused := func(version, want string) {
@@ -94,25 +99,51 @@ func TestReady(t *testing.T) {
 			t.Errorf("%s: %v, want %q", version, err, want)
 		}
 	}
-	refused("v0.2.0", `0 sections "## [0.2.0]"`)
-	refused("0.1.0", "is not of the form")
-	refused("v0.1", "is not of the form")
-	if notes, err := ready(t, dir, "v0.2.0", true); err != nil || !strings.Contains(notes, "What comes.") {
+	refused("v1.37.1", `0 sections "## [1.37.1]"`)
+	refused("1.37.0", "is not of the form")
+	refused("v1.37", "is not of the form")
+	for _, version := range []string{"v1.36.9", "v1.38.0", "v1.3.0", "v1.370.0", "v0.37.1", "v2.37.0"} {
+		refused(version, "go.mod has k8s.io/cloud-provider v0.37.1, so that a release is v1.37.Y")
+		if _, err := ready(t, dir, version, true); err == nil {
+			t.Errorf("%s is accepted as a snapshot", version)
+		}
+	}
+	if notes, err := ready(t, dir, "v1.37.1", true); err != nil || !strings.Contains(notes, "What comes.") {
 		t.Errorf("as a snapshot: %q, %v", notes, err)
 	}
-	git(t, dir, "tag", "v0.1.0")
-	if _, err := ready(t, dir, "v0.1.0", false); err != nil {
+	git(t, dir, "tag", "v1.37.0")
+	if _, err := ready(t, dir, "v1.37.0", false); err != nil {
 		t.Errorf("with its tag: %v", err)
 	}
 	git(t, dir, "commit", "--quiet", "--allow-empty", "--message", "two")
-	refused("v0.1.0", "the tag v0.1.0 is on")
-	git(t, dir, "tag", "--delete", "v0.1.0")
+	refused("v1.37.0", "the tag v1.37.0 is on")
+	git(t, dir, "tag", "--delete", "v1.37.0")
 	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused("v0.1.0", "the tree has changes")
-	if _, err := ready(t, dir, "v0.1.0", true); err != nil {
+	refused("v1.37.0", "the tree has changes")
+	if _, err := ready(t, dir, "v1.37.0", true); err != nil {
 		t.Errorf("as a snapshot: %v", err)
+	}
+}
+
+// TestChartVersion: the chart in the tree has the version of a release that may be made
+// of it.
+func TestChartVersion(t *testing.T) {
+	o := &options{tree: tree{dir: "../.."}}
+	text, err := o.read(chartFolder + "/Chart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, err := value(string(text), "appVersion")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.followsKubernetes(t.Context(), app); err != nil {
+		t.Error(err)
+	}
+	if version, err := value(string(text), "version"); err != nil || "v"+version != app {
+		t.Errorf("version %s, appVersion %s: %v", version, app, err)
 	}
 }
 
@@ -141,9 +172,9 @@ func TestLook(t *testing.T) {
 }
 
 func TestWithImage(t *testing.T) {
-	name := image.Name{Repository: "registry.example.com/ccm", Tag: "v0.1.0"}
+	name := image.Name{Repository: "registry.example.com/ccm", Tag: "v1.37.0"}
 	got, err := withImage("kind: DaemonSet\n        image: ccm:v0\n        args: []\n", name)
-	if want := "kind: DaemonSet\n        image: registry.example.com/ccm:v0.1.0\n        args: []\n"; err != nil || got != want {
+	if want := "kind: DaemonSet\n        image: registry.example.com/ccm:v1.37.0\n        args: []\n"; err != nil || got != want {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, text := range []string{"kind: Pod\n", " image: a\n image: b\n"} {
@@ -159,7 +190,7 @@ func TestChart(t *testing.T) {
 	chart := func() []archive.Entry {
 		return []archive.Entry{
 			{Name: "templates/a.yaml", Mode: 0o644, Content: []byte("version: stays\n")},
-			{Name: "Chart.yaml", Mode: 0o644, Content: []byte("name: vzones\nversion: 0.1.0\nappVersion: v0.1.0\n")},
+			{Name: "Chart.yaml", Mode: 0o644, Content: []byte("name: vzones\nversion: 1.37.0\nappVersion: v1.37.0\n")},
 			{Name: "values.yaml", Mode: 0o644, Content: []byte("image:\n  repository: ccm\n  tag: \"\"\n")},
 		}
 	}
@@ -236,8 +267,8 @@ func TestReplace(t *testing.T) {
 func TestRun(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-version is missing": {"image"},
-		"want one of image":   {"-version", "v0.1.0"},
-		"unknown command":     {"-version", "v0.1.0", "-source", clone(t), "push"},
+		"want one of image":   {"-version", "v1.37.0"},
+		"unknown command":     {"-version", "v1.37.0", "-source", clone(t), "push"},
 	} {
 		if err := run(t.Context(), args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)

@@ -94,7 +94,7 @@ func TestExamplesAreApplied(t *testing.T) {
 dashboard: {enabled: true, annotations: {folder: vzones}}
 commonLabels: {team: platform}
 imagePullSecrets: [{name: registry}]
-image: {repository: registry.example.com/vzones, tag: v0.1.0, digest: "sha256:`+strings.Repeat("ab", 32)+`", pullPolicy: Always}
+image: {repository: registry.example.com/vzones, tag: v1.37.0, digest: "sha256:`+strings.Repeat("ab", 32)+`", pullPolicy: Always}
 extraArgs: [--tag-refresh=1m]
 extraEnv: [{name: HTTPS_PROXY, value: "http://proxy.example.com"}]
 extraVolumes: [{name: more, emptyDir: {}}]

@@ -153,7 +153,7 @@ func (s *Spec) image(arch string, shared v1.Layer) (v1.Image, error) {
 	return mutate.Annotations(image, s.Annotations()).(v1.Image), nil
 }
 
-// Write writes an archive with the index under a name such as repository:v0.1.0, and
+// Write writes an archive with the index under a name such as repository:v1.37.0, and
 // returns the index's digest, by which a manifest may name the image.
 func Write(w io.Writer, index v1.ImageIndex, name Name, at time.Time) (digest v1.Hash, err error) {
 	dir, err := os.MkdirTemp("", "image-")

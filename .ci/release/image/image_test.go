@@ -63,7 +63,7 @@ func spec(t *testing.T) *Spec {
 		t.Fatal(err)
 	}
 	return &Spec{
-		Version: "v0.1.0", Revision: "6a9d8f", Created: time.Date(2026, 11, 22, 10, 0, 0, 0, time.FixedZone("east", 3600)),
+		Version: "v1.37.0", Revision: "6a9d8f", Created: time.Date(2026, 11, 22, 10, 0, 0, 0, time.FixedZone("east", 3600)),
 		Authorities: authorities,
 		Licenses:    map[string][]byte{"LICENSE": []byte("ours"), "THIRD-PARTY.txt": []byte("theirs")},
 		Binaries:    map[string][]byte{"arm64": binaries["arm64"], "amd64": binaries["amd64"]},
@@ -92,7 +92,7 @@ func write(t *testing.T, s *Spec) ([]byte, v1.Hash) {
 func checkWritten(t *testing.T, index v1.ImageIndex) error {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := Write(&b, index, Name{"ccm", "v0.1.0"}, time.Unix(0, 0)); err != nil {
+	if _, err := Write(&b, index, Name{"ccm", "v1.37.0"}, time.Unix(0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	read, err := Read(&b, t.TempDir())
@@ -308,7 +308,7 @@ func TestName(t *testing.T) {
 		t.Errorf("%v, %v", n, err)
 	}
 	for _, repository := range []string{"Upper/case", "with space", ""} {
-		if n, err := NewName(repository, "v0.1.0"); err == nil {
+		if n, err := NewName(repository, "v1.37.0"); err == nil {
 			t.Errorf("%s is a name", n)
 		}
 	}

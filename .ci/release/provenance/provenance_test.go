@@ -14,7 +14,7 @@ import (
 
 func build() *Build {
 	return &Build{
-		Parameters: map[string]any{"target": "image", "version": "v0.1.0"},
+		Parameters: map[string]any{"target": "image", "version": "v1.37.0"},
 		Internal:   map[string]any{"treeHasChanges": true},
 		Revision:   strings.Repeat("6a", 20),
 		Go:         "go1.26.8",

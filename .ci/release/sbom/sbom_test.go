@@ -49,7 +49,7 @@ func product(t *testing.T) *Product {
 		t.Fatal(err)
 	}
 	return &Product{
-		Name: "vzones", Version: "v0.1.0+x", License: "Apache-2.0", Revision: "6a9d8f",
+		Name: "vzones", Version: "v1.37.0+x", License: "Apache-2.0", Revision: "6a9d8f",
 		Created: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Go: goVersion, Modules: modules,
 		Files: []File{{"vzones.tar.gz", strings.Repeat("ab", 32)}},
 	}

@@ -122,7 +122,7 @@ securityContext:
 containers:
 - name: {{ include "vzones.name" . }}
   # Write the image that you have built, with its tag and, better, its digest:
-  # registry.example.com/vsphere-cloud-controller-manager:v0.1.0@sha256:…
+  # registry.example.com/vsphere-cloud-controller-manager:v1.37.0@sha256:…
   image: {{ include "vzones.image" . }}
   {{- with .Values.image.pullPolicy }}
   imagePullPolicy: {{ . }}
