@@ -79,7 +79,9 @@ func (o *options) followsKubernetes(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	var mod struct{ Require []struct{ Path, Version string } }
+	var mod struct {
+		Require []struct{ Path, Version string }
+	}
 	if err := json.Unmarshal(text, &mod); err != nil {
 		return fmt.Errorf("go.mod: %w", err)
 	}
