@@ -196,6 +196,6 @@ func layOut(dir string, index v1.ImageIndex, name Name) error {
 		// The tag, for tools that follow the specification.
 		"org.opencontainers.image.ref.name": name.Tag,
 		// The whole name, for containerd, and with it K3s and RKE2.
-		"io.containerd.image.name": name.String(),
+		"io.containerd.image.name": name.Normalized(),
 	}))
 }

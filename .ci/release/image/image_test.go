@@ -303,17 +303,6 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-func TestName(t *testing.T) {
-	if n, err := NewName("registry.example.com/ccm", "v0.0.0-dev+1a2b"); err != nil || n.String() != "registry.example.com/ccm:v0.0.0-dev-1a2b" {
-		t.Errorf("%v, %v", n, err)
-	}
-	for _, repository := range []string{"Upper/case", "with space", ""} {
-		if n, err := NewName(repository, "v1.37.0"); err == nil {
-			t.Errorf("%s is a name", n)
-		}
-	}
-}
-
 // TestAsTheDockerfile: whoever builds with Docker gets the same user and entry point, and
 // the certificates at the same place.
 func TestAsTheDockerfile(t *testing.T) {
