@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,12 +19,34 @@ type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// env returns the variables that decide what a build makes, whatever the machine has set.
-func (p platform) env() []string {
-	return []string{
-		"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0",
-		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",
+// passedOn are the settings of Go that say where modules and the toolchain come from and
+// where they are kept. What is built does not depend on them, for go.sum has the hashes.
+var passedOn = []string{
+	"GOPROXY", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE", "GOINSECURE", "GOVCS", "GOAUTH",
+	"GOMODCACHE", "GOCACHE", "GOTOOLCHAIN",
+}
+
+// env returns the variables that decide what a build makes, whatever the machine has set
+// in its environment or in Go's file of settings.
+func (t *tree) env(ctx context.Context, p platform) ([]string, error) {
+	out, err := output(t.command(ctx, nil, "go", append([]string{"env", "-json"}, passedOn...)...))
+	if err != nil {
+		return nil, err
 	}
+	var settings map[string]string
+	if err := json.Unmarshal(out, &settings); err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	all := []string{
+		// An empty variable does not hide the one in the file.
+		"GOENV=off", "GOFLAGS=-mod=readonly", "GO111MODULE=on", "GOWORK=off",
+		"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off",
+	}
+	for _, name := range passedOn {
+		all = append(all, name+"="+settings[name])
+	}
+	return all, nil
 }
 
 // build builds a command with make build, which alone knows how, and returns the binary.
@@ -37,7 +60,11 @@ func (t *tree) build(ctx context.Context, name string, p platform, variables ...
 		"--no-print-directory", "build", "COMMANDS=./cmd/" + name, "BIN=" + bin,
 		"VERSION=" + t.version, "COMMIT=" + t.commit,
 	}, variables...)
-	cmd := t.command(ctx, p.env(), "make", args...)
+	env, err := t.env(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	cmd := t.command(ctx, env, "make", args...)
 	if _, err := output(cmd); err != nil {
 		return nil, fmt.Errorf("building %s for %s: %w", name, p, err)
 	}
@@ -60,7 +87,11 @@ func (t *tree) licenses(ctx context.Context, name string, platforms ...platform)
 	}
 	var all []notices.Package
 	for _, p := range platforms {
-		listed, err := output(t.command(ctx, p.env(), "go", "list", "-deps", "-json=Dir,Standard,Module", "./cmd/"+name))
+		env, err := t.env(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		listed, err := output(t.command(ctx, env, "go", "list", "-deps", "-json=Dir,Standard,Module", "./cmd/"+name))
 		if err != nil {
 			return nil, err
 		}

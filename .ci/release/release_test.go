@@ -21,8 +21,8 @@ import (
 )
 
 // TestTwoFolders makes a release of what is checked out in two folders, the second with an
-// empty build cache, and wants the same files. It runs with make check-release, which
-// names the version in VZONES_RELEASE.
+// empty build cache and settings that would change it, and wants the same files. It runs
+// with make check-release, which names the version in VZONES_RELEASE.
 func TestTwoFolders(t *testing.T) {
 	version := os.Getenv("VZONES_RELEASE")
 	if version == "" {
@@ -31,32 +31,37 @@ func TestTwoFolders(t *testing.T) {
 	if !versions.MatchString(version) {
 		t.Fatalf("VERSION=%s is not of the form v1.2.3", version)
 	}
-	var outs, all []string
-	for _, folder := range []string{"one", "another/folder"} {
-		dir := filepath.Join(t.TempDir(), folder)
-		git(t, ".", "clone", "--quiet", "../..", dir)
-		out := filepath.Join(dir, "dist", version)
-		var said bytes.Buffer
-		args := []string{"-source", dir, "-version", version, "-out", out, "-snapshot", "dist"}
-		if err := run(t.Context(), args, &said); err != nil {
-			t.Fatalf("%v\n%s", err, &said)
-		}
-		t.Logf("%s", &said)
-		sums, err := os.ReadFile(filepath.Join(out, "SHA256SUMS"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		outs, all = append(outs, out), append(all, string(sums))
+	out, sums := releaseIn(t, "one", version)
+	t.Run("on another machine", func(t *testing.T) {
 		t.Setenv("GOCACHE", t.TempDir())
-		t.Setenv("TZ", "Asia/Tokyo")
+		hostile(t)
+		if _, again := releaseIn(t, "another/folder", version); again != sums {
+			t.Errorf("two releases differ:\n%s\n%s", sums, again)
+		}
+	})
+	checkSums(t, out)
+	checkTool(t, out, version)
+	checkHelm(t, out, version)
+	t.Run("starts in its image", func(t *testing.T) { startInImage(t, out, version) })
+}
+
+// releaseIn makes a release in a clone, and returns its folder and its sums.
+func releaseIn(t *testing.T, folder, version string) (out, sums string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), folder)
+	git(t, ".", "clone", "--quiet", "../..", dir)
+	out = filepath.Join(dir, "dist", version)
+	var said bytes.Buffer
+	args := []string{"-source", dir, "-version", version, "-out", out, "-snapshot", "dist"}
+	if err := run(t.Context(), args, &said); err != nil {
+		t.Fatalf("%v\n%s", err, &said)
 	}
-	if all[0] != all[1] {
-		t.Errorf("two releases differ:\n%s\n%s", all[0], all[1])
+	t.Logf("%s", &said)
+	text, err := os.ReadFile(filepath.Join(out, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	checkSums(t, outs[0])
-	checkTool(t, outs[0], version)
-	checkHelm(t, outs[0], version)
-	t.Run("starts in its image", func(t *testing.T) { startInImage(t, outs[0], version) })
+	return out, string(text)
 }
 
 // checkSums compares the files with SHA256SUMS, which has all of them but itself.

@@ -72,7 +72,7 @@ func (t *tree) command(ctx context.Context, env []string, name string, args ...s
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = t.dir
 	// A make that runs this leaves its own flags in the environment.
-	cmd.Env = append(append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL="), env...)
+	cmd.Env = append(append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "MAKEFILES=", "GNUMAKEFLAGS="), env...)
 	return cmd
 }
 

@@ -61,7 +61,9 @@ func Text(packages []Package, goLicense string) ([]byte, error) {
 		return nil
 	}
 	if err := add(goLicense, "Go's standard library"); err != nil {
-		return nil, err
+		// Packages of distributions have it elsewhere, perhaps changed.
+		return nil, fmt.Errorf("the license of Go, which has to be passed on, is missing: %w: "+
+			"take Go from https://go.dev/dl, whose archive has it, or put it there", err)
 	}
 	for folder, of := range folders(packages) {
 		found, err := filepath.Glob(filepath.Join(folder, "*"))
