@@ -242,6 +242,24 @@ func TestChart(t *testing.T) {
 	}
 }
 
+// TestChartPackage: Helm takes the package of the chart as it is in the tree.
+func TestChartPackage(t *testing.T) {
+	if _, err := os.Stat("../../bin/tools/helm"); err != nil {
+		t.Skip("make helm builds Helm: ", err)
+	}
+	const version = "v1.37.5"
+	o := &options{tree: tree{dir: "../..", version: version, created: time.Unix(1e9, 0)}}
+	packed, err := o.chart(t.Context(), "registry.example.com/"+image.Command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if err := write(out, packed); err != nil {
+		t.Fatal(err)
+	}
+	checkHelm(t, out, version)
+}
+
 // TestReplace: a folder of something else is left alone.
 func TestReplace(t *testing.T) {
 	o := &options{out: filepath.Join(t.TempDir(), "dist"), stdout: io.Discard}
