@@ -3,6 +3,7 @@ package alerts
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -188,6 +189,50 @@ func TestRunbooks(t *testing.T) {
 		if !known[strings.TrimSuffix(filepath.Base(f), ".md")] {
 			t.Errorf("%s is of no alert", f)
 		}
+	}
+}
+
+var (
+	grepped = regexp.MustCompile(`\bgrep( -i)?((?: -e [^\s']+| -e '[^']*'| '[^']*')+)`)
+	quoted  = regexp.MustCompile(`'([^']*)'`)
+)
+
+// TestGreps: what runbooks look for in logs is in the list of the daemon's lines, or at
+// least in its sources.
+func TestGreps(t *testing.T) {
+	texts := []string{read(t, filepath.Join(root, "docs", "reference", "logs.md"))}
+	for _, dir := range []string{"cmd", "config", "provider", "topology", "vcenter"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				texts = append(texts, read(t, path))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(runbooks, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns := 0
+	for _, file := range files {
+		for _, command := range grepped.FindAllStringSubmatch(read(t, file), -1) {
+			for _, pattern := range quoted.FindAllStringSubmatch(command[2], -1) {
+				patterns++
+				look := regexp.QuoteMeta(pattern[1])
+				if command[1] != "" {
+					look = "(?i)" + look
+				}
+				if in := regexp.MustCompile(look); !slices.ContainsFunc(texts, in.MatchString) {
+					t.Errorf("%s: no line of the log has %q", file, pattern[1])
+				}
+			}
+		}
+	}
+	if patterns < 10 {
+		t.Errorf("only %d patterns", patterns)
 	}
 }
 
