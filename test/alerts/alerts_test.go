@@ -180,11 +180,23 @@ func TestScenariosOfAlerts(t *testing.T) {
 	}
 }
 
-// TestHealth: no alert fires while a healthy fleet starts, Nodes join, the daemon is rolled
-// out anew and another one leads. For alerts that wait for less than that takes.
+// TestHealth: no alert fires, at no time, while a healthy fleet starts, Nodes join, both daemons
+// are rolled out anew and another one leads. For alerts that wait for less than that takes.
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	play(t, "health.txtar")
+	p, last := play(t, "health.txtar")
+	at := url.Values{"time": {strconv.FormatFloat(float64(last.UnixMilli())/1000, 'f', 3, 64)}}
+	// That the rules were evaluated and the daemons scraped is seen in the same way.
+	for expr, fails := range map[string]func(n int) bool{
+		`count_over_time(ALERTS{alertstate="firing"}[1h])`:          func(n int) bool { return n != 0 },
+		`count_over_time(ALERTS{alertstate="pending"}[1h])`:         func(n int) bool { return n == 0 },
+		`max_over_time(vsphere_ccm_leading{job="vzones"}[1h]) == 1`: func(n int) bool { return n < 3 },
+	} {
+		n, err := p.series(t.Context(), expr, at)
+		if err != nil || fails(n) {
+			t.Errorf("%s: %d series, %v", expr, n, err)
+		}
+	}
 }
 
 // silent are the panels that have nothing to show in the scenario of the dashboard, and why.
