@@ -121,6 +121,36 @@ func TestIndexIsComplete(t *testing.T) {
 	}
 }
 
+// TestMakeTargetsAreDocumented: each that make lists is in the table of them, and the slower
+// suites, which .ci/run leaves out, are where contributors look for them.
+func TestMakeTargetsAreDocumented(t *testing.T) {
+	rows := func(page, heading string) map[string]bool {
+		_, section, _ := strings.Cut(read(t, page), "\n## "+heading+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		all := map[string]bool{}
+		for _, m := range regexp.MustCompile("(?m)^\\| `make ([a-z-]+)").FindAllStringSubmatch(section, -1) {
+			all[m[1]] = true
+		}
+		return all
+	}
+	targets := regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(read(t, "../Makefile"), -1)
+	if len(targets) < 20 {
+		t.Errorf("only %d targets", len(targets))
+	}
+	known := rows("how-to/develop.md", "The targets")
+	for _, m := range targets {
+		if !known[m[1]] {
+			t.Errorf("make %s is not in the table of how-to/develop.md", m[1])
+		}
+	}
+	slower := rows("../CONTRIBUTING.md", "The slower suites")
+	for _, name := range []string{"bench", "layouts", "orders", "alerts", "compat", "docs", "docs-browser", "editors", "check-release", "vulncheck"} {
+		if !slower[name] {
+			t.Errorf("make %s is not among the slower suites of CONTRIBUTING.md", name)
+		}
+	}
+}
+
 // TestMakeTargetsExist: what the pages tell to make can be made.
 func TestMakeTargetsExist(t *testing.T) {
 	known, told := make(map[string]bool), 0
