@@ -183,6 +183,20 @@ func TestTheTaggingAPIRejectsWhatSOAPAccepts(t *testing.T) {
 	}
 }
 
+// TestAVCenterThatIsLostWhileItsTaggingAPIRejects: that a login was rejected is not why the
+// vCenter is not read, and is known all the same.
+func TestAVCenterThatIsLostWhileItsTaggingAPIRejects(t *testing.T) {
+	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectRESTLogin() })
+	w.fleet.Follow([]inventory.Identity{w.id("n1")})
+	w.until("the tagging API rejects", func([]inventory.State) bool { return w.east().Rejected && w.east().Trouble == nil })
+	w.sim.VCenter("east").Refuse()
+	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+	time.Sleep(2 * time.Second) // several attempts
+	if s := w.east(); s.Trouble == nil || errors.Is(s.Trouble, ErrRejected) || !s.Rejected {
+		t.Errorf("%v, rejected %v", s.Trouble, s.Rejected)
+	}
+}
+
 // TestFaultsOfLogins: each is a rejection that says what to do, and none is repeated
 // as other failures are.
 func TestFaultsOfLogins(t *testing.T) {

@@ -189,19 +189,16 @@ func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	}
 }
 
-// verify returns until when what it has verified is valid, in seconds since 1970. It
-// takes a host from the caller where the server was called by an IP
-// address: the connection's ServerName is empty then, and an empty name is not
-// compared. Whoever else is connected to by an address (a token service, a
-// proxy) has to show a certificate for that host too.
+// verify returns until when what it has verified is trusted, in seconds since 1970, 0 if for
+// ever. It takes a host from the caller where the server was called by an IP address: the
+// connection's ServerName is empty then, and an empty name is not compared. Whoever else is
+// connected to by an address (a token service, a proxy) has to show a certificate for that
+// host too.
 func (a *authority) verify(cs tls.ConnectionState, host string) (int64, error) {
 	leaf := cs.PeerCertificates[0]
 	switch {
-	case a.insecure:
+	case a.insecure, accepted(leaf, a.thumbprint): // after its end too
 		return 0, nil
-	case accepted(leaf, a.thumbprint):
-		// It is accepted after that too, but will have been replaced by another one.
-		return leaf.NotAfter.Unix(), nil
 	}
 	return a.chain(cs, host, a.roots, nil)
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // TestWhenCertificatesEnd: what is told is when the vCenter is not trusted any more by
-// what it shows: the end of what is first to end on the way to the authority, or of a pinned
-// certificate. Where any certificate is accepted there is no such time, and neither is that of
-// another server or of a certificate that is not trusted told.
+// what it shows: the end of what is first to end on the way to the authority. A pinned certificate
+// is accepted after its end, and where any is accepted there is no such time either. That of
+// another server or of a certificate that is not trusted is not told.
 func TestWhenCertificatesEnd(t *testing.T) {
 	day := 24 * time.Hour
 	in := func(d time.Duration) time.Time { return time.Now().Add(d).Truncate(time.Second) }
@@ -35,7 +35,7 @@ func TestWhenCertificatesEnd(t *testing.T) {
 		"the leaf":         {cfg: config.VCenter{CA: longRoot.pem()}, shown: leafOfLong, want: leafOfLong.cert.NotAfter},
 		"the authority":    {cfg: config.VCenter{CA: shortRoot.pem()}, shown: leafOfShort, want: shortRoot.cert.NotAfter},
 		"by address":       {cfg: config.VCenter{CA: longRoot.pem()}, shown: leafOfLong, server: "none", want: leafOfLong.cert.NotAfter},
-		"pinned":           {cfg: config.VCenter{Thumbprint: soap.ThumbprintSHA256(leafOfLong.cert)}, shown: leafOfLong, want: leafOfLong.cert.NotAfter},
+		"pinned":           {cfg: config.VCenter{Thumbprint: soap.ThumbprintSHA256(leafOfLong.cert)}, shown: leafOfLong, want: time.Unix(0, 0)},
 		"insecure":         {cfg: config.VCenter{Insecure: true}, shown: leafOfLong, want: time.Unix(0, 0)},
 		"another server's": {cfg: config.VCenter{Insecure: true}, shown: leafOfLong, server: "sso.example.com", want: time.Unix(7, 0)},
 		"untrusted":        {cfg: config.VCenter{CA: longRoot.pem()}, shown: leafOfShort, want: time.Unix(7, 0), fails: true},

@@ -95,8 +95,8 @@ type states struct {
 	waiting  func() map[string]int
 
 	up, contact, complete, indexed, followed, closed, nodes, uninitialized *metrics.Desc
-	// rejected, untrusted and ends are of how it is logged in.
-	rejected, untrusted, ends, tags *metrics.Desc
+	// rejected, refused, untrusted and ends are of how it is logged in.
+	rejected, refused, untrusted, ends, tags *metrics.Desc
 }
 
 func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.State }, outcomes, waiting func() map[string]int) *states {
@@ -115,9 +115,10 @@ func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.Stat
 		followed:      desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
 		closed:        desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
 		rejected:      desc("vcenter_credentials_rejected", "1 if a vCenter has rejected credentials and has accepted none since, else 0. A session that is open lasts all the same.", "vcenter"),
+		refused:       desc("vcenter_login_rejected", "1 if a vCenter cannot be read because it rejects the login, else 0.", "vcenter"),
 		tags:          desc("vcenter_tags_known", "1 if the last reading of a vCenter's tags ended well, or none was needed, else 0.", "vcenter"),
 		untrusted:     desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),
-		ends:          desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not valid any more. Absent where any certificate is accepted.", "vcenter"),
+		ends:          desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint.", "vcenter"),
 		uninitialized: desc("uninitialized_nodes", "Nodes that are not initialised yet by what is known of them, of the same outcomes as those of all Nodes.", "outcome"),
 		nodes:         desc("nodes", "Nodes by what is known of them: "+provider.OutcomesHelp+".", "outcome"),
 	}
@@ -125,7 +126,7 @@ func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.Stat
 
 // DescribeWithStability implements metrics.StableCollector.
 func (s *states) DescribeWithStability(ch chan<- *metrics.Desc) {
-	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.followed, s.closed, s.nodes, s.uninitialized, s.rejected, s.untrusted, s.ends, s.tags} {
+	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.followed, s.closed, s.nodes, s.uninitialized, s.rejected, s.refused, s.untrusted, s.ends, s.tags} {
 		ch <- d
 	}
 }
@@ -144,6 +145,7 @@ func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
 		gauge(s.up, number(v.Trouble == nil && v.Snapshot != nil), v.VCenter)
 		gauge(s.tags, number(!v.TagsUnread), v.VCenter)
 		gauge(s.rejected, number(v.Rejected), v.VCenter)
+		gauge(s.refused, number(errors.Is(v.Trouble, vcenter.ErrRejected)), v.VCenter)
 		gauge(s.untrusted, number(errors.As(v.Trouble, new(*vcenter.UntrustedError))), v.VCenter)
 		if !v.CertificateEnds.IsZero() {
 			gauge(s.ends, float64(v.CertificateEnds.Unix()), v.VCenter)

@@ -131,8 +131,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is documented and not registered", name)
 		}
 	}
-	if len(found) != 25 {
-		t.Errorf("%d metrics, not 25", len(found))
+	if len(found) != 26 {
+		t.Errorf("%d metrics, not 26", len(found))
 	}
 }
 
@@ -268,11 +268,12 @@ func TestStates(t *testing.T) {
 		}
 		fleet := fakeFleet{
 			{VCenter: "new"},
-			{VCenter: "refusing", Trouble: trouble, Rejected: true},
+			{VCenter: "refusing", Trouble: fmt.Errorf("logging in: %w", vcenter.ErrRejected), Rejected: true},
 			{VCenter: "other", Trouble: fmt.Errorf("connecting: %w", &vcenter.UntrustedError{Certificate: &x509.Certificate{}})},
 			{VCenter: "well", Snapshot: snapshot(nil), Contact: now.Add(-20 * time.Second), CertificateEnds: time.Unix(2e9, 0)},
 			{VCenter: "partial", TagsUnread: true, Snapshot: snapshot(trouble), Contact: now},
-			{VCenter: "lost", Snapshot: snapshot(nil), Contact: now.Add(-time.Hour), Trouble: trouble},
+			// The tagging API has rejected a login, and then the vCenter was lost.
+			{VCenter: "lost", Snapshot: snapshot(nil), Contact: now.Add(-time.Hour), Trouble: trouble, Rejected: true},
 		}
 		r := metrics.NewKubeRegistry()
 		counts := map[string]int{"placed": 7, "unknown": 0}
@@ -285,7 +286,8 @@ func TestStates(t *testing.T) {
 			"indexed_uuids":        {"well": 2, "partial": 2, "lost": 2},
 			"followed_machines":    {"well": 1, "partial": 1, "lost": 1},
 
-			"credentials_rejected":                 {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 0},
+			"credentials_rejected":                 {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 1},
+			"login_rejected":                       {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 0},
 			"tags_known":                           {"new": 1, "refusing": 1, "other": 1, "well": 1, "partial": 0, "lost": 1},
 			"certificate_untrusted":                {"new": 0, "refusing": 0, "other": 1, "well": 0, "partial": 0, "lost": 0},
 			"certificate_expiry_timestamp_seconds": {"well": 2e9},

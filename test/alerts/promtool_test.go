@@ -67,10 +67,12 @@ var ruleCases = map[string]ruleCase{
 		},
 	},
 	"VzonesVCenterUnreachable": {
-		fires: []string{`vsphere_ccm_vcenter_up{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_up{vcenter="east"} ` + one, `vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} ` + zero},
-		with:  `job="vzones", namespace="kube-system", vcenter="west"`,
+		fires: []string{`vsphere_ccm_vcenter_up{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_up{vcenter="east"} ` + one,
+			// The tagging API has rejected a login, which is not why the vCenter is not read.
+			`vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} ` + one, `vsphere_ccm_vcenter_login_rejected{vcenter="west"} ` + zero},
+		with: `job="vzones", namespace="kube-system", vcenter="west"`,
 		quiet: map[string][]string{
-			"a login is rejected":      {`vsphere_ccm_vcenter_up{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} ` + one},
+			"a login is rejected":      {`vsphere_ccm_vcenter_up{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} ` + one, `vsphere_ccm_vcenter_login_rejected{vcenter="west"} ` + one},
 			"a certificate":            {`vsphere_ccm_vcenter_up{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_certificate_untrusted{vcenter="west"} ` + one},
 			"the vCenter restarts":     {`vsphere_ccm_vcenter_up{vcenter="west"} 1x10 0x18 1x300`},
 			"the daemon leads no more": {`vsphere_ccm_vcenter_up{vcenter="west"} 0x10 _x300`, `vsphere_ccm_vcenter_up{vcenter="west", instance="b"} _x11 1x300`},
@@ -99,8 +101,8 @@ var ruleCases = map[string]ruleCase{
 		fires: []string{`vsphere_ccm_vcenter_certificate_expiry_timestamp_seconds{vcenter="west"} 1209599x300`},
 		with:  `job="vzones", namespace="kube-system", vcenter="west"`,
 		quiet: map[string][]string{
-			"15 days":                {`vsphere_ccm_vcenter_certificate_expiry_timestamp_seconds{vcenter="west"} 1305000x300`},
-			"none with insecureFlag": {`vsphere_ccm_vcenter_up{vcenter="west"} ` + one},
+			"15 days":                                {`vsphere_ccm_vcenter_certificate_expiry_timestamp_seconds{vcenter="west"} 1305000x300`},
+			"none with insecureFlag or a thumbprint": {`vsphere_ccm_vcenter_up{vcenter="west"} ` + one},
 		},
 	},
 	"VzonesTagsUnread": {

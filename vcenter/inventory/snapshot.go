@@ -137,8 +137,8 @@ type State struct {
 	// is known of them is in Snapshot.
 	TagsUnread bool
 	// CertificateEnds is when the certificate that the vCenter showed last is not valid any
-	// more, or one that it is trusted for. It is zero before the first connection, and
-	// where any certificate is accepted.
+	// more, or one that it is trusted for. It is zero before the first connection, where
+	// any certificate is accepted, and where this one is by its thumbprint.
 	CertificateEnds time.Time
 }
 
