@@ -192,6 +192,12 @@ config: {vcenter: {vcenter-1: {secretName: own, secretNamespace: default}}}
 credentials: {vsphere-cloud-secret: null}`,
 		"the vCenter of global": `
 config: {global: {server: old.example.com}, vcenter: {vcenter-1: {secretName: own, secretNamespace: kube-system}}}`,
+		"an entry is the vCenter of global": `
+config: {global: {server: old.example.com}, vcenter: {vcenter-1: {server: OLD.example.com, secretName: own, secretNamespace: kube-system}}}
+credentials: {vsphere-cloud-secret: null}`,
+		"it has another port": `
+config: {global: {server: old.example.com}, vcenter: {vcenter-1: {server: old.example.com, port: 8443, secretName: own, secretNamespace: kube-system}}}
+credentials: {vsphere-cloud-secret: null}`,
 		"no Secret": `
 config: {global: {secretName: null, secretNamespace: null, user: u, password: p}}
 credentials: {vsphere-cloud-secret: null}`,
@@ -238,10 +244,11 @@ func TestNobodyMayDeleteWhatIsNotDeleted(t *testing.T) {
 		return false
 	}
 	for further, want := range map[string]bool{
-		"{}":                                     true,
-		"config: {nodes: {skipDeletion: true}}":  false,
-		"config: {nodes: {skipDeletion: false}}": true,
-		"rbac: {deleteNodes: false}":             false,
+		"{}":                                                true,
+		"config: {nodes: {skipDeletion: true}}":             false,
+		"config: {nodes: {skipDeletion: false}}":            true,
+		"rbac: {deleteNodes: false}":                        false,
+		`extraEnv: [{name: SKIP_NODE_DELETION, value: ""}]`: false,
 		"{config: {nodes: {skipDeletion: true}}, rbac: {deleteNodes: true}}": true,
 	} {
 		if deletes(further) != want {

@@ -42,14 +42,15 @@ func (h *Helm) Reference() (string, error) {
 
 // kinds are the types of values for a reader, by the definition that a value refers to.
 var kinds = map[string]string{
-	"annotations":     "mapping of texts",
-	"config":          "[the configuration](configuration.md)",
-	"durationOrEmpty": "duration",
-	"labels":          "mapping of texts",
-	"name":            "name",
-	"nameOrEmpty":     "name",
-	"namespace":       "name",
-	"probe":           "times of a probe",
+	"annotations":      "mapping of texts",
+	"config":           "[the configuration](configuration.md)",
+	"durationOrEmpty":  "duration",
+	"labels":           "mapping of texts",
+	"name":             "name",
+	"nameOrEmpty":      "name",
+	"namespace":        "name",
+	"probe":            "times of a probe",
+	"subdomainOrEmpty": "name",
 }
 
 // kind returns the type of a value.

@@ -23,7 +23,7 @@
 {{- end -}}
 
 {{- define "vzones.podLabels" -}}
-name: {{ include "vzones.fullname" . }}
+name: {{ include "vzones.fullname" . | toYaml }}
 component: cloud-controller-manager
 tier: control-plane
 {{- end -}}
@@ -34,8 +34,8 @@ tier: control-plane
 {{- toYaml .Values.rbac.subjects -}}
 {{- else -}}
 - kind: ServiceAccount
-  name: {{ .Values.serviceAccount.name }}
-  namespace: {{ .Release.Namespace }}
+  name: {{ .Values.serviceAccount.name | toYaml }}
+  namespace: {{ .Release.Namespace | toYaml }}
 {{- end -}}
 {{- end -}}
 
@@ -43,7 +43,7 @@ tier: control-plane
 Helm takes these away only where they are the chart's own. Other spellings of keys that the
 templates look at are those of the reference here. */}}
 {{- define "vzones.config" -}}
-{{- $config := deepCopy .Values.config -}}
+{{- $config := deepCopy (.Values.config | default dict) -}}
 {{- $sections := list ($config.global | default dict) -}}
 {{- range $name, $entry := $config.vcenter | default dict -}}
 {{- if kindIs "invalid" $entry -}}{{- $_ := unset $config.vcenter $name -}}
@@ -60,18 +60,29 @@ templates look at are those of the reference here. */}}
 {{- toJson $config -}}
 {{- end -}}
 
+{{/* What two ways to write one vCenter's address have in common. */}}
+{{- define "vzones.address" -}}
+{{- .server | toString | lower | trimSuffix "." | trimPrefix "[" | trimSuffix "]" -}}:{{- .port | int -}}
+{{- end -}}
+
 {{/* The vCenters of the configuration, as JSON: server, Secret and its namespace of each. As
-the daemon reads it, an entry takes the Secret of global where it names none itself. */}}
+the daemon reads it, an entry takes the Secret of global where it names none itself, and the
+server of global is one more vCenter unless an entry is it. */}}
 {{- define "vzones.vcenters" -}}
 {{- $config := include "vzones.config" . | fromJson -}}
 {{- $global := $config.global | default dict -}}
 {{- $all := list -}}
+{{- $known := list -}}
+{{- $port := $global.port | default 443 -}}
 {{- range $name, $entry := $config.vcenter | default dict -}}
+{{- $known = append $known (include "vzones.address" (dict "server" ($entry.server | default $name) "port" ($entry.port | default $port))) -}}
 {{- $from := ternary $entry $global (not (empty $entry.secretName)) -}}
 {{- $all = append $all (dict "server" ($entry.server | default $name | toString) "secret" ($from.secretName | default "" | toString) "namespace" ($from.secretNamespace | default "" | toString)) -}}
 {{- end -}}
 {{- with $global.server -}}
+{{- if not (or (hasKey ($config.vcenter | default dict) (. | toString)) (has (include "vzones.address" (dict "server" . "port" $port)) $known)) -}}
 {{- $all = append $all (dict "server" (. | toString) "secret" ($global.secretName | default "" | toString) "namespace" ($global.secretNamespace | default "" | toString)) -}}
+{{- end -}}
 {{- end -}}
 {{- toJson $all -}}
 {{- end -}}
@@ -93,24 +104,12 @@ the daemon reads it, an entry takes the Secret of global where it names none its
 {{- toJson $all -}}
 {{- end -}}
 
-{{/* Whether Nodes may be deleted: true or empty. */}}
+{{/* Whether Nodes may be deleted: true or empty. The variable counts with any value. */}}
 {{- define "vzones.deletesNodes" -}}
 {{- if eq (.Values.rbac.deleteNodes | toString) "auto" -}}
-{{- if not (.Values.config.nodes | default dict).skipDeletion }}true{{ end -}}
+{{- $skips := ((.Values.config | default dict).nodes | default dict).skipDeletion -}}
+{{- range .Values.extraEnv -}}{{- if eq .name "SKIP_NODE_DELETION" -}}{{- $skips = true -}}{{- end -}}{{- end -}}
+{{- if not $skips }}true{{ end -}}
 {{- else if .Values.rbac.deleteNodes -}}true
-{{- end -}}
-{{- end -}}
-
-{{/* Fails where a caFile is one of the chart's and there is none of that name. */}}
-{{- define "vzones.checkFiles" -}}
-{{- $config := include "vzones.config" . | fromJson -}}
-{{- $sections := list ($config.global | default dict) -}}
-{{- range values ($config.vcenter | default dict) -}}{{- $sections = append $sections . -}}{{- end -}}
-{{- range $sections -}}
-{{- range splitList ":" (.caFile | default "" | toString) -}}
-{{- if and (hasPrefix "/etc/cloud/" .) (not (hasKey $.Values.certificateAuthorities (trimPrefix "/etc/cloud/" .))) -}}
-{{- fail (printf "config: caFile is %s: write the certificate under certificateAuthorities, with the name %s" . (trimPrefix "/etc/cloud/" .)) -}}
-{{- end -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}

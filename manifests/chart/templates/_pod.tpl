@@ -76,7 +76,7 @@ podAntiAffinity:
       topologyKey: kubernetes.io/hostname
       labelSelector:
         matchLabels:
-          name: {{ include "vzones.fullname" . }}
+          name: {{ include "vzones.fullname" . | toYaml }}
 {{- end -}}
 {{- end -}}
 
@@ -85,14 +85,14 @@ podAntiAffinity:
 # The cluster is not this one: the kubeconfig says who the daemon is.
 automountServiceAccountToken: false
 {{- else }}
-serviceAccountName: {{ .Values.serviceAccount.name }}
+serviceAccountName: {{ .Values.serviceAccount.name | toYaml }}
 {{- end }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
 {{ toYaml . }}
 {{- end }}
 {{- with .Values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ toYaml . }}
 {{- end }}
 # A Service may have a name whose variables look like the daemon's own settings.
 enableServiceLinks: false
@@ -120,10 +120,10 @@ securityContext:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 containers:
-- name: {{ include "vzones.name" . }}
+- name: {{ include "vzones.name" . | toYaml }}
   # Write the image that you have built, with its tag and, better, its digest:
   # registry.example.com/vsphere-cloud-controller-manager:v1.37.0@sha256:…
-  image: {{ include "vzones.image" . }}
+  image: {{ include "vzones.image" . | toYaml }}
   {{- with .Values.image.pullPolicy }}
   imagePullPolicy: {{ . }}
   {{- end }}
@@ -165,20 +165,20 @@ containers:
 volumes:
 - name: config
   configMap:
-    name: {{ .Values.existingConfigMap | default .Values.configMapName }}
+    name: {{ .Values.existingConfigMap | default .Values.configMapName | toYaml }}
 {{- with .Values.kubeconfig }}
 {{- if .secretName }}
 - name: kubeconfig
   projected:
     sources:
     - secret:
-        name: {{ .secretName }}
+        name: {{ .secretName | toYaml }}
         items:
-        - key: {{ .key }}
+        - key: {{ .key | toYaml }}
           path: kubeconfig
     {{- with .tokenSecretName }}
     - secret:
-        name: {{ . }}
+        name: {{ toYaml . }}
         items:
         - key: token
           path: token
