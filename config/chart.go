@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -80,22 +81,24 @@ type chartVCenter struct {
 	thumbprint               text
 }
 
-// over lets what is set in c count before what is set in below, as Helm does: which takes no
-// false for an answer.
+// over lets the keys of c count before those of below, as Helm does: also those that are
+// empty or false.
 func (c *chartVCenter) over(below *chartVCenter) chartVCenter {
-	first := func(a, b toggle) toggle {
-		if a.v {
-			return a
-		}
-		return either(b, a)
-	}
 	return chartVCenter{
-		writeConfig: first(c.writeConfig, below.writeConfig), writeSecret: first(c.writeSecret, below.writeSecret),
-		configMap: either(c.configMap, below.configMap), secretName: either(c.secretName, below.secretName),
-		server: either(c.server, below.server), user: either(c.user, below.user), password: either(c.password, below.password),
-		datacenters: either(c.datacenters, below.datacenters), region: either(c.region, below.region), zone: either(c.zone, below.zone),
-		thumbprint: either(c.thumbprint, below.thumbprint),
+		writeConfig: above(c.writeConfig, below.writeConfig), writeSecret: above(c.writeSecret, below.writeSecret),
+		configMap: above(c.configMap, below.configMap), secretName: above(c.secretName, below.secretName),
+		server: above(c.server, below.server), user: above(c.user, below.user), password: above(c.password, below.password),
+		datacenters: above(c.datacenters, below.datacenters), region: above(c.region, below.region), zone: above(c.zone, below.zone),
+		thumbprint: above(c.thumbprint, below.thumbprint),
 	}
+}
+
+// above is the first value whose key the file has.
+func above[T any](a, b value[T]) value[T] {
+	if a.at.line != 0 {
+		return a
+	}
+	return b
 }
 
 // readChart reads a values file. Without a result there are mistakes.
@@ -130,6 +133,11 @@ func readChart(data []byte, p *problems) *chartValues {
 
 // chartRoot returns the mapping that a values file is.
 func chartRoot(data []byte, p *problems) *yaml.Node {
+	// A release without values has the chart's own: helm get values prints null.
+	if all, err := documents(bytes.NewReader(data)); err == nil && len(all) < 2 && hollow(all) {
+		p.warnf(position{}, "the file has no values, so it counts as one for the chart vsphere-cpi, whose own hold")
+		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1}
+	}
 	root := yamlRoot(data, p)
 	if root == nil {
 		return nil
@@ -189,9 +197,12 @@ type carried struct {
 	node *yaml.Node
 	// always says that it counts too where it asks for nothing, such as a false.
 	always bool
+	// removed says that it is null, with which Helm takes the chart's own value away.
+	removed bool
 }
 
 func (c *carried) take(d *decoder, p pair) {
+	c.removed = null(follow(p.node))
 	if c.at = p.at; !empty(p.node) || c.always && !unset(p.node) {
 		c.node = d.copied(p.node)
 	}

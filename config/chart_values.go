@@ -9,6 +9,7 @@ const (
 	noPort   = "the vSphere CPI has stopped to serve the API to which it led, and vzones does not"
 	ownUser  = "vzones runs as 65532, or any other user: write podSecurityContext if the cluster asks for a certain one"
 	ownDir   = "vzones' chart has a folder of its own for the file"
+	unplaced = "the vSphere CPI's chart does nothing with it: its Pods are where daemonset.affinity wants them"
 	another  = "is another chart of that release: upgrading it to vzones takes that chart away, so give it a release of its own first"
 	ofCattle = "is Rancher's: if systemDefaultRegistry is set, write that registry into image.repository"
 	syncing  = "Rancher keeps the Secret in the cluster as long as the cluster's own settings say so"
@@ -72,8 +73,8 @@ func (v *chartValues) workload() []field {
 		{"replicaCount", v.lost(notTaken)},
 		{"resources", v.carry("resources")},
 		{"podAnnotations", v.carry("workload", "podAnnotations")},
-		{"podLabels", v.carry("workload", "podLabels")},
-		{"nodeSelector", &v.selects},
+		{"podLabels", podLabels{v, v.carry("workload", "podLabels")}},
+		{"nodeSelector", v.lost(unplaced)},
 		{"tolerations", &v.tolerates},
 		{"affinity", &v.attracts},
 	}
@@ -105,8 +106,9 @@ func (v *chartValues) finishVCenter(enabled toggle, region, zone string, d *deco
 		c.configMap, name = text{}, "cloud-config"
 	}
 	c.configMap, c.secretName = orDefault(c.configMap, name), orDefault(c.secretName, "vsphere-cloud-secret")
-	c.region, c.zone = orDefault(c.region, region), orDefault(c.zone, zone)
-	v.mounted, v.labels = orDefault(v.mounted, "vsphere.conf"), toggle{v: true, set: true}
+	v.labels = toggle{v: true, set: true}
+	v.pairLabels(&c, region, zone, d)
+	v.mounted = orDefault(v.mounted, "vsphere.conf")
 	v.unverified = !c.thumbprint.set
 	v.daemonSet = orDefault(v.nameOverride, "vsphere-cpi").v
 	v.extra = []toleration{
@@ -119,6 +121,35 @@ func (v *chartValues) finishVCenter(enabled toggle, region, zone string, d *deco
 	if v.fullnameOverride.set {
 		v.lose(d, v.fullnameOverride.at, notTaken)
 	}
+}
+
+// pairLabels gives the tag categories the defaults given, where the file has no keys for them.
+// An empty one is no default: the vSphere CPI then writes neither region nor zone.
+func (v *chartValues) pairLabels(c *chartVCenter, region, zone string, d *decoder) {
+	if !v.labels.v || !c.writeConfig.v {
+		return
+	}
+	if c.region.at.line == 0 {
+		c.region = orDefault(c.region, region)
+	}
+	if c.zone.at.line == 0 {
+		c.zone = orDefault(c.zone, zone)
+	}
+	if c.region.set && c.zone.set {
+		return
+	}
+	for _, label := range []*text{&c.region, &c.zone} {
+		switch {
+		case label.at.line <= 0:
+		case label.set:
+			v.lose(d, label.at, "has no effect in the vSphere CPI, which writes neither region nor zone where one of the two has no tag category")
+		default:
+			d.warnf(label.at, "is empty, so that the vSphere CPI writes neither region nor zone: nor does vzones, unless config.labels names "+
+				"tag categories in the new values")
+		}
+		*label = text{}
+	}
+	v.labels = toggle{}
 }
 
 // rancher are the values of Rancher's chart.
@@ -149,7 +180,7 @@ func (v *chartValues) rancher() []field {
 			{"primeTag", v.lost(ofImage)},
 			{"nodeSelector", &v.selects},
 			{"tolerations", &v.tolerates},
-			{"podLabels", v.carry("workload", "podLabels")},
+			{"podLabels", podLabels{v, v.carry("workload", "podLabels")}},
 			{"resources", v.carry("resources")},
 			{"rbac", group{fields: []field{{"enabled", v.carryAll("rbac", "create")}}}},
 			{"env", &v.env},
@@ -188,9 +219,7 @@ func (v *chartValues) finishRancher(d *decoder) {
 			*label = text{}
 		}
 	}
-	if v.labels.v {
-		c.region, c.zone = orDefault(c.region, "k8s-region"), orDefault(c.zone, "k8s-zone")
-	}
+	v.pairLabels(c, "k8s-region", "k8s-zone", d)
 	if !v.useNodes.v {
 		for _, f := range v.addresses() {
 			if t, ok := f.into.(*text); ok && t.set {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -80,6 +79,7 @@ func (c *chartWriter) write() *Written {
 		// Kubernetes changes no selector of a DaemonSet that is there.
 		c.set(scalar("vzones"), "fullnameOverride")
 	}
+	c.environment()
 	if c.vcenter.writeConfig.v {
 		w.Private = c.configuration()
 	} else {
@@ -96,7 +96,7 @@ func (c *chartWriter) write() *Written {
 	}
 	c.placement()
 	c.arguments()
-	c.environment()
+	c.variables()
 	if c.nameOverride.set {
 		c.tell(c.nameOverride.at, "Kubernetes lets no other DaemonSet have the name: vzones' objects keep their own")
 	}
@@ -114,7 +114,7 @@ func (c *chartWriter) tell(at position, why string) {
 	c.left = append(c.left, Warning(c.problem(at, "%s", []any{why})))
 }
 
-// set puts a value at a path.
+// set puts a value at a path, in the place of what is there.
 func (c *chartWriter) set(v *yaml.Node, path ...string) {
 	n := &c.values
 	for _, key := range path[:len(path)-1] {
@@ -125,7 +125,18 @@ func (c *chartWriter) set(v *yaml.Node, path ...string) {
 		}
 		n = next
 	}
-	n.Content = append(n.Content, scalar(path[len(path)-1]), v)
+	put(n, path[len(path)-1], v)
+}
+
+// put writes a key of a mapping.
+func put(mapping *yaml.Node, key string, v *yaml.Node) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			mapping.Content[i+1] = v
+			return
+		}
+	}
+	mapping.Content = append(mapping.Content, scalar(key), v)
 }
 
 // configuration writes config, and returns the account.
@@ -251,8 +262,14 @@ func (c *chartWriter) placement() {
 	}
 	c.set(selector, "nodeSelector")
 	switch {
-	case c.attracts.node != nil:
+	case c.attracts.removed:
+	case c.attracts.node != nil && c.attracts.node.Kind != yaml.MappingNode:
 		c.set(c.attracts.node, "affinity")
+	case c.attracts.node != nil:
+		affinity := onNodesWith(c.affine)
+		if overlay(affinity, c.attracts.node); len(affinity.Content) > 0 {
+			c.set(affinity, "affinity")
+		}
 	case c.selects.node == nil:
 		c.set(onNodesWith(c.affine), "affinity")
 	}
@@ -264,6 +281,28 @@ func (c *chartWriter) placement() {
 		n.Content = append(n.Content, c.tolerates.node.Content...)
 	}
 	c.set(n, "tolerations")
+}
+
+// overlay changes a mapping as Helm changes a chart's by that of a values file: a list takes
+// the place of a list, and null takes a key away.
+func overlay(mapping, over *yaml.Node) {
+	for i := 0; i+1 < len(over.Content); i += 2 {
+		key, v := over.Content[i].Value, over.Content[i+1]
+		below := lookup(mapping, key)
+		switch {
+		case null(v):
+			for j := 0; j+1 < len(mapping.Content); j += 2 {
+				if mapping.Content[j].Value == key {
+					mapping.Content = slices.Delete(mapping.Content, j, j+2)
+					break
+				}
+			}
+		case below != nil && below.Kind == yaml.MappingNode && v.Kind == yaml.MappingNode:
+			overlay(below, v)
+		default:
+			put(mapping, key, v)
+		}
+	}
 }
 
 // onNodesWith is an affinity to Nodes that have one of the labels.
@@ -294,50 +333,4 @@ func yamlOf(v any) *yaml.Node {
 		panic(fmt.Sprintf("config: writing YAML: %v", err))
 	}
 	return n
-}
-
-// arguments writes the flags that the chart passes on. It passes one alone whose value asks
-// for nothing, so that a false is a true.
-func (c *chartWriter) arguments() {
-	n := c.params.node
-	if n == nil || n.Kind != yaml.MappingNode {
-		return
-	}
-	var flags []*yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		flag, v := "--"+n.Content[i].Value, n.Content[i+1]
-		at := position{n.Content[i].Line, child(c.params.at.path, n.Content[i].Value)}
-		switch {
-		case v.Kind != yaml.ScalarNode:
-			c.tell(at, "is not a single value")
-			continue
-		case empty(v) && !unset(v):
-			c.warnf(at, "the vSphere CPI's chart passes %s without the value, and so do the new values: correct it in extraArgs", flag)
-		case !empty(v):
-			flag += "=" + v.Value
-		}
-		flags = append(flags, scalar(flag))
-	}
-	if len(flags) > 0 {
-		c.set(&yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: flags}, "extraArgs")
-	}
-}
-
-// environment writes variables, but no passwords.
-func (c *chartWriter) environment() {
-	n := c.env.node
-	if n == nil || n.Kind != yaml.SequenceNode {
-		return
-	}
-	kept := slices.DeleteFunc(n.Content, func(v *yaml.Node) bool {
-		name := lookup(v, "name")
-		hidden := name == nil || lookup(v, "value") != nil && strings.Contains(strings.ToUpper(name.Value), "PASSWORD")
-		if hidden {
-			c.tell(position{v.Line, c.env.at.path}, "a variable without a name, or with a password in it, is not written: give the account under credentials")
-		}
-		return hidden
-	})
-	if n.Content = kept; len(kept) > 0 {
-		c.set(n, "extraEnv")
-	}
 }

@@ -20,7 +20,7 @@ const aChart = `config: &c
 daemonset:
   resources: &r {requests: {cpu: 1}} # S3cretS3cret
   podLabels: *r
-  affinity: {<<: *r}
+  affinity: {<<: *r, nodeAffinity: null}
 `
 
 // TestChartValuesStandAlone: no alias leads out of what is carried over, and no comment

@@ -34,7 +34,7 @@ func yamlRoot(data []byte, p *problems) *yaml.Node {
 		p.errorf(position{line: line}, "this is not YAML: %s", syntaxProblem(err, content))
 		return nil
 	}
-	if len(documents) == 0 || len(documents[0].Content) == 0 || null(documents[0].Content[0]) {
+	if hollow(documents) {
 		p.errorf(position{}, "the file is empty: write at least one vCenter under vcenter")
 		return nil
 	}
@@ -49,6 +49,11 @@ func yamlRoot(data []byte, p *problems) *yaml.Node {
 			"write one document, without a further --- line")
 	}
 	return root
+}
+
+// hollow says that the first document of a file has nothing in it.
+func hollow(documents []*yaml.Node) bool {
+	return len(documents) == 0 || len(documents[0].Content) == 0 || null(documents[0].Content[0])
 }
 
 // documents parses the first two documents of a file.

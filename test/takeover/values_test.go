@@ -17,17 +17,21 @@ func TestConvertedValuesRender(t *testing.T) {
 	if _, err := os.Stat(helm); err != nil {
 		t.Skipf("%v; make helm builds it", err)
 	}
-	archive, err := txtar.ParseFile(filepath.Join("..", "..", "cmd", "vzones", "testdata", "convert-chart.txtar"))
-	if err != nil {
-		t.Fatal(err)
+	var files []txtar.File
+	for _, name := range []string{"convert-chart.txtar", "convert-chart-corners.txtar"} {
+		archive, err := txtar.ParseFile(filepath.Join("..", "..", "cmd", "vzones", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, archive.Files...)
 	}
 	dir, count := t.TempDir(), 0
-	for _, f := range archive.Files {
+	for _, f := range files {
 		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range archive.Files {
+	for _, f := range files {
 		name, ok := strings.CutSuffix(f.Name, "-values.yaml")
 		if !ok {
 			continue
@@ -39,7 +43,7 @@ func TestConvertedValuesRender(t *testing.T) {
 		}
 		out, err := exec.CommandContext(t.Context(), helm, args...).CombinedOutput()
 		switch {
-		case name == "rancher-synced":
+		case name == "rancher-synced", name == "variables-unknown":
 			if err == nil || !strings.Contains(string(out), "config.vcenter is empty") {
 				t.Errorf("%s: %v\n%s", name, err, out)
 			}
@@ -49,7 +53,7 @@ func TestConvertedValuesRender(t *testing.T) {
 			t.Errorf("%s: the Pods are only on Nodes that vzones' chart selects\n%s", name, out)
 		}
 	}
-	if count < 7 {
+	if count < 17 {
 		t.Errorf("only %d values files", count)
 	}
 }
