@@ -24,6 +24,9 @@ type Error struct {
 	// that one or that it is not there. Whoever waits for the mistake to go watches
 	// it besides File.
 	Path string
+	// VCenter is the name of the vCenter in whose entry a warning is, empty if it is in
+	// none. Errors do not have it: an entry with a mistake is no vCenter.
+	VCenter string
 	// Message says what is wrong and what to write instead, in one line.
 	Message string
 }

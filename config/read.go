@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 )
 
 // Read reads and validates a configuration file, in whichever format it is, and
@@ -52,10 +53,30 @@ func load(file string, data []byte, o Options) (l *loaded, err error) {
 		return nil, err
 	}
 	config.Warnings = sorted(p.warnings, func(w Warning) Error { return Error(w) })
+	s.nameVCenters(config.Warnings)
 	config.Notes = sorted(p.notes, func(w Warning) Error { return Error(w) })
 	if p.unsaid > 0 {
 		last := config.Warnings[len(config.Warnings)-1]
 		config.Warnings = append(config.Warnings, Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.unsaid)})
 	}
 	return &loaded{config: config, schema: s, fleet: c.inherited}, nil
+}
+
+// nameVCenters says of warnings in whose entries they are, by the paths that the parser has
+// made. Where two entries have the same one, cut short, neither is named.
+func (s *schema) nameVCenters(warnings []Warning) {
+	for i := range warnings {
+		w := &warnings[i]
+		names := map[string]bool{}
+		for _, e := range s.vcenters {
+			rest, inside := strings.CutPrefix(w.Field, e.at.path)
+			if inside && e.at.path != "" && (rest == "" || strings.ContainsRune(".[ ", rune(rest[0]))) {
+				names[e.name] = true
+				w.VCenter = e.name
+			}
+		}
+		if len(names) > 1 {
+			w.VCenter = ""
+		}
+	}
 }

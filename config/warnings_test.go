@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -43,5 +44,23 @@ func TestWarningsOutliveLines(t *testing.T) {
 		if before, after := said(text), said("# a line more\n"+text); !slices.Equal(before, after) {
 			t.Errorf("%s: got\n%q\nand with a line more\n%q", name, before, after)
 		}
+	}
+}
+
+// TestWarningsHaveTheirVCenter: none where two entries are shown alike.
+func TestWarningsHaveTheirVCenter(t *testing.T) {
+	long := strings.Repeat("a.", 100)
+	config, err := Parse("f", []byte("global: {user: u, password: p}\nvcenter:\n"+
+		"  \""+long+"1\": {server: 192.0.2.1, insecureFlag: true}\n  \""+long+"2\": {server: 192.0.2.2, insecureFlag: true}\n"+
+		"  a: {server: 192.0.2.3}\n  a-b: {server: 192.0.2.4, insecureFlag: true}\n  a.b: {server: 192.0.2.5, insecureFlag: true}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, w := range config.Warnings {
+		names = append(names, w.VCenter)
+	}
+	if !slices.Equal(names, []string{"", "", "a-b", "a.b"}) {
+		t.Errorf("%q of %v", names, config.Warnings)
 	}
 }

@@ -99,15 +99,57 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestWarningsNameTheirVCenter, whatever its name is.
+// TestWarningsNameTheirVCenter, whatever its name is and in which format it is.
 func TestWarningsNameTheirVCenter(t *testing.T) {
-	cfg := &config.Config{VCenters: []config.VCenter{{Name: "vc"}, {Name: "vc.example.com"}}}
-	for field, want := range map[string]string{
-		"vcenter.vc.insecureFlag": "vc", "vcenter.vc.example.com.port": "vc.example.com", "vcenter.vc.example.com": "vc.example.com",
-		"vcenter.other.port": "", "global.vc.port": "", "": "",
+	for name, text := range map[string]string{
+		"YAML": `
+global: {user: u, password: p, soapRoundtripCount: 5, insecureFlag: true}
+vcenter:
+  vc: {server: 192.0.2.1, insecureFlag: true}
+  vc.example.com: {insecureFlag: true}
+  10.0.0.1: {insecureFlag: true}
+  "1st vc": {server: 192.0.2.2, insecureFlag: true}
+`,
+		"INI": `
+[Global]
+user = u
+password = p
+insecure-flag = true
+[VirtualCenter "vc"]
+server = 192.0.2.1
+insecure-flag = true
+[VirtualCenter "vc.example.com"]
+insecure-flag = true
+[VirtualCenter "10.0.0.1"]
+insecure-flag = true
+[VirtualCenter "1st vc"]
+server = 192.0.2.2
+insecure-flag = true
+[Disk]
+scsicontrollertype = pvscsi
+`,
 	} {
-		if got := vcenterOf(cfg, field); got != want {
-			t.Errorf("%s: %q, want %q", field, got, want)
+		cfg, err := config.Parse("vsphere.conf", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		warn(klog.NewContext(t.Context(), formats(&out)["json"]), nil, cfg)
+		var found []string
+		for line := range strings.Lines(out.String()) {
+			var fields struct{ VCenter, Warning string }
+			if err := json.Unmarshal([]byte(line), &fields); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			if own := strings.Contains(fields.Warning, "switches the verification"); own != (fields.VCenter != "") {
+				t.Errorf("%s: %s", name, line)
+			}
+			if fields.VCenter != "" {
+				found = append(found, fields.VCenter)
+			}
+		}
+		if diff := cmp.Diff([]string{"vc", "vc.example.com", "10.0.0.1", "1st vc"}, found); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

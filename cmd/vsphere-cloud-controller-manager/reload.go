@@ -102,29 +102,12 @@ func warn(ctx context.Context, before []config.Warning, now *config.Config) {
 	for _, w := range now.Warnings {
 		if !told[w.Field+w.Message] {
 			log := klog.FromContext(ctx)
-			if name := vcenterOf(now, w.Field); name != "" {
-				log = log.WithValues("vCenter", name)
+			if w.VCenter != "" {
+				log = log.WithValues("vCenter", w.VCenter)
 			}
 			log.Info("The configuration is in force with a warning", "warning", w.String())
 		}
 	}
-}
-
-// vcenterOf returns the name of the vCenter whose entry a field is in, empty if it is in
-// none. A name may have dots, so the longest one counts.
-func vcenterOf(cfg *config.Config, field string) string {
-	rest, ok := strings.CutPrefix(field, "vcenter.")
-	if !ok {
-		return ""
-	}
-	found := ""
-	for i := range cfg.VCenters {
-		name := cfg.VCenters[i].Name
-		if (rest == name || strings.HasPrefix(rest, name+".")) && len(name) > len(found) {
-			found = name
-		}
-	}
-	return found
 }
 
 // difference names what a change is about, in the order of the configuration.
