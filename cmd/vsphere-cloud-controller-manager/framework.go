@@ -10,8 +10,8 @@ import (
 	logsjson "k8s.io/component-base/logs/json"
 )
 
-// nodeLines are the formats of the framework's lines that name a Node in their text only,
-// with <node> where its name stands. A test compares them with the framework's source.
+// nodeLines are the formats of the framework's lines, and of its errors that are logged, that
+// name a Node in their text only, with <node> where its name stands. A test compares them with the framework's source.
 var nodeLines = []string{
 	"This node <node> is still tainted. Will not process.",
 	`Skipping node address update for node "<node>" since cloud provider did not return any`,
@@ -27,6 +27,7 @@ var nodeLines = []string{
 	"error checking if node <node> is shutdown: %v",
 	"failed to apply shutdown taint to node <node>, it may have been deleted.",
 	"Updated labels %+v to Node <node>",
+	`unable to update labels %+v for Node "<node>": %v`,
 }
 
 // nodePatterns are nodeLines as regular expressions, for messages of one line and more.
@@ -35,7 +36,7 @@ var nodePatterns = sync.OnceValue(func() []*regexp.Regexp {
 	for i, line := range nodeLines {
 		text := regexp.QuoteMeta(line)
 		text = strings.ReplaceAll(text, "<node>", "([a-z0-9.-]+)")
-		text = strings.NewReplacer("%v", "(?s:.*)", `%\+v`, "(?s:.*)").Replace(text)
+		text = strings.NewReplacer("%v", "(?s:.*)", `%\+v`, "(?s:.*?)").Replace(text)
 		all[i] = regexp.MustCompile("^" + text + "$")
 	}
 	return all
@@ -54,13 +55,17 @@ func nodeOf(message string) string {
 	return ""
 }
 
+// unhandled is the message of lines whose text is in the error: those of
+// utilruntime.HandleError.
+const unhandled = "Unhandled Error"
+
 // A nodeSink gives the framework's lines about a Node the field that ours have.
 type nodeSink struct{ logr.LogSink }
 
-// withNode adds the field to those of a line. What has fields says itself what it is about.
-func withNode(message string, fields []any) []any {
+// withNode adds the field to those of a line with this text. What has fields says itself what it is about.
+func withNode(text string, fields []any) []any {
 	if len(fields) == 0 {
-		if node := nodeOf(message); node != "" {
+		if node := nodeOf(text); node != "" {
 			return []any{"node", map[string]string{"name": node}} // as klog.KRef is in JSON
 		}
 	}
@@ -76,7 +81,11 @@ func (s nodeSink) Info(level int, message string, fields ...any) {
 }
 
 func (s nodeSink) Error(err error, message string, fields ...any) {
-	s.LogSink.Error(err, message, withNode(message, fields)...)
+	text := message
+	if message == unhandled && err != nil {
+		text = err.Error()
+	}
+	s.LogSink.Error(err, message, withNode(text, fields)...)
 }
 
 func (s nodeSink) WithValues(fields ...any) logr.LogSink {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -201,8 +202,11 @@ func TestNodesOfTheFramework(t *testing.T) {
 
 var verbs = regexp.MustCompile(`%[+a-z]+`)
 
-// nodeFormats are the formats of a file's calls of klog with a Node's name, as nodeLines
-// has them.
+// notANode is about a key that is no Node's name.
+const notANode = "invalid resource key: <node>"
+
+// nodeFormats are the formats of a file's calls of klog, and of its errors for HandleError,
+// with a Node's name, as nodeLines has them.
 func nodeFormats(t *testing.T, path string) []string {
 	t.Helper()
 	if strings.HasSuffix(path, "_test.go") {
@@ -212,6 +216,7 @@ func nodeFormats(t *testing.T, path string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	handled := handledErrors(file)
 	var found []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -223,8 +228,8 @@ func nodeFormats(t *testing.T, path string) []string {
 		if !ok || !isText || !slices.Contains([]string{"Infof", "Warningf", "Errorf"}, sel.Sel.Name) {
 			return true
 		}
-		if x, ok := sel.X.(*ast.Ident); ok && x.Name != "klog" {
-			return true // fmt.Errorf
+		if x, ok := sel.X.(*ast.Ident); ok && x.Name != "klog" && !handled[call] {
+			return true // an error that somebody else logs
 		}
 		format, _ := strconv.Unquote(lit.Value)
 		i, names := 0, false
@@ -239,12 +244,56 @@ func nodeFormats(t *testing.T, path string) []string {
 			}
 			return "<node>"
 		})
-		if names {
-			found = append(found, format)
+		if names && format != notANode {
+			found = append(found, strings.ReplaceAll(format, "%s", "%v")) // an error's text either way
 		}
 		return true
 	})
 	return found
+}
+
+// handledErrors are a file's calls of fmt.Errorf whose errors HandleError may get: its
+// argument, and what a function returns whose result it gets by a variable.
+func handledErrors(file *ast.File) map[*ast.CallExpr]bool {
+	handled := map[*ast.CallExpr]bool{}
+	errorsIn := func(in ast.Node) {
+		ast.Inspect(in, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && isCall(call, "fmt", "Errorf") {
+				handled[call] = true
+			}
+			return true
+		})
+	}
+	for _, d := range file.Decls {
+		var literals []ast.Node
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				literals = append(literals, n)
+			case *ast.CallExpr:
+				if !isCall(n, "utilruntime", "HandleError") {
+					break
+				}
+				errorsIn(n)
+				if _, variable := n.Args[0].(*ast.Ident); variable {
+					for _, l := range literals {
+						errorsIn(l)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return handled
+}
+
+func isCall(call *ast.CallExpr, pkg, function string) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != function {
+		return false
+	}
+	x, ok := sel.X.(*ast.Ident)
+	return ok && x.Name == pkg
 }
 
 func isNodeName(e ast.Expr) bool {
@@ -266,6 +315,11 @@ func TestJSONOfTheFramework(t *testing.T) {
 	log.Info("Initializing node n1 with cloud provider")
 	log.WithValues("a", 1).Error(nil, "error checking if node n2 exists: oh no")
 	log.Info("Successfully initialized node n3 with cloud provider", "object", "other")
+	log.Error(errors.New("error syncing 'n4': oh no, requeuing"), "Unhandled Error")
+	log.Error(errors.New(`unable to update labels map[a:b] for Node "n5": oh no`), "Unhandled Error")
+	log.Error(errors.New("error syncing 'n6': oh no, requeuing"), "Unhandled Error", "object", "other")
+	log.Error(errors.New("error syncing 'n7': oh no, requeuing"), "another message")
+	log.Error(nil, "Unhandled Error")
 	var nodes []any
 	for line := range strings.Lines(out.String()) {
 		var fields map[string]any
@@ -277,7 +331,7 @@ func TestJSONOfTheFramework(t *testing.T) {
 			t.Errorf("the caller is %q", at)
 		}
 	}
-	if diff := cmp.Diff([]any{map[string]any{"name": "n1"}, map[string]any{"name": "n2"}, nil}, nodes); diff != "" {
+	if diff := cmp.Diff([]any{map[string]any{"name": "n1"}, map[string]any{"name": "n2"}, nil, map[string]any{"name": "n4"}, map[string]any{"name": "n5"}, nil, nil, nil}, nodes); diff != "" {
 		t.Error(diff)
 	}
 }
