@@ -42,7 +42,7 @@ func TestASelectorThatChanges(t *testing.T) {
 			t.Errorf("it is ours, and is %+v", n)
 		}
 		c.reconfigure("cloud=vsphere")
-		if got := c.provider.Outcomes(); got[outcomePlaced] != 0 || got[outcomeForeign] == 0 {
+		if got := outcomes(c.provider); got[outcomePlaced] != 0 || got[outcomeForeign] == 0 {
 			t.Errorf("counted as %v", got)
 		}
 	}, tempting()...)

@@ -95,8 +95,8 @@ func TestAContradictionIsTold(t *testing.T) {
 			c.pass(time.Minute)
 		}
 		c.wantEvents("node-1 ProviderIDMismatch")
-		if n := c.provider.Outcomes()["provider_id_mismatch"]; n != 1 {
-			t.Errorf("%v", c.provider.Outcomes())
+		if n := outcomes(c.provider)["provider_id_mismatch"]; n != 1 {
+			t.Errorf("%v", outcomes(c.provider))
 		}
 		// Where its machine was is still noted: that decides whether it is absent.
 		if seen := c.provider.sightings.last("uid-node-1"); seen.VCenter != "east" {

@@ -77,7 +77,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 				t.Errorf("followed: %v", ids)
 			}
 		}
-		if got := c.provider.Outcomes(); got[outcomeForeign] != 4 || got[outcomePlaced] != 0 {
+		if got := outcomes(c.provider); got[outcomeForeign] != 4 || got[outcomePlaced] != 0 {
 			t.Errorf("counted as %v", got)
 		}
 

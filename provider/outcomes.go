@@ -80,48 +80,49 @@ func EventReasons() []string {
 const OutcomesHelp = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
 	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), system_uuid_missing (nodes.matchByName is false), machine_not_found, label_unwritten (topology-controller does not write a label), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
 
-// Outcomes counts the Nodes by what is known of them now. Every outcome is in
-// the result. Before the Nodes are known all are 0.
-func (p *Provider) Outcomes() map[string]int {
-	return p.count(func(*v1.Node) bool { return true })
+// Outcomes counts the Nodes by what is known of them now, and those of them that are not
+// initialized as the same. Every outcome is in both results. Before the Nodes are known all
+// are 0. A Node that waits and is placed is about to be initialized.
+func (p *Provider) Outcomes() (all, waiting map[string]int) {
+	all, waiting = noOutcomes(), noOutcomes()
+	if !p.leads() {
+		return all, waiting
+	}
+	nodes, err := p.nodes.NodeInformer.Lister().List(labels.Everything())
+	if err != nil {
+		return all, waiting
+	}
+	for _, n := range nodes {
+		o := p.outcomeOf(n)
+		all[o]++
+		if isUninitialized(n) {
+			waiting[o]++
+		}
+	}
+	return all, waiting
 }
 
-// Waiting counts the Nodes that are not initialized as Outcomes does. One that is placed
-// is about to be.
-func (p *Provider) Waiting() map[string]int { return p.count(isUninitialized) }
-
-func (p *Provider) count(of func(*v1.Node) bool) map[string]int {
+func noOutcomes() map[string]int {
 	counts := map[string]int{outcomePlaced: 0, outcomeForeign: 0}
 	for _, o := range unplaced {
 		counts[o.name] = 0
 	}
-	if !p.leads() {
-		return counts
-	}
-	nodes, err := p.nodes.NodeInformer.Lister().List(labels.Everything())
-	if err != nil {
-		return counts
-	}
-	for _, n := range nodes {
-		if !of(n) {
-			continue
-		}
-		if p.isForeign(n) {
-			counts[outcomeForeign]++
-			continue
-		}
-		d, err := p.describe(n)
-		if err == nil && isUninitialized(n) {
-			err = d.waits(n)
-		}
-		switch {
-		case err == nil:
-			counts[outcomePlaced]++
-		case (errors.Is(err, topology.ErrAbsent) || errors.Is(err, errNoUUID)) && n.Spec.ProviderID == "" && !isUninitialized(n):
-			counts[outcomeForeign]++ // it never was ours, and waits for nothing
-		default:
-			counts[judge(err).name]++
-		}
-	}
 	return counts
+}
+
+func (p *Provider) outcomeOf(n *v1.Node) string {
+	if p.isForeign(n) {
+		return outcomeForeign
+	}
+	d, err := p.describe(n)
+	if err == nil && isUninitialized(n) {
+		err = d.waits(n)
+	}
+	switch {
+	case err == nil:
+		return outcomePlaced
+	case (errors.Is(err, topology.ErrAbsent) || errors.Is(err, errNoUUID)) && n.Spec.ProviderID == "" && !isUninitialized(n):
+		return outcomeForeign // it never was ours, and waits for nothing
+	}
+	return judge(err).name
 }

@@ -83,8 +83,8 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 						t.Errorf("%s: Events %q", name, cl.events())
 					}
 				}
-				if got := cl.provider.Outcomes()["machine_of_two_nodes"]; got != len(strings.Fields(c.complains)) {
-					t.Errorf("outcomes %v", cl.provider.Outcomes())
+				if got := outcomes(cl.provider)["machine_of_two_nodes"]; got != len(strings.Fields(c.complains)) {
+					t.Errorf("outcomes %v", outcomes(cl.provider))
 				}
 			}, two, one)
 		})
@@ -258,7 +258,7 @@ func TestWithoutMatchingByName(t *testing.T) {
 		c.create(aNode("metal", untainted))
 		c.pass(patienceRunning + time.Second)
 		c.wantEvents("node-1 SystemUUIDMissing")
-		if got := c.provider.Outcomes(); got["system_uuid_missing"] != 1 || got[outcomeForeign] != 1 {
+		if got := outcomes(c.provider); got["system_uuid_missing"] != 1 || got[outcomeForeign] != 1 {
 			t.Errorf("outcomes %v", got)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, c.node("metal")); err != nil || m == nil || m.ProviderID != "" {
@@ -296,8 +296,8 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		if down, err := c.provider.InstanceShutdown(c.ctx, metal); down || err == nil {
 			t.Errorf("it is shut down: %v, %v", down, err)
 		}
-		if got := c.provider.Outcomes()[outcomeForeign]; got != 1 {
-			t.Errorf("outcomes %v", c.provider.Outcomes())
+		if got := outcomes(c.provider)[outcomeForeign]; got != 1 {
+			t.Errorf("outcomes %v", outcomes(c.provider))
 		}
 		if isUninitialized(c.node("vm")) {
 			t.Error("it keeps the machine's own Node waiting")

@@ -43,8 +43,8 @@ type connection struct {
 	// which overdue takes. answered is when it last answered a request, in nanoseconds.
 	unread   chan struct{}
 	answered atomic.Int64
-	// tagsUnread reports whether the last reading of tags failed.
-	tagsUnread atomic.Bool
+	// tagReading is the TagReading of now, which counts where tags are wanted.
+	tagReading atomic.Int32
 	// certificateEnds is until when what the vCenter showed last is valid, in seconds
 	// since 1970.
 	certificateEnds atomic.Int64

@@ -216,14 +216,7 @@ func (f *Fleet) States() []inventory.State {
 	connections := *f.connections.Load()
 	states := make([]inventory.State, len(connections))
 	for i, c := range connections {
-		states[i] = *c.state.Load()
-		t := c.target.Load()
-		states[i].Address = t.cfg.Address()
-		states[i].TagsUnread = t.tags && c.tagsUnread.Load()
-		states[i].Rejected = c.attempts.rejected()
-		if ends := c.certificateEnds.Load(); ends != 0 {
-			states[i].CertificateEnds = time.Unix(ends, 0)
-		}
+		states[i] = c.stateNow()
 	}
 	return states
 }

@@ -43,6 +43,9 @@ func (c *connection) retarget(now *target) {
 		c.state.Store(&inventory.State{VCenter: c.name})
 		token(c.unread)
 	}
+	if !sameAddress(&before.cfg, &now.cfg) || before.tags != now.tags {
+		c.tagReading.Store(int32(TagsNotRead))
+	}
 	c.mu.Unlock()
 	switch {
 	case !sameAddress(&before.cfg, &now.cfg), !sameTrust(&before.cfg, &now.cfg), before.cfg.RoundTrips != now.cfg.RoundTrips,
@@ -79,7 +82,7 @@ func (c *connection) adopt(ctx context.Context) {
 	klog.FromContext(ctx).Info("Connecting to another address", "server", c.cfg.Server)
 	c.logout(ctx)
 	c.certificateEnds.Store(0)
-	c.tagsUnread.Store(false)
+	c.tagReading.Store(int32(TagsNotRead))
 	c.calls = c.newCalls()
 	c.attempts.moved()
 	c.tags = newTagReader(c.name, c.opts)

@@ -132,7 +132,7 @@ func (w *watch) readTags(ctx context.Context) error {
 		if err := w.examine(ctx, result.Err); err != nil {
 			return err
 		}
-		w.c.tagsUnread.Store(result.Err != nil)
+		w.c.tagReading.Store(int32(readingOf(result.Err)))
 		if result.Err == nil {
 			found = w.c.tags.survey(ctx, w.s, w.c.target.Load().surveyed, result)
 		}

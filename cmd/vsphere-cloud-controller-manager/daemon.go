@@ -140,7 +140,7 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 	d.provider = l.provider
 	legacyregistry.CustomMustRegister(
 		newLeading(d.provider.Started()),
-		newStates(d.provider.Started(), l.fleet, d.provider.Outcomes, d.provider.Waiting),
+		newStates(d.provider.Started(), l.fleet, d.provider.Outcomes),
 		newTopologyStats(d.reconciler.Load),
 		newKeptNodes(d.provider.Started(), d.provider.Kept),
 	)

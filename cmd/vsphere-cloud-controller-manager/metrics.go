@@ -9,7 +9,6 @@ import (
 
 	"vzones/provider"
 	"vzones/vcenter"
-	"vzones/vcenter/inventory"
 )
 
 const subsystem = "vsphere_ccm"
@@ -90,16 +89,15 @@ type states struct {
 	// leads is closed when this instance leads. One that stands by knows
 	// nothing, so it shows nothing.
 	leads    <-chan struct{}
-	fleet    interface{ States() []inventory.State }
-	outcomes func() map[string]int
-	waiting  func() map[string]int
+	fleet    interface{ Health() []vcenter.Health }
+	outcomes func() (all, waiting map[string]int)
 
 	up, contact, complete, indexed, followed, closed, nodes, uninitialized *metrics.Desc
 	// rejected, refused, untrusted and ends are of how it is logged in.
 	rejected, refused, untrusted, ends, tags *metrics.Desc
 }
 
-func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.State }, outcomes, waiting func() map[string]int) *states {
+func newStates(leads <-chan struct{}, fleet interface{ Health() []vcenter.Health }, outcomes func() (all, waiting map[string]int)) *states {
 	desc := func(name, help string, labels ...string) *metrics.Desc {
 		return metrics.NewDesc(subsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
@@ -107,7 +105,6 @@ func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.Stat
 		leads:         leads,
 		fleet:         fleet,
 		outcomes:      outcomes,
-		waiting:       waiting,
 		up:            desc("vcenter_up", "1 if a vCenter was read and its watch runs, else 0.", "vcenter"),
 		contact:       desc("vcenter_snapshot_age_seconds", "Time since a vCenter last answered its watch, which is how old its snapshot may be. Absent before the first answer.", "vcenter"),
 		complete:      desc("vcenter_snapshot_complete", "1 if all machines of a vCenter's configured datacenters are known, else 0: then no machine counts as absent.", "vcenter"),
@@ -116,7 +113,7 @@ func newStates(leads <-chan struct{}, fleet interface{ States() []inventory.Stat
 		closed:        desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
 		rejected:      desc("vcenter_credentials_rejected", "1 if a vCenter has rejected credentials and has accepted none since, else 0. A session that is open lasts all the same.", "vcenter"),
 		refused:       desc("vcenter_login_rejected", "1 if a vCenter cannot be read because it rejects the login, else 0.", "vcenter"),
-		tags:          desc("vcenter_tags_known", "1 if the last reading of a vCenter's tags ended well, or none was needed, else 0.", "vcenter"),
+		tags:          desc("vcenter_tags_known", "1 if the last reading of a vCenter's tags ended well, or none is needed, else 0. Absent before the first has ended.", "vcenter"),
 		untrusted:     desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),
 		ends:          desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint.", "vcenter"),
 		uninitialized: desc("uninitialized_nodes", "Nodes that are not initialised yet by what is known of them, of the same outcomes as those of all Nodes.", "outcome"),
@@ -141,9 +138,11 @@ func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
 	gauge := func(d *metrics.Desc, v float64, label string) {
 		ch <- metrics.NewLazyConstMetric(d, metrics.GaugeValue, v, label)
 	}
-	for _, v := range s.fleet.States() {
+	for _, v := range s.fleet.Health() {
 		gauge(s.up, number(v.Trouble == nil && v.Snapshot != nil), v.VCenter)
-		gauge(s.tags, number(!v.TagsUnread), v.VCenter)
+		if v.Tags != vcenter.TagsNotRead {
+			gauge(s.tags, number(v.Tags == vcenter.TagsRead), v.VCenter)
+		}
 		gauge(s.rejected, number(v.Rejected), v.VCenter)
 		gauge(s.refused, number(errors.Is(v.Trouble, vcenter.ErrRejected)), v.VCenter)
 		gauge(s.untrusted, number(errors.As(v.Trouble, new(*vcenter.UntrustedError))), v.VCenter)
@@ -162,11 +161,10 @@ func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
 		gauge(s.followed, float64(len(v.Snapshot.Machines)), v.VCenter)
 		gauge(s.closed, float64(len(v.Snapshot.NotPermitted)), v.VCenter)
 	}
-	for outcome, n := range s.outcomes() {
+	all, waiting := s.outcomes()
+	for outcome, n := range all {
 		gauge(s.nodes, float64(n), outcome)
-	}
-	for outcome, n := range s.waiting() {
-		gauge(s.uninitialized, float64(n), outcome)
+		gauge(s.uninitialized, float64(waiting[outcome]), outcome)
 	}
 }
 

@@ -27,10 +27,10 @@ import (
 
 const reference = "../../docs/reference/metrics.md"
 
-// fakeFleet has the states that it is given.
-type fakeFleet []inventory.State
+// fakeFleet has the health that it is given.
+type fakeFleet []vcenter.Health
 
-func (f fakeFleet) States() []inventory.State { return f }
+func (f fakeFleet) Health() []vcenter.Health { return f }
 
 // family is what a registry shows of one metric.
 type family struct {
@@ -77,11 +77,11 @@ func TestMetricsAreDocumented(t *testing.T) {
 	o.LoggedIn("east", nil)
 	o.WatchStarted("east")
 	newReloads(r)
-	fleet := fakeFleet{{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: time.Now(), CertificateEnds: time.Now()}}
-	placed := func() map[string]int { return map[string]int{"placed": 1} }
+	fleet := fakeFleet{{State: inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: time.Now()}, Tags: vcenter.TagsRead, CertificateEnds: time.Now()}}
+	placed := func() (all, waiting map[string]int) { return map[string]int{"placed": 1}, map[string]int{} }
 	r.CustomMustRegister(
 		newLeading(leads()),
-		newStates(leads(), fleet, placed, placed),
+		newStates(leads(), fleet, placed),
 		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }),
 		newKeptNodes(leads(), func() map[string]int { return map[string]int{"unknown": 1} }),
 	)
@@ -138,7 +138,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // TestOutcomesAreDocumented: as the provider counts them.
 func TestOutcomesAreDocumented(t *testing.T) {
-	counts := provider.New(nil, &config.Config{}, provider.Options{}).Outcomes()
+	counts, _ := provider.New(nil, &config.Config{}, provider.Options{}).Outcomes()
 	want := slices.Sorted(maps.Keys(counts))
 	if got := column(t, "### `outcome`"); !slices.Equal(got, want) {
 		t.Errorf("the reference has %v, the code %v", got, want)
@@ -267,18 +267,18 @@ func TestStates(t *testing.T) {
 			}
 		}
 		fleet := fakeFleet{
-			{VCenter: "new"},
-			{VCenter: "refusing", Trouble: fmt.Errorf("logging in: %w", vcenter.ErrRejected), Rejected: true},
-			{VCenter: "other", Trouble: fmt.Errorf("connecting: %w", &vcenter.UntrustedError{Certificate: &x509.Certificate{}})},
-			{VCenter: "well", Snapshot: snapshot(nil), Contact: now.Add(-20 * time.Second), CertificateEnds: time.Unix(2e9, 0)},
-			{VCenter: "partial", TagsUnread: true, Snapshot: snapshot(trouble), Contact: now},
+			{State: inventory.State{VCenter: "new"}},
+			{State: inventory.State{VCenter: "refusing", Trouble: fmt.Errorf("logging in: %w", vcenter.ErrRejected)}, Rejected: true},
+			{State: inventory.State{VCenter: "other", Trouble: fmt.Errorf("connecting: %w", &vcenter.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
+			{State: inventory.State{VCenter: "well", Snapshot: snapshot(nil), Contact: now.Add(-20 * time.Second)}, Tags: vcenter.TagsRead, CertificateEnds: time.Unix(2e9, 0)},
+			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(trouble), Contact: now}, Tags: vcenter.TagsFailed},
 			// The tagging API has rejected a login, and then the vCenter was lost.
-			{VCenter: "lost", Snapshot: snapshot(nil), Contact: now.Add(-time.Hour), Trouble: trouble, Rejected: true},
+			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), Contact: now.Add(-time.Hour), Trouble: trouble}, Tags: vcenter.TagsRead, Rejected: true},
 		}
 		r := metrics.NewKubeRegistry()
 		counts := map[string]int{"placed": 7, "unknown": 0}
 		waiting := map[string]int{"placed": 1, "unknown": 0}
-		r.CustomMustRegister(newStates(leads(), fleet, func() map[string]int { return counts }, func() map[string]int { return waiting }))
+		r.CustomMustRegister(newStates(leads(), fleet, func() (all, waits map[string]int) { return counts, waiting }))
 		want := map[string]map[string]float64{
 			"up":                   {"new": 0, "refusing": 0, "other": 0, "well": 1, "partial": 1, "lost": 0},
 			"snapshot_age_seconds": {"well": 20, "partial": 0, "lost": 3600},
@@ -288,7 +288,7 @@ func TestStates(t *testing.T) {
 
 			"credentials_rejected":                 {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 1},
 			"login_rejected":                       {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 0},
-			"tags_known":                           {"new": 1, "refusing": 1, "other": 1, "well": 1, "partial": 0, "lost": 1},
+			"tags_known":                           {"other": 1, "well": 1, "partial": 0, "lost": 1},
 			"certificate_untrusted":                {"new": 0, "refusing": 0, "other": 1, "well": 0, "partial": 0, "lost": 0},
 			"certificate_expiry_timestamp_seconds": {"well": 2e9},
 
@@ -392,7 +392,7 @@ func leads() <-chan struct{} {
 // no trouble.
 func TestAStandbyShowsNothing(t *testing.T) {
 	r := metrics.NewKubeRegistry()
-	r.CustomMustRegister(newStates(make(chan struct{}), nil, nil, nil), newKeptNodes(make(chan struct{}), nil))
+	r.CustomMustRegister(newStates(make(chan struct{}), nil, nil), newKeptNodes(make(chan struct{}), nil))
 	families, err := r.Gather()
 	if err != nil || len(families) != 0 {
 		t.Errorf("%v, %v", families, err)

@@ -130,16 +130,6 @@ type State struct {
 	Contact time.Time
 	// Named says how old the names of the tags in Snapshot are.
 	Named Named
-	// Rejected reports whether the vCenter has rejected credentials and has accepted none
-	// since, at the SOAP or the tagging API. A session that is open lasts all the same.
-	Rejected bool
-	// TagsUnread reports whether the last reading of tags failed, where tags are read. What
-	// is known of them is in Snapshot.
-	TagsUnread bool
-	// CertificateEnds is when the certificate that the vCenter showed last is not valid any
-	// more, or one that it is trusted for. It is zero before the first connection, where
-	// any certificate is accepted, and where this one is by its thumbprint.
-	CertificateEnds time.Time
 }
 
 // Named is when the names of the tags of some categories, and of these, were read: the

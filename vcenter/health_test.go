@@ -1,0 +1,55 @@
+package vcenter
+
+import (
+	"testing"
+	"time"
+
+	"vzones/config"
+	"vzones/test/fleet"
+)
+
+// TestTagsAreKnownOnceTheyWereRead: not before, nor by the answers of another address.
+func TestTagsAreKnownOnceTheyWereRead(t *testing.T) {
+	opts := quick
+	opts.Categories = []string{"region", "zone"}
+	var east config.VCenter
+	w := run(t, twoVCenters, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) {
+		east = cfgs[0]
+		cfgs[0].Server, cfgs[0].Port = "127.0.0.1", 1 // nobody is there
+	})
+	w.reading("west", TagsRead)
+	w.reading("east", TagsNotRead)
+	apply := func(tags bool) {
+		wanted := opts.Wanted
+		wanted.Tags = tags
+		w.fleet.Apply(w.cfgs, wanted)
+	}
+	apply(false)
+	w.reading("east", TagsRead) // none is needed
+	apply(true)
+	w.reading("east", TagsNotRead)
+	away := w.cfgs[0]
+	w.cfgs[0] = east
+	apply(true)
+	w.reading("east", TagsRead)
+	w.cfgs[0] = away
+	apply(true)
+	w.reading("east", TagsNotRead)
+}
+
+// reading waits for the way in which a vCenter's last reading ended.
+func (w *world) reading(name string, want TagReading) {
+	w.Helper()
+	limit := time.Now().Add(30 * time.Second)
+	for {
+		for _, h := range w.fleet.Health() {
+			if h.VCenter == name && h.Tags == want {
+				return
+			}
+		}
+		if time.Now().After(limit) {
+			w.Fatalf("%s: %+v", name, w.fleet.Health())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
