@@ -119,17 +119,22 @@ func credentialsOf(v *config.VCenter) []string {
 
 // trustOf says what decides whether the server's certificate is trusted.
 func trustOf(v *config.VCenter) string {
-	switch {
-	case v.Insecure:
+	if v.Insecure {
 		return "not verified"
-	case v.Thumbprint != "":
-		return "thumbprint"
-	case v.CAFile != "":
-		return "CA in " + v.CAFile
-	case len(v.CA) > 0:
-		return "CA in the configuration"
 	}
-	return "CAs of the system"
+	var by []string
+	if v.Thumbprint != "" {
+		by = append(by, "thumbprint")
+	}
+	switch {
+	case v.CAFile != "":
+		by = append(by, "CA in "+v.CAFile)
+	case len(v.CA) > 0:
+		by = append(by, "CA in the configuration")
+	case len(by) == 0:
+		return "CAs of the system"
+	}
+	return strings.Join(by, " or ")
 }
 
 func indexOf(v *config.VCenter) string {
