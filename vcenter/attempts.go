@@ -73,6 +73,8 @@ type refusal struct {
 	rejected, unanswered, broken int
 	// silent reports whether the last attempt was not answered.
 	silent bool
+	// denied reports whether an attempt was rejected, whatever came of those after it.
+	denied bool
 	// err is how the last attempt ended, until is when the next may begin, and
 	// after is the time between the two.
 	err   error
@@ -130,7 +132,7 @@ func (a *attempts) end(api loginAPI, creds Credentials, err error, now time.Time
 	case errors.Is(err, ErrRejected):
 		r := a.remember(api, creds)
 		r.rejected++
-		r.silent = false
+		r.silent, r.denied = false, true
 		r.postpone(err, now, growing(r.rejected, a.limits.RejectedMin, a.limits.RejectedMax))
 	case errors.As(err, &silence):
 		r := a.remember(api, creds)
@@ -163,13 +165,19 @@ func (a *attempts) accepted(api loginAPI, creds Credentials) {
 // others, and may be right by now. That they were not answered is no matter of which
 // they are replaced by.
 func (a *attempts) replaced(creds Credentials) {
-	a.forget(func(r *refusal) bool { return r.creds.Equal(creds) && !r.silent })
+	a.forget(func(r *refusal) bool { return r.creds.Equal(creds) && r.pardon() })
 }
 
 // back forgets that credentials other than these were rejected. These are configured
 // again, so whatever comes next is a change.
 func (a *attempts) back(creds Credentials) {
-	a.forget(func(r *refusal) bool { return !r.creds.Equal(creds) && !r.silent })
+	a.forget(func(r *refusal) bool { return !r.creds.Equal(creds) && r.pardon() })
+}
+
+// pardon forgets a rejection, and reports whether nothing else is to be remembered.
+func (r *refusal) pardon() bool {
+	r.denied = false
+	return !r.silent
 }
 
 // moved forgets which credentials were refused, by what may be another vCenter.
@@ -181,12 +189,12 @@ func (a *attempts) forget(which func(*refusal) bool) {
 	a.refusals = slices.DeleteFunc(a.refusals, which)
 }
 
-// rejected reports whether credentials were rejected at any API, and none were accepted
-// there since.
-func (a *attempts) rejected() bool {
+// rejected reports whether credentials were rejected at an API, and none were accepted there
+// since. Without tags nobody logs in to the tagging API any more, so what it said is over.
+func (a *attempts) rejected(tags bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.refusals, func(r *refusal) bool { return errors.Is(r.err, ErrRejected) })
+	return slices.ContainsFunc(a.refusals, func(r *refusal) bool { return r.denied && (tags || r.api != loginTags) })
 }
 
 func (a *attempts) refusal(api loginAPI, creds Credentials) *refusal {

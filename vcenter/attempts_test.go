@@ -271,12 +271,24 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 			_ = try(t, a, loginTags, account("a"), now, 0, ErrRejected)
 			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, nil)
 		}, true},
+		"unanswered since": {func(t *testing.T, a *attempts) {
+			_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, errTimedOut)
+		}, true},
+		"unanswered since, and configured anew": {func(t *testing.T, a *attempts) {
+			_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, errTimedOut)
+			a.replaced(account("a"))
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAttempts(LoginLimits{})
 			c.events(t, a)
-			if got := a.rejected(); got != c.want {
+			if got := a.rejected(true); got != c.want {
 				t.Errorf("%v", got)
+			}
+			if name == "by tags still" && a.rejected(false) {
+				t.Error("by an API that nobody logs in to")
 			}
 		})
 	}

@@ -16,8 +16,8 @@ type Health struct {
 	// Tags says how the last reading of tags ended. What is known of them is in Snapshot.
 	Tags TagReading
 	// CertificateEnds is when the certificate that the vCenter showed last is not valid any
-	// more, or one that it is trusted for. It is zero before the first connection, and
-	// where any certificate is accepted.
+	// more, or one that it is trusted for. It is zero before the first connection, where any
+	// certificate is accepted, and where this one is by its thumbprint.
 	CertificateEnds time.Time
 }
 
@@ -51,8 +51,9 @@ func (f *Fleet) Health() []Health {
 }
 
 func (c *connection) health() Health {
-	h := Health{State: c.stateNow(), Rejected: c.attempts.rejected(), Tags: TagsRead}
-	if c.target.Load().tags {
+	tags := c.target.Load().tags
+	h := Health{State: c.stateNow(), Rejected: c.attempts.rejected(tags), Tags: TagsRead}
+	if tags {
 		h.Tags = TagReading(c.tagReading.Load())
 	}
 	if ends := c.certificateEnds.Load(); ends != 0 {

@@ -187,13 +187,14 @@ func TestTheTaggingAPIRejectsWhatSOAPAccepts(t *testing.T) {
 // vCenter is not read, and is known all the same.
 func TestAVCenterThatIsLostWhileItsTaggingAPIRejects(t *testing.T) {
 	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectRESTLogin() })
+	rejected := func() bool { return w.fleet.Health()[0].Rejected }
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
-	w.until("the tagging API rejects", func([]inventory.State) bool { return w.east().Rejected && w.east().Trouble == nil })
+	w.until("the tagging API rejects", func([]inventory.State) bool { return rejected() && w.east().Trouble == nil })
 	w.sim.VCenter("east").Refuse()
 	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
 	time.Sleep(2 * time.Second) // several attempts
-	if s := w.east(); s.Trouble == nil || errors.Is(s.Trouble, ErrRejected) || !s.Rejected {
-		t.Errorf("%v, rejected %v", s.Trouble, s.Rejected)
+	if s := w.east(); s.Trouble == nil || errors.Is(s.Trouble, ErrRejected) || !rejected() {
+		t.Errorf("%v, rejected %v", s.Trouble, rejected())
 	}
 }
 

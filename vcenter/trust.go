@@ -171,8 +171,8 @@ func (t *trust) set(cfg *config.VCenter) error {
 func (t *trust) config(host string) *tls.Config {
 	return verifying(func(cs tls.ConnectionState) error {
 		ends, err := t.now.Load().verify(cs, host)
-		// Token services and proxies have names of their own.
-		if err == nil && t.ends != nil && (cs.ServerName == "" || cs.ServerName == host) {
+		// Token services and proxies have names of their own. A connection's has no final dot.
+		if err == nil && t.ends != nil && (cs.ServerName == "" || cs.ServerName == strings.TrimSuffix(host, ".")) {
 			t.ends.Store(ends)
 		}
 		return err

@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"sync/atomic"
@@ -26,14 +27,16 @@ func TestWhenCertificatesEnd(t *testing.T) {
 	leafOfLong := issue(t, template(in(30*day)), &longRoot)
 	leafOfShort := issue(t, template(in(30*day)), &shortRoot)
 	for name, c := range map[string]struct {
-		cfg    config.VCenter
-		shown  issued
-		server string
-		want   time.Time
-		fails  bool
+		cfg   config.VCenter
+		shown issued
+		// host is what is connected to, unless it is vc.example.com.
+		host, server string
+		want         time.Time
+		fails        bool
 	}{
 		"the leaf":         {cfg: config.VCenter{CA: longRoot.pem()}, shown: leafOfLong, want: leafOfLong.cert.NotAfter},
 		"the authority":    {cfg: config.VCenter{CA: shortRoot.pem()}, shown: leafOfShort, want: shortRoot.cert.NotAfter},
+		"with a final dot": {cfg: config.VCenter{CA: longRoot.pem()}, shown: leafOfLong, host: "vc.example.com.", want: leafOfLong.cert.NotAfter},
 		"by address":       {cfg: config.VCenter{CA: longRoot.pem()}, shown: leafOfLong, server: "none", want: leafOfLong.cert.NotAfter},
 		"pinned":           {cfg: config.VCenter{Thumbprint: soap.ThumbprintSHA256(leafOfLong.cert)}, shown: leafOfLong, want: time.Unix(0, 0)},
 		"insecure":         {cfg: config.VCenter{Insecure: true}, shown: leafOfLong, want: time.Unix(0, 0)},
@@ -56,7 +59,7 @@ func TestWhenCertificatesEnd(t *testing.T) {
 			default:
 				cs.ServerName = c.server
 			}
-			err = trusted.config(host).VerifyConnection(cs)
+			err = trusted.config(cmp.Or(c.host, host)).VerifyConnection(cs)
 			if (err != nil) != c.fails {
 				t.Error(err)
 			}

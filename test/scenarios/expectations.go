@@ -309,7 +309,7 @@ func logJSON(a *arguments) action {
 	a.p.asserts = true
 	return func(_ context.Context, w *world) error {
 		nodes, vcenters := 0, 0
-		for line := range strings.Lines(w.last.Log()) {
+		for line := range strings.Lines(w.last.Written()) {
 			var fields struct {
 				Msg     *string           `json:"msg"`
 				Node    map[string]string `json:"node"`

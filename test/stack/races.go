@@ -12,6 +12,7 @@ import (
 func raceOptions() string { return "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" exitcode=0") }
 
 var (
+	framed = regexp.MustCompile(`(?s)==================\nWARNING: DATA RACE\n.*?\n==================\n`)
 	report = regexp.MustCompile(`(?s)WARNING: DATA RACE\n(.*?)\n==================`)
 	// access is one of the two in a report, with its stack.
 	access = regexp.MustCompile(`(?m)^(?:Read|Write|Previous read|Previous write|Atomic read|Atomic write|Previous atomic read|Previous atomic write) at .*:\n((?:  .*\n?)+)`)
@@ -32,6 +33,10 @@ var known = []func(stack string) bool{
 			frame("/dynamiccertificates.(*DynamicServingCertificateController).syncCerts()")
 	},
 }
+
+// Written returns the daemon's log without the reports of the race detector, which writes
+// them itself.
+func (d *Daemon) Written() string { return framed.ReplaceAllString(d.Log(), "") }
 
 // Races returns the reports of the race detector in a daemon's log, without those of
 // races in libraries that are known.
