@@ -98,7 +98,6 @@ var leastRows = map[string]leastRow{
 		who:      "the credentials, when they change",
 		may:      []string{"a new password is used"},
 		narrower: "each Secret by its name",
-		repeated: "kube-system secrets list",
 		late:     "the Secret is listed again and again, ever later, so that a new password is heard of late",
 	},
 	"kube-system events create": {
