@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/test/stack"
@@ -231,5 +233,21 @@ func (w *world) see(ctx context.Context, name string, uid types.UID) error {
 	return w.eyes.until(ctx, nil, func(s sight) bool {
 		n := s.nodes[name]
 		return n == nil && uid == "" || n != nil && n.UID == uid
+	})
+}
+
+// seeNow waits until the observer has seen a Node as it is now.
+func (w *world) seeNow(ctx context.Context, name string) error {
+	is, err := w.stack.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return w.see(ctx, name, "")
+	} else if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return w.eyes.until(ctx, nil, func(s sight) bool {
+		n := s.nodes[name]
+		return n == nil || version(n.ResourceVersion) >= version(is.ResourceVersion)
 	})
 }
