@@ -4,6 +4,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -48,6 +49,28 @@ func TestThePageIsCurrent(t *testing.T) {
 	}
 	if d := cmp.Diff(want, string(data)); d != "" {
 		t.Errorf("%s is not current; go test ./test/compat -run TestThePageIsCurrent -update writes it (-want +got):\n%s", pageFile, d)
+	}
+}
+
+// TestRecordedCommitsAreOfTheHistory: a row of the table can be looked up.
+func TestRecordedCommitsAreOfTheHistory(t *testing.T) {
+	git := func(args ...string) (string, error) {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	if shallow, err := git("rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
+		t.Skipf("no whole clone (%q, %v)", shallow, err)
+	}
+	runs, err := readRecord(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range runs {
+		if _, err := git("merge-base", "--is-ancestor", r.Commit, "HEAD"); err != nil {
+			t.Errorf("%s was run at %s, which is not in the history: make compat K8S=%s", r.Kubernetes, r.Commit, r.minor())
+		}
 	}
 }
 

@@ -119,12 +119,15 @@ func (d *Daemon) LogPath() string { return d.process.Log() }
 var complaint = regexp.MustCompile(`(?m)^[EWF]\d{4} .*$`)
 
 // framework are the complaints of the framework that say nothing about the daemon:
-// that it lacks controllers which vzones does not have, and that a worker of the
-// node controller, which nobody waits for, has told of a Node after SIGTERM.
+// that it lacks controllers which vzones does not have, that a worker of the
+// node controller, which nobody waits for, has recorded an Event after SIGTERM, and that
+// its update of a Node came after another writer's, so that it is tried again with the
+// Node as it is now. How many writers there are, other tests count.
 var framework = []string{
 	`Skipping "service-lb-controller"`,
 	`Skipping "node-route-controller"`,
 	`"Unable to record event (will not retry!)" err="broadcaster already stopped"`,
+	`the object has been modified; please apply your changes to the latest version and try again, requeuing" logger="UnhandledError"`,
 }
 
 // Complaints returns the errors and warnings in the log, without the framework's.
