@@ -4,7 +4,6 @@ import (
 	"flag"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -54,13 +53,7 @@ func TestThePageIsCurrent(t *testing.T) {
 
 // TestRecordedCommitsAreOfTheHistory: a row of the table can be looked up.
 func TestRecordedCommitsAreOfTheHistory(t *testing.T) {
-	git := func(args ...string) (string, error) {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = root
-		out, err := cmd.Output()
-		return strings.TrimSpace(string(out)), err
-	}
-	if shallow, err := git("rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
+	if shallow, err := output(t.Context(), root, "git", "rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
 		t.Skipf("no whole clone (%q, %v)", shallow, err)
 	}
 	runs, err := readRecord(root)
@@ -68,8 +61,8 @@ func TestRecordedCommitsAreOfTheHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range runs {
-		if _, err := git("merge-base", "--is-ancestor", r.Commit, "HEAD"); err != nil {
-			t.Errorf("%s was run at %s, which is not in the history: make compat K8S=%s", r.Kubernetes, r.Commit, r.minor())
+		if _, err := output(t.Context(), root, "git", "merge-base", "--is-ancestor", r.Commit, "HEAD"); err != nil {
+			t.Errorf("%s was run at %s, which is not in the history (%v): make compat K8S=%s", r.Kubernetes, r.Commit, err, r.minor())
 		}
 	}
 }

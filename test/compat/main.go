@@ -130,20 +130,11 @@ type tree struct {
 
 // look finds out whether the built daemon is what is committed.
 func look(ctx context.Context, root string) (tree, error) {
-	output := func(name string, args ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, name, args...)
-		cmd.Dir = root
-		out, err := cmd.Output()
-		if err != nil {
-			return "", fmt.Errorf("%s %s: %w", filepath.Base(name), strings.Join(args, " "), err)
-		}
-		return strings.TrimSpace(string(out)), nil
-	}
-	commit, err := output("git", "rev-parse", "HEAD")
+	commit, err := output(ctx, root, "git", "rev-parse", "HEAD")
 	if err != nil {
 		return tree{}, err
 	}
-	changed, err := output("git", "status", "--porcelain", "--", ".", ":!"+recordFile, ":!"+pageFile)
+	changed, err := output(ctx, root, "git", "status", "--porcelain", "--", ".", ":!"+recordFile, ":!"+pageFile)
 	if err != nil {
 		return tree{}, err
 	}
@@ -152,7 +143,7 @@ func look(ctx context.Context, root string) (tree, error) {
 		t.why = "there are changes that are not committed, in " + strings.Join(strings.Fields(changed), " ")
 		return t, nil
 	}
-	version, err := output(filepath.Join(root, daemonFile), "--version=raw")
+	version, err := output(ctx, root, filepath.Join(root, daemonFile), "--version=raw")
 	if err != nil {
 		return tree{}, err
 	}
@@ -160,4 +151,15 @@ func look(ctx context.Context, root string) (tree, error) {
 		t.why = fmt.Sprintf("%s is not built from %s: make build", daemonFile, commit)
 	}
 	return t, nil
+}
+
+// output runs a program in a folder and returns what it prints, without blanks around it.
+func output(ctx context.Context, folder, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = folder
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", filepath.Base(name), strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
