@@ -58,8 +58,8 @@ func setReady(status v1.ConditionStatus) func(*arguments) action {
 	}
 }
 
-// onNodes changes Nodes, and waits until the observer has seen the change, so that what comes
-// next is not asked of the Node as it was before.
+// onNodes changes Nodes, and waits until the observer has seen the change, so that the next
+// condition is checked against the Node after the change.
 func onNodes(patterns []string, do func(context.Context, *world, string) error) action {
 	return func(ctx context.Context, w *world) error {
 		nodes, err := w.registered(patterns)

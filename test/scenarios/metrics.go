@@ -173,28 +173,17 @@ func markNodes(*arguments) action {
 				n.marked = &list.Items[i]
 			}
 		}
-		for !w.seesMarks() {
-			select {
-			case <-time.After(5 * time.Millisecond):
-			case <-ctx.Done():
-				return ctx.Err()
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return w.eyes.until(ctx, nil, func(s sight) bool {
+			for _, n := range w.nodes {
+				if n.marked != nil && !s.reached(n.marked) {
+					return false
+				}
 			}
-		}
-		return nil
+			return true
+		})
 	}
-}
-
-// seesMarks reports whether the watch shows no Node as it was before its mark.
-func (w *world) seesMarks() bool {
-	all := true
-	w.eyes.now(func(s sight) {
-		for name, n := range w.nodes {
-			if is := s.nodes[name]; is != nil && n.marked != nil && version(is.ResourceVersion) < version(n.marked.ResourceVersion) {
-				all = false
-			}
-		}
-	})
-	return all
 }
 
 // version is a resource version as the number that it is, 0 if there is none.

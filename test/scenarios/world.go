@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -246,8 +247,11 @@ func (w *world) seeNow(ctx context.Context, name string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return w.eyes.until(ctx, nil, func(s sight) bool {
-		n := s.nodes[name]
-		return n == nil || version(n.ResourceVersion) >= version(is.ResourceVersion)
-	})
+	return w.eyes.until(ctx, nil, func(s sight) bool { return s.reached(is) })
+}
+
+// reached reports whether a Node is seen as it was then or later, or is gone.
+func (s sight) reached(then *v1.Node) bool {
+	n := s.nodes[then.Name]
+	return n == nil || version(n.ResourceVersion) >= version(then.ResourceVersion)
 }

@@ -121,8 +121,7 @@ var complaint = regexp.MustCompile(`(?m)^[EWF]\d{4} .*$`)
 // framework are the complaints of the framework that say nothing about the daemon:
 // that it lacks controllers which vzones does not have, that a worker of the
 // node controller, which nobody waits for, has recorded an Event after SIGTERM, and that
-// its update of a Node came after another writer's, so that it is tried again with the
-// Node as it is now. How many writers there are, other tests count.
+// its update of a Node was refused since the Node had changed, which it tries again.
 var framework = []string{
 	`Skipping "service-lb-controller"`,
 	`Skipping "node-route-controller"`,
