@@ -36,14 +36,14 @@ var kinds = []string{"Mistakes", "Warnings", "Notes", "Not carried over"}
 
 // kindOf returns the heading of what a call reports, empty if it reports nothing.
 func kindOf(file, function string) string {
-	switch base := filepath.Base(file); {
-	case function == "errorf":
+	switch {
+	case function == "Errorf":
 		return "Mistakes"
-	case function == "notef":
+	case function == "Notef":
 		return "Notes"
-	case function != "warnf":
+	case function != "Warnf":
 		return ""
-	case strings.HasPrefix(base, "write_"), base == "effective.go":
+	case strings.Contains(file, "/convert/") && !slices.Contains([]string{"chart.go", "chart_pod.go", "chart_values.go"}, filepath.Base(file)):
 		return "Not carried over"
 	}
 	return "Warnings"
@@ -125,6 +125,8 @@ func formOf(e ast.Expr, constants map[string]ast.Expr) string {
 		if e.Op == token.ADD {
 			return formOf(e.X, constants) + formOf(e.Y, constants)
 		}
+	case *ast.SelectorExpr: // a constant of another package
+		return formOf(e.Sel, constants)
 	case *ast.Ident:
 		if value, ok := constants[e.Name]; ok {
 			return formOf(value, constants)

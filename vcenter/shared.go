@@ -13,6 +13,7 @@ import (
 	vim "github.com/vmware/govmomi/session"
 
 	"vzones/config"
+	"vzones/config/readfile"
 	"vzones/vcenter/credentials"
 )
 
@@ -107,7 +108,7 @@ func (m sessionManager) authorization() (string, error) {
 	if !m.token.IsEmpty() {
 		return m.token.Reveal(), nil
 	}
-	content, err := config.ReadFile(m.tokenFile)
+	content, err := readfile.Read(m.tokenFile)
 	if err != nil {
 		return "", fmt.Errorf("there is no token for the session manager, and none of a service account: %w", err)
 	}

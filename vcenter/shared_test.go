@@ -20,6 +20,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/config"
+	"vzones/config/readfile"
 	"vzones/vcenter/inventory"
 )
 
@@ -297,7 +298,7 @@ func TestTokenFileIsBounded(t *testing.T) {
 	}{
 		"pipe":      {func(path string) error { return syscall.Mkfifo(path, 0o600) }, ": is not a regular file, but a named pipe"},
 		"directory": {func(path string) error { return os.Mkdir(path, 0o700) }, ": is not a regular file, but a directory: write the path of a file in it"},
-		"large":     {func(path string) error { return os.WriteFile(path, make([]byte, config.MaxFile+1), 0o600) }, ": is too large: it has 1048577 bytes, at most 1048576 are read"},
+		"large":     {func(path string) error { return os.WriteFile(path, make([]byte, readfile.MaxSize+1), 0o600) }, ": is too large: it has 1048577 bytes, at most 1048576 are read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := sessionManager{tokenFile: filepath.Join(dir, name)}

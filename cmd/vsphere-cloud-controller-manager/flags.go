@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"vzones/config"
+	"vzones/config/readfile"
 )
 
 // minTagRefresh keeps a slip of the pen from asking a vCenter for its tags all the
@@ -70,7 +70,7 @@ func checkFiles(set *pflag.FlagSet) error {
 		if f == nil || f.Value.String() == "" {
 			continue
 		}
-		if err := config.CheckFile(f.Value.String()); err != nil {
+		if err := readfile.Check(f.Value.String()); err != nil {
 			return fmt.Errorf("--%s: %w", name, err)
 		}
 	}

@@ -95,7 +95,7 @@ func TestCommandLinesOfPlatforms(t *testing.T) {
 			"--leader-elect-lease-duration=137s --leader-elect-renew-deadline=107s --leader-elect-retry-period=26s " +
 			"--leader-elect-resource-namespace=openshift-cloud-controller-manager --feature-gates= --use-service-account-credentials=true",
 	} {
-		if _, err := parse(t, strings.Fields(line)...); err != nil {
+		if _, err := parseFlags(t, strings.Fields(line)...); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

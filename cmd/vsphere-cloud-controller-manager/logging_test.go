@@ -26,6 +26,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"vzones/config"
+	"vzones/config/parse"
 )
 
 // formats are loggers that write into a buffer, in the formats that there are.
@@ -72,7 +73,7 @@ const summaryJSON = `{"msg":"Starting the vSphere cloud controller manager","v":
 `
 
 func TestSummary(t *testing.T) {
-	cfg, err := config.Parse("vsphere.yaml", []byte(summarized))
+	cfg, err := parse.Parse("vsphere.yaml", []byte(summarized))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ insecure-flag = true
 scsicontrollertype = pvscsi
 `,
 	} {
-		cfg, err := config.Parse("vsphere.conf", []byte(text))
+		cfg, err := parse.Parse("vsphere.conf", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -156,9 +156,9 @@ func newOptions(t *testing.T) *options.CloudControllerManagerOptions {
 	return opts
 }
 
-// parse reads flags as the command would and returns the framework's verdict on
+// parseFlags reads flags as the command would and returns the framework's verdict on
 // them.
-func parse(t *testing.T, args ...string) (*options.CloudControllerManagerOptions, error) {
+func parseFlags(t *testing.T, args ...string) (*options.CloudControllerManagerOptions, error) {
 	t.Helper()
 	opts, d := newOptions(t), newDaemon(t.Context(), func() {})
 	cmd, _ := newCommand(t.Context(), opts, d)
@@ -171,7 +171,7 @@ func parse(t *testing.T, args ...string) (*options.CloudControllerManagerOptions
 // TestFlagsOfTheIncumbentsDeployments: its manifests, its chart and the
 // platforms that ship it set these.
 func TestFlagsOfTheIncumbentsDeployments(t *testing.T) {
-	opts, err := parse(t,
+	opts, err := parseFlags(t,
 		"--cloud-provider=vsphere", "--cloud-config=/etc/cloud/vsphere.conf", "--kubeconfig=/etc/kubernetes/admin.conf",
 		"--controllers=cloud-node,cloud-node-lifecycle", "--leader-elect=true", "--secure-port=10258",
 		"--node-status-update-frequency=2m", "-v=2", "--leader-elect-resource-name=vsphere-ccm",
@@ -203,7 +203,7 @@ func TestControllerNames(t *testing.T) {
 		"cloud-nodes":           false,
 		"*,nodeipam":            false,
 	} {
-		_, err := parse(t, "--controllers="+names)
+		_, err := parseFlags(t, "--controllers="+names)
 		if (err == nil) != ok {
 			t.Errorf("--controllers=%s: %v", names, err)
 		}
@@ -237,7 +237,7 @@ func TestControllersThatAreNotOurs(t *testing.T) {
 // TestDefaults: as they come out of the flags, where the framework has defaults
 // of its own.
 func TestDefaults(t *testing.T) {
-	opts, err := parse(t)
+	opts, err := parseFlags(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got[0], got[1])
 		}
 	}
-	opts, err = parse(t, "--concurrent-node-status-updates=7", "--concurrent-node-syncs=1", "--kube-api-qps=20")
+	opts, err = parseFlags(t, "--concurrent-node-status-updates=7", "--concurrent-node-syncs=1", "--kube-api-qps=20")
 	if err != nil || opts.NodeController.ConcurrentNodeStatusUpdates != 7 || opts.NodeController.ConcurrentNodeSyncs != 1 || opts.Generic.ClientConnection.QPS != 20 {
 		t.Errorf("the flags do not overrule the defaults: %+v, %v", opts.NodeController, err)
 	}

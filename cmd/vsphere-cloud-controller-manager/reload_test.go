@@ -14,6 +14,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"vzones/config"
+	"vzones/config/parse"
 	"vzones/topology"
 	"vzones/vcenter"
 )
@@ -27,7 +28,7 @@ labels: {region: k8s-region, zone: k8s-zone}
 
 func parsed(t *testing.T, text string) *config.Config {
 	t.Helper()
-	c, err := config.Parse("vsphere.yaml", []byte(text))
+	c, err := parse.Parse("vsphere.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func newReloading(t *testing.T, text string) *reloading {
 			if r.err != nil {
 				return nil, r.err
 			}
-			return config.Parse("vsphere.yaml", []byte(r.text))
+			return parse.Parse("vsphere.yaml", []byte(r.text))
 		},
 		apply:   func(c *config.Config) { r.applied = append(r.applied, c) },
 		repair:  func(files []string) { r.repairs = files },

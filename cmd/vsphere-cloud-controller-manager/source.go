@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vzones/config"
+	"vzones/config/parse"
 )
 
 // csiKey is the key under which the CSI driver's Secret has its configuration.
@@ -96,7 +97,7 @@ func (s *source) read(ctx context.Context, secrets reader) (*config.Config, erro
 
 func (s *source) parse(ctx context.Context, secrets reader) (*config.Config, error) {
 	if !s.inSecret() {
-		return config.Read(s.file, s.environ...)
+		return parse.Read(s.file, s.environ...)
 	}
 	data, err := secrets.Get(ctx, s.secret)
 	if err != nil {
@@ -106,7 +107,7 @@ func (s *source) parse(ctx context.Context, secrets reader) (*config.Config, err
 	if err != nil {
 		return nil, err
 	}
-	return config.Parse(fmt.Sprintf("Secret %s/%s %s", s.secret.Namespace, s.secret.Name, key), data[key], s.environ...)
+	return parse.Parse(fmt.Sprintf("Secret %s/%s %s", s.secret.Namespace, s.secret.Name, key), data[key], s.environ...)
 }
 
 // keyOf is the key that has the configuration.

@@ -17,7 +17,7 @@ func TestTopologyControllerCanBeSwitchedOff(t *testing.T) {
 	for flag, on := range map[string]bool{
 		"*": true, "topology-controller": true, "*,-topology-controller": false, "cloud-node,cloud-node-lifecycle": false,
 	} {
-		opts, err := parse(t, "--controllers="+flag)
+		opts, err := parseFlags(t, "--controllers="+flag)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestTopologyControllerCanBeSwitchedOff(t *testing.T) {
 			t.Errorf("--controllers=%s: on %t", flag, got)
 		}
 	}
-	if opts, err := parse(t); err != nil || !genericapp.IsControllerEnabled("topology-controller", app.ControllersDisabledByDefault, opts.Generic.Controllers) {
+	if opts, err := parseFlags(t); err != nil || !genericapp.IsControllerEnabled("topology-controller", app.ControllersDisabledByDefault, opts.Generic.Controllers) {
 		t.Errorf("off by default: %v", err)
 	}
 }

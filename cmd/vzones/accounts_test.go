@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"vzones/config"
+	"vzones/config/parse"
 	"vzones/vcenter/credentials"
 )
 
@@ -30,7 +31,7 @@ func readConfig(t *testing.T, path string) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Options{SkipFiles: true}.Parse(path, data)
+	c, err := parse.Options{SkipFiles: true}.Parse(path, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestCSIGetsWhatTheDaemonGets(t *testing.T) {
 		if status := run(args, strings.NewReader(manifest), &out, &told); status != right {
 			t.Fatalf("%s: status %d: %s", c.data, status, &told)
 		}
-		got, err := config.Parse("csi.conf", out.Bytes())
+		got, err := parse.Parse("csi.conf", out.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}

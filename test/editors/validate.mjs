@@ -70,9 +70,9 @@ let wrong = 0;
 const fail = (...words) => { wrong++; console.log("FAIL", ...words); };
 const named = (folder) => readdirSync(join(root, "config/testdata", folder)).filter((f) => f.endsWith(".yaml"));
 
-// Those whose mistake no schema tells are in config/jsonschema_accepts_test.go.
+// Those whose mistake no schema tells are in config/parse/jsonschema_accepts_test.go.
 const beyond = new Set(
-  [...readFileSync(join(root, "config/jsonschema_accepts_test.go"), "utf8").matchAll(/^\t"([a-z0-9-]+)": +\w+,$/gm)].map((m) => m[1]));
+  [...readFileSync(join(root, "config/parse/jsonschema_accepts_test.go"), "utf8").matchAll(/^\t"([a-z0-9-]+)": +\w+,$/gm)].map((m) => m[1]));
 // Those where the server's own parser is content, so that no schema is asked.
 const parser = ["alias-cycle", "empty", "empty-comment", "merge-itself", "merge-text", "password-alias"];
 parser.forEach((name) => beyond.add(name));

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"vzones/config"
+	"vzones/config/readfile"
 )
 
 // FromDirectory is Find with the files of a directory, such as a Secret that is
@@ -61,7 +61,7 @@ func readFiles(dir, server string) (map[string][]byte, error) {
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		if data[name], err = config.ReadFile(path); err != nil {
+		if data[name], err = readfile.Read(path); err != nil {
 			return nil, err
 		}
 	}
