@@ -94,6 +94,12 @@ func (a *App) Run(ctx context.Context) error {
 	ctx, a.cancel = context.WithCancel(ctx)
 	err = execute(a.newCommand(ctx, opts))
 	a.Stop(ctx)
+	return a.result(asked, err)
+}
+
+// result returns why the daemon has ended, nil if it was asked to or had only to print
+// something. The error is what its command has returned.
+func (a *App) result(asked context.Context, err error) error {
 	switch failure := a.failure.Load(); {
 	case failure != nil:
 		return *failure

@@ -96,3 +96,34 @@ func TestStop(t *testing.T) {
 		})
 	})
 }
+
+// TestResult: whoever ends without having been asked to says so, whatever the framework says.
+func TestResult(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	wrong, lost := errors.New("wrong"), errors.New("lost")
+	for name, c := range map[string]struct {
+		began   bool
+		asked   context.Context
+		err     error
+		failure error
+		want    error
+	}{
+		"only printed":            {asked: t.Context()},
+		"wrong flags":             {asked: t.Context(), err: wrong, want: wrong},
+		"a signal":                {began: true, asked: done},
+		"an error after a signal": {began: true, asked: done, err: wrong, want: wrong},
+		"no signal":               {began: true, asked: t.Context(), want: ErrEnded},
+		"the Lease is lost":       {began: true, asked: t.Context(), failure: lost, want: lost},
+		"lost after a signal":     {began: true, asked: done, failure: lost, want: lost},
+	} {
+		a := New(nil, Options{})
+		a.began = c.began
+		if c.failure != nil {
+			a.fail(c.failure)
+		}
+		if got := a.result(c.asked, c.err); !errors.Is(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
