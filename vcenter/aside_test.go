@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vzones/vcenter/panics"
 )
 
 // TestAPanicOfWhatRunsAside is the panic of whoever waits for it.
 func TestAPanicOfWhatRunsAside(t *testing.T) {
-	ended, wait := aside(func() { panic("made-up") })
+	ended, wait := panics.Go(func() { panic("made-up") })
 	<-ended
 	defer func() {
 		if p, ok := recover().(string); !ok || !strings.HasPrefix(p, "made-up\n") || !strings.Contains(p, "aside_test.go") {
@@ -27,7 +29,7 @@ func TestALoginThatPanics(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ending(t, s)
-	broken := &session{soap: s.soap, vim: nil, creds: s.creds, calls: callsWithin(time.Second, 1)}
+	broken := &session{soap: s.soap, vim: nil, creds: s.Credentials(), calls: callsWithin(time.Second, 1)}
 	func() {
 		defer func() {
 			if recover() == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vzones/config"
+	"vzones/vcenter/session"
 )
 
 var errTimedOut = &unanswered{errors.New("no answer within 1m30s"), true}
@@ -32,7 +33,7 @@ func TestRejectedCredentialsAreTriedAgainSlowly(t *testing.T) {
 		err   error
 		delay [][2]time.Duration
 	}{
-		"rejected":   {ErrRejected, [][2]time.Duration{{5 * m, 6 * m}, {10 * m, 12 * m}, {20 * m, 24 * m}, {25 * m, 30 * m}, {25 * m, 30 * m}}},
+		"rejected":   {session.ErrRejected, [][2]time.Duration{{5 * m, 6 * m}, {10 * m, 12 * m}, {20 * m, 24 * m}, {25 * m, 30 * m}, {25 * m, 30 * m}}},
 		"unanswered": {errTimedOut, [][2]time.Duration{{2 * m, 144 * time.Second}, {4 * m, 5 * m}, {8 * m, 10 * m}, {12 * m, 15 * m}, {12 * m, 15 * m}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestRejectedCredentialsAreTriedAgainSlowly(t *testing.T) {
 				a, now := newAttempts(LoginLimits{}), time.Now()
 				for n, want := range c.delay {
 					err := try(t, a, loginSOAP, account("a"), now, time.Second, c.err)
-					next := nextAttempt(err)
+					next := session.NextAttempt(err)
 					delay := next.Sub(now.Add(time.Second))
 					if delay < want[0] || delay > want[1] || !errors.Is(err, c.err) || untried(err) {
 						t.Fatalf("attempt %d: next after %v, want %v: %v", n+1, delay, want, err)
@@ -88,7 +89,7 @@ func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
 			for len(running) > 0 && !running[0].end.After(now) {
 				x := running[0]
 				running = running[1:]
-				err := []error{ErrRejected, tokenRefused, errTimedOut, &unanswered{errors.New("EOF"), false}}[r.IntN(4)]
+				err := []error{session.ErrRejected, tokenRefused, errTimedOut, &unanswered{errors.New("EOF"), false}}[r.IntN(4)]
 				if a.end(x.api, x.creds, err, x.end) == nil {
 					t.Fatal("no error")
 				}
@@ -136,17 +137,17 @@ func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
 func TestChangesAreTriedAtOnceButForTheBound(t *testing.T) {
 	a, now := newAttempts(LoginLimits{}), time.Now()
 	first := now
-	_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+	_ = try(t, a, loginSOAP, account("a"), now, 0, session.ErrRejected)
 	now = now.Add(time.Second)
 	a.replaced(account("b"))
-	_ = try(t, a, loginTags, account("b"), now, 0, ErrRejected)
+	_ = try(t, a, loginTags, account("b"), now, 0, session.ErrRejected)
 	now = now.Add(time.Second)
 	a.replaced(account("c"))
 	err := a.begin(loginSOAP, account("c"), now)
-	if want := first.Add(180 * time.Second); !nextAttempt(err).Equal(want) || errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), "could lock the account") {
-		t.Errorf("next at %v, want %v: %v", nextAttempt(err), want, err)
+	if want := first.Add(180 * time.Second); !session.NextAttempt(err).Equal(want) || errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "could lock the account") {
+		t.Errorf("next at %v, want %v: %v", session.NextAttempt(err), want, err)
 	}
-	if err := try(t, a, loginSOAP, account("c"), nextAttempt(err), 0, nil); err != nil {
+	if err := try(t, a, loginSOAP, account("c"), session.NextAttempt(err), 0, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -158,7 +159,7 @@ func TestPendingAttemptsCount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.begin(loginTags, account("a"), now); err == nil || !nextAttempt(err).IsZero() {
+	if err := a.begin(loginTags, account("a"), now); err == nil || !session.NextAttempt(err).IsZero() {
 		t.Errorf("a third attempt beside two: %v", err)
 	}
 	_ = a.end(loginSOAP, account("a"), nil, now)
@@ -183,9 +184,9 @@ func TestWhatIsForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, now := newAttempts(LoginLimits{Window: time.Nanosecond}), time.Now()
-			_ = try(t, a, loginSOAP, a1, now, 0, ErrRejected)
-			_ = try(t, a, loginSOAP, b, now.Add(time.Second), 0, ErrRejected)
-			_ = try(t, a, loginTags, a1, now.Add(2*time.Second), 0, ErrRejected)
+			_ = try(t, a, loginSOAP, a1, now, 0, session.ErrRejected)
+			_ = try(t, a, loginSOAP, b, now.Add(time.Second), 0, session.ErrRejected)
+			_ = try(t, a, loginTags, a1, now.Add(2*time.Second), 0, session.ErrRejected)
 			c.do(a)
 			now = now.Add(3 * time.Second)
 			got := [3]bool{a.may(loginSOAP, a1, now) == nil, a.may(loginSOAP, b, now) == nil, a.may(loginTags, a1, now) == nil}
@@ -219,14 +220,14 @@ func TestSilenceIsForgottenByOtherCredentialsOnly(t *testing.T) {
 func TestOneBrokenConnectionIsNoReasonToWait(t *testing.T) {
 	a, now := newAttempts(LoginLimits{}), time.Now()
 	broken := &unanswered{errors.New("EOF"), false}
-	if err := try(t, a, loginSOAP, account("a"), now, time.Second, broken); !nextAttempt(err).IsZero() {
+	if err := try(t, a, loginSOAP, account("a"), now, time.Second, broken); !session.NextAttempt(err).IsZero() {
 		t.Errorf("the first: %v", err)
 	}
 	now = now.Add(2 * time.Second)
-	if err := try(t, a, loginSOAP, account("a"), now, time.Second, broken); nextAttempt(err).Sub(now) < 2*time.Minute {
+	if err := try(t, a, loginSOAP, account("a"), now, time.Second, broken); session.NextAttempt(err).Sub(now) < 2*time.Minute {
 		t.Errorf("the second: %v", err)
 	}
-	if err := try(t, newAttempts(LoginLimits{}), loginSOAP, account("a"), now, time.Second, errors.New("connection refused")); err == nil || !nextAttempt(err).IsZero() {
+	if err := try(t, newAttempts(LoginLimits{}), loginSOAP, account("a"), now, time.Second, errors.New("connection refused")); err == nil || !session.NextAttempt(err).IsZero() {
 		t.Errorf("what was never sent: %v", err)
 	}
 }
@@ -235,7 +236,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	a, now := newAttempts(LoginLimits{}), time.Now()
 	for i := range 100 {
 		now = now.Add(time.Hour)
-		if err := try(t, a, loginSOAP, account(fmt.Sprint(i)), now, 0, ErrRejected); strings.Contains(err.Error(), "made-up") {
+		if err := try(t, a, loginSOAP, account(fmt.Sprint(i)), now, 0, session.ErrRejected); strings.Contains(err.Error(), "made-up") {
 			t.Fatal(err)
 		}
 	}
@@ -254,29 +255,29 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 		want   bool
 	}{
 		"at first": {func(*testing.T, *attempts) {}, false},
-		"rejected": {func(t *testing.T, a *attempts) { _ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected) }, true},
-		"by tags":  {func(t *testing.T, a *attempts) { _ = try(t, a, loginTags, account("a"), now, 0, ErrRejected) }, true},
+		"rejected": {func(t *testing.T, a *attempts) { _ = try(t, a, loginSOAP, account("a"), now, 0, session.ErrRejected) }, true},
+		"by tags":  {func(t *testing.T, a *attempts) { _ = try(t, a, loginTags, account("a"), now, 0, session.ErrRejected) }, true},
 		"unanswered": {func(t *testing.T, a *attempts) {
 			_ = try(t, a, loginSOAP, account("a"), now, 0, errTimedOut)
 		}, false},
 		"accepted since": {func(t *testing.T, a *attempts) {
-			_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("a"), now, 0, session.ErrRejected)
 			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, nil)
 		}, false},
 		"others accepted": {func(t *testing.T, a *attempts) {
-			_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("a"), now, 0, session.ErrRejected)
 			_ = try(t, a, loginSOAP, account("b"), now.Add(time.Hour), 0, nil)
 		}, false},
 		"by tags still": {func(t *testing.T, a *attempts) {
-			_ = try(t, a, loginTags, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginTags, account("a"), now, 0, session.ErrRejected)
 			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, nil)
 		}, true},
 		"unanswered since": {func(t *testing.T, a *attempts) {
-			_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("a"), now, 0, session.ErrRejected)
 			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, errTimedOut)
 		}, true},
 		"unanswered since, and configured anew": {func(t *testing.T, a *attempts) {
-			_ = try(t, a, loginSOAP, account("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, account("a"), now, 0, session.ErrRejected)
 			_ = try(t, a, loginSOAP, account("a"), now.Add(time.Hour), 0, errTimedOut)
 			a.replaced(account("a"))
 		}, false},

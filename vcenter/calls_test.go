@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"vzones/vcenter/faults"
 )
 
 func TestTroubleReadsTheSameEachTime(t *testing.T) {
@@ -12,11 +14,11 @@ func TestTroubleReadsTheSameEachTime(t *testing.T) {
 		"read tcp [fd00::1]:43210->[fd00::2]:443: i/o timeout":                  "read tcp [fd00::2]:443: i/o timeout",
 		"dial tcp 10.0.0.2:443: connect: connection refused":                    "dial tcp 10.0.0.2:443: connect: connection refused",
 	} {
-		if got := (printable{errors.New(in)}).Error(); got != want {
+		if got := (faults.Printable{Err: errors.New(in)}).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if !errors.Is(printable{io.EOF}, io.EOF) {
+	if !errors.Is(faults.Printable{Err: io.EOF}, io.EOF) {
 		t.Error("the cause is lost")
 	}
 }
@@ -25,7 +27,7 @@ func TestTroubleReadsTheSameEachTime(t *testing.T) {
 // vCenter names in its faults.
 func TestWhatErrorsDoNotPrint(t *testing.T) {
 	cause := errors.New("read tcp 127.0.0.1:40113->10.0.0.1:443: the object 'ListView:session[7d624c84-d91d]52b0e1a1-0000' has been deleted")
-	err := printable{cause}
+	err := faults.Printable{Err: cause}
 	if got, want := err.Error(), "read tcp 10.0.0.1:443: the object 'ListView:of the session' has been deleted"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -30,6 +30,7 @@ import (
 	"go.uber.org/goleak"
 
 	"vzones/config"
+	"vzones/vcenter/faults"
 )
 
 const bare = `
@@ -304,7 +305,7 @@ func TestLost(t *testing.T) {
 		"a rejected password": {soapFault(types.InvalidLogin{}), false},
 		"text that looks so":  {errors.New("NotAuthenticated"), false},
 	} {
-		if got := lost(c.err); got != c.want {
+		if got := faults.SessionLost(c.err); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -13,7 +13,9 @@ import (
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 // TestFollowedThatNoListTakes: in whatever way the vCenter refuses a machine, the
@@ -53,10 +55,10 @@ func TestFollowedInASessionThatIsLostWithoutAWord(t *testing.T) {
 	w.seek = newSeeker(w.model, newFollowed(nil))
 	w.seek.list = types.ManagedObjectReference{Type: "ListView", Value: "session-view"}
 	w.s = &session{vim: &vim25.Client{RoundTripper: forgetful{w.seek.list}}}
-	w.s.leave(w.seek.list, destroyView)
+	w.s.Track(w.seek.list, session.DestroyView)
 	w.seek.refs[sought{name: "n"}] = []string{"vm-1", "vm-2"}
 	err := w.follows(t.Context(), newFollowed(nil))
-	if !lost(w.s.judge(err)) {
+	if !faults.SessionLost(w.s.Classify(err)) {
 		t.Errorf("error %v", err)
 	}
 	if len(w.seek.untaken) > 0 {

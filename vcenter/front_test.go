@@ -215,7 +215,7 @@ func follow(t *testing.T, sim *fleet.Fleet, cfg config.VCenter, source Credentia
 	return w
 }
 
-func ending(t *testing.T, s *session) {
+func ending(t *testing.T, s *reader) {
 	t.Helper()
 	if err := s.logout(context.WithoutCancel(t.Context())); err != nil {
 		t.Errorf("logging out: %v", err)

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"vzones/vcenter/session"
 )
 
 func TestLockouts(t *testing.T) {
 	began := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
 	one, other, elsewhere := loginAccount{"10.0.0.1:443", "a"}, loginAccount{"10.0.0.1:443", "b"}, loginAccount{"10.0.0.2:443", "a"}
-	rejected := fmt.Errorf("logging in: %w", ErrRejected)
+	rejected := fmt.Errorf("logging in: %w", session.ErrRejected)
 	a := newLockouts(LoginLimits{})
 	login := func(of loginAccount, err error, now time.Time) error {
 		if refused := a.begin(of, now); refused != nil {
@@ -55,7 +57,7 @@ func TestLockouts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.begin(elsewhere, at(500)); !errors.As(err, new(*postponed)) || !nextAttempt(err).IsZero() {
+	if err := a.begin(elsewhere, at(500)); !errors.As(err, new(*postponed)) || !session.NextAttempt(err).IsZero() {
 		t.Errorf("a third at the same time: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 // TestBetweenTwoAddresses: until run has taken up the other one, what it still does
@@ -53,9 +54,9 @@ func TestALoginThatIsGivenUp(t *testing.T) {
 	_, f, cfg := eastBehindFront(t)
 	f.answer(hang("/sdk"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(100*time.Millisecond, func() { cancel(ErrRejected) })
+	time.AfterFunc(100*time.Millisecond, func() { cancel(session.ErrRejected) })
 	s, err := login(ctx, &cfg, Credentials{User: cfg.User, Password: cfg.Password}, callsWithin(time.Minute, 3))
-	if s != nil || !errors.Is(err, context.Canceled) || errors.Is(err, ErrRejected) {
+	if s != nil || !errors.Is(err, context.Canceled) || errors.Is(err, session.ErrRejected) {
 		t.Errorf("%v, %v", s, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 // afterwards has the vCenter do what it is asked first, and answer a while later.
@@ -149,7 +150,7 @@ func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
 	w.until("rejected", func([]inventory.State) bool { // and not only asked for
 		seen.mu.Lock()
 		defer seen.mu.Unlock()
-		return slices.ContainsFunc(seen.logins, func(err error) bool { return errors.Is(err, ErrRejected) })
+		return slices.ContainsFunc(seen.logins, func(err error) bool { return errors.Is(err, session.ErrRejected) })
 	})
 	east.SetPassword("second-example")
 	east.EndSessions()

@@ -20,7 +20,9 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/config"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 const (
@@ -47,7 +49,7 @@ func tickets(t *testing.T, cfg config.VCenter) (*front, config.VCenter) {
 			return
 		}
 		ticket, err := vim.NewManager(admin.vim).AcquireCloneTicket(r.Context())
-		if lost(err) { // it looks after its session
+		if faults.SessionLost(err) { // it looks after its session
 			if err = vim.NewManager(admin.vim).Login(r.Context(), admin.userinfo()); err == nil {
 				ticket, err = vim.NewManager(admin.vim).AcquireCloneTicket(r.Context())
 			}
@@ -224,7 +226,7 @@ func TestSessionManagerTrouble(t *testing.T) {
 					t.Errorf("%s is in %v", secret, err)
 				}
 			}
-			if errors.Is(err, ErrRejected) != c.rejected {
+			if errors.Is(err, session.ErrRejected) != c.rejected {
 				t.Errorf("rejected is %v: %v", !c.rejected, err)
 			}
 		})
@@ -276,7 +278,7 @@ func TestTokenOfTheServiceAccount(t *testing.T) {
 			if err != nil || ticket.IsEmpty() {
 				t.Errorf("%q: %v, %v", c.content, ticket, err)
 			}
-		} else if err == nil || err.Error() != c.want || errors.Is(err, ErrRejected) {
+		} else if err == nil || err.Error() != c.want || errors.Is(err, session.ErrRejected) {
 			t.Errorf("%q: %v", c.content, err)
 		}
 	}

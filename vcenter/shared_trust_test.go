@@ -17,6 +17,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/config"
+	"vzones/vcenter/session"
 )
 
 // offered is how an error tells a certificate.
@@ -73,7 +74,7 @@ func TestSessionManagerIsVerified(t *testing.T) {
 				t.Fatal("the session manager is trusted")
 			}
 			var untrusted *UntrustedError
-			if err.Error() != c.want || !errors.As(err, &untrusted) || errors.Is(err, ErrRejected) {
+			if err.Error() != c.want || !errors.As(err, &untrusted) || errors.Is(err, session.ErrRejected) {
 				t.Errorf("%v\nwant %s", err, c.want)
 			}
 		})

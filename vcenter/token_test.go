@@ -25,6 +25,7 @@ import (
 	"vzones/config"
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 )
 
@@ -64,8 +65,8 @@ func withTokens(t *testing.T) (*front, config.VCenter) {
 }
 
 // firstCategories asks the tagging API for something.
-func firstCategories(ctx context.Context, s *session) error {
-	return s.withTags(ctx, func(service tags.Service) error {
+func firstCategories(ctx context.Context, s *reader) error {
+	return s.Tagging().With(ctx, func(service tags.Service) error {
 		_, err := service.Categories(ctx)
 		return err
 	})
@@ -208,7 +209,7 @@ func TestTokenTrouble(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), prefix) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "made-up") {
 				t.Fatalf("%v\nwant %s… %s", err, prefix, c.want)
 			}
-			if errors.Is(err, ErrRejected) != c.rejected {
+			if errors.Is(err, session.ErrRejected) != c.rejected {
 				t.Errorf("rejected is %v: %v", !c.rejected, err)
 			}
 			if n := len(stranger.requests("/", "")); n != 0 {
@@ -256,7 +257,7 @@ func TestCertificateInTheTaggingAPI(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), "logging in to the tagging API of 127.0.0.1:") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
-			if errors.Is(err, ErrRejected) != c.rejected || len(n.logins) != 1 || n.logins[0] == nil {
+			if errors.Is(err, session.ErrRejected) != c.rejected || len(n.logins) != 1 || n.logins[0] == nil {
 				t.Errorf("rejected is %v, logins %v", !c.rejected, n.logins)
 			}
 		})
@@ -265,7 +266,7 @@ func TestCertificateInTheTaggingAPI(t *testing.T) {
 
 func TestLoginWithNothing(t *testing.T) {
 	f, cfg := withTokens(t)
-	if _, err := login(t.Context(), &cfg, Credentials{}, callsWithin(time.Second, 1)); !errors.Is(err, credentials.ErrNone) || errors.Is(err, ErrRejected) {
+	if _, err := login(t.Context(), &cfg, Credentials{}, callsWithin(time.Second, 1)); !errors.Is(err, credentials.ErrNone) || errors.Is(err, session.ErrRejected) {
 		t.Errorf("%v", err)
 	}
 	if n := len(f.requests("/", "")); n != 0 {
@@ -357,7 +358,7 @@ func TestRejectedCertificateIsTriedOnce(t *testing.T) {
 	if n := len(f.requests(stsPath, "")); n != 1 {
 		t.Errorf("the certificate was shown %d times", n)
 	}
-	if err := w.fleet.States()[0].Trouble; !errors.Is(err, ErrRejected) {
+	if err := w.fleet.States()[0].Trouble; !errors.Is(err, session.ErrRejected) {
 		t.Errorf("%v", err)
 	}
 }

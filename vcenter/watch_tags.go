@@ -13,6 +13,7 @@ import (
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 )
 
@@ -164,13 +165,13 @@ func (w *watch) examine(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, ErrRejected) {
+	if errors.Is(err, session.ErrRejected) {
 		token(w.c.renewed) // there may be other credentials by now
 	}
-	if err == nil || errors.As(err, new(*tagLoginError)) || tags.Answered(err) {
+	if err == nil || errors.As(err, new(*session.TagLoginError)) || tags.Answered(err) {
 		return nil
 	}
-	if silent := w.s.answers(ctx); silent != nil {
+	if silent := w.s.Ping(ctx); silent != nil {
 		return fmt.Errorf("asking whether it answers, since its tagging service does not (%s): %w", err.Error(), silent)
 	}
 	return nil

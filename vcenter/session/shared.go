@@ -1,4 +1,4 @@
-package vcenter
+package session
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	vim "github.com/vmware/govmomi/session"
 
@@ -23,20 +24,20 @@ const serviceAccountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token
 // maxTicket bounds a session manager's answer, in bytes.
 const maxTicket = 64 << 10
 
-// shared says whether the session is a clone of a session manager's. Its REST
-// session is the SOAP session itself.
-func (s *session) shared() bool { return s.creds.SessionManagerURL != "" }
+// isShared reports whether a session with these credentials is a clone of a session
+// manager's. Its session of the tagging API is the SOAP session itself.
+func isShared(creds credentials.Credentials) bool { return creds.SessionManagerURL != "" }
 
 // openClone clones a session of the session manager, with the ticket that this
 // gives for it.
-func (s *session) openClone(ctx context.Context) error {
+func (s *Session) openClone(ctx context.Context) error {
 	m := sessionManager{url: s.creds.SessionManagerURL, token: s.creds.SessionManagerToken, tokenFile: serviceAccountToken}
 	var ticket config.Password
-	err := s.calls.vouch(ctx, "session manager: get ticket", func(ctx context.Context) (err error) {
-		ticket, err = m.ticket(ctx, s.trust, s.calls)
+	err := s.endpoint.exchangeCredentials(ctx, "session manager: get ticket", func(ctx context.Context) (err error) {
+		ticket, err = m.ticket(ctx, s.trust, s.endpoint.timeout)
 		return err
 	})
-	var status unexpected
+	var status statusError
 	if errors.As(err, &status) && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
 		return managerRefused(status)
 	}
@@ -58,11 +59,11 @@ type sessionManager struct {
 
 // ticket asks for a ticket, which is good for one login. No error has a part of
 // the token, the ticket or what may be secret in the URL.
-func (m sessionManager) ticket(ctx context.Context, accept *trust, calls *calls) (config.Password, error) {
+func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.Duration) (config.Password, error) {
 	none := config.Password{}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
 	if err != nil { // which has the URL
-		return none, errors.New("the session manager's address is no URL")
+		return none, errors.New("the session manager's address is not a valid URL")
 	}
 	if err := credentials.CheckURL(m.url); err != nil {
 		return none, fmt.Errorf("the session manager's address %w", err)
@@ -74,23 +75,23 @@ func (m sessionManager) ticket(ctx context.Context, accept *trust, calls *calls)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("User-Agent", userAgent)
 	t := &http.Transport{DisableKeepAlives: true}
-	prepare(t, accept.forManager(req.URL.Hostname()), calls.timeout)
+	prepare(t, accept.forManager(req.URL.Hostname()), timeout)
 	res, err := (&http.Client{Transport: t, CheckRedirect: sameOrigin}).Do(req)
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
 			err = u.Err // without the URL
 		}
-		return none, brief(err)
+		return none, withoutRequest(err)
 	}
 	defer res.Body.Close()
 	return readTicket(res)
 }
 
-// unexpected is a session manager's HTTP status other than 200.
-type unexpected int
+// A statusError is a session manager's HTTP status other than 200.
+type statusError int
 
-func (u unexpected) Error() string {
+func (u statusError) Error() string {
 	return fmt.Sprintf("the session manager answers %d %s", int(u), http.StatusText(int(u)))
 }
 
@@ -122,7 +123,7 @@ func (m sessionManager) authorization() (string, error) {
 func readTicket(res *http.Response) (config.Password, error) {
 	none := config.Password{}
 	if res.StatusCode != http.StatusOK {
-		return none, unexpected(res.StatusCode)
+		return none, statusError(res.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTicket))
 	if err != nil {
@@ -132,7 +133,7 @@ func readTicket(res *http.Response) (config.Password, error) {
 		Token string `json:"token"`
 	}
 	if json.Unmarshal(body, &answer) != nil || answer.Token == "" {
-		return none, errors.New(`the session manager's answer is no JSON object with a "token" that is the ticket of a session`)
+		return none, errors.New(`the session manager's answer is not a JSON object with a "token" that is the ticket of a session`)
 	}
 	return config.NewPassword(answer.Token), nil
 }

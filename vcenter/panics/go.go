@@ -1,14 +1,14 @@
-package vcenter
+package panics
 
 import (
 	"fmt"
 	"runtime/debug"
 )
 
-// aside starts f in a goroutine of its own and returns a function that waits for its
-// end, which ended announces by being closed. A panic of f is that of the waiting
-// function: whoever started f answers for it.
-func aside(f func()) (ended <-chan struct{}, wait func()) {
+// Go starts f in a goroutine of its own and returns a function that waits for its
+// end. The goroutine closes ended. A panic of f becomes that of the waiting
+// function: whoever started f is responsible for it.
+func Go(f func()) (ended <-chan struct{}, wait func()) {
 	done := make(chan struct{}) // closed by the goroutine
 	var panicked any
 	go func() {

@@ -1,4 +1,4 @@
-package vcenter
+package session
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
 )
 
 // ErrRejected says that a vCenter does not accept the credentials. They are tried
@@ -35,13 +37,13 @@ const (
 // refused returns the rejection that a fault of a login is, or else the error. Faults
 // count by what they extend: PasswordExpired is an InvalidLogin.
 func refused(err error, of rejection) error {
-	if faulted[types.PasswordExpired](err) {
+	if faults.Is[types.PasswordExpired](err) {
 		return passwordExpired
 	}
-	if faulted[types.InvalidLogin](err) {
+	if faults.Is[types.InvalidLogin](err) {
 		return of
 	}
-	if f, ok := faultOf[types.NoPermission](err); ok && !lost(err) {
+	if f, ok := faults.Of[types.NoPermission](err); ok && !faults.SessionLost(err) {
 		privilege := ""
 		if f.PrivilegeId != "" {
 			privilege = " (it lacks the privilege " + f.PrivilegeId + ")"
@@ -52,6 +54,6 @@ func refused(err error, of rejection) error {
 }
 
 // managerRefused is the rejection that a status of a session manager is.
-func managerRefused(status unexpected) error {
+func managerRefused(status statusError) error {
 	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): is it the one that was made for this daemon?", int(status), http.StatusText(int(status))))
 }

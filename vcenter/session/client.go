@@ -1,11 +1,10 @@
-package vcenter
+package session
 
 import (
 	"crypto/tls"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
@@ -26,14 +25,10 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 	c.UserAgent = userAgent
 	t := c.DefaultTransport()
 	// govmomi's own dial function takes no notice of the context, so a vCenter
-	// that accepts connections and then says nothing would keep it for ever.
+	// that accepts connections and then never answers would keep it for ever.
 	t.DialTLSContext = nil
 	prepare(t, accept.config(cfg.Server), timeout)
 	return c
-}
-
-func hostPort(cfg *config.VCenter) string {
-	return net.JoinHostPort(cfg.Server, strconv.Itoa(cfg.Port))
 }
 
 const userAgent = "vzones"

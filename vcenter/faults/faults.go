@@ -1,34 +1,29 @@
-package vcenter
+package faults
 
 import (
 	"errors"
 	"reflect"
 
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// gone reports whether an object that was asked for is no longer there.
-func gone(err error) bool { return faulted[types.ManagedObjectNotFound](err) }
+// Gone reports whether an object that was asked for is no longer there.
+func Gone(err error) bool { return Is[types.ManagedObjectNotFound](err) }
 
-// denied reports whether the account may not see an object that was asked for. A lost
-// session is none of that, though vSphere's NotAuthenticated is a NoPermission.
-func denied(err error) bool { return faulted[types.NoPermission](err) && !lost(err) }
+// Denied reports whether the account may not see an object that was asked for. It is
+// false for a lost session, though vSphere's NotAuthenticated extends NoPermission.
+func Denied(err error) bool { return Is[types.NoPermission](err) && !SessionLost(err) }
 
-// lost reports whether the server no longer knows the session.
-func lost(err error) bool {
-	var lost lostError
-	return errors.As(err, &lost) || faulted[types.NotAuthenticated](err)
-}
-
-// faulted reports whether an error holds a vSphere fault of type F or of one that
+// Is reports whether an error holds a vSphere fault of type F or of one that
 // extends F, as PasswordExpired extends InvalidLogin. Causes of faults count too.
-func faulted[F any](err error) bool {
-	_, ok := faultOf[F](err)
+func Is[F any](err error) bool {
+	_, ok := Of[F](err)
 	return ok
 }
 
-// faultOf returns the first fault of type F, or the F that the first fault extends.
-func faultOf[F any](err error) (F, bool) {
+// Of returns the first fault of type F, or the F that the first fault extends.
+func Of[F any](err error) (F, bool) {
 	var found F
 	ok := anyFault(err, func(f types.BaseMethodFault) bool {
 		base, is := embedded(reflect.ValueOf(f), reflect.TypeFor[F]())
@@ -38,6 +33,16 @@ func faultOf[F any](err error) (F, bool) {
 		return is
 	})
 	return found, ok
+}
+
+// FromServer reports whether the server has answered, with a fault.
+func FromServer(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if soap.IsSoapFault(err) || soap.IsVimFault(err) {
+			return true
+		}
+	}
+	return false
 }
 
 // embedded finds a type in a struct, which is itself or what it embeds: govmomi embeds
