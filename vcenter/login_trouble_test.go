@@ -16,10 +16,11 @@ import (
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 // hasty are limits with the proportions of the real ones, a thousand times faster.
-var hasty = LoginLimits{
+var hasty = session.LoginLimits{
 	Window: 180 * time.Millisecond, RejectedMin: 300 * time.Millisecond, RejectedMax: 1800 * time.Millisecond,
 	UnansweredMin: 120 * time.Millisecond, UnansweredMax: 900 * time.Millisecond,
 }
@@ -359,8 +360,8 @@ func TestALoginThatAGatewayGivesUp(t *testing.T) {
 		"a broken answer": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			sim, f, cfg := eastBehindFront(t)
-			f.answer(func(w http.ResponseWriter, r *http.Request, body string) bool {
+			sim, f, cfg := vcentertest.EastBehindFront(t)
+			f.Answer(func(w http.ResponseWriter, r *http.Request, body string) bool {
 				if !isLogin(r, body) {
 					return false
 				}
@@ -372,7 +373,7 @@ func TestALoginThatAGatewayGivesUp(t *testing.T) {
 			w.until("a pause", func(states []inventory.State) bool { return time.Until(states[0].NextLogin) > time.Minute })
 			asked := a.count()
 			w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
-			if n := len(f.requests("/sdk", "<Login ")); n != 2 {
+			if n := len(f.Requests("/sdk", "<Login ")); n != 2 {
 				t.Errorf("%d logins", n)
 			}
 		})

@@ -21,6 +21,7 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 // TestEmptyAnswers: an envelope with nothing in it, or HTML, in the place of any answer
@@ -28,7 +29,7 @@ import (
 // answered so twice is not tried again for minutes, see attempts, which is less here.
 func TestEmptyAnswers(t *testing.T) {
 	opts := quick
-	opts.LoginLimits = LoginLimits{Window: 200 * time.Millisecond, UnansweredMin: 200 * time.Millisecond, UnansweredMax: 200 * time.Millisecond}
+	opts.LoginLimits = session.LoginLimits{Window: 200 * time.Millisecond, UnansweredMin: 200 * time.Millisecond, UnansweredMax: 200 * time.Millisecond}
 	for _, method := range []string{
 		"RetrieveServiceContent", "CreatePropertyCollector", "CreateContainerView", "CreateFilter", "CreateListView",
 		"WaitForUpdatesEx", "ModifyListView", "RetrievePropertiesEx",
@@ -98,22 +99,6 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 			t.Errorf("search: %v", err)
 		}
 	})
-}
-
-// TestPanicsAreErrors: with where they were and what they are of.
-func TestPanicsAreErrors(t *testing.T) {
-	g := &guard{}
-	err := g.run(t.Context(), "here", func() error { var s *types.UpdateSet; _ = s.Version; return nil })
-	if !panics.Recovered(err) || !strings.HasPrefix(err.Error(), "here: panic: runtime error: ") {
-		t.Errorf("error %v", err)
-	}
-	want := errors.New("cause")
-	if err := g.run(t.Context(), "here", func() error { panic(want) }); !errors.Is(err, want) {
-		t.Errorf("error %v", err)
-	}
-	if err := g.run(t.Context(), "here", func() error { return want }); !errors.Is(err, want) || panics.Recovered(err) {
-		t.Errorf("error %v", err)
-	}
 }
 
 // TestSessionsThatAreLostWithoutAWord: one login at once and no session left behind.
@@ -192,10 +177,10 @@ func TestMissingProperties(t *testing.T) {
 // TestJudge: only what the session has made itself tells of the session.
 func TestJudge(t *testing.T) {
 	view := types.ManagedObjectReference{Type: "ContainerView", Value: "session[1]2"}
-	s := &session{}
+	s := newReader(&session.Session{})
 	s.Track(view, session.DestroyView)
 	notFound := func(ref types.ManagedObjectReference) error {
-		return fmt.Errorf("reading: %w", soapFault(types.ManagedObjectNotFound{Obj: ref}))
+		return fmt.Errorf("reading: %w", vcentertest.SOAPFault(types.ManagedObjectNotFound{Obj: ref}))
 	}
 	if err := s.Classify(notFound(view)); !faults.SessionLost(err) {
 		t.Errorf("our own view: %v", err)
@@ -233,7 +218,7 @@ func TestNothingIsLeftWhereReadingDatacentersFails(t *testing.T) {
 		"reading":                {"RetrievePropertiesEx", &types.RuntimeFault{}, 1},
 		"making a collector":     {"CreatePropertyCollector", &types.RuntimeFault{}, 1},
 		"making a filter":        {"CreateFilter", &types.RuntimeFault{}, 3},
-		"destroying the view":    {"DestroyView", &types.RuntimeFault{}, leftoversMax + 5},
+		"destroying the view":    {"DestroyView", &types.RuntimeFault{}, 55},
 		"making the list":        {"CreateListView", &types.RuntimeFault{}, 4},
 		"waiting for the change": {"WaitForUpdatesEx", &types.RuntimeFault{}, 4},
 	} {
@@ -347,8 +332,7 @@ func TestHalving(t *testing.T) {
 			for ; len(left) > 0 && rounds < 100; rounds++ {
 				list := &refusing{refuse: add[:bad]}
 				w := followsCluster()
-				w.s = &session{}
-				w.s.vim = &vim25.Client{RoundTripper: list}
+				w.s = newReader(session.FromClient(&vim25.Client{RoundTripper: list}))
 				l, err := w.modifyList(t.Context(), w.list, left, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -376,7 +360,7 @@ func (r *refusing) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	r.requests++
 	for _, ref := range req.(*methods.ModifyListViewBody).Req.Add {
 		if slices.Contains(r.refuse, ref) {
-			return soapFault(types.NoPermission{})
+			return vcentertest.SOAPFault(types.NoPermission{})
 		}
 	}
 	res.(*methods.ModifyListViewBody).Res = &types.ModifyListViewResponse{}

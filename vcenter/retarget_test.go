@@ -9,7 +9,6 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/session"
 )
 
 // TestBetweenTwoAddresses: until run has taken up the other one, what it still does
@@ -46,18 +45,6 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	c.publish(&published)
 	if c.state.Load().Snapshot == nil {
 		t.Error("not published")
-	}
-}
-
-// TestALoginThatIsGivenUp is no rejection, whatever it is given up for.
-func TestALoginThatIsGivenUp(t *testing.T) {
-	_, f, cfg := eastBehindFront(t)
-	f.answer(hang("/sdk"))
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(100*time.Millisecond, func() { cancel(session.ErrRejected) })
-	s, err := login(ctx, &cfg, Credentials{User: cfg.User, Password: cfg.Password}, callsWithin(time.Minute, 3))
-	if s != nil || !errors.Is(err, context.Canceled) || errors.Is(err, session.ErrRejected) {
-		t.Errorf("%v, %v", s, err)
 	}
 }
 

@@ -100,8 +100,8 @@ func (e *Endpoint) CertificateEnds() time.Time {
 	return time.Time{}
 }
 
-// do makes one remote call.
-func (e *Endpoint) do(ctx context.Context, name string, call func(context.Context) error) error {
+// Do makes one remote call, whose name is of a closed set.
+func (e *Endpoint) Do(ctx context.Context, name string, call func(context.Context) error) error {
 	return e.doWithin(ctx, name, e.timeout, call)
 }
 

@@ -39,7 +39,7 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 		return nil, fmt.Errorf("logging in to %s: %w", host, credentials.ErrNone)
 	}
 	s := &Session{soap: sc, trust: accept, creds: creds, endpoint: e, tokens: &tokenService{endpoint: e, creds: creds}}
-	err = e.do(ctx, "RetrieveServiceContent", func(ctx context.Context) (err error) {
+	err = e.Do(ctx, "RetrieveServiceContent", func(ctx context.Context) (err error) {
 		s.vim, err = vim25.NewClient(ctx, sc)
 		return err
 	})

@@ -16,7 +16,7 @@ import (
 func (e *Endpoint) roundTripper(next soap.RoundTripper) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
 		for range max(e.cfg.Load().RoundTrips, 1) {
-			err = e.do(ctx, method(req), func(ctx context.Context) error { return send(ctx, next, req, res) })
+			err = e.Do(ctx, method(req), func(ctx context.Context) error { return send(ctx, next, req, res) })
 			if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 				break
 			}

@@ -37,6 +37,9 @@ type Session struct {
 	created createdObjects
 }
 
+// FromClient returns a session that was opened otherwise, for tests. It has no tagging API.
+func FromClient(c *vim25.Client) *Session { return &Session{vim: c} }
+
 // Client returns the SOAP client, whose calls are bounded and observed.
 func (s *Session) Client() *vim25.Client { return s.vim }
 

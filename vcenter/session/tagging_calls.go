@@ -16,7 +16,7 @@ type taggingCalls struct {
 var _ tags.Service = taggingCalls{}
 
 func (t taggingCalls) Attached(ctx context.Context, refs []tags.Ref) (attached map[tags.Ref][]string, err error) {
-	err = t.endpoint.do(ctx, "tagging: list attached tags", func(ctx context.Context) (err error) {
+	err = t.endpoint.Do(ctx, "tagging: list attached tags", func(ctx context.Context) (err error) {
 		attached, err = t.client.Attached(ctx, refs)
 		return err
 	})
@@ -24,7 +24,7 @@ func (t taggingCalls) Attached(ctx context.Context, refs []tags.Ref) (attached m
 }
 
 func (t taggingCalls) Tag(ctx context.Context, id string) (tag tags.Tag, err error) {
-	err = t.endpoint.do(ctx, "tagging: get tag", func(ctx context.Context) (err error) {
+	err = t.endpoint.Do(ctx, "tagging: get tag", func(ctx context.Context) (err error) {
 		tag, err = t.client.Tag(ctx, id)
 		return err
 	})
@@ -32,7 +32,7 @@ func (t taggingCalls) Tag(ctx context.Context, id string) (tag tags.Tag, err err
 }
 
 func (t taggingCalls) Category(ctx context.Context, id string) (name string, err error) {
-	err = t.endpoint.do(ctx, "tagging: get category", func(ctx context.Context) (err error) {
+	err = t.endpoint.Do(ctx, "tagging: get category", func(ctx context.Context) (err error) {
 		name, err = t.client.Category(ctx, id)
 		return err
 	})
@@ -40,7 +40,7 @@ func (t taggingCalls) Category(ctx context.Context, id string) (name string, err
 }
 
 func (t taggingCalls) Categories(ctx context.Context) (ids []string, err error) {
-	err = t.endpoint.do(ctx, "tagging: list categories", func(ctx context.Context) (err error) {
+	err = t.endpoint.Do(ctx, "tagging: list categories", func(ctx context.Context) (err error) {
 		ids, err = t.client.Categories(ctx)
 		return err
 	})
@@ -48,7 +48,7 @@ func (t taggingCalls) Categories(ctx context.Context) (ids []string, err error) 
 }
 
 func (t taggingCalls) TagsOf(ctx context.Context, category string) (ids []string, err error) {
-	err = t.endpoint.do(ctx, "tagging: list tags of category", func(ctx context.Context) (err error) {
+	err = t.endpoint.Do(ctx, "tagging: list tags of category", func(ctx context.Context) (err error) {
 		ids, err = t.client.TagsOf(ctx, category)
 		return err
 	})
@@ -56,7 +56,7 @@ func (t taggingCalls) TagsOf(ctx context.Context, category string) (ids []string
 }
 
 func (t taggingCalls) Objects(ctx context.Context, ids []string) (attached map[string][]tags.Ref, err error) {
-	err = t.endpoint.do(ctx, "tagging: list attached objects", func(ctx context.Context) (err error) {
+	err = t.endpoint.Do(ctx, "tagging: list attached objects", func(ctx context.Context) (err error) {
 		attached, err = t.client.Objects(ctx, ids)
 		return err
 	})

@@ -28,7 +28,7 @@ type tokenService struct {
 func (t *tokenService) find(ctx context.Context, content types.ServiceContent, sc *soap.Client) error {
 	// These requests are one call, so they are not counted on their own.
 	bare := &vim25.Client{Client: sc, ServiceContent: content, RoundTripper: sc}
-	err := t.endpoint.do(ctx, "token service: find", func(ctx context.Context) (err error) {
+	err := t.endpoint.Do(ctx, "token service: find", func(ctx context.Context) (err error) {
 		// govmomi panics at an answer that is not as it expects.
 		defer func() {
 			if recover() != nil {

@@ -1,4 +1,4 @@
-package vcenter
+package faults_test
 
 import (
 	"errors"

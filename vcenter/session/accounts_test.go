@@ -1,21 +1,19 @@
-package vcenter
+package session
 
 import (
 	"errors"
 	"fmt"
 	"testing"
 	"time"
-
-	"vzones/vcenter/session"
 )
 
 func TestLockouts(t *testing.T) {
 	began := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
-	one, other, elsewhere := loginAccount{"10.0.0.1:443", "a"}, loginAccount{"10.0.0.1:443", "b"}, loginAccount{"10.0.0.2:443", "a"}
-	rejected := fmt.Errorf("logging in: %w", session.ErrRejected)
-	a := newLockouts(LoginLimits{})
-	login := func(of loginAccount, err error, now time.Time) error {
+	one, other, elsewhere := account{"10.0.0.1:443", "a"}, account{"10.0.0.1:443", "b"}, account{"10.0.0.2:443", "a"}
+	rejected := fmt.Errorf("logging in: %w", ErrRejected)
+	a := NewAccounts(LoginLimits{})
+	login := func(of account, err error, now time.Time) error {
 		if refused := a.begin(of, now); refused != nil {
 			return refused
 		}
@@ -23,7 +21,7 @@ func TestLockouts(t *testing.T) {
 		return nil
 	}
 	for i, c := range []struct {
-		of    loginAccount
+		of    account
 		at    int
 		err   error
 		until int // 0: it may be tried
@@ -36,12 +34,12 @@ func TestLockouts(t *testing.T) {
 		{other, 31, rejected, 0},
 		{elsewhere, 31, nil, 0},
 		{one, 179, nil, 180},
-		{one, 180, &unanswered{error: rejected}, 0},
+		{one, 180, &unansweredError{error: rejected}, 0},
 		{one, 181, nil, 210},
 		{one, 400, nil, 0},
 	} {
 		err := login(c.of, c.err, at(c.at))
-		var p *postponed
+		var p *postponedError
 		switch {
 		case c.until == 0 && err != nil:
 			t.Errorf("%d: is not tried: %v", i, err)
@@ -57,7 +55,7 @@ func TestLockouts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.begin(elsewhere, at(500)); !errors.As(err, new(*postponed)) || !session.NextAttempt(err).IsZero() {
+	if err := a.begin(elsewhere, at(500)); !errors.As(err, new(*postponedError)) || !NextAttempt(err).IsZero() {
 		t.Errorf("a third at the same time: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package vcenter
+package session_test
 
 import (
 	"encoding/base64"
@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"vzones/config"
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/vcentertest"
 )
 
 // connectProxy is an HTTP proxy that alone knows where hosts are.
@@ -97,18 +99,18 @@ func TestErrand(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := config.VCenter{Name: "east", Server: e.Server, Port: 443, CA: []byte(e.CA), RoundTrips: 1, User: e.User, Password: config.NewPassword(e.Password)}
-	creds := Credentials{User: cfg.User, Password: cfg.Password}
+	creds := credentials.Credentials{User: cfg.User, Password: cfg.Password}
 	switch e.Way {
 	case "certificate":
-		creds = byCertificate(t, &cfg)
+		creds = vcentertest.ByCertificate(t, &cfg)
 	case "session manager":
-		creds = Credentials{SessionManagerURL: e.Manager, SessionManagerToken: config.NewPassword("made-up-token")}
+		creds = credentials.Credentials{SessionManagerURL: e.Manager, SessionManagerToken: config.NewPassword("made-up-token")}
 	}
-	s, err := login(t.Context(), &cfg, creds, callsWithin(10*time.Second, 1))
+	s, err := open(t, &cfg, creds, 10*time.Second)
 	if err == nil {
-		defer ending(t, s)
-		if !s.shared() { // the simulator's tagging API knows no cloned session
-			err = firstCategories(t.Context(), s)
+		defer closing(t, s)
+		if e.Way != "session manager" { // the simulator's tagging API knows no cloned session
+			err = readCategories(t.Context(), s)
 		}
 	}
 	fmt.Printf("RESULT %v\n", err)
@@ -142,15 +144,15 @@ func (e errand) run(t *testing.T, env ...string) string {
 // TestProxy: SOAP, tags, tokens and the session manager all go through the proxy of
 // the environment, and no error tells its password.
 func TestProxy(t *testing.T) {
-	_, vc, cfg := eastBehindFront(t)
-	tokens, _ := withTokens(t)
-	manager, _ := tickets(t, cfg)
-	host := func(f *front) string { return strings.TrimPrefix(f.URL, "https://") }
+	_, vc, cfg := vcentertest.EastBehindFront(t)
+	tokens, _ := vcentertest.WithTokens(t)
+	manager, _ := vcentertest.SessionManager(t, cfg)
+	host := func(f *vcentertest.Front) string { return strings.TrimPrefix(f.URL, "https://") }
 	login := errand{User: cfg.User, Password: cfg.Password.Reveal(), Manager: "https://sessions.example.test/session"}
 	user := "http://" + proxyUser + ":" + proxyPassword + "@"
 	for name, c := range map[string]struct {
 		way     string
-		vc      *front
+		vc      *vcentertest.Front
 		env     func(proxy string) []string
 		want    string
 		tunnels string
@@ -178,7 +180,7 @@ func TestProxy(t *testing.T) {
 			if e.Server = "vc.example.test"; name == "a _ in the names" {
 				e.Server, e.Manager = "vc_1.example.test", "https://session_s.example.test/session"
 			}
-			e.Way, e.CA = c.way, string(c.vc.cert.pem())+string(manager.cert.pem())
+			e.Way, e.CA = c.way, string(c.vc.Cert.PEM())+string(manager.Cert.PEM())
 			got := e.run(t, c.env(strings.TrimPrefix(p.URL, "http://"))...)
 			if !strings.Contains(got, c.want) {
 				t.Errorf("%s\nwant %s", got, c.want)
@@ -188,10 +190,10 @@ func TestProxy(t *testing.T) {
 			}
 		})
 	}
-	if n := len(tokens.requests(lookupPath, "")); n != 2 {
+	if n := len(tokens.Requests(vcentertest.LookupPath, "")); n != 2 {
 		t.Errorf("%d requests to the lookup service", n)
 	}
-	if n := len(tokens.requests(stsPath, "")); n != 2 {
+	if n := len(tokens.Requests(vcentertest.STSPath, "")); n != 2 {
 		t.Errorf("%d requests to the token service", n)
 	}
 }

@@ -1,4 +1,4 @@
-package vcenter
+package session_test
 
 import (
 	"context"
@@ -10,14 +10,12 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,11 +24,12 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
-	"github.com/vmware/govmomi/vim25/types"
 	"go.uber.org/goleak"
 
 	"vzones/config"
-	"vzones/vcenter/faults"
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 const bare = `
@@ -42,30 +41,20 @@ vcenters:
 // tryLogin logs in to a simulated vCenter and out again.
 func tryLogin(t *testing.T, cfg *config.VCenter) error {
 	t.Helper()
-	s, err := login(t.Context(), cfg, Credentials{User: cfg.User, Password: cfg.Password}, callsWithin(5*time.Second, 3))
+	s, err := open(t, cfg, credentials.Credentials{User: cfg.User, Password: cfg.Password}, 5*time.Second)
 	if err != nil {
 		return err
 	}
-	if err := s.logout(t.Context()); err != nil {
+	if err := s.Close(t.Context()); err != nil {
 		t.Errorf("logging out: %v", err)
 	}
 	return nil
 }
 
-func leaf(t *testing.T, data []byte) *x509.Certificate {
-	t.Helper()
-	block, _ := pem.Decode(data)
-	c, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func TestTrust(t *testing.T) {
-	sim, cfgs := simulate(t, bare)
+	sim, cfgs := vcentertest.Simulate(t, bare)
 	east, west := sim.VCenters()[0], sim.VCenters()[1]
-	own, others := leaf(t, east.Certificate()), leaf(t, west.Certificate())
+	own, others := vcentertest.Leaf(t, east.Certificate()), vcentertest.Leaf(t, west.Certificate())
 
 	for _, c := range []struct {
 		name   string
@@ -145,7 +134,7 @@ func TestTrustIsForTheAddress(t *testing.T) {
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.StartTLS()
 	defer srv.Close()
-	port, err := strconv.Atoi(mustURL(t, srv.URL).Port())
+	port, err := strconv.Atoi(vcentertest.MustURL(t, srv.URL).Port())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,37 +151,6 @@ func TestTrustIsForTheAddress(t *testing.T) {
 	}
 	if n := requests.Load(); n > 0 {
 		t.Errorf("%d requests were sent", n)
-	}
-}
-
-func mustURL(t *testing.T, s string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-func TestCAWithoutCertificate(t *testing.T) {
-	for file, want := range map[string]string{"/etc/ca.pem": "/etc/ca.pem", "": "caData"} {
-		_, err := newTrust(&config.VCenter{CAFile: file, CA: []byte("no PEM")})
-		if err == nil || err.Error() != want+" holds no PEM certificate" {
-			t.Errorf("%v", err)
-		}
-	}
-}
-
-func TestServerIsAnAddress(t *testing.T) {
-	for server, want := range map[string]string{
-		"vc.example.com": "https://vc.example.com:8443/sdk",
-		"192.0.2.1":      "https://192.0.2.1:8443/sdk",
-		"2001:db8::1":    "https://[2001:db8::1]:8443/sdk",
-	} {
-		c := clientOf(t, &config.VCenter{Server: server, Port: 8443})
-		if c.URL().String() != want {
-			t.Errorf("%s: %v, want %s", server, c.URL(), want)
-		}
 	}
 }
 
@@ -229,7 +187,7 @@ func TestSilentServer(t *testing.T) {
 
 	const timeout = 100 * time.Millisecond
 	started := time.Now()
-	_, err = login(t.Context(), cfg, Credentials{User: "me"}, callsWithin(timeout, 3))
+	_, err = open(t, cfg, credentials.Credentials{User: "me"}, timeout)
 	// 10 s say that it ended for its deadline and not for another's.
 	if took := time.Since(started); err == nil || took < timeout || took > 10*time.Second {
 		t.Errorf("it took %v: %v", took, err)
@@ -245,15 +203,15 @@ func TestSilentServer(t *testing.T) {
 
 // TestCallsEndWithTheirContext: stopping the daemon waits for no vCenter.
 func TestCallsEndWithTheirContext(t *testing.T) {
-	sim, cfgs := simulate(t, bare)
-	s, err := login(t.Context(), &cfgs[0], Credentials{User: cfgs[0].User, Password: cfgs[0].Password}, callsWithin(time.Hour, 3))
+	sim, cfgs := vcentertest.Simulate(t, bare)
+	s, err := open(t, &cfgs[0], credentials.Credentials{User: cfgs[0].User, Password: cfgs[0].Password}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.soap.CloseIdleConnections()
+	defer s.Client().Client.CloseIdleConnections()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := methods.GetCurrentTime(ctx, s.vim); !errors.Is(err, context.Canceled) {
+	if _, err := methods.GetCurrentTime(ctx, s.Client()); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if n := sim.VCenters()[0].Requests()["CurrentTime"]; n != 0 {
@@ -261,106 +219,15 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-func TestMethod(t *testing.T) {
-	for want, req := range map[string]soap.HasFault{
-		"RetrievePropertiesEx": &methods.RetrievePropertiesExBody{},
-		"Login":                &methods.LoginBody{},
-		"FindAllByUuid":        &methods.FindAllByUuidBody{},
-		"CloneVM_Task":         &methods.CloneVM_TaskBody{},
-		"Body":                 &Body{},
-		"odd":                  &odd{},
-	} {
-		if got := method(req); got != want {
-			t.Errorf("%T is %s, want %s", req, got, want)
-		}
+// TestALoginThatIsGivenUp is no rejection, whatever it is given up for.
+func TestALoginThatIsGivenUp(t *testing.T) {
+	_, f, cfg := vcentertest.EastBehindFront(t)
+	f.Answer(vcentertest.Hang("/sdk"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(session.ErrRejected) })
+	e, _ := endpoint(&cfg, time.Minute)
+	s, err := session.Open(ctx, e, credentials.Credentials{User: cfg.User, Password: cfg.Password})
+	if s != nil || !errors.Is(err, context.Canceled) || errors.Is(err, session.ErrRejected) {
+		t.Errorf("%v, %v", s, err)
 	}
-}
-
-// Body and odd are requests that govmomi does not name as it does its own.
-type (
-	Body struct{}
-	odd  struct{}
-)
-
-func (*Body) Fault() *soap.Fault { return nil }
-func (*odd) Fault() *soap.Fault  { return nil }
-
-func soapFault(f types.AnyType) error {
-	var fault soap.Fault
-	fault.Detail.Fault = f
-	return soap.WrapSoapFault(&fault)
-}
-
-func TestLost(t *testing.T) {
-	for name, c := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"no error":            {nil, false},
-		"a SOAP fault":        {soapFault(types.NotAuthenticated{}), true},
-		"a VIM fault":         {soap.WrapVimFault(&types.NotAuthenticated{}), true},
-		"wrapped":             {fmt.Errorf("reading: %w", soapFault(types.NotAuthenticated{})), true},
-		"wrapped twice":       {fmt.Errorf("vCenter: %w", fmt.Errorf("reading: %w", soapFault(types.NotAuthenticated{}))), true},
-		"another fault":       {fmt.Errorf("reading: %w", soapFault(types.NoPermission{})), false},
-		"a rejected password": {soapFault(types.InvalidLogin{}), false},
-		"text that looks so":  {errors.New("NotAuthenticated"), false},
-	} {
-		if got := faults.SessionLost(c.err); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-func TestCallsAreRepeated(t *testing.T) {
-	broken := &net.OpError{Op: "read", Net: "tcp", Err: temporary{}}
-	for _, c := range []struct {
-		name         string
-		errs         []error
-		tries, calls int
-		ok           bool
-	}{
-		{"at once", nil, 3, 1, true},
-		{"after the network broke", []error{broken, broken}, 3, 3, true},
-		{"not for ever", []error{broken, broken, broken, broken}, 3, 3, false},
-		{"once at least", []error{broken}, 0, 1, false},
-		{"not a fault", []error{soapFault(types.NoPermission{})}, 3, 1, false},
-		{"not what took too long", []error{context.DeadlineExceeded}, 3, 1, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			next := &scripted{errs: c.errs}
-			err := callsWithin(time.Minute, c.tries).roundTripper(next).RoundTrip(t.Context(), &methods.LoginBody{}, &methods.LoginBody{Res: &types.LoginResponse{}})
-			if next.calls != c.calls || (err == nil) != c.ok {
-				t.Errorf("%d calls, %v; want %d", next.calls, err, c.calls)
-			}
-		})
-	}
-}
-
-type temporary struct{}
-
-func (temporary) Error() string   { return "connection reset" }
-func (temporary) Timeout() bool   { return false }
-func (temporary) Temporary() bool { return true }
-
-// scripted fails with one error after the other and then no more.
-type scripted struct {
-	errs  []error
-	calls int
-}
-
-func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
-	s.calls++
-	if _, ok := ctx.Deadline(); !ok {
-		return errors.New("a call without a deadline")
-	}
-	if s.calls <= len(s.errs) {
-		return &url.Error{Op: "Post", URL: "https://vc/sdk", Err: s.errs[s.calls-1]}
-	}
-	return nil
-}
-
-func callsWithin(timeout time.Duration, tries int) *calls {
-	c := &calls{vcenter: "east", timeout: timeout, loginTimeout: timeout, attempts: newAttempts(LoginLimits{}), observer: unobserved{}, slots: make(chan struct{}, 8), guard: &guard{}, answered: new(atomic.Int64)}
-	c.tries.Store(int32(tries))
-	return c
 }
