@@ -18,6 +18,7 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
 )
 
 // connection owns one vCenter: its session, its watch, its state. Run and what
@@ -65,7 +66,7 @@ type connection struct {
 	// tags belongs to the goroutine that reads tags, fresh to the one that
 	// renews the session, the rest to run.
 
-	tags *tagReader
+	tags *tags.Reader
 	// fresh is the session that is to replace the one of the watch.
 	fresh *reader
 	// cfg is what the target was when run last looked. Clients in use refer to it, so
