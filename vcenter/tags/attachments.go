@@ -6,13 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/types"
-
 	"vzones/topology"
 )
-
-// A Ref is a managed object of the vCenter.
-type Ref = types.ManagedObjectReference
 
 var (
 	// ErrNotRead says that the tags of an object were not read yet, or not asked for.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ func RetryAfter(err error) time.Duration {
 const maxError = 64 << 10
 
 func newStatusError(res *http.Response) *StatusError {
-	e := &StatusError{Call: describe(res.Request), Code: res.StatusCode, RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
+	e := &StatusError{Call: requestOf(res.Request), Code: res.StatusCode, RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
 	content, err := io.ReadAll(io.LimitReader(res.Body, maxError))
 	var body struct {
 		API  string `json:"error_type"`
@@ -97,4 +98,9 @@ func retryAfter(header string, now time.Time) time.Duration {
 		return max(0, at.Sub(now))
 	}
 	return 0
+}
+
+// requestOf returns method and path of a request.
+func requestOf(req *http.Request) string {
+	return req.Method + " " + (&url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}).String()
 }

@@ -11,7 +11,7 @@ import (
 // learn reads the names that are not known, or were read too long ago, and whether the
 // tags that are gone still exist and may be read. Categories come before their tags: of
 // those that do not matter no name is read again.
-func (r *Reader) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (kept, err error) {
+func (r *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (kept, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {
 			return
@@ -55,7 +55,7 @@ const forever = time.Duration(1<<63 - 1)
 
 // mattering returns those of the categories that are known by a name that matters, or not
 // by any.
-func (r *Reader) mattering(categories map[string]bool, q *Query) map[string]bool {
+func (r *cache) mattering(categories map[string]bool, q *Query) map[string]bool {
 	matter := make(map[string]bool)
 	for id := range categories {
 		if known, ok := r.categories.known[id]; !ok || known.refused != nil || q.matters(known.Name) {
@@ -66,7 +66,7 @@ func (r *Reader) mattering(categories map[string]bool, q *Query) map[string]bool
 }
 
 // tagsIn returns those of the tags that are of one of the categories.
-func (r *Reader) tagsIn(tags, categories map[string]bool) map[string]bool {
+func (r *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
 	in := make(map[string]bool)
 	for id := range tags {
 		if categories[r.tags.known[id].Category] {
@@ -77,7 +77,7 @@ func (r *Reader) tagsIn(tags, categories map[string]bool) map[string]bool {
 }
 
 // stale returns those of the IDs that have to be read, since their names are older.
-func (r *Reader) stale(n *names, ids map[string]bool, age time.Duration) map[string]bool {
+func (r *cache) stale(n *names, ids map[string]bool, age time.Duration) map[string]bool {
 	now := time.Now()
 	stale := make(map[string]bool)
 	for id := range ids {
@@ -89,7 +89,7 @@ func (r *Reader) stale(n *names, ids map[string]bool, age time.Duration) map[str
 }
 
 // named returns when the oldest of the names that matter was read, now if none does.
-func (r *Reader) named(l *listing, used map[string]bool, q *Query) time.Time {
+func (r *cache) named(l *listing, used map[string]bool, q *Query) time.Time {
 	oldest := time.Now()
 	note := func(n *names, ids map[string]bool) {
 		for id := range ids {

@@ -284,7 +284,3 @@ func divide(batch []Ref) [][]Ref {
 	}
 	return parts
 }
-
-func compareRefs(a, b Ref) int {
-	return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Value, b.Value))
-}

@@ -22,10 +22,10 @@ type Use struct {
 	Objects        []Ref
 }
 
-// Survey returns what the tags of categories, by name, are attached to, in order. It takes
+// survey returns what the tags of categories, by name, are attached to, in order. It takes
 // a request for each category and one for all their tags, and one for each tag in use whose
 // name is not known or was read too long ago. Tags beyond its bounds are left out.
-func (r *Reader) Survey(ctx context.Context, s Service, categories []string) ([]Use, error) {
+func (r *cache) survey(ctx context.Context, s Service, categories []string) ([]Use, error) {
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(r.categories.known)) {
 		if known := r.categories.known[id]; known.refused != nil || !slices.Contains(categories, known.Name) {
@@ -64,7 +64,7 @@ func (r *Reader) Survey(ctx context.Context, s Service, categories []string) ([]
 	return r.uses(attached), nil
 }
 
-func (r *Reader) uses(attached map[string][]Ref) []Use {
+func (r *cache) uses(attached map[string][]Ref) []Use {
 	var uses []Use
 	for id, objects := range attached {
 		tag, ok := r.tags.known[id]

@@ -8,6 +8,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"vzones/vcenter"
+	"vzones/vcenter/session"
 )
 
 // An Observer counts what is asked of the vCenters.
@@ -64,7 +65,7 @@ func result(err error) string {
 	switch {
 	case err == nil:
 		return "ok"
-	case errors.Is(err, vcenter.ErrRejected):
+	case errors.Is(err, session.ErrRejected):
 		return "rejected"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"

@@ -8,6 +8,7 @@ import (
 
 	"vzones/provider"
 	"vzones/vcenter"
+	"vzones/vcenter/session"
 )
 
 // Health is what the metrics need of a fleet.
@@ -72,8 +73,8 @@ func (s *Fleet) CollectWithStability(ch chan<- metrics.Metric) {
 			gauge(s.tags, number(v.Tags == vcenter.TagsRead), v.VCenter)
 		}
 		gauge(s.rejected, number(v.Rejected), v.VCenter)
-		gauge(s.refused, number(errors.Is(v.Trouble, vcenter.ErrRejected)), v.VCenter)
-		gauge(s.untrusted, number(errors.As(v.Trouble, new(*vcenter.UntrustedError))), v.VCenter)
+		gauge(s.refused, number(errors.Is(v.Trouble, session.ErrRejected)), v.VCenter)
+		gauge(s.untrusted, number(errors.As(v.Trouble, new(*session.UntrustedError))), v.VCenter)
 		if !v.CertificateEnds.IsZero() {
 			gauge(s.ends, float64(v.CertificateEnds.Unix()), v.VCenter)
 		}
