@@ -38,9 +38,10 @@ type tagReader struct {
 
 	// creds are those of the last reading.
 	creds Credentials
-	// lastErr is what was last logged, kept whether names that were read before are.
-	lastErr string
-	kept    bool
+	// outage has the errors that were logged since tags were last read.
+	outage outage
+	// kept reports whether names that were read before are kept.
+	kept bool
 	// refused are the objects that the account may not read, with their paths.
 	refused map[tags.Ref]string
 }
@@ -74,15 +75,16 @@ func (r *tagReader) read(ctx context.Context, s *session, q tagQuery) tags.Attac
 }
 
 // failed returns the reason why no tags could be read, in words that stay the same while
-// nothing changes, and logs it if it is another one than before.
+// nothing changes, and logs it once in an outage.
 func (r *tagReader) failed(ctx context.Context, err error) error {
 	if errors.Is(err, tags.ErrBusy) {
 		err = &busy{err}
 	}
 	err = fmt.Errorf("vCenter %q: %w", r.vcenter, printable{err})
-	if r.lastErr != err.Error() {
-		r.lastErr = err.Error()
+	if r.outage.begins(err) {
 		klog.FromContext(ctx).Error(err, "Cannot read tags; Nodes that need them keep waiting")
+	} else {
+		klog.FromContext(ctx).V(4).Info("Still cannot read tags", "err", err)
 	}
 	return err
 }
@@ -98,8 +100,7 @@ func (b busy) Unwrap() error { return b.error }
 // log logs what has changed since the last reading.
 func (r *tagReader) log(ctx context.Context, a tags.Attachments, q tagQuery) {
 	logger := klog.FromContext(ctx)
-	if r.lastErr != "" {
-		r.lastErr = ""
+	if r.outage.end() {
 		logger.Info("Reads tags again")
 	}
 	if r.kept = r.kept && a.Kept != nil; a.Kept != nil && !r.kept {

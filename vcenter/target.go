@@ -86,7 +86,7 @@ func (c *connection) adopt(ctx context.Context) {
 	c.calls = c.newCalls()
 	c.attempts.moved()
 	c.tags = newTagReader(c.name, c.opts)
-	c.eventTrouble, c.disputed = "", nil
+	c.eventTrouble, c.disputed, c.outage = "", nil, nil
 }
 
 // retrust has the session go on with connections whose certificates are trusted
