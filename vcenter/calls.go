@@ -77,7 +77,7 @@ func (c *calls) within(ctx context.Context, name string, timeout time.Duration, 
 func (c *calls) observed(ctx context.Context, name string, timeout time.Duration, call func(context.Context) error) error {
 	began := time.Now()
 	err := withDeadline(ctx, timeout, func(ctx context.Context) error {
-		return c.guard.run(ctx, unusable(name), func() error { return call(ctx) })
+		return c.guard.run(ctx, unusable(name), func() error { return brief(call(ctx)) })
 	})
 	took := time.Since(began)
 	if err == nil {
