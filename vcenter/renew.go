@@ -130,6 +130,10 @@ func (w *watch) renew(ctx context.Context) error {
 		creds, err := w.c.readCredentials(ctx)
 		if err == nil && creds.Equal(w.s.creds) {
 			w.c.attempts.back(creds)
+			if said != "" {
+				said = ""
+				klog.FromContext(ctx).Info("The credentials are again those of the session, which goes on")
+			}
 			continue
 		}
 		if err == nil {
