@@ -180,7 +180,7 @@ func (d *daemon) stand(c *appconfig.CompletedConfig, watchdog *leaderelection.He
 	if err != nil {
 		return err
 	}
-	d.election, err = newElection(lock, end, &generic.LeaderElection, watchdog, func() {
+	d.election, err = newElection(d.ctx, lock, end, &generic.LeaderElection, watchdog, func() {
 		d.fence.lower()
 		d.fail(errLost)
 	})

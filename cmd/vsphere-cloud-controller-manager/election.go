@@ -21,6 +21,8 @@ import (
 	appconfig "k8s.io/cloud-provider/app/config"
 	componentbaseconfig "k8s.io/component-base/config"
 	"k8s.io/klog/v2"
+
+	"vzones/topology/quote"
 )
 
 const (
@@ -31,6 +33,9 @@ const (
 	// it may run on before /healthz fails. It is the framework's.
 	watchdogTime = 20 * time.Second
 )
+
+// waitsToLead is what an instance logs when it sees that another one leads.
+const waitsToLead = "Waits to lead, since another instance holds the Lease"
 
 var errLost = errors.New("the Lease is lost: another instance leads, or the API server has not answered in time; this process ends, to be started again")
 
@@ -75,7 +80,7 @@ func newLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 // newElection prepares an election; run begins it. End is called at its end, and lost
 // if this process has led by then and was not told to end. The watchdog fails while
 // it leads and has not renewed the Lease for too long.
-func newElection(lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*election, error) {
+func newElection(ctx context.Context, lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*election, error) {
 	e := &election{lock: lock, leads: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
@@ -86,6 +91,11 @@ func newElection(lock resourcelock.Interface, end func(), cfg *componentbaseconf
 		WatchDog:      watchdog,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(e.leads) },
+			OnNewLeader: func(holder string) {
+				if holder != "" && holder != lock.Identity() {
+					klog.FromContext(ctx).Info(waitsToLead, "holder", quote.Plain(holder))
+				}
+			},
 			OnStoppedLeading: func() {
 				if !e.over.Swap(true) {
 					lost()

@@ -46,7 +46,7 @@ func TestLostBeforeTheLeaseExpires(t *testing.T) {
 			LockConfig: resourcelock.ResourceLockConfig{Identity: "first"},
 		}}
 		lost := make(chan struct{})
-		first, err := newElection(lock, func() {}, electionConfig(t), leaderelection.NewLeaderHealthzAdaptor(watchdogTime), func() { close(lost) })
+		first, err := newElection(t.Context(), lock, func() {}, electionConfig(t), leaderelection.NewLeaderHealthzAdaptor(watchdogTime), func() { close(lost) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func newCandidate(t *testing.T, name string, client *fake.Clientset) *candidate 
 	}
 	c := &candidate{watchdog: leaderelection.NewLeaderHealthzAdaptor(watchdogTime), lost: make(chan struct{})}
 	var err error
-	if c.election, err = newElection(lock, func() {}, electionConfig(t), c.watchdog, func() { close(c.lost) }); err != nil {
+	if c.election, err = newElection(t.Context(), lock, func() {}, electionConfig(t), c.watchdog, func() { close(c.lost) }); err != nil {
 		t.Fatal(err)
 	}
 	return c
