@@ -272,7 +272,7 @@ func (c *csiWriter) rest() {
 	var tell func(fields []field)
 	tell = func(fields []field) {
 		for _, f := range fields {
-			if slices.Contains(carried, f.name) {
+			if _, ofNodes := f.into.(*table); !ofNodes && slices.Contains(carried, f.name) { // nodes.labels
 				continue
 			}
 			if g, ok := f.into.(group); ok {
