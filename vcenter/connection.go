@@ -75,6 +75,8 @@ type connection struct {
 	guard *panics.Guard
 	// remembered is the model of the last watch that had the index in whole.
 	remembered *model
+	// outage has the errors that were logged since the vCenter was last read.
+	outage faults.Outage
 	// lacking is what was last logged about configured datacenters that are not there.
 	lacking string
 	// eventTrouble is what was last logged about the events of tagging.
@@ -247,17 +249,19 @@ func (c *connection) once(ctx context.Context) error {
 	return err
 }
 
-// report publishes trouble and logs it once for each change.
+// report publishes trouble and logs it once in an outage.
 func (c *connection) report(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", c.name, faults.Printable{Err: err})
 	before := *c.state.Load()
 	next := session.NextAttempt(err)
-	if before.Trouble == nil || before.Trouble.Error() != err.Error() {
-		log := klog.FromContext(ctx)
-		if !next.IsZero() {
-			log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
-		}
+	log := klog.FromContext(ctx)
+	if !next.IsZero() {
+		log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+	}
+	if c.outage.Begins(err) {
 		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
+	} else {
+		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
 	before.Trouble, before.NextLogin = err, next
 	c.publish(&before)
@@ -265,7 +269,7 @@ func (c *connection) report(ctx context.Context, err error) {
 
 // published publishes a snapshot of a vCenter that is well and answered then.
 func (c *connection) published(ctx context.Context, snap *inventory.Snapshot, answered time.Time, named inventory.Named) {
-	if c.state.Load().Trouble != nil {
+	if c.outage.End() {
 		klog.FromContext(ctx).Info("Reads the vCenter again")
 	}
 	c.publish(&inventory.State{VCenter: c.name, Snapshot: snap, Contact: answered, Named: named})

@@ -132,6 +132,10 @@ func (w *watch) renew(ctx context.Context) error {
 		creds, err := w.c.readCredentials(ctx)
 		if err == nil && creds.Equal(w.s.Credentials()) {
 			w.c.throttle.Restored(creds)
+			if said != "" {
+				said = ""
+				klog.FromContext(ctx).Info("The credentials are again those of the session, which goes on")
+			}
 			continue
 		}
 		if err == nil {

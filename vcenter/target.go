@@ -85,7 +85,7 @@ func (c *connection) adopt(ctx context.Context) {
 	c.endpoint.Store(c.newEndpoint())
 	c.throttle.Moved()
 	c.tags = newTagReader(c.name, c.opts)
-	c.eventTrouble, c.disputed = "", nil
+	c.eventTrouble, c.disputed, c.outage = "", nil, nil
 }
 
 // retrust has the session go on with connections whose certificates are trusted

@@ -280,7 +280,7 @@ func (c *csiWriter) rest() {
 	var tell func(fields []schema.Field)
 	tell = func(fields []schema.Field) {
 		for _, f := range fields {
-			if slices.Contains(carried, f.Name) {
+			if _, ofNodes := f.Into.(*schema.Table); !ofNodes && slices.Contains(carried, f.Name) { // nodes.labels
 				continue
 			}
 			if g, ok := f.Into.(schema.Group); ok {

@@ -118,7 +118,7 @@ func (e *Endpoint) doWithin(ctx context.Context, name string, timeout time.Durat
 func (e *Endpoint) observed(ctx context.Context, name string, timeout time.Duration, call func(context.Context) error) error {
 	began := time.Now()
 	err := WithDeadline(ctx, timeout, func(ctx context.Context) error {
-		return e.guard.Run(ctx, unusableAnswer(name), func() error { return call(ctx) })
+		return e.guard.Run(ctx, unusableAnswer(name), func() error { return withoutRequest(call(ctx)) })
 	})
 	took := time.Since(began)
 	if err == nil {

@@ -19,24 +19,25 @@ const refusedNamed = 20
 // A changeLog logs what is wrong with the reading of a vCenter's tags, once for each change.
 type changeLog struct {
 	vcenter string
-	// lastErr is the text of the error of the last reading, empty if it had none. Kept
-	// reports whether names that were read before serve.
-	lastErr string
-	kept    bool
+	// outage has the errors that were logged since tags were last read.
+	outage faults.Outage
+	// kept reports whether names that were read before serve.
+	kept bool
 	// refused are the objects that the account may not read, with their paths.
 	refused map[Ref]string
 }
 
 // failed returns the reason why no tags could be read, in words that stay the same while
-// nothing changes, and logs it if it differs from the one before.
+// nothing changes, and logs it once in an outage.
 func (l *changeLog) failed(ctx context.Context, err error) error {
 	if errors.Is(err, ErrBusy) {
 		err = &busyError{err}
 	}
 	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})
-	if l.lastErr != err.Error() {
-		l.lastErr = err.Error()
+	if l.outage.Begins(err) {
 		klog.FromContext(ctx).Error(err, "Cannot read tags; Nodes that need them keep waiting")
+	} else {
+		klog.FromContext(ctx).V(4).Info("Still cannot read tags", "err", err)
 	}
 	return err
 }
@@ -52,8 +53,7 @@ func (b busyError) Unwrap() error { return b.error }
 // read logs what has changed since the last reading.
 func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
-	if l.lastErr != "" {
-		l.lastErr = ""
+	if l.outage.End() {
 		logger.Info("Reads tags again")
 	}
 	if l.kept = l.kept && a.Kept != nil; a.Kept != nil && !l.kept {

@@ -154,7 +154,7 @@ func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig,
 	if err != nil {
 		return err
 	}
-	a.election, err = election.New(lock, end, &generic.LeaderElection, watchdog, func() {
+	a.election, err = election.New(ctx, lock, end, &generic.LeaderElection, watchdog, func() {
 		a.fence.Lower()
 		a.fail(election.ErrLost)
 	})

@@ -24,6 +24,8 @@ import (
 	appconfig "k8s.io/cloud-provider/app/config"
 	componentbaseconfig "k8s.io/component-base/config"
 	"k8s.io/klog/v2"
+
+	"vzones/topology/quote"
 )
 
 // RetryPeriod is how often the daemon tries to take or renew the Lease. A standby looks at
@@ -38,6 +40,9 @@ const (
 	// it may run on before /healthz fails. It is the framework's.
 	WatchdogTime = 20 * time.Second
 )
+
+// waitsToLead is what an instance logs when it sees that another one leads.
+const waitsToLead = "Waits to lead, since another instance holds the Lease"
 
 var ErrLost = errors.New("the Lease is lost: another instance leads, or the API server has not answered in time; this process ends, to be started again")
 
@@ -82,7 +87,7 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 // New prepares an election; Run begins it. End is called at its end, and lost
 // if this process has led by then and was not told to end. The watchdog fails while
 // it leads and has not renewed the Lease for too long.
-func New(lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*Election, error) {
+func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*Election, error) {
 	e := &Election{lock: lock, leading: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
@@ -93,6 +98,11 @@ func New(lock resourcelock.Interface, end func(), cfg *componentbaseconfig.Leade
 		WatchDog:      watchdog,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(e.leading) },
+			OnNewLeader: func(holder string) {
+				if holder != "" && holder != lock.Identity() {
+					klog.FromContext(ctx).Info(waitsToLead, "holder", quote.Plain(holder))
+				}
+			},
 			OnStoppedLeading: func() {
 				if !e.over.Swap(true) {
 					lost()

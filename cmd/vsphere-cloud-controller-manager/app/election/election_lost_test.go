@@ -46,7 +46,7 @@ func TestLostBeforeTheLeaseExpires(t *testing.T) {
 			LockConfig: resourcelock.ResourceLockConfig{Identity: "first"},
 		}}
 		lost := make(chan struct{})
-		first, err := New(lock, func() {}, electionConfig(t), leaderelection.NewLeaderHealthzAdaptor(WatchdogTime), func() { close(lost) })
+		first, err := New(t.Context(), lock, func() {}, electionConfig(t), leaderelection.NewLeaderHealthzAdaptor(WatchdogTime), func() { close(lost) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func newCandidate(t *testing.T, name string, client *fake.Clientset) *candidate 
 	}
 	c := &candidate{watchdog: leaderelection.NewLeaderHealthzAdaptor(WatchdogTime), lost: make(chan struct{})}
 	var err error
-	if c.Election, err = New(lock, func() {}, electionConfig(t), c.watchdog, func() { close(c.lost) }); err != nil {
+	if c.Election, err = New(t.Context(), lock, func() {}, electionConfig(t), c.watchdog, func() { close(c.lost) }); err != nil {
 		t.Fatal(err)
 	}
 	return c
