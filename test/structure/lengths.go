@@ -17,7 +17,7 @@ const (
 func (c *code) lengths(fset *token.FileSet) []violation {
 	var found []violation
 	for _, f := range slices.Concat(c.files, c.tests) {
-		if n := fset.File(f.Pos()).LineCount() - 1; n > maxFile {
+		if n := fset.File(f.Pos()).LineCount(); n > maxFile {
 			found = append(found, violation{c.path, "lines", fmt.Sprintf(
 				"%s has %d lines, which is more than %d", base(fset, f.Pos()), n, maxFile)})
 		}
