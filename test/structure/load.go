@@ -98,7 +98,7 @@ func check(fset *token.FileSet, from types.Importer, p listed) (*code, error) {
 	}}
 	parse := func(names []string) (files []*ast.File, err error) {
 		for _, name := range names {
-			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution|parser.ParseComments)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,6 @@
-// Command structure prints what breaks the rules of the packages' structure, in the folders that it
+// Command structure prints what breaks the rules of the packages' structure and wording, in the folders that it
 // is given and below: two files of a package that use each other, structs of which many fields
-// change, and long files and functions. Its own test holds the daemon's packages to them.
+// change, long files and functions, and words that this project does not use. Its own test holds the daemon's packages to them.
 //
 // It never judges what code does, and which package may import which: that is depguard's part.
 package main
@@ -56,7 +56,7 @@ func violations(folders []string) ([]violation, error) {
 	}
 	var found []violation
 	for _, c := range packages {
-		found = slices.Concat(found, c.mutual(fset), c.fields(changes), c.lengths(fset))
+		found = slices.Concat(found, c.mutual(fset), c.fields(changes), c.lengths(fset), c.wording(fset))
 	}
 	slices.SortFunc(found, func(a, b violation) int {
 		return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.rule, b.rule), cmp.Compare(a.text, b.text))

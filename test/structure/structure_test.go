@@ -44,6 +44,14 @@ func TestViolations(t *testing.T) {
 			"lines: functions.go: function tooLong has 55 lines, which is more than 54",
 		},
 		"tidy": nil,
+		"words": {
+			`words: words.go:1: "told of": write "reported, logged, learns of"`,
+			`words: words.go:5: "complaint": write "condition, Event"`,
+			`words: words.go:5: "hearsay": write "what is not confirmed"`,
+			`words: words.go:9: "anew": write "again"`,
+			`words: words.go:9: "doubt": write "absence (un)certain"`,
+			`words: words_test.go:3: "Teller": write "event recorder"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
