@@ -179,7 +179,7 @@ check-generated:
 	@.ci/check-generated
 
 .PHONY: generate
-generate: ## write the generated files anew
+generate: ## write the generated files
 	@go generate ./...
 
 # Not a part of verify, for Hugo takes two minutes to build. Its modules are not among

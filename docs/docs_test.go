@@ -64,7 +64,7 @@ func sources(t *testing.T, folders ...string) map[string]*ast.File {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			all[filepath.ToSlash(path)], err = parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			all[filepath.ToSlash(path)], err = parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 			return err
 		})
 		if err != nil {

@@ -53,7 +53,7 @@ func ofVCenters() []panel {
 		graph("Machines", "UUIDs in the index, and machines of Nodes that are followed.", "short",
 			`max by (vcenter) (vsphere_ccm_vcenter_indexed_uuids{`+vcenters+`})`, "{{vcenter}} indexed").
 			and(`max by (vcenter) (vsphere_ccm_vcenter_followed_machines{`+vcenters+`})`, "{{vcenter}} followed"),
-		graph("Watches begun anew", "Within an hour. Each reads everything.", "short",
+		graph("Watch restarts", "Within an hour. Each reads everything.", "short",
 			`sum by (vcenter) (increase(vsphere_ccm_vcenter_watch_starts_total{`+vcenters+`}[1h]))`, "{{vcenter}}"),
 	}
 }

@@ -249,7 +249,7 @@ from which this page is written: ` + "`go test ./test/alerts -run TestReference 
 
 | severity | means |
 |---|---|
-| critical | look now: it does not recover by itself, or new Nodes cannot join |
+| critical | look now: it does not recover without help, or new Nodes cannot join |
 | warning | look today: something waits or is not as it should be, and running Pods are not affected |
 | info | look when there is time |
 

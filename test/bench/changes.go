@@ -31,8 +31,8 @@ func tag(v *fleet.VCenter, _ fleet.Machine) error {
 
 // changes measures the time from a change in a vCenter until the daemon acts on
 // it. What can be seen from outside is a Node that waits for its zone: once the
-// machine has one, the Node is initialised. The floor is the time from the
-// creation of a Node until it is initialised.
+// machine has one, the Node is initialized. The floor is the time from the
+// creation of a Node until it is initialized.
 func changes(what string, change change) measurement {
 	return func(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
 		machines := wandering(b.stack.Fleet.Machines())
@@ -57,7 +57,7 @@ func changes(what string, change change) measurement {
 }
 
 // each starts a program with the Nodes of first, waits for those that can be
-// initialised, and then makes one change after the other and waits for its Node.
+// initialized, and then makes one change after the other and waits for its Node.
 func (b *bench) each(ctx context.Context, name string, p program, first, machines []fleet.Machine, change func(fleet.Machine) error) (*figures.Reading, error) {
 	t, err := b.launch(ctx, name, p, first)
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *bench) each(ctx context.Context, name string, p program, first, machine
 		return nil, t.abandon(err)
 	}
 	if m := t.nodes.any(machines); m != "" {
-		return nil, t.abandon(fmt.Errorf("the Node %s is initialised before it can be", m))
+		return nil, t.abandon(fmt.Errorf("the Node %s is initialized before it can be", m))
 	}
 	b.resetRequests()
 	var took []float64

@@ -15,7 +15,7 @@ type layout struct {
 	nodes    int // machines of Nodes, spread over all clusters
 	others   int // further machines, spread over all vCenters
 	// bare are further machines of Nodes in each vCenter, in a cluster without
-	// a zone: their Nodes cannot be initialised.
+	// a zone: their Nodes cannot be initialized.
 	bare int
 	// racks has half of the hosts of each cluster carry a tag of rackCategory.
 	racks bool

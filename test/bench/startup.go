@@ -14,7 +14,7 @@ import (
 type affliction func(*fleet.VCenter)
 
 // startup measures the time from the start of a program until the last Node is
-// initialised. With an affliction, the Nodes of the other vCenters count, and
+// initialized. With an affliction, the Nodes of the other vCenters count, and
 // the same is measured of them alone and without it.
 func startup(sick affliction) measurement {
 	return func(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
@@ -51,9 +51,9 @@ func startup(sick affliction) measurement {
 	}
 }
 
-// initialize has a program initialise all Nodes of the fleet. In a case with an
+// initialize has a program initialize all Nodes of the fleet. In a case with an
 // affliction, those of the last vCenter are there only while it is: with it and
-// without it, as many Nodes can be initialised.
+// without it, as many Nodes can be initialized.
 func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick affliction, result *figures.Case) (_ *figures.Reading, err error) {
 	all := b.stack.Fleet.Machines()
 	counted, registered, lost := all, all, []fleet.Machine(nil)
@@ -80,7 +80,7 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 	}
 	took, requests := t.sinceStart(counted), t.requests()
 	if m := t.nodes.any(lost); m != "" {
-		return nil, t.abandon(fmt.Errorf("the Node %s is initialised though its vCenter answers nobody", m))
+		return nil, t.abandon(fmt.Errorf("the Node %s is initialized though its vCenter answers nobody", m))
 	}
 	b.compareFlags(t, result)
 	reading, err := t.end(took, requests)

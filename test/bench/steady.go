@@ -44,7 +44,7 @@ func steady(ctx context.Context, b *bench, c benchCase, result *figures.Case) er
 	return nil
 }
 
-// idle has a program initialise the Nodes and watches it in a window.
+// idle has a program initialize the Nodes and watches it in a window.
 func (b *bench) idle(ctx context.Context, p program, c benchCase, window time.Duration) (*figures.Reading, error) {
 	machines := b.stack.Fleet.Machines()
 	t, err := b.launch(ctx, c.name, p, machines, statusUpdates)

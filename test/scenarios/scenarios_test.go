@@ -28,20 +28,19 @@ const binaryVariable = "VZONES_DAEMON"
 // missing says why no scenario can be played.
 var missing error
 
-// A theatre is where scenarios are played, one after the other, since a daemon
-// looks after all Nodes that there are. Further ones take their part of the time,
-// whatever the number of processors: scenarios mostly wait. They open when they
-// are needed.
-var theatre struct {
+// pool has the stacks on which scenarios are played. A stack plays one after the other, since a
+// daemon manages all Nodes of its cluster. Several of them save time on any number of
+// processors, as scenarios mostly wait. They are started when they are needed.
+var pool struct {
 	mu     sync.Mutex
 	dir    string
 	binary string
 	opened []*stack.Stack
-	// free are those in which nothing is played.
+	// free are those on which no scenario is played.
 	free chan *stack.Stack
 }
 
-const theatres = 3
+const poolSize = 3
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -53,14 +52,14 @@ func run(m *testing.M) int {
 		fmt.Printf("testing: warning: no tests to run\nleft out, every scenario: %v\n", err)
 	}
 	// Without it go test plays as many at a time as there are processors.
-	if err := flag.Set("test.parallel", strconv.Itoa(theatres)); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(poolSize)); err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	theatre.free = make(chan *stack.Stack, theatres)
+	pool.free = make(chan *stack.Stack, poolSize)
 	status := m.Run()
-	errs := []error{os.RemoveAll(theatre.dir)}
-	for _, s := range theatre.opened {
+	errs := []error{os.RemoveAll(pool.dir)}
+	for _, s := range pool.opened {
 		errs = append(errs, s.Stop())
 	}
 	if err := errors.Join(append(errs, goleak.Find())...); err != nil {
@@ -70,33 +69,34 @@ func run(m *testing.M) int {
 	return status
 }
 
-// play plays a scenario in a theatre that is free.
+// play plays a scenario on the next free stack.
 func play(t *testing.T, s *Scenario) error {
 	t.Helper()
 	if missing != nil {
 		t.Skip(missing)
 	}
-	on, err := enter()
+	on, err := take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { theatre.free <- on }()
+	defer func() { pool.free <- on }()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	s.Brief = testing.Short()
-	return s.Play(ctx, on, theatre.binary, func(line string) { fmt.Fprintln(t.Output(), line) })
+	return s.Play(ctx, on, pool.binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
 
-func enter() (*stack.Stack, error) {
+// take returns a stack that is free. It starts one if there are fewer than poolSize.
+func take() (*stack.Stack, error) {
 	select {
-	case s := <-theatre.free:
+	case s := <-pool.free:
 		return s, nil
 	default:
 	}
-	theatre.mu.Lock()
-	defer theatre.mu.Unlock()
-	if len(theatre.opened) == theatres {
-		return <-theatre.free, nil
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	if len(pool.opened) == poolSize {
+		return <-pool.free, nil
 	}
 	ctx := context.Background()
 	if err := build(ctx); err != nil {
@@ -105,27 +105,27 @@ func enter() (*stack.Stack, error) {
 	// Each scenario brings a fleet of its own.
 	s, err := stack.Start(ctx, stack.Options{Fleet: "vcenters: [{name: none}]"})
 	if err == nil {
-		theatre.opened = append(theatre.opened, s)
+		pool.opened = append(pool.opened, s)
 	}
 	return s, err
 }
 
 // build builds the daemon, once.
 func build(ctx context.Context) (err error) {
-	if theatre.binary != "" {
+	if pool.binary != "" {
 		return nil
 	}
 	if binary := os.Getenv(binaryVariable); binary != "" {
-		theatre.binary = binary
+		pool.binary = binary
 		return nil
 	}
 	if err := stack.DependOnSources(filepath.Join("..", "..")); err != nil {
 		return err
 	}
-	if theatre.dir, err = os.MkdirTemp("", "vzones-scenarios-"); err != nil {
+	if pool.dir, err = os.MkdirTemp("", "vzones-scenarios-"); err != nil {
 		return err
 	}
-	theatre.binary, err = stack.Build(ctx, theatre.dir)
+	pool.binary, err = stack.Build(ctx, pool.dir)
 	return err
 }
 

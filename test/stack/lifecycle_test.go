@@ -98,7 +98,7 @@ func TestLifecycle(t *testing.T) {
 			}
 		case "silent":
 			if Initialized(&n) {
-				t.Error("a Node without an address was initialised")
+				t.Error("a Node without an address was initialized")
 			}
 		case "stays", "other":
 			if tainted(&n) {

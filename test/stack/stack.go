@@ -200,7 +200,7 @@ func nodesIn(store cache.Store) []*v1.Node {
 	return nodes
 }
 
-// Initialized says whether a Node was initialised by a cloud provider.
+// Initialized says whether a Node was initialized by a cloud provider.
 func Initialized(n *v1.Node) bool {
 	for _, t := range n.Spec.Taints {
 		if t.Key == "node.cloudprovider.kubernetes.io/uninitialized" {

@@ -1,0 +1,3 @@
+package mutual
+
+func b() int { return current.Load().value }

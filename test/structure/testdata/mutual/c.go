@@ -1,0 +1,4 @@
+package mutual
+
+// c uses both, and neither uses it back.
+func c() int { return a() + b() }
