@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"vzones/config/configtest"
 )
 
 const findingsPage = "reference/findings.md"
@@ -139,17 +141,18 @@ func formOf(e ast.Expr, constants map[string]ast.Expr) string {
 // number of the line, in the order of the files.
 func examples(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("../config/testdata/*/*.txt")
-	if err != nil || len(files) < 100 {
-		t.Fatalf("%d golden files: %v", len(files), err)
-	}
 	var all []string
-	for _, file := range files {
-		for line := range strings.Lines(read(t, file)) {
+	take := func(text []byte) {
+		for line := range strings.Lines(string(text)) {
 			line = strings.TrimPrefix(strings.TrimSpace(line), "not carried over ")
 			if m := golden.FindStringSubmatch(line); m != nil {
 				all = append(all, m[1])
 			}
+		}
+	}
+	for _, folder := range []string{"csi", "good", "ini-good", "ini-mistakes", "mistakes"} {
+		for _, c := range configtest.Cases(t, folder) {
+			take(c.Want(t, ".txt"))
 		}
 	}
 	return all

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"vzones/config"
+	"vzones/config/configtest"
 	"vzones/config/parse"
 	"vzones/vcenter/credentials"
 )
@@ -127,13 +128,9 @@ func wholeWay(t *testing.T, path string) (accounts, taken int) {
 // TestTheWholeWay: the accounts of all files that are right come through.
 func TestTheWholeWay(t *testing.T) {
 	accounts, taken := 0, 0
-	for _, pattern := range []string{"good/*.yaml", "ini-good/*.conf"} {
-		paths, err := filepath.Glob("../../config/testdata/" + pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range paths {
-			a, c := wholeWay(t, path)
+	for _, folder := range []string{"good", "ini-good"} {
+		for _, given := range configtest.Cases(t, folder) {
+			a, c := wholeWay(t, configtest.Path(t, folder, given.File))
 			accounts, taken = accounts+a, taken+c
 		}
 	}

@@ -11,68 +11,157 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
 	"gopkg.in/yaml.v3"
 
 	"vzones/config"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+// update says that golden files are written. Main makes a flag of it.
+var update bool
 
-// Golden compares got with the .txt file beside a file.
-func Golden(t *testing.T, file, got string) {
+// A Case is an input below testdata, in an archive or in a file of its own, with what has to
+// come out of it beside it.
+type Case struct {
+	// Name is its name in its folder, File that with its ending.
+	Name, File string
+	Data       []byte
+	// archive is the path of the archive or the folder that it is in.
+	archive string
+}
+
+// Cases returns the inputs in a folder below testdata.
+func Cases(t testing.TB, folder string) []Case {
 	t.Helper()
-	GoldenFile(t, strings.TrimSuffix(file, filepath.Ext(file))+".txt", got)
+	var all []Case
+	add := func(archive, file string, data []byte) {
+		name, ext := strings.TrimSuffix(file, filepath.Ext(file)), filepath.Ext(file)
+		if ext != ".txt" && !strings.HasSuffix(name, ".effective") {
+			all = append(all, Case{name, file, data, archive})
+		}
+	}
+	paths, err := filepath.Glob(filepath.Join(Root(t), "testdata", folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if filepath.Ext(path) != ".txtar" {
+			add(filepath.Dir(path), filepath.Base(path), read(t, path))
+			continue
+		}
+		for _, f := range txtar.Parse(read(t, path)).Files {
+			add(path, f.Name, f.Data)
+		}
+	}
+	slices.SortFunc(all, func(a, b Case) int { return strings.Compare(a.File, b.File) })
+	return all
+}
+
+// Root returns the folder config, from wherever below the module the tests run.
+func Root(t testing.TB) string {
+	t.Helper()
+	for dir := "."; ; dir = filepath.Join("..", dir) {
+		for _, root := range []string{dir, filepath.Join(dir, "config")} {
+			if _, err := os.Stat(filepath.Join(root, "testdata", "ini-good")); err == nil {
+				return root
+			}
+		}
+		if len(dir) > 30 {
+			t.Fatal("no folder config/testdata")
+		}
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Each runs test with every input of a folder below testdata.
+func Each(t *testing.T, folder string, least int, test func(t *testing.T, c Case)) {
+	all := Cases(t, folder)
+	if len(all) < least {
+		t.Fatalf("%d inputs in %s, want at least %d", len(all), folder, least)
+	}
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) { test(t, c) })
+	}
+}
+
+// Path writes an input below testdata to a file of its own.
+func Path(t *testing.T, folder, file string) string {
+	t.Helper()
+	all := Cases(t, folder)
+	i := slices.IndexFunc(all, func(c Case) bool { return c.File == file })
+	if i < 0 {
+		t.Fatalf("there is no %s in %s", file, folder)
+	}
+	path := filepath.Join(t.TempDir(), file)
+	if err := os.WriteFile(path, all[i].Data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Want returns what has to come out of the input, which has its name and the given ending.
+func (c Case) Want(t testing.TB, ext string) []byte {
+	t.Helper()
+	if filepath.Ext(c.archive) != ".txtar" {
+		return read(t, filepath.Join(c.archive, c.Name+ext))
+	}
+	for _, f := range txtar.Parse(read(t, c.archive)).Files {
+		if f.Name == c.Name+ext {
+			return f.Data
+		}
+	}
+	t.Fatalf("%s has no %s", c.archive, c.Name+ext)
+	return nil
+}
+
+// Golden compares got with what has to come out of the input, which has its name and the
+// given ending. With -update it is written.
+func (c Case) Golden(t *testing.T, ext, got string) {
+	t.Helper()
+	name := c.Name + ext
+	if filepath.Ext(c.archive) != ".txtar" {
+		GoldenFile(t, filepath.Join(c.archive, name), got)
+		return
+	}
+	if update {
+		a := txtar.Parse(read(t, c.archive))
+		i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
+		if i < 0 {
+			i = 1 + slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == c.File })
+			a.Files = slices.Insert(a.Files, i, txtar.File{Name: name})
+		}
+		a.Files[i].Data = []byte(got)
+		if err := os.WriteFile(c.archive, txtar.Format(a), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := string(c.Want(t, ext)); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
 }
 
 // GoldenFile compares got with a file, which -update writes.
 func GoldenFile(t *testing.T, path, got string) {
 	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
+	if want := string(read(t, path)); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-// EachFile runs test with every file of a folder under testdata but the golden
-// ones. Messages name a file without its folder.
-func EachFile(t *testing.T, folder string, least int, test func(t *testing.T, path, file string, data []byte)) {
-	paths := Files(t, folder)
-	if len(paths) < least {
-		t.Fatalf("%d files in %s, want at least %d", len(paths), folder, least)
-	}
-	for _, path := range paths {
-		file := filepath.Base(path)
-		t.Run(strings.TrimSuffix(file, filepath.Ext(file)), func(t *testing.T) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			test(t, path, file, data)
-		})
-	}
-}
-
-// Files returns the files of a folder under testdata but the golden ones.
-func Files(t testing.TB, folder string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(paths, func(path string) bool { return filepath.Ext(path) == ".txt" })
-}
-
+// AnAccount is the account of an entry.
 const AnAccount = "    user: user\n    password: password\n"
 
 // passwords returns, by a walk of its own, the values under keys named password
@@ -123,8 +212,9 @@ func INIPasswords(data []byte) []string {
 // Main runs the tests of a package below config in that folder, so that paths begin with
 // testdata.
 func Main(m *testing.M) {
+	flag.BoolVar(&update, "update", false, "rewrite the golden files")
 	for {
-		if _, err := os.Stat("testdata/good"); err == nil {
+		if _, err := os.Stat("testdata/ini-good"); err == nil {
 			os.Exit(m.Run())
 		}
 		if err := os.Chdir(".."); err != nil {

@@ -23,13 +23,14 @@ import (
 // carried over, what is the driver's alone, or the mistakes. What is told to have no
 // effect is either in the new file, and the warning is not for it, or not carried over.
 func TestCSI(t *testing.T) {
-	configtest.EachFile(t, "csi", 20, func(t *testing.T, path, file string, data []byte) {
+	configtest.Each(t, "csi", 20, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
 		w, err := ToCSI(file, data, CSIOptions{})
 		if refused := strings.HasPrefix(file, "refused-"); refused || err != nil {
 			if all, ok := errors.AsType[config.Errors](err); !ok || !refused {
 				t.Fatalf("got %v and error %v", w, all)
 			}
-			configtest.Golden(t, path, err.Error()+"\n")
+			c.Golden(t, ".txt", err.Error()+"\n")
 			return
 		}
 		var b strings.Builder
@@ -47,7 +48,7 @@ func TestCSI(t *testing.T) {
 				t.Errorf("is neither in the new file nor told to be left out: %v", l)
 			}
 		}
-		configtest.Golden(t, path, b.String())
+		c.Golden(t, ".txt", b.String())
 	})
 }
 
@@ -57,7 +58,8 @@ func TestCSI(t *testing.T) {
 func TestCSIRoundTrip(t *testing.T) {
 	passed := 0
 	for _, folder := range []string{"ini-good", "csi"} {
-		configtest.EachFile(t, folder, 12, func(t *testing.T, _, file string, data []byte) {
+		configtest.Each(t, folder, 12, func(t *testing.T, c configtest.Case) {
+			file, data := c.File, c.Data
 			var before driverFile
 			if gcfg.FatalOnly(gcfg.ReadStringInto(&before, string(data))) != nil || before.refused() != "" {
 				return

@@ -24,7 +24,8 @@ func TestINIConvertToCSI(t *testing.T) { testConvertToCSI(t, "ini-good", 12) }
 // testConvertToCSI reads what was written as the driver does, and as our own
 // configuration: the vCenters and the categories of required labels are the same.
 func testConvertToCSI(t *testing.T, folder string, least int) {
-	configtest.EachFile(t, folder, least, func(t *testing.T, _, file string, data []byte) {
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
 		want, err := parse.Parse(file, data)
 		if err != nil {
 			t.Fatal(err)

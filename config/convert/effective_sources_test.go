@@ -90,7 +90,8 @@ func TestINISourcesAreWhereValuesComeFrom(t *testing.T) { testSources(t, "ini-go
 
 func testSources(t *testing.T, folder string, least int) {
 	count := 0
-	configtest.EachFile(t, folder, least, func(t *testing.T, _, file string, data []byte) {
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
 		before, sources, ok := inForce(t, file, data)
 		if !ok {
 			t.Fatal("does not load")

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -52,7 +51,8 @@ func TestINIEffective(t *testing.T) { testEffective(t, "ini-good", 12) }
 
 // testEffective compares with the golden files under testdata/effective.
 func testEffective(t *testing.T, folder string, least int) {
-	configtest.EachFile(t, folder, least, func(t *testing.T, path, file string, data []byte) {
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
 		want, err := parse.Parse(file, data)
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ func testEffective(t *testing.T, folder string, least int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		configtest.GoldenFile(t, filepath.Join("testdata", "effective", folder, strings.TrimSuffix(file, filepath.Ext(file))+".yaml"), string(w.Data))
+		c.Golden(t, ".effective.yaml", string(w.Data))
 		got, err := parse.Parse("effective.yaml", w.Data)
 		if err != nil {
 			t.Fatalf("does not load: %v", err)

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -19,11 +18,8 @@ import (
 // too and means the same, and shows no password.
 func FuzzWrite(f *testing.F) {
 	for _, folder := range []string{"good", "ini-good", "csi"} {
-		for _, path := range configtest.Files(f, folder) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				f.Fatal(err)
-			}
+		for _, c := range configtest.Cases(f, folder) {
+			data := c.Data
 			f.Add(data)
 		}
 	}

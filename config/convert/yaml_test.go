@@ -43,7 +43,8 @@ func TestINIConvert(t *testing.T) { testConvert(t, "ini-good", 12) }
 // testConvert checks that the converted file means what the file did, but that the
 // accounts are in the Secret.
 func testConvert(t *testing.T, folder string, least int) {
-	configtest.EachFile(t, folder, least, func(t *testing.T, _, file string, data []byte) {
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
 		want, err := parse.Parse(file, data)
 		if err != nil {
 			t.Fatal(err)

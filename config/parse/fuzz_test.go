@@ -1,7 +1,6 @@
 package parse
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,11 +16,8 @@ import (
 // their lines, the same each time, and no password in what is printed.
 func FuzzParse(f *testing.F) {
 	for _, folder := range []string{"good", "mistakes", "ini-good", "ini-mistakes"} {
-		for _, path := range configtest.Files(f, folder) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				f.Fatal(err)
-			}
+		for _, c := range configtest.Cases(f, folder) {
+			data := c.Data
 			f.Add(data)
 		}
 	}

@@ -154,13 +154,15 @@ const (
 // but those that it cannot tell.
 func TestJSONSchemaOfFiles(t *testing.T) {
 	s := compiledSchema(t)
-	configtest.EachFile(t, "good", 40, func(t *testing.T, _, _ string, data []byte) {
+	configtest.Each(t, "good", 40, func(t *testing.T, c configtest.Case) {
+		data := c.Data
 		if err := schemaSays(t, s, data); err != nil {
 			t.Errorf("the schema refuses it: %v", err)
 		}
 	})
 	left := maps.Clone(beyondSchema)
-	configtest.EachFile(t, "mistakes", 200, func(t *testing.T, _, file string, data []byte) {
+	configtest.Each(t, "mistakes", 200, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
 		why, beyond := beyondSchema[strings.TrimSuffix(file, ".yaml")]
 		delete(left, strings.TrimSuffix(file, ".yaml"))
 		switch err := schemaSays(t, s, data); {

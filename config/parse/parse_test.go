@@ -25,11 +25,12 @@ func TestReadNamesTheFileItCannotRead(t *testing.T) {
 }
 
 func TestReadKeepsTheFile(t *testing.T) {
-	cfg, err := Read("testdata/good/no-labels.yaml")
+	path := configtest.Path(t, "good", "no-labels.yaml")
+	cfg, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.File != "testdata/good/no-labels.yaml" || cfg.Topology.Policy.Labels() != nil || cfg.Warnings != nil ||
+	if cfg.File != path || cfg.Topology.Policy.Labels() != nil || cfg.Warnings != nil ||
 		!reflect.DeepEqual(cfg.Addresses, config.AddressRules{}) {
 		t.Errorf("got %+v", cfg)
 	}
@@ -168,12 +169,13 @@ func TestVCentersShareNothing(t *testing.T) {
 // TestPasswordsOfFiles: the golden files show none.
 func TestPasswordsOfFiles(t *testing.T) {
 	for path, want := range map[string][]string{
-		"testdata/ini-good/in-tree-tutorial.conf": {`made-up 50%$;#'"\`},
-		"testdata/ini-good/cpi-every-key.conf":    {"made-up-own-password"},
-		"testdata/good/tenants.yaml":              {`m@de-up 50%$;\`, "", ""},
-		"testdata/good/account-for-all.yaml":      {"made-up # password"},
+		"ini-good/in-tree-tutorial.conf": {`made-up 50%$;#'"\`},
+		"ini-good/cpi-every-key.conf":    {"made-up-own-password"},
+		"good/tenants.yaml":              {`m@de-up 50%$;\`, "", ""},
+		"good/account-for-all.yaml":      {"made-up # password"},
 	} {
-		cfg, err := Read(path)
+		folder, file := filepath.Split(path)
+		cfg, err := Read(configtest.Path(t, folder, file))
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
@@ -191,7 +193,9 @@ func TestPasswordsOfFiles(t *testing.T) {
 // TestParseKeepsNothing: it may be called again and again, by several at once, and
 // leaves what it is given as it is.
 func TestParseKeepsNothing(t *testing.T) {
-	for _, path := range []string{"testdata/good/ca-data.yaml", "testdata/ini-good/cpi-every-key.conf"} {
+	for _, path := range []string{"good/ca-data.yaml", "ini-good/cpi-every-key.conf"} {
+		folder, file := filepath.Split(path)
+		path = configtest.Path(t, folder, file)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

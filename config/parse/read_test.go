@@ -21,12 +21,13 @@ func TestMistakes(t *testing.T) { testMistakes(t, "mistakes", 190) }
 func TestINIMistakes(t *testing.T) { testMistakes(t, "ini-mistakes", 70) }
 
 func testMistakes(t *testing.T, folder string, least int) {
-	configtest.EachFile(t, folder, least, func(t *testing.T, path, file string, data []byte) {
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
 		cfg, err := Parse(file, data)
 		if err == nil || cfg != nil {
 			t.Fatalf("got %v and error %v, want an error alone", cfg, err)
 		}
-		configtest.Golden(t, path, err.Error()+"\n")
+		c.Golden(t, ".txt", err.Error()+"\n")
 		checkErrors(t, file, data, err)
 		// The second is the same in base64.
 		if strings.Contains(err.Error(), "S3cret") || strings.Contains(err.Error(), "UzNjcmV0") {
@@ -63,7 +64,8 @@ func checkErrors(t *testing.T, file string, data []byte, err error) {
 }
 
 func TestFiveMistakesAtOnce(t *testing.T) {
-	_, err := Read("testdata/mistakes/five.yaml")
+	path := configtest.Path(t, "mistakes", "five.yaml")
+	_, err := Read(path)
 	all, _ := errors.AsType[config.Errors](err)
 	var lines []int
 	for _, e := range all {
@@ -73,7 +75,7 @@ func TestFiveMistakesAtOnce(t *testing.T) {
 		t.Errorf("got lines %v, want %v:\n%v", lines, want, err)
 	}
 	for line := range strings.Lines(err.Error()) {
-		if !strings.HasPrefix(line, "testdata/mistakes/five.yaml:") {
+		if !strings.HasPrefix(line, path+":") {
 			t.Errorf("does not name the file: %q", line)
 		}
 	}
@@ -84,12 +86,13 @@ func TestGood(t *testing.T) { testGood(t, "good", 15) }
 func TestINIGood(t *testing.T) { testGood(t, "ini-good", 12) }
 
 func testGood(t *testing.T, folder string, least int) {
-	configtest.EachFile(t, folder, least, func(t *testing.T, path, file string, data []byte) {
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
 		cfg, err := Parse(file, data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		configtest.Golden(t, path, dump(cfg))
+		c.Golden(t, ".txt", dump(cfg))
 		if strings.Contains(fmt.Sprint(cfg.Warnings), "S3cret") {
 			t.Errorf("a warning holds a secret: %v", cfg.Warnings)
 		}

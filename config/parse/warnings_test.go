@@ -1,8 +1,6 @@
 package parse
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,12 +17,8 @@ func TestWarningsOutliveLines(t *testing.T) {
 		"trust":       "global: {thumbprint: '" + "AA:BB:CC:DD:EE:FF:00:11:22:33:44:55:66:77:88:99:AA:BB:CC:DD" + "', insecureFlag: true, user: u, password: p}\nvcenter:\n  10.0.0.1:\n",
 	}
 	for _, folder := range []string{"good", "ini-good"} {
-		for _, path := range configtest.Files(t, folder) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts[filepath.Base(path)] = string(data)
+		for _, c := range configtest.Cases(t, folder) {
+			texts[c.File] = string(c.Data)
 		}
 	}
 	said := func(text string) (all []string) {

@@ -2,7 +2,6 @@ package ini
 
 import (
 	"bytes"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -117,11 +116,8 @@ func TestINIIsReadAsByGCFG(t *testing.T) {
 		checkWithGCFG(t, []byte(text))
 	}
 	for _, folder := range []string{"ini-good", "ini-mistakes"} {
-		for _, path := range configtest.Files(t, folder) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, c := range configtest.Cases(t, folder) {
+			data := c.Data
 			checkWithGCFG(t, bytes.TrimPrefix(data, ByteOrderMark))
 		}
 	}

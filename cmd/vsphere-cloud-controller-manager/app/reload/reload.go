@@ -5,9 +5,7 @@ package reload
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -112,7 +110,7 @@ func (r *Reloader) applyChange(ctx context.Context, now *config.Config) {
 	r.current, r.refused = now, ""
 	r.Apply(now)
 	r.Counts.Applied()
-	what := difference(before, now)
+	what := config.Diff(before, now).String()
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
 	LogWarnings(ctx, before.Warnings, now)
 	r.Record(v1.EventTypeNormal, reasonApplied, pod.Abridge([]string{"Applied the changed configuration: " + what + "."}))
@@ -133,48 +131,4 @@ func LogWarnings(ctx context.Context, before []config.Warning, now *config.Confi
 			log.Info("The configuration is in force with a warning", "warning", w.String())
 		}
 	}
-}
-
-// difference names what a change is about, in the order of the configuration.
-func difference(before, now *config.Config) string {
-	var parts []string
-	were := make(map[string]*config.VCenter)
-	for i := range before.VCenters {
-		were[before.VCenters[i].Name] = &before.VCenters[i]
-	}
-	for i := range now.VCenters {
-		v := &now.VCenters[i]
-		was := were[v.Name]
-		delete(were, v.Name)
-		switch {
-		case was == nil:
-			parts = append(parts, fmt.Sprintf("vCenter %q added", v.Name))
-		case !was.Equal(v):
-			parts = append(parts, fmt.Sprintf("vCenter %q changed", v.Name))
-		}
-	}
-	for _, v := range before.VCenters {
-		if were[v.Name] != nil {
-			parts = append(parts, fmt.Sprintf("vCenter %q removed, whose Nodes stay", v.Name))
-		}
-	}
-	for _, s := range []struct {
-		name        string
-		before, now any
-	}{
-		{"topology", before.Topology, now.Topology},
-		{"address rules", before.Addresses, now.Addresses},
-		{"Node selector", before.NodeSelector, now.NodeSelector},
-		{"labels for every Node", before.NodeLabels, now.NodeLabels},
-		{"deletion of Nodes", before.SkipNodeDeletion, now.SkipNodeDeletion},
-		{"matching of Nodes by name", before.MatchByName, now.MatchByName},
-	} {
-		if !reflect.DeepEqual(s.before, s.now) {
-			parts = append(parts, s.name+" changed")
-		}
-	}
-	if len(parts) == 0 {
-		return "nothing that has an effect"
-	}
-	return strings.Join(parts, ", ")
 }
