@@ -41,7 +41,7 @@ var theatre struct {
 	free chan *stack.Stack
 }
 
-const theatres = 3
+const theatres = 4
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
