@@ -46,8 +46,8 @@ type cache struct {
 func newCache(refresh time.Duration, parallel int) *cache {
 	return &cache{
 		refresh: refresh, parallel: parallel,
-		tags: names{known: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) { return s.Tag(ctx, id) }},
-		categories: names{known: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) {
+		tags: names{byID: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) { return s.Tag(ctx, id) }},
+		categories: names{byID: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) {
 			category, err := s.Category(ctx, id)
 			return Tag{Name: category}, err
 		}},
@@ -59,9 +59,9 @@ func newCache(refresh time.Duration, parallel int) *cache {
 func (r *cache) forgetRefusals() {
 	r.objects = objects{}
 	for _, n := range []*names{&r.tags, &r.categories} {
-		for id, known := range n.known {
+		for id, known := range n.byID {
 			if known.refused != nil {
-				delete(n.known, id)
+				delete(n.byID, id)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (r *cache) gone(l *listing) map[Ref]map[string]bool {
 }
 
 // relist lists the objects again that have a tag which does not exist: it was deleted
-// after it was listed, unless the account is not told the truth.
+// after it was listed, unless the vCenter hides it from the account.
 func (r *cache) relist(ctx context.Context, s Service, l *listing) error {
 	var again []Ref
 	for ref, ids := range l.attached {
@@ -162,9 +162,9 @@ func (r *cache) relist(ctx context.Context, s Service, l *listing) error {
 	return nil
 }
 
-// missing reports whether the vCenter has said that there is no such tag.
+// missing reports whether the vCenter has answered that there is no such tag.
 func (r *cache) missing(id string) bool {
-	return HasStatus(r.tags.known[id].refused, http.StatusNotFound)
+	return HasStatus(r.tags.byID[id].refused, http.StatusNotFound)
 }
 
 // remember keeps for the next reading what objects have, and which of their tags are gone
@@ -188,7 +188,7 @@ func (r *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 	}
 	for ref, ids := range gone {
 		for id := range ids {
-			if !HasStatus(r.tags.known[id].refused, http.StatusForbidden) {
+			if !HasStatus(r.tags.byID[id].refused, http.StatusForbidden) {
 				continue
 			}
 			if withheld[ref] == nil {
@@ -227,11 +227,11 @@ func (r *cache) name(ref Ref, ids []string) ([]topology.Tag, error) {
 	}
 	var tags []topology.Tag
 	for _, id := range ids {
-		tag := r.tags.known[id]
+		tag := r.tags.byID[id]
 		if tag.refused != nil {
 			return nil, fmt.Errorf("the account may not read the tag %s, which is attached: %w", r.describe(id), tag.refused)
 		}
-		category := r.categories.known[tag.Category]
+		category := r.categories.byID[tag.Category]
 		if category.refused != nil {
 			return nil, fmt.Errorf("the account may not read the category of the tag %s, which is attached: %w", r.describe(id), category.refused)
 		}
@@ -244,7 +244,7 @@ func (r *cache) name(ref Ref, ids []string) ([]topology.Tag, error) {
 }
 
 func (r *cache) describe(id string) string {
-	if tag := r.tags.known[id].Name; tag != "" {
+	if tag := r.tags.byID[id].Name; tag != "" {
 		return fmt.Sprintf("%s (%s)", quote.Value(tag), quote.Plain(id))
 	}
 	return id
@@ -254,7 +254,7 @@ func (r *cache) describe(id string) string {
 func (r *cache) inUse(l *listing) map[string]bool {
 	used := make(map[string]bool)
 	for id := range tagsOf(l) {
-		if tag := r.tags.known[id]; tag.refused == nil && tag.Category != "" {
+		if tag := r.tags.byID[id]; tag.refused == nil && tag.Category != "" {
 			used[tag.Category] = true
 		}
 	}
@@ -308,9 +308,9 @@ func (r *cache) listCategories(ctx context.Context, s Service, used map[string]b
 	if err := r.categories.verify(ctx, s, r.stale(&r.categories, there, NamesFor), r.parallel, now); err != nil {
 		return fmt.Errorf("reading tag categories: %w", err)
 	}
-	for id := range r.categories.known {
+	for id := range r.categories.byID {
 		if !there[id] && !used[id] {
-			delete(r.categories.known, id)
+			delete(r.categories.byID, id)
 		}
 	}
 	r.listed = now
@@ -320,7 +320,7 @@ func (r *cache) listCategories(ctx context.Context, s Service, used map[string]b
 // has reports whether one of these categories has that name.
 func (r *cache) has(category string, ids map[string]bool) bool {
 	for id := range ids {
-		if known := r.categories.known[id]; known.refused == nil && known.Name == category {
+		if known := r.categories.byID[id]; known.refused == nil && known.Name == category {
 			return true
 		}
 	}
@@ -330,7 +330,7 @@ func (r *cache) has(category string, ids map[string]bool) bool {
 // without returns those of the wanted categories that are not known.
 func (r *cache) without(wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(category string) bool {
-		for _, known := range r.categories.known {
+		for _, known := range r.categories.byID {
 			if known.refused == nil && known.Name == category {
 				return true
 			}

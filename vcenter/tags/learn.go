@@ -26,12 +26,12 @@ func (r *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 	attached := tagsOf(l)
 	read(&r.tags, attached, forever, "tags")
 	used := r.inUse(l)
-	read(&r.categories, r.mattering(used, q), q.Age, "tag categories")
+	read(&r.categories, r.relevant(used, q), q.Age, "tag categories")
 	if slices.ContainsFunc(q.Categories, func(name string) bool { return !r.has(name, used) }) {
 		// Another one may have the name by now. Two of one name there are not.
 		read(&r.categories, used, q.Age, "tag categories")
 	}
-	read(&r.tags, r.tagsIn(attached, r.mattering(used, q)), q.Age, "tags")
+	read(&r.tags, r.tagsIn(attached, r.relevant(used, q)), q.Age, "tags")
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +53,12 @@ func (r *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 // forever is the age of names that are not read again.
 const forever = time.Duration(1<<63 - 1)
 
-// mattering returns those of the categories that are known by a name that matters, or not
+// relevant returns those of the categories that are known by a name that matters, or not
 // by any.
-func (r *cache) mattering(categories map[string]bool, q *Query) map[string]bool {
+func (r *cache) relevant(categories map[string]bool, q *Query) map[string]bool {
 	matter := make(map[string]bool)
 	for id := range categories {
-		if known, ok := r.categories.known[id]; !ok || known.refused != nil || q.matters(known.Name) {
+		if known, ok := r.categories.byID[id]; !ok || known.refused != nil || q.matters(known.Name) {
 			matter[id] = true
 		}
 	}
@@ -69,7 +69,7 @@ func (r *cache) mattering(categories map[string]bool, q *Query) map[string]bool 
 func (r *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
 	in := make(map[string]bool)
 	for id := range tags {
-		if categories[r.tags.known[id].Category] {
+		if categories[r.tags.byID[id].Category] {
 			in[id] = true
 		}
 	}
@@ -93,12 +93,12 @@ func (r *cache) named(l *listing, used map[string]bool, q *Query) time.Time {
 	oldest := time.Now()
 	note := func(n *names, ids map[string]bool) {
 		for id := range ids {
-			if known := n.known[id]; known.refused == nil && known.read.Before(oldest) {
+			if known := n.byID[id]; known.refused == nil && known.read.Before(oldest) {
 				oldest = known.read
 			}
 		}
 	}
-	matter := r.mattering(used, q)
+	matter := r.relevant(used, q)
 	if slices.ContainsFunc(q.Categories, func(name string) bool { return !r.has(name, used) }) {
 		matter = used
 	}

@@ -27,8 +27,8 @@ type Use struct {
 // name is not known or was read too long ago. Tags beyond its bounds are left out.
 func (r *cache) survey(ctx context.Context, s Service, categories []string) ([]Use, error) {
 	var ids []string
-	for _, id := range slices.Sorted(maps.Keys(r.categories.known)) {
-		if known := r.categories.known[id]; known.refused != nil || !slices.Contains(categories, known.Name) {
+	for _, id := range slices.Sorted(maps.Keys(r.categories.byID)) {
+		if known := r.categories.byID[id]; known.refused != nil || !slices.Contains(categories, known.Name) {
 			continue
 		}
 		of, err := s.TagsOf(ctx, id)
@@ -67,8 +67,8 @@ func (r *cache) survey(ctx context.Context, s Service, categories []string) ([]U
 func (r *cache) uses(attached map[string][]Ref) []Use {
 	var uses []Use
 	for id, objects := range attached {
-		tag, ok := r.tags.known[id]
-		category := r.categories.known[tag.Category]
+		tag, ok := r.tags.byID[id]
+		category := r.categories.byID[tag.Category]
 		if !ok || tag.refused != nil || category.Name == "" || len(objects) == 0 {
 			continue
 		}
