@@ -12,8 +12,8 @@ import (
 	"vzones/config"
 )
 
-// trust is what certificates of servers are accepted. What that is can be changed
-// while clients use it; it counts for connections made from then on.
+// A trust decides which certificates of servers are accepted. It can be changed while
+// clients use it, and counts for connections made from then on.
 type trust struct {
 	now atomic.Pointer[authority]
 	// ends gets until when what the vCenter shows is valid, in seconds since 1970; 0
@@ -21,7 +21,7 @@ type trust struct {
 	ends *atomic.Int64
 }
 
-// authority is a trust as it is configured at one time.
+// An authority is a trust as it is configured at one time.
 type authority struct {
 	vcenter             string // the name of its entry
 	insecure            bool
@@ -67,8 +67,8 @@ func (t *trust) config(host string) *tls.Config {
 	})
 }
 
-// verifying returns a configuration with a verification of ours. The standard one can
-// neither be asked to pass one certificate nor say what was wrong with another.
+// verifying returns a configuration with its own verification: the standard one can
+// neither accept a single certificate nor report what is wrong with another.
 func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -92,7 +92,7 @@ func (a *authority) verify(cs tls.ConnectionState, host string) (int64, error) {
 }
 
 // chain verifies what a server has shown by roots, nil for the system's. It returns until
-// when the chain of certificates is valid that is so for the longest.
+// when it is trusted: the end of the chain of certificates that is valid for the longest.
 func (a *authority) chain(cs tls.ConnectionState, host string, roots *x509.CertPool, manager *managerTrust) (int64, error) {
 	if cs.ServerName != "" {
 		host = cs.ServerName
