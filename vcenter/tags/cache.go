@@ -46,8 +46,8 @@ type cache struct {
 func newCache(refresh time.Duration, parallel int) *cache {
 	return &cache{
 		refresh: refresh, parallel: parallel,
-		tags: names{known: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) { return s.Tag(ctx, id) }},
-		categories: names{known: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) {
+		tags: names{byID: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) { return s.Tag(ctx, id) }},
+		categories: names{byID: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) {
 			category, err := s.Category(ctx, id)
 			return Tag{Name: category}, err
 		}},
@@ -56,50 +56,50 @@ func newCache(refresh time.Duration, parallel int) *cache {
 
 // forgetRefusals forgets what the account may not do: it is another account, or has other
 // privileges by now.
-func (r *cache) forgetRefusals() {
-	r.objects = objects{}
-	for _, n := range []*names{&r.tags, &r.categories} {
-		for id, known := range n.known {
+func (c *cache) forgetRefusals() {
+	c.objects = objects{}
+	for _, n := range []*names{&c.tags, &c.categories} {
+		for id, known := range n.byID {
 			if known.refused != nil {
-				delete(n.known, id)
+				delete(n.byID, id)
 			}
 		}
 	}
-	r.listed = time.Time{}
+	c.listed = time.Time{}
 }
 
 // read reads the tags of objects, and which of the wanted categories the vCenter does not
 // have. An error says that nothing could be read; what is remembered stays.
-func (r *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
+func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
 	refs, wanted := q.Objects, q.Categories
 	q.Age = cmp.Or(q.Age, NamesFor)
-	l, err := r.objects.list(ctx, s, refs, now, r.refresh)
+	l, err := c.objects.list(ctx, s, refs, now, c.refresh)
 	if err != nil {
 		return Attachments{}, fmt.Errorf("listing the tags of %d objects: %w", len(refs), err)
 	}
-	gone := r.gone(l)
-	kept, err := r.learn(ctx, s, l, gone, &q)
+	gone := c.gone(l)
+	kept, err := c.learn(ctx, s, l, gone, &q)
 	if err != nil {
 		return Attachments{}, err
 	}
-	if err := r.relist(ctx, s, l); err != nil {
+	if err := c.relist(ctx, s, l); err != nil {
 		return Attachments{}, err
 	}
-	used := r.inUse(l)
-	absent, keptCategories, err := r.absent(ctx, s, wanted, used, now)
+	used := c.inUse(l)
+	absent, keptCategories, err := c.absent(ctx, s, wanted, used, now)
 	if err != nil {
 		return Attachments{}, err
 	}
-	r.remember(refs, l, gone, used)
-	r.tags.forget(r.needed(), now, NamesFor)
-	r.categories.forget(used, now, namesAtMost)
+	c.remember(refs, l, gone, used)
+	c.tags.forget(c.needed(), now, NamesFor)
+	c.categories.forget(used, now, namesAtMost)
 	a := Attachments{
-		Absent: absent, Named: r.named(l, used, &q), Kept: errors.Join(kept, keptCategories), More: len(r.objects.queue) > 0,
-		tags: make(map[Ref][]topology.Tag, len(refs)), errs: r.objects.errs(l, refs),
+		Absent: absent, Named: c.named(l, used, &q), Kept: errors.Join(kept, keptCategories), More: len(c.objects.queue) > 0,
+		tags: make(map[Ref][]topology.Tag, len(refs)), errs: c.objects.errs(l, refs),
 	}
 	for ref, ids := range l.attached {
-		if tags, err := r.name(ref, ids); err != nil {
+		if tags, err := c.name(ref, ids); err != nil {
 			a.errs[ref] = err
 		} else {
 			a.tags[ref] = tags
@@ -111,7 +111,7 @@ func (r *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 // gone returns the tags that objects had at the last reading and have no more, by object.
 // They were detached or deleted, or the account may no longer read them: what it may not
 // read is left out of lists.
-func (r *cache) gone(l *listing) map[Ref]map[string]bool {
+func (c *cache) gone(l *listing) map[Ref]map[string]bool {
 	gone := make(map[Ref]map[string]bool)
 	note := func(ref Ref, id string) {
 		if gone[ref] == nil {
@@ -120,12 +120,12 @@ func (r *cache) gone(l *listing) map[Ref]map[string]bool {
 		gone[ref][id] = true
 	}
 	for ref, ids := range l.attached {
-		for _, id := range r.attached[ref] {
+		for _, id := range c.attached[ref] {
 			if !slices.Contains(ids, id) {
 				note(ref, id)
 			}
 		}
-		for id := range r.withheld[ref] {
+		for id := range c.withheld[ref] {
 			if !slices.Contains(ids, id) {
 				note(ref, id)
 			}
@@ -135,11 +135,11 @@ func (r *cache) gone(l *listing) map[Ref]map[string]bool {
 }
 
 // relist lists the objects again that have a tag which does not exist: it was deleted
-// after it was listed, unless the account is not told the truth.
-func (r *cache) relist(ctx context.Context, s Service, l *listing) error {
+// after it was listed, unless the vCenter hides it from the account.
+func (c *cache) relist(ctx context.Context, s Service, l *listing) error {
 	var again []Ref
 	for ref, ids := range l.attached {
-		if slices.ContainsFunc(ids, r.missing) {
+		if slices.ContainsFunc(ids, c.missing) {
 			again = append(again, ref)
 		}
 	}
@@ -155,22 +155,22 @@ func (r *cache) relist(ctx context.Context, s Service, l *listing) error {
 		for _, ref := range batch {
 			// Tags that were attached in the meantime come with the next reading.
 			l.attached[ref] = slices.DeleteFunc(slices.Clone(l.attached[ref]), func(id string) bool {
-				return r.missing(id) && !slices.Contains(attached[ref], id)
+				return c.missing(id) && !slices.Contains(attached[ref], id)
 			})
 		}
 	}
 	return nil
 }
 
-// missing reports whether the vCenter has said that there is no such tag.
-func (r *cache) missing(id string) bool {
-	return HasStatus(r.tags.known[id].refused, http.StatusNotFound)
+// missing reports whether the vCenter has answered that there is no such tag.
+func (c *cache) missing(id string) bool {
+	return HasStatus(c.tags.byID[id].refused, http.StatusNotFound)
 }
 
 // remember keeps for the next reading what objects have, and which of their tags are gone
 // because the account may no longer read them. What is known of objects that were not
 // listed this time stays.
-func (r *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, used map[string]bool) {
+func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, used map[string]bool) {
 	attached, withheld := l.attached, make(map[Ref]map[string]bool)
 	if len(attached) < len(refs) {
 		attached = maps.Clone(attached)
@@ -178,17 +178,17 @@ func (r *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 			if _, listed := attached[ref]; listed {
 				continue
 			}
-			if before, ok := r.attached[ref]; ok {
+			if before, ok := c.attached[ref]; ok {
 				attached[ref] = before
 			}
-			if before := r.withheld[ref]; len(before) > 0 {
+			if before := c.withheld[ref]; len(before) > 0 {
 				withheld[ref] = before
 			}
 		}
 	}
 	for ref, ids := range gone {
 		for id := range ids {
-			if !HasStatus(r.tags.known[id].refused, http.StatusForbidden) {
+			if !HasStatus(c.tags.byID[id].refused, http.StatusForbidden) {
 				continue
 			}
 			if withheld[ref] == nil {
@@ -197,21 +197,21 @@ func (r *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 			withheld[ref][id] = true
 		}
 	}
-	r.attached, r.withheld, r.used = attached, withheld, used
+	c.attached, c.withheld, c.used = attached, withheld, used
 }
 
 // needed returns the IDs of the tags that are remembered to be attached, or withheld.
-func (r *cache) needed() map[string]bool {
-	ids := maps.Clone(r.surveyed)
+func (c *cache) needed() map[string]bool {
+	ids := maps.Clone(c.surveyed)
 	if ids == nil {
 		ids = make(map[string]bool)
 	}
-	for _, tags := range r.attached {
+	for _, tags := range c.attached {
 		for _, id := range tags {
 			ids[id] = true
 		}
 	}
-	for _, tags := range r.withheld {
+	for _, tags := range c.withheld {
 		for id := range tags {
 			ids[id] = true
 		}
@@ -221,19 +221,19 @@ func (r *cache) needed() map[string]bool {
 
 // name turns the IDs of an object's tags into tags, in order. One that the account may not
 // read makes them unknown.
-func (r *cache) name(ref Ref, ids []string) ([]topology.Tag, error) {
-	for id := range r.withheld[ref] {
-		return nil, fmt.Errorf("the account may no longer read the tag %s, which was attached", r.describe(id))
+func (c *cache) name(ref Ref, ids []string) ([]topology.Tag, error) {
+	for id := range c.withheld[ref] {
+		return nil, fmt.Errorf("the account may no longer read the tag %s, which was attached", c.describe(id))
 	}
 	var tags []topology.Tag
 	for _, id := range ids {
-		tag := r.tags.known[id]
+		tag := c.tags.byID[id]
 		if tag.refused != nil {
-			return nil, fmt.Errorf("the account may not read the tag %s, which is attached: %w", r.describe(id), tag.refused)
+			return nil, fmt.Errorf("the account may not read the tag %s, which is attached: %w", c.describe(id), tag.refused)
 		}
-		category := r.categories.known[tag.Category]
+		category := c.categories.byID[tag.Category]
 		if category.refused != nil {
-			return nil, fmt.Errorf("the account may not read the category of the tag %s, which is attached: %w", r.describe(id), category.refused)
+			return nil, fmt.Errorf("the account may not read the category of the tag %s, which is attached: %w", c.describe(id), category.refused)
 		}
 		tags = append(tags, topology.Tag{Category: category.Name, Name: tag.Name})
 	}
@@ -243,18 +243,18 @@ func (r *cache) name(ref Ref, ids []string) ([]topology.Tag, error) {
 	return tags, nil
 }
 
-func (r *cache) describe(id string) string {
-	if tag := r.tags.known[id].Name; tag != "" {
+func (c *cache) describe(id string) string {
+	if tag := c.tags.byID[id].Name; tag != "" {
 		return fmt.Sprintf("%s (%s)", quote.Value(tag), quote.Plain(id))
 	}
 	return id
 }
 
 // inUse returns the categories of the tags that are attached.
-func (r *cache) inUse(l *listing) map[string]bool {
+func (c *cache) inUse(l *listing) map[string]bool {
 	used := make(map[string]bool)
 	for id := range tagsOf(l) {
-		if tag := r.tags.known[id]; tag.refused == nil && tag.Category != "" {
+		if tag := c.tags.byID[id]; tag.refused == nil && tag.Category != "" {
 			used[tag.Category] = true
 		}
 	}
@@ -274,29 +274,29 @@ func tagsOf(l *listing) map[string]bool {
 // absent returns the wanted categories that the account cannot see. All that there are
 // have to be read only where one of them has no tag on any of the objects. If that fails
 // after it has succeeded before, what was known then is kept.
-func (r *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, kept, err error) {
+func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, kept, err error) {
 	left := make(map[string]bool)
-	for id := range r.used {
+	for id := range c.used {
 		if !used[id] {
 			left[id] = true // perhaps it cannot be seen any more
 		}
 	}
-	if err := r.categories.verify(ctx, s, left, r.parallel, now); err != nil {
+	if err := c.categories.verify(ctx, s, left, c.parallel, now); err != nil {
 		return nil, nil, fmt.Errorf("reading tag categories that are not in use any more: %w", err)
 	}
-	if now.Sub(r.listed) < NamesFor || !slices.ContainsFunc(wanted, func(category string) bool { return !r.has(category, used) }) {
-		return r.without(wanted), nil, nil
+	if now.Sub(c.listed) < NamesFor || !slices.ContainsFunc(wanted, func(category string) bool { return !c.has(category, used) }) {
+		return c.without(wanted), nil, nil
 	}
-	err = r.listCategories(ctx, s, used, now)
-	if err != nil && now.Sub(r.listed) < namesAtMost && !HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil {
-		return r.without(wanted), err, nil
+	err = c.listCategories(ctx, s, used, now)
+	if err != nil && now.Sub(c.listed) < namesAtMost && !HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil {
+		return c.without(wanted), err, nil
 	}
-	return r.without(wanted), nil, err
+	return c.without(wanted), nil, err
 }
 
 // listCategories reads the names of all categories. An account that may not list any is
 // one that none is shown to.
-func (r *cache) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
+func (c *cache) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
 	ids, err := s.Categories(ctx)
 	if err != nil && !HasStatus(err, http.StatusForbidden) {
 		return fmt.Errorf("listing the tag categories: %w", err)
@@ -305,22 +305,22 @@ func (r *cache) listCategories(ctx context.Context, s Service, used map[string]b
 	for _, id := range ids {
 		there[id] = true
 	}
-	if err := r.categories.verify(ctx, s, r.stale(&r.categories, there, NamesFor), r.parallel, now); err != nil {
+	if err := c.categories.verify(ctx, s, c.stale(&c.categories, there, NamesFor), c.parallel, now); err != nil {
 		return fmt.Errorf("reading tag categories: %w", err)
 	}
-	for id := range r.categories.known {
+	for id := range c.categories.byID {
 		if !there[id] && !used[id] {
-			delete(r.categories.known, id)
+			delete(c.categories.byID, id)
 		}
 	}
-	r.listed = now
+	c.listed = now
 	return nil
 }
 
 // has reports whether one of these categories has that name.
-func (r *cache) has(category string, ids map[string]bool) bool {
+func (c *cache) has(category string, ids map[string]bool) bool {
 	for id := range ids {
-		if known := r.categories.known[id]; known.refused == nil && known.Name == category {
+		if known := c.categories.byID[id]; known.refused == nil && known.Name == category {
 			return true
 		}
 	}
@@ -328,9 +328,9 @@ func (r *cache) has(category string, ids map[string]bool) bool {
 }
 
 // without returns those of the wanted categories that are not known.
-func (r *cache) without(wanted []string) []string {
+func (c *cache) without(wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(category string) bool {
-		for _, known := range r.categories.known {
+		for _, known := range c.categories.byID {
 			if known.refused == nil && known.Name == category {
 				return true
 			}

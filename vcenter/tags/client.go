@@ -273,7 +273,7 @@ func (c *Client) send(ctx context.Context, at root, r *call, answer any) error {
 	})
 }
 
-// read takes an answer apart. At /rest values are in an envelope.
+// read parses an answer. At /rest values are in an envelope.
 func read(at root, res *http.Response, answer any) error {
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
 		return newStatusError(res)
