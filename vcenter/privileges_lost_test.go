@@ -8,7 +8,9 @@ import (
 
 	"vzones/test/fleet"
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch/model"
 )
 
 // without lets methods be denied.
@@ -98,7 +100,7 @@ func harmless(d *deprived) {
 
 func untidy(d *deprived) {
 	d.east.Fault("WaitForUpdatesEx", &types.SystemError{})
-	d.until("trouble", func(states []inventory.State) bool { return faulted[types.SystemError](states[0].Trouble) })
+	d.until("trouble", func(states []inventory.State) bool { return faults.Is[types.SystemError](states[0].Trouble) })
 	d.east.Fault("WaitForUpdatesEx", nil)
 	d.until("no trouble", func(states []inventory.State) bool { return states[0].Trouble == nil })
 	harmless(d)
@@ -178,7 +180,7 @@ func unknownOf(property string) func(*deprived) {
 	return func(d *deprived) {
 		of := func(id inventory.Identity) *topology.Membership {
 			host := d.found(id).Paths[0].Objects[0]
-			if property == faultDomain {
+			if property == model.FaultDomain {
 				return host.FaultDomain
 			}
 			return host.HostGroups

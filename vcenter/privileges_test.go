@@ -10,7 +10,10 @@ import (
 
 	"vzones/config"
 	"vzones/test/fleet"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+	"vzones/vcenter/watch/model"
 )
 
 // A privilege is a row of the table in docs/how-to/install.md.
@@ -48,8 +51,8 @@ var privileges = []privilege{
 	{row: "Nodes' machines", what: "hidden, list refused", datacenters: []string{"dc1", "dc2"}, take: refusedList, give: on((*fleet.VCenter).Show, "n1"), lost: unseen},
 	{row: "Their properties", take: on((*fleet.VCenter).DenyRead, "n1"), give: on((*fleet.VCenter).AllowRead, "n1"), lost: unreadable},
 	{row: "What is above them", take: on((*fleet.VCenter).Hide, "c1"), give: on((*fleet.VCenter).Show, "c1"), lost: undecided},
-	{row: "Host groups and fault domains", what: "groups", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: unknownOf(clusterGroups)},
-	{row: "Host groups and fault domains", what: "domains", take: on((*fleet.VCenter).DenyRead, "c1-host-1"), give: on((*fleet.VCenter).AllowRead, "c1-host-1"), lost: unknownOf(faultDomain)},
+	{row: "Host groups and fault domains", what: "groups", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: unknownOf(model.ClusterGroups)},
+	{row: "Host groups and fault domains", what: "domains", take: on((*fleet.VCenter).DenyRead, "c1-host-1"), give: on((*fleet.VCenter).AllowRead, "c1-host-1"), lost: unknownOf(model.FaultDomain)},
 	{row: "Tags of an object", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: untagged},
 	{
 		row: "Tags and categories", what: "hidden", lost: uncategorized,
@@ -156,7 +159,9 @@ func (d *deprived) reads(before *inventory.Snapshot, had int) {
 }
 
 // denies reports whether trouble is the want of a privilege.
-func denies(trouble error) bool { return denied(trouble) || errors.Is(trouble, ErrRejected) }
+func denies(trouble error) bool {
+	return faults.Denied(trouble) || errors.Is(trouble, session.ErrRejected)
+}
 
 // promises checks what holds without any privilege.
 func (d *deprived) promises() {

@@ -11,6 +11,8 @@ import (
 
 	"vzones/topology"
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
+	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 )
 
@@ -39,7 +41,7 @@ type surveyor struct {
 
 // survey returns to what the tags of these categories are attached, which is asked now and
 // then. What cannot be asked is as it was, and what was just read counts as it is now.
-func (r *tagReader) survey(ctx context.Context, s *session, categories []string, now tags.Attachments) []topology.Tagged {
+func (r *tagReader) survey(ctx context.Context, s *session.Session, categories []string, now tags.Attachments) []topology.Tagged {
 	r.resurvey(ctx, s, categories)
 	var found []topology.Tagged
 	for _, use := range r.surveyor.uses {
@@ -58,7 +60,7 @@ func (r *tagReader) survey(ctx context.Context, s *session, categories []string,
 }
 
 // resurvey asks if it is time to.
-func (r *tagReader) resurvey(ctx context.Context, s *session, categories []string) {
+func (r *tagReader) resurvey(ctx context.Context, s *session.Session, categories []string) {
 	now, refresh := time.Now(), r.refresh
 	v := &r.surveyor
 	if !slices.Equal(categories, v.categories) || v.next.IsZero() {
@@ -72,15 +74,15 @@ func (r *tagReader) resurvey(ctx context.Context, s *session, categories []strin
 	if err != nil {
 		if ctx.Err() == nil && v.trouble != err.Error() {
 			v.trouble = err.Error()
-			klog.FromContext(ctx).Info("Cannot see to which objects tags are attached; conflicts that rest on that may not be found", "err", printable{err})
+			klog.FromContext(ctx).Info("Cannot see to which objects tags are attached; conflicts that rest on that may not be found", "err", faults.Printable{Err: err})
 		}
 		return
 	}
 	v.uses, v.seen, v.trouble = uses, seen, ""
 }
 
-func (r *tagReader) ask(ctx context.Context, s *session, categories []string) (uses []tags.Use, seen map[tags.Ref]described, err error) {
-	err = s.withTags(ctx, func(service tags.Service) (err error) {
+func (r *tagReader) ask(ctx context.Context, s *session.Session, categories []string) (uses []tags.Use, seen map[tags.Ref]described, err error) {
+	err = s.Tagging().With(ctx, func(service tags.Service) (err error) {
 		uses, err = r.Survey(ctx, service, categories)
 		return err
 	})
@@ -95,7 +97,7 @@ func (r *tagReader) ask(ctx context.Context, s *session, categories []string) (u
 			}
 		}
 	}
-	seen, err = s.describe(ctx, odd)
+	seen, err = describe(ctx, s, odd)
 	return uses, seen, err
 }
 
@@ -133,7 +135,7 @@ var inventoryTypes = []string{
 }
 
 // describe reads the names of objects, and what may be in folders.
-func (s *session) describe(ctx context.Context, refs []tags.Ref) (map[tags.Ref]described, error) {
+func describe(ctx context.Context, s *session.Session, refs []tags.Ref) (map[tags.Ref]described, error) {
 	var spec types.PropertyFilterSpec
 	for _, kind := range inventoryTypes {
 		before := len(spec.ObjectSet)
@@ -155,7 +157,7 @@ func (s *session) describe(ctx context.Context, refs []tags.Ref) (map[tags.Ref]d
 		return nil, nil
 	}
 	seen := make(map[tags.Ref]described, len(refs))
-	err := s.retrieve(ctx, spec, func(o *types.ObjectContent) {
+	err := s.Retrieve(ctx, spec, func(o *types.ObjectContent) {
 		var d described
 		for _, p := range o.PropSet {
 			switch value := p.Val.(type) {

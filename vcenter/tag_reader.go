@@ -10,6 +10,8 @@ import (
 
 	"vzones/topology"
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
+	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 )
 
@@ -53,13 +55,13 @@ func newTagReader(vcenter string, opts timing) *tagReader {
 
 // read reads tags. An error is in the result; it is the server's own word or not, as
 // tags.Answered says.
-func (r *tagReader) read(ctx context.Context, s *session, q tagQuery) tags.Attachments {
-	if !r.creds.Equal(s.creds) {
+func (r *tagReader) read(ctx context.Context, s *session.Session, q tagQuery) tags.Attachments {
+	if !r.creds.Equal(s.Credentials()) {
 		r.Forget()
-		r.creds = s.creds
+		r.creds = s.Credentials()
 	}
 	var a tags.Attachments
-	err := s.withTags(ctx, func(service tags.Service) (err error) {
+	err := s.Tagging().With(ctx, func(service tags.Service) (err error) {
 		a, err = r.Read(ctx, service, tags.Query{Objects: q.refs, Categories: q.categories, Age: q.age})
 		return err
 	})
@@ -79,7 +81,7 @@ func (r *tagReader) failed(ctx context.Context, err error) error {
 	if errors.Is(err, tags.ErrBusy) {
 		err = &busy{err}
 	}
-	err = fmt.Errorf("vCenter %q: %w", r.vcenter, printable{err})
+	err = fmt.Errorf("vCenter %q: %w", r.vcenter, faults.Printable{Err: err})
 	if r.lastErr != err.Error() {
 		r.lastErr = err.Error()
 		klog.FromContext(ctx).Error(err, "Cannot read tags; Nodes that need them keep waiting")
@@ -104,7 +106,7 @@ func (r *tagReader) log(ctx context.Context, a tags.Attachments, q tagQuery) {
 	}
 	if r.kept = r.kept && a.Kept != nil; a.Kept != nil && !r.kept {
 		r.kept = true
-		logger.Error(printable{a.Kept}, "Cannot read the names of all tags again; those read before are kept")
+		logger.Error(faults.Printable{Err: a.Kept}, "Cannot read the names of all tags again; those read before are kept")
 	}
 	refused := make(map[tags.Ref]string)
 	found := 0

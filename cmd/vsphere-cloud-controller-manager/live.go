@@ -13,6 +13,7 @@ import (
 	"vzones/config"
 	"vzones/provider"
 	"vzones/vcenter"
+	"vzones/vcenter/session"
 )
 
 // live is what the configuration makes, and what follows its changes.
@@ -71,11 +72,11 @@ func (l *live) apply(cfg *config.Config) {
 
 // loginLimits keep the failures of up to five instances that all log in with the same
 // credentials below those that lock an account.
-func loginLimits(warm bool) vcenter.LoginLimits {
+func loginLimits(warm bool) session.LoginLimits {
 	if warm {
-		return vcenter.LoginLimits{Failures: 1}
+		return session.LoginLimits{Failures: 1}
 	}
-	return vcenter.LoginLimits{}
+	return session.LoginLimits{}
 }
 
 func wanted(cfg *config.Config) vcenter.Wanted {

@@ -9,6 +9,7 @@ import (
 
 	"vzones/provider"
 	"vzones/vcenter"
+	"vzones/vcenter/session"
 )
 
 const subsystem = "vsphere_ccm"
@@ -73,7 +74,7 @@ func result(err error) string {
 	switch {
 	case err == nil:
 		return "ok"
-	case errors.Is(err, vcenter.ErrRejected):
+	case errors.Is(err, session.ErrRejected):
 		return "rejected"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
@@ -144,8 +145,8 @@ func (s *states) CollectWithStability(ch chan<- metrics.Metric) {
 			gauge(s.tags, number(v.Tags == vcenter.TagsRead), v.VCenter)
 		}
 		gauge(s.rejected, number(v.Rejected), v.VCenter)
-		gauge(s.refused, number(errors.Is(v.Trouble, vcenter.ErrRejected)), v.VCenter)
-		gauge(s.untrusted, number(errors.As(v.Trouble, new(*vcenter.UntrustedError))), v.VCenter)
+		gauge(s.refused, number(errors.Is(v.Trouble, session.ErrRejected)), v.VCenter)
+		gauge(s.untrusted, number(errors.As(v.Trouble, new(*session.UntrustedError))), v.VCenter)
 		if !v.CertificateEnds.IsZero() {
 			gauge(s.ends, float64(v.CertificateEnds.Unix()), v.VCenter)
 		}

@@ -23,6 +23,7 @@ import (
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 const reference = "../../docs/reference/metrics.md"
@@ -157,7 +158,7 @@ var results = []struct {
 	{nil, "ok"},
 	{fmt.Errorf("no answer within 15s: %w", context.DeadlineExceeded), "timeout"},
 	{fmt.Errorf("waiting for changes: %w", context.Canceled), "canceled"},
-	{fmt.Errorf("logging in: %w", vcenter.ErrRejected), "rejected"},
+	{fmt.Errorf("logging in: %w", session.ErrRejected), "rejected"},
 	{errors.New("connection refused"), "error"},
 }
 
@@ -170,7 +171,7 @@ func TestResult(t *testing.T) {
 		}
 	}
 	// A login that was rejected too late is still one that was rejected.
-	if got := result(errors.Join(context.DeadlineExceeded, vcenter.ErrRejected)); got != "rejected" {
+	if got := result(errors.Join(context.DeadlineExceeded, session.ErrRejected)); got != "rejected" {
 		t.Errorf("it is %s", got)
 	}
 	if got, want := column(t, "### `result`"), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
@@ -268,8 +269,8 @@ func TestStates(t *testing.T) {
 		}
 		fleet := fakeFleet{
 			{State: inventory.State{VCenter: "new"}},
-			{State: inventory.State{VCenter: "refusing", Trouble: fmt.Errorf("logging in: %w", vcenter.ErrRejected)}, Rejected: true},
-			{State: inventory.State{VCenter: "other", Trouble: fmt.Errorf("connecting: %w", &vcenter.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
+			{State: inventory.State{VCenter: "refusing", Trouble: fmt.Errorf("logging in: %w", session.ErrRejected)}, Rejected: true},
+			{State: inventory.State{VCenter: "other", Trouble: fmt.Errorf("connecting: %w", &session.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
 			{State: inventory.State{VCenter: "well", Snapshot: snapshot(nil), Contact: now.Add(-20 * time.Second)}, Tags: vcenter.TagsRead, CertificateEnds: time.Unix(2e9, 0)},
 			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(trouble), Contact: now}, Tags: vcenter.TagsFailed},
 			// The tagging API has rejected a login, and then the vCenter was lost.

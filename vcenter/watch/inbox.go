@@ -52,10 +52,11 @@ func (i *Inbox) Follow(now *Interest) {
 	i.interestChanged.Notify()
 }
 
-// SetTagWants replaces whose tags are wanted.
-func (i *Inbox) SetTagWants(now TagWants) {
+// SetTagWants replaces whose tags are wanted. The watch that runs takes that up if it goes on.
+func (i *Inbox) SetTagWants(now TagWants, goesOn bool) {
 	before := i.wants.Swap(&now)
 	switch {
+	case !goesOn:
 	case !slices.Equal(before.Paths, now.Paths):
 		i.interestChanged.Notify() // other objects' tags may be wanted
 		i.refreshTags.Notify()

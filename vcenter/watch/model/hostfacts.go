@@ -18,7 +18,7 @@ const (
 	ClusterGroups = "configurationEx.group"
 	ClusterConfig = "configurationEx"
 	FaultDomain   = "config.vsanHostConfig.faultDomainInfo.name"
-	hostConnected = "runtime.connectionState"
+	HostConnected = "runtime.connectionState"
 )
 
 // HostAccess is how a vCenter lets host groups and fault domains be read: each is for
@@ -59,7 +59,7 @@ func (h HostFacts) Properties() []types.PropertySpec {
 		specs = append(specs, types.PropertySpec{Type: "ClusterComputeResource", PathSet: []string{"name", "parent", path}})
 	}
 	if h.Domains && h.Access != NoHostFacts {
-		specs = append(specs, types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", FaultDomain, hostConnected}})
+		specs = append(specs, types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", FaultDomain, HostConnected}})
 	}
 	return specs
 }

@@ -76,7 +76,7 @@ func (h *memberships) domainOf(host properties) *topology.Membership {
 	if name := host.string(FaultDomain); name != "" {
 		return &topology.Membership{Names: []string{name}}
 	}
-	if state, _ := host[hostConnected].(types.HostSystemConnectionState); state != types.HostSystemConnectionStateConnected {
+	if state, _ := host[HostConnected].(types.HostSystemConnectionState); state != types.HostSystemConnectionStateConnected {
 		return &topology.Membership{Err: errNotConnected}
 	}
 	return &topology.Membership{}

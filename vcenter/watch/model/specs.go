@@ -2,8 +2,8 @@ package model
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// machineProperties are what is read of a Node's machine.
-var machineProperties = []string{
+// MachineProperties are what is read of a Node's machine.
+var MachineProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
 	"config.uuid", SummaryUUID, "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
 	"runtime.powerState", "runtime.connectionState", GuestHostName, guestNet,
@@ -79,7 +79,7 @@ func DetailSpec(list types.ManagedObjectReference, hosts HostFacts) types.Proper
 func detailProperties(hosts HostFacts) []types.PropertySpec {
 	return append([]types.PropertySpec{
 		{Type: "ManagedEntity", PathSet: []string{"name", "parent"}},
-		{Type: "VirtualMachine", PathSet: machineProperties},
+		{Type: "VirtualMachine", PathSet: MachineProperties},
 	}, hosts.Properties()...)
 }
 
