@@ -68,7 +68,7 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	}
 	east := w.sim.VCenter("east")
 	w.until("rejected three times", func([]inventory.State) bool { return logins(east) == 3 })
-	if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter says so of right ones too while its identity source is down or the account is locked; next attempt at ") {
+	if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects right ones while its identity source is down or the account is locked; next attempt at ") {
 		t.Errorf("trouble is %v", err)
 	}
 	if err := east.Recover(); err != nil {

@@ -7,12 +7,10 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"vzones/topology"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
-	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
 )
 
@@ -22,7 +20,7 @@ import (
 func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &reporter{actor: a, started: make(chan struct{})}
-	w := watch.New(s, &sessionTags{a.tags, s}, a.inbox, a.memory, a.watchOptions(), r.publish, r)
+	w := watch.New(s, a.tags.Through(s.Tagging(), s), a.inbox, a.memory, a.watchOptions(), r.publish, r)
 	var failure error
 	over, wait := panics.Go(func() {
 		defer cancel() // of a login that is under way
@@ -153,19 +151,3 @@ func (r *reporter) TagsRead(ctx context.Context, err error) {
 
 // CredentialsRejected has the credentials read again.
 func (r *reporter) CredentialsRejected() { r.actor.credentialsChanged.Notify() }
-
-// sessionTags reads tags through one session.
-type sessionTags struct {
-	reader  *tagReader
-	session *session.Session
-}
-
-func (t *sessionTags) Read(ctx context.Context, q watch.TagQuery) tags.Attachments {
-	return t.reader.read(ctx, t.session, tagQuery{refs: q.Objects, paths: q.Paths, categories: q.Categories, age: q.Age})
-}
-
-func (t *sessionTags) Survey(ctx context.Context, categories []string, now tags.Attachments) []topology.Tagged {
-	return t.reader.survey(ctx, t.session, categories, now)
-}
-
-func (t *sessionTags) Wait() error { return t.session.Tagging().Wait() }

@@ -11,10 +11,6 @@ import (
 // Gone reports whether an object that was asked for is no longer there.
 func Gone(err error) bool { return Is[types.ManagedObjectNotFound](err) }
 
-// Denied reports whether the account may not see an object that was asked for. It is
-// false for a lost session, though vSphere's NotAuthenticated extends NoPermission.
-func Denied(err error) bool { return Is[types.NoPermission](err) && !SessionLost(err) }
-
 // Is reports whether an error holds a vSphere fault of type F or of one that
 // extends F, as PasswordExpired extends InvalidLogin. Causes of faults count too.
 func Is[F any](err error) bool {

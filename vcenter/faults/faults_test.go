@@ -73,7 +73,7 @@ func TestLost(t *testing.T) {
 }
 
 // wrapsNothing has a method Unwrap, and nothing that it could return.
-type wrapsNothing struct{ error }
+type wrapsNothing struct{}
 
 func (wrapsNothing) Error() string { return "made-up" }
 func (wrapsNothing) Unwrap() error { return nil }

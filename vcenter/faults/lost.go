@@ -21,6 +21,10 @@ func SessionLost(err error) bool {
 	return errors.As(err, new(*SessionLostError)) || Is[types.NotAuthenticated](err)
 }
 
+// Denied reports whether the account may not see an object that was asked for. It is
+// false for a lost session, though vSphere's NotAuthenticated extends NoPermission.
+func Denied(err error) bool { return Is[types.NoPermission](err) && !SessionLost(err) }
+
 // InProperties returns a SessionLostError if a property is missing since the session is
 // not authenticated. Properties that are missing for other reasons, such as
 // NoPermission, are not readable.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -30,23 +31,23 @@ type createdObject struct {
 }
 
 // A Destroyer destroys an object of one kind on the server.
-type Destroyer func(context.Context, *Session, types.ManagedObjectReference) error
+type Destroyer func(context.Context, *vim25.Client, types.ManagedObjectReference) error
 
 // DestroyView is the Destroyer of views.
-func DestroyView(ctx context.Context, s *Session, ref types.ManagedObjectReference) error {
-	_, err := methods.DestroyView(ctx, s.vim, &types.DestroyView{This: ref})
+func DestroyView(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) error {
+	_, err := methods.DestroyView(ctx, c, &types.DestroyView{This: ref})
 	return err
 }
 
 // DestroyPropertyCollector is the Destroyer of property collectors.
-func DestroyPropertyCollector(ctx context.Context, s *Session, ref types.ManagedObjectReference) error {
-	_, err := methods.DestroyPropertyCollector(ctx, s.vim, &types.DestroyPropertyCollector{This: ref})
+func DestroyPropertyCollector(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) error {
+	_, err := methods.DestroyPropertyCollector(ctx, c, &types.DestroyPropertyCollector{This: ref})
 	return err
 }
 
 // DestroyHistoryCollector is the Destroyer of event collectors.
-func DestroyHistoryCollector(ctx context.Context, s *Session, ref types.ManagedObjectReference) error {
-	_, err := methods.DestroyCollector(ctx, s.vim, &types.DestroyCollector{This: ref})
+func DestroyHistoryCollector(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) error {
+	_, err := methods.DestroyCollector(ctx, c, &types.DestroyCollector{This: ref})
 	return err
 }
 
@@ -86,7 +87,7 @@ func (s *Session) Destroy(ctx context.Context, ref types.ManagedObjectReference)
 }
 
 func (s *Session) destroy(ctx context.Context, o createdObject) error {
-	if err := o.destroy(ctx, s, o.ref); err != nil && !faults.Gone(err) {
+	if err := o.destroy(ctx, s.vim, o.ref); err != nil && !faults.Gone(err) {
 		return err
 	}
 	s.untrack(o.ref)

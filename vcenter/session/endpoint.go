@@ -26,7 +26,7 @@ type Observer interface {
 	LoggedIn(vcenter string, err error)
 }
 
-// Options are how a vCenter is called. Only what says so may be zero.
+// Options are how a vCenter is called. InFlight alone may be zero.
 type Options struct {
 	// Timeout bounds calls, LoginTimeout those that show credentials.
 	Timeout, LoginTimeout time.Duration
@@ -138,8 +138,8 @@ func (e *Endpoint) observed(ctx context.Context, name string, timeout time.Durat
 // unusableAnswer is the text of an error about an answer that cannot be worked with.
 func unusableAnswer(call string) string { return "the vCenter's answer to " + call + " cannot be used" }
 
-// WithDeadline bounds one remote call. What was asked is for whoever wraps
-// the error to say; this one says how long it took.
+// WithDeadline bounds one remote call. Its error gives how long the call took; whoever wraps it
+// adds what was asked.
 func WithDeadline(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

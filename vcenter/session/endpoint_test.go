@@ -1,8 +1,9 @@
-package session
+package session_test
 
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
 	"vzones/vcenter/vcentertest"
 )
 
@@ -18,7 +20,7 @@ import (
 // bound are asked for at a time.
 func TestRequestsInFlight(t *testing.T) {
 	var most, now atomic.Int32
-	c := NewEndpoint(&config.VCenter{}, Options{Timeout: time.Second, InFlight: 3, Observer: new(vcentertest.Counter), Guard: &panics.Guard{}})
+	c := session.NewEndpoint(&config.VCenter{}, session.Options{Timeout: time.Minute, InFlight: 3, Observer: new(vcentertest.Counter), Guard: &panics.Guard{}})
 	var g errgroup.Group
 	release := make(chan struct{})
 	for range 20 {
@@ -41,11 +43,25 @@ func TestRequestsInFlight(t *testing.T) {
 		t.Errorf("%d at a time", most.Load())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	for range cap(c.slots) {
-		c.slots <- struct{}{}
+	defer cancel()
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	defer close(release)
+	began := make(chan struct{})
+	for range 3 {
+		busy.Go(func() {
+			_ = c.Do(t.Context(), "test", func(context.Context) error {
+				began <- struct{}{}
+				<-release
+				return nil
+			})
+		})
+	}
+	for range 3 {
+		<-began
 	}
 	cancel()
 	if err := c.Do(ctx, "test", func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("a call that waits for its turn: %v", err)
+		t.Errorf("a call that waits for a slot: %v", err)
 	}
 }

@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	vim "github.com/vmware/govmomi/session"
@@ -14,8 +12,8 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// Open logs in to a vCenter, once. NextAttempt says of an error when credentials that were
-// rejected, or not answered to, may be shown again. A login that is under way when the
+// Open logs in to a vCenter, once. NextAttempt returns when credentials that were rejected, or
+// not answered to, may be shown again. A login that is under way when the
 // context is done is waited for, for up to a second, so that what it opens can be closed:
 // there may be a session all the same.
 func Open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Session, error) {
@@ -85,24 +83,10 @@ func (s *Session) openSOAP(ctx context.Context) error {
 	case isShared(s.creds):
 		return s.openClone(ctx)
 	case s.creds.Certificate != "":
-		return refused(s.openByToken(ctx), certificateRejected)
+		return asRejection(s.openByToken(ctx), certificateRejected)
 	default:
-		return refused(vim.NewManager(s.vim).Login(ctx, userinfo(s.creds)), passwordRejected)
+		return asRejection(vim.NewManager(s.vim).Login(ctx, userinfo(s.creds)), passwordRejected)
 	}
-}
-
-func userinfo(creds credentials.Credentials) *url.Userinfo {
-	return url.UserPassword(creds.User, creds.Password.Reveal())
-}
-
-// withoutRequest leaves out of an error that a certificate is not trusted what was asked
-// for, which does not matter then.
-func withoutRequest(err error) error {
-	var untrusted *UntrustedError
-	if errors.As(err, &untrusted) {
-		return untrusted
-	}
-	return err
 }
 
 // openByToken opens a SOAP session with a SAML token that only the holder of the

@@ -47,11 +47,11 @@ func TestLostSessionAtALogin(t *testing.T) {
 		"PasswordExpired":  {types.PasswordExpired{}, true},
 		"SystemError":      {types.SystemError{}, false},
 	} {
-		if err := refused(vcentertest.SOAPFault(c.fault), certificateRejected); errors.Is(err, ErrRejected) != c.rejected {
+		if err := asRejection(vcentertest.SOAPFault(c.fault), certificateRejected); errors.Is(err, ErrRejected) != c.rejected {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := refused(nil, passwordRejected); err != nil {
+	if err := asRejection(nil, passwordRejected); err != nil {
 		t.Error(err)
 	}
 }

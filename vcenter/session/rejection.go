@@ -2,8 +2,6 @@ package session
 
 import (
 	"errors"
-	"fmt"
-	"net/http"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -23,7 +21,7 @@ func (r rejection) Error() string { return string(r) }
 func (rejection) Is(target error) bool { return target == ErrRejected }
 
 const (
-	passwordRejected    = rejection("the user name or password is rejected; vCenter says so of right ones too while its identity source is down or the account is locked")
+	passwordRejected    = rejection("the user name or password is rejected; vCenter also rejects right ones while its identity source is down or the account is locked")
 	passwordExpired     = rejection("the account's password has expired: change it in vCenter, then where the daemon reads it")
 	certificateRejected = rejection("the certificate is rejected: is its user in a group of vCenter, and is it the one that was registered?")
 	tokenRefused        = rejection("the token service rejects the certificate: is it the one that was registered for the user, and valid now?")
@@ -34,9 +32,9 @@ const (
 	tagsCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
 )
 
-// refused returns the rejection that a fault of a login is, or else the error. Faults
+// asRejection returns the rejection that a fault of a login is, or else the error. Faults
 // count by what they extend: PasswordExpired is an InvalidLogin.
-func refused(err error, of rejection) error {
+func asRejection(err error, of rejection) error {
 	if faults.Is[types.PasswordExpired](err) {
 		return passwordExpired
 	}
@@ -51,9 +49,4 @@ func refused(err error, of rejection) error {
 		return rejection("the account may not log in" + privilege + ": give it the role ReadOnly on the vCenter")
 	}
 	return err
-}
-
-// managerRefused is the rejection that a status of a session manager is.
-func managerRefused(status statusError) error {
-	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): is it the one that was made for this daemon?", int(status), http.StatusText(int(status))))
 }

@@ -24,10 +24,6 @@ const serviceAccountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token
 // maxTicket bounds a session manager's answer, in bytes.
 const maxTicket = 64 << 10
 
-// isShared reports whether a session with these credentials is a clone of a session
-// manager's. Its session of the tagging API is the SOAP session itself.
-func isShared(creds credentials.Credentials) bool { return creds.SessionManagerURL != "" }
-
 // openClone clones a session of the session manager, with the ticket that this
 // gives for it.
 func (s *Session) openClone(ctx context.Context) error {
@@ -45,7 +41,7 @@ func (s *Session) openClone(ctx context.Context) error {
 		return err
 	}
 	if err := vim.NewManager(s.vim).CloneSession(ctx, ticket.Reveal()); err != nil {
-		return fmt.Errorf("cloning the session with the ticket that was given: %w", refused(err, ticketRejected))
+		return fmt.Errorf("cloning the session with the ticket that was given: %w", asRejection(err, ticketRejected))
 	}
 	return nil
 }
@@ -93,6 +89,11 @@ type statusError int
 
 func (u statusError) Error() string {
 	return fmt.Sprintf("the session manager answers %d %s", int(u), http.StatusText(int(u)))
+}
+
+// managerRefused is the rejection that a status of a session manager is.
+func managerRefused(status statusError) error {
+	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): is it the one that was made for this daemon?", int(status), http.StatusText(int(status))))
 }
 
 // sameOrigin follows redirects that the token may go along with.

@@ -42,6 +42,11 @@ type tagLogin struct {
 	wait   func()
 }
 
+var _ tags.Session = (*Tagging)(nil)
+
+// Credentials returns those of the SOAP session.
+func (t *Tagging) Credentials() credentials.Credentials { return t.creds }
+
 // With calls f with the tagging API, after logging in where that has not happened yet or the
 // server has forgotten it. A login that takes longer than other calls goes on in the
 // background, and the next call waits for it again.

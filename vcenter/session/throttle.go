@@ -103,7 +103,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 		f := t.remember(l)
 		f.rejected++
 		f.silent, f.denied = false, true
-		f.postpone(err, now, growing(f.rejected, t.limits.RejectedMin, t.limits.RejectedMax))
+		f.postpone(err, now, delayAfter(f.rejected, t.limits.RejectedMin, t.limits.RejectedMax))
 	case errors.As(err, &silence):
 		f := t.remember(l)
 		f.silent = true
@@ -113,7 +113,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 			return err
 		}
 		f.unanswered++
-		f.postpone(err, now, growing(f.unanswered, t.limits.UnansweredMin, t.limits.UnansweredMax))
+		f.postpone(err, now, delayAfter(f.unanswered, t.limits.UnansweredMin, t.limits.UnansweredMax))
 	default:
 		return err
 	}
@@ -135,17 +135,17 @@ func (t *LoginThrottle) accepted(l login) {
 // others, and may be right by now. That they were not answered is kept: it does not
 // depend on which credentials they replace.
 func (t *LoginThrottle) Replaced(creds credentials.Credentials) {
-	t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.pardon() })
+	t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.forgetRejection() })
 }
 
 // Restored forgets that credentials other than these were rejected. These are configured
 // again, so whatever comes next is a change.
 func (t *LoginThrottle) Restored(creds credentials.Credentials) {
-	t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.pardon() })
+	t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
 }
 
-// pardon forgets a rejection, and reports whether nothing else is to be remembered.
-func (f *failure) pardon() bool {
+// forgetRejection forgets a rejection, and reports whether nothing else is to be remembered.
+func (f *failure) forgetRejection() bool {
 	f.denied = false
 	return !f.silent
 }
@@ -195,9 +195,9 @@ func (f *failure) postponed(tried bool) *postponedError {
 	return &postponedError{err: f.err, until: f.until, after: f.after, silent: f.silent, tried: tried}
 }
 
-// growing returns the delay after the n-th failure: it doubles from least to most and
+// delayAfter returns the delay after the n-th failure: it doubles from least to most and
 // has jitter, so that the daemons of many clusters do not log in at the same time.
-func growing(n int, least, most time.Duration) time.Duration {
+func delayAfter(n int, least, most time.Duration) time.Duration {
 	d := least
 	for ; n > 1 && d < most; n-- {
 		d *= 2

@@ -70,10 +70,10 @@ func clientOf(t *testing.T, cfg *config.VCenter) *soap.Client {
 }
 
 func TestShownIsBounded(t *testing.T) {
-	if got := shown(strings.Repeat("ä", 300) + "\n"); got != `"`+strings.Repeat("ä", 200)+`…"` {
+	if got := quoted(strings.Repeat("ä", 300) + "\n"); got != `"`+strings.Repeat("ä", 200)+`…"` {
 		t.Error(got)
 	}
-	if got := shown("a\nb\x00\xff\""); got != `"a\nb\x00�\""` {
+	if got := quoted("a\nb\x00\xff\""); got != `"a\nb\x00�\""` {
 		t.Error(got)
 	}
 }

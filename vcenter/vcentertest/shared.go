@@ -81,7 +81,7 @@ func AcceptClones(f *Front, behind http.Handler, user, password string) {
 		defer mu.Unlock()
 		if known[id] == "" {
 			rec := httptest.NewRecorder()
-			req := httptest.NewRequest(http.MethodPost, "/rest/com/vmware/cis/session", nil)
+			req := httptest.NewRequestWithContext(r.Context(), http.MethodPost, "/rest/com/vmware/cis/session", nil)
 			req.SetBasicAuth(user, password)
 			behind.ServeHTTP(rec, req)
 			var answer struct{ Value string }

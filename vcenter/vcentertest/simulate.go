@@ -1,7 +1,6 @@
 package vcentertest
 
 import (
-	"net/url"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/soap"
@@ -53,16 +52,6 @@ vcenters:
     clusters: [{name: c1, tags: {zone: a}, hosts: 1}]
     vms: [{name: n1, cluster: c1}]
 `
-
-// MustURL parses a URL.
-func MustURL(t *testing.T, s string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
 
 // SOAPFault returns a fault as an error of a SOAP call.
 func SOAPFault(f types.AnyType) error {

@@ -7,9 +7,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	_ "github.com/vmware/govmomi/lookup/simulator"
+	_ "github.com/vmware/govmomi/lookup/simulator" // registers its endpoint
 	"github.com/vmware/govmomi/simulator"
-	_ "github.com/vmware/govmomi/sts/simulator"
+	_ "github.com/vmware/govmomi/sts/simulator" // registers its endpoint
 
 	"vzones/config"
 )

@@ -35,25 +35,15 @@ type Session interface {
 	Classify(err error) error
 }
 
-// A TagReader reads tags through the session.
+// A TagReader reads tags through the session; *tags.SessionReader is one.
 type TagReader interface {
 	// Read reads the tags of objects. An error is in the result.
-	Read(ctx context.Context, q TagQuery) tags.Attachments
+	Read(ctx context.Context, q tags.Query) tags.Attachments
 	// Survey returns to what the tags of these categories are attached, which is asked
 	// now and then. What was just read counts as it is now.
 	Survey(ctx context.Context, categories []string, now tags.Attachments) []topology.Tagged
 	// Wait waits for a login that is under way.
 	Wait() error
-}
-
-// A TagQuery is whose tags are wanted.
-type TagQuery struct {
-	// Objects are in order; Paths are their inventory paths, for a person.
-	Objects []types.ManagedObjectReference
-	Paths   map[types.ManagedObjectReference]string
-	// Categories are the names of those that matter, Age how old their names may be.
-	Categories []string
-	Age        time.Duration
 }
 
 // machinesPerRequest bounds the list of objects in a request.

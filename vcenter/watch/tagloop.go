@@ -40,7 +40,7 @@ type tagLoop struct {
 // tags unknown, unless SOAP does not answer either: that ends the watch.
 func (l *tagLoop) run(ctx context.Context) error {
 	defer func() { _ = l.reader.Wait() }() // whom the login concerns asks again
-	var q TagQuery
+	var q tags.Query
 	var askedFor time.Time
 	var tagged []topology.Tagged
 	var postponed <-chan time.Time

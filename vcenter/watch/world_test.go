@@ -83,7 +83,7 @@ func (r *recorder) CredentialsRejected()                      {}
 // noTags reads no tags.
 type noTags struct{}
 
-func (noTags) Read(context.Context, TagQuery) tags.Attachments { return tags.Attachments{} }
+func (noTags) Read(context.Context, tags.Query) tags.Attachments { return tags.Attachments{} }
 func (noTags) Survey(context.Context, []string, tags.Attachments) []topology.Tagged {
 	return nil
 }
