@@ -1,0 +1,35 @@
+package vcenter
+
+import (
+	"vzones/config"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+)
+
+// A status is what an actor lets others see. One that was published is never changed.
+type status struct {
+	// cfg is the configuration of the vCenter that everything else is of.
+	cfg   *config.VCenter
+	state inventory.State
+	// tags is how the last reading of tags ended.
+	tags TagReading
+	// session is nil without one, and may be of another address.
+	session  *session.Session
+	endpoint *session.Endpoint
+}
+
+// of reports whether the status is of the vCenter at the address of a target.
+func (s *status) of(t *target) bool { return sameAddress(s.cfg, &t.cfg) }
+
+// sessionWith returns the session with the vCenter at the address of a target, nil if there
+// is none.
+func (s *status) sessionWith(t *target) *session.Session {
+	if s.session == nil || !s.session.Serves(&t.cfg) {
+		return nil
+	}
+	return s.session
+}
+
+// An update changes what is known of a vCenter, and reports whether others are to be
+// notified.
+type update func(now *status) (announce bool)
