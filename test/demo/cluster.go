@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // a fingerprint
+	"crypto/sha1"
 	"encoding/pem"
 	"fmt"
 	"net"
