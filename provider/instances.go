@@ -72,13 +72,13 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	if node.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, errNoUUID)) {
 		return &cloudprovider.InstanceMetadata{}, nil // it never was ours
 	}
-	if err == nil {
-		err = p.unshared(states, m, node)
-	}
 	if errors.Is(err, topology.ErrUnknown) && !errors.Is(err, errContradiction) {
 		// The framework would log the error for each Node, at each start before the vCenters
 		// are read and while one is down. That is logged once, with the vCenter.
 		return &cloudprovider.InstanceMetadata{}, nil
+	}
+	if err == nil {
+		err = p.unshared(states, m, node)
 	}
 	if err != nil {
 		return nil, err
