@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"vzones/config/internal/check"
 	"vzones/topology"
 )
 
@@ -142,13 +143,7 @@ type VCenter struct {
 }
 
 // Address returns the server and the port, in one form for each way to write them.
-func (v *VCenter) Address() string { return sameServer(v.Server, v.Port) }
-
-// SecretRef names a Kubernetes Secret.
-type SecretRef struct {
-	Namespace string
-	Name      string
-}
+func (v *VCenter) Address() string { return check.SameServer(v.Server, v.Port) }
 
 // AddressRules say which addresses of a machine become its Node's internal and
 // external one. Empty rules match nothing: without any the first address

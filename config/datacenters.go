@@ -6,8 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"vzones/topology/quote"
 )
 
 // A DatacenterForm is how an element of VCenter.Datacenters is read. The CPI hands it to
@@ -214,35 +212,4 @@ func unescapedName(name string) string {
 		return s
 	}
 	return name
-}
-
-// datacenters splits elements at commas, since Rancher's chart writes all names
-// into one. A list of nothing but blanks, which charts write where no
-// datacenter is given, means all datacenters, as in the CPI.
-func (c *checker) datacenters(given list) value[[]string] {
-	v := value[[]string]{at: given.at, set: given.set, bad: given.bad}
-	if !given.usable() || allBlank(given.v) {
-		return v
-	}
-	have := make(map[string]bool)
-	for _, element := range given.v {
-		for part := range strings.SplitSeq(element.v, ",") {
-			part = strings.TrimSpace(part)
-			form, wrong := FormOfDatacenter(part)
-			switch {
-			case part == "":
-				v.bad = c.complain(element, &complaint{what: "has an empty name: write the names of datacenters, or remove the element"})
-			case parseName(part) != nil:
-				v.bad = c.complain(element, parseName(part))
-			case wrong != nil:
-				v.bad = c.complain(element, &complaint{wrong.Error(), found(part)})
-			case have[part]:
-				c.warnf(element.at, "names a datacenter again that the list already has")
-			default:
-				v.v, have[part] = append(v.v, part), true
-				c.notef(element.at, "%s is read as %s", quote.Value(part), form)
-			}
-		}
-	}
-	return v
 }

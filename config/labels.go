@@ -7,64 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"vzones/topology"
+	"vzones/config/internal/check"
 	"vzones/topology/quote"
 )
-
-// A table is a mapping whose keys and values are any text.
-type table struct {
-	rows []row
-}
-
-type row struct {
-	key   string
-	at    position
-	value text
-}
-
-func (d *decoder) table(p pair, into *table) {
-	if !d.isMapping(p.node, p.at) {
-		return
-	}
-	for _, entry := range d.pairs(p.node, p.at, whole, whole) {
-		into.rows = append(into.rows, row{entry.name, entry.at, d.text(entry.node, entry.at)})
-	}
-}
-
-// nodeLabels checks the labels that each Node gets.
-func (c *checker) nodeLabels(t table, levels []*level) map[string]string {
-	var labels map[string]string
-	for _, r := range t.rows {
-		if r.value.bad {
-			continue
-		}
-		key := text{v: r.key, at: r.at}
-		i := slices.IndexFunc(levels, func(l *level) bool { return l.label.usable() && l.label.v == r.key })
-		switch {
-		case c.complain(key, parseLabelKey(r.key)):
-		case i >= 0:
-			c.errorf(r.at, "is the label of %v too: remove one of the two", levels[i].at)
-		case c.complain(text{at: r.at, mute: r.value.mute}, parseLabelValue(r.value.v)):
-		default:
-			if labels == nil {
-				labels = make(map[string]string)
-			}
-			labels[r.key] = r.value.v
-		}
-	}
-	return labels
-}
-
-// parseLabelValue checks the value of a label. It may be empty.
-func parseLabelValue(value string) *complaint {
-	if value == "" {
-		return nil
-	}
-	if why := topology.InvalidLabelValue(value); why != "" {
-		return &complaint{"has no label's value: " + why + ": write another one", found(value)}
-	}
-	return nil
-}
 
 // kubernetesLabel matches the keys of labels that the framework keeps off a Node if
 // they come from a cloud provider.
@@ -95,7 +40,7 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 				continue
 			}
 			if wrong := parseNodeLabel(key, value, paired); wrong != nil {
-				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.what, wrong.detail))
+				mistakes = append(mistakes, fmt.Errorf("label %s %s%s", quote.Value(key), wrong.What, wrong.Detail))
 				continue
 			}
 			if before, again := labels[key]; again && before != value && !slices.Contains(repeated, key) {
@@ -117,14 +62,14 @@ func ParseNodeLabels(texts ...string) (labels map[string]string, warnings []stri
 }
 
 // parseNodeLabel checks one label, paired if there is a = between key and value.
-func parseNodeLabel(key, value string, paired bool) *complaint {
+func parseNodeLabel(key, value string, paired bool) *check.Mistake {
 	if !paired {
-		return &complaint{what: "has no = behind its key: write key=value, with a comma between two of them"}
+		return &check.Mistake{What: "has no = behind its key: write key=value, with a comma between two of them"}
 	}
-	if wrong := parseLabelKey(key); wrong != nil {
+	if wrong := check.ParseLabelKey(key); wrong != nil {
 		return wrong
 	}
-	return parseLabelValue(value)
+	return check.ParseLabelValue(value)
 }
 
 // unquoted returns a text without blanks around it, nor the quotes that are around all

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"vzones/config"
+	"vzones/config/parse"
 )
 
 // In the paths of keys here, an entry under vcenter is called entry.
@@ -58,10 +59,10 @@ func documented(t *testing.T) map[string]bool {
 func inSource(t *testing.T) map[string]bool {
 	t.Helper()
 	keys := make(map[string]bool)
-	listed(fieldsOf(t, "schema"), []string{""}, keys)
-	listed(fieldsOf(t, "rule"), []string{"labels.region.", "labels.zone.", level}, keys)
-	listed(fieldsOf(t, "level"), []string{level}, keys)
-	for _, statement := range fieldsOf(t, "section").List {
+	listed(fieldsOf(t, "File"), []string{""}, keys)
+	listed(fieldsOf(t, "Rule"), []string{"labels.region.", "labels.zone.", level}, keys)
+	listed(fieldsOf(t, "Level"), []string{level}, keys)
+	for _, statement := range fieldsOf(t, "Section").List {
 		places := []string{entry}
 		switch statement.(type) {
 		case *ast.AssignStmt: // what both have
@@ -96,8 +97,8 @@ func listed(n ast.Node, places []string, into map[string]bool) {
 	})
 }
 
-// parse returns what is wrong with a file that has one key.
-func parse(t *testing.T, key string) config.Errors {
+// mistakesOf returns what is wrong with a file that has one key.
+func mistakesOf(t *testing.T, key string) config.Errors {
 	t.Helper()
 	parts := strings.Split(key, ".")
 	var text strings.Builder
@@ -110,7 +111,7 @@ func parse(t *testing.T, key string) config.Errors {
 			depth++
 		}
 	}
-	_, err := config.Parse("f", []byte(strings.TrimSuffix(text.String(), "\n")+" x\n"))
+	_, err := parse.Parse("f", []byte(strings.TrimSuffix(text.String(), "\n")+" x\n"))
 	found, ok := errors.AsType[config.Errors](err)
 	if !ok {
 		t.Fatalf("%s: %v", key, err)
@@ -131,12 +132,12 @@ func TestKeysAreDocumented(t *testing.T) {
 		if !docs[key] {
 			t.Errorf("%s is in the schema and not documented", key)
 		}
-		if isUnknown(parse(t, key), key) {
+		if isUnknown(mistakesOf(t, key), key) {
 			t.Errorf("%s was taken for a key of the schema", key)
 		}
 	}
 	for key := range docs {
-		if isUnknown(parse(t, key), key) {
+		if isUnknown(mistakesOf(t, key), key) {
 			t.Errorf("%s is documented and not in the schema", key)
 		}
 	}
@@ -144,7 +145,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	for _, place := range []string{"", "global.", entry, "labels.", "labels.zone.", "nodes.", "topology.", level} {
 		const nonsense = "qqqqqqqqqqqqqqqqqqqq"
 		offered := 0
-		for _, e := range parse(t, place+nonsense) {
+		for _, e := range mistakesOf(t, place+nonsense) {
 			_, list, ok := strings.Cut(e.Message, "write one of ")
 			if !ok || !strings.HasPrefix(e.Message, "unknown key") {
 				continue
@@ -157,7 +158,7 @@ func TestKeysAreDocumented(t *testing.T) {
 			}
 		}
 		if offered == 0 {
-			t.Errorf("the parser offers no key at %q: %v", place, parse(t, place+nonsense))
+			t.Errorf("the parser offers no key at %q: %v", place, mistakesOf(t, place+nonsense))
 		}
 	}
 	if t.Failed() {
@@ -167,7 +168,7 @@ func TestKeysAreDocumented(t *testing.T) {
 
 // TestDefaultsAreDocumented compares the table with what a small file gives.
 func TestDefaultsAreDocumented(t *testing.T) {
-	c, err := config.Parse("f", []byte("vcenter: {vc.example.com: {user: user, password: password}}"))
+	c, err := parse.Parse("f", []byte("vcenter: {vc.example.com: {user: user, password: password}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 // read, and no other.
 func TestVariablesAreDocumented(t *testing.T) {
 	source, docs := make(map[string]bool), make(map[string]bool)
-	listed(methodOf(t, "../config/environment.go", "schema", "variables"), []string{""}, source)
+	listed(methodOf(t, "../config/internal/schema/environment.go", "File", "Variables"), []string{""}, source)
 	for _, row := range rows(t, read(t, "reference/configuration.md"), "## Environment variables") {
 		docs[row[0]] = true
 	}
@@ -216,7 +217,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 	}
 	for name := range docs {
 		const text = "[VirtualCenter \"10.0.0.1\"]\nuser = u\npassword = p\n"
-		c, err := config.Parse("f", []byte(text), name+"=https://x\x01y")
+		c, err := parse.Parse("f", []byte(text), name+"=https://x\x01y")
 		told := fmt.Sprint(err)
 		if err == nil {
 			told = fmt.Sprint(c.Warnings)
@@ -231,7 +232,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 // TestSectionsAreDocumented: the reference has every section of the INI format.
 func TestSectionsAreDocumented(t *testing.T) {
 	source, docs := make(map[string]bool), make(map[string]bool)
-	listed(methodOf(t, "../config/ini_fields.go", "schema", "sections"), []string{""}, source)
+	listed(methodOf(t, "../config/internal/schema/ini.go", "File", "Sections"), []string{""}, source)
 	text := read(t, "reference/configuration.md")
 	for _, row := range rows(t, text, "## The INI format") {
 		name, _, _ := strings.Cut(strings.Trim(row[0], "[]"), " ")
@@ -259,7 +260,7 @@ func TestExamplesAreRead(t *testing.T) {
 		if b.language != "yaml" && b.language != "ini" {
 			continue
 		}
-		c, err := config.Parse("vsphere.conf", []byte(b.text))
+		c, err := parse.Parse("vsphere.conf", []byte(b.text))
 		if i+1 < len(all) && all[i+1].language == "text" {
 			bad++
 			if got := fmt.Sprint(err) + "\n"; got != all[i+1].text {
@@ -295,9 +296,9 @@ func TestForeignKeysAreDocumented(t *testing.T) {
 		}
 		return true
 	}
-	ast.Inspect(methodOf(t, "../config/foreign.go", "section", "foreign"), look)
+	ast.Inspect(methodOf(t, "../config/internal/schema/neighbors.go", "Section", "foreign"), look)
 	for _, keys := range []string{"csiGlobalKeys", "csiVCenterKeys"} {
-		ast.Inspect(variable(t, "../config/csi_driver.go", keys), look)
+		ast.Inspect(variable(t, "../config/internal/schema/csi.go", keys), look)
 	}
 	if known < 20 {
 		t.Errorf("only %d keys are known", known)
@@ -320,7 +321,7 @@ func TestForeignKeysAreDocumented(t *testing.T) {
 			case row[0] != "both":
 				continue
 			}
-			c, err := config.Parse("f", []byte("{global: {"+global+"user: u, password: p}, vcenter: {vc.example.com: {"+entry+"port: 443}}}"))
+			c, err := parse.Parse("f", []byte("{global: {"+global+"user: u, password: p}, vcenter: {vc.example.com: {"+entry+"port: 443}}}"))
 			if err != nil || len(c.Warnings) != strings.Count(global+entry, ",") {
 				t.Errorf("%s: %v", key, err)
 			}

@@ -102,7 +102,7 @@ func blocks(text string) []block {
 // schema.
 func fieldsOf(t *testing.T, receiver string) *ast.BlockStmt {
 	t.Helper()
-	return methodOf(t, "../config/schema.go", receiver, "fields")
+	return methodOf(t, "../config/internal/schema/fields.go", receiver, "Fields")
 }
 
 // methodOf returns the source of a method.

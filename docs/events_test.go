@@ -30,6 +30,7 @@ var recorders = map[string]struct{ reason, arguments int }{
 var computed = map[string]string{
 	"say":          "reason",                              // handed over
 	"tell":         "reason",                              // handed over
+	"Record":       "reason",                              // handed over
 	"Event":        "reason",                              // handed over
 	"run":          "reason",                              // cmp.Or of an Event's own and judge's, of the list of outcomes
 	"tellUnplaced": "c.source.Reason(err)",                // likewise

@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"vzones/config"
+	"vzones/config/parse"
 )
 
 // TestConfigurationsOfHowTos: what the how-tos show of a configuration loads, beside a vCenter.
@@ -32,7 +32,7 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 			}
 			count++
 			text := "vcenter: {vc.example.com: {user: u@example.com, password: example}}\n" + b.text
-			if _, err := config.Parse(page, []byte(text)); err != nil {
+			if _, err := parse.Parse(page, []byte(text)); err != nil {
 				t.Errorf("%v in\n%s", err, b.text)
 			}
 		}

@@ -82,7 +82,7 @@ func wrapped(f *ast.FuncLit) (prefix string, ok bool) {
 func constantName(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.Ident:
-		return "vsphere_ccm", e.Name == "subsystem"
+		return "vsphere_ccm", strings.EqualFold(e.Name, "subsystem")
 	case *ast.BasicLit:
 		return literal(e)
 	case *ast.BinaryExpr:

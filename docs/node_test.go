@@ -49,7 +49,7 @@ func keysInSource(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for path, file := range sources(t, "../provider", "../topology", "../config", "../cmd") {
-		if name := filepath.Base(path); name == "chart_values.go" || name == "write_chart.go" {
+		if name := filepath.Base(path); name == "chart_values.go" || name == "chart_write.go" {
 			continue
 		}
 		ast.Inspect(file, func(n ast.Node) bool {

@@ -55,7 +55,7 @@ func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, err
 // tried again at intervals that grow to a quarter of an hour.
 //
 // For a Node without the taint only the addresses count, and there are none if
-// they are to stay as they are. For a Node of another provider the result is
+// they are to stay as they are, as while its machine is unknown. For a Node of another provider the result is
 // empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if isUninitialized(node) {
@@ -74,6 +74,11 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	}
 	if err == nil {
 		err = p.unshared(states, m, node)
+	}
+	if errors.Is(err, topology.ErrUnknown) && !errors.Is(err, errContradiction) {
+		// The framework would log the error for each Node, at each start before the vCenters
+		// are read and while one is down. That is logged once, with the vCenter.
+		return &cloudprovider.InstanceMetadata{}, nil
 	}
 	if err != nil {
 		return nil, err

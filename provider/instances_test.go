@@ -226,9 +226,10 @@ func TestMetadataOfAnInitialisedNode(t *testing.T) {
 		{"none that the Node may have", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA))}, nil, errNoAddress},
 		{"none at the moment, and a kubelet with --node-ip", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA, withoutAddress))}, withoutAddresses, nil},
 		{"absent", ours(), states{stateOf("east")}, nil, topology.ErrAbsent},
-		{"a vCenter in trouble", ours(), states{troubled(stateOf("east"))}, nil, topology.ErrUnknown},
+		{"a vCenter in trouble", ours(), states{troubled(stateOf("east"))}, &cloudprovider.InstanceMetadata{}, nil},
+		{"a vCenter that is not read yet", ours(), states{{VCenter: "east"}}, &cloudprovider.InstanceMetadata{}, nil},
 		{"two machines run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, nil, topology.ErrAmbiguous},
-		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x"), untainted), states{stateOf("east")}, nil, topology.ErrUnknown},
+		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x"), untainted), states{stateOf("east")}, &cloudprovider.InstanceMetadata{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, _ := provide(c.states)

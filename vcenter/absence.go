@@ -11,7 +11,9 @@ import (
 
 	"vzones/topology"
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
 )
 
 // ConfirmAbsent asks every vCenter directly for the machine: for each of its
@@ -61,13 +63,13 @@ func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) e
 		case ref != nil:
 			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.name, u, quote.Plain(ref.Value))
 		case err != nil:
-			return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, printable{err})
+			return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, faults.Printable{Err: err})
 		}
 		return nil
 	})
 	for i, err := range errs {
-		if crashed(err) {
-			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, printable{err})
+		if panics.Recovered(err) {
+			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, faults.Printable{Err: err})
 		}
 	}
 	return certain(errs)
@@ -78,7 +80,7 @@ func (c *connection) sideBySide(ctx context.Context, errs []error, do func(int) 
 	var g errgroup.Group
 	for i := range errs {
 		g.Go(func() error {
-			errs[i] = c.guard.run(ctx, "asking whether the machine is there", func() error { return do(i) })
+			errs[i] = c.guard.Run(ctx, "asking whether the machine is there", func() error { return do(i) })
 			return nil
 		})
 	}
@@ -97,7 +99,7 @@ func certain(errs []error) error {
 // traces are the managed object IDs that the machine had in this vCenter last, through
 // whichever of its entries: as its Node tells, as this process saw the Node's machine, and
 // as its own watch knows.
-func (c *connection) traces(s *session, id inventory.Identity) []string {
+func (c *connection) traces(s *reader, id inventory.Identity) []string {
 	var ids []string
 	instance := s.vim.ServiceContent.About.InstanceUuid
 	here := func(vcenter, of string) bool { return vcenter == c.name || of != "" && of == instance }
@@ -131,7 +133,7 @@ func traceless(connections []*connection, id inventory.Identity) error {
 
 // confirmGone returns nil if the managed object that the machine was is not there any
 // more, or is a template.
-func (c *connection) confirmGone(ctx context.Context, s *session, id string) error {
+func (c *connection) confirmGone(ctx context.Context, s *reader, id string) error {
 	// An account that may not see a machine does not find it by its UUID, but
 	// is not told either that there is none.
 	template, err := atLeisure(ctx, c, func() (bool, error) { return s.template(ctx, machineRef(id)) })
@@ -140,16 +142,16 @@ func (c *connection) confirmGone(ctx context.Context, s *session, id string) err
 		return nil
 	case err == nil:
 		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.name, quote.Plain(id))
-	case gone(err):
+	case faults.Gone(err):
 		return nil
 	}
-	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.name, quote.Plain(id), printable{err})
+	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.name, quote.Plain(id), faults.Printable{Err: err})
 }
 
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which
 // is not a template, for all of them side by side. Nil without an error means that it
 // has none.
-func (c *connection) withUUID(ctx context.Context, s *session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
+func (c *connection) withUUID(ctx context.Context, s *reader, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
 	found := make([]*types.ManagedObjectReference, len(uuids))
 	errs := make([]error, len(uuids))
 	c.sideBySide(ctx, errs, func(i int) (err error) {
@@ -166,7 +168,7 @@ func (c *connection) withUUID(ctx context.Context, s *session, uuids []inventory
 
 // search returns a machine with the UUID that is not a template, nil if the vCenter
 // has none.
-func (c *connection) search(ctx context.Context, s *session, u inventory.UUID) (*types.ManagedObjectReference, error) {
+func (c *connection) search(ctx context.Context, s *reader, u inventory.UUID) (*types.ManagedObjectReference, error) {
 	refs, err := atLeisure(ctx, c, func() ([]types.ManagedObjectReference, error) { return s.search(ctx, u) })
 	if err != nil {
 		return nil, fmt.Errorf("searching for UUID %s: %w", u, err)
@@ -174,7 +176,7 @@ func (c *connection) search(ctx context.Context, s *session, u inventory.UUID) (
 	for _, ref := range refs {
 		template, err := atLeisure(ctx, c, func() (bool, error) { return s.template(ctx, ref) })
 		switch {
-		case err != nil && !gone(err):
+		case err != nil && !faults.Gone(err):
 			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
 		case err == nil && !template:
 			return &ref, nil
@@ -197,8 +199,8 @@ func atLeisure[T any](ctx context.Context, c *connection, request func() (T, err
 }
 
 // template reports whether a machine is one.
-func (s *session) template(ctx context.Context, machine types.ManagedObjectReference) (template bool, err error) {
-	err = s.retrieve(ctx, types.PropertyFilterSpec{
+func (s *reader) template(ctx context.Context, machine types.ManagedObjectReference) (template bool, err error) {
+	err = s.Retrieve(ctx, types.PropertyFilterSpec{
 		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.template"}}},
 		ObjectSet: []types.ObjectSpec{{Obj: machine}},
 	}, func(o *types.ObjectContent) { template = propertiesOf(o, static{}).bool("config.template") })

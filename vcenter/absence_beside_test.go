@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
 )
 
 // absenceRequests holds back the requests that confirm an absence, at a front.
@@ -18,9 +19,9 @@ type absenceRequests struct {
 	release chan struct{}
 }
 
-func holdAbsence(f *front) *absenceRequests {
+func holdAbsence(f *vcentertest.Front) *absenceRequests {
 	a := &absenceRequests{arrived: make(chan struct{}, 100), release: make(chan struct{})}
-	f.answer(func(_ http.ResponseWriter, r *http.Request, body string) bool {
+	f.Answer(func(_ http.ResponseWriter, r *http.Request, body string) bool {
 		if !strings.Contains(body, "FindAllByUuid") && !strings.Contains(body, "config.template</pathSet>") {
 			return false
 		}
@@ -55,7 +56,7 @@ func (a *absenceRequests) await(t *testing.T, n int) {
 // TestAbsenceIsAskedSideBySide: each form of the UUID, and for the object that the
 // machine was, so that an answer takes as long as the slowest of them.
 func TestAbsenceIsAskedSideBySide(t *testing.T) {
-	sim, f, cfg := eastBehindFront(t)
+	sim, f, cfg := vcentertest.EastBehindFront(t)
 	w := follow(t, sim, cfg, FromFile, Options{})
 	w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil })
 	nobody := identity(t, stranger)
@@ -73,7 +74,7 @@ func TestAbsenceIsAskedSideBySide(t *testing.T) {
 // TestConfirmationsLeaveRoom: however many absences are confirmed at a time, the vCenter
 // has no more of their requests in flight than four, and others are not held up by them.
 func TestConfirmationsLeaveRoom(t *testing.T) {
-	sim, f, cfg := eastBehindFront(t)
+	sim, f, cfg := vcentertest.EastBehindFront(t)
 	w := follow(t, sim, cfg, FromFile, Options{})
 	w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil })
 	nobody := identity(t, stranger)

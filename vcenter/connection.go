@@ -13,8 +13,12 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
 )
 
 // connection owns one vCenter: its session, its watch, its state. Run and what
@@ -29,7 +33,7 @@ type connection struct {
 	// mu is for who changes state or target: a state is of the target's address.
 	mu       sync.Mutex
 	state    atomic.Pointer[inventory.State]
-	session  atomic.Pointer[session]
+	session  atomic.Pointer[reader]
 	followed atomic.Pointer[followed]
 	target   atomic.Pointer[target]
 	// wake has a token when followed has changed.
@@ -40,14 +44,13 @@ type connection struct {
 	// its tags are to be read now, and renewed when the credentials may have changed.
 	again, retag, renewed chan struct{}
 	// unread has a token from retarget when nothing is known of the vCenter any more,
-	// which overdue takes. answered is when it last answered a request, in nanoseconds.
-	unread   chan struct{}
-	answered atomic.Int64
+	// which overdue takes.
+	unread chan struct{}
 	// tagReading is the TagReading of now, which counts where tags are wanted.
 	tagReading atomic.Int32
-	// certificateEnds is until when what the vCenter showed last is valid, in seconds
-	// since 1970.
-	certificateEnds atomic.Int64
+	// endpoint is how the vCenter is called at the address that run follows, which alone
+	// replaces it.
+	endpoint atomic.Pointer[session.Endpoint]
 	// reread has a token when somebody waits for tags whose names are of now.
 	reread chan struct{}
 	// stirred has a token when a state of the fleet has changed, which whoever
@@ -63,16 +66,17 @@ type connection struct {
 	// tags belongs to the goroutine that reads tags, fresh to the one that
 	// renews the session, the rest to run.
 
-	tags *tagReader
+	tags *tags.Reader
 	// fresh is the session that is to replace the one of the watch.
-	fresh *session
+	fresh *reader
 	// cfg is what the target was when run last looked. Clients in use refer to it, so
 	// it is never changed, only replaced.
 	cfg   *config.VCenter
-	calls *calls
-	guard *guard
+	guard *panics.Guard
 	// remembered is the model of the last watch that had the index in whole.
 	remembered *model
+	// outage has the errors that were logged since the vCenter was last read.
+	outage faults.Outage
 	// lacking is what was last logged about configured datacenters that are not there.
 	lacking string
 	// eventTrouble is what was last logged about the events of tagging.
@@ -89,9 +93,9 @@ type connection struct {
 	// read are the credentials that were read last. Without a session even rejected
 	// ones are tried at once when they come in the place of others.
 	read Credentials
-	// attempts decides when credentials may be shown to the vCenter. All its
+	// throttle decides when credentials may be shown to the vCenter. All its
 	// goroutines ask it.
-	attempts *attempts
+	throttle *session.LoginThrottle
 }
 
 func newConnection(t *target, credentials CredentialSource, opts timing, changed func()) *connection {
@@ -113,10 +117,10 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 		parse:       guestinfo.Addresses,
 		states:      func() []inventory.State { return nil },
 	}
-	c.attempts = newAttempts(opts.loginLimits)
+	c.throttle = session.NewLoginThrottle(opts.loginLimits, opts.accounts)
 	c.cfg = &t.cfg
-	c.guard = &guard{}
-	c.calls = c.newCalls()
+	c.guard = &panics.Guard{}
+	c.endpoint.Store(c.newEndpoint())
 	c.tags = newTagReader(c.name, opts)
 	c.target.Store(t)
 	c.state.Store(&inventory.State{VCenter: c.name})
@@ -124,14 +128,11 @@ func newConnection(t *target, credentials CredentialSource, opts timing, changed
 	return c
 }
 
-func (c *connection) newCalls() *calls {
-	n := &calls{
-		vcenter: c.name, timeout: c.opts.timeout, loginTimeout: c.opts.loginTimeout, attempts: c.attempts, lockouts: c.opts.lockouts,
-		observer: c.opts.observer, slots: make(chan struct{}, c.opts.inFlight), guard: c.guard, answered: &c.answered,
-		certificateEnds: &c.certificateEnds,
-	}
-	n.tries.Store(int32(c.cfg.RoundTrips))
-	return n
+func (c *connection) newEndpoint() *session.Endpoint {
+	return session.NewEndpoint(c.cfg, session.Options{
+		Timeout: c.opts.timeout, LoginTimeout: c.opts.loginTimeout, InFlight: c.opts.inFlight,
+		Throttle: c.throttle, Observer: c.opts.observer, Guard: c.guard,
+	})
 }
 
 // token puts a token into a channel that has room for one.
@@ -156,7 +157,7 @@ func (c *connection) run(ctx context.Context) {
 	defer waiting.Wait()
 	waiting.Go(func() { c.overdue(ctx) })
 	for ctx.Err() == nil {
-		_ = c.guard.run(ctx, "following the vCenter again and again", func() error {
+		_ = c.guard.Run(ctx, "following the vCenter again and again", func() error {
 			c.loop(ctx)
 			return nil
 		})
@@ -170,7 +171,7 @@ func (c *connection) loop(ctx context.Context) {
 	retries := newBackoff(c.opts.retryMin, c.opts.retryMax)
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := c.guard.run(ctx, "following the vCenter", func() error {
+		err := c.guard.Run(ctx, "following the vCenter", func() error {
 			c.adopt(ctx)
 			return c.once(ctx)
 		})
@@ -178,22 +179,22 @@ func (c *connection) loop(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errAgain):
-			klog.FromContext(ctx).Info("Starts the watch of the vCenter again", "err", printable{err})
+			klog.FromContext(ctx).Info("Starts the watch of the vCenter again", "err", faults.Printable{Err: err})
 			c.owed = 0
 			continue
 		}
 		c.owe()
-		delay := retries.after(time.Since(began), c.state.Load().Trouble == nil, lost(err))
+		delay := retries.after(time.Since(began), c.state.Load().Trouble == nil, faults.SessionLost(err))
 		if delay == 0 {
 			// Nothing is wrong yet: vCenters end sessions.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
 			continue
 		}
 		c.report(ctx, err)
-		if !lost(err) {
+		if !faults.SessionLost(err) {
 			delay /= 2 // there is no login to be spared
 		}
-		c.pause(ctx, sooner(delay+rand.N(delay/2+1), nextAttempt(err)))
+		c.pause(ctx, sooner(delay+rand.N(delay/2+1), session.NextAttempt(err)))
 	}
 }
 
@@ -240,7 +241,7 @@ func (c *connection) once(ctx context.Context) error {
 	case c.fresh != nil:
 		c.replaceSession(ctx)
 		return errRenewed
-	case lost(err):
+	case faults.SessionLost(err):
 		// What is left of it may still be alive: the REST session, or all of it where
 		// the vCenter has only forgotten what the session had made.
 		c.logout(ctx)
@@ -248,17 +249,19 @@ func (c *connection) once(ctx context.Context) error {
 	return err
 }
 
-// report publishes trouble and logs it once for each change.
+// report publishes trouble and logs it once in an outage.
 func (c *connection) report(ctx context.Context, err error) {
-	err = fmt.Errorf("vCenter %q: %w", c.name, printable{err})
+	err = fmt.Errorf("vCenter %q: %w", c.name, faults.Printable{Err: err})
 	before := *c.state.Load()
-	next := nextAttempt(err)
-	if before.Trouble == nil || before.Trouble.Error() != err.Error() {
-		log := klog.FromContext(ctx)
-		if !next.IsZero() {
-			log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
-		}
+	next := session.NextAttempt(err)
+	log := klog.FromContext(ctx)
+	if !next.IsZero() {
+		log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+	}
+	if c.outage.Begins(err) {
 		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
+	} else {
+		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
 	before.Trouble, before.NextLogin = err, next
 	c.publish(&before)
@@ -266,7 +269,7 @@ func (c *connection) report(ctx context.Context, err error) {
 
 // published publishes a snapshot of a vCenter that is well and answered then.
 func (c *connection) published(ctx context.Context, snap *inventory.Snapshot, answered time.Time, named inventory.Named) {
-	if c.state.Load().Trouble != nil {
+	if c.outage.End() {
 		klog.FromContext(ctx).Info("Reads the vCenter again")
 	}
 	c.publish(&inventory.State{VCenter: c.name, Snapshot: snap, Contact: answered, Named: named})

@@ -10,6 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
+
+	"vzones/vcenter/faults"
 )
 
 // outside are machines that are or may be in the vCenter and are in none of the configured
@@ -176,7 +178,7 @@ func (w *watch) putOnList(ctx context.Context, now map[string]bool, add, remove 
 		}
 	}
 	// The watch tells of them too, a page of 100 objects at a time.
-	if err := w.s.readMachines(ctx, add, w.more(), w.model.tree); err != nil && !gone(err) && !denied(err) {
+	if err := w.s.readMachines(ctx, add, w.more(), w.model.tree); err != nil && !faults.Gone(err) && !faults.Denied(err) {
 		return fmt.Errorf("reading %d machines: %w", len(add), err)
 	}
 	return nil
@@ -303,8 +305,10 @@ func (w *watch) requestList(ctx context.Context, list types.ManagedObjectReferen
 // refusesWhole reports whether a change of the list was refused because of one of the
 // machines in it.
 func (w *watch) refusesWhole(err error) bool {
-	return !lost(w.s.judge(err)) && (denied(err) || gone(err) || faulted[types.InvalidArgument](err))
+	return !faults.SessionLost(w.s.Classify(err)) && (faults.Denied(err) || faults.Gone(err) || faults.Is[types.InvalidArgument](err))
 }
 
 // faults reports whether the vCenter answered with a fault, and the session is not lost.
-func (w *watch) faults(err error) bool { return isFault(err) && !lost(w.s.judge(err)) }
+func (w *watch) faults(err error) bool {
+	return faults.FromServer(err) && !faults.SessionLost(w.s.Classify(err))
+}

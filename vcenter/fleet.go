@@ -13,6 +13,7 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 // Wanted is what of the vCenters somebody needs beside their machines.
@@ -43,7 +44,7 @@ type Options struct {
 	// for a directory; 90 s if zero.
 	LoginTimeout time.Duration
 	// LoginLimits bound how often logins that fail are repeated.
-	LoginLimits LoginLimits
+	LoginLimits session.LoginLimits
 	// TagRefresh is the time between two readings of tags, which vCenter does
 	// not announce; 30 s if zero.
 	TagRefresh time.Duration
@@ -70,15 +71,15 @@ type Options struct {
 type timing struct {
 	timeout, tagRefresh time.Duration
 	loginTimeout        time.Duration
-	loginLimits         LoginLimits
+	loginLimits         session.LoginLimits
 	retryMin, retryMax  time.Duration
 	pollTime, firstPage time.Duration
 	logoutTimeout       time.Duration
 	searchEvery         time.Duration
 	inFlight            int
 	observer            Observer
-	// lockouts is that of all connections.
-	lockouts *lockouts
+	// accounts are those of all connections.
+	accounts *session.Accounts
 }
 
 // A Fleet is all configured vCenters.
@@ -117,7 +118,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 			searchEvery:   orDefault(opts.SearchEvery, 10*time.Minute),
 			inFlight:      orDefault(opts.InFlight, 8),
 			observer:      opts.Observer,
-			lockouts:      newLockouts(opts.LoginLimits),
+			accounts:      session.NewAccounts(opts.LoginLimits),
 		},
 	}
 	if f.timing.observer == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 // A seeker has a watch find the machines of Nodes by searches, where the vCenter is
@@ -89,7 +90,7 @@ func (w *watch) beginSeeking(ctx context.Context) error {
 		return fmt.Errorf("making a list view: %w", err)
 	}
 	w.seek.list = res.Returnval
-	w.s.leave(w.seek.list, destroyView)
+	w.s.Track(w.seek.list, session.DestroyView)
 	spec := viewSpec(w.seek.list, "VirtualMachine", append([]string{summaryUUID}, indexProperties...)...)
 	spec.ObjectSet[0].SelectSet = []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ListView", Path: "view"}}
 	if err := w.filter(ctx, w.index, spec); err != nil {

@@ -13,7 +13,10 @@ import (
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 // TestFollowedThatNoListTakes: in whatever way the vCenter refuses a machine, the
@@ -52,11 +55,11 @@ func TestFollowedInASessionThatIsLostWithoutAWord(t *testing.T) {
 	w := followsCluster()
 	w.seek = newSeeker(w.model, newFollowed(nil))
 	w.seek.list = types.ManagedObjectReference{Type: "ListView", Value: "session-view"}
-	w.s = &session{vim: &vim25.Client{RoundTripper: forgetful{w.seek.list}}}
-	w.s.leave(w.seek.list, destroyView)
+	w.s = newReader(session.FromClient(&vim25.Client{RoundTripper: forgetful{w.seek.list}}))
+	w.s.Track(w.seek.list, session.DestroyView)
 	w.seek.refs[sought{name: "n"}] = []string{"vm-1", "vm-2"}
 	err := w.follows(t.Context(), newFollowed(nil))
-	if !lost(w.s.judge(err)) {
+	if !faults.SessionLost(w.s.Classify(err)) {
 		t.Errorf("error %v", err)
 	}
 	if len(w.seek.untaken) > 0 {
@@ -68,7 +71,7 @@ func TestFollowedInASessionThatIsLostWithoutAWord(t *testing.T) {
 type forgetful struct{ ref types.ManagedObjectReference }
 
 func (f forgetful) RoundTrip(context.Context, soap.HasFault, soap.HasFault) error {
-	return soapFault(types.ManagedObjectNotFound{Obj: f.ref})
+	return vcentertest.SOAPFault(types.ManagedObjectNotFound{Obj: f.ref})
 }
 
 // TestFollowedIsNotForgottenByAWatchThatFails: what was known of a machine whose
@@ -126,7 +129,7 @@ func TestFollowedAgainBeforeItIsToldToHaveLeft(t *testing.T) {
 			w.seek.filter = "index"
 			filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
 			w.index[filter] = true
-			w.s = &session{vim: &vim25.Client{RoundTripper: machine(enters.ChangeSet)}}
+			w.s = newReader(session.FromClient(&vim25.Client{RoundTripper: machine(enters.ChangeSet)}))
 			tell := func(updates ...types.ObjectUpdate) {
 				t.Helper()
 				if _, err := w.apply(&types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: updates}}}); err != nil {
@@ -206,7 +209,7 @@ func TestClaimsThatAreNotTriedYet(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			w := followsCluster()
 			w.c.cfg = &config.VCenter{Name: "east", Datacenters: []string{"dc1"}}
-			w.s = &session{vim: &vim25.Client{RoundTripper: reading{&refusing{refuse: lies}}}}
+			w.s = newReader(session.FromClient(&vim25.Client{RoundTripper: reading{&refusing{refuse: lies}}}))
 			try := func() {
 				t.Helper()
 				var err error

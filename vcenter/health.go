@@ -52,12 +52,9 @@ func (f *Fleet) Health() []Health {
 
 func (c *connection) health() Health {
 	tags := c.target.Load().tags
-	h := Health{State: c.stateNow(), Rejected: c.attempts.rejected(tags), Tags: TagsRead}
+	h := Health{State: c.stateNow(), Rejected: c.throttle.Rejected(tags), Tags: TagsRead, CertificateEnds: c.endpoint.Load().CertificateEnds()}
 	if tags {
 		h.Tags = TagReading(c.tagReading.Load())
-	}
-	if ends := c.certificateEnds.Load(); ends != 0 {
-		h.CertificateEnds = time.Unix(ends, 0)
 	}
 	return h
 }

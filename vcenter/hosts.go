@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/topology"
+	"vzones/vcenter/faults"
 )
 
 // The properties that tell what hosts belong to. They are read only if the policy
@@ -72,10 +73,10 @@ func (w *watch) watchDetails(ctx context.Context) error {
 	for {
 		more := w.more()
 		err := w.filter(ctx, w.details, detailSpec(w.list, more))
-		if len(more) == 0 || !faulted[types.InvalidProperty](err) {
+		if len(more) == 0 || !faults.Is[types.InvalidProperty](err) {
 			return err
 		}
-		klog.FromContext(ctx).Info("The vCenter does not take all properties of host groups and fault domains", "err", printable{err})
+		klog.FromContext(ctx).Info("The vCenter does not take all properties of host groups and fault domains", "err", faults.Printable{Err: err})
 		w.s.hosts.Add(1)
 	}
 }
@@ -117,7 +118,7 @@ func whyMissing(f *types.LocalizedMethodFault) error {
 		return topology.ErrNotPermitted
 	}
 	if f.LocalizedMessage != "" {
-		return faultError{f}
+		return faults.AsError(f)
 	}
 	return fmt.Errorf("the vCenter answers %T", f.Fault)
 }

@@ -15,10 +15,12 @@ import (
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 // hasty are limits with the proportions of the real ones, a thousand times faster.
-var hasty = LoginLimits{
+var hasty = session.LoginLimits{
 	Window: 180 * time.Millisecond, RejectedMin: 300 * time.Millisecond, RejectedMax: 1800 * time.Millisecond,
 	UnansweredMin: 120 * time.Millisecond, UnansweredMax: 900 * time.Millisecond,
 }
@@ -66,7 +68,7 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	}
 	east := w.sim.VCenter("east")
 	w.until("rejected three times", func([]inventory.State) bool { return logins(east) == 3 })
-	if err := w.east().Trouble; !errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), "vCenter says so of right ones too while its identity source is down or the account is locked; next attempt at ") {
+	if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects right ones while its identity source is down or the account is locked; next attempt at ") {
 		t.Errorf("trouble is %v", err)
 	}
 	if err := east.Recover(); err != nil {
@@ -96,7 +98,7 @@ func TestAnAccountThatAnotherClientLocks(t *testing.T) {
 		east.FailLogin()
 	}
 	east.EndSessions()
-	w.until("locked out", func([]inventory.State) bool { return errors.Is(w.east().Trouble, ErrRejected) })
+	w.until("locked out", func([]inventory.State) bool { return errors.Is(w.east().Trouble, session.ErrRejected) })
 	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
 	if most, all := seen.most(hasty.Window); most > 2 || all == 0 {
 		t.Errorf("%d of %d logins failed within one window", most, all)
@@ -193,7 +195,7 @@ func TestAVCenterThatIsLostWhileItsTaggingAPIRejects(t *testing.T) {
 	w.sim.VCenter("east").Refuse()
 	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
 	time.Sleep(2 * time.Second) // several attempts
-	if s := w.east(); s.Trouble == nil || errors.Is(s.Trouble, ErrRejected) || !rejected() {
+	if s := w.east(); s.Trouble == nil || errors.Is(s.Trouble, session.ErrRejected) || !rejected() {
 		t.Errorf("%v, rejected %v", s.Trouble, rejected())
 	}
 }
@@ -214,7 +216,7 @@ func TestFaultsOfLogins(t *testing.T) {
 			w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
 			asked := a.count()
 			w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
-			if err := w.east().Trouble; !errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), says) {
+			if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), says) {
 				t.Errorf("trouble is %v", err)
 			}
 			if n := logins(w.sim.VCenter("east")); n != 1 {
@@ -358,8 +360,8 @@ func TestALoginThatAGatewayGivesUp(t *testing.T) {
 		"a broken answer": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			sim, f, cfg := eastBehindFront(t)
-			f.answer(func(w http.ResponseWriter, r *http.Request, body string) bool {
+			sim, f, cfg := vcentertest.EastBehindFront(t)
+			f.Answer(func(w http.ResponseWriter, r *http.Request, body string) bool {
 				if !isLogin(r, body) {
 					return false
 				}
@@ -371,7 +373,7 @@ func TestALoginThatAGatewayGivesUp(t *testing.T) {
 			w.until("a pause", func(states []inventory.State) bool { return time.Until(states[0].NextLogin) > time.Minute })
 			asked := a.count()
 			w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
-			if n := len(f.requests("/sdk", "<Login ")); n != 2 {
+			if n := len(f.Requests("/sdk", "<Login ")); n != 2 {
 				t.Errorf("%d logins", n)
 			}
 		})

@@ -20,6 +20,7 @@ import (
 
 	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
 )
 
 // zipped is a text as deployment tools leave it: gzip, then base64.
@@ -112,7 +113,7 @@ func (p *parses) count() int {
 // has not changed. While a text is parsed the watch goes on, and says of that machine
 // that its addresses may be others.
 func TestMetadataIsReadAside(t *testing.T) {
-	sim, cfgs := simulate(t, `
+	sim, cfgs := vcentertest.Simulate(t, `
 vcenters:
 - name: east
   datacenters:

@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 )
 
@@ -209,10 +210,10 @@ func (w *watch) leaveNames(ctx context.Context) error {
 	for f := range w.allNames.filters {
 		_, err := methods.DestroyPropertyFilter(ctx, w.s.vim, &types.DestroyPropertyFilter{This: f})
 		switch {
-		case denied(err) && !ended:
+		case faults.Denied(err) && !ended:
 			w.allNames.idle = time.Now()
 			return nil
-		case err != nil && !gone(err):
+		case err != nil && !faults.Gone(err):
 			return fmt.Errorf("ending the watch of machines' names: %w", err)
 		}
 		ended = true

@@ -12,6 +12,8 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 // filtering makes and destroys filters.
@@ -43,7 +45,7 @@ func TestNamesAreWatched(t *testing.T) {
 	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}
 	w := &watch{
 		c: &connection{name: "east", cfg: &config.VCenter{Name: "east"}}, model: newModel("east", types.ServiceContent{}, nil),
-		s: &session{vim: &vim25.Client{RoundTripper: server}}, views: []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}},
+		s: newReader(session.FromClient(&vim25.Client{RoundTripper: server})), views: []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}},
 	}
 	for _, id := range []string{"vm-1", "vm-2"} {
 		w.model.applyIndex("index", &types.ObjectUpdate{Obj: machineRef(id)})
@@ -104,7 +106,7 @@ func TestNamesAreWatched(t *testing.T) {
 		t.Errorf("%d filters made, %d destroyed", server.made, server.destroyed)
 	}
 	looked("", "unknown")
-	server.refuses = soapFault(types.NoPermission{})
+	server.refuses = vcentertest.SOAPFault(types.NoPermission{})
 	w.allNames.idle = time.Now().Add(-namesLinger)
 	if looked("", "unknown"); w.allNames.byID == nil || time.Since(w.allNames.idle) >= namesLinger {
 		t.Error("names are not watched on where the account may not end it")
@@ -128,7 +130,7 @@ func TestNamesOfOthersAreNoNews(t *testing.T) {
 	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "names"}
 	w := &watch{
 		c: newConnection(&target{cfg: config.VCenter{Name: "east"}}, nil, timing{tagRefresh: time.Hour}, func() {}), model: newModel("east", types.ServiceContent{}, nil),
-		s: &session{vim: &vim25.Client{RoundTripper: &filtering{}}}, views: []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}},
+		s: newReader(session.FromClient(&vim25.Client{RoundTripper: &filtering{}})), views: []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}},
 		complete: true,
 	}
 	f := newFollowed([]inventory.Identity{{Name: "node"}})

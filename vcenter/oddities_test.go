@@ -17,7 +17,11 @@ import (
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 // TestEmptyAnswers: an envelope with nothing in it, or HTML, in the place of any answer
@@ -25,7 +29,7 @@ import (
 // answered so twice is not tried again for minutes, see attempts, which is less here.
 func TestEmptyAnswers(t *testing.T) {
 	opts := quick
-	opts.LoginLimits = LoginLimits{Window: 200 * time.Millisecond, UnansweredMin: 200 * time.Millisecond, UnansweredMax: 200 * time.Millisecond}
+	opts.LoginLimits = session.LoginLimits{Window: 200 * time.Millisecond, UnansweredMin: 200 * time.Millisecond, UnansweredMax: 200 * time.Millisecond}
 	for _, method := range []string{
 		"RetrieveServiceContent", "CreatePropertyCollector", "CreateContainerView", "CreateFilter", "CreateListView",
 		"WaitForUpdatesEx", "ModifyListView", "RetrievePropertiesEx",
@@ -77,7 +81,7 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 			w.until("trouble", func(states []inventory.State) bool {
 				w.fleet.Probe("east")
 				err := states[0].Trouble
-				return err != nil && crashed(err) && strings.HasSuffix(err.Error(), "panic: injected")
+				return err != nil && panics.Recovered(err) && strings.HasSuffix(err.Error(), "panic: injected")
 			})
 			w.until("w1 placed", func([]inventory.State) bool { return w.zone(w1) == "west/a" })
 		})
@@ -95,22 +99,6 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 			t.Errorf("search: %v", err)
 		}
 	})
-}
-
-// TestPanicsAreErrors: with where they were and what they are of.
-func TestPanicsAreErrors(t *testing.T) {
-	g := &guard{}
-	err := g.run(t.Context(), "here", func() error { var s *types.UpdateSet; _ = s.Version; return nil })
-	if !crashed(err) || !strings.HasPrefix(err.Error(), "here: panic: runtime error: ") {
-		t.Errorf("error %v", err)
-	}
-	want := errors.New("cause")
-	if err := g.run(t.Context(), "here", func() error { panic(want) }); !errors.Is(err, want) {
-		t.Errorf("error %v", err)
-	}
-	if err := g.run(t.Context(), "here", func() error { return want }); !errors.Is(err, want) || crashed(err) {
-		t.Errorf("error %v", err)
-	}
 }
 
 // TestSessionsThatAreLostWithoutAWord: one login at once and no session left behind.
@@ -155,11 +143,11 @@ func TestMissingProperties(t *testing.T) {
 	missing := func(f types.BaseMethodFault) []types.MissingProperty {
 		return []types.MissingProperty{{Path: "config.uuid", Fault: types.LocalizedMethodFault{Fault: f}}}
 	}
-	if err := unauthenticated(missing(&types.NoPermission{})); err != nil {
+	if err := faults.InProperties(missing(&types.NoPermission{})); err != nil {
 		t.Errorf("NoPermission: %v", err)
 	}
-	err := unauthenticated(missing(&types.NotAuthenticated{}))
-	if !lost(fmt.Errorf("reading: %w", err)) || denied(err) || err.Error() == "" {
+	err := faults.InProperties(missing(&types.NotAuthenticated{}))
+	if !faults.SessionLost(fmt.Errorf("reading: %w", err)) || faults.Denied(err) || err.Error() == "" {
 		t.Errorf("NotAuthenticated: %v", err)
 	}
 	w := followsCluster()
@@ -181,7 +169,7 @@ func TestMissingProperties(t *testing.T) {
 	if is := w.model.index["vm-1"]; is.readable || is.uuid.IsZero() {
 		t.Errorf("a machine whose UUID may not be read any more: %+v", is)
 	}
-	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NotAuthenticated{})}); !lost(err) {
+	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NotAuthenticated{})}); !faults.SessionLost(err) {
 		t.Errorf("a change with NotAuthenticated: %v", err)
 	}
 }
@@ -189,18 +177,18 @@ func TestMissingProperties(t *testing.T) {
 // TestJudge: only what the session has made itself tells of the session.
 func TestJudge(t *testing.T) {
 	view := types.ManagedObjectReference{Type: "ContainerView", Value: "session[1]2"}
-	s := &session{}
-	s.leave(view, destroyView)
+	s := newReader(&session.Session{})
+	s.Track(view, session.DestroyView)
 	notFound := func(ref types.ManagedObjectReference) error {
-		return fmt.Errorf("reading: %w", soapFault(types.ManagedObjectNotFound{Obj: ref}))
+		return fmt.Errorf("reading: %w", vcentertest.SOAPFault(types.ManagedObjectNotFound{Obj: ref}))
 	}
-	if err := s.judge(notFound(view)); !lost(err) {
+	if err := s.Classify(notFound(view)); !faults.SessionLost(err) {
 		t.Errorf("our own view: %v", err)
 	}
-	if err := s.judge(notFound(machineRef("vm-1"))); lost(err) || !gone(err) {
+	if err := s.Classify(notFound(machineRef("vm-1"))); faults.SessionLost(err) || !faults.Gone(err) {
 		t.Errorf("a machine: %v", err)
 	}
-	if err := s.judge(nil); err != nil {
+	if err := s.Classify(nil); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
 	w := followsCluster()
@@ -208,10 +196,10 @@ func TestJudge(t *testing.T) {
 	update := func(ref types.ManagedObjectReference, f types.BaseMethodFault) error {
 		return w.vanished(&types.PropertyFilterUpdate{MissingSet: []types.MissingObject{{Obj: ref, Fault: types.LocalizedMethodFault{Fault: f}}}})
 	}
-	if err := update(view, &types.ManagedObjectNotFound{Obj: view}); !lost(err) {
+	if err := update(view, &types.ManagedObjectNotFound{Obj: view}); !faults.SessionLost(err) {
 		t.Errorf("a filter without our view: %v", err)
 	}
-	if err := update(machineRef("vm-1"), &types.NotAuthenticated{}); !lost(err) {
+	if err := update(machineRef("vm-1"), &types.NotAuthenticated{}); !faults.SessionLost(err) {
 		t.Errorf("a filter that is not authenticated: %v", err)
 	}
 	if err := update(machineRef("vm-1"), &types.ManagedObjectNotFound{}); err != nil {
@@ -230,7 +218,7 @@ func TestNothingIsLeftWhereReadingDatacentersFails(t *testing.T) {
 		"reading":                {"RetrievePropertiesEx", &types.RuntimeFault{}, 1},
 		"making a collector":     {"CreatePropertyCollector", &types.RuntimeFault{}, 1},
 		"making a filter":        {"CreateFilter", &types.RuntimeFault{}, 3},
-		"destroying the view":    {"DestroyView", &types.RuntimeFault{}, leftoversMax + 5},
+		"destroying the view":    {"DestroyView", &types.RuntimeFault{}, 55},
 		"making the list":        {"CreateListView", &types.RuntimeFault{}, 4},
 		"waiting for the change": {"WaitForUpdatesEx", &types.RuntimeFault{}, 4},
 	} {
@@ -344,8 +332,7 @@ func TestHalving(t *testing.T) {
 			for ; len(left) > 0 && rounds < 100; rounds++ {
 				list := &refusing{refuse: add[:bad]}
 				w := followsCluster()
-				w.s = &session{}
-				w.s.vim = &vim25.Client{RoundTripper: list}
+				w.s = newReader(session.FromClient(&vim25.Client{RoundTripper: list}))
 				l, err := w.modifyList(t.Context(), w.list, left, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -373,7 +360,7 @@ func (r *refusing) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	r.requests++
 	for _, ref := range req.(*methods.ModifyListViewBody).Req.Add {
 		if slices.Contains(r.refuse, ref) {
-			return soapFault(types.NoPermission{})
+			return vcentertest.SOAPFault(types.NoPermission{})
 		}
 	}
 	res.(*methods.ModifyListViewBody).Res = &types.ModifyListViewResponse{}

@@ -32,7 +32,7 @@ func (c *connection) overdue(ctx context.Context) {
 		now := c.state.Load()
 		if !now.Overdue && now.Snapshot == nil && now.Trouble == nil {
 			answered := began
-			if at := time.Unix(0, c.answered.Load()); at.After(began) {
+			if at := c.endpoint.Load().LastAnswer(); at.After(began) {
 				answered = at
 			}
 			left := min(time.Until(answered.Add(silentTime)), time.Until(began.Add(readTime)))

@@ -22,7 +22,10 @@ func TestOverdue(t *testing.T) {
 		return c, announced, func() { cancel(); <-done }
 	}
 	pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-	answers := func(c *connection) { c.answered.Store(time.Now().UnixNano()) }
+	answers := func(t *testing.T, c *connection) {
+		t.Helper()
+		_ = c.endpoint.Load().Do(t.Context(), "test", func(context.Context) error { return nil })
+	}
 	for name, test := range map[string]func(*testing.T, *connection){
 		"silent": func(t *testing.T, c *connection) {
 			pass(silentTime - time.Nanosecond)
@@ -32,7 +35,7 @@ func TestOverdue(t *testing.T) {
 		},
 		"silent after an answer": func(t *testing.T, c *connection) {
 			pass(silentTime / 2)
-			answers(c)
+			answers(t, c)
 			pass(silentTime - time.Nanosecond)
 			want(t, c, false)
 			pass(time.Nanosecond)
@@ -41,7 +44,7 @@ func TestOverdue(t *testing.T) {
 		"slow": func(t *testing.T, c *connection) {
 			for range 9 {
 				pass(readTime / 10)
-				answers(c)
+				answers(t, c)
 				want(t, c, false)
 			}
 			pass(readTime / 10)

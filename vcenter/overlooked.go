@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
 )
 
 // A machine can be on the list of the index without the filter telling of it: one
@@ -32,7 +34,7 @@ func (w *watch) readOverlooked(ctx context.Context) error {
 	for _, id := range ids {
 		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: machineRef(id)})
 	}
-	err := w.s.retrieve(ctx, spec, func(o *types.ObjectContent) {
+	err := w.s.Retrieve(ctx, spec, func(o *types.ObjectContent) {
 		u := types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: o.Obj}
 		for _, p := range o.PropSet {
 			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: p.Name, Op: types.PropertyChangeOpAssign, Val: p.Val})
@@ -40,7 +42,7 @@ func (w *watch) readOverlooked(ctx context.Context) error {
 		w.model.applyIndex(w.seek.filter, &u)
 		w.changed = true
 	})
-	if err != nil && !gone(err) && !denied(err) {
+	if err != nil && !faults.Gone(err) && !faults.Denied(err) {
 		return fmt.Errorf("reading %d machines: %w", len(ids), err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"vzones/test/fleet"
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 )
 
@@ -98,7 +99,7 @@ func harmless(d *deprived) {
 
 func untidy(d *deprived) {
 	d.east.Fault("WaitForUpdatesEx", &types.SystemError{})
-	d.until("trouble", func(states []inventory.State) bool { return faulted[types.SystemError](states[0].Trouble) })
+	d.until("trouble", func(states []inventory.State) bool { return faults.Is[types.SystemError](states[0].Trouble) })
 	d.east.Fault("WaitForUpdatesEx", nil)
 	d.until("no trouble", func(states []inventory.State) bool { return states[0].Trouble == nil })
 	harmless(d)

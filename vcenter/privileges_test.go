@@ -10,7 +10,9 @@ import (
 
 	"vzones/config"
 	"vzones/test/fleet"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 // A privilege is a row of the table in docs/how-to/install.md.
@@ -156,7 +158,9 @@ func (d *deprived) reads(before *inventory.Snapshot, had int) {
 }
 
 // denies reports whether trouble is the want of a privilege.
-func denies(trouble error) bool { return denied(trouble) || errors.Is(trouble, ErrRejected) }
+func denies(trouble error) bool {
+	return faults.Denied(trouble) || errors.Is(trouble, session.ErrRejected)
+}
 
 // promises checks what holds without any privilege.
 func (d *deprived) promises() {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/vmware/govmomi/vim25/methods"
 )
 
 // loadingProbes asks for a proof that the vCenter answers as often as a long poll
@@ -37,7 +35,7 @@ func (w *watch) answer(ctx context.Context) error {
 			return ctx.Err()
 		}
 		asked := time.Now()
-		if err := w.s.answers(ctx); err != nil {
+		if err := w.s.Ping(ctx); err != nil {
 			return fmt.Errorf("asking whether it answers: %w", err)
 		}
 		select {
@@ -46,13 +44,4 @@ func (w *watch) answer(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// answers asks the vCenter for its time and returns why it does not answer. That the
-// account may not ask is an answer too.
-func (s *session) answers(ctx context.Context) error {
-	if _, err := methods.GetCurrentTime(ctx, s.vim); err != nil && !denied(err) {
-		return err
-	}
-	return nil
 }

@@ -10,86 +10,13 @@ import (
 
 	"vzones/config"
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
-const (
-	// pageSize is how many objects a server is asked to put on a page of results.
-	pageSize = 1000
-	// machinesPerRequest bounds the list of objects in a request.
-	machinesPerRequest = 1000
-)
-
-// retrieve reads properties and hands over the objects page by page, each once.
-func (s *session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error {
-	if s.unpaged.Load() {
-		return s.retrieveAtOnce(ctx, spec, nil, each)
-	}
-	collector := s.vim.ServiceContent.PropertyCollector
-	res, err := methods.RetrievePropertiesEx(ctx, s.vim, &types.RetrievePropertiesEx{
-		This:    collector,
-		SpecSet: []types.PropertyFilterSpec{spec},
-		Options: types.RetrieveOptions{MaxObjects: pageSize},
-	})
-	if err != nil {
-		return err
-	}
-	page := res.Returnval
-	var had map[types.ManagedObjectReference]bool
-	for page != nil {
-		if err := handOver(page.Objects, nil, each); err != nil {
-			return err
-		}
-		if page.Token == "" {
-			return nil
-		}
-		if had == nil {
-			had = make(map[types.ManagedObjectReference]bool)
-		}
-		for i := range page.Objects {
-			had[page.Objects[i].Obj] = true
-		}
-		next, err := methods.ContinueRetrievePropertiesEx(ctx, s.vim, &types.ContinueRetrievePropertiesEx{
-			This:  collector,
-			Token: page.Token,
-		})
-		if denied(err) {
-			s.unpaged.Store(true)
-			return s.retrieveAtOnce(ctx, spec, had, each)
-		}
-		if err != nil {
-			return err
-		}
-		page = &next.Returnval
-	}
-	return nil
-}
-
-// retrieveAtOnce reads properties without pages, and hands over all objects but those
-// that were handed over before. Some vCenters want System.Read on the root folder for
-// further pages (7.0.3.2 to 8.0.2), and for nothing else.
-func (s *session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, had map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
-	res, err := methods.RetrieveProperties(ctx, s.vim, &types.RetrieveProperties{
-		This:    s.vim.ServiceContent.PropertyCollector,
-		SpecSet: []types.PropertyFilterSpec{spec},
-	})
-	if err != nil {
-		return err
-	}
-	return handOver(res.Returnval, had, each)
-}
-
-func handOver(objects []types.ObjectContent, had map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
-	for i := range objects {
-		if err := unauthenticated(objects[i].MissingSet); err != nil {
-			return err
-		}
-		if !had[objects[i].Obj] {
-			each(&objects[i])
-		}
-	}
-	return nil
-}
+// machinesPerRequest bounds the list of objects in a request.
+const machinesPerRequest = 1000
 
 // viewSpec reads properties of everything of one type in a container view.
 func viewSpec(view types.ManagedObjectReference, kind string, properties ...string) types.PropertyFilterSpec {
@@ -136,13 +63,13 @@ func detailProperties(more []types.PropertySpec) []types.PropertySpec {
 
 // readMachines reads machines and everything above them into a tree, more among its
 // properties.
-func (s *session) readMachines(ctx context.Context, machines []types.ManagedObjectReference, more []types.PropertySpec, into *tree) error {
+func (s *reader) readMachines(ctx context.Context, machines []types.ManagedObjectReference, more []types.PropertySpec, into *tree) error {
 	for some := range slices.Chunk(machines, machinesPerRequest) {
 		spec := types.PropertyFilterSpec{PropSet: detailProperties(more)}
 		for _, ref := range some {
 			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref, SelectSet: machineSelection()})
 		}
-		if err := s.retrieve(ctx, spec, into.add); err != nil {
+		if err := s.Retrieve(ctx, spec, into.add); err != nil {
 			return err
 		}
 	}
@@ -150,7 +77,7 @@ func (s *session) readMachines(ctx context.Context, machines []types.ManagedObje
 }
 
 // containerView makes a view of everything of a type below an object, and leaves it.
-func (s *session) containerView(ctx context.Context, root types.ManagedObjectReference, kind string) (types.ManagedObjectReference, error) {
+func (s *reader) containerView(ctx context.Context, root types.ManagedObjectReference, kind string) (types.ManagedObjectReference, error) {
 	res, err := methods.CreateContainerView(ctx, s.vim, &types.CreateContainerView{
 		This:      *s.vim.ServiceContent.ViewManager,
 		Container: root,
@@ -160,14 +87,14 @@ func (s *session) containerView(ctx context.Context, root types.ManagedObjectRef
 	if err != nil {
 		return types.ManagedObjectReference{}, err
 	}
-	s.leave(res.Returnval, destroyView)
+	s.Track(res.Returnval, session.DestroyView)
 	return res.Returnval, nil
 }
 
 // roots returns what contains the machines of the configured datacenters, the
 // whole vCenter where none is configured. A configured datacenter that is not
 // there, or not visible to the account, is in the second result.
-func (s *session) roots(ctx context.Context, datacenters []string) (roots []types.ManagedObjectReference, incomplete, err error) {
+func (s *reader) roots(ctx context.Context, datacenters []string) (roots []types.ManagedObjectReference, incomplete, err error) {
 	if len(datacenters) == 0 {
 		return []types.ManagedObjectReference{s.vim.ServiceContent.RootFolder}, nil, nil
 	}
@@ -179,16 +106,16 @@ func (s *session) roots(ctx context.Context, datacenters []string) (roots []type
 }
 
 // datacenters finds the configured datacenters.
-func (s *session) datacenters(ctx context.Context, wanted []string) (refs []types.ManagedObjectReference, incomplete, err error) {
+func (s *reader) datacenters(ctx context.Context, wanted []string) (refs []types.ManagedObjectReference, incomplete, err error) {
 	view, err := s.containerView(ctx, s.vim.ServiceContent.RootFolder, "Datacenter")
 	if err != nil {
 		return nil, nil, err
 	}
 	t := newTree(s.vim.ServiceContent.RootFolder)
-	if err := s.retrieve(ctx, datacenterSpec(view), t.add); err != nil {
+	if err := s.Retrieve(ctx, datacenterSpec(view), t.add); err != nil {
 		return nil, nil, err
 	}
-	if err := s.discard(ctx, leftover{view, destroyView}); err != nil && (lost(err) || !isFault(err)) {
+	if err := s.Destroy(ctx, view); err != nil && (faults.SessionLost(err) || !faults.FromServer(err)) {
 		return nil, nil, err
 	}
 	refs, incomplete = matching(t, wanted)
@@ -218,7 +145,7 @@ func matching(t *tree, wanted []string) (refs []types.ManagedObjectReference, in
 
 // search asks the whole vCenter, beyond the configured datacenters, for
 // machines with a UUID.
-func (s *session) search(ctx context.Context, u inventory.UUID) ([]types.ManagedObjectReference, error) {
+func (s *reader) search(ctx context.Context, u inventory.UUID) ([]types.ManagedObjectReference, error) {
 	res, err := methods.FindAllByUuid(ctx, s.vim, &types.FindAllByUuid{
 		This:     *s.vim.ServiceContent.SearchIndex,
 		Uuid:     u.String(),

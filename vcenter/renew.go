@@ -9,12 +9,15 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
 )
 
 // errRenewed ends a watch whose session has been replaced.
 var errRenewed = fmt.Errorf("%w: logged in with the changed credentials", errAgain)
 
-func (c *connection) ensureSession(ctx context.Context) (*session, error) {
+func (c *connection) ensureSession(ctx context.Context) (*reader, error) {
 	if s := c.session.Load(); s != nil {
 		return s, nil
 	}
@@ -24,9 +27,9 @@ func (c *connection) ensureSession(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	if !creds.Equal(before) {
-		c.attempts.replaced(creds)
+		c.throttle.Replaced(creds)
 	}
-	if err := c.attempts.may(loginSOAP, creds, time.Now()); err != nil {
+	if err := c.throttle.Check(creds, time.Now()); err != nil {
 		return nil, err
 	}
 	s, err := c.login(ctx, creds, func(server string) {
@@ -60,7 +63,7 @@ func (c *connection) readCredentials(ctx context.Context) (creds Credentials, er
 	if !sameAddress(cfg, c.cfg) || !sameTrust(cfg, c.cfg) {
 		return Credentials{}, errReconfigured
 	}
-	err = withDeadline(ctx, c.opts.timeout, func(ctx context.Context) (err error) {
+	err = session.WithDeadline(ctx, c.opts.timeout, func(ctx context.Context) (err error) {
 		creds, err = c.credentials(ctx, cfg)
 		return err
 	})
@@ -74,13 +77,13 @@ func (c *connection) readCredentials(ctx context.Context) (creds Credentials, er
 // login logs in, once. Slow is called, if it is not nil, when that takes longer than
 // other calls may. A change of the configuration ends it with errReconfigured, beside
 // which there may be a session.
-func (c *connection) login(ctx context.Context, creds Credentials, slow func(server string)) (*session, error) {
-	cfg, calls := c.cfg, c.calls
+func (c *connection) login(ctx context.Context, creds Credentials, slow func(server string)) (*reader, error) {
+	endpoint := c.endpoint.Load()
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var s *session
+	var opened *session.Session
 	var err error
-	ended, wait := aside(func() { s, err = login(own, cfg, creds, calls) })
+	ended, wait := panics.Go(func() { opened, err = session.Open(own, endpoint, creds) })
 	// What comes before the login has a deadline of its own.
 	patience := time.NewTimer(c.opts.timeout * 11 / 10)
 	defer patience.Stop()
@@ -91,7 +94,7 @@ func (c *connection) login(ctx context.Context, creds Credentials, slow func(ser
 			waiting = false
 		case <-patience.C:
 			if slow != nil {
-				slow(hostPort(cfg))
+				slow(endpoint.Host())
 			}
 		case <-c.again:
 			reconfigured = true
@@ -99,11 +102,10 @@ func (c *connection) login(ctx context.Context, creds Credentials, slow func(ser
 		}
 	}
 	wait()
-	if !untried(err) {
-		c.opts.observer.LoggedIn(c.name, err)
-	}
+	var s *reader
 	if err == nil {
-		klog.FromContext(ctx).Info("Logged in", "server", s.soap.URL().Host, "version", quote.Plain(s.vim.ServiceContent.About.Version))
+		s = newReader(opened)
+		klog.FromContext(ctx).Info("Logged in", "server", s.Host(), "version", quote.Plain(s.vim.ServiceContent.About.Version))
 	}
 	if reconfigured {
 		err = errReconfigured
@@ -128,12 +130,16 @@ func (w *watch) renew(ctx context.Context) error {
 			return ctx.Err()
 		}
 		creds, err := w.c.readCredentials(ctx)
-		if err == nil && creds.Equal(w.s.creds) {
-			w.c.attempts.back(creds)
+		if err == nil && creds.Equal(w.s.Credentials()) {
+			w.c.throttle.Restored(creds)
+			if said != "" {
+				said = ""
+				klog.FromContext(ctx).Info("The credentials are again those of the session, which goes on")
+			}
 			continue
 		}
 		if err == nil {
-			err = w.c.attempts.may(loginSOAP, creds, time.Now())
+			err = w.c.throttle.Check(creds, time.Now())
 		}
 		if err == nil {
 			w.c.fresh, err = w.c.login(ctx, creds, nil)
@@ -146,7 +152,7 @@ func (w *watch) renew(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		next := nextAttempt(err)
+		next := session.NextAttempt(err)
 		again.Reset(max(w.c.opts.retryMax, time.Until(next)))
 		if said != err.Error() {
 			said = err.Error()
@@ -154,7 +160,7 @@ func (w *watch) renew(ctx context.Context) error {
 			if !next.IsZero() {
 				log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
 			}
-			log.Error(printable{err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
+			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
 		}
 	}
 }
@@ -174,10 +180,10 @@ func (c *connection) logout(ctx context.Context) {
 }
 
 // end ends a session. The context may be done, so it gets a bounded one of its own.
-func (c *connection) end(ctx context.Context, s *session) {
+func (c *connection) end(ctx context.Context, s *reader) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opts.logoutTimeout)
 	defer cancel()
-	if err := s.logout(ctx); err != nil {
+	if err := s.Close(ctx); err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot log out; the session ends when it has been idle for long enough")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 // accounts is a CredentialSource whose answers a test changes.
@@ -142,7 +143,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 	// The session ends: what is known to be wrong is not tried for a new one.
 	east.EndSessions()
 	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
-	if err := w.east().Trouble; !errors.Is(err, ErrRejected) || w.east().Snapshot == nil {
+	if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || w.east().Snapshot == nil {
 		t.Errorf("trouble is %v", err)
 	}
 	a.set(east.User(), good)

@@ -48,18 +48,6 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	}
 }
 
-// TestALoginThatIsGivenUp is no rejection, whatever it is given up for.
-func TestALoginThatIsGivenUp(t *testing.T) {
-	_, f, cfg := eastBehindFront(t)
-	f.answer(hang("/sdk"))
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(100*time.Millisecond, func() { cancel(ErrRejected) })
-	s, err := login(ctx, &cfg, Credentials{User: cfg.User, Password: cfg.Password}, callsWithin(time.Minute, 3))
-	if s != nil || !errors.Is(err, context.Canceled) || errors.Is(err, ErrRejected) {
-		t.Errorf("%v, %v", s, err)
-	}
-}
-
 // TestAVCenterThatGoesDuringASearch makes its result worthless.
 func TestAVCenterThatGoesDuringASearch(t *testing.T) {
 	w := run(t, twoVCenters, slow, nil)

@@ -16,6 +16,8 @@ import (
 
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 // afterwards has the vCenter do what it is asked first, and answer a while later.
@@ -59,10 +61,10 @@ func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
 		"REST, another login fails now": {isRESTLogin, func(w *world) { w.sim.VCenter("east").EndSessions(); w.stop() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sim, f, cfg := eastBehindFront(t)
+			sim, f, cfg := vcentertest.EastBehindFront(t)
 			east := sim.VCenters()[0]
 			instead, began := afterwards(east, c.login)
-			f.answer(instead)
+			f.Answer(instead)
 			w := follow(t, sim, cfg, FromFile, slow)
 			w.fleet.Follow([]inventory.Identity{w.id("n1")})
 			<-began
@@ -139,7 +141,7 @@ func restLogins(v *fleet.VCenter) int { return v.Requests()["POST /com/vmware/ci
 
 // TestAPasswordThatComesTooEarlyAndNoSession: the way out is the same.
 func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
-	opts, seen := often(slow), new(counted)
+	opts, seen := often(slow), new(vcentertest.Counter)
 	opts.Observer = seen
 	w, a := renewingWith(t, opts)
 	east := w.sim.VCenter("east")
@@ -147,9 +149,7 @@ func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
 	a.set(east.User(), "second-example")
 	w.fleet.Renew()
 	w.until("rejected", func([]inventory.State) bool { // and not only asked for
-		seen.mu.Lock()
-		defer seen.mu.Unlock()
-		return slices.ContainsFunc(seen.logins, func(err error) bool { return errors.Is(err, ErrRejected) })
+		return slices.ContainsFunc(seen.Logins(), func(err error) bool { return errors.Is(err, session.ErrRejected) })
 	})
 	east.SetPassword("second-example")
 	east.EndSessions()

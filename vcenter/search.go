@@ -10,6 +10,7 @@ import (
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
 )
 
 // SearchOutside looks for a machine that no index has beyond the configured
@@ -23,8 +24,8 @@ func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error 
 	for i, c := range connections {
 		if len(c.target.Load().cfg.Datacenters) > 0 {
 			g.Go(func() error {
-				found[i] = c.guard.run(ctx, "searching for the machine", func() error { return c.searchOutside(ctx, id) })
-				if crashed(found[i]) {
+				found[i] = c.guard.Run(ctx, "searching for the machine", func() error { return c.searchOutside(ctx, id) })
+				if panics.Recovered(found[i]) {
 					found[i] = nil
 				}
 				return nil

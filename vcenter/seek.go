@@ -116,7 +116,7 @@ func (w *watch) searchAll(ctx context.Context, round []sought, f *followed) (map
 	return found, g.Wait()
 }
 
-func (s *session) searchFor(ctx context.Context, key sought, f *followed) ([]types.ManagedObjectReference, error) {
+func (s *reader) searchFor(ctx context.Context, key sought, f *followed) ([]types.ManagedObjectReference, error) {
 	if key.name == "" {
 		refs, err := s.search(ctx, key.uuid)
 		if err != nil {

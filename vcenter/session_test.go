@@ -11,10 +11,11 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
 )
 
 func TestRejectedPasswordIsTriedOnce(t *testing.T) {
-	sim, cfgs := simulate(t, twoVCenters)
+	sim, cfgs := vcentertest.Simulate(t, twoVCenters)
 	east := sim.VCenter("east")
 	good := cfgs[0].Password
 	cfgs[0].Password = config.NewPassword("wrong")

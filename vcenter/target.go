@@ -70,8 +70,8 @@ func (c *connection) adopt(ctx context.Context) {
 	now := c.target.Load()
 	before := c.cfg
 	c.cfg = &now.cfg
-	c.calls.tries.Store(int32(c.cfg.RoundTrips))
 	if sameAddress(before, c.cfg) {
+		c.endpoint.Load().Configure(c.cfg)
 		if !sameTrust(before, c.cfg) {
 			c.retrust(ctx)
 		}
@@ -81,12 +81,11 @@ func (c *connection) adopt(ctx context.Context) {
 	// logged out of as it was trusted.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", c.cfg.Server)
 	c.logout(ctx)
-	c.certificateEnds.Store(0)
 	c.tagReading.Store(int32(TagsNotRead))
-	c.calls = c.newCalls()
-	c.attempts.moved()
+	c.endpoint.Store(c.newEndpoint())
+	c.throttle.Moved()
 	c.tags = newTagReader(c.name, c.opts)
-	c.eventTrouble, c.disputed = "", nil
+	c.eventTrouble, c.disputed, c.outage = "", nil, nil
 }
 
 // retrust has the session go on with connections whose certificates are trusted
@@ -96,16 +95,15 @@ func (c *connection) retrust(ctx context.Context) {
 	if s == nil {
 		return
 	}
-	if err := s.trust.set(c.cfg); err != nil {
+	if err := s.Retrust(); err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; those before are")
 	}
-	s.soap.CloseIdleConnections()
 }
 
 // current returns the session, nil if there is none with the configured vCenter.
-func (c *connection) current() *session {
+func (c *connection) current() *reader {
 	s := c.session.Load()
-	if s == nil || s.soap.URL().Host != hostPort(&c.target.Load().cfg) {
+	if s == nil || !s.Serves(&c.target.Load().cfg) {
 		return nil
 	}
 	return s

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
 )
 
 const (
@@ -58,11 +60,11 @@ func (w *watch) askForUntold(ctx context.Context) error {
 		ref := machineRef(id)
 		err := w.s.readMachines(ctx, []types.ManagedObjectReference{ref}, nil, newTree(w.s.vim.ServiceContent.RootFolder))
 		switch {
-		case gone(err) && !lost(w.s.judge(err)):
+		case faults.Gone(err) && !faults.SessionLost(w.s.Classify(err)):
 			delete(w.untold.machines, id)
 			w.model.tree.remove(ref)
 			w.missing[id], w.changed = true, true
-		case err != nil && !denied(err) && (!w.hearsay[id] || !w.faults(err)):
+		case err != nil && !faults.Denied(err) && (!w.hearsay[id] || !w.faults(err)):
 			return fmt.Errorf("reading machine %s: %w", id, err)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
 )
 
 const (
@@ -38,7 +40,7 @@ type filters map[types.ManagedObjectReference]bool
 // end with run.
 type watch struct {
 	c *connection
-	s *session
+	s *reader
 	// tags says whether tags are read, facts what of hosts is.
 	tags  bool
 	facts hostFacts
@@ -115,7 +117,7 @@ type watch struct {
 }
 
 // watch begins a watch and follows it until it breaks or the context is done.
-func (c *connection) watch(ctx context.Context, s *session) error {
+func (c *connection) watch(ctx context.Context, s *reader) error {
 	target := c.target.Load()
 	w := &watch{
 		c: c, s: s, tags: target.tags, facts: target.facts,
@@ -137,18 +139,18 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 		w.seek = newSeeker(w.model, c.followed.Load())
 	}
 	if err := w.begin(ctx); err != nil {
-		return s.judge(err)
+		return s.Classify(err)
 	}
 	c.opts.observer.WatchStarted(c.name)
 	updates := make(chan *types.UpdateSet)
 	g, ctx := errgroup.WithContext(ctx)
 	run := func(what string, f func(context.Context) error) {
-		g.Go(func() error { return c.guard.run(ctx, what, func() error { return f(ctx) }) })
+		g.Go(func() error { return c.guard.Run(ctx, what, func() error { return f(ctx) }) })
 	}
 	run("waiting for changes", func(ctx context.Context) error { return w.poll(ctx, updates) })
 	if w.tags {
 		run("reading tags", func(ctx context.Context) error {
-			defer func() { _ = s.joinREST() }() // whom it concerns asks again
+			defer func() { _ = s.Tagging().Wait() }() // whom it concerns asks again
 			return w.readTags(ctx)
 		})
 		run("following tagging events", w.followEvents)
@@ -162,18 +164,18 @@ func (c *connection) watch(ctx context.Context, s *session) error {
 	run("renewing the session", w.renew)
 	run("taking over changes", func(ctx context.Context) error { return w.run(ctx, updates) })
 	err := g.Wait()
-	if (w.complete && w.seek == nil || w.primed) && !crashed(err) {
+	if (w.complete && w.seek == nil || w.primed) && !panics.Recovered(err) {
 		w.model.before = nil
 		c.remembered = w.model
 	}
-	return s.judge(err)
+	return s.Classify(err)
 }
 
 // begin makes the collector, the views and the filters. What an earlier watch
 // of the session has left is destroyed first.
 func (w *watch) begin(ctx context.Context) (err error) {
 	s := w.s
-	if err := s.clean(ctx); err != nil {
+	if err := s.DestroyAll(ctx); err != nil {
 		return err
 	}
 	if w.roots, w.incomplete, err = s.roots(ctx, w.c.cfg.Datacenters); err != nil {
@@ -185,7 +187,7 @@ func (w *watch) begin(ctx context.Context) (err error) {
 		return fmt.Errorf("making a property collector: %w", err)
 	}
 	w.collector = res.Returnval
-	s.leave(w.collector, destroyCollector)
+	s.Track(w.collector, session.DestroyPropertyCollector)
 	if w.seek != nil {
 		if err := w.beginSeeking(ctx); err != nil {
 			return err
@@ -211,7 +213,7 @@ func (w *watch) begin(ctx context.Context) (err error) {
 		return fmt.Errorf("making a list view: %w", err)
 	}
 	w.list = list.Returnval
-	s.leave(w.list, destroyView)
+	s.Track(w.list, session.DestroyView)
 	return w.watchDetails(ctx)
 }
 

@@ -11,6 +11,9 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
+
+	"vzones/vcenter/faults"
+	"vzones/vcenter/session"
 )
 
 const (
@@ -40,19 +43,19 @@ func (w *watch) followEvents(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := w.s.judge(w.collectEvents(ctx))
+	err := w.s.Classify(w.collectEvents(ctx))
 	switch {
 	case err == nil:
 		w.c.eventTrouble = ""
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case lost(err):
+	case faults.SessionLost(err):
 		return err
 	}
 	if w.c.eventTrouble != err.Error() {
 		w.c.eventTrouble = err.Error()
-		klog.FromContext(ctx).Info("Tagging events cannot be seen; tags are read at intervals only", "err", printable{err})
+		klog.FromContext(ctx).Info("Tagging events cannot be seen; tags are read at intervals only", "err", faults.Printable{Err: err})
 	}
 	return nil
 }
@@ -61,7 +64,7 @@ func (w *watch) followEvents(ctx context.Context) error {
 // clock, so that it has nothing to find at first. That is also why delayedInit, which
 // only 8.0 U3 knows, is not needed.
 func (w *watch) collectEvents(ctx context.Context) error {
-	vc := &vim25.Client{Client: w.s.soap, ServiceContent: w.s.vim.ServiceContent, RoundTripper: w.c.calls.patient(w.s.soap, eventsTime)}
+	vc := w.s.LongPoll(eventsTime)
 	if vc.ServiceContent.EventManager == nil {
 		return fmt.Errorf("vCenter %q has no event manager", w.c.name)
 	}
@@ -76,32 +79,32 @@ func (w *watch) collectEvents(ctx context.Context) error {
 		MaxCount:           eventsPage,
 	}
 	collector, err := w.createEvents(ctx, vc, spec)
-	if faulted[types.InvalidArgument](err) || faulted[types.InvalidRequest](err) {
+	if faults.Is[types.InvalidArgument](err) || faults.Is[types.InvalidRequest](err) {
 		// An older vCenter may not know all of it.
 		spec.DisableFullMessage, spec.MaxCount = nil, 0
 		if collector, err = w.createEvents(ctx, vc, spec); err == nil {
-			_, err = methods.SetCollectorPageSize(ctx, vc, &types.SetCollectorPageSize{This: collector.ref, MaxCount: eventsPage})
+			_, err = methods.SetCollectorPageSize(ctx, vc, &types.SetCollectorPageSize{This: collector, MaxCount: eventsPage})
 		}
 	}
 	if err == nil {
 		_, err = methods.CreateFilter(ctx, vc, &types.CreateFilter{This: w.collector, Spec: types.PropertyFilterSpec{
 			PropSet:   []types.PropertySpec{{Type: eventCollector, PathSet: []string{"latestPage"}}},
-			ObjectSet: []types.ObjectSpec{{Obj: collector.ref}},
+			ObjectSet: []types.ObjectSpec{{Obj: collector}},
 		}})
 	}
-	if err != nil && collector.destroy != nil {
-		_ = w.s.discard(ctx, collector) // what cannot be destroyed now is tried again by clean
+	if err != nil {
+		_ = w.s.Destroy(ctx, collector) // what cannot be destroyed now is tried again by DestroyAll
 	}
 	return err
 }
 
-func (w *watch) createEvents(ctx context.Context, vc *vim25.Client, spec types.EventFilterSpec) (leftover, error) {
+func (w *watch) createEvents(ctx context.Context, vc *vim25.Client, spec types.EventFilterSpec) (types.ManagedObjectReference, error) {
 	res, err := methods.CreateCollectorForEvents(ctx, vc, &types.CreateCollectorForEvents{This: *vc.ServiceContent.EventManager, Filter: spec})
 	if err != nil {
-		return leftover{}, fmt.Errorf("collecting tagging events: %w", err)
+		return types.ManagedObjectReference{}, fmt.Errorf("collecting tagging events: %w", err)
 	}
-	w.s.leave(res.Returnval, destroyEvents)
-	return leftover{res.Returnval, destroyEvents}, nil
+	w.s.Track(res.Returnval, session.DestroyHistoryCollector)
+	return res.Returnval, nil
 }
 
 // events takes over a change of the collector's latest page. Tags are read at most

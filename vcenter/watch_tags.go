@@ -13,6 +13,7 @@ import (
 
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 )
 
@@ -90,23 +91,24 @@ type tagReading struct {
 // service that does not answer makes tags unknown, unless SOAP does not answer either:
 // that ends the watch.
 func (w *watch) readTags(ctx context.Context) error {
-	var q tagQuery
+	var q tags.Query
 	var askedFor time.Time
 	var found []topology.Tagged
 	var postponed <-chan time.Time
 	refresh := w.c.opts.tagRefresh
+	reader := w.c.tags.Through(w.s.Tagging(), w.s)
 	next := time.NewTimer(refresh)
 	defer next.Stop()
 	delay := w.c.opts.retryMin
 	for {
-		q.age = tags.NamesFor
+		q.Age = tags.NamesFor
 		awaited := false
 		select {
-		case q.refs = <-w.tagWanted:
+		case q.Objects = <-w.tagWanted:
 			if paths := w.tagPaths.Load(); paths != nil {
-				q.paths = *paths
+				q.Paths = *paths
 			}
-			q.age = refresh / 2
+			q.Age = refresh / 2
 		case <-w.c.reread:
 			if wait := min(namesPause, refresh) - time.Since(askedFor); wait > 0 {
 				postponed = time.After(wait)
@@ -121,20 +123,20 @@ func (w *watch) readTags(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if awaited {
-			q.age, askedFor, postponed = refresh/2, time.Now(), nil
+			q.Age, askedFor, postponed = refresh/2, time.Now(), nil
 		}
-		q.categories = w.c.target.Load().categories
-		if len(q.refs) == 0 && len(q.categories) == 0 {
+		q.Categories = w.c.target.Load().categories
+		if len(q.Objects) == 0 && len(q.Categories) == 0 {
 			next.Reset(refresh)
 			continue
 		}
-		result := w.c.tags.read(ctx, w.s, q)
+		result := reader.Read(ctx, q)
 		if err := w.examine(ctx, result.Err); err != nil {
 			return err
 		}
 		w.c.tagReading.Store(int32(readingOf(result.Err)))
 		if result.Err == nil {
-			found = w.c.tags.survey(ctx, w.s, w.c.target.Load().surveyed, result)
+			found = reader.Survey(ctx, w.c.target.Load().surveyed, result)
 		}
 		next.Reset(w.pauseAfter(result, delay))
 		if result.Err != nil {
@@ -143,7 +145,7 @@ func (w *watch) readTags(ctx context.Context) error {
 			delay = w.c.opts.retryMin
 		}
 		select {
-		case w.tagged <- tagReading{result, q.categories, found, awaited}:
+		case w.tagged <- tagReading{result, q.Categories, found, awaited}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -164,13 +166,13 @@ func (w *watch) examine(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, ErrRejected) {
+	if errors.Is(err, session.ErrRejected) {
 		token(w.c.renewed) // there may be other credentials by now
 	}
-	if err == nil || errors.As(err, new(*tagLoginError)) || tags.Answered(err) {
+	if err == nil || errors.As(err, new(*session.TagLoginError)) || tags.Answered(err) {
 		return nil
 	}
-	if silent := w.s.answers(ctx); silent != nil {
+	if silent := w.s.Ping(ctx); silent != nil {
 		return fmt.Errorf("asking whether it answers, since its tagging service does not (%s): %w", err.Error(), silent)
 	}
 	return nil

@@ -1,16 +1,13 @@
 package vcenter
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
-	"golang.org/x/sync/errgroup"
 
 	"vzones/config"
 	"vzones/test/fleet"
@@ -174,44 +171,6 @@ func TestADatacenterOnAnEarlierPage(t *testing.T) {
 	}
 	if _, err := w.apply(&types.UpdateSet{}); !errors.Is(err, errAgain) {
 		t.Errorf("the last page: %v", err)
-	}
-}
-
-// TestRequestsInFlight: however many tags there are to read, no more than the
-// bound are asked for at a time.
-func TestRequestsInFlight(t *testing.T) {
-	var most, now atomic.Int32
-	opts := quick
-	opts.InFlight = 3
-	c := &calls{vcenter: "east", timeout: time.Second, observer: unobserved{}, slots: make(chan struct{}, opts.InFlight), guard: &guard{}, answered: new(atomic.Int64)}
-	var g errgroup.Group
-	release := make(chan struct{})
-	for range 20 {
-		g.Go(func() error {
-			return c.do(t.Context(), "test", func(context.Context) error {
-				most.Store(max(most.Load(), now.Add(1)))
-				<-release
-				now.Add(-1)
-				return nil
-			})
-		})
-	}
-	for range 20 {
-		release <- struct{}{}
-	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if most.Load() > 3 || most.Load() < 1 {
-		t.Errorf("%d at a time", most.Load())
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	for range cap(c.slots) {
-		c.slots <- struct{}{}
-	}
-	cancel()
-	if err := c.do(ctx, "test", func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("a call that waits for its turn: %v", err)
 	}
 }
 

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
+
+	"vzones/vcenter/faults"
 )
 
 const (
@@ -35,15 +36,15 @@ func (w *watch) poll(ctx context.Context, updates chan<- *types.UpdateSet) error
 		if first {
 			deadline = max(deadline, opts.firstPage)
 		}
-		poller := &vim25.Client{Client: w.s.soap, ServiceContent: w.s.vim.ServiceContent, RoundTripper: w.c.calls.patient(w.s.soap, deadline)}
+		poller := w.s.LongPoll(deadline)
 		began := time.Now()
 		res, err := methods.WaitForUpdatesEx(ctx, poller, &types.WaitForUpdatesEx{
 			This:    w.collector,
 			Version: version,
 			Options: &types.WaitOptions{MaxWaitSeconds: &seconds, MaxObjectUpdates: updatesPerPage},
 		})
-		if err != nil && gone(err) {
-			err = lostError{err} // the collector is the session's own
+		if err != nil && faults.Gone(err) {
+			err = &faults.SessionLostError{Err: err} // the collector is the session's own
 		}
 		if err != nil {
 			return fmt.Errorf("waiting for changes: %w", err)
@@ -88,7 +89,7 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 		}
 		for i := range f.ObjectSet {
 			u := &f.ObjectSet[i]
-			if err := unauthenticated(u.MissingSet); err != nil {
+			if err := faults.InProperties(u.MissingSet); err != nil {
 				return false, err
 			}
 			if w.refusesPath(u) {
@@ -133,11 +134,11 @@ func (w *watch) apply(set *types.UpdateSet) (told bool, err error) {
 // for it, or the session may not read it. An event collector does not count.
 func (w *watch) vanished(f *types.PropertyFilterUpdate) error {
 	for _, m := range f.MissingSet {
-		if err := unauthenticatedFault(&m.Fault); err != nil {
+		if err := faults.InAnswer(&m.Fault); err != nil {
 			return err
 		}
-		if m.Obj.Type != eventCollector && w.s.made(m.Obj) {
-			return lostError{fmt.Errorf("a %s, which the session has made, is not there", m.Obj.Type)}
+		if m.Obj.Type != eventCollector && w.s.Created(m.Obj) {
+			return &faults.SessionLostError{Err: fmt.Errorf("a %s, which the session has made, is not there", m.Obj.Type)}
 		}
 	}
 	return nil

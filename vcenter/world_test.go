@@ -12,6 +12,7 @@ import (
 	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,27 +62,6 @@ type world struct {
 	stop    func()
 }
 
-func simulate(t *testing.T, description string) (*fleet.Fleet, []config.VCenter) {
-	t.Helper()
-	spec, err := fleet.Parse([]byte(description))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sim, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(sim.Close)
-	var cfgs []config.VCenter
-	for _, v := range sim.VCenters() {
-		cfgs = append(cfgs, config.VCenter{
-			Name: v.Name(), Server: v.Host(), Port: v.Port(), RoundTrips: 3, CA: v.Certificate(),
-			User: v.User(), Password: config.NewPassword(v.Password()), IPFamilies: []string{"ipv4"},
-		})
-	}
-	return sim, cfgs
-}
-
 // quick are timings under which a test need not wait.
 var quick = Options{Wanted: Wanted{Tags: true}, Timeout: 2 * time.Second, TagRefresh: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
@@ -92,7 +72,7 @@ func run(t *testing.T, description string, opts Options, change func(*fleet.Flee
 
 func runWith(t *testing.T, description string, opts Options, source CredentialSource, change func(*fleet.Fleet, []config.VCenter)) *world {
 	t.Helper()
-	sim, cfgs := simulate(t, description)
+	sim, cfgs := vcentertest.Simulate(t, description)
 	if change != nil {
 		change(sim, cfgs)
 	}
@@ -173,4 +153,12 @@ func (w *world) zone(id inventory.Identity) string {
 		return err.Error()
 	}
 	return p.Value(topology.LabelRegion) + "/" + p.Value(topology.LabelZone)
+}
+
+// follow runs a Fleet of one vCenter.
+func follow(t *testing.T, sim *fleet.Fleet, cfg config.VCenter, source CredentialSource, opts Options) *world {
+	t.Helper()
+	w := &world{T: t, sim: sim, cfgs: []config.VCenter{cfg}}
+	w.start(source, opts)
+	return w
 }

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"vzones/config"
+	"vzones/config/configtest"
+	"vzones/config/parse"
 	"vzones/vcenter/credentials"
 )
 
@@ -30,7 +32,7 @@ func readConfig(t *testing.T, path string) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Options{SkipFiles: true}.Parse(path, data)
+	c, err := parse.Options{SkipFiles: true}.Parse(path, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,13 +128,9 @@ func wholeWay(t *testing.T, path string) (accounts, taken int) {
 // TestTheWholeWay: the accounts of all files that are right come through.
 func TestTheWholeWay(t *testing.T) {
 	accounts, taken := 0, 0
-	for _, pattern := range []string{"good/*.yaml", "ini-good/*.conf"} {
-		paths, err := filepath.Glob("../../config/testdata/" + pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range paths {
-			a, c := wholeWay(t, path)
+	for _, folder := range []string{"good", "ini-good"} {
+		for _, given := range configtest.Cases(t, folder) {
+			a, c := wholeWay(t, configtest.Path(t, folder, given.File))
 			accounts, taken = accounts+a, taken+c
 		}
 	}
@@ -219,7 +217,7 @@ func TestCSIGetsWhatTheDaemonGets(t *testing.T) {
 		if status := run(args, strings.NewReader(manifest), &out, &told); status != right {
 			t.Fatalf("%s: status %d: %s", c.data, status, &told)
 		}
-		got, err := config.Parse("csi.conf", out.Bytes())
+		got, err := parse.Parse("csi.conf", out.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}

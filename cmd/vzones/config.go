@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vzones/config"
+	"vzones/config/convert"
 )
 
 func (t *tool) configCommand() *cobra.Command {
@@ -42,7 +42,7 @@ func (t *tool) config(file string, environ []string) error {
 	if err != nil {
 		return err
 	}
-	w, err := config.Effective(file, data, environ...)
+	w, err := convert.Effective(file, data, environ...)
 	if err != nil {
 		return mistakes(t.stderr, err)
 	}

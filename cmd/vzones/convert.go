@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vzones/config"
+	"vzones/config/convert"
 	"vzones/vcenter/credentials"
 )
 
@@ -132,7 +133,7 @@ func (t *tool) convert(file string, c *conversion) error {
 	if err != nil {
 		return err
 	}
-	w, err := config.Convert(file, data, c.ref)
+	w, err := convert.ToYAML(file, data, c.ref)
 	if err != nil {
 		return mistakes(t.stderr, err)
 	}
@@ -144,7 +145,7 @@ func (t *tool) convertChart(file string, c *conversion) error {
 	if err != nil {
 		return err
 	}
-	w, err := config.ConvertChart(file, data, c.ref.Namespace)
+	w, err := convert.ToChart(file, data, c.ref.Namespace)
 	if err != nil {
 		return mistakes(t.stderr, err)
 	}
@@ -152,7 +153,7 @@ func (t *tool) convertChart(file string, c *conversion) error {
 }
 
 // written creates the files of a conversion; private says what the credentials go into.
-func (t *tool) written(file string, w *config.Written, c *conversion, private string) error {
+func (t *tool) written(file string, w *convert.Written, c *conversion, private string) error {
 	t.told(w)
 	secret := ""
 	switch {
@@ -183,7 +184,7 @@ func (t *tool) convertToCSI(file string, c *conversion) error {
 	if err != nil {
 		return err
 	}
-	o := config.CSIOptions{ClusterID: c.clusterID, Find: findAccount}
+	o := convert.CSIOptions{ClusterID: c.clusterID, Find: findAccount}
 	for _, manifest := range c.credentials {
 		data, err := t.read(manifest)
 		if err != nil {
@@ -193,7 +194,7 @@ func (t *tool) convertToCSI(file string, c *conversion) error {
 			return err
 		}
 	}
-	w, err := config.ConvertToCSI(file, data, o)
+	w, err := convert.ToCSI(file, data, o)
 	if err != nil {
 		return mistakes(t.stderr, err)
 	}
@@ -219,7 +220,7 @@ func findAccount(data map[string][]byte, server string) (user string, password c
 	return c.User, c.Password, nil
 }
 
-func (t *tool) told(w *config.Written) {
+func (t *tool) told(w *convert.Written) {
 	remarks(t.stderr, "warning", w.Warnings)
 	remarks(t.stderr, "not carried over", w.Lost)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/component-base/version"
 
 	"vzones/config"
+	"vzones/config/readfile"
 )
 
 func main() {
@@ -112,16 +113,16 @@ func (t *tool) read(file string) ([]byte, error) {
 			return nil, errors.New("standard input is named twice: it can be read once")
 		}
 		t.stdinRead = true
-		data, err := io.ReadAll(io.LimitReader(t.stdin, config.MaxFile+1))
-		if err == nil && len(data) > config.MaxFile {
-			err = fmt.Errorf("it has more than %d bytes", config.MaxFile)
+		data, err := io.ReadAll(io.LimitReader(t.stdin, readfile.MaxSize+1))
+		if err == nil && len(data) > readfile.MaxSize {
+			err = fmt.Errorf("it has more than %d bytes", readfile.MaxSize)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading standard input: %w", err)
 		}
 		return data, nil
 	}
-	data, err := config.ReadFile(file)
+	data, err := readfile.Read(file)
 	if err != nil {
 		if info, unseen := os.Stat(file); unseen == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 			err = fmt.Errorf("%w: write - in its place, and pipe it to standard input", err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vzones/config"
+	"vzones/config/parse"
 )
 
 func (t *tool) validateCommand() *cobra.Command {
@@ -37,7 +37,7 @@ A file named - is standard input.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, files []string) error {
 			t.started = true
-			o := config.Options{SkipFiles: skipFiles}
+			o := parse.Options{SkipFiles: skipFiles}
 			if env {
 				o.Environ = os.Environ()
 			}
@@ -54,7 +54,7 @@ func envFlag(cmd *cobra.Command, env *bool) {
 }
 
 // validate reads all files, whatever is wrong with one.
-func (t *tool) validate(files []string, o config.Options) error {
+func (t *tool) validate(files []string, o parse.Options) error {
 	var result error
 	for _, file := range files {
 		err := t.validateFile(file, o)
@@ -72,7 +72,7 @@ func (t *tool) validate(files []string, o config.Options) error {
 	return result
 }
 
-func (t *tool) validateFile(file string, o config.Options) error {
+func (t *tool) validateFile(file string, o parse.Options) error {
 	data, err := t.read(file)
 	if err != nil {
 		return err

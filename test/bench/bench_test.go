@@ -147,7 +147,7 @@ func TestChoose(t *testing.T) {
 		{"", true, all - 1, false}, // without retag
 		{"retag", true, 1, false},
 		{"hung,nodes-60", false, 2, false},
-		{"nodes-*", false, 5, false},
+		{"nodes-*", false, 6, false},
 		{"nodes", false, 0, true},
 		{"hung,nothing", false, 0, true},
 	} {

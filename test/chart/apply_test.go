@@ -92,6 +92,8 @@ func TestExamplesAreApplied(t *testing.T) {
 	}
 	everything := render(t, "openshift", `
 dashboard: {enabled: true, annotations: {folder: vzones}}
+serviceMonitor: {tokenSecretName: metrics-token}
+prometheusRule: {runbookURLPrefix: "https://git.example.com/vzones/blob/v1.37.0"}
 commonLabels: {team: platform}
 imagePullSecrets: [{name: registry}]
 image: {repository: registry.example.com/vzones, tag: v1.37.0, digest: "sha256:`+strings.Repeat("ab", 32)+`", pullPolicy: Always}

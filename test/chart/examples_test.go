@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"vzones/config"
+	"vzones/config/parse"
 )
 
 // objects returns what was rendered.
@@ -108,7 +109,7 @@ func TestExamplesAreValid(t *testing.T) {
 				return
 			}
 			pod(t, rendered)
-			if _, err := (config.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(text)); err != nil {
+			if _, err := (parse.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(text)); err != nil {
 				t.Errorf("%v\n%s", err, text)
 			}
 		})
@@ -212,7 +213,7 @@ config: {vcenter: {vcenter-1: {secretName: "", secretNamespace: ""}}}`,
 	for name, further := range cases {
 		t.Run(name, func(t *testing.T) {
 			rendered := render(t, "plain", further+"\nrbac: {secrets: [{name: further, namespace: vzones}]}\n")
-			cfg, err := config.Parse("vsphere.conf", []byte(configuration(t, rendered)))
+			cfg, err := parse.Parse("vsphere.conf", []byte(configuration(t, rendered)))
 			if err != nil {
 				t.Fatal(err)
 			}

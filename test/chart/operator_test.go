@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -164,8 +163,8 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	k := runPod(t, c, "kube-system", &before.Spec.Template.Spec)
 	eventually(t, k, "the zones", labeled(c, machines, corev1.LabelTopologyZone, func(m fleet.Machine) string { return m.VCenter + "-a" }))
 	container := before.Spec.Template.Spec.Containers[0]
-	eventually(t, k, "readiness", func(ctx context.Context) error { return k.probe(ctx, container.ReadinessProbe) })
-	eventually(t, k, "liveness", func(ctx context.Context) error { return k.probe(ctx, container.LivenessProbe) })
+	eventually(t, k, "readiness", func(ctx context.Context) error { return k.Probe(ctx, container.ReadinessProbe) })
+	eventually(t, k, "liveness", func(ctx context.Context) error { return k.Probe(ctx, container.LivenessProbe) })
 
 	more := "  topology: {levels: [{label: example.com/vcenter, inventory: vcenter}]}\n  nodes: {skipDeletion: true}"
 	inCluster(t, c, "upgrade", "vzones", helm.Chart(), "--values", values(t, operatorValues(f, port, more)))
@@ -173,16 +172,18 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	if after.Generation != before.Generation || !reflect.DeepEqual(after.Spec, before.Spec) {
 		t.Errorf("the upgrade has changed the DaemonSet:\n%+v\n%+v", before.Spec, after.Spec)
 	}
-	k.sync(t)
+	if err := k.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, k, "the further label", labeled(c, machines, "example.com/vcenter", func(m fleet.Machine) string { return m.VCenter }))
 
-	if err := k.process.Stop(time.Duration(*after.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second); err != nil {
+	if err := k.Stop(); err != nil {
 		t.Error(err)
 	}
-	if err := k.process.Err(); err != nil {
+	if err := k.Err(); err != nil {
 		t.Errorf("it has ended with %v", err)
 	}
-	for line := range strings.Lines(k.log()) {
+	for line := range strings.Lines(k.Log()) {
 		if lower := strings.ToLower(line); strings.Contains(lower, "forbidden") || strings.Contains(line, "A right is missing") {
 			t.Errorf("the roles are too small: %s", line)
 		}
@@ -191,6 +192,7 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	if _, err := c.Client().RbacV1().ClusterRoles().Get(t.Context(), "system:cloud-controller-manager", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the ClusterRole is still there: %v", err)
 	}
+	remove(t, c)
 }
 
 // TestUpgradeTakesCredentialsAway: what is not in the values any more is not in the Secret.

@@ -36,7 +36,7 @@ func show() int {
 	defer stop()
 	// What client-go logs about itself is no part of the show.
 	klog.SetLogger(logr.Discard())
-	d := &demo{out: os.Stdout, began: time.Now(), keep: os.Getenv("DEMO_KEEP") != ""}
+	d := &demo{out: os.Stdout, began: time.Now(), keep: os.Getenv("DEMO_KEEP")}
 	if err := d.run(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)
 		return 1
@@ -47,7 +47,7 @@ func show() int {
 type demo struct {
 	out   io.Writer
 	began time.Time
-	keep  bool
+	keep  string // what DEMO_KEEP is
 	stack *stack.Stack
 }
 
@@ -59,6 +59,12 @@ func (d *demo) step(format string, args ...any) {
 func (d *demo) print(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
 func (d *demo) run(ctx context.Context) (err error) {
+	if err := built(); err != nil {
+		return err
+	}
+	if d.keep == keepCluster {
+		return d.serveCluster(ctx)
+	}
 	d.step("Starting etcd and kube-apiserver, and three simulated vCenters with two datacenters each")
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -67,11 +73,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.stack.Stop()) }()
-	for _, v := range d.stack.Fleet.VCenters() {
-		v.SetDelay(5 * time.Millisecond)
-		d.print("          vCenter %-6s https://%s:%d, %d machines, 5 ms a request", v.Name(), v.Host(), v.Port(), len(v.Machines()))
-	}
-	d.print("          API server %s, RBAC on; the roles are those of manifests/", d.stack.Cluster.AdminConfig().Host)
+	d.announce()
 
 	machines := d.stack.Fleet.Machines()
 	d.step("Creating %d Nodes as their kubelets would: ready, tainted as uninitialized, every third with its UUID in the other byte order", len(machines))
@@ -93,10 +95,18 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.schedule(ctx); err != nil {
 		return err
 	}
-	if d.keep {
+	if d.keep != keepNothing {
 		d.hold(ctx, daemon)
 	}
 	return d.end(daemon)
+}
+
+// built reports, as an error, that the daemon is not built.
+func built() error {
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("the daemon is not built: %w; make demo builds it and is run at the root of the project", err)
+	}
+	return nil
 }
 
 func (d *demo) startDaemon() (*stack.Daemon, error) {
@@ -108,28 +118,13 @@ func (d *demo) startDaemon() (*stack.Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	binary, err := filepath.Abs("bin/vsphere-cloud-controller-manager")
+	path, err := filepath.Abs(binary)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(binary); err != nil {
-		return nil, fmt.Errorf("the daemon is not built: %w; make demo builds it and is run at the root of the project", err)
-	}
 	d.step("Starting the daemon with its ServiceAccount's token and this configuration:")
 	d.print("\n%s", text)
-	return d.stack.StartDaemon(binary, config)
-}
-
-// hold leaves everything running until the user ends it.
-func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) {
-	d.step("Everything stays up (DEMO_KEEP is set). Ctrl-C ends it. To look around:")
-	d.print("\n  export KUBECONFIG=%s\n  kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone\n", d.stack.Cluster.AdminKubeconfig())
-	d.print("  the daemon's log: %s", daemon.LogPath())
-	select {
-	case <-ctx.Done():
-	case <-daemon.Exited():
-		d.print("The daemon has ended by itself.")
-	}
+	return d.stack.StartDaemon(path, config)
 }
 
 // end stops the daemon and checks that it leaves no session behind.

@@ -61,29 +61,39 @@ const open = (uri, text) => new Promise((done, failed) => {
   published.set(uri, (found) => { clearTimeout(limit); done(found); });
   write({ method: "textDocument/didOpen", params: { textDocument: { uri, languageId: "yaml", version: 1, text } } });
 });
-const look = (folder, name) => {
-  const path = join(root, "config/testdata", folder, name);
-  return open(pathToFileURL(path).href, readFileSync(path, "utf8"));
+// The inputs in a folder of config/testdata, by name: those in archives (txtar) and the files.
+const inputs = (folder) => {
+  const dir = join(root, "config/testdata", folder), all = new Map();
+  const add = (name, text) => { if (name.endsWith(".yaml") && !name.endsWith(".effective.yaml")) all.set(name, text); };
+  for (const file of readdirSync(dir)) {
+    const text = readFileSync(join(dir, file), "utf8");
+    if (!file.endsWith(".txtar")) add(file, text);
+    else for (const part of text.split(/^(?=-- .* --$)/m).slice(1)) {
+      const end = part.indexOf("\n");
+      add(part.slice(3, end - 3), part.slice(end + 1));
+    }
+  }
+  return all;
 };
+const look = (folder, name, text) => open(pathToFileURL(join(root, "config/testdata", folder, name)).href, text);
 const errors = (found) => found.filter((d) => d.severity === 1);
 let wrong = 0;
 const fail = (...words) => { wrong++; console.log("FAIL", ...words); };
-const named = (folder) => readdirSync(join(root, "config/testdata", folder)).filter((f) => f.endsWith(".yaml"));
 
-// Those whose mistake no schema tells are in config/jsonschema_accepts_test.go.
+// Those whose mistake no schema tells are in config/parse/jsonschema_accepts_test.go.
 const beyond = new Set(
-  [...readFileSync(join(root, "config/jsonschema_accepts_test.go"), "utf8").matchAll(/^\t"([a-z0-9-]+)": +\w+,$/gm)].map((m) => m[1]));
+  [...readFileSync(join(root, "config/parse/jsonschema_accepts_test.go"), "utf8").matchAll(/^\t"([a-z0-9-]+)": +\w+,$/gm)].map((m) => m[1]));
 // Those where the server's own parser is content, so that no schema is asked.
 const parser = ["alias-cycle", "empty", "empty-comment", "merge-itself", "merge-text", "password-alias"];
 parser.forEach((name) => beyond.add(name));
 let good = 0, told = 0, silent = [];
-for (const name of named("good")) {
-  const found = await look("good", name);
+for (const [name, text] of inputs("good")) {
+  const found = await look("good", name, text);
   for (const d of found) fail(`good/${name}:${d.range.start.line + 1}: ${d.message}`);
   good++;
 }
-for (const name of named("mistakes")) {
-  const found = errors(await look("mistakes", name));
+for (const [name, text] of inputs("mistakes")) {
+  const found = errors(await look("mistakes", name, text));
   if (found.length > 0) told++;
   else if (!beyond.has(name.replace(".yaml", ""))) fail(`mistakes/${name}: nothing is said`);
   else silent.push(name);

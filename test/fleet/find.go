@@ -100,6 +100,23 @@ func (v *VCenter) Reference(object string) (types.ManagedObjectReference, error)
 	return e.Reference(), nil
 }
 
+// Objects returns the inventory paths of all datacenters, clusters, hosts and machines, in order.
+func (v *VCenter) Objects() []string {
+	v.world.RLock()
+	defer v.world.RUnlock()
+	var all []string
+	for _, refs := range v.inv.names {
+		for _, ref := range refs {
+			switch ref.Type {
+			case "Datacenter", "ClusterComputeResource", "HostSystem", "VirtualMachine":
+				all = append(all, v.inv.path(v.inv.entity(ref)))
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // find returns an object by path or name, of one of the given types if any.
 func (b *inventory) find(object string, kinds ...string) (mo.Entity, error) {
 	refs := b.names[object]

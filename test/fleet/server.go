@@ -30,10 +30,10 @@ type server struct {
 	closed  bool
 }
 
-// newServer reserves a free port of address. Nothing is served before start.
-func newServer(ctx context.Context, address string, cfg *tls.Config, h http.Handler) (*server, error) {
+// newServer reserves a port of address, a free one for 0. Nothing is served before start.
+func newServer(ctx context.Context, address string, port int, cfg *tls.Config, h http.Handler) (*server, error) {
 	s := &server{ctx: ctx, handler: h, tls: cfg}
-	fd, addr, err := reserve(address)
+	fd, addr, err := reserve(address, port)
 	if err != nil {
 		return nil, err
 	}
@@ -45,13 +45,13 @@ func newServer(ctx context.Context, address string, cfg *tls.Config, h http.Hand
 // address returns where the server listens, or will when it is started.
 func (s *server) address() string { return *s.addr.Load() }
 
-// reserve binds a free port of an address.
-func reserve(address string) (fd int, addr string, err error) {
+// reserve binds a port of an address, a free one for 0.
+func reserve(address string, want int) (fd int, addr string, err error) {
 	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); err != nil {
 		return 0, "", err
 	}
 	unix.CloseOnExec(fd)
-	port, err := bind(fd, address)
+	port, err := bind(fd, address, want)
 	if err != nil {
 		_ = unix.Close(fd)
 		return 0, "", err
@@ -67,7 +67,7 @@ func (s *server) move(address string) error {
 	if s.closed {
 		return errClosed
 	}
-	fd, addr, err := reserve(address)
+	fd, addr, err := reserve(address, 0)
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func (s *server) move(address string) error {
 	return nil
 }
 
-func bind(fd int, address string) (port int, err error) {
+func bind(fd int, address string, want int) (port int, err error) {
 	if err := reusePort(fd); err != nil {
 		return 0, err
 	}
-	to := &unix.SockaddrInet4{Addr: [4]byte(net.ParseIP(address).To4())}
+	to := &unix.SockaddrInet4{Port: want, Addr: [4]byte(net.ParseIP(address).To4())}
 	if err := unix.Bind(fd, to); err != nil {
 		return 0, err
 	}

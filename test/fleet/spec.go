@@ -20,6 +20,7 @@ type Spec struct {
 type VCenterSpec struct {
 	Name        string           `yaml:"name"`     // required, unique in the fleet
 	Address     string           `yaml:"address"`  // loopback IPv4 address to listen on; default 127.0.0.1
+	Port        int              `yaml:"port"`     // to listen on; default a free one
 	User        string           `yaml:"user"`     // default vzones@<name>.local
 	Password    string           `yaml:"password"` // default pw-<name>
 	Accounts    []AccountSpec    `yaml:"accounts"` // further ones, which see the same

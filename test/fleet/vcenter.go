@@ -61,7 +61,7 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 	if err != nil {
 		return nil, err
 	}
-	if v.server, err = newServer(ctx, spec.Address, v.identity.config(), v); err != nil {
+	if v.server, err = newServer(ctx, spec.Address, spec.Port, v.identity.config(), v); err != nil {
 		return nil, err
 	}
 	v.simulate()

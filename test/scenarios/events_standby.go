@@ -14,9 +14,9 @@ var errNoStandby = errors.New("no standby runs")
 // standbyCommands are about a second daemon, which waits to lead.
 func standbyCommands() []command {
 	return []command{
-		{"standby start [FLAG…]", "starts a second daemon with the same configuration, with flags behind the usual ones, which waits to lead; both need `--leader-elect=true`", func(a *arguments) action {
+		{"standby start [FLAG…]", "starts a second daemon with the same configuration, with flags behind the usual ones, and waits until its log says that it waits to lead; both need `--leader-elect=true`", func(a *arguments) action {
 			flags := a.rest()
-			return func(_ context.Context, w *world) error { return w.startStandby(flags) }
+			return func(ctx context.Context, w *world) error { return w.startStandby(ctx, flags) }
 		}},
 		{"standby warm [within DURATION]", "waits until the standby has read each vCenter, by its /readyz?verbose", func(a *arguments) action {
 			within := a.within()
@@ -61,14 +61,21 @@ func standbyCommands() []command {
 // standsBy is how /readyz?verbose of a standby begins.
 const standsBy = "ok: standing by"
 
-func (w *world) startStandby(flags []string) error {
+// waitsToLead is what the log of a standby says once it takes part in the election.
+const waitsToLead = "Waits to lead"
+
+func (w *world) startStandby(ctx context.Context, flags []string) error {
 	if w.standby != nil {
 		return errors.New("a standby runs already")
 	}
 	var err error
 	w.standby, err = w.stack.StartDaemon(w.binary, w.mount.Path(configFile), append([]string{"--v=10"}, flags...)...)
+	if err != nil {
+		return err
+	}
 	w.standbyFlags = flags
-	return err
+	return w.poll(ctx, patience, func() bool { return strings.Contains(w.standby.Log(), waitsToLead) },
+		func() error { return fmt.Errorf("the log of the standby does not contain %q", waitsToLead) })
 }
 
 // promote makes the standby the daemon.

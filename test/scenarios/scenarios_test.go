@@ -40,7 +40,7 @@ var pool struct {
 	free chan *stack.Stack
 }
 
-const poolSize = 3
+const poolSize = 4
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 

@@ -102,6 +102,9 @@ func (s *Stack) UseServiceAccount(ctx context.Context) (err error) {
 	return err
 }
 
+// Kubeconfig returns the path of the kubeconfig with the token of the ServiceAccount.
+func (s *Stack) Kubeconfig() string { return s.kubeconfig }
+
 // parseFleet reads a description and gives each vCenter an address of its own.
 func parseFleet(description string) (*fleet.Spec, error) {
 	spec, err := fleet.Parse([]byte(description))

@@ -39,7 +39,7 @@ type Credentials struct {
 
 // FromAccount returns the credentials that a user name and a password are: a
 // certificate and its key if the user name is PEM, as in the CPI. Both may be
-// empty. An error does not tell either.
+// empty. An error shows neither.
 func FromAccount(user string, password config.Password) (Credentials, error) {
 	if !isPEM(user) {
 		return Credentials{User: user, Password: password}, nil
@@ -53,7 +53,7 @@ func FromAccount(user string, password config.Password) (Credentials, error) {
 
 func isPEM(s string) bool { return strings.Contains(s, "-----BEGIN") }
 
-// KeyPair returns the certificate with its key. An error tells nothing of them.
+// KeyPair returns the certificate with its key. An error shows nothing of them.
 func (c Credentials) KeyPair() (tls.Certificate, error) {
 	block, _ := pem.Decode([]byte(c.Certificate))
 	if block == nil || block.Type != "CERTIFICATE" {
@@ -68,7 +68,7 @@ func (c Credentials) KeyPair() (tls.Certificate, error) {
 		block, rest = pem.Decode(rest)
 	}
 	if block == nil {
-		return tls.Certificate{}, errors.New("its password is no private key in PEM: write the certificate's key")
+		return tls.Certificate{}, errors.New("its password is not a private key in PEM: write the certificate's key")
 	}
 	pair, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.Key.Reveal()))
 	if err != nil {
@@ -80,17 +80,17 @@ func (c Credentials) KeyPair() (tls.Certificate, error) {
 	return pair, nil
 }
 
-// Equal says that both log in the same way with the same secrets.
+// Equal reports whether both log in the same way with the same secrets.
 func (c Credentials) Equal(other Credentials) bool {
 	return c.User == other.User && c.Password.Equal(other.Password) &&
 		c.Certificate == other.Certificate && c.Key.Equal(other.Key) &&
 		c.SessionManagerURL == other.SessionManagerURL && c.SessionManagerToken.Equal(other.SessionManagerToken)
 }
 
-// IsEmpty says that there is nothing to log in with.
+// IsEmpty reports whether there is nothing to log in with.
 func (c Credentials) IsEmpty() bool { return c.Equal(Credentials{}) }
 
-// String says who logs in: the user name, the certificate's subject or the
+// String returns who logs in: the user name, the certificate's subject or the
 // session manager's address without what may be secret in it. It is empty for
 // empty Credentials.
 func (c Credentials) String() string {
@@ -116,11 +116,11 @@ func (c Credentials) subject() string {
 }
 
 // PublicURL returns a URL without user, query and fragment, where secrets may
-// be. Of what is no URL nothing is left.
+// be. Nothing is left of what is not a URL.
 func PublicURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
-		return "an address that is no URL"
+		return "an address that is not a valid URL"
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

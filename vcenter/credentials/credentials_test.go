@@ -77,7 +77,7 @@ func TestString(t *testing.T) {
 		"damaged":         {Credentials{Certificate: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}, `certificate "unreadable"`},
 		"session manager": {Credentials{SessionManagerURL: "https://sm.example.com:8443/session"}, "a session of https://sm.example.com:8443/session"},
 		"secrets in it":   {Credentials{SessionManagerURL: "https://u:made-up@sm.example.com/session?token=made-up#made-up"}, "a session of https://sm.example.com/session"},
-		"no URL":          {Credentials{SessionManagerURL: "made-up"}, "a session of an address that is no URL"},
+		"no URL":          {Credentials{SessionManagerURL: "made-up"}, "a session of an address that is not a valid URL"},
 	} {
 		if got := c.creds.String(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -184,8 +184,8 @@ func TestFromAccount(t *testing.T) {
 		"cut off":                   {cert[:200], key, "does not begin with a CERTIFICATE block"},
 		"key twice":                 {key, key, "does not begin with a CERTIFICATE block"},
 		"damaged":                   {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", key, "damaged"},
-		"a password":                {cert, "made-up", "no private key"},
-		"a certificate for a key":   {cert, cert, "no private key"},
+		"a password":                {cert, "made-up", "not a private key"},
+		"a certificate for a key":   {cert, cert, "not a private key"},
 		"another key":               {cert, other, "not this certificate's"},
 		"encrypted":                 {cert, encrypted, "not this certificate's, or encrypted"},
 		"a key of the wrong family": {ec, ecKey, "not an RSA key"},

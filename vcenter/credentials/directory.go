@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"vzones/config"
+	"vzones/config/readfile"
 )
 
 // FromDirectory is Find with the files of a directory, such as a Secret that is
 // mounted as a volume: a file's name is the key, its content the value. Hidden
-// files, subdirectories and what is no file are left out, and files that are not
+// files, subdirectories and what is not a file are left out, and files that are not
 // for this vCenter are not read. A directory that is not there is an error
 // that is fs.ErrNotExist.
 func FromDirectory(dir, server string) (Credentials, error) {
@@ -61,14 +61,14 @@ func readFiles(dir, server string) (map[string][]byte, error) {
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		if data[name], err = config.ReadFile(path); err != nil {
+		if data[name], err = readfile.Read(path); err != nil {
 			return nil, err
 		}
 	}
 	return data, nil
 }
 
-// concerns says whether a key can matter for an address.
+// concerns reports whether a key can matter for an address.
 func concerns(key, server string) bool {
 	if prefix, ok := address(key); ok && same(prefix, server) {
 		return true

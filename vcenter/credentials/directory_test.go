@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"vzones/config"
+	"vzones/config/readfile"
 )
 
 func write(t *testing.T, dir string, kv ...string) {
@@ -140,7 +140,7 @@ func TestDirectoryTrouble(t *testing.T) {
 		"not there":    {func(_ *testing.T, dir string) string { return filepath.Join(dir, "nowhere") }, fs.ErrNotExist, "nowhere"},
 		"no directory": {func(t *testing.T, dir string) string { write(t, dir, "file", ""); return filepath.Join(dir, "file") }, nil, "file"},
 		"too large": {func(t *testing.T, dir string) string {
-			write(t, dir, "vc.username", strings.Repeat("x", config.MaxFile+1))
+			write(t, dir, "vc.username", strings.Repeat("x", readfile.MaxSize+1))
 			return dir
 		}, nil, "vc.username: is too large: it has 1048577 bytes, at most 1048576 are read"},
 		"a link to none": {func(t *testing.T, dir string) string { link(t, dir); return dir }, fs.ErrNotExist, "vc.password"},
@@ -165,7 +165,7 @@ func link(t *testing.T, dir string) {
 // matter.
 func TestUnreadableFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", config.MaxFile+1))
+	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", readfile.MaxSize+1))
 	if got, err := FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up")) {
 		t.Errorf("%v, %v", got, err)
 	}

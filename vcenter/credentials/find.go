@@ -130,7 +130,7 @@ func (k keys) present(data map[string][]byte) string {
 	return ""
 }
 
-// only says whether those of the keys that there are are among some.
+// only reports whether those of the keys that there are are among some.
 func (k keys) only(data map[string][]byte, some ...string) bool {
 	first := k.present(data)
 	return first != "" && slices.Contains(some, first)
@@ -150,7 +150,7 @@ func address(key string) (string, bool) {
 	return "", false
 }
 
-// same says whether two texts are the same address.
+// same reports whether two texts are the same address.
 func same(a, b string) bool { return a != "" && canonical(a) == canonical(b) }
 
 func canonical(server string) string {
@@ -160,7 +160,7 @@ func canonical(server string) string {
 	return strings.ToLower(strings.TrimSuffix(server, "."))
 }
 
-// none says what was looked for, and which keys were perhaps meant.
+// none returns an error with what was looked for, and which keys were perhaps meant.
 func none(data map[string][]byte, server string) error {
 	meant := ""
 	for _, key := range slices.Sorted(maps.Keys(data)) {
@@ -220,14 +220,14 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 	return Credentials{SessionManagerURL: address, SessionManagerToken: config.NewPassword(token)}, nil
 }
 
-// CheckURL says whether a session manager can be at an address. The token would
+// CheckURL returns why a session manager cannot be at an address, nil if it can. The token would
 // be read by others on the way to an http URL, so that is for this machine only.
 // An error continues a sentence that begins with where the URL is from, and
-// tells nothing of it.
+// shows nothing of it.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return errors.New("is no URL: write one such as https://sessions.example.com/session")
+		return errors.New("is not a valid URL: write one such as https://sessions.example.com/session")
 	}
 	if u.User != nil {
 		return errors.New("has a user name or password in its URL, which is not sent: write it without, and the token into the key that ends with " + keyToken)
@@ -238,7 +238,7 @@ func CheckURL(s string) error {
 	return nil
 }
 
-// missing says that one of two keys is missing or empty.
+// missing returns the error that one of two keys is missing or empty.
 func (k keys) missing(data map[string][]byte, key, beside, what string) error {
 	if _, ok := data[key]; ok {
 		return fmt.Errorf("the key %q is empty: write %s into it", key, what)
@@ -259,7 +259,7 @@ func trimmed(value []byte) string {
 // plain refuses what can be neither sent nor meant.
 func plain(key, value string) error {
 	if !utf8.ValidString(value) {
-		return fmt.Errorf("the key %q holds bytes that are no UTF-8 text: write its value as text", key)
+		return fmt.Errorf("the key %q holds bytes that are not UTF-8 text: write its value as text", key)
 	}
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return fmt.Errorf("the key %q holds a line break or another control character: write its value on one line", key)

@@ -6,13 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/types"
-
 	"vzones/topology"
 )
-
-// A Ref is a managed object of the vCenter.
-type Ref = types.ManagedObjectReference
 
 var (
 	// ErrNotRead says that the tags of an object were not read yet, or not asked for.
@@ -27,14 +22,14 @@ type Attachments struct {
 	// Absent are the wanted categories that the vCenter does not have, or that the account
 	// may not read, in the order in which they were wanted.
 	Absent []string
-	// Err says why no tags could be read. Nil means that those of each object are known
+	// Err is why no tags could be read. Nil means that those of each object are known
 	// or unknown on their own.
 	Err error
-	// Kept says why names of tags are as they were read before; nil if they are not.
+	// Kept is why names of tags are as they were read before; nil if they are not.
 	Kept error
 	// Named is when the oldest of the names that matter was read.
 	Named time.Time
-	// More says that some objects could not be asked for in the bounds of one reading:
+	// More reports whether some objects could not be asked for in the bounds of one reading:
 	// the next one should come soon.
 	More bool
 
@@ -60,14 +55,14 @@ func (a Attachments) Of(ref Ref) ([]topology.Tag, error) {
 	return tags, nil
 }
 
-// Equal reports whether two readings say the same. Errors are compared by what they
-// say: what they hold may be in use elsewhere.
+// Equal reports whether two readings say the same. Errors are compared by their
+// text: what they hold may be in use elsewhere.
 func (a Attachments) Equal(b Attachments) bool {
-	return says(a.Err) == says(b.Err) && slices.Equal(a.Absent, b.Absent) && maps.EqualFunc(a.tags, b.tags, slices.Equal) &&
-		maps.EqualFunc(a.errs, b.errs, func(x, y error) bool { return says(x) == says(y) })
+	return textOf(a.Err) == textOf(b.Err) && slices.Equal(a.Absent, b.Absent) && maps.EqualFunc(a.tags, b.tags, slices.Equal) &&
+		maps.EqualFunc(a.errs, b.errs, func(x, y error) bool { return textOf(x) == textOf(y) })
 }
 
-func says(err error) string {
+func textOf(err error) string {
 	if err == nil {
 		return ""
 	}

@@ -152,12 +152,6 @@ type object struct {
 	Type string `json:"type"`
 }
 
-// A Tag is a tag's name and the ID of its category.
-type Tag struct {
-	Name     string `json:"name"`
-	Category string `json:"category_id"`
-}
-
 // Tag reads a tag.
 func (c *Client) Tag(ctx context.Context, id string) (Tag, error) {
 	var t Tag
@@ -279,7 +273,7 @@ func (c *Client) send(ctx context.Context, at root, r *call, answer any) error {
 	})
 }
 
-// read takes an answer apart. At /rest values are in an envelope.
+// read parses an answer. At /rest values are in an envelope.
 func read(at root, res *http.Response, answer any) error {
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
 		return newStatusError(res)
@@ -302,14 +296,10 @@ func read(at root, res *http.Response, answer any) error {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &syntax) || errors.As(err, &mismatch) {
 		// What the answer holds may be the page of a proxy.
-		return &unusable{describe(res.Request)}
+		return &unusable{requestOf(res.Request)}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: reading the answer: %w", describe(res.Request), err)
+		return fmt.Errorf("%s: reading the answer: %w", requestOf(res.Request), err)
 	}
 	return nil
-}
-
-func describe(req *http.Request) string {
-	return req.Method + " " + (&url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}).String()
 }

@@ -1,4 +1,4 @@
-package tags
+package tags_test
 
 import (
 	"context"
@@ -11,16 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"vzones/vcenter/tags"
+
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
 // serve returns a client of a server, and the requests that came to it.
-func serve(t *testing.T, answer func(w http.ResponseWriter, path string)) (*Client, *[]string) {
+func serve(t *testing.T, answer func(w http.ResponseWriter, path string)) (*tags.Client, *[]string) {
 	t.Helper()
 	var requests []string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.Method + " " + r.URL.RequestURI()
-		requests = append(requests, path+" "+r.Header.Get(sessionHeader))
+		requests = append(requests, path+" "+r.Header.Get("vmware-api-session-id"))
 		answer(w, path)
 	}))
 	t.Cleanup(srv.Close)
@@ -28,10 +30,10 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, path string)) (*Clie
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewClient(soap.NewClient(u, true)), &requests
+	return tags.NewClient(soap.NewClient(u, true)), &requests
 }
 
-var anyone = ByPassword(url.UserPassword("me", "made-up"))
+var anyone = tags.ByPassword(url.UserPassword("me", "made-up"))
 
 // with answers by the beginning of the request, and 404 with a page to all else.
 func with(answers map[string]string) func(http.ResponseWriter, string) {
@@ -75,7 +77,7 @@ func TestRoots(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				if tag, err := client.Tag(t.Context(), "t"); err != nil || tag != (Tag{"a", "c"}) {
+				if tag, err := client.Tag(t.Context(), "t"); err != nil || tag != (tags.Tag{Name: "a", Category: "c"}) {
 					t.Errorf("%v, %v", tag, err)
 				}
 			}
@@ -92,16 +94,16 @@ func TestRoots(t *testing.T) {
 // TestNoSuchTag is no reason to try another API, and neither API is one at all.
 func TestNoSuchTag(t *testing.T) {
 	client, requests := serve(t, with(map[string]string{"GET /api/cis": `404{"error_type":"NOT_FOUND","messages":[]}`}))
-	if _, err := client.Tag(t.Context(), "t"); !HasStatus(err, http.StatusNotFound) || len(*requests) != 1 {
+	if _, err := client.Tag(t.Context(), "t"); !tags.HasStatus(err, http.StatusNotFound) || len(*requests) != 1 {
 		t.Errorf("%v, %q", err, *requests)
 	}
 	client, requests = serve(t, with(nil))
-	if err := client.Login(t.Context(), anyone); !HasStatus(err, http.StatusNotFound) || len(*requests) != 2 {
+	if err := client.Login(t.Context(), anyone); !tags.HasStatus(err, http.StatusNotFound) || len(*requests) != 2 {
 		t.Errorf("%v, %q", err, *requests)
 	}
 }
 
-// TestErrors hold nothing of what a proxy has to say, and say what can be done.
+// TestErrors: they hold nothing of the page of a proxy, and what can be done is known.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer         string
@@ -123,13 +125,13 @@ func TestErrors(t *testing.T) {
 			})
 			_, err := client.Categories(t.Context())
 			wrapped := fmt.Errorf("vCenter: %w", err)
-			if err == nil || err.Error() != c.text || Answered(wrapped) != c.answered || errors.Is(wrapped, ErrBusy) != c.busy {
-				t.Fatalf("%v, answered %v, busy %v", err, Answered(wrapped), errors.Is(wrapped, ErrBusy))
+			if err == nil || err.Error() != c.text || tags.Answered(wrapped) != c.answered || errors.Is(wrapped, tags.ErrBusy) != c.busy {
+				t.Fatalf("%v, answered %v, busy %v", err, tags.Answered(wrapped), errors.Is(wrapped, tags.ErrBusy))
 			}
-			if HasStatus(wrapped, c.status) != (c.status != 0) || HasStatus(wrapped, 401) {
+			if tags.HasStatus(wrapped, c.status) != (c.status != 0) || tags.HasStatus(wrapped, 401) {
 				t.Errorf("status %d is not known", c.status)
 			}
-			if got := RetryAfter(wrapped); (got == 7*time.Second) != (c.status != 0) {
+			if got := tags.RetryAfter(wrapped); (got == 7*time.Second) != (c.status != 0) {
 				t.Errorf("to be asked again after %v", got)
 			}
 		})
@@ -137,31 +139,19 @@ func TestErrors(t *testing.T) {
 	client, _ := serve(t, with(nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := client.Categories(ctx); Answered(err) || !errors.Is(err, context.Canceled) {
+	if _, err := client.Categories(ctx); tags.Answered(err) || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for header, want := range map[string]time.Duration{
-		"": 0, "soon": 0, "-3": 0, "3": 3 * time.Second, "99999999999999": 24 * time.Hour, "9999999": 24 * time.Hour,
-		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:03:05 GMT": 0,
-	} {
-		if got := retryAfter(header, now); got != want {
-			t.Errorf("%q: %v, want %v", header, got, want)
-		}
-	}
-}
-
-// TestAnswersWithoutAValue: an answer that says yes and has nothing in it does not say
+// TestAnswersWithoutAValue: an answer with success and nothing in it does not mean
 // that there are no tags.
 func TestAnswersWithoutAValue(t *testing.T) {
 	for _, answer := range []string{"204", "200null", "200", "200{}", `200{"value":null}`} {
 		for _, path := range []string{"/api/cis/tagging/", "/rest/com/vmware/cis/tagging/"} {
 			t.Run(answer+path, func(t *testing.T) {
 				c, _ := serve(t, with(map[string]string{"POST " + path: answer, "GET " + path: answer}))
-				if attached, err := c.Attached(t.Context(), []Ref{{Type: "Folder", Value: "group-d1"}}); err == nil {
+				if attached, err := c.Attached(t.Context(), []tags.Ref{{Type: "Folder", Value: "group-d1"}}); err == nil {
 					t.Errorf("tags %v", attached)
 				}
 				// Null is how some servers write an empty list, and without a category

@@ -3,10 +3,12 @@
 //
 // A [Client] is one session of that API; it speaks /api/cis/tagging, and
 // /rest/com/vmware/cis/tagging with a vCenter that has only that. A [Reader] owns
-// what is remembered between two readings: the names of tags and categories, and the
-// objects whose tags the account may not read. It says unknown, with a reason, of what
-// it could not read, and never takes that for an object without tags.
+// what is remembered between two readings: the names of tags and categories, the
+// objects whose tags the account may not read, to what tags are attached elsewhere in the
+// inventory, and the last error. What it could not read is unknown, with a reason: it never
+// takes that for an object without tags. It logs what is wrong once for each
+// change.
 //
-// The package logs nothing, starts no goroutine that outlives a call, and never logs in
-// without being told to.
+// The package starts no goroutine that outlives a call, and never logs in on its own: a
+// [Session] does that.
 package tags

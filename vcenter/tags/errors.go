@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 // starting, or there are too many requests.
 var ErrBusy = errors.New("the tagging service is throttling or starting (HTTP 429, 502, 503 or 504)")
 
-// A StatusError is an answer with an HTTP status that says no. It holds nothing of the
+// A StatusError is an answer with an HTTP status of failure. It holds nothing of the
 // body but the type of the error: that may be the page of a proxy.
 type StatusError struct {
 	// Call is method and path of the request.
@@ -41,7 +42,7 @@ func (e *StatusError) Is(target error) bool {
 	return false
 }
 
-// unusable is an answer that says yes and is not of the API.
+// unusable is an answer with a status of success that is not of the API.
 type unusable struct{ call string }
 
 func (e *unusable) Error() string { return e.call + ": the answer is not of the tagging API" }
@@ -52,7 +53,7 @@ func HasStatus(err error, code int) bool {
 	return errors.As(err, &status) && status.Code == code
 }
 
-// Answered reports whether an error is the server's own word, and not that of a
+// Answered reports whether an error is an answer of the server, and not that of a
 // connection that failed or of a deadline.
 func Answered(err error) bool {
 	var status *StatusError
@@ -73,7 +74,7 @@ func RetryAfter(err error) time.Duration {
 const maxError = 64 << 10
 
 func newStatusError(res *http.Response) *StatusError {
-	e := &StatusError{Call: describe(res.Request), Code: res.StatusCode, RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
+	e := &StatusError{Call: requestOf(res.Request), Code: res.StatusCode, RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
 	content, err := io.ReadAll(io.LimitReader(res.Body, maxError))
 	var body struct {
 		API  string `json:"error_type"`
@@ -97,4 +98,9 @@ func retryAfter(header string, now time.Time) time.Duration {
 		return max(0, at.Sub(now))
 	}
 	return 0
+}
+
+// requestOf returns method and path of a request.
+func requestOf(req *http.Request) string {
+	return req.Method + " " + (&url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}).String()
 }

@@ -11,27 +11,27 @@ import (
 // learn reads the names that are not known, or were read too long ago, and whether the
 // tags that are gone still exist and may be read. Categories come before their tags: of
 // those that do not matter no name is read again.
-func (r *Reader) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (kept, err error) {
+func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (kept, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {
 			return
 		}
 		now := time.Now()
-		k, failed := n.read(ctx, s, r.stale(n, ids, age), r.parallel, now)
+		k, failed := n.read(ctx, s, c.stale(n, ids, age), c.parallel, now)
 		kept = errors.Join(kept, k)
 		if failed != nil {
 			err = fmt.Errorf("reading %s: %w", what, failed)
 		}
 	}
 	attached := tagsOf(l)
-	read(&r.tags, attached, forever, "tags")
-	used := r.inUse(l)
-	read(&r.categories, r.mattering(used, q), q.Age, "tag categories")
-	if slices.ContainsFunc(q.Categories, func(name string) bool { return !r.has(name, used) }) {
+	read(&c.tags, attached, forever, "tags")
+	used := c.inUse(l)
+	read(&c.categories, c.relevant(used, q), q.Age, "tag categories")
+	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.has(name, used) }) {
 		// Another one may have the name by now. Two of one name there are not.
-		read(&r.categories, used, q.Age, "tag categories")
+		read(&c.categories, used, q.Age, "tag categories")
 	}
-	read(&r.tags, r.tagsIn(attached, r.mattering(used, q)), q.Age, "tags")
+	read(&c.tags, c.tagsIn(attached, c.relevant(used, q)), q.Age, "tags")
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +39,12 @@ func (r *Reader) learn(ctx context.Context, s Service, l *listing, gone map[Ref]
 	now := time.Now()
 	for ref, tags := range gone {
 		for id := range tags {
-			if !r.withheld[ref][id] || r.tags.stale(id, now, forbiddenFor*r.refresh, NamesFor) {
+			if !c.withheld[ref][id] || c.tags.stale(id, now, forbiddenFor*c.refresh, NamesFor) {
 				left[id] = true
 			}
 		}
 	}
-	if err := r.tags.verify(ctx, s, left, r.parallel, now); err != nil {
+	if err := c.tags.verify(ctx, s, left, c.parallel, now); err != nil {
 		return nil, fmt.Errorf("reading tags that are not attached any more: %w", err)
 	}
 	return kept, nil
@@ -53,12 +53,12 @@ func (r *Reader) learn(ctx context.Context, s Service, l *listing, gone map[Ref]
 // forever is the age of names that are not read again.
 const forever = time.Duration(1<<63 - 1)
 
-// mattering returns those of the categories that are known by a name that matters, or not
+// relevant returns those of the categories that are known by a name that matters, or not
 // by any.
-func (r *Reader) mattering(categories map[string]bool, q *Query) map[string]bool {
+func (c *cache) relevant(categories map[string]bool, q *Query) map[string]bool {
 	matter := make(map[string]bool)
 	for id := range categories {
-		if known, ok := r.categories.known[id]; !ok || known.refused != nil || q.matters(known.Name) {
+		if known, ok := c.categories.byID[id]; !ok || known.refused != nil || q.matters(known.Name) {
 			matter[id] = true
 		}
 	}
@@ -66,10 +66,10 @@ func (r *Reader) mattering(categories map[string]bool, q *Query) map[string]bool
 }
 
 // tagsIn returns those of the tags that are of one of the categories.
-func (r *Reader) tagsIn(tags, categories map[string]bool) map[string]bool {
+func (c *cache) tagsIn(tags, categories map[string]bool) map[string]bool {
 	in := make(map[string]bool)
 	for id := range tags {
-		if categories[r.tags.known[id].Category] {
+		if categories[c.tags.byID[id].Category] {
 			in[id] = true
 		}
 	}
@@ -77,11 +77,11 @@ func (r *Reader) tagsIn(tags, categories map[string]bool) map[string]bool {
 }
 
 // stale returns those of the IDs that have to be read, since their names are older.
-func (r *Reader) stale(n *names, ids map[string]bool, age time.Duration) map[string]bool {
+func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[string]bool {
 	now := time.Now()
 	stale := make(map[string]bool)
 	for id := range ids {
-		if n.stale(id, now, forbiddenFor*r.refresh, age) {
+		if n.stale(id, now, forbiddenFor*c.refresh, age) {
 			stale[id] = true
 		}
 	}
@@ -89,20 +89,20 @@ func (r *Reader) stale(n *names, ids map[string]bool, age time.Duration) map[str
 }
 
 // named returns when the oldest of the names that matter was read, now if none does.
-func (r *Reader) named(l *listing, used map[string]bool, q *Query) time.Time {
+func (c *cache) named(l *listing, used map[string]bool, q *Query) time.Time {
 	oldest := time.Now()
 	note := func(n *names, ids map[string]bool) {
 		for id := range ids {
-			if known := n.known[id]; known.refused == nil && known.read.Before(oldest) {
+			if known := n.byID[id]; known.refused == nil && known.read.Before(oldest) {
 				oldest = known.read
 			}
 		}
 	}
-	matter := r.mattering(used, q)
-	if slices.ContainsFunc(q.Categories, func(name string) bool { return !r.has(name, used) }) {
+	matter := c.relevant(used, q)
+	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.has(name, used) }) {
 		matter = used
 	}
-	note(&r.categories, matter)
-	note(&r.tags, r.tagsIn(tagsOf(l), matter))
+	note(&c.categories, matter)
+	note(&c.tags, c.tagsIn(tagsOf(l), matter))
 	return oldest
 }

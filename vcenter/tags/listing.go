@@ -39,7 +39,7 @@ type objects struct {
 	// recheck is when the refused ones are asked for again, pause what comes after that.
 	recheck time.Time
 	pause   time.Duration
-	// barred says that every listing was refused: the account may not list tags at all.
+	// barred reports whether every listing was refused: the account may not list tags at all.
 	// Probe counts the attempts to find an object that it may.
 	barred bool
 	probe  int
@@ -283,8 +283,4 @@ func divide(batch []Ref) [][]Ref {
 		parts = append(parts, byType[kind])
 	}
 	return parts
-}
-
-func compareRefs(a, b Ref) int {
-	return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Value, b.Value))
 }

@@ -21,22 +21,22 @@ const (
 // A name is what is known of a tag, or with Tag.Name alone of a category.
 type name struct {
 	Tag
-	// read is when the vCenter last said so, tried when it was last asked.
+	// read is when the vCenter last confirmed it, tried when it was last asked.
 	read, tried time.Time
-	// refused says that the account may not read it now (403), or that there is no such
+	// refused is the error where the account may not read it now (403), or there is no such
 	// (404); nil if neither.
 	refused error
 }
 
 // names are what IDs stand for.
 type names struct {
-	get   func(context.Context, Service, string) (Tag, error)
-	known map[string]name
+	get  func(context.Context, Service, string) (Tag, error)
+	byID map[string]name
 }
 
 // stale reports whether an ID has to be read: a name serves for age.
 func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) bool {
-	known, ok := n.known[id]
+	known, ok := n.byID[id]
 	switch {
 	case !ok, HasStatus(known.refused, http.StatusNotFound):
 		return true
@@ -55,7 +55,7 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 	g.SetLimit(max(1, parallel))
 	for id := range ids {
 		mu.Lock()
-		known, ok := n.known[id]
+		known, ok := n.byID[id]
 		failed := kept != nil
 		mu.Unlock()
 		serves := ok && known.refused == nil && now.Sub(known.read) < namesAtMost
@@ -69,9 +69,9 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 			switch {
 			case err == nil:
 				read := time.Now() // the others may take their time
-				n.known[id] = name{Tag: tag, read: read, tried: read}
+				n.byID[id] = name{Tag: tag, read: read, tried: read}
 			case HasStatus(err, http.StatusNotFound), HasStatus(err, http.StatusForbidden):
-				n.known[id] = name{Tag: known.Tag, tried: now, refused: err}
+				n.byID[id] = name{Tag: known.Tag, tried: now, refused: err}
 			case serves && !HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil:
 				kept = err
 			default:
@@ -92,9 +92,9 @@ func (n *names) verify(ctx context.Context, s Service, ids map[string]bool, para
 
 // forget drops what is not in use and was read so long ago, or may not be read.
 func (n *names) forget(used map[string]bool, now time.Time, age time.Duration) {
-	for id, known := range n.known {
+	for id, known := range n.byID {
 		if !used[id] && (known.refused != nil || now.Sub(known.read) >= age) {
-			delete(n.known, id)
+			delete(n.byID, id)
 		}
 	}
 }

@@ -19,11 +19,11 @@ func TestOldNames(t *testing.T) {
 			f.tags[id], f.names[category] = Tag{id, category}, category
 			f.attached[refs[i%3]] = append(f.attached[refs[i%3]], id)
 		}
-		r := NewReader(refresh, 4)
+		r := newCache(refresh, 4)
 		read := func(age time.Duration, gets int, named time.Time) Attachments {
 			t.Helper()
 			f.gets = 0
-			a, err := r.Read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone"}, Age: age})
+			a, err := r.read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone"}, Age: age})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestOldNames(t *testing.T) {
 		before := time.Now()
 		time.Sleep(refresh)
 		f.gets = 0
-		if a, err := r.Read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone"}, Age: refresh / 2}); err != nil || !a.Named.Equal(before) || a.Kept == nil {
+		if a, err := r.read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone"}, Age: refresh / 2}); err != nil || !a.Named.Equal(before) || a.Kept == nil {
 			t.Errorf("%v, read at %v, kept for %v", err, a.Named, a.Kept)
 		}
 	})

@@ -1,369 +1,95 @@
 package tags
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"vzones/topology"
-	"vzones/topology/quote"
+	"vzones/vcenter/credentials"
 )
 
-// A Service is the tagging API of one session. Its methods are called concurrently; each
-// bounds its own request.
-type Service interface {
-	// Attached returns the IDs of the tags attached to objects.
-	Attached(context.Context, []Ref) (map[Ref][]string, error)
-	// Tag reads a tag, Category the name of a category.
-	Tag(ctx context.Context, id string) (Tag, error)
-	Category(ctx context.Context, id string) (string, error)
-	// Categories returns the IDs of all categories that the account may read.
-	Categories(context.Context) ([]string, error)
-	// TagsOf returns the IDs of the tags of a category, by its ID.
-	TagsOf(ctx context.Context, category string) ([]string, error)
-	// Objects returns the objects to which each of the tags, by ID, is attached.
-	Objects(ctx context.Context, tags []string) (map[string][]Ref, error)
-}
-
-// forbiddenFor is how long a tag that the account may not read is not asked for again,
-// in refresh intervals: 2 minutes by default.
-const forbiddenFor = 4
-
-// A Reader reads the tags of one vCenter. It belongs to one goroutine.
+// A Reader reads the tags of one vCenter, and logs what is wrong with that once for each
+// change. It is used by one goroutine, with one session after the other.
 type Reader struct {
-	refresh  time.Duration
-	parallel int
-
-	objects    objects
-	tags       names
-	categories names
-	// listed is when all categories were listed.
-	listed time.Time
-
-	// attached are the IDs of the tags of each object at the last reading, withheld
-	// those that are not attached any more because the account may no longer read them.
-	attached map[Ref][]string
-	withheld map[Ref]map[string]bool
-	// used are the categories of these tags.
-	used map[string]bool
-	// surveyed are the tags of the last survey that are attached to anything.
-	surveyed map[string]bool
+	cache *cache
+	log   changeLog
+	usage usage
+	// creds are those of the last reading.
+	creds credentials.Credentials
 }
 
 // NewReader returns a reader that is asked once in each refresh interval, and has up to
-// parallel requests under way.
-func NewReader(refresh time.Duration, parallel int) *Reader {
+// parallel requests under way. It contacts nothing.
+func NewReader(vcenter string, refresh time.Duration, parallel int) *Reader {
 	return &Reader{
-		refresh: refresh, parallel: parallel,
-		tags: names{known: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) { return s.Tag(ctx, id) }},
-		categories: names{known: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) {
-			category, err := s.Category(ctx, id)
-			return Tag{Name: category}, err
-		}},
+		cache: newCache(refresh, parallel),
+		log:   changeLog{vcenter: vcenter},
+		usage: usage{vcenter: vcenter, refresh: refresh},
 	}
 }
 
-// Forget forgets what the account may not do: it is another account, or has other
-// privileges by now.
-func (r *Reader) Forget() {
-	r.objects = objects{}
-	for _, n := range []*names{&r.tags, &r.categories} {
-		for id, known := range n.known {
-			if known.refused != nil {
-				delete(n.known, id)
-			}
-		}
+// Read reads the tags of objects. An error is in the result; it is an answer of the server
+// or not, as Answered reports.
+func (r *Reader) Read(ctx context.Context, s Session, q Query) Attachments {
+	if !r.creds.Equal(s.Credentials()) {
+		r.cache.forgetRefusals()
+		r.creds = s.Credentials()
 	}
-	r.listed = time.Time{}
-}
-
-// A Query is what a reading is about.
-type Query struct {
-	// Objects are those whose tags are read.
-	Objects []Ref
-	// Categories are the names of those that matter, all if empty.
-	Categories []string
-	// Age is how old a name that matters may be, NamesFor if zero.
-	Age time.Duration
-}
-
-func (q *Query) matters(category string) bool {
-	return len(q.Categories) == 0 || slices.Contains(q.Categories, category)
-}
-
-// Read reads the tags of objects, and which of the wanted categories the vCenter does not
-// have. An error says that nothing could be read; what is remembered stays.
-func (r *Reader) Read(ctx context.Context, s Service, q Query) (Attachments, error) {
-	now := time.Now()
-	refs, wanted := q.Objects, q.Categories
-	q.Age = cmp.Or(q.Age, NamesFor)
-	l, err := r.objects.list(ctx, s, refs, now, r.refresh)
+	var a Attachments
+	err := s.With(ctx, func(service Service) (err error) {
+		a, err = r.cache.read(ctx, service, q)
+		return err
+	})
+	if ctx.Err() != nil {
+		return Attachments{Err: ctx.Err()}
+	}
 	if err != nil {
-		return Attachments{}, fmt.Errorf("listing the tags of %d objects: %w", len(refs), err)
+		return Attachments{Err: r.log.failed(ctx, err)}
 	}
-	gone := r.gone(l)
-	kept, err := r.learn(ctx, s, l, gone, &q)
-	if err != nil {
-		return Attachments{}, err
-	}
-	if err := r.relist(ctx, s, l); err != nil {
-		return Attachments{}, err
-	}
-	used := r.inUse(l)
-	absent, keptCategories, err := r.absent(ctx, s, wanted, used, now)
-	if err != nil {
-		return Attachments{}, err
-	}
-	r.remember(refs, l, gone, used)
-	r.tags.forget(r.needed(), now, NamesFor)
-	r.categories.forget(used, now, namesAtMost)
-	a := Attachments{
-		Absent: absent, Named: r.named(l, used, &q), Kept: errors.Join(kept, keptCategories), More: len(r.objects.queue) > 0,
-		tags: make(map[Ref][]topology.Tag, len(refs)), errs: r.objects.errs(l, refs),
-	}
-	for ref, ids := range l.attached {
-		if tags, err := r.name(ref, ids); err != nil {
-			a.errs[ref] = err
-		} else {
-			a.tags[ref] = tags
-		}
-	}
-	return a, nil
+	r.log.read(ctx, a, q.Paths)
+	return a
 }
 
-// gone returns the tags that objects had at the last reading and have no more, by object.
-// They were detached or deleted, or the account may no longer read them: what it may not
-// read is left out of lists.
-func (r *Reader) gone(l *listing) map[Ref]map[string]bool {
-	gone := make(map[Ref]map[string]bool)
-	note := func(ref Ref, id string) {
-		if gone[ref] == nil {
-			gone[ref] = make(map[string]bool)
-		}
-		gone[ref][id] = true
-	}
-	for ref, ids := range l.attached {
-		for _, id := range r.attached[ref] {
-			if !slices.Contains(ids, id) {
-				note(ref, id)
-			}
-		}
-		for id := range r.withheld[ref] {
-			if !slices.Contains(ids, id) {
-				note(ref, id)
-			}
-		}
-	}
-	return gone
-}
-
-// relist lists the objects again that have a tag which does not exist: it was deleted
-// after it was listed, unless the account is not told the truth.
-func (r *Reader) relist(ctx context.Context, s Service, l *listing) error {
-	var again []Ref
-	for ref, ids := range l.attached {
-		if slices.ContainsFunc(ids, r.missing) {
-			again = append(again, ref)
-		}
-	}
-	if len(again) == 0 {
-		return nil
-	}
-	slices.SortFunc(again, compareRefs)
-	for batch := range slices.Chunk(again, objectsPerRequest) {
-		attached, err := s.Attached(ctx, batch)
-		if err != nil {
-			return fmt.Errorf("listing the tags of %d objects: %w", len(batch), err)
-		}
-		for _, ref := range batch {
-			// Tags that were attached in the meantime come with the next reading.
-			l.attached[ref] = slices.DeleteFunc(slices.Clone(l.attached[ref]), func(id string) bool {
-				return r.missing(id) && !slices.Contains(attached[ref], id)
+// Survey returns to what the tags of these categories are attached in the whole vCenter, which
+// is asked now and then. What cannot be asked is as it was, and what was just read counts as
+// it is now.
+func (r *Reader) Survey(ctx context.Context, s Session, objects Inventory, categories []string, now Attachments) []topology.Tagged {
+	if r.usage.due(categories) {
+		r.usage.refreshed(ctx, func() (uses []Use, seen map[Ref]described, err error) {
+			err = s.With(ctx, func(service Service) (err error) {
+				uses, err = r.cache.survey(ctx, service, categories)
+				return err
 			})
-		}
-	}
-	return nil
-}
-
-// missing reports whether the vCenter has said that there is no such tag.
-func (r *Reader) missing(id string) bool {
-	return HasStatus(r.tags.known[id].refused, http.StatusNotFound)
-}
-
-// remember keeps for the next reading what objects have, and which of their tags are gone
-// because the account may no longer read them. What is known of objects that were not
-// listed this time stays.
-func (r *Reader) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, used map[string]bool) {
-	attached, withheld := l.attached, make(map[Ref]map[string]bool)
-	if len(attached) < len(refs) {
-		attached = maps.Clone(attached)
-		for _, ref := range refs {
-			if _, listed := attached[ref]; listed {
-				continue
+			if err == nil {
+				seen, err = describe(ctx, objects, withoutHosts(uses))
 			}
-			if before, ok := r.attached[ref]; ok {
-				attached[ref] = before
-			}
-			if before := r.withheld[ref]; len(before) > 0 {
-				withheld[ref] = before
-			}
-		}
+			return uses, seen, err
+		})
 	}
-	for ref, ids := range gone {
-		for id := range ids {
-			if !HasStatus(r.tags.known[id].refused, http.StatusForbidden) {
-				continue
-			}
-			if withheld[ref] == nil {
-				withheld[ref] = make(map[string]bool)
-			}
-			withheld[ref][id] = true
-		}
-	}
-	r.attached, r.withheld, r.used = attached, withheld, used
+	return r.usage.now(now)
 }
 
-// needed returns the IDs of the tags that are remembered to be attached, or withheld.
-func (r *Reader) needed() map[string]bool {
-	ids := maps.Clone(r.surveyed)
-	if ids == nil {
-		ids = make(map[string]bool)
-	}
-	for _, tags := range r.attached {
-		for _, id := range tags {
-			ids[id] = true
-		}
-	}
-	for _, tags := range r.withheld {
-		for id := range tags {
-			ids[id] = true
-		}
-	}
-	return ids
+// Through returns the reader with what it reads through.
+func (r *Reader) Through(s Session, objects Inventory) *SessionReader {
+	return &SessionReader{r, s, objects}
 }
 
-// name turns the IDs of an object's tags into tags, in order. One that the account may not
-// read makes them unknown.
-func (r *Reader) name(ref Ref, ids []string) ([]topology.Tag, error) {
-	for id := range r.withheld[ref] {
-		return nil, fmt.Errorf("the account may no longer read the tag %s, which was attached", r.describe(id))
-	}
-	var tags []topology.Tag
-	for _, id := range ids {
-		tag := r.tags.known[id]
-		if tag.refused != nil {
-			return nil, fmt.Errorf("the account may not read the tag %s, which is attached: %w", r.describe(id), tag.refused)
-		}
-		category := r.categories.known[tag.Category]
-		if category.refused != nil {
-			return nil, fmt.Errorf("the account may not read the category of the tag %s, which is attached: %w", r.describe(id), category.refused)
-		}
-		tags = append(tags, topology.Tag{Category: category.Name, Name: tag.Name})
-	}
-	slices.SortFunc(tags, func(a, b topology.Tag) int {
-		return strings.Compare(a.Category+"\x00"+a.Name, b.Category+"\x00"+b.Name)
-	})
-	return tags, nil
+// A SessionReader is a Reader that reads through one session with the vCenter.
+type SessionReader struct {
+	reader  *Reader
+	session Session
+	objects Inventory
 }
 
-func (r *Reader) describe(id string) string {
-	if tag := r.tags.known[id].Name; tag != "" {
-		return fmt.Sprintf("%s (%s)", quote.Value(tag), quote.Plain(id))
-	}
-	return id
+// Read is that of the Reader.
+func (r *SessionReader) Read(ctx context.Context, q Query) Attachments {
+	return r.reader.Read(ctx, r.session, q)
 }
 
-// inUse returns the categories of the tags that are attached.
-func (r *Reader) inUse(l *listing) map[string]bool {
-	used := make(map[string]bool)
-	for id := range tagsOf(l) {
-		if tag := r.tags.known[id]; tag.refused == nil && tag.Category != "" {
-			used[tag.Category] = true
-		}
-	}
-	return used
+// Survey is that of the Reader.
+func (r *SessionReader) Survey(ctx context.Context, categories []string, now Attachments) []topology.Tagged {
+	return r.reader.Survey(ctx, r.session, r.objects, categories, now)
 }
 
-func tagsOf(l *listing) map[string]bool {
-	ids := make(map[string]bool)
-	for _, tags := range l.attached {
-		for _, id := range tags {
-			ids[id] = true
-		}
-	}
-	return ids
-}
-
-// absent returns the wanted categories that the account cannot see. All that there are
-// have to be read only where one of them has no tag on any of the objects. If that fails
-// after it has succeeded before, what was known then is kept.
-func (r *Reader) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, kept, err error) {
-	left := make(map[string]bool)
-	for id := range r.used {
-		if !used[id] {
-			left[id] = true // perhaps it cannot be seen any more
-		}
-	}
-	if err := r.categories.verify(ctx, s, left, r.parallel, now); err != nil {
-		return nil, nil, fmt.Errorf("reading tag categories that are not in use any more: %w", err)
-	}
-	if now.Sub(r.listed) < NamesFor || !slices.ContainsFunc(wanted, func(category string) bool { return !r.has(category, used) }) {
-		return r.without(wanted), nil, nil
-	}
-	err = r.listCategories(ctx, s, used, now)
-	if err != nil && now.Sub(r.listed) < namesAtMost && !HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil {
-		return r.without(wanted), err, nil
-	}
-	return r.without(wanted), nil, err
-}
-
-// listCategories reads the names of all categories. An account that may not list any is
-// one that none is shown to.
-func (r *Reader) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
-	ids, err := s.Categories(ctx)
-	if err != nil && !HasStatus(err, http.StatusForbidden) {
-		return fmt.Errorf("listing the tag categories: %w", err)
-	}
-	there := make(map[string]bool)
-	for _, id := range ids {
-		there[id] = true
-	}
-	if err := r.categories.verify(ctx, s, r.stale(&r.categories, there, NamesFor), r.parallel, now); err != nil {
-		return fmt.Errorf("reading tag categories: %w", err)
-	}
-	for id := range r.categories.known {
-		if !there[id] && !used[id] {
-			delete(r.categories.known, id)
-		}
-	}
-	r.listed = now
-	return nil
-}
-
-// has reports whether one of these categories has that name.
-func (r *Reader) has(category string, ids map[string]bool) bool {
-	for id := range ids {
-		if known := r.categories.known[id]; known.refused == nil && known.Name == category {
-			return true
-		}
-	}
-	return false
-}
-
-// without returns those of the wanted categories that are not known.
-func (r *Reader) without(wanted []string) []string {
-	return slices.DeleteFunc(slices.Clone(wanted), func(category string) bool {
-		for _, known := range r.categories.known {
-			if known.refused == nil && known.Name == category {
-				return true
-			}
-		}
-		return false
-	})
-}
+// Wait is that of the session.
+func (r *SessionReader) Wait() error { return r.session.Wait() }

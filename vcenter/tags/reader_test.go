@@ -1,382 +1,229 @@
-package tags
+package tags_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/vmware/govmomi/find"
+	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+
+	"vzones/test/fleet"
 	"vzones/topology"
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
+	"vzones/vcenter/vcentertest"
 )
 
-// fake is a tagging service as the API reference has it.
-type fake struct {
-	mu       sync.Mutex
-	attached map[Ref][]string
-	tags     map[string]Tag
-	names    map[string]string
-	// refused are the objects without System.Read, broken the errors of calls by their
-	// name or ID.
-	refused map[Ref]bool
-	broken  map[string]error
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-	lists, gets, surveys int
+const twoClusters = `
+vcenters:
+- name: east
+  datacenters:
+  - name: dc1
+    tags: {region: east}
+    clusters:
+    - {name: c1, tags: {zone: a}, hosts: 1}
+    - {name: c2, tags: {zone: b}, hosts: 1}
+    vms: [{name: n1, cluster: c1}]
+`
+
+const refresh = 20 * time.Millisecond
+
+// simulated is a reader of a simulated vCenter, and what its log has.
+type simulated struct {
+	*testing.T
+	ctx     context.Context
+	vc      *fleet.VCenter
+	session *session.Session
+	reader  *tags.Reader
+	objects []tags.Ref
+	paths   map[tags.Ref]string
+	log     ktesting.Buffer
 }
 
-func status(code int) error { return &StatusError{Call: "a request", Code: code, Type: "X"} }
-
-func (f *fake) Attached(_ context.Context, refs []Ref) (map[Ref][]string, error) {
-	f.lists++
-	attached := map[Ref][]string{}
-	for _, ref := range refs {
-		if f.refused[ref] {
-			return nil, status(http.StatusForbidden)
-		}
-		if ids := f.attached[ref]; len(ids) > 0 {
-			attached[ref] = slices.Clone(ids)
-		}
-	}
-	return attached, f.broken["list"]
-}
-
-func (f *fake) Tag(_ context.Context, id string) (Tag, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.gets++
-	t, ok := f.tags[id]
-	if err := f.broken[id]; err != nil || ok {
-		return t, err
-	}
-	return Tag{}, status(http.StatusNotFound)
-}
-
-func (f *fake) Category(_ context.Context, id string) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.gets++
-	c, ok := f.names[id]
-	if err := f.broken[id]; err != nil || ok {
-		return c, err
-	}
-	return "", status(http.StatusNotFound)
-}
-
-func (f *fake) Categories(context.Context) ([]string, error) {
-	return slices.Sorted(maps.Keys(f.names)), f.broken["categories"]
-}
-
-func (f *fake) TagsOf(_ context.Context, category string) ([]string, error) {
-	var ids []string
-	for id, tag := range f.tags {
-		if tag.Category == category {
-			ids = append(ids, id)
-		}
-	}
-	return ids, f.broken["tags of "+category]
-}
-
-func (f *fake) Objects(_ context.Context, ids []string) (map[string][]Ref, error) {
-	if len(ids) == 0 {
-		return nil, errors.New("the objects of all tags were asked for")
-	}
-	f.surveys++
-	attached := map[string][]Ref{}
-	for ref, has := range f.attached {
-		for _, id := range has {
-			if slices.Contains(ids, id) {
-				attached[id] = append(attached[id], ref)
-			}
-		}
-	}
-	return attached, f.broken["objects"]
-}
-
-func ref(kind string, n int) Ref { return Ref{Type: kind, Value: fmt.Sprintf("%s-%04d", kind, n)} }
-
-// inventory is a service with tagged clusters and hosts, in one order.
-func inventory(clusters, hosts int) (*fake, []Ref) {
-	f := &fake{
-		attached: map[Ref][]string{}, refused: map[Ref]bool{}, broken: map[string]error{},
-		tags: map[string]Tag{"a": {"zone-a", "z"}, "b": {"zone-b", "z"}}, names: map[string]string{"z": "zone"},
-	}
-	var refs []Ref
-	for i := range clusters {
-		refs = append(refs, ref("Cluster", i))
-		f.attached[ref("Cluster", i)] = []string{"a"}
-	}
-	for i := range hosts {
-		refs = append(refs, ref("Host", i))
-	}
-	return f, refs
-}
-
-func reading(t *testing.T, r *Reader, f *fake, refs []Ref, wanted ...string) Attachments {
+func simulate(t *testing.T) *simulated {
 	t.Helper()
-	a, err := r.Read(t.Context(), f, Query{Objects: refs, Categories: wanted})
+	sim, cfgs := vcentertest.Simulate(t, twoClusters)
+	e := session.NewEndpoint(&cfgs[0], session.Options{Timeout: 2 * time.Second, LoginTimeout: 2 * time.Second,
+		Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &panics.Guard{}})
+	s, err := session.Open(t.Context(), e, credentials.Credentials{User: cfgs[0].User, Password: cfgs[0].Password})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
-}
-
-func zoneOf(a Attachments, ref Ref) string {
-	tags, err := a.Of(ref)
-	if err != nil {
-		return err.Error()
-	}
-	var all []string
-	for _, tag := range tags {
-		all = append(all, tag.Category+"="+tag.Name)
-	}
-	return strings.Join(all, " ")
-}
-
-const refresh = 30 * time.Second
-
-// TestRefusedObjects: each is found within bounds, hides no other's tags, costs nothing at
-// rest, and is asked for again now and then.
-func TestRefusedObjects(t *testing.T) {
-	for name, c := range map[string]struct{ hosts, refused, readings int }{
-		"one":               {10, 1, 1},
-		"all hosts":         {20, 20, 1},
-		"one of many":       {1900, 1, 1},
-		"some of many":      {1900, 16, 8},
-		"all of many hosts": {300, 300, 12},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f, refs := inventory(50, c.hosts)
-				for i := range c.refused {
-					f.refused[ref("Host", i*c.hosts/c.refused)] = true
-				}
-				r := NewReader(refresh, 4)
-				var a Attachments
-				for n := 1; ; n++ {
-					f.lists = 0
-					a = reading(t, r, f, refs)
-					if f.lists > requestsPerReading+rechecked+1 {
-						t.Fatalf("%d listings in one reading", f.lists)
-					}
-					if got := zoneOf(a, ref("Cluster", 7)); got != "zone=zone-a" {
-						t.Fatalf("reading %d: a cluster has %s", n, got)
-					}
-					if !a.More {
-						break
-					}
-					if n == c.readings {
-						t.Fatalf("not found in %d readings: %d", n, len(a.NotPermitted()))
-					}
-					time.Sleep(5 * time.Second)
-				}
-				if got := len(a.NotPermitted()); got != c.refused {
-					t.Fatalf("%d are refused, want %d", got, c.refused)
-				}
-				for host := range f.refused {
-					if _, err := a.Of(host); !errors.Is(err, topology.ErrNotPermitted) {
-						t.Fatalf("%v: %v", host, err)
-					}
-				}
-				// At rest: an hour of refreshes, with the names read again in it.
-				f.lists = 0
-				for range 120 {
-					time.Sleep(refresh)
-					a = reading(t, r, f, refs)
-				}
-				if f.lists > 120+10*(rechecked+1) {
-					t.Errorf("%d listings in 120 readings", f.lists)
-				}
-				// One is allowed, and in the end all.
-				f.refused[ref("Host", 0)] = false
-				for range 20 * (1 + c.refused/rechecked) {
-					time.Sleep(refresh)
-					a = reading(t, r, f, refs)
-				}
-				if got := len(a.NotPermitted()); got != c.refused-1 {
-					t.Errorf("%d are refused after one was allowed, want %d", got, c.refused-1)
-				}
-				f.refused = nil
-				for range recheckMax + 1 {
-					time.Sleep(refresh)
-					a = reading(t, r, f, refs)
-				}
-				if got := len(a.NotPermitted()); got != 0 {
-					t.Errorf("%d are refused after all were allowed", got)
-				}
-			})
-		})
-	}
-}
-
-// TestAccountThatMayListNothing is told from objects that may not be read, and costs two
-// requests a reading.
-func TestAccountThatMayListNothing(t *testing.T) {
-	for _, hosts := range []int{0, 3, 1900} {
-		f, refs := inventory(1, hosts)
-		for _, ref := range refs {
-			f.refused[ref] = true
-		}
-		r := NewReader(refresh, 4)
-		for n := range 5 {
-			f.lists = 0
-			_, err := r.Read(t.Context(), f, Query{Objects: refs})
-			if !HasStatus(err, http.StatusForbidden) || errors.Is(err, topology.ErrNotPermitted) {
-				t.Fatalf("%v", err)
-			}
-			if most := map[bool]int{true: requestsWithoutAnswer, false: 2}[n == 0]; f.lists > most {
-				t.Errorf("%d listings of %d objects in reading %d", f.lists, len(refs), n)
-			}
-		}
-		f.refused = nil
-		if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "zone=zone-a" {
-			t.Errorf("allowed again: %s", got)
-		}
-	}
-}
-
-// TestNamesAreReadAgain: a change is noticed after five minutes, and a failure keeps what
-// was known, for an hour.
-func TestNamesAreReadAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, refs := inventory(3, 0)
-		r := NewReader(refresh, 4)
-		want := func(zone string) Attachments {
-			t.Helper()
-			a := reading(t, r, f, refs)
-			if got := zoneOf(a, refs[0]); got != zone {
-				t.Fatalf("%s, want %s", got, zone)
-			}
-			return a
-		}
-		want("zone=zone-a")
-		for range 9 {
-			time.Sleep(refresh)
-			want("zone=zone-a")
-		}
-		if f.gets != 2 {
-			t.Errorf("%d reads of one tag and its category", f.gets)
-		}
-		f.tags["a"] = Tag{"zone-x", "z"}
-		f.broken["a"] = status(http.StatusServiceUnavailable)
-		time.Sleep(refresh)
-		if a := want("zone=zone-a"); !errors.Is(a.Kept, ErrBusy) {
-			t.Errorf("kept for %v", a.Kept)
-		}
-		delete(f.broken, "a")
-		time.Sleep(refresh)
-		if a := want("zone=zone-x"); a.Kept != nil {
-			t.Errorf("kept for %v", a.Kept)
-		}
-		f.broken["a"] = errors.New("connection refused")
-		time.Sleep(namesAtMost - time.Second)
-		want("zone=zone-x")
-		time.Sleep(time.Second)
-		if _, err := r.Read(t.Context(), f, Query{Objects: refs}); err == nil {
-			t.Error("a name of an hour ago serves")
-		}
-		f.broken["a"] = status(http.StatusForbidden)
-		if got := zoneOf(reading(t, r, f, refs), refs[0]); !strings.Contains(got, "may not read the tag") {
-			t.Errorf("a tag that may not be read: %s", got)
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("logging out: %v", err)
 		}
 	})
+	w := &simulated{T: t, vc: sim.VCenters()[0], session: s, reader: tags.NewReader("east", refresh, 4), paths: map[tags.Ref]string{}}
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
+	w.log = logger.GetSink().(ktesting.Underlier).GetBuffer()
+	w.ctx = klog.NewContext(t.Context(), logger)
+	finder := find.NewFinder(s.Client())
+	for _, path := range []string{"/dc1", "/dc1/host/c1", "/dc1/host/c2"} {
+		found, err := finder.ManagedObjectList(t.Context(), path)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %v, %v", path, found, err)
+		}
+		ref := found[0].Object.Reference()
+		w.objects, w.paths[ref] = append(w.objects, ref), path
+	}
+	return w
 }
 
-// TestTagsThatGo: one that was detached or deleted is gone, one that may not be read any more
-// makes the object's tags unknown, also if nobody can say.
-func TestTagsThatGo(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(*fake)
-		want   string
-	}{
-		"detached":  {func(*fake) {}, ""},
-		"deleted":   {func(f *fake) { delete(f.tags, "a") }, ""},
-		"forbidden": {func(f *fake) { f.broken["a"] = status(http.StatusForbidden) }, "may no longer read the tag \"zone-a\""},
+// read reads the tags of all objects.
+func (w *simulated) read(wanted ...string) tags.Attachments {
+	return w.reader.Through(w.session.Tagging(), w.session).Read(w.ctx, tags.Query{Objects: w.objects, Paths: w.paths, Categories: wanted})
+}
+
+// logged returns how many lines of the log have a text.
+func (w *simulated) logged(text string) int { return strings.Count(w.log.String(), text) }
+
+func (w *simulated) want(a tags.Attachments, object int, want ...topology.Tag) {
+	w.Helper()
+	if got, err := a.Of(w.objects[object]); err != nil || !slices.Equal(got, want) {
+		w.Errorf("%s: %v, %v, want %v", w.paths[w.objects[object]], got, err, want)
+	}
+}
+
+// TestRead: one login, one batch, and names that are read once.
+func TestRead(t *testing.T) {
+	w := simulate(t)
+	for range 3 {
+		a := w.read("region", "zone", "rack")
+		if a.Err != nil || a.Kept != nil || a.More || !slices.Equal(a.Absent, []string{"rack"}) {
+			t.Fatalf("%+v", a)
+		}
+		w.want(a, 0, topology.Tag{Category: "region", Name: "east"})
+		w.want(a, 1, topology.Tag{Category: "zone", Name: "a"})
+		w.want(a, 2, topology.Tag{Category: "zone", Name: "b"})
+	}
+	requests := w.vc.Requests()
+	for call, want := range map[string]int{
+		"POST /com/vmware/cis/session": 1,
+		"POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects": 3,
+		"GET /com/vmware/cis/tagging/tag/id:{id}":                                            3,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f, refs := inventory(2, 0)
-				r := NewReader(refresh, 4)
-				reading(t, r, f, refs)
-				f.attached[refs[0]] = nil
-				c.change(f)
-				f.broken["z"] = nil
-				for range 30 {
-					time.Sleep(refresh)
-					a := reading(t, r, f, refs)
-					if got := zoneOf(a, refs[0]); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-						t.Fatalf("%q", got)
-					}
-				}
-				f.broken["a"], f.tags["a"], f.attached[refs[0]] = nil, Tag{"zone-a", "z"}, []string{"a"}
-				time.Sleep(forbiddenFor * refresh)
-				if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "zone=zone-a" {
-					t.Errorf("back: %q", got)
-				}
-			})
-		})
+		if got := requests[call]; got != want {
+			t.Errorf("%d requests %s, want %d: %v", got, call, want, requests)
+		}
 	}
-	f, refs := inventory(2, 0)
-	r := NewReader(refresh, 4)
-	reading(t, r, f, refs)
-	f.attached[refs[0]], f.broken["a"] = nil, errors.New("no answer")
+	if text := w.log.String(); text != "" {
+		t.Errorf("logged %s", text)
+	}
+}
+
+// TestAnObjectThatMayNotBeRead has unknown tags, others are known, and the log says so once,
+// with its path. When it may be read again, that is noticed and logged too.
+func TestAnObjectThatMayNotBeRead(t *testing.T) {
+	w := simulate(t)
+	if err := w.vc.DenyRead("c2"); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
-		if _, err := r.Read(t.Context(), f, Query{Objects: refs}); err == nil {
-			t.Error("a tag of which nobody can say whether it was detached counts as detached")
+		a := w.read()
+		w.want(a, 1, topology.Tag{Category: "zone", Name: "a"})
+		if _, err := a.Of(w.objects[2]); !errors.Is(err, topology.ErrNotPermitted) {
+			t.Errorf("c2: %v", err)
 		}
+	}
+	const denied, allowed = "Cannot read the tags of an object", "Can read the tags of the object again"
+	if w.logged(denied) != 1 || !strings.Contains(w.log.String(), "/dc1/host/c2") || w.logged(allowed) != 0 {
+		t.Errorf("logged %s", w.log.String())
+	}
+	if err := w.vc.AllowRead("c2"); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if a := w.read(); len(a.NotPermitted()) == 0 && a.Err == nil {
+			w.want(a, 2, topology.Tag{Category: "zone", Name: "b"})
+			break
+		}
+		time.Sleep(refresh)
+	}
+	if w.logged(denied) != 1 || w.logged(allowed) != 1 {
+		t.Errorf("logged %s", w.log.String())
 	}
 }
 
-// TestListedTagThatDoesNotExist: it was deleted meanwhile, or it is not known what it is.
-func TestListedTagThatDoesNotExist(t *testing.T) {
-	f, refs := inventory(2, 0)
-	delete(f.tags, "a")
-	r := NewReader(refresh, 4)
-	if got := zoneOf(reading(t, r, f, refs), refs[0]); !strings.Contains(got, "404") {
-		t.Errorf("still listed: %q", got)
+// TestTheLastError is logged once, in words that stay the same, and so is its end.
+func TestTheLastError(t *testing.T) {
+	w := simulate(t)
+	if a := w.read(); a.Err != nil {
+		t.Fatal(a.Err)
 	}
-	f.attached = nil
-	if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "" {
-		t.Errorf("no longer listed: %q", got)
+	w.vc.ThrottleTagging()
+	for range 3 {
+		a := w.read()
+		if !errors.Is(a.Err, tags.ErrBusy) || !tags.Answered(a.Err) || !strings.HasPrefix(a.Err.Error(), `vCenter "east": `) {
+			t.Errorf("%v", a.Err)
+		}
+		if _, err := a.Of(w.objects[0]); err == nil {
+			t.Error("tags that were not read are none")
+		}
 	}
-}
-
-// TestCategoryThatGoes is absent with the reading in which its last tag goes.
-func TestCategoryThatGoes(t *testing.T) {
-	for _, code := range []int{http.StatusForbidden, http.StatusNotFound} {
-		f, refs := inventory(2, 0)
-		f.names["r"], f.tags["r1"] = "rack", Tag{"r1", "r"}
-		f.attached[refs[0]] = []string{"a", "r1"}
-		r := NewReader(refresh, 4)
-		if a := reading(t, r, f, refs, "zone", "rack"); len(a.Absent) != 0 || zoneOf(a, refs[0]) != "rack=r1 zone=zone-a" {
-			t.Fatalf("%v, %s", a.Absent, zoneOf(a, refs[0]))
+	w.vc.RecoverTagging()
+	for range 2 {
+		if a := w.read(); a.Err != nil {
+			t.Error(a.Err)
 		}
-		f.attached[refs[0]] = []string{"a"}
-		f.broken["r"], f.broken["r1"] = status(http.StatusServiceUnavailable), status(code)
-		if _, err := r.Read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone", "rack"}}); err == nil {
-			t.Error("it is not known whether the category may be seen")
-		}
-		f.broken["r"] = status(code)
-		if a := reading(t, r, f, refs, "zone", "rack"); !slices.Equal(a.Absent, []string{"rack"}) {
-			t.Errorf("%d: absent are %q", code, a.Absent)
-		}
+	}
+	if w.logged("Cannot read tags; Nodes that need them keep waiting") != 1 || w.logged("Reads tags again") != 1 {
+		t.Errorf("logged %s", w.log.String())
 	}
 }
 
-// TestForget: another account may read what the one before may not.
-func TestForget(t *testing.T) {
-	f, refs := inventory(2, 3)
-	f.refused[ref("Host", 1)] = true
-	r := NewReader(refresh, 4)
-	reading(t, r, f, refs)
-	f.refused = nil
-	r.Forget()
-	if a := reading(t, r, f, refs); len(a.NotPermitted()) != 0 {
-		t.Errorf("%v", a.NotPermitted())
+// TestOtherCredentials may read what those before could not, and are asked at once.
+func TestOtherCredentials(t *testing.T) {
+	w := simulate(t)
+	if err := w.vc.DenyRead("c2"); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.read(); len(a.NotPermitted()) != 1 {
+		t.Fatalf("%+v", a)
+	}
+	if err := w.vc.AllowRead("c2"); err != nil {
+		t.Fatal(err)
+	}
+	other := renamed{w.session.Tagging()}
+	a := w.reader.Read(w.ctx, other, tags.Query{Objects: w.objects, Paths: w.paths})
+	w.want(a, 2, topology.Tag{Category: "zone", Name: "b"})
+}
+
+// renamed is a session with other credentials.
+type renamed struct{ tags.Session }
+
+func (r renamed) Credentials() credentials.Credentials { return credentials.Credentials{User: "other"} }
+
+// TestSurvey: a tag that is attached to something without hosts is found after a while,
+// with the name of that, and not any more when its object was read without it.
+func TestSurvey(t *testing.T) {
+	w := simulate(t)
+	if err := w.vc.Tag("/dc1/vm", "zone", "a"); err != nil {
+		t.Fatal(err)
+	}
+	a := w.read("zone")
+	reader := w.reader.Through(w.session.Tagging(), w.session)
+	if found := reader.Survey(w.ctx, []string{"zone"}, a); found != nil {
+		t.Errorf("asked at once: %v", found)
+	}
+	var found []topology.Tagged
+	for range 200 {
+		if found = reader.Survey(w.ctx, []string{"zone"}, a); len(found) > 0 {
+			break
+		}
+		time.Sleep(refresh)
+	}
+	if len(found) == 0 || found[0].Name != "a" || len(found[0].NoHosts) != 1 || found[0].NoHosts[0].Name != "vm" || found[0].NoHosts[0].Ref.VCenter != "east" {
+		t.Fatalf("%+v", found)
 	}
 }

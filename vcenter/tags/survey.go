@@ -22,13 +22,13 @@ type Use struct {
 	Objects        []Ref
 }
 
-// Survey returns what the tags of categories, by name, are attached to, in order. It takes
+// survey returns what the tags of categories, by name, are attached to, in order. It takes
 // a request for each category and one for all their tags, and one for each tag in use whose
 // name is not known or was read too long ago. Tags beyond its bounds are left out.
-func (r *Reader) Survey(ctx context.Context, s Service, categories []string) ([]Use, error) {
+func (c *cache) survey(ctx context.Context, s Service, categories []string) ([]Use, error) {
 	var ids []string
-	for _, id := range slices.Sorted(maps.Keys(r.categories.known)) {
-		if known := r.categories.known[id]; known.refused != nil || !slices.Contains(categories, known.Name) {
+	for _, id := range slices.Sorted(maps.Keys(c.categories.byID)) {
+		if known := c.categories.byID[id]; known.refused != nil || !slices.Contains(categories, known.Name) {
 			continue
 		}
 		of, err := s.TagsOf(ctx, id)
@@ -39,7 +39,7 @@ func (r *Reader) Survey(ctx context.Context, s Service, categories []string) ([]
 	}
 	slices.Sort(ids)
 	if ids = ids[:min(len(ids), surveyedTags)]; len(ids) == 0 {
-		r.surveyed = nil
+		c.surveyed = nil
 		return nil, nil
 	}
 	attached, err := s.Objects(ctx, ids)
@@ -53,22 +53,22 @@ func (r *Reader) Survey(ctx context.Context, s Service, categories []string) ([]
 			continue
 		}
 		used[id] = true
-		if len(unnamed) < surveyedNames && r.tags.stale(id, now, forbiddenFor*r.refresh, NamesFor) {
+		if len(unnamed) < surveyedNames && c.tags.stale(id, now, forbiddenFor*c.refresh, NamesFor) {
 			unnamed[id] = true
 		}
 	}
-	if _, err := r.tags.read(ctx, s, unnamed, r.parallel, now); err != nil {
+	if _, err := c.tags.read(ctx, s, unnamed, c.parallel, now); err != nil {
 		return nil, fmt.Errorf("reading tags: %w", err)
 	}
-	r.surveyed = used
-	return r.uses(attached), nil
+	c.surveyed = used
+	return c.uses(attached), nil
 }
 
-func (r *Reader) uses(attached map[string][]Ref) []Use {
+func (c *cache) uses(attached map[string][]Ref) []Use {
 	var uses []Use
 	for id, objects := range attached {
-		tag, ok := r.tags.known[id]
-		category := r.categories.known[tag.Category]
+		tag, ok := c.tags.byID[id]
+		category := c.categories.byID[tag.Category]
 		if !ok || tag.refused != nil || category.Name == "" || len(objects) == 0 {
 			continue
 		}

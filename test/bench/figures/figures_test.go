@@ -54,12 +54,12 @@ func TestJudge(t *testing.T) {
 	}
 	c := &Case{
 		Name:    "some",
-		Daemon:  &Reading{Seconds: 3, PeakBytes: 250 << 20, Requests: &Requests{Total: 91, MaxPerVCenter: 31, ByKind: kinds}, APIWrites: &two, LogLines: &two},
-		Floor:   &Reading{Seconds: 2},
+		Daemon:  &Reading{Seconds: 3, CPUSeconds: 4, PeakBytes: 250 << 20, Requests: &Requests{Total: 91, MaxPerVCenter: 31, ByKind: kinds}, APIWrites: &two, LogLines: &two},
+		Floor:   &Reading{Seconds: 2, CPUSeconds: 2.5},
 		Healthy: &Reading{Seconds: 4},
 	}
 	c.Compare()
-	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesHealthy, 1.1}, {LaterThanHealthy, -2}, {PeakMiB, 250}, {APIWrites, 0}, {OtherRequests, 3}, {LogLinesPerMinute, 30}}
+	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesFloorCPU, 1.5}, {TimesHealthy, 1.1}, {LaterThanHealthy, -2}, {PeakMiB, 250}, {APIWrites, 0}, {OtherRequests, 3}, {LogLinesPerMinute, 30}}
 	if err := c.Judge(bounds); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +69,7 @@ func TestJudge(t *testing.T) {
 		{RequestsPerMinute, 600, 620, false},
 		{Seconds, 3, 3, true},
 		{TimesFloor, 1.3, 1.5, false},
+		{TimesFloorCPU, 1.5, 1.6, false},
 		{TimesHealthy, 1.1, 0.75, true},
 		{LaterThanHealthy, -2, -1, false},
 		{PeakMiB, 250, 250, true},
@@ -88,7 +89,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
-		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, LogPerMinute, LogLinesPerMinute, Unserved, Deleted, "what nobody knows"} {
+		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesFloorCPU, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, LogPerMinute, LogLinesPerMinute, Unserved, Deleted, "what nobody knows"} {
 			if err := c.Judge([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
 				t.Errorf("%q: error %v, limits %v", q, err, c.Limits)
 			}

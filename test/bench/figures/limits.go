@@ -12,6 +12,7 @@ const (
 	RequestsPerMinute  Quantity = "requests/minute/vCenter"
 	Seconds            Quantity = "seconds"
 	TimesFloor         Quantity = "time / floor"
+	TimesFloorCPU      Quantity = "CPU / floor"
 	TimesHealthy       Quantity = "time / healthy"
 	// LaterThanHealthy are the seconds that the daemon's time is more than that of the
 	// healthy run.
@@ -89,6 +90,11 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 		return mebibytes(d.PeakBytes), true
 	case TimesFloor:
 		return c.ToFloor, c.ToFloor > 0
+	case TimesFloorCPU:
+		if c.Floor == nil || c.Floor.CPUSeconds <= 0 {
+			return 0, false
+		}
+		return d.CPUSeconds / c.Floor.CPUSeconds, true
 	case TimesHealthy:
 		return c.ToHealthy, c.ToHealthy > 0
 	case LaterThanHealthy:

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/options"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+	"k8s.io/component-base/version/verflag"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
+)
+
+// execute does what component-base's cli.RunNoErrOutput does, which with the race detector
+// logs before the format of the log is known.
+func execute(cmd *cobra.Command) error {
+	defer logs.FlushLogs()
+	cmd.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
+	cmd.SilenceErrors = true
+	logs.AddFlags(cmd.PersistentFlags())
+	cmd.PersistentPreRun = func(*cobra.Command, []string) { logs.InitLogs() }
+	return cmd.Execute()
+}
+
+// newCommand returns the framework's command with our provider.
+func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions) *cobra.Command {
+	a.reviews = opts.Authentication
+	formatErr := logging.RegisterJSON()
+	// runFramework makes the provider, and the command's own Run is not used.
+	unused := func(*appconfig.CompletedConfig) cloudprovider.Interface { return nil }
+	cmd := app.NewCloudControllerManagerCommand(opts, unused, a.controllers(ctx), aliases(), a.flags.sets(), ctx.Done())
+	cmd.Use = "vsphere-cloud-controller-manager"
+	cmd.Long = long
+	cmd.SilenceUsage = true
+	cmd.SetArgs(a.args)
+	setFlagDefaults(cmd)
+	deprecated := logging.TakeDeprecations(cmd.Flags())
+	// The framework contacts the API server before it makes the provider. A mistake in the
+	// configuration is reported before anything is contacted.
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		verflag.PrintAndExitIfRequested() // the version needs no configuration
+		if err := cmp.Or(formatErr, logging.Apply(cmd.Flags())); err != nil {
+			return err
+		}
+		logging.LogDeprecated(ctx, cmd.Flags(), deprecated)
+		if err := a.flags.check(); err != nil {
+			return err
+		}
+		if err := checkFiles(cmd.Flags()); err != nil {
+			return err
+		}
+		return a.configure(ctx, opts.KubeCloudShared.CloudProvider.Name, opts.KubeCloudShared.CloudProvider.CloudConfigFile)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		a.began = true
+		cliflag.PrintFlags(cmd.Flags())
+		return a.runFramework(ctx, opts)
+	}
+	return cmd
+}
+
+// runFramework does what the framework's command does, which prints its errors itself,
+// whatever the format of the log is.
+func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
+	controllers := a.controllers(ctx)
+	c, err := opts.Config(app.ControllerNames(controllers), app.ControllersDisabledByDefault.List(), aliases(), app.AllWebhooks, app.DisabledByDefaultWebhooks)
+	if err != nil {
+		return err
+	}
+	completed := c.Complete()
+	if err := a.prepare(ctx, completed); err != nil {
+		return err
+	}
+	if !a.lead(ctx) {
+		return nil
+	}
+	initializers := app.ConstructControllerInitializers(controllers, completed, a.provider)
+	return app.Run(completed, a.provider, initializers, map[string]app.WebhookHandler{}, ctx.Done())
+}

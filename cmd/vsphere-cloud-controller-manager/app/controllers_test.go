@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/names"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+	genericapp "k8s.io/controller-manager/app"
+
+	"vzones/config"
+	"vzones/provider"
+	"vzones/vcenter"
+)
+
+// oneClient gives out one client under any name.
+type oneClient struct{ kubernetes.Interface }
+
+func (oneClient) Config(string) (*rest.Config, error)           { return nil, errors.ErrUnsupported }
+func (oneClient) ConfigOrDie(string) *rest.Config               { panic(errors.ErrUnsupported) }
+func (c oneClient) Client(string) (kubernetes.Interface, error) { return c, nil }
+func (c oneClient) ClientOrDie(string) kubernetes.Interface     { return c }
+
+// TestControllersLeaveNodesOfOthersAlone: the framework's own lister would show
+// them to it, and it asks nobody before it takes its taint off Nodes that are
+// ready, and makes their beta and stable labels alike.
+func TestControllersLeaveNodesOfOthersAlone(t *testing.T) {
+	node := func(name, providerID string) *v1.Node {
+		return &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelTopologyZone: "b"}},
+			Spec: v1.NodeSpec{ProviderID: providerID, Taints: []v1.Taint{
+				{Key: cloudproviderapi.TaintNodeShutdown, Effect: v1.TaintEffectNoSchedule},
+			}},
+			Status: v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+		}
+	}
+	for name, touched := range map[string]func(*v1.Node) bool{
+		names.CloudNodeLifecycleController: func(n *v1.Node) bool { return len(n.Spec.Taints) == 0 },
+		names.CloudNodeController:          func(n *v1.Node) bool { return n.Labels[v1.LabelTopologyZone] == "a" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				client := fake.NewClientset(node("ours", "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"), node("another", "aws:///eu-central-1a/i-0abcdef"))
+				d := New(nil, Options{})
+				d.provider = provider.New(vcenter.NewFleet(nil, vcenter.FromFile, vcenter.Options{}), &config.Config{}, provider.Options{})
+				factory := informers.NewSharedInformerFactory(client, 0)
+				d.provider.Initialize(oneClient{client}, nil)
+				d.provider.SetInformers(factory)
+
+				c := &appconfig.Config{ClientBuilder: oneClient{client}, SharedInformers: factory}
+				c.ComponentConfig.NodeStatusUpdateFrequency.Duration = time.Minute
+				c.ComponentConfig.NodeController.ConcurrentNodeSyncs = 1
+				c.ComponentConfig.NodeController.ConcurrentNodeStatusUpdates = 1
+				c.ComponentConfig.NodeLifecycleController.NodeMonitorPeriod.Duration = time.Second
+				c.ComponentConfig.NodeLifecycleController.ConcurrentNodeLifecycleSyncs = 1
+				completed := &appconfig.CompletedConfig{}
+				*completed = *c.Complete()
+
+				start := d.controllers(ctx)[name].Constructor(app.ControllerInitContext{ClientName: name}, completed, d.provider)
+				if _, ok, err := start(ctx, genericapp.ControllerContext{ControllerManagerMetrics: controllersmetrics.NewControllerManagerMetrics("test")}); !ok || err != nil {
+					t.Fatal(ok, err)
+				}
+				factory.Start(ctx.Done())
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				for name, want := range map[string]bool{"ours": true, "another": false} {
+					n, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if touched(n) != want {
+						t.Errorf("%s is touched: %v", name, touched(n))
+					}
+				}
+				cancel()
+				factory.Shutdown()
+				synctest.Wait()
+			})
+		})
+	}
+}

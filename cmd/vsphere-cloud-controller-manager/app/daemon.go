@@ -1,0 +1,182 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/names"
+	"k8s.io/component-base/version"
+	genericapp "k8s.io/controller-manager/app"
+	"k8s.io/controller-manager/pkg/leadermigration"
+	"k8s.io/klog/v2"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/accounts"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/reload"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/rights"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/serving"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/summary"
+	"vzones/provider"
+)
+
+// configTimeout bounds the reading of a configuration that is in a Secret.
+const configTimeout = 10 * time.Second
+
+// configure reads the configuration file, and the environment variables that
+// override it; it contacts nothing. A Secret is read later.
+func (a *App) configure(ctx context.Context, name, file string) error {
+	if name != provider.Name {
+		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
+	}
+	var err error
+	if a.source, err = source.New(file, a.flags.configSecret, os.Environ()); err != nil {
+		return err
+	}
+	if err := a.source.AddLabels(a.flags.nodeLabels); err != nil {
+		return err
+	}
+	if a.source.InSecret() {
+		return nil
+	}
+	cfg, err := a.source.Read(ctx, nil)
+	if err == nil {
+		a.cfg = cfg
+	}
+	return err
+}
+
+// prepare makes the provider and starts what runs beside the framework.
+func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
+	if err := a.prepareClients(ctx, c); err != nil {
+		return err
+	}
+	client := c.ClientBuilder.ClientOrDie(provider.ClientName)
+	if a.source.InSecret() {
+		ctx, cancel := context.WithTimeout(ctx, configTimeout)
+		defer cancel()
+		var err error
+		if a.cfg, err = a.source.Read(ctx, secrets.Once{Client: client}); err != nil {
+			return err
+		}
+	}
+	a.summary(ctx, c).Log(ctx)
+	reload.LogWarnings(ctx, nil, a.cfg)
+	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
+		klog.FromContext(ctx).Info("The labels of initialized Nodes are not kept true, since --controllers leaves the controller out", "controller", topologyController)
+	}
+	watchdog := leaderelection.NewLeaderHealthzAdaptor(election.WatchdogTime)
+	if err := a.prepareElection(ctx, c, watchdog); err != nil {
+		return err
+	}
+	s := a.newServices(client)
+	a.provider = s.provider
+	leading := a.provider.Started()
+	a.registry.CustomMustRegister(
+		metrics.NewLeading(leading),
+		metrics.NewFleet(leading, s.fleet, a.provider.Outcomes),
+		metrics.NewTopology(a.reconciler.Load),
+		metrics.NewUndeletedNodes(leading, a.provider.Kept),
+	)
+	needed := rights.Needed(a.cfg, a.servesWithOwnRights(c), pod.Reference(os.Getenv))
+	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), States: s.fleet.States}
+	if err := serving.Serve(c, watchdog, ready, ctx.Done()); err != nil {
+		return fmt.Errorf("serving on the secure port: %w", err)
+	}
+	a.start(ctx, s, c.SharedInformers)
+	a.group.Go(func() error {
+		rights.LogMissing(ctx, c.ClientBuilder, c.Client, needed)
+		return nil
+	})
+	return nil
+}
+
+// prepareClients has all clients behind the fence, and keeps tokens out of the log.
+func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) error {
+	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
+		builder, err := accounts.NewBuilder(ctx, c)
+		if err != nil {
+			return err
+		}
+		c.ClientBuilder = builder
+	}
+	c.ClientBuilder = election.FencedClients{ControllerClientBuilder: c.ClientBuilder, Fence: &a.fence}
+	return serving.KeepTokensUnlogged(c, a.reviews)
+}
+
+// summary describes a daemon whose configuration is read, before an election is prepared.
+func (a *App) summary(ctx context.Context, c *appconfig.CompletedConfig) *summary.Summary {
+	generic := &c.ComponentConfig.Generic
+	s := &summary.Summary{
+		Version: version.Get(), Source: a.source.String(), Config: a.cfg, TagRefresh: a.flags.tagRefresh,
+		Election: generic.LeaderElection, WarmStandby: a.flags.warmStandby,
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.controllers(ctx))) {
+		ours := name != names.ServiceLBController && name != names.NodeRouteController
+		if ours && genericapp.IsControllerEnabled(name, app.ControllersDisabledByDefault, generic.Controllers) {
+			s.Controllers = append(s.Controllers, name)
+		}
+	}
+	return s
+}
+
+// servesWithOwnRights reports whether there is a port, and who asks there is found out
+// with the daemon's own credentials.
+func (a *App) servesWithOwnRights(c *appconfig.CompletedConfig) bool {
+	own := c.ComponentConfig.Generic.ClientConnection.Kubeconfig
+	return c.SecureServing != nil && a.reviews.RemoteKubeConfigFile == own
+}
+
+// prepareElection prepares an election if there is to be one. During a migration of controllers
+// from another binary there are two Leases, which the framework holds itself, and keeps
+// when the process ends.
+func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig, watchdog *leaderelection.HealthzAdaptor) error {
+	generic := &c.ComponentConfig.Generic
+	if !generic.LeaderElection.LeaderElect {
+		return nil
+	}
+	if leadermigration.Enabled(generic) {
+		klog.FromContext(ctx).Info("With --enable-leader-migration the Lease is not released at the end, and /healthz does not watch the leader election")
+		return nil
+	}
+	lock, end, err := election.NewLock(ctx, c)
+	if err != nil {
+		return err
+	}
+	a.election, err = election.New(ctx, lock, end, &generic.LeaderElection, watchdog, func() {
+		a.fence.Lower()
+		a.fail(election.ErrLost)
+	})
+	// The framework's own would keep the Lease.
+	generic.LeaderElection.LeaderElect = false
+	return err
+}
+
+// warm reports whether this process follows the vCenters while it waits to lead.
+func (a *App) warm() bool { return a.flags.warmStandby && a.election != nil }
+
+// lead waits until this process leads, and reports whether it does.
+func (a *App) lead(ctx context.Context) bool {
+	if a.election != nil {
+		a.election.Run(ctx)
+		if !election.Await(ctx, a.election.Leading()) {
+			return false
+		}
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	a.fence.Raise()
+	return true
+}

@@ -1,0 +1,147 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	cloudprovider "k8s.io/cloud-provider"
+)
+
+var ErrFenced = errors.New("this instance does not hold the Lease: it writes to no Node")
+
+// A Fence lets writes to Nodes pass only while this process leads. The framework's
+// controllers have workers that nobody can wait for, and some of their writes do not
+// end with any context. The zero value is closed.
+type Fence struct {
+	mu   sync.Mutex
+	open bool
+	// ended reports whether it was lowered, which is for good.
+	ended bool
+	// under is how many writes are under way.
+	under int
+	// idle is closed once a closed fence has none under way; nil while it is open.
+	idle chan struct{}
+}
+
+// Raise lets writes pass, unless the fence was lowered: a Lease may be lost before
+// whoever waits to lead has noticed that it leads.
+func (f *Fence) Raise() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = !f.ended
+}
+
+// Lower refuses writes from now on, for good. What it returns is closed once none that has
+// passed is under way any more.
+func (f *Fence) Lower() (idle <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open, f.ended = false, true
+	if f.idle == nil {
+		f.idle = make(chan struct{})
+		if f.under == 0 {
+			close(f.idle)
+		}
+	}
+	return f.idle
+}
+
+func (f *Fence) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open {
+		f.under++
+	}
+	return f.open
+}
+
+func (f *Fence) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.under--
+	if f.under == 0 && f.idle != nil {
+		close(f.idle)
+	}
+}
+
+// around returns a transport whose writes to Nodes pass the fence.
+func (f *Fence) around(next http.RoundTripper) http.RoundTripper { return &fenced{f, next} }
+
+type fenced struct {
+	fence *Fence
+	next  http.RoundTripper
+}
+
+func (t *fenced) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !writesNode(r) {
+		return t.next.RoundTrip(r)
+	}
+	if !t.fence.enter() {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return nil, ErrFenced
+	}
+	defer t.fence.leave()
+	return t.next.RoundTrip(r)
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (t *fenced) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+func writesNode(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.Path+"/", "/api/v1/nodes/")
+}
+
+// FencedClients gives out clients behind a fence.
+type FencedClients struct {
+	cloudprovider.ControllerClientBuilder
+	Fence *Fence
+}
+
+// Config implements cloudprovider.ControllerClientBuilder.
+func (b FencedClients) Config(name string) (*rest.Config, error) {
+	cfg, err := b.ControllerClientBuilder.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(b.Fence.around)
+	return cfg, nil
+}
+
+// ConfigOrDie implements cloudprovider.ControllerClientBuilder.
+func (b FencedClients) ConfigOrDie(name string) *rest.Config {
+	cfg := rest.CopyConfig(b.ControllerClientBuilder.ConfigOrDie(name))
+	cfg.Wrap(b.Fence.around)
+	return cfg
+}
+
+// Client implements cloudprovider.ControllerClientBuilder.
+func (b FencedClients) Client(name string) (kubernetes.Interface, error) {
+	cfg, err := b.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(cfg)
+}
+
+// ClientOrDie implements cloudprovider.ControllerClientBuilder.
+func (b FencedClients) ClientOrDie(name string) kubernetes.Interface {
+	return kubernetes.NewForConfigOrDie(b.ConfigOrDie(name))
+}
+
+// Await reports whether a channel is closed before the context is done.
+func Await(ctx context.Context, ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

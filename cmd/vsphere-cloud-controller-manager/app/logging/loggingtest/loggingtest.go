@@ -1,0 +1,66 @@
+// Package loggingtest captures what the daemon logs, for tests.
+package loggingtest
+
+import (
+	"bytes"
+	"flag"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
+)
+
+// A Log collects what klog writes. It may be read while others write.
+type Log struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+// String returns what has been logged so far.
+func (l *Log) String() string {
+	klog.Flush()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// Capture collects what klog writes until the test ends, at the highest verbosity, as text or
+// as JSON.
+func Capture(t *testing.T, asJSON bool) *Log {
+	t.Helper()
+	state := klog.CaptureState()
+	t.Cleanup(state.Restore)
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	if err := flags.Parse([]string{"-v=10", "-logtostderr=false", "-alsologtostderr=false", "-stderrthreshold=FATAL"}); err != nil {
+		t.Fatal(err)
+	}
+	l := &Log{}
+	klog.SetOutput(l)
+	if asJSON {
+		logger, _ := logging.JSON{}.Create(logsapi.LoggingConfiguration{Verbosity: 10}, logsapi.LoggingOptions{ErrorStream: l, InfoStream: l})
+		klog.SetLogger(logger)
+	}
+	return l
+}
+
+// Formats returns loggers that write into a buffer, by the formats that there are.
+func Formats(out *bytes.Buffer) map[string]logr.Logger {
+	asJSON, _ := logging.JSON{}.Create(logsapi.LoggingConfiguration{}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
+	return map[string]logr.Logger{
+		"text": textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))),
+		"json": asJSON,
+	}
+}

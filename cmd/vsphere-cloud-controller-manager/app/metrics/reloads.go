@@ -1,0 +1,52 @@
+package metrics
+
+import (
+	"time"
+
+	"k8s.io/component-base/metrics"
+)
+
+// Reloads counts how often a changed configuration was applied or refused.
+type Reloads struct {
+	total      *metrics.CounterVec
+	successful *metrics.Gauge
+	since      *metrics.Gauge
+}
+
+func NewReloads(r Registry) *Reloads {
+	c := &Reloads{
+		total: metrics.NewCounterVec(&metrics.CounterOpts{
+			Subsystem: Subsystem, Name: "config_reloads_total", StabilityLevel: metrics.ALPHA,
+			Help: "Changes of the configuration since the start, by result: applied or refused.",
+		}, []string{"result"}),
+		successful: metrics.NewGauge(&metrics.GaugeOpts{
+			Subsystem: Subsystem, Name: "config_last_reload_successful", StabilityLevel: metrics.ALPHA,
+			Help: "1 if the configuration as it is written is in force, 0 if it was refused and the one before is.",
+		}),
+		since: metrics.NewGauge(&metrics.GaugeOpts{
+			Subsystem: Subsystem, Name: "config_last_reload_success_timestamp_seconds", StabilityLevel: metrics.ALPHA,
+			Help: "When a configuration was last read and put in force, in seconds since 1970.",
+		}),
+	}
+	r.MustRegister(c.total, c.successful, c.since)
+	for _, result := range []string{"applied", "refused"} {
+		c.total.WithLabelValues(result).Add(0)
+	}
+	c.inForce()
+	return c
+}
+
+func (c *Reloads) inForce() {
+	c.successful.Set(1)
+	c.since.Set(float64(time.Now().Unix()))
+}
+
+func (c *Reloads) Applied() {
+	c.total.WithLabelValues("applied").Inc()
+	c.inForce()
+}
+
+func (c *Reloads) Refused() {
+	c.total.WithLabelValues("refused").Inc()
+	c.successful.Set(0)
+}

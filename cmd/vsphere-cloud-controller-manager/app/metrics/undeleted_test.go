@@ -1,0 +1,25 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/config"
+	"vzones/provider"
+)
+
+// TestReasonsAreDocumented: for which Nodes are kept, as the provider counts them.
+func TestReasonsAreDocumented(t *testing.T) {
+	counts := provider.New(nil, &config.Config{}, provider.Options{}).Kept()
+	want := slices.Sorted(maps.Keys(counts))
+	if got := column(t, "### `reason`"); !slices.Equal(got, want) {
+		t.Errorf("the reference has %v, the code %v", got, want)
+	}
+	for _, reason := range want {
+		if !strings.Contains(provider.KeptHelp, reason) {
+			t.Errorf("the help of the metric does not name %s", reason)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+// Package pod records Events on the Pod that the daemon runs in. It never reads the Pod.
+package pod
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+
+	"vzones/provider/events"
+	"vzones/topology/quote"
+)
+
+// eventMax is the longest message that an Event gets.
+const eventMax = quote.LongestNote
+
+// A Recorder records Events on the daemon's own Pod. The zero value records none.
+type Recorder struct {
+	ref      *v1.ObjectReference
+	recorder record.EventRecorder
+}
+
+// Reference returns the Pod that the environment names, as the manifest sets it from
+// the downward API; nil if it names none.
+func Reference(getenv func(string) string) *v1.ObjectReference {
+	name, namespace := getenv("POD_NAME"), getenv("POD_NAMESPACE")
+	if name == "" || namespace == "" {
+		return nil
+	}
+	return &v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name, UID: types.UID(getenv("POD_UID"))}
+}
+
+// NewRecorder returns the recorder for the Pod that the environment names, and what ends its
+// recording.
+func NewRecorder(ctx context.Context, client kubernetes.Interface) (*Recorder, func()) {
+	ref := Reference(os.Getenv)
+	if ref == nil {
+		return &Recorder{}, func() {}
+	}
+	recorder, end := events.Record(ctx, client, ref.Namespace)
+	return &Recorder{ref, recorder}, end
+}
+
+// Record records an Event of a type (Normal or Warning).
+func (r *Recorder) Record(kind, reason, message string) {
+	if r.ref != nil {
+		r.recorder.Event(r.ref, kind, reason, message)
+	}
+}
+
+// Abridge puts as many parts into one message as an Event takes, with semicolons between
+// them.
+func Abridge(lines []string) string {
+	text := strings.Join(lines, "; ")
+	if len(text) <= eventMax {
+		return text
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		more := fmt.Sprintf("and %d more, in the log", len(lines)-i)
+		if b.Len()+len(line)+len(more)+len("; ") > eventMax {
+			if i == 0 {
+				cut := line[:eventMax-len(more)-8]
+				for !utf8.ValidString(cut) {
+					cut = cut[:len(cut)-1]
+				}
+				fmt.Fprintf(&b, "%s…; ", cut)
+				more = fmt.Sprintf("and %d more, in the log", len(lines)-1)
+			}
+			b.WriteString(more)
+			break
+		}
+		b.WriteString(line + "; ")
+	}
+	return b.String()
+}

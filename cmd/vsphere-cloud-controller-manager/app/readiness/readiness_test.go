@@ -1,0 +1,154 @@
+package readiness
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"vzones/vcenter/inventory"
+)
+
+// errSecret has what no answer may show.
+var errSecret = errors.New(`vCenter "x": logging in to vc.internal.example.com as admin@vsphere.local: S3cretS3cret`)
+
+func ask(leads bool, states ...inventory.State) (int, string) {
+	leading := make(chan struct{})
+	if leads {
+		close(leading)
+	}
+	r := &Handler{Leading: leading, States: func() []inventory.State { return states }}
+	w := httptest.NewRecorder()
+	r.Verbose(w, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
+	return w.Code, w.Body.String()
+}
+
+// TestReadiness: each condition of a vCenter alone.
+func TestReadiness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		read := &inventory.Snapshot{VCenter: "east", ReadAt: now.Add(-time.Hour)}
+		partial := &inventory.Snapshot{VCenter: "east", ReadAt: now, Incomplete: errSecret}
+		for _, c := range []struct {
+			state inventory.State
+			code  int
+			says  string
+		}{
+			{inventory.State{}, 503, "connecting"},
+			{inventory.State{Contact: now}, 503, "connecting"}, // pages are coming in
+			{inventory.State{Trouble: errSecret}, 200, "down, never read"},
+			{inventory.State{Trouble: errSecret, Contact: now}, 200, "down, never read"},
+			{inventory.State{Snapshot: read, Contact: now}, 200, "synced"},
+			{inventory.State{Snapshot: read, Contact: now.Add(-time.Hour)}, 200, "synced"},
+			{inventory.State{Snapshot: partial, Contact: now}, 200, "synced, but not all of its machines can be seen"},
+			{inventory.State{Snapshot: read, Contact: now.Add(-90 * time.Second), Trouble: errSecret}, 200, "down, last answer 1m30s ago"},
+			{inventory.State{Snapshot: partial, Contact: now.Add(-24 * time.Hour), Trouble: errSecret}, 200, "down, last answer 24h0m0s ago"},
+			{inventory.State{Trouble: errSecret, NextLogin: now.Add(310*time.Second - time.Millisecond)}, 200, "down, never read, next login in 5m10s"},
+			{inventory.State{Trouble: errSecret, NextLogin: now.Add(-time.Second)}, 200, "down, never read"},
+			{inventory.State{Snapshot: read, Contact: now.Add(-time.Minute), Trouble: errSecret, NextLogin: now.Add(time.Minute)}, 200, "down, last answer 1m0s ago, next login in 1m0s"},
+		} {
+			c.state.VCenter = "east"
+			code, body := ask(true, c.state)
+			begin := "ok\n"
+			if c.code != http.StatusOK {
+				begin = "not ready: some vCenters have neither been read nor failed yet\n"
+			}
+			if want := begin + "vcenter east: " + c.says + "\n"; code != c.code || body != want {
+				t.Errorf("%d %q, want %d %q", code, body, c.code, want)
+			}
+		}
+	})
+}
+
+// TestReadinessOfAFleet: one vCenter that is neither read nor in trouble keeps
+// the daemon unready, and one in trouble does not.
+func TestReadinessOfAFleet(t *testing.T) {
+	west := inventory.State{VCenter: "west", Trouble: errSecret}
+	north := inventory.State{VCenter: "north", Snapshot: &inventory.Snapshot{}}
+	code, body := ask(true, inventory.State{VCenter: "east"}, west, north)
+	want := "not ready: some vCenters have neither been read nor failed yet\n" +
+		"vcenter east: connecting\nvcenter west: down, never read\nvcenter north: synced\n"
+	if code != http.StatusServiceUnavailable || body != want {
+		t.Errorf("%d %q", code, body)
+	}
+	code, body = ask(true, west, north)
+	if want := "ok\nvcenter west: down, never read\nvcenter north: synced\n"; code != http.StatusOK || body != want {
+		t.Errorf("%d %q", code, body)
+	}
+	if code, _ := ask(true, west, west, west); code != http.StatusOK {
+		t.Errorf("%d where all are in trouble: a restart would help none of them", code)
+	}
+}
+
+// TestReadinessWhileStandingBy: who does not lead has no vCenter to read.
+func TestReadinessWhileStandingBy(t *testing.T) {
+	code, body := ask(false, inventory.State{VCenter: "east"}, inventory.State{VCenter: "west"})
+	if code != http.StatusOK || !strings.HasPrefix(body, "ok: standing by") || strings.Contains(body, "vcenter east") {
+		t.Errorf("%d %q", code, body)
+	}
+}
+
+// TestReadinessIsPlain: who may not ask for more gets the first line alone.
+func TestReadinessIsPlain(t *testing.T) {
+	east := inventory.State{VCenter: "east"}
+	for _, c := range []struct {
+		leads, warm bool
+		states      []inventory.State
+	}{
+		{false, false, []inventory.State{east}},
+		{false, true, []inventory.State{east}},
+		{true, false, []inventory.State{east}},
+		{true, false, []inventory.State{{VCenter: "east", Trouble: errSecret}, {VCenter: "west", Snapshot: &inventory.Snapshot{}}}},
+	} {
+		leading := make(chan struct{})
+		if c.leads {
+			close(leading)
+		}
+		r := &Handler{Leading: leading, WarmStandby: c.warm, States: func() []inventory.State { return c.states }}
+		plain, verbose := httptest.NewRecorder(), httptest.NewRecorder()
+		r.ServeHTTP(plain, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
+		r.Verbose(verbose, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
+		first, _, _ := strings.Cut(verbose.Body.String(), "\n")
+		if plain.Code != verbose.Code || plain.Body.String() != first+"\n" {
+			t.Errorf("%+v: %d %q, verbose %d %q", c, plain.Code, plain.Body, verbose.Code, verbose.Body)
+		}
+	}
+}
+
+// TestReadinessTellsNothing: the verbose answer has names and conditions and nothing of
+// what went wrong.
+func TestReadinessTellsNothing(t *testing.T) {
+	partial := &inventory.Snapshot{Incomplete: errSecret}
+	for _, s := range []inventory.State{
+		{Trouble: errSecret},
+		{Snapshot: partial},
+		{Snapshot: partial, Trouble: errSecret},
+	} {
+		_, body := ask(true, s)
+		for _, private := range []string{"S3cret", "admin", "vsphere.local", "example.com", "logging in"} {
+			if strings.Contains(body, private) {
+				t.Errorf("%q is in %q", private, body)
+			}
+		}
+	}
+}
+
+// TestReadinessHeaders: no browser takes the answer for a page.
+func TestReadinessHeaders(t *testing.T) {
+	for _, states := range [][]inventory.State{{{VCenter: "<script>"}}, {{VCenter: "<script>", Trouble: errSecret}}} {
+		leads := make(chan struct{})
+		close(leads)
+		r := &Handler{Leading: leads, States: func() []inventory.State { return states }}
+		w := httptest.NewRecorder()
+		r.Verbose(w, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
+		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/plain") {
+			t.Errorf("the type is %q", got)
+		}
+		if got := w.Header().Get("X-Content-Type-Options"); got != "nosniff" {
+			t.Errorf("the browser may guess: %q", got)
+		}
+	}
+}

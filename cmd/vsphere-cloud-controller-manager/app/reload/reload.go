@@ -1,0 +1,134 @@
+// Package reload applies changes of the configuration. A configuration with a mistake is
+// refused whole, and the running one stays in force. It never reads files or Secrets itself.
+package reload
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
+	"vzones/config"
+)
+
+// Reasons of the Events on the daemon's own Pod. Alerts use them: they must not change.
+const (
+	reasonApplied = "ConfigurationApplied"
+	reasonRefused = "ConfigurationRefused"
+)
+
+// A Reloader keeps the running configuration that of its source. One goroutine calls its
+// methods, and nobody else changes current.
+type Reloader struct {
+	Options
+	// current is in force. It is never changed, only replaced.
+	current *config.Config
+	// refused is the last error of the source, empty if what it holds is in force.
+	refused string
+}
+
+// Options are what a Reloader works with. All are needed.
+type Options struct {
+	// Read reads the configuration as it is now, and Apply puts one in force.
+	Read  func(context.Context) (*config.Config, error)
+	Apply func(*config.Config)
+	// WatchFiles watches files besides those of the running configuration: the mistakes of a
+	// refused one are about them, and may be corrected there.
+	WatchFiles func(current *config.Config, files []string)
+	// Record records an Event on the daemon's Pod.
+	Record func(eventType, reason, message string)
+	// Counts counts what becomes of changed configurations.
+	Counts interface {
+		Applied()
+		Refused()
+	}
+}
+
+// New returns a Reloader of a running configuration.
+func New(current *config.Config, options Options) *Reloader {
+	return &Reloader{Options: options, current: current}
+}
+
+// Reload reads the source and applies what has changed. What cannot be read, or has
+// mistakes, is logged and recorded once, and the running configuration stays.
+func (r *Reloader) Reload(ctx context.Context) {
+	now, err := r.Read(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		r.refuse(ctx, err)
+	case reflect.DeepEqual(now, r.current):
+		r.revert(ctx)
+	default:
+		r.applyChange(ctx, now)
+	}
+}
+
+// refuse logs and records why a changed configuration is not put in force.
+func (r *Reloader) refuse(ctx context.Context, err error) {
+	if err.Error() == r.refused {
+		return
+	}
+	r.refused = err.Error()
+	r.Counts.Refused()
+	lines := []string{err.Error()}
+	var mistakes config.Errors
+	if errors.As(err, &mistakes) {
+		lines = nil
+		var files []string
+		for _, m := range mistakes {
+			lines = append(lines, m.Error())
+			if m.Path != "" {
+				files = append(files, m.Path)
+			}
+		}
+		r.WatchFiles(r.current, files)
+	}
+	for _, line := range lines {
+		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the one before stays in force", "mistake", line)
+	}
+	r.Record(v1.EventTypeWarning, reasonRefused, pod.Abridge(append([]string{"The configuration before stays in force"}, lines...)))
+}
+
+// revert notes that a refused change was taken back, so that the source holds what is in force.
+func (r *Reloader) revert(ctx context.Context) {
+	if r.refused == "" {
+		return
+	}
+	r.refused = ""
+	r.Counts.Applied()
+	klog.FromContext(ctx).Info("The configuration is again the one that is in force")
+	r.Record(v1.EventTypeNormal, reasonApplied, "The configuration is again the one that is in force.")
+}
+
+// applyChange puts a changed configuration in force.
+func (r *Reloader) applyChange(ctx context.Context, now *config.Config) {
+	before := r.current
+	r.current, r.refused = now, ""
+	r.Apply(now)
+	r.Counts.Applied()
+	what := config.Diff(before, now).String()
+	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
+	LogWarnings(ctx, before.Warnings, now)
+	r.Record(v1.EventTypeNormal, reasonApplied, pod.Abridge([]string{"Applied the changed configuration: " + what + "."}))
+}
+
+// LogWarnings logs the warnings of a configuration that were not there before.
+func LogWarnings(ctx context.Context, before []config.Warning, now *config.Config) {
+	logged := map[string]bool{}
+	for _, w := range before {
+		logged[w.Field+w.Message] = true
+	}
+	for _, w := range now.Warnings {
+		if !logged[w.Field+w.Message] {
+			log := klog.FromContext(ctx)
+			if w.VCenter != "" {
+				log = log.WithValues("vCenter", w.VCenter)
+			}
+			log.Info("The configuration is in force with a warning", "warning", w.String())
+		}
+	}
+}

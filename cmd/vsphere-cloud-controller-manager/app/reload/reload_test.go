@@ -1,0 +1,237 @@
+package reload
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/klog/v2"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
+	"vzones/config"
+	"vzones/config/parse"
+)
+
+const twoVCenters = `
+vcenter:
+  east: {server: vc-east.example.com, user: u, password: FromTheFile42}
+  west: {server: vc-west.example.com, user: u, password: FromTheFile42}
+labels: {region: k8s-region, zone: k8s-zone}
+`
+
+func parsed(t *testing.T, text string) *config.Config {
+	t.Helper()
+	c, err := parse.Parse("vsphere.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// counts counts what a Reloader does.
+type counts struct{ applied, refused, last int }
+
+func (c *counts) Applied() { c.applied++; c.last = 1 }
+func (c *counts) Refused() { c.refused++; c.last = 0 }
+
+func (c *counts) String() string {
+	return fmt.Sprintf("%d applied, %d refused, last %d", c.applied, c.refused, c.last)
+}
+
+// reloading is a Reloader of a text that a test changes, and what it did.
+type reloading struct {
+	*Reloader
+	text    string
+	err     error
+	applied []*config.Config
+	watched []string
+	events  []string
+	counts  counts
+}
+
+func newReloading(t *testing.T, text string) *reloading {
+	t.Helper()
+	r := &reloading{text: text, counts: counts{last: 1}}
+	r.Reloader = New(parsed(t, text), Options{
+		Read: func(context.Context) (*config.Config, error) {
+			if r.err != nil {
+				return nil, r.err
+			}
+			return parse.Parse("vsphere.yaml", []byte(r.text))
+		},
+		Apply:      func(c *config.Config) { r.applied = append(r.applied, c) },
+		WatchFiles: func(_ *config.Config, files []string) { r.watched = files },
+		Record: func(eventType, reason, message string) {
+			r.events = append(r.events, eventType+" "+reason+" "+message)
+		},
+		Counts: &r.counts,
+	})
+	return r
+}
+
+func TestReload(t *testing.T) {
+	r := newReloading(t, twoVCenters)
+	step := func(what, text string, applied int, counted string, says ...string) {
+		t.Helper()
+		r.text = text
+		for range 3 { // the file is looked at more often than it changes
+			r.Reload(t.Context())
+		}
+		if len(r.applied) != applied {
+			t.Fatalf("%s: applied %d times, want %d", what, len(r.applied), applied)
+		}
+		if got := r.counts.String(); got != counted {
+			t.Errorf("%s: counted %s, want %s", what, got, counted)
+		}
+		events := r.events
+		r.events = nil
+		if len(events) != min(len(says), 1) {
+			t.Fatalf("%s: Events %q", what, events)
+		}
+		for _, s := range says {
+			if !strings.Contains(events[0], s) {
+				t.Errorf("%s: %q is not in %q", what, s, events[0])
+			}
+		}
+	}
+	step("nothing", twoVCenters, 0, "0 applied, 0 refused, last 1")
+	changed := strings.Replace(twoVCenters, "k8s-zone", "room", 1)
+	step("a label", changed, 1, "1 applied, 0 refused, last 1", "Normal ConfigurationApplied", "topology changed")
+	broken := strings.Replace(changed, "server: vc-west", "sever: vc-west", 1)
+	step("a mistake", broken, 1, "1 applied, 1 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:4: vcenter.west.sever", "stays in force")
+	step("another", broken+"no: yes\n", 1, "1 applied, 2 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:6: no")
+	step("back", changed, 1, "2 applied, 2 refused, last 1", "Normal ConfigurationApplied", "again")
+	alone := strings.Replace(changed, "  west: {server: vc-west", "  north: {server: vc-north", 1)
+	step("another vCenter", alone, 2, "3 applied, 2 refused, last 1", `vCenter "north" added`, `vCenter "west" removed`)
+	step("a password", strings.Replace(alone, "FromTheFile42", "Changed42", 1), 3, "4 applied, 2 refused, last 1", `vCenter "east" changed`)
+	if r.current != r.applied[2] {
+		t.Error("what is in force is not what was applied")
+	}
+	step("a CA that is not there", alone+"global: {caFile: /no/such/ca.pem}\n", 3, "4 applied, 3 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:6: global.caFile")
+	if len(r.watched) != 1 || r.watched[0] != "/no/such/ca.pem" {
+		t.Errorf("to be watched: %v", r.watched)
+	}
+	r.err = errors.New("no such file")
+	step("no file", "", 3, "4 applied, 4 refused, last 0", "Warning ConfigurationRefused", "no such file")
+	r.err = nil
+	step("a new one at once", twoVCenters, 4, "5 applied, 4 refused, last 1", "Normal ConfigurationApplied")
+}
+
+// TestReloadAtTheEnd: what cannot be read since the daemon stops is no mistake.
+func TestReloadAtTheEnd(t *testing.T) {
+	r := newReloading(t, twoVCenters)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.err = context.Canceled
+	r.Reload(ctx)
+	if got := r.counts.String(); got != "0 applied, 0 refused, last 1" || len(r.events) > 0 {
+		t.Error(got)
+	}
+}
+
+func TestDifference(t *testing.T) {
+	for want, text := range map[string]string{
+		"nothing that has an effect":                                      "# a comment\n" + twoVCenters,
+		"address rules changed, Node selector changed":                    twoVCenters + "nodes: {selector: a=b, internalVmNetworkName: n}\n",
+		"matching of Nodes by name changed":                               twoVCenters + "nodes: {matchByName: false}\n",
+		"labels for every Node changed, deletion of Nodes changed":        twoVCenters + "nodes: {skipDeletion: true, labels: {a: b}}\n",
+		`vCenter "west" changed`:                                          strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
+		`vCenter "south" added, vCenter "east" removed, whose Nodes stay`: strings.Replace(twoVCenters, "  east:", "  south:", 1),
+	} {
+		if got := config.Diff(parsed(t, twoVCenters), parsed(t, text)).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestReloadWarns: a reload that switches the verification of a certificate off says so,
+// once and naming the place.
+func TestReloadWarns(t *testing.T) {
+	r, log := newReloading(t, twoVCenters), loggingtest.Capture(t, false)
+	r.text = strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: true, ", 1)
+	for range 3 {
+		r.Reload(t.Context())
+	}
+	const says = `vsphere.yaml:4: vcenter.west.insecureFlag: switches the verification of the server's certificate off for vCenter \"west\": `
+	if n := strings.Count(log.String(), says); n != 1 {
+		t.Errorf("said %d times:\n%s", n, log)
+	}
+}
+
+// TestReloadRepeatsNoWarning: what was told is not told again because it is in another line.
+func TestReloadRepeatsNoWarning(t *testing.T) {
+	text := "global: {insecureFlag: true, caFile: testdata/no, server: vc-west.example.com, user: u, password: p}\n" + strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: false, ", 1)
+	text = strings.Replace(text, "caFile: testdata/no", "thumbprint: '"+strings.TrimSuffix(strings.Repeat("AA:", 20), ":")+"'", 1)
+	r, log := newReloading(t, text), loggingtest.Capture(t, false)
+	if len(r.current.Warnings) < 3 {
+		t.Fatalf("warnings: %v", r.current.Warnings)
+	}
+	r.text = "# a comment\n" + text
+	r.Reload(t.Context())
+	if len(r.applied) != 1 {
+		t.Fatalf("applied %d times", len(r.applied))
+	}
+	if strings.Contains(log.String(), "with a warning") {
+		t.Errorf("logged:\n%s", log)
+	}
+}
+
+// TestWarningsNameTheirVCenter, whatever its name is and in which format it is.
+func TestWarningsNameTheirVCenter(t *testing.T) {
+	for name, text := range map[string]string{
+		"YAML": `
+global: {user: u, password: p, soapRoundtripCount: 5, insecureFlag: true}
+vcenter:
+  vc: {server: 192.0.2.1, insecureFlag: true}
+  vc.example.com: {insecureFlag: true}
+  10.0.0.1: {insecureFlag: true}
+  "1st vc": {server: 192.0.2.2, insecureFlag: true}
+`,
+		"INI": `
+[Global]
+user = u
+password = p
+insecure-flag = true
+[VirtualCenter "vc"]
+server = 192.0.2.1
+insecure-flag = true
+[VirtualCenter "vc.example.com"]
+insecure-flag = true
+[VirtualCenter "10.0.0.1"]
+insecure-flag = true
+[VirtualCenter "1st vc"]
+server = 192.0.2.2
+insecure-flag = true
+[Disk]
+scsicontrollertype = pvscsi
+`,
+	} {
+		cfg, err := parse.Parse("vsphere.conf", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		LogWarnings(klog.NewContext(t.Context(), loggingtest.Formats(&out)["json"]), nil, cfg)
+		var found []string
+		for line := range strings.Lines(out.String()) {
+			var fields struct{ VCenter, Warning string }
+			if err := json.Unmarshal([]byte(line), &fields); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			if own := strings.Contains(fields.Warning, "switches the verification"); own != (fields.VCenter != "") {
+				t.Errorf("%s: %s", name, line)
+			}
+			if fields.VCenter != "" {
+				found = append(found, fields.VCenter)
+			}
+		}
+		if diff := cmp.Diff([]string{"vc", "vc.example.com", "10.0.0.1", "1st vc"}, found); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	framework "k8s.io/cloud-provider/app"
+	"k8s.io/component-base/configz"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	basemetrics "k8s.io/component-base/metrics"
+	"k8s.io/klog/v2"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app"
+	"vzones/test/cluster"
+	"vzones/test/stack"
+)
+
+const oneMachine = `
+vcenters:
+- name: east
+  datacenters:
+  - {name: dc, tags: {zone: a}, clusters: [{name: c1, hosts: 1}], vms: [{name: node-1, cluster: c1}]}
+`
+
+// TestRun: New and Run start a daemon without a process of its own. It gives a Node its zone,
+// and when its context ends, it ends without an error and without a session.
+func TestRun(t *testing.T) {
+	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+		t.Skip(err)
+	}
+	s, err := stack.Start(t.Context(), stack.Options{Fleet: oneMachine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	config, err := s.WriteConfig("labels: {zone: zone}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Register(t.Context(), s.Fleet.Machines()...); err != nil {
+		t.Fatal(err)
+	}
+	// What the process has one of, for the next run of this test.
+	state := klog.CaptureState()
+	t.Cleanup(func() {
+		state.Restore()
+		configz.Delete(framework.ConfigzName)
+		if err := logsapi.ResetForTest(nil); err != nil {
+			t.Error(err)
+		}
+	})
+	own := basemetrics.NewKubeRegistry()
+	daemon := app.New([]string{
+		"--cloud-config=" + config, "--kubeconfig=" + s.Kubeconfig(), "--secure-port=0", "--leader-elect=true",
+	}, app.Options{Metrics: own})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- daemon.Run(ctx) }()
+	zone := func(nodes []*v1.Node) bool {
+		return slices.ContainsFunc(nodes, func(n *v1.Node) bool {
+			return stack.Initialized(n) && n.Labels[v1.LabelTopologyZone] == "a"
+		})
+	}
+	if err := s.Watch(ctx, "the Node has its zone", zone); err != nil {
+		cancel()
+		t.Fatalf("%v; the daemon: %v", err, <-ended)
+	}
+	families, err := own.Gather()
+	if err != nil || len(families) == 0 {
+		t.Errorf("the daemon's metrics are not in its registry: %v", err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the daemon ended with %v", err)
+	}
+	for _, v := range s.Fleet.VCenters() {
+		if n := v.Sessions(); n != 0 {
+			t.Errorf("vCenter %s: %d sessions are left", v.Name(), n)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/files"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/reload"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/config"
+	"vzones/provider"
+	"vzones/vcenter"
+	"vzones/vcenter/session"
+)
+
+// services are what the configuration makes, and what applies its changes.
+type services struct {
+	source   *source.Source
+	cfg      *config.Config // of the start
+	client   kubernetes.Interface
+	fleet    *vcenter.Fleet
+	provider *provider.Provider
+	secrets  *secrets.Watcher
+	files    *files.Watcher
+	reloads  *metrics.Reloads
+	// secretChanged gets a value from secrets when a Secret has changed, and follow receives
+	// it. It has room for one and is never closed.
+	secretChanged chan struct{}
+}
+
+func (a *App) newServices(client kubernetes.Interface) *services {
+	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: make(chan struct{}, 1)}
+	s.secrets = secrets.New(client, func() {
+		select {
+		case s.secretChanged <- struct{}{}:
+		default:
+		}
+	})
+	s.watch(a.cfg)
+	s.reloads = metrics.NewReloads(a.registry)
+	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets}).Find, vcenter.Options{
+		Wanted:       wanted(a.cfg),
+		LoginTimeout: a.flags.loginTimeout,
+		LoginLimits:  loginLimits(a.warm()),
+		TagRefresh:   a.flags.tagRefresh,
+		Observer:     metrics.NewObserver(a.registry),
+	})
+	s.provider = provider.New(s.fleet, a.cfg, provider.Options{MaxSnapshotAge: a.flags.maxSnapshotAge, TagRefresh: a.flags.tagRefresh})
+	return s
+}
+
+// apply puts a configuration in force. The provider knows it before the fleet
+// announces what that changes.
+func (s *services) apply(cfg *config.Config) {
+	s.watch(cfg)
+	s.provider.Apply(cfg)
+	s.fleet.Apply(cfg.VCenters, wanted(cfg))
+}
+
+// loginLimits keep the failures of up to five instances that all log in with the same
+// credentials below those that lock an account.
+func loginLimits(warm bool) session.LoginLimits {
+	if warm {
+		return session.LoginLimits{Failures: 1}
+	}
+	return session.LoginLimits{}
+}
+
+func wanted(cfg *config.Config) vcenter.Wanted {
+	policy := &cfg.Topology.Policy
+	categories := policy.Categories()
+	return vcenter.Wanted{
+		Tags: len(categories) > 0, Categories: categories, Surveyed: policy.VolumeCategories(), Paths: policy.TagPaths(),
+		HostGroups: policy.HostGroups(), FaultDomains: policy.FaultDomains(),
+	}
+}
+
+// watch follows the files and Secrets that a configuration is made of.
+func (s *services) watch(cfg *config.Config) {
+	paths, refs := s.sources(cfg)
+	s.files.Apply(paths)
+	s.secrets.Apply(refs)
+}
+
+func (s *services) sources(cfg *config.Config) (paths []string, refs []config.SecretRef) {
+	paths = slices.Clone(cfg.Files)
+	if s.source.InSecret() {
+		refs = append(refs, s.source.Secret)
+	} else {
+		paths = append(paths, s.source.File)
+	}
+	for i := range cfg.VCenters {
+		if dir := cfg.VCenters[i].SecretsDirectory; dir != "" {
+			paths = append(paths, dir)
+		}
+		if ref := cfg.VCenters[i].Secret; ref != (config.SecretRef{}) {
+			refs = append(refs, ref)
+		}
+	}
+	return paths, refs
+}
+
+// watchFiles watches files besides those of the running configuration.
+func (s *services) watchFiles(current *config.Config, files []string) {
+	paths, _ := s.sources(current)
+	s.files.Apply(append(paths, files...))
+}
+
+// start starts what runs beside the framework. A process that waits to lead applies changes
+// of its configuration, and reads the vCenters only as a warm standby.
+func (a *App) start(ctx context.Context, s *services, nodes informers.SharedInformerFactory) {
+	leading := s.provider.Started()
+	if a.warm() {
+		standby := s.provider.NewStandby(nodes)
+		a.group.Go(func() error { return standby.Run(ctx) })
+		now := make(chan struct{})
+		close(now)
+		leading = now
+	}
+	a.group.Go(func() error { return s.provider.Run(ctx) })
+	a.group.Go(func() error { return s.follow(ctx) })
+	a.group.Go(func() error {
+		if !election.Await(ctx, leading) {
+			return nil
+		}
+		return s.fleet.Run(ctx)
+	})
+}
+
+// follow applies what changes in files and Secrets until the context is done.
+func (s *services) follow(ctx context.Context) error {
+	own, end := pod.NewRecorder(ctx, s.client)
+	defer end()
+	reloader := reload.New(s.cfg, reload.Options{
+		Read: s.read, Apply: s.apply, WatchFiles: s.watchFiles, Record: own.Record, Counts: s.reloads,
+	})
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.secrets.Run(ctx) })
+	g.Go(func() error { return s.files.Run(ctx) })
+	g.Go(func() error {
+		for {
+			select {
+			case <-s.files.Changes():
+			case <-s.secretChanged:
+			case <-ctx.Done():
+				return nil
+			}
+			reloader.Reload(ctx)
+			s.fleet.Renew()
+		}
+	})
+	return g.Wait()
+}
+
+// read reads the configuration as it is now.
+func (s *services) read(ctx context.Context) (*config.Config, error) {
+	ctx, cancel := context.WithTimeout(ctx, configTimeout)
+	defer cancel()
+	return s.source.Read(ctx, s.secrets)
+}

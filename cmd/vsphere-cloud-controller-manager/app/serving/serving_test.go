@@ -1,0 +1,324 @@
+package serving
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/options"
+	basemetrics "k8s.io/component-base/metrics"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
+	"vzones/vcenter/inventory"
+)
+
+const kubeconfig = `
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://%s"}}]
+users: [{name: u, user: {token: token}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`
+
+// reviews stands for the API server that says who asks and whether they may.
+// The token is the user's name; the user monitor may read /metrics and /readyz/verbose.
+func reviews(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/tokenreviews"):
+			var review authenticationv1.TokenReview
+			if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+				t.Error(err)
+			}
+			review.Status.Authenticated = true
+			review.Status.User.Username = review.Spec.Token
+			answer = &review
+		case strings.HasSuffix(r.URL.Path, "/subjectaccessreviews"):
+			var review authorizationv1.SubjectAccessReview
+			if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+				t.Error(err)
+			}
+			asked := review.Spec.NonResourceAttributes
+			review.Status.Allowed = review.Spec.User == "monitor" && asked != nil && (asked.Path == "/metrics" || asked.Path == "/readyz/verbose") && asked.Verb == "get"
+			answer = &review
+		default:
+			t.Errorf("the API server was asked for %s", r.URL.Path)
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// frameworkConfig returns the framework's configuration as its command would
+// make it, and the address on which it listens: a free port, unless securePort
+// is 0.
+func frameworkConfig(t *testing.T, securePort int) (*appconfig.CompletedConfig, string) {
+	t.Helper()
+	return frameworkConfigFor(t, securePort, reviews(t))
+}
+
+// frameworkConfigFor is frameworkConfig with an API server.
+func frameworkConfigFor(t *testing.T, securePort int, api *httptest.Server) (*appconfig.CompletedConfig, string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, fmt.Appendf(nil, kubeconfig, strings.TrimPrefix(api.URL, "http://")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts, err := options.NewCloudControllerManagerOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	controllers := slices.Sorted(maps.Keys(app.DefaultInitFuncConstructors))
+	flags := pflag.NewFlagSet("framework", pflag.ContinueOnError)
+	for _, set := range opts.Flags(controllers, nil, nil, nil, nil).FlagSets {
+		flags.AddFlagSet(set)
+	}
+	args := []string{
+		"--kubeconfig=" + file, "--authentication-kubeconfig=" + file, "--authorization-kubeconfig=" + file,
+		"--cloud-provider=vsphere", "--authentication-skip-lookup", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", securePort),
+	}
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	address := ""
+	if securePort != 0 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		opts.SecureServing.Listener, address = l, l.Addr().String()
+	}
+	c, err := opts.Config(controllers, nil, nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	completed := c.Complete()
+	if err := KeepTokensUnlogged(completed, opts.Authentication); err != nil {
+		t.Fatal(err)
+	}
+	return completed, address
+}
+
+// port asks a secure port.
+type port struct {
+	t       *testing.T
+	address string
+	client  *http.Client
+}
+
+func newPort(t *testing.T, address string) *port {
+	t.Helper()
+	return &port{t: t, address: address, client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server made its certificate itself
+		DisableKeepAlives: true,
+	}}}
+}
+
+func (p *port) get(path, token string) (int, string) {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "https://"+p.address+path, http.NoBody)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := p.client.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+// registerOnce registers a metric where the daemon registers its own. That
+// registry is the process's, so with -count it is the same one each time.
+var registerOnce = sync.OnceFunc(func() {
+	counter := basemetrics.NewCounter(&basemetrics.CounterOpts{
+		Subsystem: metrics.Subsystem, Name: "test_total", Help: "Made by a test.", StabilityLevel: basemetrics.ALPHA,
+	})
+	metrics.Served{}.MustRegister(counter)
+	counter.Inc()
+})
+
+// TestServe: the framework's own authentication and authorization stand before
+// everything, /healthz and /readyz are open, /readyz?verbose is not, and the framework
+// has nothing left to serve on.
+func TestServe(t *testing.T) {
+	c, address := frameworkConfig(t, 10258)
+	registerOnce()
+	var mu sync.Mutex
+	current := inventory.State{VCenter: "east"}
+	leads, stop := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(stop) })
+	defer end()
+	err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads, States: func() []inventory.State {
+		mu.Lock()
+		defer mu.Unlock()
+		return []inventory.State{current}
+	}}, stop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.SecureServing != nil {
+		t.Error("the framework would serve on the same listener")
+	}
+	p := newPort(t, address)
+	expect := func(path, token string, code int, says string) {
+		t.Helper()
+		if got, body := p.get(path, token); got != code || !strings.Contains(body, says) {
+			t.Errorf("%s of %q: %d %.200q, want %d %q", path, token, got, body, code, says)
+		}
+	}
+	expect("/healthz", "", 200, "ok")
+	expect("/readyz", "", 200, "ok: standing by")
+	close(leads)
+	expect("/readyz", "", 503, "not ready")
+	expect("/readyz?verbose", "", 403, "cannot get path \\\"/readyz/verbose\\\"")
+	expect("/readyz?verbose=", "visitor", 403, "")
+	expect("/readyz/verbose", "visitor", 403, "")
+	expect("/readyz?verbose", "monitor", 503, "vcenter east: connecting")
+	mu.Lock()
+	current.Snapshot = &inventory.Snapshot{}
+	mu.Unlock()
+	expect("/readyz", "", 200, "ok")
+	expect("/readyz?verbose=1&x", "monitor", 200, "vcenter east: synced")
+	expect("/readyz/verbose", "monitor", 200, "vcenter east: synced")
+	for _, token := range []string{"", "visitor", "monitor"} {
+		if _, body := p.get("/readyz", token); strings.Contains(body, "east") {
+			t.Errorf("/readyz names a vCenter to %q: %q", token, body)
+		}
+	}
+	expect("/healthz", "", 200, "ok")
+
+	expect("/metrics", "", 403, "")
+	expect("/metrics", "visitor", 403, "")
+	expect("/metrics", "monitor", 200, "kubernetes_build_info")
+	expect("/metrics", "monitor", 200, "\nvsphere_ccm_test_total 1\n")
+	expect("/metrics/slis", "", 403, "")
+	expect("/configz", "monitor", 403, "")
+	expect("/debug/pprof/", "", 403, "")
+	expect("/nowhere", "", 403, "")
+
+	end()
+	closed(t, address)
+}
+
+// closed waits until nobody listens at an address.
+func closed(t *testing.T, address string) {
+	t.Helper()
+	for attempt := 0; ; attempt++ {
+		conn, err := net.DialTimeout("tcp", address, time.Second)
+		if err != nil {
+			return
+		}
+		_ = conn.Close()
+		if attempt == 1000 {
+			t.Fatal("the port is still open")
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// TestServeWithoutAPIServer: while nobody says who shows a token, it opens nothing, is in
+// no log and keeps nobody waiting for long, and the probes answer as ever. Afterwards it
+// counts.
+func TestServeWithoutAPIServer(t *testing.T) {
+	const token = "monitor"
+	for name, state := range map[string]*atomic.Int32{"fails": new(atomic.Int32), "hangs": new(atomic.Int32)} {
+		t.Run(name, func(t *testing.T) {
+			answers := reviews(t)
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case state.Load() == 1:
+					answers.Config.Handler.ServeHTTP(w, r)
+					return
+				case name == "hangs":
+					_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the client go
+					<-r.Context().Done()
+				}
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}))
+			defer api.Close()
+			c, address := frameworkConfigFor(t, 10258, api)
+			leads, stop := make(chan struct{}), make(chan struct{})
+			log := loggingtest.Capture(t, false)
+			defer func() {
+				close(stop)
+				for !strings.Contains(log.String(), "Stopped listening") { // until then the server logs
+					time.Sleep(time.Millisecond)
+				}
+			}()
+			if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads}, stop); err != nil {
+				t.Fatal(err)
+			}
+			p := newPort(t, address)
+			began := time.Now()
+			if code, body := p.get("/metrics", token); code != http.StatusUnauthorized || time.Since(began) > 20*time.Second {
+				t.Errorf("%d %.200q after %v", code, body, time.Since(began))
+			}
+			for _, path := range []string{"/healthz", "/readyz"} {
+				if code, body := p.get(path, ""); code != http.StatusOK {
+					t.Errorf("%s: %d %q", path, code, body)
+				}
+			}
+			if !strings.Contains(log.String(), "Unable to authenticate the request") {
+				t.Errorf("nobody is told:\n%s", log)
+			}
+			state.Store(1)
+			if code, body := p.get("/metrics", token); code != http.StatusOK {
+				t.Errorf("afterwards: %d %.200q", code, body)
+			}
+			if strings.Contains(log.String(), `"token":"`+token) || strings.Contains(log.String(), "Bearer "+token) {
+				t.Errorf("the token is in the log:\n%s", log)
+			}
+		})
+	}
+}
+
+// TestServeNothing: with --secure-port=0 there is no port, and no error.
+func TestServeNothing(t *testing.T) {
+	c, _ := frameworkConfig(t, 0)
+	if c.SecureServing != nil {
+		t.Fatal("the framework has a listener for --secure-port=0")
+	}
+	if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{}, nil); err != nil {
+		t.Error(err)
+	}
+}

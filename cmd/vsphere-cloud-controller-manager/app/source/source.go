@@ -1,0 +1,141 @@
+// Package source reads the configuration from where the flags say that it is: a file, or a
+// key of a Secret. It never applies it.
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"vzones/config"
+	"vzones/config/parse"
+)
+
+// csiKey is the key under which the CSI driver's Secret has its configuration.
+const csiKey = "csi-vsphere.conf"
+
+// A Source is where the configuration is from: a file, or a key of a Secret.
+type Source struct {
+	// File is the path, empty for a Secret.
+	File string
+	// Secret is empty for a file.
+	Secret config.SecretRef
+	// key is empty for the CSI driver's, or the only one that there is.
+	key     string
+	environ []string
+	// labels are those of --node-labels, which every Node gets besides, and warnings
+	// what is to be told of them.
+	labels   map[string]string
+	warnings []config.Warning
+}
+
+// New reads the flags that name a source.
+func New(file, secret string, environ []string) (Source, error) {
+	switch {
+	case file != "" && secret != "":
+		return Source{}, errors.New("--cloud-config and --cloud-config-secret are both set: write one of the two")
+	case file != "":
+		return Source{File: file, environ: environ}, nil
+	case secret == "":
+		return Source{}, errors.New("--cloud-config is not set: it is the path of the configuration file with the vCenters " +
+			"(or --cloud-config-secret, a Secret that holds it)")
+	}
+	where, key, _ := strings.Cut(secret, ":")
+	namespace, name, ok := strings.Cut(where, "/")
+	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return Source{}, fmt.Errorf("--cloud-config-secret is %q: write NAMESPACE/NAME or NAMESPACE/NAME:KEY, such as vmware-system-csi/vsphere-config-secret", secret)
+	}
+	return Source{Secret: config.SecretRef{Namespace: namespace, Name: name}, key: key, environ: environ}, nil
+}
+
+// AddLabels reads the values of --node-labels.
+func (s *Source) AddLabels(flag []string) error {
+	const name = "--node-labels"
+	labels, warnings, err := config.ParseNodeLabels(flag...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	s.labels = labels
+	for _, w := range warnings {
+		s.warnings = append(s.warnings, config.Warning{Field: name, Message: w})
+	}
+	return nil
+}
+
+// InSecret reports whether the source is a Secret.
+func (s *Source) InSecret() bool { return s.File == "" }
+
+// Secrets reads Secrets.
+type Secrets interface {
+	Get(context.Context, config.SecretRef) (map[string][]byte, error)
+}
+
+// Read reads the configuration as it is now. A Secret is read through secrets.
+func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, error) {
+	cfg, err := s.parse(ctx, secrets)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Warnings = append(cfg.Warnings, s.warnings...)
+	if len(s.labels) == 0 {
+		return cfg, nil
+	}
+	for _, label := range cfg.Topology.Policy.Labels() {
+		if _, there := s.labels[label]; there {
+			return nil, fmt.Errorf("--node-labels gives every Node the label %s, which the configuration has a rule for: remove one of the two", label)
+		}
+	}
+	all := maps.Clone(cfg.NodeLabels)
+	if all == nil {
+		all = make(map[string]string)
+	}
+	maps.Copy(all, s.labels) // the flag counts, as an environment variable does
+	cfg.NodeLabels = all
+	return cfg, nil
+}
+
+func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, error) {
+	if !s.InSecret() {
+		return parse.Read(s.File, s.environ...)
+	}
+	data, err := secrets.Get(ctx, s.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	key, err := s.keyOf(data)
+	if err != nil {
+		return nil, err
+	}
+	return parse.Parse(fmt.Sprintf("Secret %s/%s %s", s.Secret.Namespace, s.Secret.Name, key), data[key], s.environ...)
+}
+
+// keyOf is the key that has the configuration.
+func (s *Source) keyOf(data map[string][]byte) (string, error) {
+	keys := slices.Sorted(maps.Keys(data))
+	switch {
+	case s.key != "" && data[s.key] != nil:
+		return s.key, nil
+	case s.key == "" && data[csiKey] != nil:
+		return csiKey, nil
+	case s.key == "" && len(keys) == 1:
+		return keys[0], nil
+	case s.key != "":
+		return "", fmt.Errorf("the Secret %s/%s has no key %q: write one of %q behind it in --cloud-config-secret",
+			s.Secret.Namespace, s.Secret.Name, s.key, keys)
+	}
+	return "", fmt.Errorf("the Secret %s/%s has the keys %q, and none is %s: write --cloud-config-secret=%s/%s:KEY",
+		s.Secret.Namespace, s.Secret.Name, keys, csiKey, s.Secret.Namespace, s.Secret.Name)
+}
+
+// String returns the path of the file, or the name of the Secret.
+func (s *Source) String() string {
+	if s.InSecret() {
+		return "Secret " + s.Secret.Namespace + "/" + s.Secret.Name
+	}
+	return s.File
+}

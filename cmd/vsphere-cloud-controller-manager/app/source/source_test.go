@@ -1,0 +1,75 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"vzones/config"
+)
+
+// secretsOf has the Secrets that it is given.
+type secretsOf map[config.SecretRef]map[string][]byte
+
+func (s secretsOf) Get(_ context.Context, ref config.SecretRef) (map[string][]byte, error) {
+	if data, ok := s[ref]; ok {
+		return data, nil
+	}
+	return nil, errors.New("no such Secret")
+}
+
+func TestNewSource(t *testing.T) {
+	for _, c := range []struct{ file, secret, says string }{
+		{"", "", "--cloud-config is not set"},
+		{"a", "b/c", "both set"},
+		{"", "name", "NAMESPACE/NAME"},
+		{"", "Name/space", "NAMESPACE/NAME"},
+		{"", "ns/na me", "NAMESPACE/NAME"},
+		{"", "/", "NAMESPACE/NAME"},
+	} {
+		if _, err := New(c.file, c.secret, nil); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q, %q: %v, want %s", c.file, c.secret, err, c.says)
+		}
+	}
+	s, err := New("", "vmware-system-csi/vsphere-config-secret:vs.conf", nil)
+	if err != nil || !s.InSecret() || s.Secret.Namespace != "vmware-system-csi" || s.Secret.Name != "vsphere-config-secret" || s.key != "vs.conf" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err := New("vsphere.yaml", "", nil); err != nil || s.InSecret() {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestConfigurationInASecret(t *testing.T) {
+	good := []byte("[VirtualCenter \"vc.example.com\"]\nuser = u\npassword = FromTheFile42\n")
+	ref := config.SecretRef{Namespace: "ns", Name: "s"}
+	for name, c := range map[string]struct {
+		data map[string][]byte
+		flag string
+		says string
+	}{
+		"the driver's key":  {map[string][]byte{csiKey: good, "other": nil}, "ns/s", ""},
+		"the only key":      {map[string][]byte{"vsphere.conf": good}, "ns/s", ""},
+		"the key named":     {map[string][]byte{"a": good, "b": nil}, "ns/s:a", ""},
+		"which of them":     {map[string][]byte{"a": good, "b": nil}, "ns/s", `keys ["a" "b"]`},
+		"not that key":      {map[string][]byte{"a": good}, "ns/s:b", `no key "b"`},
+		"no key":            {nil, "ns/s", "keys []"},
+		"another Secret":    {nil, "ns/other", "no such Secret"},
+		"a mistake":         {map[string][]byte{csiKey: []byte("[VirtualCenter \"vc.example.com\"]\nuser = u\n")}, "ns/s", "Secret ns/s csi-vsphere.conf:2: [VirtualCenter \"vc.example.com\"] user"},
+		"nothing under it":  {map[string][]byte{csiKey: {}}, "ns/s", "csi-vsphere.conf:1: the file is empty"},
+		"an unknown format": {map[string][]byte{csiKey: []byte("hello")}, "ns/s", "csi-vsphere.conf:1"},
+	} {
+		s, err := New("", c.flag, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := s.Read(t.Context(), secretsOf{ref: c.data})
+		switch {
+		case c.says == "" && (err != nil || cfg.VCenters[0].Server != "vc.example.com"):
+			t.Errorf("%s: %v", name, err)
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "FromTheFile42")):
+			t.Errorf("%s: %v, want %s", name, err, c.says)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+// Package configtest helps to test the packages below config.
+package configtest
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"gopkg.in/yaml.v3"
+
+	"vzones/config"
+)
+
+// update says that golden files are written. Main makes a flag of it.
+var update bool
+
+// A Case is an input below testdata, in an archive or in a file of its own, with what has to
+// come out of it beside it.
+type Case struct {
+	// Name is its name in its folder, File that with its ending.
+	Name, File string
+	Data       []byte
+	// archive is the path of the archive or the folder that it is in.
+	archive string
+}
+
+// Cases returns the inputs in a folder below testdata.
+func Cases(t testing.TB, folder string) []Case {
+	t.Helper()
+	var all []Case
+	add := func(archive, file string, data []byte) {
+		name, ext := strings.TrimSuffix(file, filepath.Ext(file)), filepath.Ext(file)
+		if ext != ".txt" && !strings.HasSuffix(name, ".effective") {
+			all = append(all, Case{name, file, data, archive})
+		}
+	}
+	paths, err := filepath.Glob(filepath.Join(Root(t), "testdata", folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if filepath.Ext(path) != ".txtar" {
+			add(filepath.Dir(path), filepath.Base(path), read(t, path))
+			continue
+		}
+		for _, f := range txtar.Parse(read(t, path)).Files {
+			add(path, f.Name, f.Data)
+		}
+	}
+	slices.SortFunc(all, func(a, b Case) int { return strings.Compare(a.File, b.File) })
+	return all
+}
+
+// Root returns the folder config, from wherever below the module the tests run.
+func Root(t testing.TB) string {
+	t.Helper()
+	for dir := "."; ; dir = filepath.Join("..", dir) {
+		for _, root := range []string{dir, filepath.Join(dir, "config")} {
+			if _, err := os.Stat(filepath.Join(root, "testdata", "ini-good")); err == nil {
+				return root
+			}
+		}
+		if len(dir) > 30 {
+			t.Fatal("no folder config/testdata")
+		}
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Each runs test with every input of a folder below testdata.
+func Each(t *testing.T, folder string, least int, test func(t *testing.T, c Case)) {
+	all := Cases(t, folder)
+	if len(all) < least {
+		t.Fatalf("%d inputs in %s, want at least %d", len(all), folder, least)
+	}
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) { test(t, c) })
+	}
+}
+
+// Path writes an input below testdata to a file of its own.
+func Path(t *testing.T, folder, file string) string {
+	t.Helper()
+	all := Cases(t, folder)
+	i := slices.IndexFunc(all, func(c Case) bool { return c.File == file })
+	if i < 0 {
+		t.Fatalf("there is no %s in %s", file, folder)
+	}
+	path := filepath.Join(t.TempDir(), file)
+	if err := os.WriteFile(path, all[i].Data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Want returns what has to come out of the input, which has its name and the given ending.
+func (c Case) Want(t testing.TB, ext string) []byte {
+	t.Helper()
+	if filepath.Ext(c.archive) != ".txtar" {
+		return read(t, filepath.Join(c.archive, c.Name+ext))
+	}
+	for _, f := range txtar.Parse(read(t, c.archive)).Files {
+		if f.Name == c.Name+ext {
+			return f.Data
+		}
+	}
+	t.Fatalf("%s has no %s", c.archive, c.Name+ext)
+	return nil
+}
+
+// Golden compares got with what has to come out of the input, which has its name and the
+// given ending. With -update it is written.
+func (c Case) Golden(t *testing.T, ext, got string) {
+	t.Helper()
+	name := c.Name + ext
+	if filepath.Ext(c.archive) != ".txtar" {
+		GoldenFile(t, filepath.Join(c.archive, name), got)
+		return
+	}
+	if update {
+		a := txtar.Parse(read(t, c.archive))
+		i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
+		if i < 0 {
+			i = 1 + slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == c.File })
+			a.Files = slices.Insert(a.Files, i, txtar.File{Name: name})
+		}
+		a.Files[i].Data = []byte(got)
+		if err := os.WriteFile(c.archive, txtar.Format(a), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := string(c.Want(t, ext)); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// GoldenFile compares got with a file, which -update writes.
+func GoldenFile(t *testing.T, path, got string) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := string(read(t, path)); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// AnAccount is the account of an entry.
+const AnAccount = "    user: user\n    password: password\n"
+
+// passwords returns, by a walk of its own, the values under keys named password
+// that are nowhere else in the file and, with a letter and a digit, no word of a
+// message.
+func passwords(data []byte) []string {
+	var root yaml.Node
+	if yaml.Unmarshal(data, &root) != nil {
+		return nil
+	}
+	var found []string
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		for i, child := range n.Content {
+			walk(child)
+			if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "password" &&
+				child.Kind == yaml.ScalarNode && len(child.Value) >= 8 && strings.ContainsAny(child.Value, "0123456789") &&
+				strings.ContainsAny(child.Value, "abcdefghijklmnopqrstuvwxyz") && bytes.Count(data, []byte(child.Value)) == 1 {
+				found = append(found, child.Value)
+			}
+		}
+	}
+	walk(&root)
+	return found
+}
+
+var iniPassword = regexp.MustCompile(`(?i)^[ \t]*password[ \t]*=[ \t]*"?([^"\\;#\r\n]*)`)
+
+// iniPasswords returns, by lines alone, the values of keys named password, with
+// the same exceptions as passwords.
+func INIPasswords(data []byte) []string {
+	var found []string
+	continued := false
+	for line := range strings.Lines(string(data)) {
+		match := iniPassword.FindStringSubmatch(line)
+		if match != nil && !continued {
+			value := strings.TrimSpace(match[1])
+			if len(value) >= 8 && strings.ContainsAny(value, "0123456789") && strings.ContainsAny(value, "abcdefghijklmnopqrstuvwxyz") &&
+				bytes.Count(data, []byte(value)) == 1 {
+				found = append(found, value)
+			}
+		}
+		continued = strings.HasSuffix(strings.TrimRight(line, "\r\n"), `\`)
+	}
+	return found
+}
+
+// Main runs the tests of a package below config in that folder, so that paths begin with
+// testdata.
+func Main(m *testing.M) {
+	flag.BoolVar(&update, "update", false, "rewrite the golden files")
+	for {
+		if _, err := os.Stat("testdata/ini-good"); err == nil {
+			os.Exit(m.Run())
+		}
+		if err := os.Chdir(".."); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// SecretsOf returns the passwords of a file, by walks of its own.
+func SecretsOf(data []byte, isINI bool) []string {
+	if isINI {
+		return append(passwords(data), INIPasswords(data)...)
+	}
+	return passwords(data)
+}
+
+// WarningsOf returns the texts of the warnings.
+func WarningsOf(c *config.Config) []string {
+	var all []string
+	for _, w := range c.Warnings {
+		all = append(all, w.String())
+	}
+	return all
+}

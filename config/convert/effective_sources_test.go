@@ -1,0 +1,127 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
+
+	"vzones/config/configtest"
+)
+
+// inForce are the values of an effective configuration, by their paths, with their
+// sources.
+func inForce(t *testing.T, file string, data []byte) (values, sources map[string]string, ok bool) {
+	t.Helper()
+	w, err := Effective(file, data)
+	if err != nil {
+		return nil, nil, false
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(w.Data, &root); err != nil {
+		t.Fatal(err)
+	}
+	values, sources = map[string]string{}, map[string]string{}
+	var walk func(path string, n *yaml.Node)
+	walk = func(path string, n *yaml.Node) {
+		switch {
+		case n.LineComment != "" || n.Kind == yaml.ScalarNode:
+			value := n.Value
+			for _, element := range n.Content {
+				value += "," + element.Value
+			}
+			values[path], sources[path] = value, strings.TrimPrefix(n.LineComment, "# ")
+		case n.Kind == yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				key := n.Content[i]
+				if key.LineComment != "" { // Where the parser leaves that of a block of text.
+					n.Content[i+1].LineComment = key.LineComment
+				}
+				walk(path+"/"+key.Value, n.Content[i+1])
+			}
+		default:
+			for i, element := range n.Content {
+				walk(path+"/"+strconv.Itoa(i), element)
+			}
+		}
+	}
+	walk("", root.Content[0])
+	return values, sources, true
+}
+
+var valueOfLine = regexp.MustCompile(`^(\s*(?:- *)?[A-Za-z-]+ *[:=] *)([^#;\s{&*|][^#;{]*)(.*)$`)
+
+// changed returns a line with another value, if it is a key with one.
+func changed(line string) (string, bool) {
+	parts := valueOfLine.FindStringSubmatch(line)
+	if parts == nil {
+		return "", false
+	}
+	value := parts[2]
+	end := strings.LastIndexFunc(value, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	if end < 0 {
+		return "", false
+	}
+	switch word := strings.Trim(strings.TrimSpace(value), `"'`); word {
+	case "true", "false":
+		return parts[1] + strconv.FormatBool(word == "false") + parts[3], true
+	case "csi", "nearest":
+		return parts[1] + map[string]string{"csi": "nearest", "nearest": "csi"}[word] + parts[3], true
+	}
+	more := "x"
+	if value[end] >= '0' && value[end] <= '8' {
+		more = string(value[end] + 1)
+		return parts[1] + value[:end] + more + value[end+1:] + parts[3], true
+	}
+	return parts[1] + value[:end+1] + more + value[end+1:] + parts[3], true
+}
+
+// TestSourcesAreWhereValuesComeFrom: of each file that is right, one line after the
+// other is changed. Then just the values change that name the line as their source.
+func TestSourcesAreWhereValuesComeFrom(t *testing.T) { testSources(t, "good", 15) }
+
+func TestINISourcesAreWhereValuesComeFrom(t *testing.T) { testSources(t, "ini-good", 12) }
+
+func testSources(t *testing.T, folder string, least int) {
+	count := 0
+	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
+		file, data := c.File, c.Data
+		before, sources, ok := inForce(t, file, data)
+		if !ok {
+			t.Fatal("does not load")
+		}
+		lines := strings.Split(string(data), "\n")
+		for i, line := range lines {
+			other, ok := changed(line)
+			if !ok {
+				continue
+			}
+			edited := slices.Clone(lines)
+			edited[i] = other
+			after, sourcesAfter, ok := inForce(t, file, []byte(strings.Join(edited, "\n")))
+			// A server may be a vCenter's name, and a category another label's.
+			if !ok || !maps.EqualFunc(before, after, func(_, _ string) bool { return true }) {
+				continue
+			}
+			count++
+			here := func(source string) bool { return strings.HasPrefix(source, fmt.Sprintf("%s:%d: ", file, i+1)) }
+			for path := range before {
+				was, is := here(sources[path]), here(sourcesAfter[path])
+				// What is not shown, and what is one of several values in the line.
+				hidden := before[path] == "[redacted]" || strings.Contains(line, "topology-categories")
+				if differs := before[path] != after[path]; differs != is && (!is || !hidden) || was && !is || !is && sources[path] != sourcesAfter[path] {
+					t.Errorf("%q becomes %q: %s was %q, of %s, and is %q, of %s", line, other, path, before[path], sources[path], after[path], sourcesAfter[path])
+				}
+			}
+		}
+	})
+	if count < 60 {
+		t.Errorf("only %d lines were changed", count)
+	}
+}

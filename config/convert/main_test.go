@@ -1,0 +1,9 @@
+package convert
+
+import (
+	"testing"
+
+	"vzones/config/configtest"
+)
+
+func TestMain(m *testing.M) { configtest.Main(m) }

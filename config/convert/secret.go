@@ -1,0 +1,125 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+
+	"vzones/config"
+	"vzones/config/parse/yaml"
+	"vzones/topology/quote"
+)
+
+// login is the account for an address.
+type login struct {
+	server, user string
+	password     config.Password
+}
+
+// secretKey is what Kubernetes accepts for a key of a Secret.
+var secretKey = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
+
+// secretManifest returns the manifest of a Secret with accounts, by address: under
+// <server>.username and <server>.password, and where that can be no key, as for an
+// IPv6 address, under server_N, username_N and password_N.
+func secretManifest(ref config.SecretRef, logins []login) config.Password {
+	quoted := func(s string) *yaml.Node {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
+	}
+	data := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	add := func(key, value string) { data.Content = append(data.Content, yaml.Scalar(key), quoted(value)) }
+	suffix := 0
+	for _, l := range logins {
+		if secretKey.MatchString(l.server + ".username") {
+			add(l.server+".username", l.user)
+			add(l.server+".password", l.password.Reveal())
+			continue
+		}
+		suffix++
+		add(fmt.Sprintf("server_%d", suffix), l.server)
+		add(fmt.Sprintf("username_%d", suffix), l.user)
+		add(fmt.Sprintf("password_%d", suffix), l.password.Reveal())
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "apiVersion: v1\nkind: Secret\nmetadata:\n  namespace: %s\n  name: %s\ntype: Opaque\n",
+		quote.Value(ref.Namespace), quote.Value(ref.Name))
+	yaml.Encode(&b, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{yaml.Scalar("stringData"), data}})
+	return config.NewPassword(b.String())
+}
+
+// Secrets are manifests of Secrets that were read, with their content. The zero
+// value has none.
+type Secrets struct {
+	all []secretContent
+}
+
+type secretContent struct {
+	ref  config.SecretRef
+	data map[string]config.Password
+}
+
+// Add reads the manifests of Secrets, one or more in a file. Its errors name the
+// file and never hold any of its values.
+func (s *Secrets) Add(file string, data []byte) error {
+	type manifest struct {
+		Kind     string `yaml:"kind"`
+		Metadata struct {
+			Name      string `yaml:"name"`
+			Namespace string `yaml:"namespace"`
+		} `yaml:"metadata"`
+		Data       map[string]string `yaml:"data"`
+		StringData map[string]string `yaml:"stringData"`
+	}
+	var all []secretContent
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var m manifest
+		err := d.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && m.Kind == "" && m.Metadata.Name == "" && len(m.Data)+len(m.StringData) == 0 {
+			continue // Nothing behind the last ---.
+		}
+		if err != nil || m.Kind != "Secret" {
+			return fmt.Errorf("%s is no manifest of a Secret", file)
+		}
+		c := secretContent{config.SecretRef{Namespace: m.Metadata.Namespace, Name: m.Metadata.Name}, make(map[string]config.Password)}
+		for key, value := range m.Data {
+			raw, err := base64.StdEncoding.DecodeString(value)
+			if err != nil {
+				return fmt.Errorf("%s: data of Secret %s is not base64 under the key %s", file, quote.Value(c.ref.Name), quote.Value(key))
+			}
+			c.data[key] = config.NewPassword(string(raw))
+		}
+		for key, value := range m.StringData {
+			c.data[key] = config.NewPassword(value)
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("%s is no manifest of a Secret", file)
+	}
+	s.all = append(s.all, all...)
+	return nil
+}
+
+// of returns the content of the manifests that may be those of a Secret. One without
+// a namespace serves any.
+func (s *Secrets) of(ref config.SecretRef) []map[string][]byte {
+	var all []map[string][]byte
+	for _, c := range s.all {
+		if c.ref.Name != ref.Name || c.ref.Namespace != "" && c.ref.Namespace != ref.Namespace {
+			continue
+		}
+		data := make(map[string][]byte, len(c.data))
+		for key, value := range c.data {
+			data[key] = []byte(value.Reveal())
+		}
+		all = append(all, data)
+	}
+	return all
+}

@@ -1,0 +1,124 @@
+package convert
+
+import (
+	"strings"
+	"unicode"
+
+	"vzones/config"
+	"vzones/config/internal/check"
+	"vzones/config/internal/problem"
+	"vzones/config/internal/schema"
+	"vzones/config/internal/validate"
+	"vzones/config/parse"
+	"vzones/config/parse/yaml"
+)
+
+// Convert returns a file of any format in the YAML format, with the credentials
+// in the manifest of a Secret instead: Written.Private, with the given name. What
+// the file leaves to its global section or to defaults, it leaves to them too, and
+// a vCenter that has a Secret already keeps it. Neither the environment nor the CA
+// files are read. Its errors are those of Parse; a name that Kubernetes does not
+// accept is another.
+func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
+	if err := ref.Check(); err != nil {
+		return nil, err
+	}
+	l, err := load(file, data, parse.Options{SkipFiles: true})
+	if err != nil {
+		return nil, err
+	}
+	p := &problem.List{File: file}
+	logins := l.logins(p)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	w := &Written{Warnings: l.Config.Warnings}
+	s := l.withoutCredentials()
+	if len(logins) > 0 {
+		// A vCenter that took its account from the file has neither Secret nor
+		// directory, so that there is no global one either.
+		s.Global.SecretName = schema.Text{V: ref.Name, Set: true}
+		s.Global.SecretNamespace = schema.Text{V: ref.Namespace, Set: true}
+		w.Private = secretManifest(ref, logins)
+	}
+	w.Data = yaml.Writer{}.File(s, "Written by vzones convert from "+oneLine(file)+".")
+	w.Lost = problem.Sorted(append(p.Warnings, l.together()...), func(w config.Warning) config.Error { return config.Error(w) })
+	return w, nil
+}
+
+// logins returns the accounts that vCenters have in the file, one for each address.
+func (l *loaded) logins(p *problem.List) []login {
+	var all []login
+	for i := range l.Config.VCenters {
+		vc, from := &l.Config.VCenters[i], l.Fleet[i]
+		switch {
+		case !from.User.Set:
+		case from.Secret.Set, from.Directory.Set:
+			p.Warnf(from.Password.At, "the credentials come from %s: "+
+				"write user and password there if it has none for %s", elsewhere(vc), vc.Server)
+		default:
+			all = addLogin(all, login{vc.Server, vc.User, vc.Password}, from, p)
+		}
+	}
+	return all
+}
+
+// elsewhere names where credentials are that are not in the file.
+func elsewhere(vc *config.VCenter) string {
+	if vc.Secret == (config.SecretRef{}) {
+		return "the directory " + vc.SecretsDirectory
+	}
+	return "the Secret " + vc.Secret.Namespace + "/" + vc.Secret.Name
+}
+
+// addLogin adds an account that vzones would find in a Secret: there one account
+// serves all ways to write an address, and a line break ends it.
+func addLogin(all []login, l login, from validate.Settings, p *problem.List) []login {
+	if !check.IsPEM(l.user) && strings.ContainsFunc(l.password.Reveal(), unicode.IsControl) {
+		p.Errorf(from.Password.At, "has a line break or another control character, which no password in a Secret may have: "+
+			"remove it if it does not belong to the password, or change the password")
+	}
+	written := false
+	for _, other := range all {
+		if check.SameServer(other.server, 0) != check.SameServer(l.server, 0) {
+			continue
+		}
+		if other.user != l.user || !other.password.Equal(l.password) {
+			p.Errorf(from.Password.At, "is of another account than that of the same address in another entry, and a Secret has one "+
+				"for each address: write a Secret for this entry, or the same account for both")
+		}
+		written = written || other.server == l.server
+	}
+	if written {
+		return all
+	}
+	return append(all, l)
+}
+
+// withoutCredentials returns what the file says, but for credentials.
+func (l *loaded) withoutCredentials() *schema.File {
+	s := *l.Schema
+	strip := func(s schema.Section) schema.Section {
+		s.User, s.Password = schema.Text{}, schema.Secret{}
+		if s.Thumbprint.Set && s.Thumbprint.V == "" {
+			s.Thumbprint.V = check.NoThumbprint
+		}
+		return s
+	}
+	s.Global = strip(s.Global)
+	s.VCenters = nil
+	for _, from := range l.Schema.VCenters {
+		e := strip(*from)
+		s.VCenters = append(s.VCenters, &e)
+	}
+	if !s.Categories.Set {
+		return &s
+	}
+	for _, label := range l.labels() {
+		r := label.from
+		// Region and zone are required without a word.
+		r.Short, r.Required.Set = label.builtIn(), !label.builtIn()
+		place(&s, label, r)
+	}
+	return &s
+}

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A Difference is what differs between two configurations. Its zero value says that nothing
+// does: warnings and where in a file something is written do not count.
+type Difference struct {
+	// VCenters are those that are not as before: in the order of the configuration that is
+	// newer, and then those which it does not have.
+	VCenters []VCenterDifference
+	// The others are named as the fields of Config.
+	Topology, Addresses, NodeSelector, NodeLabels, SkipNodeDeletion, MatchByName bool
+}
+
+// A VCenterDifference is what differs between two configurations of one vCenter, by name.
+// Either it was added, or removed, or some of its settings are others.
+type VCenterDifference struct {
+	Name           string
+	Added, Removed bool
+	// Address is the server or the port: another one may be another vCenter.
+	Address bool
+	// Credentials are the account in the file, and the Secret and the directory with others.
+	Credentials bool
+	// Trust is which certificate the server may have, but not which file that is from.
+	Trust bool
+	// Machines says that others are watched: of other datacenters, or by another index.
+	Machines bool
+	// The others are named as the fields of VCenter.
+	RoundTrips, IPFamilies bool
+}
+
+// Diff returns what differs between two configurations.
+func Diff(before, now *Config) Difference {
+	d := Difference{
+		Topology:         !reflect.DeepEqual(before.Topology, now.Topology),
+		Addresses:        !reflect.DeepEqual(before.Addresses, now.Addresses),
+		NodeSelector:     !reflect.DeepEqual(before.NodeSelector, now.NodeSelector),
+		NodeLabels:       !reflect.DeepEqual(before.NodeLabels, now.NodeLabels),
+		SkipNodeDeletion: before.SkipNodeDeletion != now.SkipNodeDeletion,
+		MatchByName:      before.MatchByName != now.MatchByName,
+	}
+	was, is := before.byName(), now.byName()
+	for i := range now.VCenters {
+		v := &now.VCenters[i]
+		if old := was[v.Name]; old == nil {
+			d.VCenters = append(d.VCenters, VCenterDifference{Name: v.Name, Added: true})
+		} else if !old.Equal(v) {
+			d.VCenters = append(d.VCenters, old.Diff(v))
+		}
+	}
+	for i := range before.VCenters {
+		if name := before.VCenters[i].Name; is[name] == nil {
+			d.VCenters = append(d.VCenters, VCenterDifference{Name: name, Removed: true})
+		}
+	}
+	return d
+}
+
+func (c *Config) byName() map[string]*VCenter {
+	all := make(map[string]*VCenter, len(c.VCenters))
+	for i := range c.VCenters {
+		all[c.VCenters[i].Name] = &c.VCenters[i]
+	}
+	return all
+}
+
+// Diff returns what differs between two configurations of the vCenter.
+func (v *VCenter) Diff(now *VCenter) VCenterDifference {
+	return VCenterDifference{
+		Name:    now.Name,
+		Address: v.Server != now.Server || v.Port != now.Port,
+		Credentials: v.User != now.User || !v.Password.Equal(now.Password) || v.Secret != now.Secret ||
+			v.SecretsDirectory != now.SecretsDirectory,
+		Trust:      v.Insecure != now.Insecure || !bytes.Equal(v.CA, now.CA) || v.Thumbprint != now.Thumbprint,
+		Machines:   !slices.Equal(v.Datacenters, now.Datacenters) || v.Followed != now.Followed,
+		RoundTrips: v.RoundTrips != now.RoundTrips,
+		IPFamilies: !slices.Equal(v.IPFamilies, now.IPFamilies),
+	}
+}
+
+// Equal reports whether both are the same vCenter with the same settings and credentials:
+// nothing has to be done where one takes the place of the other.
+func (v *VCenter) Equal(o *VCenter) bool {
+	return v.Name == o.Name && v.Diff(o) == VCenterDifference{Name: o.Name}
+}
+
+// String names what a change is about, in one line.
+func (d Difference) String() string {
+	var parts []string
+	for _, v := range d.VCenters {
+		switch {
+		case v.Added:
+			parts = append(parts, fmt.Sprintf("vCenter %q added", v.Name))
+		case v.Removed:
+			parts = append(parts, fmt.Sprintf("vCenter %q removed, whose Nodes stay", v.Name))
+		default:
+			parts = append(parts, fmt.Sprintf("vCenter %q changed", v.Name))
+		}
+	}
+	for _, s := range []struct {
+		name    string
+		differs bool
+	}{
+		{"topology", d.Topology},
+		{"address rules", d.Addresses},
+		{"Node selector", d.NodeSelector},
+		{"labels for every Node", d.NodeLabels},
+		{"deletion of Nodes", d.SkipNodeDeletion},
+		{"matching of Nodes by name", d.MatchByName},
+	} {
+		if s.differs {
+			parts = append(parts, s.name+" changed")
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing that has an effect"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,135 @@
+// Package problem collects what is wrong with one configuration, each with its position, in
+// the words of the file's format. It never holds a secret.
+package problem
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"vzones/config"
+)
+
+// List collects what is wrong with one file and the environment.
+type List struct {
+	File     string
+	Words    *Words
+	Errors   config.Errors
+	Warnings []config.Warning
+	Notes    []config.Warning
+	// seen are all of them, each of which is kept once; unsaid is how many warnings are not.
+	seen   map[config.Error]bool
+	Unsaid int
+	// Stops says that whoever reads the file recovers from stop.
+	Stops bool
+}
+
+// Where returns a position as FILE:LINE: FIELD, or names an environment variable.
+func (p *List) Where(at Position) string {
+	if at.Line == InEnvironment {
+		return at.Path
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, max(at.Line, 1), at.Path)
+}
+
+// Errorf reports a mistake. What several entries inherit is one.
+func (p *List) Errorf(at Position, format string, args ...any) {
+	e := p.New(at, format, args)
+	if p.again(e) {
+		return
+	}
+	p.Errors = append(p.Errors, e)
+	if len(p.Errors) == maxProblems && p.Stops {
+		last := slices.MaxFunc(p.Errors, func(a, b config.Error) int { return cmp.Compare(a.Line, b.Line) })
+		p.Stop(Position{Line: last.Line}, "there may be more mistakes than these %d: correct these first", maxProblems)
+	}
+}
+
+func (p *List) Warnf(at Position, format string, args ...any) {
+	w := p.New(at, format, args)
+	switch {
+	case p.again(w):
+	case len(p.Warnings) >= maxProblems:
+		p.Unsaid++
+	default:
+		p.Warnings = append(p.Warnings, config.Warning(w))
+	}
+}
+
+// Notef tells how a value is read.
+func (p *List) Notef(at Position, format string, args ...any) {
+	if n := p.New(at, format, args); len(p.Notes) < maxProblems && !p.again(n) {
+		p.Notes = append(p.Notes, config.Warning(n))
+	}
+}
+
+func (p *List) again(e config.Error) bool {
+	if p.seen[e] {
+		return true
+	}
+	if p.seen == nil {
+		p.seen = make(map[config.Error]bool)
+	}
+	p.seen[e] = true
+	return false
+}
+
+func (p *List) New(at Position, format string, args []any) config.Error {
+	if at.Line == InEnvironment {
+		return config.Error{Field: at.Path, Message: fmt.Sprintf(format, args...)}
+	}
+	return config.Error{
+		File:    p.File,
+		Line:    max(at.Line, 1),
+		Field:   at.Path,
+		Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// Err returns the errors by line, each once: what several entries inherit is
+// one mistake. Without any it returns nil.
+func (p *List) Err() error {
+	if len(p.Errors) == 0 {
+		return nil
+	}
+	return Sorted(p.Errors, func(e config.Error) config.Error { return e })
+}
+
+func Sorted[S ~[]E, E comparable](all S, as func(E) config.Error) S {
+	slices.SortStableFunc(all, func(a, b E) int { return cmp.Compare(as(a).Line, as(b).Line) })
+	seen := make(map[E]bool, len(all))
+	return slices.DeleteFunc(all, func(e E) bool {
+		repeated := seen[e]
+		seen[e] = true
+		return repeated
+	})
+}
+
+// stopped is what ends the reading of a file that is not worth going on with.
+type stopped struct{}
+
+// Stop reports a last mistake and ends the reading.
+func (p *List) Stop(at Position, format string, args ...any) {
+	p.Errors = append(p.Errors, p.New(at, format, args))
+	if p.Stops {
+		panic(stopped{})
+	}
+}
+
+// Recovered takes what stop has thrown.
+func Recovered(thrown any) {
+	if _, ok := thrown.(stopped); thrown != nil && !ok {
+		panic(thrown)
+	}
+}
+
+// Bounded counts what is taken of a list whose elements all take time, and stops the
+// reading at one too many.
+func (p *List) Bounded(at Position, number, most int, what string) {
+	if number > most {
+		p.Stop(at, "there are more than %d %s: write fewer", most, what)
+	}
+}
+
+// maxProblems is how many mistakes are looked for, and warnings are kept.
+const maxProblems = 1000

@@ -1,0 +1,112 @@
+package schema
+
+import "vzones/config/internal/problem"
+
+// CSIKey is a key of the driver's file that vzones has no use for.
+type CSIKey struct {
+	Name string
+	// Why says why it has no effect here, if not because it is the driver's.
+	Why string
+	// Whole and yes say that gcfg, with which the driver reads its file, wants a whole
+	// number or a truth value.
+	Whole, Yes bool
+	// Most is how many bytes the driver takes, if not any number.
+	Most int
+	// Words are what the driver takes alone, besides nothing.
+	Words []string
+	// Beside is what to say of one that is carried over and does not count everywhere.
+	Beside string
+}
+
+// The keys of the driver's file beside those of the schema, of several of its releases: see
+// foreign.
+var (
+	csiGlobalKeys = []CSIKey{
+		{Name: "cluster-id", Most: MaxCSIName},
+		{Name: "supervisor-id", Most: MaxCSIName},
+		{Name: "cluster-distribution"},
+		{Name: "cnsregistervolumes-cleanup-intervalinmin", Whole: true},
+		{Name: "cnspvcprotection-cleanup-intervalinmin", Whole: true},
+		{Name: "cnsvolumeoperationrequest-cleanup-intervalinmin", Whole: true},
+		{Name: "volumemigration-cr-cleanup-intervalinmin", Whole: true},
+		{Name: "vc-client-timeout", Whole: true},
+		{Name: "csi-auth-check-intervalinmin", Whole: true},
+		{Name: "csi-fetch-preferred-datastores-intervalinmin", Whole: true},
+		{Name: "query-limit", Whole: true},
+		{Name: "list-volume-threshold", Whole: true},
+		{Name: sessionURL, Why: NoSession + sessionURL + " behind it", Beside: someReleases},
+		{Name: sessionToken, Why: NoSession + sessionToken + " behind it"},
+	}
+	csiVCenterKeys = []CSIKey{
+		{Name: "targetvSANFileShareDatastoreURLs", Why: ForVolumes},
+		{Name: "targetvSANFileShareClusters", Why: ForVolumes},
+		{Name: "migration-datastore-url", Why: ForVolumes},
+		{Name: "filevolumeactivated", Yes: true},
+		{Name: sessionURL, Why: NoSession + sessionURL + " behind it", Beside: someReleases},
+		{Name: sessionToken, Why: NoSession + sessionToken + " behind it"},
+	}
+	CSINetPermissionKeys = []CSIKey{
+		{Name: "ips"},
+		{Name: "permissions", Words: []string{"READ_WRITE", "READ_ONLY", "NO_ACCESS"}},
+		{Name: "rootsquash", Yes: true},
+	}
+	CSISnapshotKeys = []CSIKey{
+		{Name: "global-max-snapshots-per-block-volume", Whole: true},
+		{Name: "granular-max-snapshots-per-block-volume-vsan", Whole: true},
+		{Name: "granular-max-snapshots-per-block-volume-vvol", Whole: true},
+	}
+)
+
+// The keys of a session manager. What the token is is a secret.
+const (
+	sessionURL   = "vc-session-manager-url"
+	sessionToken = "vc-session-manager-token"
+)
+
+const someReleases = "is written, but not every release of the CSI driver reads it: 3.6 does, and 3.7 does not and logs in with the user and the password"
+
+// OfCSI is a key of the driver's file, which has no effect here. Own gets what it is set to.
+type OfCSI struct {
+	*CSIKey
+	Own *[]CSIValue
+	// Session becomes where it is, if it is a session manager's.
+	Session *problem.Position
+}
+
+// CSIValue is a key with its value.
+type CSIValue struct {
+	*CSIKey
+	Value string
+	At    problem.Position
+}
+
+// ofCSI are the keys of the driver's file in the section.
+func (s *Section) ofCSI(keys []CSIKey) []Field {
+	var fields []Field
+	for i := range keys {
+		k := OfCSI{CSIKey: &keys[i], Own: &s.Own}
+		if k.Name == sessionURL || k.Name == sessionToken {
+			k.Session = &s.Session
+		}
+		fields = append(fields, Field{k.Name, k})
+	}
+	return fields
+}
+
+// csi tells of a key that has no effect here.
+func NoticeCSI(p *problem.List, at problem.Position, k OfCSI) {
+	if k.Session != nil {
+		*k.Session = at
+	}
+	why := k.Why
+	if why == "" {
+		why = ForDriver
+	}
+	p.Warnf(at, "%s", why)
+}
+
+// maxCategories is how many the CSI driver takes.
+const MaxCategories = 5
+
+// maxCSIName is how many bytes the CSI driver takes for cluster-id and supervisor-id.
+const MaxCSIName = 64

@@ -1,0 +1,164 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"vzones/config/internal/problem"
+)
+
+// What the file of a neighbor has and this schema has not: of the CSI driver, of the
+// in-tree provider, and the INI format's spelling in a file in the YAML format. None of
+// it refuses a file. The keys are those of the structs that the three read with gcfg:
+// kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go, and of other
+// releases (a session manager's, which 3.6 has and 3.7.0 has not, are in
+// docs/book/vc_shared_sessions.md, on master since pull request 4031), all of them in
+// csiGlobalKeys and csiVCenterKeys, kubernetes/kubernetes
+// staging/src/k8s.io/legacy-cloud-providers/vsphere/vsphere.go, and
+// kubernetes/cloud-provider-vsphere v1.36.0 pkg/common/config/types_ini_legacy.go.
+
+type (
+	// Spelling is a key that stands for another one, key, and counts as that, in the
+	// YAML format with a warning.
+	Spelling struct {
+		Key  string
+		Into any
+	}
+	// OlderName is the older name of a list. Told says that it is a warning.
+	OlderName struct {
+		list *List
+		Name string
+		told bool
+	}
+)
+
+const (
+	ForVolumes = "has no effect: it is about volumes, which are the CSI driver's"
+	ForDriver  = "has no effect: it is the CSI driver's"
+	forCPI     = "has no effect: it is the vSphere CPI's"
+	inTree     = "has no effect: it is the in-tree provider's"
+	NoSession  = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
+		"write it there, under the server's address with ."
+	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
+)
+
+// foreign are the keys of the global section, or of an entry, that only a neighbor has.
+func (s *Section) foreign(global bool) []Field {
+	if !global {
+		return slices.Concat(s.ofCSI(csiVCenterKeys),
+			withoutEffect(ForVolumes, "default-datastore"),
+			withoutEffect(internalKey, "ipfamilypriority"),
+		)
+	}
+	return slices.Concat(s.ofCSI(csiGlobalKeys),
+		[]Field{{"vcenterip", Spelling{Key: "server", Into: &s.Server}}},
+		withoutEffect(inTree, "working-dir", "vm-uuid", "vm-name", "secret-not-managed"),
+		withoutEffect(ForVolumes, "datastore", "default-datastore"),
+		withoutEffect(forCPI, "service-account"),
+	)
+}
+
+func withoutEffect(why string, keys ...string) []Field {
+	var fields []Field
+	for _, key := range keys {
+		fields = append(fields, Field{key, Ignored(why)})
+	}
+	return fields
+}
+
+// InYAML are the fields of the schema with what a neighbor's file has besides.
+func (s *File) InYAML() []Field {
+	fields := s.Fields()
+	for i, f := range fields {
+		switch into := f.Into.(type) {
+		case Group:
+			into.Fields = append(into.Fields, spellings(into.Fields)...)
+			switch f.Name {
+			case "global":
+				older := Field{"datacenter", OlderName{&s.Global.Datacenters, "datacenters", true}}
+				into.Fields = append(append(into.Fields, s.Global.foreign(true)...), older)
+			case "labels":
+				into.Fields = append(into.Fields, withoutEffect(noCategories, "topology-categories")...)
+			}
+			fields[i].Into = into
+		case Entries:
+			add := into.Add
+			into.Add = func(name string, at problem.Position) []Field {
+				fields := add(name, at)
+				entry := s.VCenters[len(s.VCenters)-1]
+				return slices.Concat(fields, spellings(fields), entry.foreign(false))
+			}
+			fields[i].Into = into
+		}
+	}
+	for _, f := range s.Sections() {
+		if why, ok := f.Into.(Ignored); ok {
+			fields = append(fields, withoutEffect(string(why), f.Name, strings.ToLower(f.Name))...)
+		}
+	}
+	return append(fields, withoutEffect(noCategories, "TopologyCategory", "topologycategory")...)
+}
+
+// spellings are the keys of fields as the CPI's INI format has them. The chart of the CPI
+// writes ca-file into a file in the YAML format, where the CPI ignores it.
+func spellings(fields []Field) []Field {
+	var all []Field
+	for _, f := range fields {
+		key := problem.Dash(f.Name)
+		if key == f.Name || slices.Contains(onlyInYAML, f.Name) || slices.Contains(notCPIs, f.Name) {
+			continue
+		}
+		switch f.Into.(type) {
+		case Ignored:
+			all = append(all, Field{key, f.Into})
+		default:
+			all = append(all, Field{key, Spelling{f.Name, f.Into}})
+		}
+	}
+	return all
+}
+
+// notCPIs are keys that the INI format has here and not in the CPI.
+var notCPIs = []string{"skipDeletion"}
+
+// Stands returns the key of fields that a key stands for: itself, mostly.
+func Stands(fields []Field, key string) string {
+	for _, f := range fields {
+		if f.Name == key {
+			if s, ok := f.Into.(Spelling); ok {
+				return s.Key
+			}
+		}
+	}
+	return key
+}
+
+// NewerFirst orders keys so that the older name of one stands behind it: the newer
+// counts, wherever the older stands.
+func NewerFirst(fields []Field, a, b string) int {
+	older := func(key string) int {
+		for _, f := range fields {
+			if _, ok := f.Into.(OlderName); ok && strings.EqualFold(f.Name, key) {
+				return 1
+			}
+		}
+		return 0
+	}
+	return older(a) - older(b)
+}
+
+// instead takes the older name of a key where the newer is not written, as the
+// in-tree provider does.
+func TakeOlder(p *problem.List, t Text, into OlderName) {
+	switch {
+	case into.list.Set:
+		p.Warnf(t.At, "has no effect beside %s", into.Name)
+		return
+	case into.told && t.Usable():
+		p.Warnf(t.At, "is the in-tree provider's name of %s and counts as that, but the vSphere CPI ignores it: write %s", into.Name, into.Name)
+	}
+	*into.list = Split(t)
+	for i := range into.list.V {
+		into.list.V[i].Mute = t.Mute
+	}
+}

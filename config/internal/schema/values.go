@@ -1,0 +1,108 @@
+package schema
+
+import (
+	"strconv"
+	"strings"
+
+	"vzones/config"
+	"vzones/config/internal/problem"
+)
+
+// Value is one field as the file gives it.
+type Value[T any] struct {
+	V  T
+	At problem.Position
+	// Set says that the file gives a value, if only a wrong one. What is
+	// written but empty (null, "", [], a port of 0) is not set, as in the CPI.
+	Set bool
+	// Bad says that the value was reported as wrong: v is not to be used, nor
+	// the field to be reported as missing.
+	Bad bool
+	// Mute says that the text also serves elsewhere in the file, perhaps as a
+	// password, and must not appear in a message.
+	Mute bool
+}
+
+type (
+	Text   = Value[string]
+	Number = Value[int]
+	Toggle = Value[bool]
+	List   = Value[[]Text]
+	Secret = Value[config.Password]
+)
+
+// Either is the entry's value where it has one.
+func Either[T any](entry, global Value[T]) Value[T] {
+	if entry.Set {
+		return entry
+	}
+	return global
+}
+
+func Otherwise[T any](v Value[T], unset T) T {
+	if v.Set {
+		return v.V
+	}
+	return unset
+}
+
+// A Table is a mapping whose keys and values are any text.
+type Table struct {
+	Rows []Row
+}
+
+type Row struct {
+	Key   string
+	At    problem.Position
+	Value Text
+}
+
+func spoil[T any](v *Value[T], at problem.Position) {
+	if !v.Set {
+		v.At, v.Set, v.Bad = at, true, true
+	}
+}
+
+// Given returns where a single value is set, if it is one and set.
+func Given(into any) (problem.Position, bool) {
+	switch into := into.(type) {
+	case *Text:
+		return into.At, into.Set
+	case *Number:
+		return into.At, into.Set
+	case *Toggle:
+		return into.At, into.Set
+	case *List:
+		return into.At, into.Set
+	case *Table:
+		if len(into.Rows) > 0 {
+			return into.Rows[0].At, true
+		}
+	}
+	return problem.Position{}, false
+}
+
+// Split takes what is between commas. Blank parts do not count, as in the CPI.
+func Split(t Text) List {
+	l := List{At: t.At}
+	for part := range strings.SplitSeq(t.V, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			l.V = append(l.V, Text{V: part, At: t.At, Set: true})
+		}
+	}
+	l.Set = len(l.V) > 0
+	return l
+}
+
+func NumberOf(d *problem.List, t Text) Number {
+	n, err := strconv.ParseInt(strings.TrimSpace(t.V), 10, 32)
+	if t.Set && err != nil {
+		d.Errorf(t.At, "is no whole number: write it in decimal digits")
+	}
+	return Number{V: int(n), At: t.At, Set: t.Set && (err != nil || n != 0), Bad: t.Set && err != nil}
+}
+
+// Written says that the file has the field at all.
+func (v Value[T]) Written() bool { return v.At.Line != 0 }
+
+func (v Value[T]) Usable() bool { return v.Set && !v.Bad }

@@ -1,0 +1,69 @@
+// Package suggest finds the key that was probably meant by one that is not known.
+package suggest
+
+import "strings"
+
+// Nearest returns the known key that was most likely meant by an unknown one,
+// or "" if none is near. Letter case, hyphens and underscores do not count, so
+// the INI format's insecure-flag leads to insecureFlag.
+func Nearest(unknown string, known []string) string {
+	want := Plain(unknown)
+	best, bestDistance := "", len(want)
+	for _, key := range known {
+		have := Plain(key)
+		distance := editDistance(want, have)
+		if abbreviates(want, have) {
+			distance = min(distance, 1)
+		}
+		if distance <= tolerance(have) && distance < bestDistance {
+			best, bestDistance = key, distance
+		}
+	}
+	return best
+}
+
+// tolerance is how many edits a key of this length may be away: a long key
+// holds more mistakes than a short one before it could mean something else.
+func tolerance(key string) int { return min(max(1, len(key)/3), 3) }
+
+// abbreviates says that one is the beginning of the other: insecure and
+// insecureFlag, username and user.
+func abbreviates(a, b string) bool {
+	return min(len(a), len(b)) >= 4 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+}
+
+func Plain(key string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == ' ' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(key))
+}
+
+// editDistance counts the bytes to insert, delete, replace or swap with their
+// neighbour to turn a into b.
+func editDistance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return max(len(a), len(b)) // No key is that long.
+	}
+	before, previous, current := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		current[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := previous[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			current[j] = min(replace, previous[j]+1, current[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				current[j] = min(current[j], before[j-2]+1)
+			}
+		}
+		before, previous, current = previous, current, before
+	}
+	return previous[len(b)]
+}

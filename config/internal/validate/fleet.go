@@ -1,0 +1,348 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"vzones/config"
+	"vzones/config/internal/check"
+	"vzones/config/internal/problem"
+	"vzones/config/internal/schema"
+	"vzones/topology/quote"
+)
+
+// fleet makes a VCenter of each entry, in the order of the file, and of the
+// global section's server if no entry is it; that one comes first.
+func (c *checker) fleet(s *schema.File) []config.VCenter {
+	global := c.settings(&s.Global)
+	var all []Settings
+	for _, entry := range s.VCenters {
+		e := c.settings(entry)
+		c.entryServer(&e)
+		all = append(all, e)
+	}
+	if e, alone := c.globalServer(global, all); alone {
+		all = slices.Insert(all, 0, e)
+	}
+	if len(all) == 0 && !s.Broken && !global.Server.Set {
+		at := problem.Position{Path: c.Words.VCenters, Line: s.VCentersAt.Line}
+		c.Errorf(at, "no vCenter: write at least one %s", c.Words.Entry)
+	}
+
+	c.idleAccount(all, global)
+	c.unverified(all, global)
+	c.verifiedAgain(all, global)
+	var fleet []config.VCenter
+	seen := make(map[string][]config.VCenter)
+	for _, e := range all {
+		c.credentials(e, global)
+		vc := assemble(e, global)
+		c.inherited = append(c.inherited, inherit(e, global))
+		vc.At, vc.TrustAt = c.Where(e.At), c.Where(trustedAt(e, global))
+		c.verification(e, global)
+		if e.Server.Usable() && !schema.Either(e.Port, global.Port).Bad {
+			c.twice(e.Server.At, &vc, seen[vc.Address()], all)
+			seen[vc.Address()] = append(seen[vc.Address()], vc)
+		}
+		fleet = append(fleet, vc)
+	}
+	c.borrowed(s)
+	return fleet
+}
+
+// twice reports an entry that is another one of the same vCenter in all that could make
+// a difference. With another account or other datacenters it is meant, as in the CPI.
+func (c *checker) twice(at problem.Position, vc *config.VCenter, others []config.VCenter, all []Settings) {
+	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
+	for i := range others {
+		o := &others[i]
+		account := vc.User == o.User && vc.Secret == o.Secret && vc.SecretsDirectory == o.SecretsDirectory
+		if account && slices.Equal(sorted(vc.Datacenters), sorted(o.Datacenters)) {
+			first := all[slices.IndexFunc(all, func(e Settings) bool { return e.Name == o.Name })]
+			c.Errorf(at, "is the same vCenter as %v, with the same account and the same datacenters: remove one of the two, or give them different ones", first.At)
+			return
+		}
+	}
+}
+
+// entryServer lets an entry's name stand for its server where it can be nothing
+// but an address. The CPI wants server in any case.
+func (c *checker) entryServer(e *Settings) {
+	switch {
+	case e.Server.Set:
+	case e.Server.Written():
+		e.Server.Bad = true
+		c.Errorf(e.Server.At, "is empty: %s", check.WantAddress)
+	case check.IsFullAddress(e.Name):
+		address, _ := check.ParseServer(e.Name)
+		e.Server = schema.Text{V: address, At: e.At, Set: true}
+		c.underscore(e.Server)
+	default:
+		e.Server.Bad = true
+		c.Errorf(e.At, "has no server: write server with a host name or an IP address "+
+			"(the name of the entry stands for it only if it is an IP address or a full host name)")
+	}
+}
+
+// globalServer returns the vCenter of the global section's server: one more
+// than the entries, as in the CPI, unless an entry has that name. Unlike there
+// an entry with that server is it too, so that it is not connected to twice.
+func (c *checker) globalServer(global Settings, entries []Settings) (Settings, bool) {
+	if !global.Server.Usable() {
+		return Settings{}, false
+	}
+	vc := assemble(global, global)
+	for _, e := range entries {
+		other := assemble(e, global)
+		named := e.Name == global.Server.V
+		if !named && (!e.Server.Usable() || check.SameServer(other.Server, other.Port) != check.SameServer(vc.Server, vc.Port)) {
+			continue
+		}
+		c.Warnf(global.Server.At, "has no effect: the vCenter is the one of %s", e.At.Key())
+		return Settings{}, false
+	}
+	global.Name, global.At = global.Server.V, global.Server.At
+	return global, true
+}
+
+// ownSecret says that an entry names a Secret itself, and not the global section for it.
+func ownSecret(e, global Settings) bool { return e.Secret.Set && e.Secret.At != global.Secret.At }
+
+// account returns the user and the password for an entry, each from the entry
+// or from the global section. Where a Secret or a directory applies, the entry's
+// own alone count, as in the CPI: another vCenter's account is not tried on it.
+// The CPI does that only if the file's global section names one of the two.
+func account(e, global Settings) (user schema.Text, password schema.Secret) {
+	if ownAccount(e, global) {
+		return e.User, e.Password
+	}
+	return schema.Either(e.User, global.User), schema.Either(e.Password, global.Password)
+}
+
+func ownAccount(e, global Settings) bool {
+	return ownSecret(e, global) || global.apart
+}
+
+// directory returns where an entry's credentials are besides its Secret. As in the
+// CPI, an entry with a Secret of its own has no directory.
+func directory(e, global Settings) schema.Text {
+	if ownSecret(e, global) {
+		return schema.Text{}
+	}
+	return global.Directory
+}
+
+// credentials demands a user with a password, a Secret or a directory.
+func (c *checker) credentials(e, global Settings) {
+	user, password := account(e, global)
+	secret, directory := schema.Either(e.Secret, global.Secret), directory(e, global)
+	elsewhere := "the Secret"
+	if directory.Set {
+		elsewhere = directory.At.Key()
+	}
+	switch given := secret.Set || directory.Set; {
+	case user.Set && password.Set:
+		c.pair(user, password)
+	case e.unsure, global.unsure:
+	case user.Set && given:
+		c.Warnf(user.At, "has no effect without a password: the credentials come from %s", elsewhere)
+	case password.Set && given:
+		c.Warnf(password.At, "has no effect without a user: the credentials come from %s", elsewhere)
+	case user.Set:
+		c.Errorf(user.At, "has no password beside it: write password, or %s instead", c.Words.Secret())
+	case password.Set:
+		c.Errorf(password.At, "has no user beside it: write user, or %s instead", c.Words.Secret())
+	case !given:
+		also := ""
+		if e.session.Line != 0 || global.session.Line != 0 {
+			also = ": a session manager's address counts in a Secret or a directory alone"
+		}
+		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
+			c.Words.Secret(), c.Words.Global, c.Words.Directory, also)
+	}
+}
+
+// idleAccount tells of a global user or password that no vCenter gets.
+func (c *checker) idleAccount(all []Settings, global Settings) {
+	for _, e := range all {
+		if !ownAccount(e, global) || e.At == global.Server.At {
+			return
+		}
+	}
+	why := "has no effect: every vCenter has a Secret"
+	if global.Directory.Set {
+		why = "has no effect: every vCenter has a Secret or " + global.Directory.At.Key()
+	}
+	// Of those in the environment borrowed tells.
+	if global.User.Set && global.User.At.Line != problem.InEnvironment {
+		c.Warnf(global.User.At, "%s", why)
+	}
+	if global.Password.Set && global.Password.At.Line != problem.InEnvironment {
+		c.Warnf(global.Password.At, "%s", why)
+	}
+}
+
+// trustedAt returns where the setting is that decides whether a server's
+// certificate is trusted, or could be.
+func trustedAt(e, global Settings) problem.Position {
+	if thumbprint := schema.Either(e.Thumbprint, global.Thumbprint); thumbprint.V != "" {
+		return thumbprint.At
+	}
+	if authority := schema.Either(e.Authority, global.Authority); authority.Set {
+		return authority.At
+	}
+	return e.At
+}
+
+// verification tells of settings that insecureFlag makes idle. A session manager is
+// verified whatever it says.
+func (c *checker) verification(e, global Settings) {
+	insecure := schema.Either(e.Insecure, global.Insecure)
+	if !insecure.V {
+		return
+	}
+	by, which := insecure.At.Key(), e.At.Path
+	if e.At.Line == problem.InEnvironment {
+		which = "the vCenter of " + e.At.Key()
+	}
+	if authority := schema.Either(e.Authority, global.Authority); authority.V.File != "" || len(authority.V.pem) > 0 {
+		c.Warnf(authority.At, "has no effect for %s but on a session manager: %s switches the verification of the vCenter's certificate off", which, by)
+	}
+	if thumbprint := schema.Either(e.Thumbprint, global.Thumbprint); thumbprint.V != "" {
+		c.Warnf(thumbprint.At, "has no effect for %s: %s switches the verification of the vCenter's certificate off", which, by)
+	}
+}
+
+// unverified warns of vCenters whose certificates are not verified, once for each
+// setting that says so.
+func (c *checker) unverified(all []Settings, global Settings) {
+	var settings []problem.Position
+	names := make(map[problem.Position][]string)
+	for _, e := range all {
+		insecure := schema.Either(e.Insecure, global.Insecure)
+		if !insecure.V || insecure.Bad {
+			continue
+		}
+		if names[insecure.At] == nil {
+			settings = append(settings, insecure.At)
+		}
+		names[insecure.At] = append(names[insecure.At], quote.Value(e.Name))
+	}
+	for _, at := range settings {
+		c.Warnf(at, "switches the verification of the server's certificate off for %s: whoever is between vzones and the vCenter gets the password: "+
+			"remove it, and trust the certificate by %s", vCenters(names[at]), c.Words.Trust)
+	}
+}
+
+// verifiedAgain warns of vCenters whose certificates are verified although the global
+// section says otherwise: to the CPI and the CSI driver true there holds for all, but to
+// the CPI not in another format's spelling.
+func (c *checker) verifiedAgain(all []Settings, global Settings) {
+	on := global.Insecure
+	if !on.Usable() || !on.V || on.At.Line == problem.InEnvironment {
+		return
+	}
+	others := c.Words.Unverified
+	if c.Dashed(on.At, "insecureFlag") {
+		others = ""
+	}
+	for _, e := range all {
+		if e.Insecure.Usable() && !e.Insecure.V {
+			c.Warnf(e.Insecure.At, "the server's certificate is verified, although %s is true: %strust the certificate by %s if no public authority has signed it",
+				on.At.Key(), others, c.Words.Trust)
+		}
+	}
+}
+
+// vCenters lists vCenters whose names are quoted.
+func vCenters(names []string) string {
+	const most = 5
+	which := "vCenter "
+	if len(names) > 1 {
+		which = "vCenters "
+	}
+	return which + quote.Some(names, most)
+}
+
+// inherit fills in what an entry leaves unset from the global section. Nothing
+// else says which of the two counts, but for account.
+func inherit(e, global Settings) Settings {
+	user, password := account(e, global)
+	if !user.Set || !password.Set {
+		user, password = schema.Text{}, schema.Secret{}
+	}
+	e.User, e.Password = user, password
+	e.Directory = directory(e, global)
+	if !e.Secret.Set {
+		e.Secret, e.Namespace = global.Secret, global.Namespace
+	}
+	e.Port = schema.Either(e.Port, global.Port)
+	e.Datacenters = schema.Either(e.Datacenters, global.Datacenters)
+	e.Insecure = schema.Either(e.Insecure, global.Insecure)
+	e.Authority = schema.Either(e.Authority, global.Authority)
+	e.Thumbprint = schema.Either(e.Thumbprint, global.Thumbprint)
+	e.Index = schema.Either(e.Index, global.Index)
+	e.RoundTrips = schema.Either(e.RoundTrips, global.RoundTrips)
+	e.Families = schema.Either(e.Families, global.Families)
+	return e
+}
+
+// assemble makes the VCenter of an entry.
+func assemble(e, global Settings) config.VCenter {
+	const roundTrips = 3
+	e = inherit(e, global)
+	return config.VCenter{
+		Name:        e.Name,
+		Server:      e.Server.V,
+		Port:        schema.Otherwise(e.Port, check.DefaultPort),
+		Datacenters: slices.Clone(e.Datacenters.V),
+		User:        e.User.V,
+		Password:    e.Password.V,
+		Secret:      e.Secret.V,
+
+		SecretsDirectory: e.Directory.V,
+
+		Insecure:   e.Insecure.V,
+		CAFile:     e.Authority.V.File,
+		CA:         e.Authority.V.pem,
+		Thumbprint: e.Thumbprint.V,
+		Followed:   e.Index.V == IndexFollowed,
+		RoundTrips: schema.Otherwise(e.RoundTrips, roundTrips),
+		IPFamilies: slices.Clone(schema.Otherwise(e.Families, []string{"ipv4"})),
+	}
+}
+
+// underscore warns of a server that is taken although its name has a _.
+func (c *checker) underscore(server schema.Text) {
+	if server.Usable() && strings.Contains(server.V, "_") {
+		c.Warnf(server.At, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
+			"but DNS servers, proxies and authorities that sign certificates may refuse it")
+	}
+}
+
+// borrowed tells which vCenters of the file have an account from the environment.
+func (c *checker) borrowed(s *schema.File) {
+	if !s.NamesVCenters() {
+		return
+	}
+	have := make(map[problem.Position][]string)
+	for _, e := range c.inherited {
+		for _, at := range []problem.Position{e.User.At, e.Password.At} {
+			have[at] = append(have[at], quote.Value(e.Name))
+		}
+	}
+	for _, half := range []struct {
+		name string
+		at   problem.Position
+	}{{schema.VariableUser, s.Global.User.At}, {schema.VariablePassword, s.Global.Password.At}} {
+		if half.at != problem.Variable(half.name) {
+			continue
+		}
+		if have[half.at] == nil {
+			schema.Unused(c.List, schema.Text{At: half.at}, half.name, s.Global.CredentialsSource())
+			continue
+		}
+		c.Warnf(half.at, "is the %s for %s, because the file has none there: write %s %s instead",
+			schema.Inherited[half.name], vCenters(have[half.at]), c.Words.Secret(), c.Words.Global)
+	}
+}

@@ -1,0 +1,288 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/config/configtest"
+	"vzones/config/internal/problem"
+	"vzones/config/internal/schema"
+)
+
+// schemaFile is the JSON schema of the YAML format, for editors and for the chart's values.
+// TestJSONSchemaIsCurrent makes it: of the fields that the decoder goes by (schema.go and
+// foreign.go), of what is in jsonRules about their values, and of the words of the reference.
+const schemaFile = "../docs/reference/configuration.schema.json"
+
+// jsonSchema is a schema of draft-07, with the keywords that are needed here. Those that
+// stand last are no part of the draft: editors read them, validators pass over them.
+// There is no $ref, so that it can stand inside another schema as it is.
+type jsonSchema struct {
+	Schema      string `json:"$schema,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Type        any    `json:"type,omitempty"`
+	Default     any    `json:"default,omitempty"`
+	Examples    []any  `json:"examples,omitempty"`
+
+	Enum      []any  `json:"enum,omitempty"`
+	Const     any    `json:"const,omitempty"`
+	Minimum   *int   `json:"minimum,omitempty"`
+	Maximum   *int   `json:"maximum,omitempty"`
+	MinLength int    `json:"minLength,omitempty"`
+	MaxLength int    `json:"maxLength,omitempty"`
+	Pattern   string `json:"pattern,omitempty"`
+
+	Items       *jsonSchema `json:"items,omitempty"`
+	Contains    *jsonSchema `json:"contains,omitempty"`
+	MaxItems    int         `json:"maxItems,omitempty"`
+	UniqueItems bool        `json:"uniqueItems,omitempty"`
+
+	PropertyNames        *jsonSchema    `json:"propertyNames,omitempty"`
+	MaxProperties        int            `json:"maxProperties,omitempty"`
+	Required             []string       `json:"required,omitempty"`
+	Properties           jsonProperties `json:"properties,omitempty"`
+	PatternProperties    jsonProperties `json:"patternProperties,omitempty"`
+	AdditionalProperties any            `json:"additionalProperties,omitempty"`
+
+	If    *jsonSchema   `json:"if,omitempty"`
+	Then  *jsonSchema   `json:"then,omitempty"`
+	Not   *jsonSchema   `json:"not,omitempty"`
+	AnyOf []*jsonSchema `json:"anyOf,omitempty"`
+	AllOf []*jsonSchema `json:"allOf,omitempty"`
+
+	Deprecated          bool   `json:"deprecated,omitempty"`
+	DoNotSuggest        bool   `json:"doNotSuggest,omitempty"`
+	PatternErrorMessage string `json:"patternErrorMessage,omitempty"`
+	ErrorMessage        string `json:"errorMessage,omitempty"`
+}
+
+// jsonProperties are the schemas of keys, in an order.
+type jsonProperties []jsonProperty
+
+type jsonProperty struct {
+	name string
+	of   *jsonSchema
+}
+
+// MarshalJSON writes an object whose keys are in their order.
+func (p jsonProperties) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, property := range p {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		for _, part := range []any{property.name, property.of} {
+			if part == any(property.of) {
+				b.WriteByte(':')
+			}
+			data, err := marshalJSON(part)
+			if err != nil {
+				return nil, err
+			}
+			b.Write(data)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// marshalJSON leaves < and > as they are.
+func marshalJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// schemaMaker makes the schema by going through the fields.
+type schemaMaker struct {
+	t     *testing.T
+	words map[string]words
+	// used are the paths whose rules and words were taken.
+	used map[string]bool
+}
+
+// The paths of the fields here: an element of a list is [], and the keys that global and
+// an entry under vcenter share are below both. The rule of region, zone and a level is rule.
+const (
+	pathGlobal = "global"
+	pathEntry  = "vcenter.*"
+	pathBoth   = "both"
+	pathRule   = "rule"
+	pathLevel  = "topology.levels[]"
+)
+
+// nearer returns the paths under which what is said of a field may be, the nearest first.
+func nearer(path string) []string {
+	paths := []string{path}
+	for _, general := range []struct{ special, general string }{
+		{pathGlobal, pathBoth}, {pathEntry, pathBoth},
+		{"labels.region", pathRule}, {"labels.zone", pathRule}, {pathLevel, pathRule},
+	} {
+		if key, ok := strings.CutPrefix(path, general.special+"."); ok {
+			paths = append(paths, general.general+"."+key)
+		}
+	}
+	return paths
+}
+
+// makeSchema returns the schema of the YAML format.
+func makeSchema(t *testing.T) *jsonSchema {
+	t.Helper()
+	m := schemaMaker{t: t, words: readWords(t), used: make(map[string]bool)}
+	root := m.object("", new(schema.File).InYAML())
+	root.Schema = "http://json-schema.org/draft-07/schema#"
+	root.Title = "Configuration of vzones"
+	root.Description = "The file that --cloud-config names, in the YAML format. docs/reference/configuration.md has more on each key."
+	root.Type = "object"
+	for _, of := range []struct {
+		what  string
+		paths []string
+	}{{"rule", slices.Collect(maps.Keys(jsonRules()))}, {"text of the reference", slices.Collect(maps.Keys(m.words))}} {
+		for _, path := range of.paths {
+			if !m.used[of.what+path] {
+				t.Errorf("there is a %s for %s, and no such key", of.what, path)
+			}
+		}
+	}
+	return root
+}
+
+// object returns the schema of a mapping with known keys.
+func (m *schemaMaker) object(path string, fields []schema.Field) *jsonSchema {
+	s := &jsonSchema{Type: []string{"object", "null"}, AdditionalProperties: false}
+	for _, f := range fields {
+		s.Properties = append(s.Properties, jsonProperty{f.Name, m.field(below(path, f.Name), fields, f)})
+	}
+	return s
+}
+
+func below(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// field returns the schema of one key; fields are those beside it.
+func (m *schemaMaker) field(path string, fields []schema.Field, f schema.Field) *jsonSchema {
+	switch into := f.Into.(type) {
+	case schema.Spelling:
+		i := slices.IndexFunc(fields, func(f schema.Field) bool { return f.Name == into.Key })
+		parent := strings.TrimSuffix(path, f.Name)
+		s := m.field(parent+into.Key, fields, fields[i])
+		s.Examples, s.Default = nil, nil
+		return deprecated(s, "Another spelling of "+into.Key+", which the vSphere CPI ignores in the YAML format: write "+into.Key+".")
+	case schema.OlderName:
+		return deprecated(&jsonSchema{Type: []string{"string", "number", "boolean", "null"}},
+			"The in-tree provider's name of "+into.Name+", which the vSphere CPI ignores: write "+into.Name+".")
+	case schema.OfCSI:
+		why := into.Why
+		if why == "" {
+			why = schema.ForDriver
+		}
+		return deprecated(&jsonSchema{}, sentence(why))
+	case schema.Ignored:
+		return deprecated(&jsonSchema{}, sentence(string(into)))
+	case schema.Refused:
+		s := deprecated(&jsonSchema{Enum: []any{nil, "", false, 0, "false", "0", []any{}, map[string]any{}}}, sentence(into.Why))
+		s.ErrorMessage = into.Why
+		return s
+	case schema.Group:
+		return m.told(path, m.object(path, into.Fields))
+	case schema.Entries:
+		entry := m.object(path+".*", into.Add("", problem.Position{}))
+		return m.told(path, &jsonSchema{Type: []string{"object", "null"}, AdditionalProperties: entry})
+	case schema.Elements:
+		level := m.object(path+"[]", into.Add(problem.Position{}))
+		level.Type = "object"
+		return m.told(path, &jsonSchema{Type: []string{"array", "null"}, Items: level})
+	case *schema.Rule:
+		s := m.object(path, into.Fields())
+		s.Type = append(slices.Clone(single), "object")
+		return m.told(path, s)
+	case *schema.Toggle:
+		return m.told(path, &jsonSchema{
+			Type:                []string{"boolean", "string", "null"},
+			Pattern:             `^([yYnN]|[yY][eE][sS]|[nN][oO]|[oO][nN]|[oO][fF][fF])$`,
+			PatternErrorMessage: "write true or false, without quotes",
+		})
+	case *schema.Number:
+		return m.told(path, &jsonSchema{Type: []string{"integer", "null"}})
+	case *schema.List:
+		return m.told(path, &jsonSchema{Type: []string{"array", "null"}, Items: &jsonSchema{Type: single}})
+	case *schema.Table:
+		return m.told(path, &jsonSchema{Type: []string{"object", "null"}, AdditionalProperties: &jsonSchema{Type: single}})
+	case *schema.Text, *schema.Secret:
+		return m.told(path, &jsonSchema{Type: single})
+	}
+	m.t.Fatalf("%s: the schema has a %T", path, f.Into)
+	return nil
+}
+
+// single is any value but a list or a mapping: a text is taken as it is written, so that a password of
+// digits needs no quotes.
+var single = []string{"string", "number", "boolean", "null"}
+
+// told adds what the reference and jsonRules say of a key. Both have to say something,
+// which makes a new key complete.
+func (m *schemaMaker) told(path string, s *jsonSchema) *jsonSchema {
+	worded := false
+	for _, p := range nearer(path) {
+		if w, ok := m.words[p]; ok && !worded {
+			s.Description, s.Default = w.meaning, w.value
+			worded, m.used["text of the reference"+p] = true, true
+		}
+	}
+	if !worded {
+		m.t.Errorf("%s: the reference says nothing of it", path)
+	}
+	ruled := false
+	rules := jsonRules()
+	for _, p := range nearer(path) {
+		if rule, ok := rules[p]; ok {
+			if !ruled {
+				rule(s)
+			}
+			ruled, m.used["rule"+p] = true, true
+		}
+	}
+	if !ruled {
+		m.t.Errorf("%s: nothing in jsonRules says what values it can have", path)
+	}
+	return s
+}
+
+func deprecated(s *jsonSchema, why string) *jsonSchema {
+	// Without deprecationMessage, which the YAML language server shows as an error.
+	s.Description, s.Deprecated, s.DoNotSuggest = why, true, true
+	return s
+}
+
+// sentence makes one of the words of a message.
+func sentence(words string) string { return strings.ToUpper(words[:1]) + words[1:] + "." }
+
+// TestJSONSchemaIsCurrent: the schema is what the fields, the rules and the reference give.
+// go test ./config/parse -update writes it.
+func TestJSONSchemaIsCurrent(t *testing.T) {
+	data, err := marshalJSON(makeSchema(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, data, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	indented.WriteByte('\n')
+	if t.Failed() {
+		return
+	}
+	configtest.GoldenFile(t, schemaFile, indented.String())
+}

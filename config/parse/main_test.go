@@ -1,0 +1,9 @@
+package parse
+
+import (
+	"testing"
+
+	"vzones/config/configtest"
+)
+
+func TestMain(m *testing.M) { configtest.Main(m) }

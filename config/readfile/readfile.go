@@ -1,0 +1,96 @@
+// Package readfile reads files that may be anything: it never waits for a writer, and reads
+// no more than it is asked to.
+package readfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// errNotRegular and errTooLarge are what ReadFile says of what it does not read.
+var (
+	ErrNotRegular = errors.New("is not a regular file")
+	ErrTooLarge   = errors.New("is too large")
+)
+
+// Read reads a file of at most MaxFile bytes, following links. It never waits for a
+// writer, and reads regular files only: opening a pipe would wait, reading a device may
+// never end.
+func Read(path string) ([]byte, error) { return ReadAtMost(path, MaxSize) }
+
+// Check returns the error that ReadFile would, without reading the file: for those
+// that others read. There is nothing wrong with one that is not there.
+func Check(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return readable(path, info, MaxSize)
+}
+
+func ReadAtMost(path string, most int64) ([]byte, error) {
+	// Opening some devices does something, so what is there is looked at before. It
+	// may be another file by then, so what is open is looked at too.
+	info, err := os.Stat(path)
+	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: wrong.Err} // as if it had been opened
+	} else if err != nil {
+		return nil, err
+	}
+	if err := readable(path, info, most); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if err := readable(path, info, most); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = unread(path, fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, most))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// readable returns what is wrong with a file of that kind and size.
+func readable(path string, info fs.FileInfo, most int64) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular() && info.Size() > most:
+		return unread(path, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrTooLarge, info.Size(), most))
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return unread(path, fmt.Errorf("%w, but a directory: write the path of a file in it", ErrNotRegular))
+	case mode&fs.ModeNamedPipe != 0:
+		return unread(path, fmt.Errorf("%w, but a named pipe", ErrNotRegular))
+	case mode&fs.ModeDevice != 0:
+		return unread(path, fmt.Errorf("%w, but a device", ErrNotRegular))
+	}
+	return unread(path, ErrNotRegular)
+}
+
+func unread(path string, err error) error { return &fs.PathError{Op: "read", Path: path, Err: err} }
+
+// MaxFile is how many bytes a configuration may have, which is what a ConfigMap or Secret
+// holds.
+const MaxSize = 1 << 20
+
+func TooLarge(size int64) string {
+	return fmt.Sprintf("has %d bytes: at most %d can be read, which is what a ConfigMap holds", size, MaxSize)
+}

@@ -1,0 +1,24 @@
+package config
+
+import (
+	"fmt"
+
+	"vzones/config/internal/check"
+)
+
+// Check says what is wrong with a name for a Secret, if anything is.
+func (r SecretRef) Check() error {
+	if len(r.Name) > 253 || !check.SecretName.MatchString(r.Name) {
+		return fmt.Errorf("%q is no name of a Secret: write lower-case letters, digits, . and -", r.Name)
+	}
+	if !check.NamespaceName.MatchString(r.Namespace) {
+		return fmt.Errorf("%q is no name of a namespace: write lower-case letters, digits and -", r.Namespace)
+	}
+	return nil
+}
+
+// SecretRef names a Kubernetes Secret.
+type SecretRef struct {
+	Namespace string
+	Name      string
+}

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // a fingerprint
+	"encoding/pem"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/test/cluster"
+	"vzones/test/fleet"
+	"vzones/test/kubelet"
+	"vzones/test/stack"
+)
+
+const (
+	// folder has the files that the reader needs.
+	folder = "bin/demo-cluster"
+	// binary is the daemon, incumbent the vSphere CPI if make incumbent has built it.
+	binary    = "bin/vsphere-cloud-controller-manager"
+	incumbent = "bin/incumbent/vsphere-cloud-controller-manager"
+	// controlPlane is the Node that the Pods of a DaemonSet come to.
+	controlPlane = "paris-1-0000"
+
+	regionCategory, zoneCategory = "k8s-region", "k8s-zone"
+
+	delay = 5 * time.Millisecond
+	// port is the one that vCenters have, which who is not root may not have.
+	port = 443
+)
+
+// startBare starts a control plane that runs DaemonSets, with nothing installed, and the
+// vCenters at their usual port if that may be had.
+func startBare(ctx context.Context) (*stack.Stack, error) {
+	description := fleetYAML
+	if usual := atPort(description, port); free(usual) {
+		description = usual
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	s, err := stack.Start(ctx, stack.Options{Fleet: description, Bare: true, Cluster: cluster.Options{Controllers: []string{
+		"daemonset-controller", "deployment-controller", "replicaset-controller", "serviceaccount-controller", "serviceaccount-token-controller",
+		"root-ca-certificate-publisher-controller", "garbage-collector-controller", "pod-garbage-collector-controller", "namespace-controller",
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, start := range []func(context.Context) error{s.Cluster.StartControllerManager, s.Cluster.StartScheduler} {
+		if err := start(ctx); err != nil {
+			return nil, fmt.Errorf("%w; %w", err, s.Stop())
+		}
+	}
+	return s, nil
+}
+
+var vcenterName = regexp.MustCompile(`(?m)^- name: \w+$`)
+
+// atPort returns the description with a port and an address for each vCenter.
+func atPort(description string, port int) string {
+	i := 1
+	return vcenterName.ReplaceAllStringFunc(description, func(line string) string {
+		i++
+		return fmt.Sprintf("%s\n  address: 127.0.0.%d\n  port: %d", line, i, port)
+	})
+}
+
+// free reports whether the ports of a description may be listened at. The vCenters would
+// share one with another demo.
+func free(description string) bool {
+	spec, err := fleet.Parse([]byte(description))
+	if err != nil {
+		return false
+	}
+	for _, v := range spec.VCenters {
+		l, err := net.Listen("tcp", net.JoinHostPort(v.Address, strconv.Itoa(v.Port)))
+		if err != nil {
+			return false
+		}
+		_ = l.Close()
+	}
+	return true
+}
+
+// registerAll registers the Nodes, of which one is of the control plane.
+func (d *demo) registerAll(ctx context.Context) error {
+	if err := d.stack.Register(ctx, d.stack.Fleet.Machines()...); err != nil {
+		return err
+	}
+	role := []byte(`{"metadata":{"labels":{"node-role.kubernetes.io/control-plane":""}}}`)
+	_, err := d.stack.Client.CoreV1().Nodes().Patch(ctx, controlPlane, types.MergePatchType, role, metav1.PatchOptions{})
+	return err
+}
+
+// writeFiles writes what the reader needs and returns its folder.
+func (d *demo) writeFiles(ctx context.Context) (string, error) {
+	if err := os.RemoveAll(folder); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	kubeconfig, err := os.ReadFile(d.stack.Cluster.AdminKubeconfig())
+	if err != nil {
+		return "", err
+	}
+	files := map[string]string{"kubeconfig": string(kubeconfig), "values.yaml": values(d.stack.Fleet)}
+	if cpi, err := cpiManifest(ctx, d.stack.Fleet); err == nil {
+		files["cpi.yaml"] = cpi
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}
+
+// values are those of the chart for a fleet.
+func values(f *fleet.Fleet) string {
+	var vcenters, authorities, accounts strings.Builder
+	for _, v := range f.VCenters() {
+		fmt.Fprintf(&vcenters, "    %s:\n      server: %s\n%s      caFile: /etc/cloud/%s.pem\n", v.Name(), v.Host(), portLine(v, "      "), v.Name())
+		fmt.Fprintf(&authorities, "  %s.pem: |\n%s", v.Name(), indented(string(v.Certificate()), "    "))
+		fmt.Fprintf(&accounts, "    %s: {username: %s, password: %s}\n", v.Host(), v.User(), v.Password())
+	}
+	return fmt.Sprintf(`# Written by make demo, for its simulated vCenters.
+config:
+  global:
+    secretName: vsphere-cloud-secret
+    secretNamespace: kube-system
+  vcenter:
+%s  labels:
+    region: %s
+    zone: %s
+credentials:
+  vsphere-cloud-secret:
+%scertificateAuthorities:
+%s`, &vcenters, regionCategory, zoneCategory, &accounts, &authorities)
+}
+
+func portLine(v *fleet.VCenter, indent string) string {
+	if v.Port() == port {
+		return ""
+	}
+	return fmt.Sprintf("%sport: %d\n", indent, v.Port())
+}
+
+func indented(text, by string) string {
+	return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n"
+}
+
+var exampleKind = regexp.MustCompile(`(?m)^kind: (ConfigMap|Secret)$`)
+
+// cpiManifest is the vSphere CPI's own manifest, with the configuration of a fleet in the
+// place of its example. It is an error if make incumbent has not been run.
+func cpiManifest(ctx context.Context, f *fleet.Fleet) (string, error) {
+	if _, err := os.Stat(incumbent); err != nil {
+		return "", err
+	}
+	dir, err := exec.CommandContext(ctx, "go", "list", "-C", "test/incumbent", "-m", "-f", "{{.Dir}}", "k8s.io/cloud-provider-vsphere").Output()
+	if err != nil {
+		return "", err
+	}
+	found, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "releases", "*", "vsphere-cloud-controller-manager.yaml"))
+	if err != nil || len(found) == 0 {
+		return "", os.ErrNotExist
+	}
+	manifest, err := os.ReadFile(newest(found))
+	if err != nil {
+		return "", err
+	}
+	var kept []string
+	for document := range strings.SplitSeq(string(manifest), "\n---\n") {
+		if !exampleKind.MatchString(document) {
+			kept = append(kept, strings.TrimPrefix(document, "---\n"))
+		}
+	}
+	var vcenters, accounts strings.Builder
+	for _, v := range f.VCenters() {
+		fmt.Fprintf(&vcenters, "      %s:\n        server: %s\n%s        thumbprint: %q\n", v.Name(), v.Host(), portLine(v, "        "), thumbprint(v))
+		fmt.Fprintf(&accounts, "  %s.username: %s\n  %s.password: %s\n", v.Host(), v.User(), v.Host(), v.Password())
+	}
+	kept = append(kept, fmt.Sprintf(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: vsphere-cloud-config, namespace: kube-system}
+data:
+  vsphere.conf: |
+    global:
+      secretName: vsphere-cloud-secret
+      secretNamespace: kube-system
+    vcenter:
+%s    labels:
+      region: %s
+      zone: %s
+`, &vcenters, regionCategory, zoneCategory), fmt.Sprintf(`apiVersion: v1
+kind: Secret
+metadata: {name: vsphere-cloud-secret, namespace: kube-system}
+stringData:
+%s`, &accounts))
+	return strings.Join(kept, "\n---\n"), nil
+}
+
+// newest returns the one of the highest minor.
+func newest(paths []string) string {
+	best, path := -1, ""
+	for _, p := range paths {
+		_, minor, _ := strings.Cut(filepath.Base(filepath.Dir(p)), ".")
+		if n, err := strconv.Atoi(minor); err == nil && n > best {
+			best, path = n, p
+		}
+	}
+	return path
+}
+
+// thumbprint is the SHA-1 one, since the vSphere CPI takes no other.
+func thumbprint(v *fleet.VCenter) string {
+	block, _ := pem.Decode(v.Certificate())
+	var pairs []string
+	for _, b := range sha1.Sum(block.Bytes) {
+		pairs = append(pairs, fmt.Sprintf("%02X", b))
+	}
+	return strings.Join(pairs, ":")
+}
+
+// agent runs the Pods of vzones and of the vSphere CPI.
+func (d *demo) agent() *kubelet.Agent {
+	return &kubelet.Agent{
+		Cluster: d.stack.Cluster, Dir: d.stack.Dir, Program: program,
+		Print: func(format string, args ...any) {
+			d.print("%s "+format, append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
+		},
+	}
+}
+
+// program returns what an image has.
+func program(image string) string {
+	name, _, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	name, _, _ = strings.Cut(name, "@")
+	switch name {
+	case "vsphere-cloud-controller-manager":
+		return binary
+	case "cloud-provider-vsphere":
+		return incumbent
+	}
+	return ""
+}

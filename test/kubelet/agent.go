@@ -1,0 +1,208 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/test/cluster"
+)
+
+// every is how often an Agent looks at all Pods, and restarts a container that has ended.
+const every = time.Second
+
+// An Agent runs the Pods of a cluster that are bound to a Node, as all kubelets together
+// would, and reports their status.
+type Agent struct {
+	Cluster *cluster.Cluster
+	// Dir is where the containers have their folders.
+	Dir string
+	// Program returns what an image has, "" for one that is left alone: its Pods stay Pending.
+	Program func(image string) string
+	// Print gets a line for whatever happens to a Pod.
+	Print func(format string, args ...any)
+
+	running map[types.UID]*running
+}
+
+// running is a Pod with a container.
+type running struct {
+	pod       *corev1.Pod
+	container *Container
+	restarts  int32
+	ready     bool
+	// problem is why it could not be started, as it was last printed.
+	problem string
+}
+
+// Run runs the Pods until the context is done, and then ends those that run. An error of the
+// API server is tried again.
+func (a *Agent) Run(ctx context.Context) error {
+	a.running = map[types.UID]*running{}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		_ = a.look(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			var errs []error
+			for _, r := range a.running {
+				errs = append(errs, r.stop())
+			}
+			return errors.Join(errs...)
+		}
+	}
+}
+
+// look brings all containers in line with the Pods that there are.
+func (a *Agent) look(ctx context.Context) error {
+	pods, err := a.Cluster.Client().CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	there := map[types.UID]bool{}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		there[p.UID] = true
+		if p.Spec.NodeName == "" || len(p.Spec.Containers) != 1 || a.Program(p.Spec.Containers[0].Image) == "" {
+			continue
+		}
+		if p.DeletionTimestamp != nil {
+			a.end(ctx, p)
+			continue
+		}
+		a.keep(ctx, p)
+	}
+	for uid, r := range a.running {
+		if !there[uid] { // it was deleted by force
+			_ = r.stop()
+			delete(a.running, uid)
+		}
+	}
+	return nil
+}
+
+// keep sees to it that a Pod runs.
+func (a *Agent) keep(ctx context.Context, p *corev1.Pod) {
+	r := a.running[p.UID]
+	if r == nil {
+		r = &running{}
+		a.running[p.UID] = r
+	}
+	r.pod = p
+	if r.container == nil {
+		if err := a.start(ctx, r); err != nil {
+			if r.problem != err.Error() {
+				r.problem = err.Error()
+				a.Print("Pod %s/%s cannot be started: %v", p.Namespace, p.Name, err)
+			}
+			return
+		}
+		a.Print("Pod %s/%s runs %s; its log: %s", p.Namespace, p.Name, p.Spec.Containers[0].Image, r.container.LogPath())
+	}
+	select {
+	case <-r.container.Exited():
+		r.restarts++
+		a.Print("Pod %s/%s has ended (%v) and is started again; its log before: %s", p.Namespace, p.Name, r.container.Err(), r.keepLog())
+		if err := r.container.run(); err != nil {
+			a.Print("Pod %s/%s cannot be started: %v", p.Namespace, p.Name, err)
+		}
+	default:
+	}
+	if err := r.container.Sync(ctx); err != nil && r.problem != err.Error() {
+		r.problem = err.Error()
+		a.Print("Pod %s/%s: %v", p.Namespace, p.Name, err)
+	}
+	a.report(ctx, r)
+}
+
+func (a *Agent) start(ctx context.Context, r *running) error {
+	dir, err := os.MkdirTemp(a.Dir, r.pod.Name+"-")
+	if err != nil {
+		return err
+	}
+	container, err := Start(ctx, a.Cluster, r.pod, a.Program(r.pod.Spec.Containers[0].Image), dir)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	r.container = container
+	return nil
+}
+
+// keepLog gives the log of a container that has ended another name, and returns its path.
+func (r *running) keepLog() string {
+	kept := filepath.Join(r.container.dir, fmt.Sprintf("daemon-%d.log", r.restarts))
+	if err := os.Rename(r.container.LogPath(), kept); err != nil {
+		return err.Error()
+	}
+	return kept
+}
+
+// report writes whether a Pod runs and is ready into its status, if that has changed.
+func (a *Agent) report(ctx context.Context, r *running) {
+	ready := r.container.Probe(ctx, r.container.container().ReadinessProbe) == nil
+	if r.pod.Status.Phase == corev1.PodRunning && r.ready == ready && len(r.pod.Status.ContainerStatuses) == 1 &&
+		r.pod.Status.ContainerStatuses[0].RestartCount == r.restarts {
+		return
+	}
+	now := metav1.Now()
+	p := r.pod.DeepCopy()
+	is := corev1.ConditionFalse
+	if ready {
+		is = corev1.ConditionTrue
+	}
+	p.Status.Phase, p.Status.HostIP, p.Status.PodIP = corev1.PodRunning, loopback, loopback
+	p.Status.HostIPs, p.Status.PodIPs = []corev1.HostIP{{IP: loopback}}, []corev1.PodIP{{IP: loopback}}
+	p.Status.StartTime = &now
+	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}
+	p.Status.Conditions = []corev1.PodCondition{scheduled}
+	for _, kind := range []corev1.PodConditionType{corev1.PodReadyToStartContainers, corev1.PodInitialized} {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
+	}
+	for _, kind := range []corev1.PodConditionType{corev1.ContainersReady, corev1.PodReady} {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: is, LastTransitionTime: now})
+	}
+	c := r.container.container()
+	started := true
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "process://" + string(p.UID), Ready: ready, Started: &started, RestartCount: r.restarts,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+	}}
+	if _, err := a.Cluster.Client().CoreV1().Pods(p.Namespace).UpdateStatus(ctx, p, metav1.UpdateOptions{}); err == nil {
+		r.ready = ready
+	}
+}
+
+// end ends a Pod that is being deleted, and says so to the API server.
+func (a *Agent) end(ctx context.Context, p *corev1.Pod) {
+	if r := a.running[p.UID]; r != nil {
+		if err := r.stop(); err != nil {
+			a.Print("Pod %s/%s: %v", p.Namespace, p.Name, err)
+			return
+		}
+		delete(a.running, p.UID)
+		a.Print("Pod %s/%s has ended", p.Namespace, p.Name)
+	}
+	var now int64
+	err := a.Cluster.Client().CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &p.UID}})
+	if err != nil && !apierrors.IsNotFound(err) {
+		a.Print("Pod %s/%s: %v", p.Namespace, p.Name, err)
+	}
+}
+
+// stop ends the container, if there is one.
+func (r *running) stop() error {
+	if r.container == nil {
+		return nil
+	}
+	return r.container.Stop()
+}

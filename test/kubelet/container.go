@@ -1,0 +1,282 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/test/cluster"
+	"vzones/test/process"
+	"vzones/test/stack"
+)
+
+const (
+	// program is where images have the daemon, the vSphere CPI's too.
+	program = "/bin/vsphere-cloud-controller-manager"
+	// tokenPath is where Pods have the token of their ServiceAccount.
+	tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// loopback is where the probes of a Pod on the Nodes' network ask.
+	loopback = "127.0.0.1"
+)
+
+// A Container is the one of a Pod, as a process.
+type Container struct {
+	c         *cluster.Cluster
+	pod       *corev1.Pod
+	dir, root string
+	// mounts are the volumes with files, by name.
+	mounts  map[string]*stack.Mount
+	process *process.Process
+}
+
+// Start starts the container of a Pod: binary is what its image has. All that it needs and
+// its log are below dir, which exists. An error for which Unsupported reports true is one
+// of this machine. The caller must call Stop.
+func Start(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod, binary, dir string) (*Container, error) {
+	k := &Container{c: c, pod: pod, dir: dir, root: filepath.Join(dir, "root"), mounts: map[string]*stack.Mount{}}
+	if err := errors.Join(k.image(binary), k.token(ctx), k.makeMounts()); err != nil {
+		return nil, err
+	}
+	if err := k.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return k, k.run()
+}
+
+// Unsupported reports whether Start has failed since a process cannot be given another root
+// here.
+func Unsupported(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
+}
+
+// run starts the process.
+func (k *Container) run() error {
+	environment, err := k.environment()
+	if err != nil {
+		return err
+	}
+	k.process, err = process.StartIn(k.root, k.dir, environment, "daemon", program, k.container().Args...)
+	return err
+}
+
+func (k *Container) container() *corev1.Container { return &k.pod.Spec.Containers[0] }
+
+// image puts the program where the image has it.
+func (k *Container) image(binary string) error {
+	path := filepath.Join(k.root, program)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	from, err := os.Open(binary)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
+
+// token writes what a Pod has of its ServiceAccount.
+func (k *Container) token(ctx context.Context) error {
+	answer, err := k.c.Client().CoreV1().ServiceAccounts(k.pod.Namespace).CreateToken(ctx, k.pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(k.root, tokenPath)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	files := map[string][]byte{"token": []byte(answer.Status.Token), "ca.crt": k.c.AdminConfig().CAData, "namespace": []byte(k.pod.Namespace)}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeMounts makes the folders of the volumes, but not that of the token, which token makes.
+func (k *Container) makeMounts() error {
+	for _, m := range k.container().VolumeMounts {
+		if m.MountPath == tokenPath {
+			continue
+		}
+		path := filepath.Join(k.root, m.MountPath)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		mount, err := stack.NewMount(path)
+		if err != nil {
+			return err
+		}
+		k.mounts[m.Name] = mount
+	}
+	return nil
+}
+
+// Sync brings the files of the volumes up to date, as a kubelet does every minute.
+func (k *Container) Sync(ctx context.Context) error {
+	for i := range k.pod.Spec.Volumes {
+		v := &k.pod.Spec.Volumes[i]
+		mount := k.mounts[v.Name]
+		if mount == nil || v.EmptyDir != nil {
+			continue
+		}
+		files, err := k.files(ctx, v)
+		if err != nil {
+			return fmt.Errorf("volume %s: %w", v.Name, err)
+		}
+		if same(mount, files) {
+			continue
+		}
+		if err := mount.Swap(files); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files returns the content of a volume.
+func (k *Container) files(ctx context.Context, v *corev1.Volume) (map[string][]byte, error) {
+	core := k.c.Client().CoreV1()
+	files := map[string][]byte{}
+	switch {
+	case v.ConfigMap != nil:
+		m, err := core.ConfigMaps(k.pod.Namespace).Get(ctx, v.ConfigMap.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for name, content := range m.Data {
+			files[name] = []byte(content)
+		}
+		maps.Copy(files, m.BinaryData)
+	case v.Secret != nil:
+		s, err := core.Secrets(k.pod.Namespace).Get(ctx, v.Secret.SecretName, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, s.Data)
+	default:
+		return nil, errors.New("it is not of a ConfigMap or a Secret, and no other kind can be mounted here")
+	}
+	return files, nil
+}
+
+// same reports whether a mount has these files. One that is gone from the volume is not looked
+// for: a kubelet takes it away with the next change.
+func same(mount *stack.Mount, files map[string][]byte) bool {
+	for name, content := range files {
+		is, err := os.ReadFile(mount.Path(name))
+		if err != nil || string(is) != string(content) {
+			return false
+		}
+	}
+	return true
+}
+
+// environment returns the container's variables: those of the Pod, and where the API
+// server is, which each container has.
+func (k *Container) environment() ([]string, error) {
+	server, err := url.Parse(k.c.AdminConfig().Host)
+	if err != nil {
+		return nil, err
+	}
+	all := []string{"KUBERNETES_SERVICE_HOST=" + server.Hostname(), "KUBERNETES_SERVICE_PORT=" + server.Port()}
+	fields := map[string]string{
+		"metadata.name": k.pod.Name, "metadata.namespace": k.pod.Namespace, "metadata.uid": string(k.pod.UID),
+		"spec.nodeName": k.pod.Spec.NodeName,
+	}
+	for _, e := range k.container().Env {
+		value := e.Value
+		if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil {
+			value = fields[e.ValueFrom.FieldRef.FieldPath]
+		}
+		all = append(all, e.Name+"="+value)
+	}
+	return all, nil
+}
+
+// Probe asks as a probe of the Pod does. Nil is one that asks nothing.
+func (k *Container) Probe(ctx context.Context, p *corev1.Probe) error {
+	if p == nil || p.HTTPGet == nil {
+		return nil
+	}
+	get := p.HTTPGet
+	host := get.Host
+	if host == "" {
+		host = loopback
+	}
+	port := get.Port.String()
+	for _, named := range k.container().Ports {
+		if named.Name == port {
+			port = fmt.Sprint(named.ContainerPort)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(host, port)+get.Path, nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // as a kubelet does
+	}}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", get.Path, res.Status, body)
+	}
+	return err
+}
+
+// Log returns all that the daemon has printed since it was last started.
+func (k *Container) Log() string {
+	b, err := os.ReadFile(k.LogPath())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// LogPath returns the path of the file that Log reads.
+func (k *Container) LogPath() string { return filepath.Join(k.dir, "daemon.log") }
+
+// Exited is closed when the process has ended.
+func (k *Container) Exited() <-chan struct{} { return k.process.Exited() }
+
+// Err returns nil if it has ended with status 0. It is to be called after Exited is closed.
+func (k *Container) Err() error { return k.process.Err() }
+
+// Stop ends the process as the Pod is ended: after its grace period it is killed.
+func (k *Container) Stop() error {
+	grace := time.Duration(corev1.DefaultTerminationGracePeriodSeconds) * time.Second
+	if s := k.pod.Spec.TerminationGracePeriodSeconds; s != nil {
+		grace = time.Duration(*s) * time.Second
+	}
+	return k.process.Stop(grace)
+}
+
+// Kill ends the process at once.
+func (k *Container) Kill() error { return k.process.Stop(0) }

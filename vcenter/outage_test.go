@@ -1,0 +1,40 @@
+package vcenter
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+)
+
+// TestOutageIsLoggedOnce: errors that alternate while a vCenter is down are logged once each,
+// further times only at a higher verbosity, and all again in the next outage.
+func TestOutageIsLoggedOnce(t *testing.T) {
+	log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(4)))
+	ctx := klog.NewContext(t.Context(), log)
+	c := newConnection(&target{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func() {})
+	slow, refused := errors.New("no answer within 15s"), errors.New("connection refused")
+	for range 2 {
+		for range 3 {
+			c.report(ctx, slow)
+			c.report(ctx, refused)
+		}
+		c.published(ctx, &inventory.Snapshot{VCenter: "east"}, time.Now(), inventory.Named{})
+	}
+	text := log.GetSink().(ktesting.Underlier).GetBuffer().String()
+	for what, want := range map[string]int{
+		"Cannot read the vCenter; its Nodes keep what they have": 4,
+		"Still cannot read the vCenter":                          8,
+		"Reads the vCenter again":                                2,
+	} {
+		if got := strings.Count(text, what); got != want {
+			t.Errorf("%d times %q, want %d:\n%s", got, what, want, text)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"vzones/config"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
+)
+
+// TestRequestsInFlight: however many tags there are to read, no more than the
+// bound are asked for at a time.
+func TestRequestsInFlight(t *testing.T) {
+	var most, now atomic.Int32
+	c := session.NewEndpoint(&config.VCenter{}, session.Options{Timeout: time.Minute, InFlight: 3, Observer: new(vcentertest.Counter), Guard: &panics.Guard{}})
+	var g errgroup.Group
+	release := make(chan struct{})
+	for range 20 {
+		g.Go(func() error {
+			return c.Do(t.Context(), "test", func(context.Context) error {
+				most.Store(max(most.Load(), now.Add(1)))
+				<-release
+				now.Add(-1)
+				return nil
+			})
+		})
+	}
+	for range 20 {
+		release <- struct{}{}
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if most.Load() > 3 || most.Load() < 1 {
+		t.Errorf("%d at a time", most.Load())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	defer close(release)
+	began := make(chan struct{})
+	for range 3 {
+		busy.Go(func() {
+			_ = c.Do(t.Context(), "test", func(context.Context) error {
+				began <- struct{}{}
+				<-release
+				return nil
+			})
+		})
+	}
+	for range 3 {
+		<-began
+	}
+	cancel()
+	if err := c.Do(ctx, "test", func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that waits for a slot: %v", err)
+	}
+}

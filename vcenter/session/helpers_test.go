@@ -1,0 +1,50 @@
+package session_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"vzones/config"
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
+	"vzones/vcenter/vcentertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// endpoint is that of a vCenter, with an Observer that counts.
+func endpoint(cfg *config.VCenter, timeout time.Duration) (*session.Endpoint, *vcentertest.Counter) {
+	n := new(vcentertest.Counter)
+	return session.NewEndpoint(cfg, session.Options{
+		Timeout: timeout, LoginTimeout: timeout, Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: n, Guard: &panics.Guard{},
+	}), n
+}
+
+// open logs in to a vCenter of which nothing is known.
+func open(t *testing.T, cfg *config.VCenter, creds credentials.Credentials, timeout time.Duration) (*session.Session, error) {
+	t.Helper()
+	e, _ := endpoint(cfg, timeout)
+	return session.Open(t.Context(), e, creds)
+}
+
+func closing(t *testing.T, s *session.Session) {
+	t.Helper()
+	if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+		t.Errorf("logging out: %v", err)
+	}
+}
+
+// readCategories asks the tagging API for something.
+func readCategories(ctx context.Context, s *session.Session) error {
+	return s.Tagging().With(ctx, func(service tags.Service) error {
+		_, err := service.Categories(ctx)
+		return err
+	})
+}
+
+func day(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,0 +1,52 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
+)
+
+// ErrRejected says that a vCenter does not accept the credentials. They are tried
+// again after minutes, since trying them often would lock the account.
+var ErrRejected = errors.New("the user name or password is rejected")
+
+// A rejection is an ErrRejected that says what was rejected and what to do.
+type rejection string
+
+func (r rejection) Error() string { return string(r) }
+
+// Is reports whether another error is ErrRejected.
+func (rejection) Is(target error) bool { return target == ErrRejected }
+
+const (
+	passwordRejected    = rejection("the user name or password is rejected; vCenter also rejects right ones while its identity source is down or the account is locked")
+	passwordExpired     = rejection("the account's password has expired: change it in vCenter, then where the daemon reads it")
+	certificateRejected = rejection("the certificate is rejected: is its user in a group of vCenter, and is it the one that was registered?")
+	tokenRefused        = rejection("the token service rejects the certificate: is it the one that was registered for the user, and valid now?")
+	ticketRejected      = rejection("vCenter rejects the ticket: is the session manager logged in to this vCenter?")
+	// What follows is of a session that the SOAP API has opened with the same
+	// credentials.
+	tagsPasswordRejected    = rejection("the user name or password is rejected, with which the SOAP session was opened: the password was changed in vCenter, or its identity source is down or the account is locked")
+	tagsCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
+)
+
+// asRejection returns the rejection that a fault of a login is, or else the error. Faults
+// count by what they extend: PasswordExpired is an InvalidLogin.
+func asRejection(err error, of rejection) error {
+	if faults.Is[types.PasswordExpired](err) {
+		return passwordExpired
+	}
+	if faults.Is[types.InvalidLogin](err) {
+		return of
+	}
+	if f, ok := faults.Of[types.NoPermission](err); ok && !faults.SessionLost(err) {
+		privilege := ""
+		if f.PrivilegeId != "" {
+			privilege = " (it lacks the privilege " + f.PrivilegeId + ")"
+		}
+		return rejection("the account may not log in" + privilege + ": give it the role ReadOnly on the vCenter")
+	}
+	return err
+}

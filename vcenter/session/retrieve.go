@@ -1,0 +1,84 @@
+package session
+
+import (
+	"context"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
+)
+
+// pageSize is how many objects a server is asked to put on a page of results.
+const pageSize = 1000
+
+// Retrieve reads properties and hands over the objects page by page, each once.
+func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error {
+	if s.unpaged.Load() {
+		return s.retrieveAtOnce(ctx, spec, nil, each)
+	}
+	collector := s.vim.ServiceContent.PropertyCollector
+	res, err := methods.RetrievePropertiesEx(ctx, s.vim, &types.RetrievePropertiesEx{
+		This:    collector,
+		SpecSet: []types.PropertyFilterSpec{spec},
+		Options: types.RetrieveOptions{MaxObjects: pageSize},
+	})
+	if err != nil {
+		return err
+	}
+	page := res.Returnval
+	var had map[types.ManagedObjectReference]bool
+	for page != nil {
+		if err := handOver(page.Objects, nil, each); err != nil {
+			return err
+		}
+		if page.Token == "" {
+			return nil
+		}
+		if had == nil {
+			had = make(map[types.ManagedObjectReference]bool)
+		}
+		for i := range page.Objects {
+			had[page.Objects[i].Obj] = true
+		}
+		next, err := methods.ContinueRetrievePropertiesEx(ctx, s.vim, &types.ContinueRetrievePropertiesEx{
+			This:  collector,
+			Token: page.Token,
+		})
+		if faults.Denied(err) {
+			s.unpaged.Store(true)
+			return s.retrieveAtOnce(ctx, spec, had, each)
+		}
+		if err != nil {
+			return err
+		}
+		page = &next.Returnval
+	}
+	return nil
+}
+
+// retrieveAtOnce reads properties without pages, and hands over all objects but those
+// that were handed over before. Some vCenters want System.Read on the root folder for
+// further pages (7.0.3.2 to 8.0.2), and for nothing else.
+func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, had map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
+	res, err := methods.RetrieveProperties(ctx, s.vim, &types.RetrieveProperties{
+		This:    s.vim.ServiceContent.PropertyCollector,
+		SpecSet: []types.PropertyFilterSpec{spec},
+	})
+	if err != nil {
+		return err
+	}
+	return handOver(res.Returnval, had, each)
+}
+
+func handOver(objects []types.ObjectContent, had map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
+	for i := range objects {
+		if err := faults.InProperties(objects[i].MissingSet); err != nil {
+			return err
+		}
+		if !had[objects[i].Obj] {
+			each(&objects[i])
+		}
+	}
+	return nil
+}

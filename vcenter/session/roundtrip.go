@@ -1,0 +1,62 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// roundTripper sends the SOAP requests of a client, each that the network broke
+// once more, up to the configured number of times.
+func (e *Endpoint) roundTripper(next soap.RoundTripper) soap.RoundTripper {
+	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
+		for range max(e.cfg.Load().RoundTrips, 1) {
+			err = e.Do(ctx, method(req), func(ctx context.Context) error { return send(ctx, next, req, res) })
+			if !vim25.IsTemporaryNetworkError(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// longPoll sends requests that may take longer than others and do not stand in their
+// way.
+func (e *Endpoint) longPoll(next soap.RoundTripper, timeout time.Duration) soap.RoundTripper {
+	return roundTrip(func(ctx context.Context, req, res soap.HasFault) error {
+		return e.observed(ctx, method(req), timeout, func(ctx context.Context) error { return send(ctx, next, req, res) })
+	})
+}
+
+// send sends a SOAP request. An envelope with nothing in it is an error: govmomi and
+// its users take what they have asked for to be in an answer without a fault.
+func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) error {
+	if err := next.RoundTrip(ctx, req, res); err != nil {
+		return err
+	}
+	if answer := reflect.ValueOf(res).Elem().FieldByName("Res"); answer.Kind() == reflect.Pointer && answer.IsNil() {
+		return fmt.Errorf("%s: it is empty", unusableAnswer(method(req)))
+	}
+	return nil
+}
+
+type roundTrip func(ctx context.Context, req, res soap.HasFault) error
+
+func (f roundTrip) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	return f(ctx, req, res)
+}
+
+// method returns the SOAP method of a request body, whose type govmomi names
+// after it.
+func method(req soap.HasFault) string {
+	name := reflect.TypeOf(req).Elem().Name()
+	if n := len(name) - len("Body"); n > 0 && name[n:] == "Body" {
+		return name[:n]
+	}
+	return name
+}

@@ -1,0 +1,95 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/config"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/vcentertest"
+)
+
+func TestMethod(t *testing.T) {
+	for want, req := range map[string]soap.HasFault{
+		"RetrievePropertiesEx": &methods.RetrievePropertiesExBody{},
+		"Login":                &methods.LoginBody{},
+		"FindAllByUuid":        &methods.FindAllByUuidBody{},
+		"CloneVM_Task":         &methods.CloneVM_TaskBody{},
+		"Body":                 &Body{},
+		"odd":                  &odd{},
+	} {
+		if got := method(req); got != want {
+			t.Errorf("%T is %s, want %s", req, got, want)
+		}
+	}
+}
+
+// Body and odd are requests that govmomi does not name as it does its own.
+type (
+	Body struct{}
+	odd  struct{}
+)
+
+func (*Body) Fault() *soap.Fault { return nil }
+func (*odd) Fault() *soap.Fault  { return nil }
+
+func TestCallsAreRepeated(t *testing.T) {
+	broken := &net.OpError{Op: "read", Net: "tcp", Err: temporary{}}
+	for _, c := range []struct {
+		name         string
+		errs         []error
+		tries, calls int
+		ok           bool
+	}{
+		{"at once", nil, 3, 1, true},
+		{"after the network broke", []error{broken, broken}, 3, 3, true},
+		{"not for ever", []error{broken, broken, broken, broken}, 3, 3, false},
+		{"once at least", []error{broken}, 0, 1, false},
+		{"not a fault", []error{vcentertest.SOAPFault(types.NoPermission{})}, 3, 1, false},
+		{"not what took too long", []error{context.DeadlineExceeded}, 3, 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next := &scripted{errs: c.errs}
+			err := testEndpoint(&config.VCenter{RoundTrips: c.tries}).roundTripper(next).RoundTrip(t.Context(), &methods.LoginBody{}, &methods.LoginBody{Res: &types.LoginResponse{}})
+			if next.calls != c.calls || (err == nil) != c.ok {
+				t.Errorf("%d calls, %v; want %d", next.calls, err, c.calls)
+			}
+		})
+	}
+}
+
+type temporary struct{}
+
+func (temporary) Error() string   { return "connection reset" }
+func (temporary) Timeout() bool   { return false }
+func (temporary) Temporary() bool { return true }
+
+// scripted fails with one error after the other and then no more.
+type scripted struct {
+	errs  []error
+	calls int
+}
+
+func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
+	s.calls++
+	if _, ok := ctx.Deadline(); !ok {
+		return errors.New("a call without a deadline")
+	}
+	if s.calls <= len(s.errs) {
+		return &url.Error{Op: "Post", URL: "https://vc/sdk", Err: s.errs[s.calls-1]}
+	}
+	return nil
+}
+
+// testEndpoint is one that nobody sees the calls of.
+func testEndpoint(cfg *config.VCenter) *Endpoint {
+	return NewEndpoint(cfg, Options{Timeout: 5 * time.Second, LoginTimeout: 5 * time.Second, Throttle: NewLoginThrottle(LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &panics.Guard{}})
+}

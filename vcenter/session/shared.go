@@ -1,0 +1,141 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	vim "github.com/vmware/govmomi/session"
+
+	"vzones/config"
+	"vzones/config/readfile"
+	"vzones/vcenter/credentials"
+)
+
+// serviceAccountToken is where Kubernetes puts the token of a Pod's service
+// account. It is read for each login: Kubernetes renews it.
+const serviceAccountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+
+// maxTicket bounds a session manager's answer, in bytes.
+const maxTicket = 64 << 10
+
+// openClone clones a session of the session manager, with the ticket that this
+// gives for it.
+func (s *Session) openClone(ctx context.Context) error {
+	m := sessionManager{url: s.creds.SessionManagerURL, token: s.creds.SessionManagerToken, tokenFile: serviceAccountToken}
+	var ticket config.Password
+	err := s.endpoint.exchangeCredentials(ctx, "session manager: get ticket", func(ctx context.Context) (err error) {
+		ticket, err = m.ticket(ctx, s.trust, s.endpoint.timeout)
+		return err
+	})
+	var status statusError
+	if errors.As(err, &status) && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+		return managerRefused(status)
+	}
+	if err != nil {
+		return err
+	}
+	if err := vim.NewManager(s.vim).CloneSession(ctx, ticket.Reveal()); err != nil {
+		return fmt.Errorf("cloning the session with the ticket that was given: %w", asRejection(err, ticketRejected))
+	}
+	return nil
+}
+
+// A sessionManager gives tickets for its session.
+type sessionManager struct {
+	url       string
+	token     config.Password
+	tokenFile string // for the token if that is empty
+}
+
+// ticket asks for a ticket, which is good for one login. No error has a part of
+// the token, the ticket or what may be secret in the URL.
+func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.Duration) (config.Password, error) {
+	none := config.Password{}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
+	if err != nil { // which has the URL
+		return none, errors.New("the session manager's address is not a valid URL")
+	}
+	if err := credentials.CheckURL(m.url); err != nil {
+		return none, fmt.Errorf("the session manager's address %w", err)
+	}
+	token, err := m.authorization()
+	if err != nil {
+		return none, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("User-Agent", userAgent)
+	t := &http.Transport{DisableKeepAlives: true}
+	prepare(t, accept.forManager(req.URL.Hostname()), timeout)
+	res, err := (&http.Client{Transport: t, CheckRedirect: sameOrigin}).Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err // without the URL
+		}
+		return none, withoutRequest(err)
+	}
+	defer res.Body.Close()
+	return readTicket(res)
+}
+
+// A statusError is a session manager's HTTP status other than 200.
+type statusError int
+
+func (u statusError) Error() string {
+	return fmt.Sprintf("the session manager answers %d %s", int(u), http.StatusText(int(u)))
+}
+
+// managerRefused is the rejection that a status of a session manager is.
+func managerRefused(status statusError) error {
+	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): is it the one that was made for this daemon?", int(status), http.StatusText(int(status))))
+}
+
+// sameOrigin follows redirects that the token may go along with.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	if first := via[0].URL; req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || len(via) > 5 {
+		return errors.New("it redirects elsewhere, where the token is not sent")
+	}
+	return nil
+}
+
+// authorization returns the token to show.
+func (m sessionManager) authorization() (string, error) {
+	if !m.token.IsEmpty() {
+		return m.token.Reveal(), nil
+	}
+	content, err := readfile.Read(m.tokenFile)
+	if err != nil {
+		return "", fmt.Errorf("there is no token for the session manager, and none of a service account: %w", err)
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" || strings.ContainsAny(token, "\r\n") {
+		return "", fmt.Errorf("%s holds no token", m.tokenFile)
+	}
+	return token, nil
+}
+
+// readTicket reads the session manager's answer.
+func readTicket(res *http.Response) (config.Password, error) {
+	none := config.Password{}
+	if res.StatusCode != http.StatusOK {
+		return none, statusError(res.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxTicket))
+	if err != nil {
+		return none, fmt.Errorf("reading the session manager's answer: %w", err)
+	}
+	var answer struct {
+		Token string `json:"token"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.Token == "" {
+		return none, errors.New(`the session manager's answer is not a JSON object with a "token" that is the ticket of a session`)
+	}
+	return config.NewPassword(answer.Token), nil
+}

@@ -1,0 +1,122 @@
+package session_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"vzones/config"
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
+)
+
+// TestSessionManagerTrouble: each error says what is wrong and nothing secret, and
+// only a rejected token is not shown again.
+func TestSessionManagerTrouble(t *testing.T) {
+	_, _, cfg := vcentertest.EastBehindFront(t)
+	manager, cfg := vcentertest.SessionManager(t, cfg)
+	elsewhere := vcentertest.NewFront(t, http.NotFoundHandler())
+	answer := func(status int, body string) func(http.ResponseWriter, *http.Request, string) bool {
+		return func(w http.ResponseWriter, _ *http.Request, _ string) bool {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+			return true
+		}
+	}
+	redirect := func(to string) func(http.ResponseWriter, *http.Request, string) bool {
+		return func(w http.ResponseWriter, r *http.Request, _ string) bool {
+			if strings.HasSuffix(r.URL.Path, "/there") {
+				return false
+			}
+			http.Redirect(w, r, to, http.StatusFound)
+			return true
+		}
+	}
+	const noTicket = `the session manager's answer is not a JSON object with a "token" that is the ticket of a session`
+	for name, c := range map[string]struct {
+		instead  func(http.ResponseWriter, *http.Request, string) bool
+		change   func(*credentials.Credentials, *config.VCenter)
+		rejected bool
+		want     string // empty for a login
+	}{
+		"a wrong token": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
+			c.SessionManagerToken = config.NewPassword("made-up-other")
+		}, true, "the session manager rejects the token"},
+		"forbidden":            {answer(http.StatusForbidden, ""), nil, true, "the session manager rejects the token (403 Forbidden)"},
+		"broken":               {answer(http.StatusInternalServerError, "made-up-token"), nil, false, "the session manager answers 500 Internal Server Error"},
+		"no JSON":              {answer(http.StatusOK, "made-up-ticket"), nil, false, noTicket},
+		"no ticket":            {answer(http.StatusOK, `{"token":""}`), nil, false, noTicket},
+		"too long":             {answer(http.StatusOK, `{"token":"`+strings.Repeat("x", 64<<10)+`"}`), nil, false, noTicket},
+		"a ticket of another":  {answer(http.StatusOK, `{"token":"made-up-ticket"}`), nil, true, "cloning the session with the ticket that was given: vCenter rejects the ticket"},
+		"redirected elsewhere": {redirect(elsewhere.URL), nil, false, "it redirects elsewhere, where the token is not sent"},
+		"redirected to http":   {redirect("http://" + strings.TrimPrefix(manager.URL, "https://") + "/there"), nil, false, "it redirects elsewhere"},
+		"redirected here":      {redirect("/there"), nil, false, ""},
+		"an untrusted server":  {nil, func(_ *credentials.Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.Cert.PEM())] }, false, `the certificate of the session manager 127.0.0.1 of vCenter "east" is not trusted, and it is not sent the token: offered subject "CN=front"`},
+		"an answer cut off": {func(w http.ResponseWriter, _ *http.Request, _ string) bool {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, `{"token":"made-up-ticket`)
+			return true
+		}, nil, false, "reading the session manager's answer: unexpected EOF"},
+		"no URL": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
+			c.SessionManagerURL = "https://sm/%zz?made-up-query"
+		}, false, "the session manager's address is not a valid URL"},
+		"http": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
+			c.SessionManagerURL = "http://192.0.2.1/made-up-path"
+		}, false, "the session manager's address is an http URL"},
+		"no token, no account": {nil, func(c *credentials.Credentials, _ *config.VCenter) { c.SessionManagerToken = config.Password{} }, false, "there is no token for the session manager, and none of a service account: open /var/run/secrets/kubernetes.io/serviceaccount/token"},
+		"nobody listens there": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
+			c.SessionManagerURL = "https://127.0.0.1:1/s?made-up-query"
+		}, false, "connection refused"},
+		"the tunnel falls down": {func(http.ResponseWriter, *http.Request, string) bool { panic(http.ErrAbortHandler) }, nil, false, "EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manager.Answer(c.instead)
+			creds, cfg := vcentertest.SharedBy(manager), cfg
+			if c.change != nil {
+				c.change(&creds, &cfg)
+			}
+			s, err := open(t, &cfg, creds, 5*time.Second)
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				closing(t, s)
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), " as a session of ") || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("%v\nwant %s", err, c.want)
+			}
+			for _, secret := range []string{"made-up-token", "made-up-query", "made-up-ticket", "made-up-other"} {
+				if strings.Contains(err.Error(), secret) {
+					t.Errorf("%s is in %v", secret, err)
+				}
+			}
+			if errors.Is(err, session.ErrRejected) != c.rejected {
+				t.Errorf("rejected is %v: %v", !c.rejected, err)
+			}
+		})
+	}
+	if n := len(elsewhere.Requests("/", "")); n != 0 {
+		t.Errorf("%d requests elsewhere", n)
+	}
+}
+
+func TestSilentSessionManager(t *testing.T) {
+	_, _, cfg := vcentertest.EastBehindFront(t)
+	manager, cfg := vcentertest.SessionManager(t, cfg)
+	manager.Answer(vcentertest.Hang("/"))
+	const timeout = 300 * time.Millisecond
+	e, n := endpoint(&cfg, timeout)
+	began := time.Now()
+	_, err := session.Open(t.Context(), e, vcentertest.SharedBy(manager))
+	if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "no answer within 300ms") || took < timeout || took > 10*time.Second {
+		t.Errorf("%v after %v", err, took)
+	}
+	if n.Of("session manager: get ticket") != 1 || n.Of("CloneSession") != 0 {
+		t.Errorf("%d requests for a ticket, %d clones", n.Of("session manager: get ticket"), n.Of("CloneSession"))
+	}
+}

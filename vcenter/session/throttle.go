@@ -1,0 +1,207 @@
+package session
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"vzones/vcenter/credentials"
+)
+
+// failuresMax bounds for how many credentials it is remembered that their login failed.
+const failuresMax = 10
+
+// A LoginThrottle prevents that an account is locked. It remembers which credentials one
+// vCenter has rejected or has not answered to, and decides when they may be shown to it
+// again. Every login begins an attempt and ends it. It makes no requests; it may be used
+// concurrently.
+type LoginThrottle struct {
+	limits LoginLimits
+	// accounts counts in addition what fails at the vCenters of all entries.
+	accounts *Accounts
+
+	mu sync.Mutex
+	// pending is how many attempts are under way.
+	pending int
+	// failed are when attempts ended that were rejected, or may have been, within
+	// the window. They are kept when the address changes, which may be another name of
+	// the same vCenter.
+	failed   []time.Time
+	failures []*failure
+}
+
+// A failure is what is remembered of credentials at one API since they last served there.
+type failure struct {
+	api   loginAPI
+	creds credentials.Credentials
+	// rejected, unanswered and broken count attempts by how they ended.
+	rejected, unanswered, broken int
+	// silent reports whether the last attempt was not answered.
+	silent bool
+	// denied reports whether an attempt was rejected, whatever came of those after it.
+	denied bool
+	// err is how the last attempt ended, until is when the next may begin, and
+	// after is the time between the two.
+	err   error
+	until time.Time
+	after time.Duration
+}
+
+// NewLoginThrottle returns a throttle for one vCenter. Accounts are those of the whole fleet;
+// nil stands for none.
+func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
+	return &LoginThrottle{limits: limits.withDefaults(), accounts: accounts}
+}
+
+// Check returns nil if credentials may be shown to the SOAP API now, and otherwise an error
+// for which NextAttempt says when.
+func (t *LoginThrottle) Check(creds credentials.Credentials, now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.postponed(loginSOAP, creds, now)
+}
+
+// begin returns a *postponedError if a login has to wait, and otherwise counts it as
+// under way.
+func (t *LoginThrottle) begin(l login, now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.postponed(l.api, l.creds, now); err != nil {
+		return err
+	}
+	if err := t.accounts.begin(accountOf(l), now); err != nil {
+		return err
+	}
+	t.pending++
+	return nil
+}
+
+func (t *LoginThrottle) postponed(api loginAPI, creds credentials.Credentials, now time.Time) error {
+	if f := t.failure(api, creds); f != nil && now.Before(f.until) {
+		return f.postponed(false)
+	}
+	t.failed = within(t.failed, t.limits.Window, now)
+	return tooMany(t.failed, t.pending, t.limits)
+}
+
+// end ends an attempt that has begun. The error is nil if the credentials were
+// accepted. The returned one says in addition when they are tried again, if that is
+// not as soon as after any other failure.
+func (t *LoginThrottle) end(l login, err error, now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.accounts.end(accountOf(l), err, now)
+	t.pending--
+	var silence *unansweredError
+	switch {
+	case err == nil:
+		t.accepted(l)
+		return nil
+	case errors.Is(err, ErrRejected):
+		f := t.remember(l)
+		f.rejected++
+		f.silent, f.denied = false, true
+		f.postpone(err, now, delayAfter(f.rejected, t.limits.RejectedMin, t.limits.RejectedMax))
+	case errors.As(err, &silence):
+		f := t.remember(l)
+		f.silent = true
+		// One connection that breaks is no reason to wait.
+		if f.broken++; !silence.long && f.broken == 1 {
+			t.failed = append(t.failed, now)
+			return err
+		}
+		f.unanswered++
+		f.postpone(err, now, delayAfter(f.unanswered, t.limits.UnansweredMin, t.limits.UnansweredMax))
+	default:
+		return err
+	}
+	t.failed = append(t.failed, now)
+	return t.failure(l.api, l.creds).postponed(true)
+}
+
+// accepted forgets what contradicts that credentials were accepted.
+func (t *LoginThrottle) accepted(l login) {
+	t.failures = slices.DeleteFunc(t.failures, func(f *failure) bool {
+		if l.api == loginSOAP { // whether the tagging API accepts these is another question
+			return f.api == loginSOAP || !f.creds.Equal(l.creds)
+		}
+		return f.api == l.api && f.creds.Equal(l.creds)
+	})
+}
+
+// Replaced forgets that credentials were rejected: they were configured in the place of
+// others, and may be right by now. That they were not answered is kept: it does not
+// depend on which credentials they replace.
+func (t *LoginThrottle) Replaced(creds credentials.Credentials) {
+	t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.forgetRejection() })
+}
+
+// Restored forgets that credentials other than these were rejected. These are configured
+// again, so whatever comes next is a change.
+func (t *LoginThrottle) Restored(creds credentials.Credentials) {
+	t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
+}
+
+// forgetRejection forgets a rejection, and reports whether nothing else is to be remembered.
+func (f *failure) forgetRejection() bool {
+	f.denied = false
+	return !f.silent
+}
+
+// Moved forgets which credentials failed: the address is another, and may be that of
+// another vCenter.
+func (t *LoginThrottle) Moved() { t.forget(func(*failure) bool { return true }) }
+
+func (t *LoginThrottle) forget(which func(*failure) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failures = slices.DeleteFunc(t.failures, which)
+}
+
+// Rejected reports whether credentials were rejected at an API, and none were accepted there
+// since. Without tags nobody logs in to the tagging API any more, so its answer does not
+// count.
+func (t *LoginThrottle) Rejected(withTags bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.denied && (withTags || f.api != loginTags) })
+}
+
+func (t *LoginThrottle) failure(api loginAPI, creds credentials.Credentials) *failure {
+	for _, f := range t.failures {
+		if f.api == api && f.creds.Equal(creds) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (t *LoginThrottle) remember(l login) *failure {
+	if f := t.failure(l.api, l.creds); f != nil {
+		return f
+	}
+	t.failures = append(t.failures, &failure{api: l.api, creds: l.creds})
+	t.failures = t.failures[max(0, len(t.failures)-failuresMax):]
+	return t.failures[len(t.failures)-1]
+}
+
+func (f *failure) postpone(err error, now time.Time, after time.Duration) {
+	f.err, f.until, f.after = err, now.Add(after), after
+}
+
+func (f *failure) postponed(tried bool) *postponedError {
+	return &postponedError{err: f.err, until: f.until, after: f.after, silent: f.silent, tried: tried}
+}
+
+// delayAfter returns the delay after the n-th failure: it doubles from least to most and
+// has jitter, so that the daemons of many clusters do not log in at the same time.
+func delayAfter(n int, least, most time.Duration) time.Duration {
+	d := least
+	for ; n > 1 && d < most; n-- {
+		d *= 2
+	}
+	d = max(least, min(d, most*5/6))
+	return min(most, d+rand.N(d/5+1))
+}

@@ -1,0 +1,296 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"vzones/config"
+	"vzones/vcenter/credentials"
+)
+
+var errTimedOut = &unansweredError{errors.New("no answer within 1m30s"), true}
+
+func credsOf(name string) credentials.Credentials {
+	return credentials.Credentials{User: name, Password: config.NewPassword("made-up-" + name)}
+}
+
+// try makes an attempt at a time and returns what its end says, which is after took.
+func try(t *testing.T, a *LoginThrottle, api loginAPI, c credentials.Credentials, now time.Time, took time.Duration, err error) error {
+	t.Helper()
+	if err := a.begin(login{api: api, creds: c}, now); err != nil {
+		t.Fatalf("not tried: %v", err)
+	}
+	return a.end(login{api: api, creds: c}, err, now.Add(took))
+}
+
+func TestRejectedCredentialsAreTriedAgainSlowly(t *testing.T) {
+	const m = time.Minute
+	for name, c := range map[string]struct {
+		err   error
+		delay [][2]time.Duration
+	}{
+		"rejected":   {ErrRejected, [][2]time.Duration{{5 * m, 6 * m}, {10 * m, 12 * m}, {20 * m, 24 * m}, {25 * m, 30 * m}, {25 * m, 30 * m}}},
+		"unanswered": {errTimedOut, [][2]time.Duration{{2 * m, 144 * time.Second}, {4 * m, 5 * m}, {8 * m, 10 * m}, {12 * m, 15 * m}, {12 * m, 15 * m}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			jitter := map[time.Duration]bool{}
+			for range 50 {
+				a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
+				for n, want := range c.delay {
+					err := try(t, a, loginSOAP, credsOf("a"), now, time.Second, c.err)
+					next := NextAttempt(err)
+					delay := next.Sub(now.Add(time.Second))
+					if delay < want[0] || delay > want[1] || !errors.Is(err, c.err) || notAttempted(err) {
+						t.Fatalf("attempt %d: next after %v, want %v: %v", n+1, delay, want, err)
+					}
+					later := a.Check(credsOf("a"), next.Add(-time.Nanosecond))
+					if later == nil || later.Error() != err.Error() || !notAttempted(later) {
+						t.Fatalf("attempt %d: it says %v, then %v", n+1, err, later)
+					}
+					jitter[delay] = true
+					now = next
+				}
+			}
+			if len(jitter) < 50 {
+				t.Errorf("%d different delays", len(jitter))
+			}
+		})
+	}
+}
+
+// TestNoMoreThanTwoFailuresInAWindow whatever comes in whatever order: many accounts,
+// all APIs, attempts that overlap, changes of the credentials and of the address.
+// Another client that fails as often as we do does not lock the account with us.
+func TestNoMoreThanTwoFailuresInAWindow(t *testing.T) {
+	for most, limits := range map[int]LoginLimits{2: {}, 1: {Failures: 1}} {
+		testFailuresInAWindow(t, limits, most)
+	}
+}
+
+func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
+	t.Helper()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		a, now := NewLoginThrottle(limits, nil), time.Now()
+		type attempt struct {
+			api        loginAPI
+			creds      credentials.Credentials
+			begin, end time.Time
+		}
+		var running []attempt
+		var failed []time.Time // as the vCenter counts them, at any time of the attempt
+		begun := 0
+		for range 20000 {
+			now = now.Add(time.Duration(r.Int64N(int64(20 * time.Second))))
+			for len(running) > 0 && !running[0].end.After(now) {
+				x := running[0]
+				running = running[1:]
+				err := []error{ErrRejected, tokenRefused, errTimedOut, &unansweredError{errors.New("EOF"), false}}[r.IntN(4)]
+				if a.end(login{api: x.api, creds: x.creds}, err, x.end) == nil {
+					t.Fatal("no error")
+				}
+				failed = append(failed, x.begin.Add(time.Duration(r.Int64N(int64(x.end.Sub(x.begin))+1))))
+			}
+			creds := credsOf(fmt.Sprint(r.IntN(6)))
+			switch r.IntN(10) {
+			case 0:
+				a.Replaced(creds)
+			case 1:
+				a.Restored(creds)
+			case 2:
+				a.Moved()
+			default:
+				api := loginAPI(r.IntN(2))
+				end := now.Add(time.Duration(r.Int64N(int64(90 * time.Second))))
+				if len(running) > 0 && end.Before(running[len(running)-1].end) {
+					continue // they end in order here
+				}
+				if a.begin(login{api: api, creds: creds}, now) == nil {
+					begun++
+					running = append(running, attempt{api, creds, now, end})
+				}
+			}
+		}
+		for _, f := range failed {
+			n := 0
+			for _, other := range failed {
+				if !other.Before(f) && other.Sub(f) < 180*time.Second {
+					n++
+				}
+			}
+			if n > most {
+				t.Fatalf("seed %d: %d failures within 180 s of %v", seed, n, f)
+			}
+		}
+		if begun < 250*most {
+			t.Errorf("seed %d: %d attempts in %d s", seed, begun, 20000*10)
+		}
+	}
+}
+
+// TestChangesAreTriedAtOnceButForTheBound: the third wrong password waits for the
+// window, and no longer.
+func TestChangesAreTriedAtOnceButForTheBound(t *testing.T) {
+	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
+	first := now
+	_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
+	now = now.Add(time.Second)
+	a.Replaced(credsOf("b"))
+	_ = try(t, a, loginTags, credsOf("b"), now, 0, ErrRejected)
+	now = now.Add(time.Second)
+	a.Replaced(credsOf("c"))
+	err := a.begin(login{api: loginSOAP, creds: credsOf("c")}, now)
+	if want := first.Add(180 * time.Second); !NextAttempt(err).Equal(want) || errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), "could lock the account") {
+		t.Errorf("next at %v, want %v: %v", NextAttempt(err), want, err)
+	}
+	if err := try(t, a, loginSOAP, credsOf("c"), NextAttempt(err), 0, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPendingAttemptsCount(t *testing.T) {
+	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
+	for range 2 {
+		if err := a.begin(login{api: loginSOAP, creds: credsOf("a")}, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.begin(login{api: loginTags, creds: credsOf("a")}, now); err == nil || !NextAttempt(err).IsZero() {
+		t.Errorf("a third attempt beside two: %v", err)
+	}
+	_ = a.end(login{api: loginSOAP, creds: credsOf("a")}, nil, now)
+	if err := a.begin(login{api: loginTags, creds: credsOf("a")}, now); err != nil {
+		t.Errorf("after one was accepted: %v", err)
+	}
+}
+
+// TestWhatIsForgotten: what each event means for what is remembered.
+func TestWhatIsForgotten(t *testing.T) {
+	a1, b := credsOf("a"), credsOf("b")
+	for name, c := range map[string]struct {
+		do       func(a *LoginThrottle)
+		a, b, at bool // whether a and b may be shown at SOAP, and a at the tagging API
+	}{
+		"nothing":                           {func(*LoginThrottle) {}, false, false, false},
+		"a replaces others":                 {func(a *LoginThrottle) { a.Replaced(a1) }, true, false, true},
+		"the session's b are back":          {func(a *LoginThrottle) { a.Restored(b) }, true, false, true},
+		"SOAP accepts a, tags still do not": {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginSOAP, creds: a1}, nil, time.Now()) }, true, true, false},
+		"tags accept a":                     {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginTags, creds: a1}, nil, time.Now()) }, false, false, true},
+		"another address":                   {(*LoginThrottle).Moved, true, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, now := NewLoginThrottle(LoginLimits{Window: time.Nanosecond}, nil), time.Now()
+			_ = try(t, a, loginSOAP, a1, now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, b, now.Add(time.Second), 0, ErrRejected)
+			_ = try(t, a, loginTags, a1, now.Add(2*time.Second), 0, ErrRejected)
+			c.do(a)
+			now = now.Add(3 * time.Second)
+			got := [3]bool{a.Check(a1, now) == nil, a.Check(b, now) == nil, a.postponed(loginTags, a1, now) == nil}
+			if want := [3]bool{c.a, c.b, c.at}; got != want {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// TestSilenceIsForgottenByOtherCredentialsOnly: the pause is for what the vCenter has
+// not answered, which changing the credentials there and back is no answer to.
+func TestSilenceIsForgottenByOtherCredentialsOnly(t *testing.T) {
+	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
+	err := try(t, a, loginSOAP, credsOf("a"), now, 90*time.Second, errTimedOut)
+	if !strings.Contains(err.Error(), "may have left a session") {
+		t.Error(err)
+	}
+	now = now.Add(91 * time.Second)
+	a.Replaced(credsOf("b"))
+	if err := a.Check(credsOf("b"), now); err != nil {
+		t.Errorf("other credentials: %v", err)
+	}
+	a.Replaced(credsOf("a"))
+	if a.Check(credsOf("a"), now) == nil {
+		t.Error("the same credentials are shown again at once")
+	}
+}
+
+// TestOneBrokenConnectionIsNoReasonToWait and two are.
+func TestOneBrokenConnectionIsNoReasonToWait(t *testing.T) {
+	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
+	broken := &unansweredError{errors.New("EOF"), false}
+	if err := try(t, a, loginSOAP, credsOf("a"), now, time.Second, broken); !NextAttempt(err).IsZero() {
+		t.Errorf("the first: %v", err)
+	}
+	now = now.Add(2 * time.Second)
+	if err := try(t, a, loginSOAP, credsOf("a"), now, time.Second, broken); NextAttempt(err).Sub(now) < 2*time.Minute {
+		t.Errorf("the second: %v", err)
+	}
+	if err := try(t, NewLoginThrottle(LoginLimits{}, nil), loginSOAP, credsOf("a"), now, time.Second, errors.New("connection refused")); err == nil || !NextAttempt(err).IsZero() {
+		t.Errorf("what was never sent: %v", err)
+	}
+}
+
+func TestFailuresAreBounded(t *testing.T) {
+	a, now := NewLoginThrottle(LoginLimits{}, nil), time.Now()
+	for i := range 100 {
+		now = now.Add(time.Hour)
+		if err := try(t, a, loginSOAP, credsOf(fmt.Sprint(i)), now, 0, ErrRejected); strings.Contains(err.Error(), "made-up") {
+			t.Fatal(err)
+		}
+	}
+	if len(a.failures) > failuresMax || len(a.failed) > 3 {
+		t.Errorf("%d failures and %d times are kept", len(a.failures), len(a.failed))
+	}
+}
+
+// TestWhetherCredentialsAreRejected: from the first rejection, at either API, until
+// credentials are accepted there or others are shown. An answer that does not come says
+// nothing of them.
+func TestWhetherCredentialsAreRejected(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		events func(t *testing.T, a *LoginThrottle)
+		want   bool
+	}{
+		"at first": {func(*testing.T, *LoginThrottle) {}, false},
+		"rejected": {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected) }, true},
+		"by tags":  {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginTags, credsOf("a"), now, 0, ErrRejected) }, true},
+		"unanswered": {func(t *testing.T, a *LoginThrottle) {
+			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, errTimedOut)
+		}, false},
+		"accepted since": {func(t *testing.T, a *LoginThrottle) {
+			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, nil)
+		}, false},
+		"others accepted": {func(t *testing.T, a *LoginThrottle) {
+			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, credsOf("b"), now.Add(time.Hour), 0, nil)
+		}, false},
+		"by tags still": {func(t *testing.T, a *LoginThrottle) {
+			_ = try(t, a, loginTags, credsOf("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, nil)
+		}, true},
+		"unanswered since": {func(t *testing.T, a *LoginThrottle) {
+			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, errTimedOut)
+		}, true},
+		"unanswered since, and configured anew": {func(t *testing.T, a *LoginThrottle) {
+			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, errTimedOut)
+			a.Replaced(credsOf("a"))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := NewLoginThrottle(LoginLimits{}, nil)
+			c.events(t, a)
+			if got := a.Rejected(true); got != c.want {
+				t.Errorf("%v", got)
+			}
+			if name == "by tags still" && a.Rejected(false) {
+				t.Error("by an API that nobody logs in to")
+			}
+		})
+	}
+}

@@ -1,0 +1,169 @@
+package session
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/soap"
+
+	"vzones/config"
+	"vzones/config/readfile"
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/vcentertest"
+)
+
+// TestTokenOfTheServiceAccount: where no token is configured the Pod's is shown, as
+// it is now, and that it is refused does not mean that the next one is.
+func TestTokenOfTheServiceAccount(t *testing.T) {
+	_, _, cfg := vcentertest.EastBehindFront(t)
+	manager, cfg := vcentertest.SessionManager(t, cfg)
+	file := filepath.Join(t.TempDir(), "token")
+	m := sessionManager{url: manager.URL, tokenFile: file}
+	accept, err := newTrust(&cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ content, want string }{
+		{"made-up-token\n", ""},
+		{"made-up-old\n", "the session manager answers 401 Unauthorized"},
+		{"made-up-token", ""},
+		{" \n", file + " holds no token"},
+		{"made-up\ntoken", file + " holds no token"},
+	} {
+		if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ticket, err := m.ticket(t.Context(), accept, 5*time.Second)
+		if c.want == "" {
+			if err != nil || ticket.IsEmpty() {
+				t.Errorf("%q: %v, %v", c.content, ticket, err)
+			}
+		} else if err == nil || err.Error() != c.want || errors.Is(err, ErrRejected) {
+			t.Errorf("%q: %v", c.content, err)
+		}
+	}
+	// No header with a line break is sent.
+	if n := len(manager.Requests("/", "")); n != 3 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestTokenFileIsBounded: nothing that is at its path hangs the login or fills the
+// memory.
+func TestTokenFileIsBounded(t *testing.T) {
+	const none = "there is no token for the session manager, and none of a service account: read "
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		make func(path string) error
+		want string
+	}{
+		"pipe":      {func(path string) error { return syscall.Mkfifo(path, 0o600) }, ": is not a regular file, but a named pipe"},
+		"directory": {func(path string) error { return os.Mkdir(path, 0o700) }, ": is not a regular file, but a directory: write the path of a file in it"},
+		"large":     {func(path string) error { return os.WriteFile(path, make([]byte, readfile.MaxSize+1), 0o600) }, ": is too large: it has 1048577 bytes, at most 1048576 are read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := sessionManager{tokenFile: filepath.Join(dir, name)}
+			if err := c.make(m.tokenFile); err != nil {
+				t.Fatal(err)
+			}
+			token, err := m.authorization()
+			if err == nil || token != "" || err.Error() != none+m.tokenFile+c.want {
+				t.Errorf("%q, %v", token, err)
+			}
+		})
+	}
+}
+
+// TestClonedSessionWithoutCookie: without it tags cannot be asked for.
+func TestClonedSessionWithoutCookie(t *testing.T) {
+	_, _, cfg := vcentertest.EastBehindFront(t)
+	sc := clientOf(t, &cfg)
+	tagging := &Tagging{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
+	if err := tagging.With(t.Context(), nil); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSessionManagerOfTheSystem: one whose certificate a public authority has signed
+// is trusted with and without a CA that is configured for the vCenter. The system's
+// authorities are read once in a process, so this one is started again.
+func TestSessionManagerOfTheSystem(t *testing.T) {
+	const roots = "SSL_CERT_FILE"
+	if os.Getenv("VZONES_TEST_ROOTS") == "" {
+		file := filepath.Join(t.TempDir(), "roots.pem")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSessionManagerOfTheSystem$", "-test.v")
+		cmd.Env = append(os.Environ(), "VZONES_TEST_ROOTS=1", roots+"="+file, "SSL_CERT_DIR="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS: TestSessionManagerOfTheSystem/") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	ca := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "public CA"}}, nil)
+	if err := os.WriteFile(os.Getenv(roots), ca.PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	leaf := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "sessions"}, IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}}, &ca)
+	elsewhere := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "sessions"}, DNSNames: []string{"sm.example.com"}}, &ca)
+	private := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "our CA"}}, nil)
+	for name, c := range map[string]struct {
+		shown vcentertest.Issued
+		cfg   config.VCenter
+		want  string // in the error; the server answers without a ticket
+	}{
+		"no CA":                      {leaf, config.VCenter{}, ""},
+		"a private CA":               {leaf, config.VCenter{CA: private.PEM()}, ""},
+		"a private CA, insecureFlag": {leaf, config.VCenter{CA: private.PEM(), Insecure: true}, ""},
+		"a thumbprint of another":    {leaf, config.VCenter{Thumbprint: soap.ThumbprintSHA256(private.Cert)}, ""},
+		"another host": {elsewhere, config.VCenter{Name: "east", Insecure: true},
+			`it is for "sm.example.com", not for 127.0.0.1: write a name that it is for into the session manager's address; insecureFlag does not count for it`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			port, requests := vcentertest.Shows(t, c.shown)
+			accept, err := newTrust(&c.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := sessionManager{url: "https://127.0.0.1:" + strconv.Itoa(port), token: config.NewPassword("made-up-token")}
+			_, err = m.ticket(t.Context(), accept, 5*time.Second)
+			switch {
+			case c.want == "" && (requests.Load() != 1 || err == nil || !strings.Contains(err.Error(), "not a JSON object")):
+				t.Errorf("%d requests, %v", requests.Load(), err)
+			case c.want != "" && (requests.Load() != 0 || err == nil || !strings.HasSuffix(err.Error(), c.want)):
+				t.Errorf("%d requests, %v", requests.Load(), err)
+			}
+		})
+	}
+	// The vCenter is verified by the CA that is configured for it alone.
+	port, requests := vcentertest.Shows(t, leaf)
+	cfg := config.VCenter{Server: "127.0.0.1", Port: port, CA: private.PEM()}
+	res, err := clientOf(t, &cfg).Get("https://127.0.0.1:" + strconv.Itoa(port))
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	if err == nil || requests.Load() != 0 {
+		t.Errorf("%d requests, %v", requests.Load(), err)
+	}
+}
+
+// TestProxyBeforeASessionManager: a proxy that is spoken to with TLS is verified as
+// the session manager is, and the error tells which of the two it was.
+func TestProxyBeforeASessionManager(t *testing.T) {
+	proxy := vcentertest.Issue(t, x509.Certificate{DNSNames: []string{"proxy.example.test"}}, nil)
+	a := authority{vcenter: "east", insecure: true}
+	err := a.verifyManager(tls.ConnectionState{ServerName: "proxy.example.test", PeerCertificates: []*x509.Certificate{proxy.Cert}}, "sm.example.com")
+	if err == nil || !strings.HasPrefix(err.Error(), `the certificate of proxy.example.test, on the way to the session manager sm.example.com of vCenter "east", is not trusted, and it is not sent the token: `) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,251 @@
+package session_test
+
+import (
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/vmware/govmomi/lookup/simulator"
+
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
+)
+
+func TestLoginByCertificate(t *testing.T) {
+	f, cfg := vcentertest.WithTokens(t)
+	creds := vcentertest.ByCertificate(t, &cfg)
+	e, n := endpoint(&cfg, 5*time.Second)
+	s, err := session.Open(t.Context(), e, creds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := readCategories(t.Context(), s); err != nil {
+		t.Errorf("tags: %v", err)
+	}
+	closing(t, s)
+	for call, want := range map[string]int{"RetrieveServiceContent": 1, "token service: find": 1, "token service: get token": 2, "LoginByToken": 1,
+		"tagging: log in": 1, "Login": 0} {
+		if got := n.Of(call); got != want {
+			t.Errorf("%d calls of %s, want %d", got, call, want)
+		}
+	}
+	if got := n.Logins(); len(got) != 2 || got[0] != nil || got[1] != nil {
+		t.Errorf("logins: %v", got)
+	}
+	if got := f.Requests("/rest/com/vmware/cis/session", ""); len(got) == 0 || !strings.HasPrefix(got[0].Authorization, "SIGN ") || !strings.Contains(got[0].Authorization, `signature_alg="RSA-SHA256"`) {
+		t.Errorf("the tagging API was not logged in to by a signed token: %+v", got)
+	}
+	asked := f.Requests(vcentertest.STSPath+"/vsphere.local", "")
+	if len(asked) != 2 {
+		t.Fatalf("%d requests to the token service's own address", len(asked))
+	}
+	for _, a := range asked {
+		signedBy(t, a.Body, creds)
+	}
+	signed := f.Requests("/sdk", "LoginByToken")
+	if len(signed) != 1 || !strings.Contains(signed[0].Body, "Assertion") || !strings.Contains(signed[0].Body, "SignatureValue") {
+		t.Errorf("logged in without a signed token: %+v", signed)
+	}
+	key := strings.Split(creds.Key.Reveal(), "\n")[20]
+	if got := f.Requests("/", key); len(got) != 0 {
+		t.Errorf("the key was sent: %v", got)
+	}
+}
+
+// signedBy checks the signature of a token request by its certificate's key,
+// which the simulator does not.
+func signedBy(t *testing.T, body string, creds credentials.Credentials) {
+	t.Helper()
+	block, _ := pem.Decode([]byte(creds.Certificate))
+	if !strings.Contains(body, base64.StdEncoding.EncodeToString(block.Bytes)) {
+		t.Error("the request does not hold the certificate")
+	}
+	info := regexp.MustCompile(`(?s)<ds:SignedInfo.*</ds:SignedInfo>`).FindString(body)
+	value := regexp.MustCompile(`<ds:SignatureValue[^>]*>([^<]*)<`).FindStringSubmatch(body)
+	if info == "" || value == nil {
+		t.Fatalf("not signed: %s", body)
+	}
+	signature, err := base64.StdEncoding.DecodeString(value[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(info))
+	public := vcentertest.Leaf(t, []byte(creds.Certificate)).PublicKey.(*rsa.PublicKey)
+	if err := rsa.VerifyPKCS1v15(public, crypto.SHA256, sum[:], signature); err != nil {
+		t.Errorf("the signature is not the certificate's: %v", err)
+	}
+}
+
+// TestTokenTrouble: each error names the server and who logs in, and only a
+// refused certificate is a rejection.
+func TestTokenTrouble(t *testing.T) {
+	own := func(path string, f func(http.ResponseWriter) bool) func(http.ResponseWriter, *http.Request, string) bool {
+		return func(w http.ResponseWriter, r *http.Request, _ string) bool {
+			return strings.HasPrefix(r.URL.Path, path) && f(w)
+		}
+	}
+	tell := func(text string) func(http.ResponseWriter, *http.Request, string) bool {
+		return own(vcentertest.LookupPath, func(w http.ResponseWriter) bool {
+			_, _ = io.WriteString(w, `<?xml version="1.0"?><Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`+text+`</Body></Envelope>`)
+			return true
+		})
+	}
+	service := func(url string) func(http.ResponseWriter, *http.Request, string) bool {
+		content := tell(`<RetrieveServiceContentResponse xmlns="urn:lookup"><returnval><lookupService type="L">l</lookupService><serviceRegistration type="R">r</serviceRegistration><deploymentInformationService type="D">d</deploymentInformationService><l10n type="L">l</l10n></returnval></RetrieveServiceContentResponse>`)
+		list := tell(`<ListResponse xmlns="urn:lookup"><returnval><serviceVersion>2</serviceVersion><serviceEndpoints><url>` + url + `</url></serviceEndpoints></returnval></ListResponse>`)
+		return func(w http.ResponseWriter, r *http.Request, body string) bool {
+			if strings.Contains(body, "<List ") {
+				return list(w, r, body)
+			}
+			return content(w, r, body)
+		}
+	}
+	stranger := vcentertest.NewFront(t, http.NotFoundHandler())
+	for name, c := range map[string]struct {
+		instead  func(http.ResponseWriter, *http.Request, string) bool
+		rejected bool
+		want     string // empty for a login
+	}{
+		"certificate refused": {own(vcentertest.STSPath, func(w http.ResponseWriter) bool {
+			return vcentertest.STSFault(w, "FailedAuthentication", "Invalid credentials")
+		}), true, "the token service rejects the certificate"},
+		"clocks differ": {own(vcentertest.STSPath, func(w http.ResponseWriter) bool {
+			return vcentertest.STSFault(w, "InvalidTimeRange", "The token is not yet valid")
+		}), false, "The token is not yet valid"},
+		"no token service": {own(vcentertest.STSPath, func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusNotFound); return true }), false, "404 Not Found"},
+		"token refused": {func(w http.ResponseWriter, _ *http.Request, body string) bool {
+			return strings.Contains(body, "LoginByToken") && vcentertest.InvalidLogin(w)
+		}, true, "the certificate is rejected"},
+		"no lookup service":             {own(vcentertest.LookupPath, func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusNotFound); return true }), false, ""},
+		"lookup knows nothing":          {tell(`<RetrieveServiceContentResponse xmlns="urn:lookup"/>`), false, "finding the token service: the lookup service's answer cannot be used"},
+		"lookup tells no URL":           {service("https://%zz/"), false, "finding the token service: the lookup service's answer cannot be used"},
+		"a token service without TLS":   {service("http://u:made-up@127.0.0.1/sts"), false, "the token service is at http://127.0.0.1/sts, where tokens can be read by others"},
+		"a token service nobody trusts": {service(stranger.URL + "/sts"), false, "the certificate of 127.0.0.1 is not trusted: offered subject \"CN=front\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, cfg := vcentertest.WithTokens(t)
+			f.Answer(c.instead)
+			creds := vcentertest.ByCertificate(t, &cfg)
+			s, err := open(t, &cfg, creds, 5*time.Second)
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				closing(t, s)
+				return
+			}
+			prefix := "logging in to " + strings.TrimPrefix(f.URL, "https://") + ` as certificate "CN=vzones-solution-user": `
+			if err == nil || !strings.HasPrefix(err.Error(), prefix) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "made-up") {
+				t.Fatalf("%v\nwant %s… %s", err, prefix, c.want)
+			}
+			if errors.Is(err, session.ErrRejected) != c.rejected {
+				t.Errorf("rejected is %v: %v", !c.rejected, err)
+			}
+			if n := len(stranger.Requests("/", "")); n != 0 {
+				t.Errorf("%d requests to a server that is not trusted", n)
+			}
+		})
+	}
+}
+
+// TestCertificateInTheTaggingAPI: what refuses it there is told as at the login.
+func TestCertificateInTheTaggingAPI(t *testing.T) {
+	for name, c := range map[string]struct {
+		instead  func(http.ResponseWriter, *http.Request) bool
+		rejected bool
+		want     string
+	}{
+		"refused": {func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != "/rest/com/vmware/cis/session" {
+				return false
+			}
+			w.WriteHeader(http.StatusUnauthorized)
+			return true
+		}, true, "the certificate is rejected"},
+		"no further token": {func(w http.ResponseWriter, r *http.Request) bool {
+			return r.URL.Path == vcentertest.STSPath+"/vsphere.local" && vcentertest.STSFault(w, "FailedAuthentication", "Invalid credentials")
+		}, true, "the token service rejects the certificate"},
+		"broken": {func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/rest/com/vmware/cis/session" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return true
+			}
+			return false
+		}, false, "503 Service Unavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, cfg := vcentertest.WithTokens(t)
+			creds := vcentertest.ByCertificate(t, &cfg)
+			e, n := endpoint(&cfg, 5*time.Second)
+			s, err := session.Open(t.Context(), e, creds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, s)
+			f.Answer(func(w http.ResponseWriter, r *http.Request, _ string) bool { return c.instead(w, r) })
+			err = readCategories(t.Context(), s)
+			if err == nil || !strings.HasPrefix(err.Error(), "logging in to the tagging API of 127.0.0.1:") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+			if errors.Is(err, session.ErrRejected) != c.rejected || len(n.Logins()) != 2 || n.Logins()[1] == nil {
+				t.Errorf("rejected is %v, logins %v", !c.rejected, n.Logins())
+			}
+		})
+	}
+}
+
+func TestLoginWithNothing(t *testing.T) {
+	f, cfg := vcentertest.WithTokens(t)
+	if _, err := open(t, &cfg, credentials.Credentials{}, time.Second); !errors.Is(err, credentials.ErrNone) || errors.Is(err, session.ErrRejected) {
+		t.Errorf("%v", err)
+	}
+	if n := len(f.Requests("/", "")); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+	_, err := open(t, &cfg, credentials.Credentials{Certificate: "none"}, time.Second)
+	if err == nil || !strings.Contains(err.Error(), "does not begin with a CERTIFICATE block") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestSilentTokenService: what does not answer costs its deadline. Without an
+// answer of the lookup service the vCenter's own token service is asked.
+func TestSilentTokenService(t *testing.T) {
+	const timeout = 300 * time.Millisecond
+	for name, c := range map[string]struct {
+		path string
+		want string
+	}{
+		"lookup service": {vcentertest.LookupPath, ""},
+		"token service":  {vcentertest.STSPath, "no answer within 300ms"},
+		"login":          {"/sdk", "no answer within 300ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, cfg := vcentertest.WithTokens(t)
+			f.Answer(vcentertest.Hang(c.path))
+			began := time.Now()
+			s, err := open(t, &cfg, vcentertest.ByCertificate(t, &cfg), timeout)
+			if took := time.Since(began); took < timeout || took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				closing(t, s)
+			} else if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}

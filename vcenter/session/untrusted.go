@@ -1,0 +1,131 @@
+package session
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// An UntrustedError says that a server has shown a certificate that is not
+// trusted. Nothing was sent to it.
+type UntrustedError struct {
+	// Server is what was connected to, a host name or an address.
+	Server string
+	// Certificate is what it has shown.
+	Certificate *x509.Certificate
+	// TrustAt is where it is configured what to trust; it may be empty.
+	TrustAt string
+
+	thumbprint string // the configured one
+	err        error  // of package x509
+	// manager is set if it was to be a session manager.
+	manager *managerTrust
+}
+
+// Error gives the certificate, what is wrong with it and what to write, in one
+// line.
+func (e *UntrustedError) Error() string {
+	c := e.Certificate
+	fingerprint := "SHA-256 " + soap.ThumbprintSHA256(c)
+	if e.manager == nil && e.thumbprint != "" && len(e.thumbprint) < len(soap.ThumbprintSHA256(c)) {
+		fingerprint += ", SHA-1 " + soap.ThumbprintSHA1(c)
+	}
+	other := ""
+	if e.manager == nil && e.thumbprint != "" {
+		other = "its fingerprint is not the configured thumbprint, and "
+	}
+	at := ""
+	if e.TrustAt != "" {
+		at = " (" + e.TrustAt + ")"
+	}
+	return fmt.Sprintf("the certificate of %s: offered subject %s, issuer %s, valid from %s until %s, %s; %s%s%s",
+		e.distrusted(), quoted(c.Subject.String()), quoted(c.Issuer.String()), day(c.NotBefore), day(c.NotAfter), fingerprint, other, e.reason(time.Now()), at)
+}
+
+// Unwrap returns the error of package x509.
+func (e *UntrustedError) Unwrap() error { return e.err }
+
+// distrusted returns whose certificate it is, and what that means.
+func (e *UntrustedError) distrusted() string {
+	if e.manager == nil {
+		return e.Server + " is not trusted"
+	}
+	return e.manager.describe(e.Server) + " is not trusted, and it is not sent the token"
+}
+
+// reason returns what is wrong and what to do.
+func (e *UntrustedError) reason(now time.Time) string {
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	name, pin, note := "server", ", or the fingerprint into thumbprint", ""
+	if e.manager != nil {
+		name, pin, note = "the session manager's address", "", e.manager.note()
+	}
+	switch {
+	case errors.As(e.err, &authority):
+		beside := ""
+		if e.manager != nil {
+			beside = ", which count for a session manager besides the system's authorities"
+		}
+		return "it is signed by an unknown authority: write its CA into caFile or caData" + pin + beside + note
+	case errors.As(e.err, &host):
+		return "it is for " + e.names() + ", not for " + e.Server + ": write a name that it is for into " + name + pin + note
+	case errors.As(e.err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		which := "it"
+		if !invalid.Cert.Equal(e.Certificate) {
+			which = "the certificate " + quoted(invalid.Cert.Subject.String()) + " above it"
+		}
+		if now.Before(invalid.Cert.NotBefore) {
+			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this machine" + note
+		}
+		return which + " has expired on " + day(invalid.Cert.NotAfter) + ": renew it on the server" + note
+	}
+	return "it cannot be verified (" + quoted(e.err.Error()) + "): write another CA into caFile or caData" + pin + note
+}
+
+// names lists what the certificate is for.
+func (e *UntrustedError) names() string {
+	const most = 5
+	var names []string
+	for _, n := range e.Certificate.DNSNames {
+		names = append(names, quoted(n))
+	}
+	for _, ip := range e.Certificate.IPAddresses {
+		names = append(names, ip.String())
+	}
+	switch n := len(names) - most; {
+	case len(names) == 0:
+		return "no host name or address at all"
+	case n > 0:
+		names = append(names[:most], strconv.Itoa(n)+" more")
+	}
+	return strings.Join(names, ", ")
+}
+
+// quoted quotes what a server sends about itself: any length, any characters.
+func quoted(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strconv.QuoteToGraphic(strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// withoutRequest leaves out of an error that a certificate is not trusted what was asked
+// for, which does not matter then.
+func withoutRequest(err error) error {
+	var untrusted *UntrustedError
+	if errors.As(err, &untrusted) {
+		return untrusted
+	}
+	return err
+}

@@ -1,0 +1,382 @@
+package tags
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"vzones/topology"
+)
+
+// fake is a tagging service as the API reference has it.
+type fake struct {
+	mu       sync.Mutex
+	attached map[Ref][]string
+	tags     map[string]Tag
+	names    map[string]string
+	// refused are the objects without System.Read, broken the errors of calls by their
+	// name or ID.
+	refused map[Ref]bool
+	broken  map[string]error
+
+	lists, gets, surveys int
+}
+
+func status(code int) error { return &StatusError{Call: "a request", Code: code, Type: "X"} }
+
+func (f *fake) Attached(_ context.Context, refs []Ref) (map[Ref][]string, error) {
+	f.lists++
+	attached := map[Ref][]string{}
+	for _, ref := range refs {
+		if f.refused[ref] {
+			return nil, status(http.StatusForbidden)
+		}
+		if ids := f.attached[ref]; len(ids) > 0 {
+			attached[ref] = slices.Clone(ids)
+		}
+	}
+	return attached, f.broken["list"]
+}
+
+func (f *fake) Tag(_ context.Context, id string) (Tag, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gets++
+	t, ok := f.tags[id]
+	if err := f.broken[id]; err != nil || ok {
+		return t, err
+	}
+	return Tag{}, status(http.StatusNotFound)
+}
+
+func (f *fake) Category(_ context.Context, id string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gets++
+	c, ok := f.names[id]
+	if err := f.broken[id]; err != nil || ok {
+		return c, err
+	}
+	return "", status(http.StatusNotFound)
+}
+
+func (f *fake) Categories(context.Context) ([]string, error) {
+	return slices.Sorted(maps.Keys(f.names)), f.broken["categories"]
+}
+
+func (f *fake) TagsOf(_ context.Context, category string) ([]string, error) {
+	var ids []string
+	for id, tag := range f.tags {
+		if tag.Category == category {
+			ids = append(ids, id)
+		}
+	}
+	return ids, f.broken["tags of "+category]
+}
+
+func (f *fake) Objects(_ context.Context, ids []string) (map[string][]Ref, error) {
+	if len(ids) == 0 {
+		return nil, errors.New("the objects of all tags were asked for")
+	}
+	f.surveys++
+	attached := map[string][]Ref{}
+	for ref, has := range f.attached {
+		for _, id := range has {
+			if slices.Contains(ids, id) {
+				attached[id] = append(attached[id], ref)
+			}
+		}
+	}
+	return attached, f.broken["objects"]
+}
+
+func ref(kind string, n int) Ref { return Ref{Type: kind, Value: fmt.Sprintf("%s-%04d", kind, n)} }
+
+// inventory is a service with tagged clusters and hosts, in one order.
+func inventory(clusters, hosts int) (*fake, []Ref) {
+	f := &fake{
+		attached: map[Ref][]string{}, refused: map[Ref]bool{}, broken: map[string]error{},
+		tags: map[string]Tag{"a": {"zone-a", "z"}, "b": {"zone-b", "z"}}, names: map[string]string{"z": "zone"},
+	}
+	var refs []Ref
+	for i := range clusters {
+		refs = append(refs, ref("Cluster", i))
+		f.attached[ref("Cluster", i)] = []string{"a"}
+	}
+	for i := range hosts {
+		refs = append(refs, ref("Host", i))
+	}
+	return f, refs
+}
+
+func reading(t *testing.T, r *cache, f *fake, refs []Ref, wanted ...string) Attachments {
+	t.Helper()
+	a, err := r.read(t.Context(), f, Query{Objects: refs, Categories: wanted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func zoneOf(a Attachments, ref Ref) string {
+	tags, err := a.Of(ref)
+	if err != nil {
+		return err.Error()
+	}
+	var all []string
+	for _, tag := range tags {
+		all = append(all, tag.Category+"="+tag.Name)
+	}
+	return strings.Join(all, " ")
+}
+
+const refresh = 30 * time.Second
+
+// TestRefusedObjects: each is found within bounds, hides no other's tags, costs nothing at
+// rest, and is asked for again now and then.
+func TestRefusedObjects(t *testing.T) {
+	for name, c := range map[string]struct{ hosts, refused, readings int }{
+		"one":               {10, 1, 1},
+		"all hosts":         {20, 20, 1},
+		"one of many":       {1900, 1, 1},
+		"some of many":      {1900, 16, 8},
+		"all of many hosts": {300, 300, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, refs := inventory(50, c.hosts)
+				for i := range c.refused {
+					f.refused[ref("Host", i*c.hosts/c.refused)] = true
+				}
+				r := newCache(refresh, 4)
+				var a Attachments
+				for n := 1; ; n++ {
+					f.lists = 0
+					a = reading(t, r, f, refs)
+					if f.lists > requestsPerReading+rechecked+1 {
+						t.Fatalf("%d listings in one reading", f.lists)
+					}
+					if got := zoneOf(a, ref("Cluster", 7)); got != "zone=zone-a" {
+						t.Fatalf("reading %d: a cluster has %s", n, got)
+					}
+					if !a.More {
+						break
+					}
+					if n == c.readings {
+						t.Fatalf("not found in %d readings: %d", n, len(a.NotPermitted()))
+					}
+					time.Sleep(5 * time.Second)
+				}
+				if got := len(a.NotPermitted()); got != c.refused {
+					t.Fatalf("%d are refused, want %d", got, c.refused)
+				}
+				for host := range f.refused {
+					if _, err := a.Of(host); !errors.Is(err, topology.ErrNotPermitted) {
+						t.Fatalf("%v: %v", host, err)
+					}
+				}
+				// At rest: an hour of refreshes, with the names read again in it.
+				f.lists = 0
+				for range 120 {
+					time.Sleep(refresh)
+					a = reading(t, r, f, refs)
+				}
+				if f.lists > 120+10*(rechecked+1) {
+					t.Errorf("%d listings in 120 readings", f.lists)
+				}
+				// One is allowed, and in the end all.
+				f.refused[ref("Host", 0)] = false
+				for range 20 * (1 + c.refused/rechecked) {
+					time.Sleep(refresh)
+					a = reading(t, r, f, refs)
+				}
+				if got := len(a.NotPermitted()); got != c.refused-1 {
+					t.Errorf("%d are refused after one was allowed, want %d", got, c.refused-1)
+				}
+				f.refused = nil
+				for range recheckMax + 1 {
+					time.Sleep(refresh)
+					a = reading(t, r, f, refs)
+				}
+				if got := len(a.NotPermitted()); got != 0 {
+					t.Errorf("%d are refused after all were allowed", got)
+				}
+			})
+		})
+	}
+}
+
+// TestAccountThatMayListNothing is told from objects that may not be read, and costs two
+// requests a reading.
+func TestAccountThatMayListNothing(t *testing.T) {
+	for _, hosts := range []int{0, 3, 1900} {
+		f, refs := inventory(1, hosts)
+		for _, ref := range refs {
+			f.refused[ref] = true
+		}
+		r := newCache(refresh, 4)
+		for n := range 5 {
+			f.lists = 0
+			_, err := r.read(t.Context(), f, Query{Objects: refs})
+			if !HasStatus(err, http.StatusForbidden) || errors.Is(err, topology.ErrNotPermitted) {
+				t.Fatalf("%v", err)
+			}
+			if most := map[bool]int{true: requestsWithoutAnswer, false: 2}[n == 0]; f.lists > most {
+				t.Errorf("%d listings of %d objects in reading %d", f.lists, len(refs), n)
+			}
+		}
+		f.refused = nil
+		if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "zone=zone-a" {
+			t.Errorf("allowed again: %s", got)
+		}
+	}
+}
+
+// TestNamesAreReadAgain: a change is noticed after five minutes, and a failure keeps what
+// was known, for an hour.
+func TestNamesAreReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, refs := inventory(3, 0)
+		r := newCache(refresh, 4)
+		want := func(zone string) Attachments {
+			t.Helper()
+			a := reading(t, r, f, refs)
+			if got := zoneOf(a, refs[0]); got != zone {
+				t.Fatalf("%s, want %s", got, zone)
+			}
+			return a
+		}
+		want("zone=zone-a")
+		for range 9 {
+			time.Sleep(refresh)
+			want("zone=zone-a")
+		}
+		if f.gets != 2 {
+			t.Errorf("%d reads of one tag and its category", f.gets)
+		}
+		f.tags["a"] = Tag{"zone-x", "z"}
+		f.broken["a"] = status(http.StatusServiceUnavailable)
+		time.Sleep(refresh)
+		if a := want("zone=zone-a"); !errors.Is(a.Kept, ErrBusy) {
+			t.Errorf("kept for %v", a.Kept)
+		}
+		delete(f.broken, "a")
+		time.Sleep(refresh)
+		if a := want("zone=zone-x"); a.Kept != nil {
+			t.Errorf("kept for %v", a.Kept)
+		}
+		f.broken["a"] = errors.New("connection refused")
+		time.Sleep(namesAtMost - time.Second)
+		want("zone=zone-x")
+		time.Sleep(time.Second)
+		if _, err := r.read(t.Context(), f, Query{Objects: refs}); err == nil {
+			t.Error("a name of an hour ago serves")
+		}
+		f.broken["a"] = status(http.StatusForbidden)
+		if got := zoneOf(reading(t, r, f, refs), refs[0]); !strings.Contains(got, "may not read the tag") {
+			t.Errorf("a tag that may not be read: %s", got)
+		}
+	})
+}
+
+// TestTagsThatGo: one that was detached or deleted is gone, one that may not be read any more
+// makes the object's tags unknown, also if nobody can say.
+func TestTagsThatGo(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*fake)
+		want   string
+	}{
+		"detached":  {func(*fake) {}, ""},
+		"deleted":   {func(f *fake) { delete(f.tags, "a") }, ""},
+		"forbidden": {func(f *fake) { f.broken["a"] = status(http.StatusForbidden) }, "may no longer read the tag \"zone-a\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, refs := inventory(2, 0)
+				r := newCache(refresh, 4)
+				reading(t, r, f, refs)
+				f.attached[refs[0]] = nil
+				c.change(f)
+				f.broken["z"] = nil
+				for range 30 {
+					time.Sleep(refresh)
+					a := reading(t, r, f, refs)
+					if got := zoneOf(a, refs[0]); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+						t.Fatalf("%q", got)
+					}
+				}
+				f.broken["a"], f.tags["a"], f.attached[refs[0]] = nil, Tag{"zone-a", "z"}, []string{"a"}
+				time.Sleep(forbiddenFor * refresh)
+				if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "zone=zone-a" {
+					t.Errorf("back: %q", got)
+				}
+			})
+		})
+	}
+	f, refs := inventory(2, 0)
+	r := newCache(refresh, 4)
+	reading(t, r, f, refs)
+	f.attached[refs[0]], f.broken["a"] = nil, errors.New("no answer")
+	for range 2 {
+		if _, err := r.read(t.Context(), f, Query{Objects: refs}); err == nil {
+			t.Error("a tag of which nobody can say whether it was detached counts as detached")
+		}
+	}
+}
+
+// TestListedTagThatDoesNotExist: it was deleted meanwhile, or it is not known what it is.
+func TestListedTagThatDoesNotExist(t *testing.T) {
+	f, refs := inventory(2, 0)
+	delete(f.tags, "a")
+	r := newCache(refresh, 4)
+	if got := zoneOf(reading(t, r, f, refs), refs[0]); !strings.Contains(got, "404") {
+		t.Errorf("still listed: %q", got)
+	}
+	f.attached = nil
+	if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "" {
+		t.Errorf("no longer listed: %q", got)
+	}
+}
+
+// TestCategoryThatGoes is absent with the reading in which its last tag goes.
+func TestCategoryThatGoes(t *testing.T) {
+	for _, code := range []int{http.StatusForbidden, http.StatusNotFound} {
+		f, refs := inventory(2, 0)
+		f.names["r"], f.tags["r1"] = "rack", Tag{"r1", "r"}
+		f.attached[refs[0]] = []string{"a", "r1"}
+		r := newCache(refresh, 4)
+		if a := reading(t, r, f, refs, "zone", "rack"); len(a.Absent) != 0 || zoneOf(a, refs[0]) != "rack=r1 zone=zone-a" {
+			t.Fatalf("%v, %s", a.Absent, zoneOf(a, refs[0]))
+		}
+		f.attached[refs[0]] = []string{"a"}
+		f.broken["r"], f.broken["r1"] = status(http.StatusServiceUnavailable), status(code)
+		if _, err := r.read(t.Context(), f, Query{Objects: refs, Categories: []string{"zone", "rack"}}); err == nil {
+			t.Error("it is not known whether the category may be seen")
+		}
+		f.broken["r"] = status(code)
+		if a := reading(t, r, f, refs, "zone", "rack"); !slices.Equal(a.Absent, []string{"rack"}) {
+			t.Errorf("%d: absent are %q", code, a.Absent)
+		}
+	}
+}
+
+// TestForget: another account may read what the one before may not.
+func TestForget(t *testing.T) {
+	f, refs := inventory(2, 3)
+	f.refused[ref("Host", 1)] = true
+	r := newCache(refresh, 4)
+	reading(t, r, f, refs)
+	f.refused = nil
+	r.forgetRefusals()
+	if a := reading(t, r, f, refs); len(a.NotPermitted()) != 0 {
+		t.Errorf("%v", a.NotPermitted())
+	}
+}

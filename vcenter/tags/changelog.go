@@ -1,0 +1,92 @@
+package tags
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/faults"
+)
+
+// refusedNamed bounds how many objects are named in the log at a time whose tags cannot
+// be read.
+const refusedNamed = 20
+
+// A changeLog logs what is wrong with the reading of a vCenter's tags, once for each change.
+type changeLog struct {
+	vcenter string
+	// outage has the errors that were logged since tags were last read.
+	outage faults.Outage
+	// kept reports whether names that were read before serve.
+	kept bool
+	// refused are the objects that the account may not read, with their paths.
+	refused map[Ref]string
+}
+
+// failed returns the reason why no tags could be read, in words that stay the same while
+// nothing changes, and logs it once in an outage.
+func (l *changeLog) failed(ctx context.Context, err error) error {
+	if errors.Is(err, ErrBusy) {
+		err = &busyError{err}
+	}
+	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})
+	if l.outage.Begins(err) {
+		klog.FromContext(ctx).Error(err, "Cannot read tags; Nodes that need them keep waiting")
+	} else {
+		klog.FromContext(ctx).V(4).Info("Still cannot read tags", "err", err)
+	}
+	return err
+}
+
+// A busyError is an error of a tagging service that is throttling or starting. Which status it
+// answers changes from one request to the next.
+type busyError struct{ error }
+
+func (busyError) Error() string { return ErrBusy.Error() }
+
+func (b busyError) Unwrap() error { return b.error }
+
+// read logs what has changed since the last reading.
+func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]string) {
+	logger := klog.FromContext(ctx)
+	if l.outage.End() {
+		logger.Info("Reads tags again")
+	}
+	if l.kept = l.kept && a.Kept != nil; a.Kept != nil && !l.kept {
+		l.kept = true
+		logger.Error(faults.Printable{Err: a.Kept}, "Cannot read the names of all tags again; those read before are kept")
+	}
+	l.logRefused(ctx, a, paths)
+}
+
+// logRefused logs which objects' tags cannot be read any more, and which can be again.
+func (l *changeLog) logRefused(ctx context.Context, a Attachments, paths map[Ref]string) {
+	logger := klog.FromContext(ctx)
+	refused := make(map[Ref]string)
+	found := 0
+	for _, ref := range a.NotPermitted() {
+		refused[ref] = paths[ref]
+		if _, before := l.refused[ref]; before {
+			continue
+		}
+		if found++; found <= refusedNamed {
+			logger.Info("Cannot read the tags of an object", "object", quote.Name(paths[ref]), "type", ref.Type, "moid", ref.Value, "err", topology.ErrNotPermitted)
+		}
+	}
+	if found > refusedNamed {
+		logger.Info("Cannot read the tags of further objects", "objects", found-refusedNamed, "err", topology.ErrNotPermitted)
+	}
+	for ref, path := range l.refused {
+		if _, still := refused[ref]; still {
+			continue
+		}
+		if _, err := a.Of(ref); !errors.Is(err, ErrNotRead) {
+			logger.Info("Can read the tags of the object again", "object", quote.Name(path), "type", ref.Type, "moid", ref.Value)
+		}
+	}
+	l.refused = refused
+}

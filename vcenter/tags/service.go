@@ -1,0 +1,74 @@
+package tags
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/credentials"
+)
+
+// A Ref is a managed object of the vCenter.
+type Ref = types.ManagedObjectReference
+
+func compareRefs(a, b Ref) int {
+	return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Value, b.Value))
+}
+
+// A Tag is a tag's name and the ID of its category.
+type Tag struct {
+	Name     string `json:"name"`
+	Category string `json:"category_id"`
+}
+
+// A Service is the tagging API of one session. Its methods are called concurrently; each
+// bounds its own request.
+type Service interface {
+	// Attached returns the IDs of the tags attached to objects.
+	Attached(context.Context, []Ref) (map[Ref][]string, error)
+	// Tag reads a tag, Category the name of a category.
+	Tag(ctx context.Context, id string) (Tag, error)
+	Category(ctx context.Context, id string) (string, error)
+	// Categories returns the IDs of all categories that the account may read.
+	Categories(context.Context) ([]string, error)
+	// TagsOf returns the IDs of the tags of a category, by its ID.
+	TagsOf(ctx context.Context, category string) ([]string, error)
+	// Objects returns the objects to which each of the tags, by ID, is attached.
+	Objects(ctx context.Context, tags []string) (map[string][]Ref, error)
+}
+
+// A Session is a session of the tagging API, which is opened where that is needed.
+type Session interface {
+	// With calls f with the API.
+	With(ctx context.Context, f func(Service) error) error
+	// Credentials returns those of the session. With others the account may be another.
+	Credentials() credentials.Credentials
+	// Wait waits for a login that is under way, for a second at most where its context is
+	// done.
+	Wait() error
+}
+
+// An Inventory reads properties of objects through SOAP, page by page.
+type Inventory interface {
+	Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error
+}
+
+// A Query is what a reading is about.
+type Query struct {
+	// Objects are those whose tags are read, in order; Paths are their inventory paths, for
+	// a person.
+	Objects []Ref
+	Paths   map[Ref]string
+	// Categories are the names of those that matter, all if empty.
+	Categories []string
+	// Age is how old a name that matters may be, NamesFor if zero.
+	Age time.Duration
+}
+
+func (q *Query) matters(category string) bool {
+	return len(q.Categories) == 0 || slices.Contains(q.Categories, category)
+}

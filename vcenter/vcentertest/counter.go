@@ -1,0 +1,48 @@
+package vcentertest
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Counter is an Observer that counts calls and logins.
+type Counter struct {
+	mu     sync.Mutex
+	calls  map[string]int
+	logins []error
+}
+
+// Requested counts a call.
+func (c *Counter) Requested(_, call string, _ time.Duration, _ error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls == nil {
+		c.calls = map[string]int{}
+	}
+	c.calls[call]++
+}
+
+// LoggedIn notes how a login ended.
+func (c *Counter) LoggedIn(_ string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.logins = append(c.logins, err)
+}
+
+// WatchStarted does nothing.
+func (*Counter) WatchStarted(string) {}
+
+// Of returns how many calls there were of a name.
+func (c *Counter) Of(call string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls[call]
+}
+
+// Logins returns how logins ended, in order.
+func (c *Counter) Logins() []error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.logins)
+}

@@ -1,0 +1,106 @@
+package vcentertest
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"vzones/config"
+)
+
+// A Front is a TLS server before a simulated one. It sees what is asked, and answers
+// instead where that is wanted.
+type Front struct {
+	*httptest.Server
+	// Cert is what it shows.
+	Cert Issued
+
+	mu   sync.Mutex
+	seen []Request
+	// instead answers a request, or returns false.
+	instead func(w http.ResponseWriter, r *http.Request, body string) bool
+}
+
+// A Request is one that a front has seen.
+type Request struct{ Path, Body, Authorization string }
+
+// NewFront starts a front before a handler.
+func NewFront(t *testing.T, behind http.Handler) *Front {
+	t.Helper()
+	f := &Front{Cert: Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "front"},
+		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}, DNSNames: []string{"vc.example.test", "sessions.example.test", "vc_1.example.test", "session_s.example.test"}}, nil)}
+	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		f.mu.Lock()
+		f.seen = append(f.seen, Request{r.URL.Path, string(body), r.Header.Get("Authorization")})
+		instead := f.instead
+		f.mu.Unlock()
+		if instead != nil && instead(w, r, string(body)) {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		behind.ServeHTTP(w, r)
+	}))
+	f.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{f.Cert.Cert.Raw}, PrivateKey: f.Cert.Key}}}
+	f.Config.ErrorLog = log.New(io.Discard, "", 0)
+	f.StartTLS()
+	t.Cleanup(f.Close)
+	return f
+}
+
+// Answer replaces what answers requests in the place of what is behind the front.
+func (f *Front) Answer(instead func(w http.ResponseWriter, r *http.Request, body string) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.instead = instead
+}
+
+// Requests returns the requests to paths that begin so and have a text in their
+// body.
+func (f *Front) Requests(path, body string) []Request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []Request
+	for _, a := range f.seen {
+		if strings.HasPrefix(a.Path, path) && strings.Contains(a.Body, body) {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// VCenter is how a vCenter behind the front is reached.
+func (f *Front) VCenter(t *testing.T) config.VCenter {
+	t.Helper()
+	port, err := strconv.Atoi(MustURL(t, f.URL).Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.VCenter{Name: "east", Server: "127.0.0.1", Port: port, CA: f.Cert.PEM(), RoundTrips: 3, IPFamilies: []string{"ipv4"}}
+}
+
+// Hang answers nothing to paths that begin so.
+func Hang(paths ...string) func(http.ResponseWriter, *http.Request, string) bool {
+	return func(_ http.ResponseWriter, r *http.Request, _ string) bool {
+		for _, p := range paths {
+			if strings.HasPrefix(r.URL.Path, p) {
+				<-r.Context().Done()
+				panic(http.ErrAbortHandler)
+			}
+		}
+		return false
+	}
+}

@@ -1,0 +1,61 @@
+package vcentertest
+
+import (
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/config"
+	"vzones/test/fleet"
+)
+
+// Simulate starts the vCenters of a description, and returns how they are reached.
+func Simulate(t *testing.T, description string) (*fleet.Fleet, []config.VCenter) {
+	t.Helper()
+	spec, err := fleet.Parse([]byte(description))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim, err := fleet.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(sim.Close)
+	var cfgs []config.VCenter
+	for _, v := range sim.VCenters() {
+		cfgs = append(cfgs, config.VCenter{
+			Name: v.Name(), Server: v.Host(), Port: v.Port(), RoundTrips: 3, CA: v.Certificate(),
+			User: v.User(), Password: config.NewPassword(v.Password()), IPFamilies: []string{"ipv4"},
+		})
+	}
+	return sim, cfgs
+}
+
+// EastBehindFront simulates two vCenters, the first of them behind a front.
+func EastBehindFront(t *testing.T) (*fleet.Fleet, *Front, config.VCenter) {
+	t.Helper()
+	sim, cfgs := Simulate(t, BareEast)
+	f := NewFront(t, sim.VCenters()[0])
+	cfg := f.VCenter(t)
+	cfg.User, cfg.Password = cfgs[0].User, cfgs[0].Password
+	return sim, f, cfg
+}
+
+// BareEast is the description of a vCenter with one machine.
+const BareEast = `
+vcenters:
+- name: east
+  datacenters:
+  - name: dc1
+    tags: {region: east}
+    clusters: [{name: c1, tags: {zone: a}, hosts: 1}]
+    vms: [{name: n1, cluster: c1}]
+`
+
+// SOAPFault returns a fault as an error of a SOAP call.
+func SOAPFault(f types.AnyType) error {
+	var fault soap.Fault
+	fault.Detail.Fault = f
+	return soap.WrapSoapFault(&fault)
+}

@@ -1,0 +1,68 @@
+package vcentertest
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	_ "github.com/vmware/govmomi/lookup/simulator" // registers its endpoint
+	"github.com/vmware/govmomi/simulator"
+	_ "github.com/vmware/govmomi/sts/simulator" // registers its endpoint
+
+	"vzones/config"
+)
+
+const (
+	// LookupPath is where a vCenter has its lookup service.
+	LookupPath = "/lookupservice/sdk"
+	// STSPath is where it has its token service.
+	STSPath = "/sts/STSService"
+)
+
+// WithTokens starts govmomi's simulator with its lookup and token services, behind a
+// front. Their answers hold the address that they are called by.
+func WithTokens(t *testing.T) (*Front, config.VCenter) {
+	t.Helper()
+	m := simulator.VPX()
+	m.Host, m.Cluster, m.Machine, m.Datastore, m.Portgroup = 0, 0, 0, 0, 0
+	t.Cleanup(m.Remove)
+	if err := m.Create(); err != nil {
+		t.Fatal(err)
+	}
+	m.Service.RegisterEndpoints = true
+	s := m.Service.NewServer()
+	t.Cleanup(s.Close)
+	inner := s.URL.Host
+	f := NewFront(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := httptest.NewRecorder()
+		if r.URL.Path == STSPath {
+			r.URL.Path += "/vsphere.local" // a real one serves both
+		}
+		m.Service.ServeMux.ServeHTTP(rec, r)
+		for k, v := range rec.Header() {
+			w.Header()[k] = v
+		}
+		w.WriteHeader(rec.Code)
+		answer := bytes.ReplaceAll(rec.Body.Bytes(), []byte("http://"+inner), []byte("https://"+r.Host))
+		_, _ = w.Write(answer)
+	}))
+	return f, f.VCenter(t)
+}
+
+// STSFault answers with a fault of the token service.
+func STSFault(w http.ResponseWriter, code, text string) bool {
+	w.WriteHeader(http.StatusInternalServerError)
+	_, _ = io.WriteString(w, `<?xml version="1.0"?><S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body><S:Fault xmlns:ns0="http://docs.oasis-open.org/ws-sx/ws-trust/200512/"><faultcode>ns0:`+
+		code+`</faultcode><faultstring>`+text+`</faultstring></S:Fault></S:Body></S:Envelope>`)
+	return true
+}
+
+// InvalidLogin answers that a login is rejected.
+func InvalidLogin(w http.ResponseWriter) bool {
+	w.WriteHeader(http.StatusInternalServerError)
+	_, _ = io.WriteString(w, `<?xml version="1.0"?><e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><e:Body><e:Fault><faultcode>ServerFaultCode</faultcode>`+
+		`<faultstring>Cannot complete login</faultstring><detail><InvalidLoginFault xmlns="urn:vim25" xsi:type="InvalidLogin"/></detail></e:Fault></e:Body></e:Envelope>`)
+	return true
+}
