@@ -49,7 +49,7 @@ own, of Rancher's or of Giant Swarm's. Values for the chart of vzones go to stan
 output, without the credentials: --secret names a file for those, which is a second
 values file for Helm. Both are for a release in the namespace of --namespace.
 
-What cannot be carried over is told of on standard error, one in a line, as are
+What cannot be carried over is reported on standard error, one in a line, as are
 mistakes and warnings:
 
   FILE:LINE: not carried over: FIELD: why

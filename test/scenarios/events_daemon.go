@@ -22,7 +22,7 @@ func daemonCommands() []command {
 				return w.start()
 			}
 		}},
-		{"daemon stop", "sends SIGTERM and checks that it ends well: see [what is always checked](#what-is-always-checked)", func(*arguments) action {
+		{"daemon stop", "sends SIGTERM and checks that it ends as it should: see [what is always checked](#what-is-always-checked)", func(*arguments) action {
 			return func(_ context.Context, w *world) error { return w.stop() }
 		}},
 		{"daemon restart", "is `stop` and `start` with the same flags", func(*arguments) action {
@@ -36,7 +36,7 @@ func daemonCommands() []command {
 		{"daemon kill", "sends SIGKILL; the sessions that it leaves behind are not held against it", func(*arguments) action {
 			return func(_ context.Context, w *world) error { return w.kill() }
 		}},
-		{"daemon refuses TEXT", "starts the daemon, which has to end by itself, with a status that is not 0 and TEXT in its log", refuses},
+		{"daemon refuses TEXT", "starts the daemon, which has to end without a signal, with a status that is not 0 and TEXT in its log", refuses},
 		{"daemon healthy [within DURATION]", "waits until /healthz says so", func(a *arguments) action {
 			within := a.within()
 			a.p.asserts = true

@@ -26,7 +26,7 @@ func nodeCommands() []command {
 				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its machine's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type, or `none` as the in-tree provider leaves it; " +
 				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
 		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", labelNode},
-		{"node ready NODE…", "lets kubelets report that all is well", setReady(v1.ConditionTrue)},
+		{"node ready NODE…", "lets kubelets report that their Nodes are ready", setReady(v1.ConditionTrue)},
 		{"node unknown NODE…", "marks Nodes as the control plane does when kubelets are silent", setReady(v1.ConditionUnknown)},
 		{"node delete NODE…", "deletes Nodes", func(a *arguments) action {
 			return onNodes(a.nodes(), func(ctx context.Context, w *world, name string) error {

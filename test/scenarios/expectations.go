@@ -26,7 +26,7 @@ func expectations() []command {
 		{"expect NODE… CONDITION… [within DURATION]",
 			"waits until all [conditions](#conditions) hold for all these Nodes at once, 30 s if nothing else is said", expectCommand},
 		{"hold DURATION NODE… CONDITION…", "watches that they hold now, all the time, and to the end of it; with `go test -short` for ten seconds at most", holdCommand},
-		{"mark requests", "counts requests anew from here on", func(*arguments) action {
+		{"mark requests", "counts requests from here on", func(*arguments) action {
 			return func(_ context.Context, w *world) error {
 				for _, v := range w.stack.Fleet.VCenters() {
 					v.ResetRequests()
