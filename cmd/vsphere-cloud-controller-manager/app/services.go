@@ -32,11 +32,12 @@ type services struct {
 	secrets  *secrets.Watcher
 	files    *files.Watcher
 	reloads  *metrics.Reloads
-	// secretChanged gets a value from secrets when a Secret has changed, and follow receives
-	// it. It has room for one and is never closed.
+	// secretChanged gets a value from secrets when a Secret has changed, and
+	// reloadChanges receives it. It has room for one and is never closed.
 	secretChanged chan struct{}
 }
 
+// newServices makes the services of the configuration at the start. It starts none.
 func (a *App) newServices(client kubernetes.Interface) *services {
 	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: make(chan struct{}, 1)}
 	s.secrets = secrets.New(client, func() {
@@ -58,16 +59,16 @@ func (a *App) newServices(client kubernetes.Interface) *services {
 	return s
 }
 
-// apply puts a configuration in force. The provider knows it before the fleet
-// announces what that changes.
+// apply puts a configuration in force. The provider gets it before the fleet reports what that
+// changes.
 func (s *services) apply(cfg *config.Config) {
 	s.watch(cfg)
 	s.provider.Apply(cfg)
 	s.fleet.Apply(cfg.VCenters, wanted(cfg))
 }
 
-// loginLimits keep the failures of up to five instances that all log in with the same
-// credentials below those that lock an account.
+// loginLimits keeps the failed logins of up to five instances with the same credentials below
+// the number that locks an account.
 func loginLimits(warm bool) session.LoginLimits {
 	if warm {
 		return session.LoginLimits{Failures: 1}
@@ -75,6 +76,7 @@ func loginLimits(warm bool) session.LoginLimits {
 	return session.LoginLimits{}
 }
 
+// wanted returns what the placement by a configuration needs of the vCenters.
 func wanted(cfg *config.Config) vcenter.Wanted {
 	policy := &cfg.Topology.Policy
 	categories := policy.Categories()
@@ -84,13 +86,14 @@ func wanted(cfg *config.Config) vcenter.Wanted {
 	}
 }
 
-// watch follows the files and Secrets that a configuration is made of.
+// watch watches the files and Secrets that a configuration is made of.
 func (s *services) watch(cfg *config.Config) {
 	paths, refs := s.sources(cfg)
 	s.files.Apply(paths)
 	s.secrets.Apply(refs)
 }
 
+// sources returns the files, directories and Secrets that a configuration is made of.
 func (s *services) sources(cfg *config.Config) (paths []string, refs []config.SecretRef) {
 	paths = slices.Clone(cfg.Files)
 	if s.source.InSecret() {
@@ -127,7 +130,7 @@ func (a *App) start(ctx context.Context, s *services, nodes informers.SharedInfo
 		leading = now
 	}
 	a.group.Go(func() error { return s.provider.Run(ctx) })
-	a.group.Go(func() error { return s.follow(ctx) })
+	a.group.Go(func() error { return s.reloadChanges(ctx) })
 	a.group.Go(func() error {
 		if !election.Await(ctx, leading) {
 			return nil
@@ -136,8 +139,8 @@ func (a *App) start(ctx context.Context, s *services, nodes informers.SharedInfo
 	})
 }
 
-// follow applies what changes in files and Secrets until the context is done.
-func (s *services) follow(ctx context.Context) error {
+// reloadChanges applies what changes in files and Secrets until the context is done.
+func (s *services) reloadChanges(ctx context.Context) error {
 	own, end := pod.NewRecorder(ctx, s.client)
 	defer end()
 	reloader := reload.New(s.cfg, reload.Options{

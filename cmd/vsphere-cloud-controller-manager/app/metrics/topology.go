@@ -6,8 +6,8 @@ import (
 	"vzones/provider/reconcile"
 )
 
-// Topology shows what the topology controller counts, at the time it is
-// asked. Where that does not run it shows nothing.
+// Topology shows what the topology controller counts, at the time of the scrape. Where that
+// does not run it shows nothing.
 type Topology struct {
 	metrics.BaseStableCollector
 	controller func() *reconcile.Controller
@@ -15,17 +15,18 @@ type Topology struct {
 	drifting, resized, conflicting, writes *metrics.Desc
 }
 
+// NewTopology returns the metrics of a controller that is nil until it runs.
 func NewTopology(controller func() *reconcile.Controller) *Topology {
 	desc := func(name, help string, labels ...string) *metrics.Desc {
 		return metrics.NewDesc(Subsystem+"_topology_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
 	return &Topology{
 		controller: controller,
-		drifting:   desc("drifting_nodes", "Initialised Nodes with a topology label that is not that of their place."),
-		resized: metrics.NewDesc(Subsystem+"_instance_type_drifting_nodes", "Initialised Nodes with an instance type that is not that of their machine.",
+		drifting:   desc("drifting_nodes", "Initialized Nodes with a topology label that differs from their placement."),
+		resized: metrics.NewDesc(Subsystem+"_instance_type_drifting_nodes", "Initialized Nodes with an instance type that differs from their machine's.",
 			nil, nil, metrics.ALPHA, ""),
-		conflicting: desc("conflicting_nodes", "Initialised Nodes with a conflict of tags, by its kind.", "kind"),
-		writes:      desc("writes_total", "Changes of initialised Nodes by the topology controller, by action.", "action"),
+		conflicting: desc("conflicting_nodes", "Initialized Nodes with a conflict of tags, by its kind.", "kind"),
+		writes:      desc("writes_total", "Changes of initialized Nodes by the topology controller, by action.", "action"),
 	}
 }
 
