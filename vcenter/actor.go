@@ -87,7 +87,7 @@ func newActor(t *target, credentials CredentialSource, opts timing, states func(
 		inbox: watch.NewInbox(t.wants), targets: make(chan *target, 1), credentialsChanged: signal.New(), updates: make(chan update),
 		desired: t, cfg: &t.cfg,
 	}
-	a.tags = a.newTagReader()
+	a.tags = newTagReader(a.name, a.opts)
 	a.now = status{cfg: a.cfg, state: inventory.State{VCenter: a.name}, endpoint: a.newEndpoint()}
 	a.show()
 	return a
@@ -98,12 +98,6 @@ func (a *actor) newEndpoint() *session.Endpoint {
 		Timeout: a.opts.timeout, LoginTimeout: a.opts.loginTimeout, InFlight: a.opts.inFlight,
 		Throttle: a.throttle, Observer: a.opts.observer, Guard: a.guard,
 	})
-}
-
-func (a *actor) newTagReader() *tags.Reader {
-	// Half of the requests that may be in flight stay free for SOAP, which answers when
-	// the tagging service does not.
-	return tags.NewReader(a.name, a.opts.tagRefresh, max(1, a.opts.inFlight/2))
 }
 
 // configure replaces the target. Only one goroutine may call it at a time.
@@ -232,7 +226,7 @@ func (a *actor) adopt(ctx context.Context) {
 	a.now.endpoint, a.now.tags = a.newEndpoint(), TagsNotRead
 	a.show()
 	a.throttle.Moved()
-	a.tags = a.newTagReader()
+	a.tags = newTagReader(a.name, a.opts)
 	a.memory.Moved()
 	a.outage = nil
 }

@@ -21,25 +21,6 @@ type Health struct {
 	CertificateEnds time.Time
 }
 
-// TagReading is how the last reading of a vCenter's tags ended.
-type TagReading int32
-
-// The zero value is that of a vCenter whose tags were not read yet.
-const (
-	TagsNotRead TagReading = iota
-	// TagsRead is also that of a vCenter whose tags nobody needs.
-	TagsRead
-	TagsFailed
-)
-
-// readingOf returns how a reading with this error ended.
-func readingOf(err error) TagReading {
-	if err != nil {
-		return TagsFailed
-	}
-	return TagsRead
-}
-
 // Health returns that of each vCenter in the order of the configuration.
 func (f *Fleet) Health() []Health {
 	members := *f.members.Load()

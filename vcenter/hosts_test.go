@@ -21,7 +21,7 @@ vcenters:
   - name: dc
     clusters:
     - name: c1
-      hosts: [{name: a1, model.FaultDomain: fd-a}, {name: a2, model.FaultDomain: fd-a}, {name: b1, model.FaultDomain: fd-b}, {name: spare}]
+      hosts: [{name: a1, faultDomain: fd-a}, {name: a2, faultDomain: fd-a}, {name: b1, faultDomain: fd-b}, {name: spare}]
       hostGroups: [{name: site-a, hosts: [a1, a2]}, {name: site-b, hosts: b1}, {name: licensed, hosts: [a1, b1]}]
     - {name: c2, hosts: [{name: c2h}], hostGroups: [{name: site-c, hosts: []}]}
     hosts: [alone]

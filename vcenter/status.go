@@ -33,3 +33,22 @@ func (s *status) sessionWith(t *target) *session.Session {
 // An update changes what is known of a vCenter, and reports whether others are to be
 // notified.
 type update func(now *status) (announce bool)
+
+// TagReading is how the last reading of a vCenter's tags ended.
+type TagReading int32
+
+// The zero value is that of a vCenter whose tags were not read yet.
+const (
+	TagsNotRead TagReading = iota
+	// TagsRead is also that of a vCenter whose tags nobody needs.
+	TagsRead
+	TagsFailed
+)
+
+// readingOf returns how a reading with this error ended.
+func readingOf(err error) TagReading {
+	if err != nil {
+		return TagsFailed
+	}
+	return TagsRead
+}

@@ -32,6 +32,12 @@ type tagLoop struct {
 	reporter Reporter
 	// refresh is the time between two readings, retryMin the least one after a failure.
 	refresh, retryMin time.Duration
+
+	// query is the last one. askedFor is when somebody last waited for a reading, and
+	// postponed is when the next one is done for that.
+	query     tags.Query
+	askedFor  time.Time
+	postponed <-chan time.Time
 }
 
 // run reads the tags of the wanted objects when those change and at the refresh interval,
@@ -40,45 +46,22 @@ type tagLoop struct {
 // tags unknown, unless SOAP does not answer either: that ends the watch.
 func (l *tagLoop) run(ctx context.Context) error {
 	defer func() { _ = l.reader.Wait() }() // whom the login concerns asks again
-	var q tags.Query
-	var askedFor time.Time
 	var tagged []topology.Tagged
-	var postponed <-chan time.Time
 	next := time.NewTimer(l.refresh)
 	defer next.Stop()
 	delay := l.retryMin
 	for {
-		q.Age = tags.NamesFor
-		awaited := false
-		select {
-		case q.Objects = <-l.schedule.wanted:
-			if paths := l.schedule.paths.Load(); paths != nil {
-				q.Paths = *paths
-			}
-			q.Age = l.refresh / 2
-		case <-l.inbox.readNames:
-			if wait := min(namesPause, l.refresh) - time.Since(askedFor); wait > 0 {
-				postponed = time.After(wait)
-				continue
-			}
-			awaited = true
-		case <-postponed:
-			awaited = true
-		case <-l.inbox.refreshTags:
-		case <-next.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if awaited {
-			q.Age, askedFor, postponed = l.refresh/2, time.Now(), nil
+		awaited, err := l.wait(ctx, next.C)
+		if err != nil {
+			return err
 		}
 		wants := l.inbox.wants.Load()
-		q.Categories = wants.Categories
-		if len(q.Objects) == 0 && len(q.Categories) == 0 {
+		l.query.Categories = wants.Categories
+		if len(l.query.Objects) == 0 && len(wants.Categories) == 0 {
 			next.Reset(l.refresh)
 			continue
 		}
-		result := l.reader.Read(ctx, q)
+		result := l.reader.Read(ctx, l.query)
 		if err := l.examine(ctx, result.Err); err != nil {
 			return err
 		}
@@ -93,10 +76,40 @@ func (l *tagLoop) run(ctx context.Context) error {
 			delay = l.retryMin
 		}
 		select {
-		case l.schedule.found <- tagReading{result, q.Categories, tagged, awaited}:
+		case l.schedule.found <- tagReading{result, wants.Categories, tagged, awaited}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// wait waits until tags are to be read and has the query say with which objects, and how
+// old names may be. It reports whether somebody waits for the reading.
+func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool, err error) {
+	for {
+		l.query.Age = tags.NamesFor
+		select {
+		case l.query.Objects = <-l.schedule.wanted:
+			if paths := l.schedule.paths.Load(); paths != nil {
+				l.query.Paths = *paths
+			}
+			l.query.Age = l.refresh / 2
+			return false, nil
+		case <-l.inbox.readNames:
+			if wait := min(namesPause, l.refresh) - time.Since(l.askedFor); wait > 0 {
+				l.postponed = time.After(wait)
+				continue
+			}
+		case <-l.postponed:
+		case <-l.inbox.refreshTags:
+			return false, nil
+		case <-next:
+			return false, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		l.query.Age, l.askedFor, l.postponed = l.refresh/2, time.Now(), nil
+		return true, nil
 	}
 }
 
