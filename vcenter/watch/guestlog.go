@@ -18,7 +18,10 @@ const guestLogPause = 10 * time.Minute
 // lasts.
 type guestLog map[guestProblem]logged
 
-type guestProblem struct{ machine, subject string }
+type guestProblem struct {
+	machine string
+	problem model.Problem
+}
 
 type logged struct {
 	lasts bool
@@ -47,14 +50,24 @@ func (l guestLog) due(key guestProblem, lasts bool, now time.Time) bool {
 	return !again
 }
 
+// guestLines are what is logged, in order.
+var guestLines = []struct {
+	of   model.Problem
+	what string
+}{
+	{of: model.OfMetadata, what: "The addresses in the machine's guestinfo.metadata do not count"},
+	{of: model.OfReport, what: "The addresses that the machine's guest reports do not count"},
+	{of: model.OfHostName, what: "The host name that the machine's guest reports does not count"},
+}
+
 // write logs what of guests does not count, of machines of which something new has come or
 // that are gone, without anything that they report.
 func (l guestLog) write(ctx context.Context, tree *model.Tree) {
 	log := klog.FromContext(ctx).V(2)
 	for ref, problems := range tree.ChangedGuests() {
-		for _, p := range problems {
-			if l.due(guestProblem{ref.Value, p.Subject}, p.Err != nil, time.Now()) {
-				log.Info(p.What, "moid", ref.Value, "err", quote.Line(p.Err.Error()))
+		for _, line := range guestLines {
+			if err := problems[line.of]; l.due(guestProblem{ref.Value, line.of}, err != nil, time.Now()) {
+				log.Info(line.what, "moid", ref.Value, "err", quote.Line(err.Error()))
 			}
 		}
 	}

@@ -188,9 +188,9 @@ func TestHostNamesOfGuests(t *testing.T) {
 		if is != odd || odd && got != "" || !odd && got != name {
 			t.Errorf("%.40q: %.40q, odd %t", name, got, is)
 		}
-		for _, o := range p.problems() {
-			if o.Err != nil && (!odd || o.Subject != OfHostName || len(o.Err.Error()) > 200 || name != "" && strings.Contains(o.Err.Error(), name)) {
-				t.Errorf("%.40q: %s: %v", name, o.Subject, o.Err)
+		for of, err := range p.problems() {
+			if err != nil && (!odd || of != OfHostName || len(err.Error()) > 200 || name != "" && strings.Contains(err.Error(), name)) {
+				t.Errorf("%.40q: %s: %v", name, of, err)
 			}
 		}
 	}

@@ -92,9 +92,9 @@ func (t *Tree) UnknownMetadata() bool {
 }
 
 // ChangedGuests returns the machines of which something new has come from their guests, or
-// that are gone, since it was last called, and what of each does not count.
-func (t *Tree) ChangedGuests() map[types.ManagedObjectReference][]Problem {
-	changed := make(map[types.ManagedObjectReference][]Problem, len(t.guests))
+// that are gone, since it was last called, and why something of each does not count.
+func (t *Tree) ChangedGuests() map[types.ManagedObjectReference]map[Problem]error {
+	changed := make(map[types.ManagedObjectReference]map[Problem]error, len(t.guests))
 	for ref := range t.guests {
 		changed[ref] = t.objects[ref].problems()
 	}
