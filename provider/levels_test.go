@@ -66,7 +66,7 @@ func TestRackIsOnTheNodeFirst(t *testing.T) {
 		if c.has != "" {
 			n.Labels = map[string]string{topology.LabelRack: c.has}
 		}
-		if got := p.Unwritten(n)[topology.LabelRack]; got != c.unwritten {
+		if got := unwrittenOf(p, n)[topology.LabelRack]; got != c.unwritten {
 			t.Errorf("a Node with rack %q lacks %q", c.has, got)
 		}
 		got, err := p.InstanceMetadata(t.Context(), n)
@@ -75,7 +75,7 @@ func TestRackIsOnTheNodeFirst(t *testing.T) {
 		}
 	}
 	untaintedNode := aNode("node-1", withSystemUUID(uuidA), untainted)
-	if got := p.Unwritten(untaintedNode); got != nil {
+	if got := unwrittenOf(p, untaintedNode); got != nil {
 		t.Errorf("an initialised Node waits for %v", got)
 	}
 }

@@ -23,6 +23,8 @@ import (
 
 	"vzones/config"
 	"vzones/provider/keys"
+	"vzones/provider/nodes"
+	"vzones/provider/nodestate"
 	"vzones/provider/reconcile"
 	"vzones/vcenter/inventory"
 )
@@ -297,7 +299,6 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	ctx, cancel := context.WithCancel(p.Context())
 	daemon := New(p, cfg, Options{})
 	factory := informers.NewSharedInformerFactory(p.client, 0)
-	daemon.Initialize(builder{p.client}, nil)
 	daemon.SetInformers(factory)
 	n, err := nodecontroller.NewCloudNodeController(daemon.NodeInformer(), p.client, daemon, statusEvery, 2, 1)
 	if err != nil {
@@ -307,11 +308,11 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	r := reconcile.New(daemon, daemon.NodeInformer(), p.client, func(string, string, string) {})
+	r := reconcile.New(nodes.Source{Placer: daemon.placer, Fleet: p}, daemon.NodeInformer(), p.client, func(string, string, string) {})
 	var running sync.WaitGroup
 	running.Go(func() { n.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
 	running.Go(func() { l.Run(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
-	for _, run := range []func(context.Context) error{daemon.Run, r.Run} {
+	for _, run := range []func(context.Context) error{nodes.New(p, daemon.placer, daemon.checker, p.client).Run, r.Run} {
 		running.Go(func() {
 			if err := run(ctx); err != nil {
 				p.Error(err)
@@ -387,7 +388,7 @@ func (p *orderPlay) now(i int) (end, bool) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	is := end{waits: isUninitialized(n), zone: p.nodes[i].home}
+	is := end{waits: nodestate.IsUninitialized(n), zone: p.nodes[i].home}
 	if zone := n.Labels[v1.LabelTopologyZone]; zone != "" {
 		if _, err := fmt.Sscanf(zone, "z%d", &is.zone); err != nil {
 			p.Error(err)

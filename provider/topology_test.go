@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/provider/nodes"
+	"vzones/provider/nodestate"
 	"vzones/provider/reconcile"
 	"vzones/topology"
 )
@@ -33,12 +35,11 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 	labelled := func(n *v1.Node) { n.Labels = map[string]string{v1.LabelTopologyZone: "x"} }
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
 	withFramework(t, fleet, func(c *cluster) {
-		c.provider.fleet = answering{fleet}
 		cfg := testConfig().Topology
 		cfg.Policy.Levels = topology.Rules{{Label: level, Category: "k8s-zone"}}
 		cfg.Backfill, cfg.Drift, cfg.Settle = true, config.DriftUpdate, time.Minute
-		c.provider.settings.Load().cfg.Topology = cfg
-		r := reconcile.New(c.provider, c.provider.NodeInformer(), c.client, func(string, string, string) {})
+		c.provider.placer.Config().Topology = cfg
+		r := reconcile.New(nodes.Source{Placer: c.provider.placer, Fleet: answering{fleet}}, c.provider.NodeInformer(), c.client, func(string, string, string) {})
 		ended := make(chan error)
 		go func() { ended <- r.Run(c.ctx) }()
 		defer func() {
@@ -51,7 +52,7 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
 		c.pass(5 * time.Second)
 		n := c.node("node-1")
-		if isUninitialized(n) || n.Labels[level] != "a" || n.Annotations["vzones/labels"] != level {
+		if nodestate.IsUninitialized(n) || n.Labels[level] != "a" || n.Annotations["vzones/labels"] != level {
 			t.Errorf("initialised as %v %v", n.Labels, n.Annotations)
 		}
 		fleet.become(stateOf("east", machine(uuidA, in("east", "b")), machine(uuidB)))

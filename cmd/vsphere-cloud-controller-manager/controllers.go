@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/provider/reconcile"
 )
 
@@ -91,7 +92,7 @@ func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig
 	return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {
 		client := c.ClientBuilder.ClientOrDie(init.ClientName)
 		own, end := newPod(ctx, client)
-		r := reconcile.New(d.provider, d.provider.NodeInformer(), client, own.tell)
+		r := reconcile.New(nodes.Source{Placer: d.provider.Placer(), Fleet: d.fleet}, d.provider.NodeInformer(), client, own.tell)
 		d.reconciler.Store(r)
 		d.group.Go(func() error {
 			defer end()

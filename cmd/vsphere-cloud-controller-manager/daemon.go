@@ -24,7 +24,9 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/secrets"
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/provider/reconcile"
+	"vzones/vcenter"
 )
 
 // stopTimeout bounds the end of the daemon: logging out of all vCenters takes
@@ -55,6 +57,8 @@ type daemon struct {
 	// cfg is the configuration at the start.
 	cfg      *config.Config
 	provider *provider.Provider
+	nodes    *nodes.Controller
+	fleet    *vcenter.Fleet
 	// reconciler is nil until this instance leads, and if it is switched off.
 	reconciler atomic.Pointer[reconcile.Controller]
 }
@@ -136,13 +140,13 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 	if err := d.stand(c, watchdog); err != nil {
 		return err
 	}
-	l := newLive(d, client)
-	d.provider = l.provider
+	l := newLive(d, client, c.ClientBuilder.ClientOrDie(provider.ClientName))
+	d.provider, d.nodes, d.fleet = l.provider, l.nodes, l.fleet
 	legacyregistry.CustomMustRegister(
 		newLeading(d.provider.Started()),
-		newStates(d.provider.Started(), l.fleet, d.provider.Outcomes),
+		newStates(d.provider.Started(), l.fleet, d.nodes.Outcomes),
 		newTopologyStats(d.reconciler.Load),
-		newKeptNodes(d.provider.Started(), d.provider.Kept),
+		newKeptNodes(d.provider.Started(), d.nodes.Kept),
 	)
 	ready := &readiness{leads: d.provider.Started(), warm: d.warm(), states: l.fleet.States}
 	needs := needs(d.cfg, d.servesWithOwnRights(c), ownPod(os.Getenv))

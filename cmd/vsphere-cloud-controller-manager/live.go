@@ -12,6 +12,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/secrets"
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/vcenter"
 )
 
@@ -21,6 +22,7 @@ type live struct {
 	client   kubernetes.Interface
 	fleet    *vcenter.Fleet
 	provider *provider.Provider
+	nodes    *nodes.Controller
 	secrets  *secrets.Watcher
 	files    *files.Watcher
 	reloader *reloader
@@ -28,7 +30,7 @@ type live struct {
 	changed chan struct{}
 }
 
-func newLive(d *daemon, client kubernetes.Interface) *live {
+func newLive(d *daemon, client, forNodes kubernetes.Interface) *live {
 	l := &live{source: &d.source, client: client, files: files.New(), changed: make(chan struct{}, 1)}
 	l.secrets = secrets.New(client, func() {
 		select {
@@ -46,6 +48,7 @@ func newLive(d *daemon, client kubernetes.Interface) *live {
 		Observer:     newObserver(registry),
 	})
 	l.provider = provider.New(l.fleet, d.cfg, provider.Options{MaxSnapshotAge: d.flags.maxSnapshotAge, TagRefresh: d.flags.tagRefresh})
+	l.nodes = nodes.New(l.fleet, l.provider.Placer(), l.provider.Checker(), forNodes)
 	l.reloader = &reloader{
 		read: func(ctx context.Context) (*config.Config, error) {
 			ctx, cancel := context.WithTimeout(ctx, configTimeout)
@@ -121,16 +124,16 @@ func (l *live) watchToo(files []string) {
 
 // start starts what runs beside the framework. A process that waits to lead follows its
 // configuration, and the vCenters only as a warm standby.
-func (l *live) start(d *daemon, nodes informers.SharedInformerFactory) {
+func (l *live) start(d *daemon, factory informers.SharedInformerFactory) {
 	leads := l.provider.Started()
 	if d.warm() {
-		standby := l.provider.NewStandby(nodes)
+		standby := l.nodes.NewStandby(factory)
 		d.group.Go(func() error { return standby.Run(d.ctx) })
 		at := make(chan struct{})
 		close(at)
 		leads = at
 	}
-	d.group.Go(func() error { return l.provider.Run(d.ctx) })
+	d.group.Go(func() error { return l.nodes.Run(d.ctx) })
 	d.group.Go(func() error { return l.follow(d.ctx) })
 	d.group.Go(func() error {
 		select {

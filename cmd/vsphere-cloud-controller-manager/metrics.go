@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/vcenter"
 )
 
@@ -117,7 +117,7 @@ func newStates(leads <-chan struct{}, fleet interface{ Health() []vcenter.Health
 		untrusted:     desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),
 		ends:          desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint.", "vcenter"),
 		uninitialized: desc("uninitialized_nodes", "Nodes that are not initialised yet by what is known of them, of the same outcomes as those of all Nodes.", "outcome"),
-		nodes:         desc("nodes", "Nodes by what is known of them: "+provider.OutcomesHelp+".", "outcome"),
+		nodes:         desc("nodes", "Nodes by what is known of them: "+nodes.OutcomesHelp+".", "outcome"),
 	}
 }
 

@@ -3,7 +3,7 @@ package main
 import (
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider"
+	"vzones/provider/nodes"
 )
 
 // keptNodes shows why Nodes are not deleted, at the time it is asked. An instance that
@@ -18,7 +18,7 @@ type keptNodes struct {
 
 func newKeptNodes(leads <-chan struct{}, counts func() map[string]int) *keptNodes {
 	return &keptNodes{leads: leads, counts: counts, nodes: metrics.NewDesc(subsystem+"_undeleted_nodes",
-		"Nodes that are not ready, whose machines are not found and that are not deleted, by why: "+provider.KeptHelp+".",
+		"Nodes that are not ready, whose machines are not found and that are not deleted, by why: "+nodes.KeptHelp+".",
 		[]string{"reason"}, nil, metrics.ALPHA, "")}
 }
 

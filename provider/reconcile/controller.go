@@ -19,6 +19,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/events"
+	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -76,26 +77,7 @@ type Source interface {
 }
 
 // Place is where a Node is.
-type Place struct {
-	Machine *inventory.Machine
-	// VCenter is what the vCenter is called in Placement, which has the name of its first
-	// entry where it is configured several times; empty if that is the machine's.
-	VCenter   string
-	Placement topology.Placement
-	// InstanceType is what the machine is, empty if its configuration does not tell.
-	InstanceType string
-	// FormerType is what was written for the same machine before the names of guest systems
-	// got more, empty if that is the same. A Node keeps it.
-	FormerType string
-	// Contact is when the machine's vCenter last answered.
-	Contact time.Time
-	// OldNames says that a tag may have got another name since the names were read, which
-	// was at Named, zero if not all of them were.
-	OldNames bool
-	Named    time.Time
-	// Topology is what the placement was decided by, machine or not.
-	Topology *config.Topology
-}
+type Place = placement.Place
 
 // Controller writes what the policy of its source decides. Run is to be called once.
 type Controller struct {
