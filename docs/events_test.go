@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	controller "vzones/provider/nodes"
-	"vzones/provider/reconcile"
 )
 
 // recorders are the functions that write an Event, with the place of the reason among
@@ -124,7 +123,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	if want := slices.Sorted(slices.Values(controller.EventReasons())); !slices.Equal(nodes, want) {
 		t.Errorf("of Nodes that wait the reference has %v, the code %v", nodes, want)
 	}
-	if want := slices.Sorted(slices.Values(reconcile.EventReasons())); !slices.Equal(topology, want) {
+	if want := slices.Sorted(slices.Values(controller.LabelEventReasons())); !slices.Equal(topology, want) {
 		t.Errorf("of the topology controller the reference has %v, the code %v", topology, want)
 	}
 	got := slices.Sorted(slices.Values(slices.Concat(nodes, topology, pod)))

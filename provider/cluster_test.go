@@ -256,7 +256,7 @@ func (c *cluster) lastSeen(node types.UID) inventory.Sighting {
 	return id.Seen
 }
 
-// unwrittenOf are the labels that a Node waits for.
-func unwrittenOf(p *Provider, n *v1.Node) map[string]string {
-	return nodes.Source{Placer: p.placer}.Unwritten(n)
+// machine is the one that a Node has to itself.
+func (c *cluster) machine(n *v1.Node) *inventory.Machine {
+	return c.provider.placer.Observe(c.fleet.States(), n)
 }

@@ -25,7 +25,6 @@ import (
 	"vzones/provider/keys"
 	"vzones/provider/nodes"
 	"vzones/provider/nodestate"
-	"vzones/provider/reconcile"
 	"vzones/vcenter/inventory"
 )
 
@@ -308,11 +307,11 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	r := reconcile.New(nodes.Source{Placer: daemon.placer, Fleet: p}, daemon.NodeInformer(), p.client, func(string, string, string) {})
+	c := nodes.New(p, daemon.placer, daemon.checker, p.client)
 	var running sync.WaitGroup
 	running.Go(func() { n.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
 	running.Go(func() { l.Run(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
-	for _, run := range []func(context.Context) error{nodes.New(p, daemon.placer, daemon.checker, p.client).Run, r.Run} {
+	for _, run := range []func(context.Context) error{c.Run, func(ctx context.Context) error { return c.KeepLabels(ctx, p.client, func(string, string, string) {}) }} {
 		running.Go(func() {
 			if err := run(ctx); err != nil {
 				p.Error(err)

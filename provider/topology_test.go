@@ -7,25 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
-	"vzones/provider/nodes"
 	"vzones/provider/nodestate"
-	"vzones/provider/reconcile"
 	"vzones/topology"
 )
-
-// answering is a fleet whose vCenters answer whenever they are asked.
-type answering struct{ *fakeFleet }
-
-func (f answering) Probe(vcenter string) {
-	var now states
-	for _, s := range f.States() {
-		if s.VCenter == vcenter {
-			s.Contact = time.Now()
-		}
-		now = append(now, s)
-	}
-	f.become(now...)
-}
 
 // TestTopologyBesideTheFramework: the framework initialises a Node, the controller
 // claims what came with that and follows the machine, and the framework's copying
@@ -33,15 +17,14 @@ func (f answering) Probe(vcenter string) {
 func TestTopologyBesideTheFramework(t *testing.T) {
 	const level = "example.com/zone"
 	labelled := func(n *v1.Node) { n.Labels = map[string]string{v1.LabelTopologyZone: "x"} }
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
+	fleet := &fakeFleet{answers: true, states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
 	withFramework(t, fleet, func(c *cluster) {
 		cfg := testConfig().Topology
 		cfg.Policy.Levels = topology.Rules{{Label: level, Category: "k8s-zone"}}
 		cfg.Backfill, cfg.Drift, cfg.Settle = true, config.DriftUpdate, time.Minute
 		c.provider.placer.Config().Topology = cfg
-		r := reconcile.New(nodes.Source{Placer: c.provider.placer, Fleet: answering{fleet}}, c.provider.NodeInformer(), c.client, func(string, string, string) {})
 		ended := make(chan error)
-		go func() { ended <- r.Run(c.ctx) }()
+		go func() { ended <- c.controller.KeepLabels(c.ctx, c.client, func(string, string, string) {}) }()
 		defer func() {
 			c.stop()
 			if err := <-ended; err != nil {

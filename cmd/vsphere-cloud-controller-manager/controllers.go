@@ -15,8 +15,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider"
-	"vzones/provider/nodes"
-	"vzones/provider/reconcile"
 )
 
 // topologyController is the name of our own for --controllers.
@@ -92,11 +90,9 @@ func (d *daemon) topologyController(init app.ControllerInitContext, c *appconfig
 	return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {
 		client := c.ClientBuilder.ClientOrDie(init.ClientName)
 		own, end := newPod(ctx, client)
-		r := reconcile.New(nodes.Source{Placer: d.provider.Placer(), Fleet: d.fleet}, d.provider.NodeInformer(), client, own.tell)
-		d.reconciler.Store(r)
 		d.group.Go(func() error {
 			defer end()
-			return r.Run(d.ctx)
+			return d.nodes.KeepLabels(d.ctx, client, own.tell)
 		})
 		return nil, true, nil
 	}

@@ -25,8 +25,6 @@ import (
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/nodes"
-	"vzones/provider/reconcile"
-	"vzones/vcenter"
 )
 
 // stopTimeout bounds the end of the daemon: logging out of all vCenters takes
@@ -58,9 +56,6 @@ type daemon struct {
 	cfg      *config.Config
 	provider *provider.Provider
 	nodes    *nodes.Controller
-	fleet    *vcenter.Fleet
-	// reconciler is nil until this instance leads, and if it is switched off.
-	reconciler atomic.Pointer[reconcile.Controller]
 }
 
 // legacyRegistry is the registry that /metrics of the framework shows.
@@ -141,11 +136,11 @@ func (d *daemon) prepare(c *appconfig.CompletedConfig) error {
 		return err
 	}
 	l := newLive(d, client, c.ClientBuilder.ClientOrDie(provider.ClientName))
-	d.provider, d.nodes, d.fleet = l.provider, l.nodes, l.fleet
+	d.provider, d.nodes = l.provider, l.nodes
 	legacyregistry.CustomMustRegister(
 		newLeading(d.provider.Started()),
 		newStates(d.provider.Started(), l.fleet, d.nodes.Outcomes),
-		newTopologyStats(d.reconciler.Load),
+		newTopologyStats(d.nodes.Stats),
 		newKeptNodes(d.provider.Started(), d.nodes.Kept),
 	)
 	ready := &readiness{leads: d.provider.Started(), warm: d.warm(), states: l.fleet.States}

@@ -20,7 +20,6 @@ import (
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/nodes"
-	"vzones/provider/reconcile"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -83,7 +82,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	r.CustomMustRegister(
 		newLeading(leads()),
 		newStates(leads(), fleet, placed),
-		newTopologyStats(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }),
+		newTopologyStats(func() (nodes.Stats, bool) { s, _ := idle().Stats(); return s, true }),
 		newKeptNodes(leads(), func() map[string]int { return map[string]int{"unknown": 1} }),
 	)
 

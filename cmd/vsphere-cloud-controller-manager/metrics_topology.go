@@ -3,25 +3,25 @@ package main
 import (
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider/reconcile"
+	"vzones/provider/nodes"
 )
 
-// topologyStats shows what the topology controller counts, at the time it is
-// asked. Where that does not run it shows nothing.
+// topologyStats shows what is counted of the labels of Nodes, at the time it is
+// asked. Where they are not kept it shows nothing.
 type topologyStats struct {
 	metrics.BaseStableCollector
-	controller func() *reconcile.Controller
+	stats func() (nodes.Stats, bool)
 
 	drifting, resized, conflicting, writes *metrics.Desc
 }
 
-func newTopologyStats(controller func() *reconcile.Controller) *topologyStats {
+func newTopologyStats(stats func() (nodes.Stats, bool)) *topologyStats {
 	desc := func(name, help string, labels ...string) *metrics.Desc {
 		return metrics.NewDesc(subsystem+"_topology_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
 	return &topologyStats{
-		controller: controller,
-		drifting:   desc("drifting_nodes", "Initialised Nodes with a topology label that is not that of their place."),
+		stats:    stats,
+		drifting: desc("drifting_nodes", "Initialised Nodes with a topology label that is not that of their place."),
 		resized: metrics.NewDesc(subsystem+"_instance_type_drifting_nodes", "Initialised Nodes with an instance type that is not that of their machine.",
 			nil, nil, metrics.ALPHA, ""),
 		conflicting: desc("conflicting_nodes", "Initialised Nodes with a conflict of tags, by its kind.", "kind"),
@@ -38,11 +38,10 @@ func (t *topologyStats) DescribeWithStability(ch chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector.
 func (t *topologyStats) CollectWithStability(ch chan<- metrics.Metric) {
-	c := t.controller()
-	if c == nil {
+	s, ok := t.stats()
+	if !ok {
 		return
 	}
-	s := c.Stats()
 	ch <- metrics.NewLazyConstMetric(t.drifting, metrics.GaugeValue, float64(s.Drifting))
 	ch <- metrics.NewLazyConstMetric(t.resized, metrics.GaugeValue, float64(s.Resized))
 	for kind, n := range s.Conflicts {

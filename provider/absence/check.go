@@ -34,8 +34,8 @@ func NewChecker(fleet Fleet, placer *placement.Placer) *Checker {
 // Run searches for absent machines until the context is done.
 func (c *Checker) Run(ctx context.Context) { c.confirmer.Run(ctx) }
 
-// Retain ends the confirmations for all but these Nodes.
-func (c *Checker) Retain(nodes map[types.UID]bool) { c.confirmer.Retain(nodes) }
+// Drop ends the confirmation for a Node whose machine is not absent, or that is gone.
+func (c *Checker) Drop(node types.UID) { c.confirmer.Drop(node) }
 
 // CheckExists reports whether a Node's machine exists. False makes the
 // framework delete the Node, so it is said only of a machine that had been

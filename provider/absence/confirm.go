@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -139,13 +138,6 @@ func (c *Confirmer) Drop(node types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.of, node)
-}
-
-// Retain drops all but those of these Nodes.
-func (c *Confirmer) Retain(nodes map[types.UID]bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.DeleteFunc(c.of, func(node types.UID, _ *confirmation) bool { return !nodes[node] })
 }
 
 // get returns the confirmation, a new one if the Node's machine or the vCenters are

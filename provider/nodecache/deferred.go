@@ -3,7 +3,6 @@ package nodecache
 import (
 	"sync"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -30,6 +29,9 @@ func (d *Deferred) Ask(node types.UID) (answer func(wait bool)) {
 	d.update(node, func(n *deferral) { n.asking++ })
 	return func(deferred bool) {
 		d.update(node, func(n *deferral) {
+			if n.asking == 0 {
+				return // the Node is gone
+			}
 			n.asking--
 			n.deferred = n.deferred || deferred
 		})
@@ -47,19 +49,19 @@ func (d *Deferred) Take(node types.UID) bool {
 	return may
 }
 
-// Keep forgets all Nodes but these.
-func (d *Deferred) Keep(nodes []*v1.Node) {
-	there := make(map[types.UID]bool, len(nodes))
-	for _, n := range nodes {
-		there[n.UID] = true
-	}
+// IsPending reports whether Take would.
+func (d *Deferred) IsPending(node types.UID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for node, n := range d.nodes {
-		if n.asking == 0 && !there[node] {
-			delete(d.nodes, node)
-		}
-	}
+	n := d.nodes[node]
+	return n.deferred || n.asking > 0
+}
+
+// Forget ends what is known of a Node that is gone.
+func (d *Deferred) Forget(node types.UID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.nodes, node)
 }
 
 func (d *Deferred) update(node types.UID, change func(*deferral)) {

@@ -9,6 +9,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
+// A Standby has the fleet follow the machines of all Nodes in a process that waits to
+// lead, and does nothing else: it writes to no Node and no Event.
+type Standby struct{ c *Controller }
+
 // NewStandby prepares a standby. The factory has to be the one that the provider's
 // SetInformers gets. It is to be called before anything else uses the controller.
 func (c *Controller) NewStandby(factory informers.SharedInformerFactory) *Standby {
@@ -16,16 +20,18 @@ func (c *Controller) NewStandby(factory informers.SharedInformerFactory) *Standb
 	return &Standby{c}
 }
 
-// A Standby has the fleet follow the machines of all Nodes in a process that waits to
-// lead, and does nothing else: it writes to no Node and no Event.
-type Standby struct{ c *Controller }
-
 // Run follows Nodes until this process leads, from when on the controller's Run does that,
 // or the context is done.
 func (s *Standby) Run(ctx context.Context) error {
+	// A change of a Node sends, Run receives, and nobody closes it.
 	changed := make(chan struct{}, 1)
 	informer := s.c.nodes.Quiet()
-	registration, err := informer.AddEventHandler(s.c.onRelevantChange(changed))
+	registration, err := informer.AddEventHandler(s.c.standbyHandlers(func() {
+		select {
+		case changed <- struct{}{}:
+		default: // it is ready
+		}
+	}))
 	if err != nil {
 		return fmt.Errorf("watching Nodes: %w", err)
 	}
@@ -34,11 +40,11 @@ func (s *Standby) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return nil
 	}
-	r := &rounds{c: s.c}
-	tick := time.NewTicker(again)
+	var following interest
+	tick := time.NewTicker(resyncEvery)
 	defer tick.Stop()
 	for whole := false; ; {
-		r.follow(s.c.nodes.All(), whole)
+		following.update(s.c.fleet, s.c.placer, s.c.nodes.All(), whole)
 		whole = false
 		select {
 		case <-changed:

@@ -31,7 +31,8 @@ var ErrUnwritten = errors.New("a label is not written yet")
 
 // Initial is all that an uninitialized Node gets.
 type Initial struct {
-	machine   *inventory.Machine
+	// Machine is the Node's.
+	Machine   *inventory.Machine
 	placement topology.Placement
 	// Metadata is what the framework writes.
 	Metadata *cloudprovider.InstanceMetadata
@@ -105,7 +106,7 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 		return nil, in, err
 	}
 	return &Initial{
-		machine:   m,
+		Machine:   m,
 		placement: placement,
 		Metadata: &cloudprovider.InstanceMetadata{
 			ProviderID:    identity.ProviderID(m.UUID),
@@ -123,7 +124,7 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 // Give gives a Node its machine and its addresses, or returns which other Node was given
 // either.
 func (p *Placer) Give(node *v1.Node, d *Initial) error {
-	err := p.assumed.give(d.machine.UUID, node, func(uid types.UID, name string) bool {
+	err := p.assumed.give(d.Machine.UUID, node, func(uid types.UID, name string) bool {
 		n, err := p.nodes.Get(name)
 		return err == nil && n.UID == uid && nodestate.IsUninitialized(n)
 	})
@@ -153,7 +154,7 @@ func (d *Initial) Log(ctx context.Context, node *v1.Node) {
 	for _, by := range d.placement.Decisions {
 		deciders = append(deciders, by.Source())
 	}
-	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.machine.Ref.VCenter, "moid", quote.Plain(d.machine.Ref.ID),
+	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.Machine.Ref.VCenter, "moid", quote.Plain(d.Machine.Ref.ID),
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
 }
 

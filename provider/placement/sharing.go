@@ -20,20 +20,23 @@ import (
 // topology.ErrUnknown: which of the two runs on the machine cannot be said.
 var ErrShared = errors.New("two Nodes have one machine")
 
-// Sharing is which other Nodes have the machine of a Node, before it and after it.
-type Sharing struct {
+// sharing is which other Nodes have the machine of a Node, before it and after it.
+type sharing struct {
 	node          *v1.Node
 	machine       *inventory.Machine
 	before, after []*v1.Node
 }
 
-// IsLater reports whether another Node with the machine comes first.
-func (s *Sharing) IsLater() bool { return len(s.before) > 0 }
+// any reports whether another Node has the machine.
+func (s *sharing) any() bool { return len(s.before)+len(s.after) > 0 }
+
+// isLater reports whether another Node with the machine comes first.
+func (s *sharing) isLater() bool { return len(s.before) > 0 }
 
 // shared returns which other Nodes have a Node's machine, in their order. Before the
 // Nodes are known there are none, and nobody is initialized either.
-func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1.Node) (Sharing, error) {
-	s := Sharing{node: node, machine: m}
+func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1.Node) (sharing, error) {
+	s := sharing{node: node, machine: m}
 	if !p.nodes.IsStarted() {
 		return s, nil
 	}
@@ -114,7 +117,7 @@ func (p *Placer) settled(n *v1.Node) bool {
 }
 
 // waits returns why the Node has to wait, nil if the machine is its own.
-func (s *Sharing) waits() error {
+func (s *sharing) waits() error {
 	if len(s.before) == 0 {
 		return nil
 	}
@@ -124,9 +127,9 @@ func (s *Sharing) waits() error {
 		topology.ErrUnknown, ErrShared, listNodes(s.before), name, s.where(), name)
 }
 
-// Err returns what is wrong with an initialized Node, nil if no other Node has its
+// err returns what is wrong with an initialized Node, nil if no other Node has its
 // machine.
-func (s *Sharing) Err() error {
+func (s *sharing) err() error {
 	switch {
 	case len(s.before) > 0:
 		return fmt.Errorf("%w: %w: %s came before Node %s and of the same machine, %s; "+
@@ -141,7 +144,7 @@ func (s *Sharing) Err() error {
 }
 
 // where names the machine.
-func (s *Sharing) where() string {
+func (s *sharing) where() string {
 	return fmt.Sprintf("vCenter %q %s (%s)", s.machine.Ref.VCenter, quote.Name(s.machine.InventoryPath), s.machine.Ref.ID)
 }
 
@@ -167,7 +170,7 @@ func (p *Placer) alone(states []inventory.State, m *inventory.Machine, node *v1.
 	case nodestate.IsUninitialized(node):
 		return s.waits()
 	}
-	return s.Err()
+	return s.err()
 }
 
 // unshared returns an error for an initialized Node that came after another one with its
@@ -175,7 +178,7 @@ func (p *Placer) alone(states []inventory.State, m *inventory.Machine, node *v1.
 func (p *Placer) unshared(states []inventory.State, m *inventory.Machine, node *v1.Node) error {
 	s, err := p.shared(states, m, node)
 	if err == nil && len(s.before) > 0 {
-		err = s.Err()
+		err = s.err()
 	}
 	return err
 }

@@ -17,7 +17,6 @@ import (
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/nodes"
-	"vzones/provider/reconcile"
 	"vzones/topology"
 )
 
@@ -148,7 +147,7 @@ func TestMetricsExist(t *testing.T) {
 // TestRunbooks: each alert says all that it has to, and has its runbook, and each runbook
 // its alert. What a runbook selects Events by is a reason that there is.
 func TestRunbooks(t *testing.T) {
-	reasons := slices.Concat(nodes.EventReasons(), reconcile.EventReasons(), []string{"TagsUnreadable", "ConfigurationRefused"})
+	reasons := slices.Concat(nodes.EventReasons(), nodes.LabelEventReasons(), []string{"TagsUnreadable", "ConfigurationRefused"})
 	known := map[string]bool{}
 	for _, r := range readRules(t).rules() {
 		if known[r.Alert] {

@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
+	"vzones/provider/plan"
 	"vzones/topology"
 )
 
@@ -38,7 +39,7 @@ func TestUnreadChangesNothing(t *testing.T) {
 			w.source.place(at("r!", "far!", "r1!"), nil, "east-1")
 			w.pass(time.Hour)
 			w.wantLabels("east-1", append(zoned("r", "near"), rack+"=r1")...)
-			if isTainted(w.node("east-1")) {
+			if plan.IsTainted(w.node("east-1")) {
 				t.Errorf("%s: tainted", drift)
 			}
 			w.wantEvents("east-1 TopologyBackfilled", "east-1 TopologyDrift")
@@ -58,7 +59,7 @@ func TestUnreadChangesNothing(t *testing.T) {
 				want = "far"
 			}
 			w.wantLabels("east-1", append(zoned("r", want), rack+"=r1")...)
-			if isTainted(w.node("east-1")) != (drift == config.DriftTaint) {
+			if plan.IsTainted(w.node("east-1")) != (drift == config.DriftTaint) {
 				t.Errorf("%s: taints %v", drift, w.node("east-1").Spec.Taints)
 			}
 		}, named("east-1", zoned("r", "near")...))
@@ -72,13 +73,13 @@ func TestUnreadTakesNoTaintOff(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
 		w.source.place(at("r!", "a!", ""), nil, "east-1")
 		w.pass(time.Hour)
-		if !isTainted(w.node("east-1")) || w.patches() > 0 {
+		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
 			t.Error("the taint was taken off")
 		}
 		w.wantEvents("east-1 VCenterUnknown")
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.settle()
-		if isTainted(w.node("east-1")) {
+		if plan.IsTainted(w.node("east-1")) {
 			t.Error("the taint stays")
 		}
 	}, n)
@@ -107,7 +108,7 @@ func TestUnreadIsToldOnce(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		told := func(want int) string {
 			t.Helper()
-			w.pass(2 * spanEvery)
+			w.pass(2 * conflictsEvery)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if len(w.pod) != want {
@@ -120,7 +121,7 @@ func TestUnreadIsToldOnce(t *testing.T) {
 		if text := told(1); !strings.HasPrefix(text, `Warning TagsUnreadable vCenter "east"`) || !strings.Contains(text, "host /dc1/host/c1/h1.") {
 			t.Errorf("told %s", text)
 		}
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictUnread] != 30 {
+		if s := w.stats(); s.Conflicts[topology.ConflictUnread] != 30 {
 			t.Errorf("%+v", s)
 		}
 		w.source.lose(names...)
@@ -133,7 +134,7 @@ func TestUnreadIsToldOnce(t *testing.T) {
 		}
 		w.source.place(at("r", "a", "r1"), nil, names...)
 		told(2)
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictUnread] != 0 {
+		if s := w.stats(); s.Conflicts[topology.ConflictUnread] != 0 {
 			t.Errorf("%+v", s)
 		}
 		w.source.place(placed, nil, names...)
@@ -151,7 +152,7 @@ func TestSystemFoldersAreNoEvent(t *testing.T) {
 		w.pass(time.Hour)
 		w.wantLabels("east-1", zoned("r", "b")...)
 		w.wantEvents("east-1 TopologyUpdated")
-		if s := w.controller.Stats(); len(w.pod) > 0 || s.Conflicts[topology.ConflictUnread] != 0 {
+		if s := w.stats(); len(w.pod) > 0 || s.Conflicts[topology.ConflictUnread] != 0 {
 			t.Errorf("%q, %+v", w.pod, s)
 		}
 	}, named("east-1", zoned("r", "a")...))

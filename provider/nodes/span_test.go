@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"fmt"
@@ -33,13 +33,13 @@ func TestTwoRegions(t *testing.T) {
 		if n := len(w.events()); n != 3 {
 			t.Errorf("Events %q", w.events())
 		}
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictTwoRegions] != 3 {
+		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 3 {
 			t.Errorf("%+v", s)
 		}
 		w.source.place(at("s", "c", ""), nil, "west-1")
 		w.source.place(at("t", "d", ""), nil, "south-1")
 		w.pass(10 * time.Second)
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictTwoRegions] != 0 {
+		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 0 {
 			t.Errorf("%+v", s)
 		}
 	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("s", "a")...), named("south-1", zoned("t", "a")...), named("east-2", zoned("r", "b")...))
@@ -55,7 +55,7 @@ func TestNotNested(t *testing.T) {
 			w.source.place(at("r", "a", "r1"), nil, "east-1")
 			w.source.place(at("r", "b", "r1"), nil, "west-1")
 			w.pass(10 * time.Second)
-			if s := w.controller.Stats(); s.Conflicts[topology.ConflictNotNested] != want {
+			if s := w.stats(); s.Conflicts[topology.ConflictNotNested] != want {
 				t.Errorf("nested %t: %+v", nested, s)
 			}
 		}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "b")...))
@@ -76,7 +76,7 @@ func TestNotSeenByCSIIsToldOnce(t *testing.T) {
 		if got := fmt.Sprint(w.pod); strings.Count(got, "is composed as") != 1 || len(w.events()) != 0 {
 			t.Errorf("got %s, Events %q", got, w.events())
 		}
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictNotCSI] != 2 {
+		if s := w.stats(); s.Conflicts[topology.ConflictNotCSI] != 2 {
 			t.Errorf("%+v", s)
 		}
 	}, named("east-1", zoned("r", "r-a")...), named("east-2", zoned("r", "r-a")...))

@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"vzones/provider/placement"
 	"vzones/topology"
 )
 
@@ -55,7 +56,7 @@ type unreadSeen struct {
 }
 
 // add takes up a Node's place.
-func (s *unreadSeen) add(place *Place) {
+func (s *unreadSeen) add(place *placement.Place) {
 	if place.Machine == nil {
 		return
 	}
@@ -75,16 +76,16 @@ func (s *unreadSeen) add(place *Place) {
 	}
 }
 
-// tellUnread tells once of each object that counts as untagged because the account
+// recordUnread records once each object that counts as untagged because the account
 // may not read its tags, in one Event for each vCenter. The folders that vSphere makes
 // itself are in the log only: hardly anybody tags them, and with the roles that are
 // usual they are never readable.
-func (c *Controller) tellUnread(ctx context.Context, seen *unreadSeen) {
+func (c *Controller) recordUnread(ctx context.Context, l *labeler, seen *unreadSeen) {
 	log := klog.FromContext(ctx)
 	for _, vcenter := range slices.Sorted(maps.Keys(seen.vcenters)) {
 		c.mu.Lock()
-		objects := c.unread.take(vcenter, seen.objects[vcenter])
-		system := c.system.take(vcenter, seen.system[vcenter])
+		objects := l.conflicts.unread.take(vcenter, seen.objects[vcenter])
+		system := l.conflicts.system.take(vcenter, seen.system[vcenter])
 		c.mu.Unlock()
 		for some := range slices.Chunk(system, namedAtMost) {
 			log.Info("The account may not read the tags of folders that vSphere makes itself; they count as untagged",
@@ -97,7 +98,7 @@ func (c *Controller) tellUnread(ctx context.Context, seen *unreadSeen) {
 			log.Info("The account may not read the tags of objects; they count as untagged, and running Nodes keep labels that may rest on them",
 				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.Named(some))
 		}
-		c.tell(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
+		l.record(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
 	}
 }
 

@@ -1,4 +1,4 @@
-package reconcile
+package plan
 
 import (
 	"cmp"
@@ -36,8 +36,8 @@ var (
 )
 
 // aPolicy has region, zone and one level.
-func aPolicy(drift config.Drift) *policy {
-	return &policy{&config.Topology{
+func aPolicy(drift config.Drift) *Policy {
+	return &Policy{&config.Topology{
 		Policy: topology.Policy{
 			Rules:  topology.Rules{{Label: topology.LabelRegion, Category: "k8s-region"}, {Label: topology.LabelZone, Category: "k8s-zone"}},
 			Levels: topology.Rules{{Label: rack, Category: "rack"}},
@@ -87,24 +87,24 @@ func withTaint(n *v1.Node) {
 }
 
 // acts renders a plan in words.
-func acts(p *plan) string {
+func acts(p *Plan) string {
 	var words []string
-	for _, c := range p.changes {
-		words = append(words, string(c.action))
+	for _, c := range p.Changes {
+		words = append(words, string(c.Action))
 	}
 	switch {
-	case p.retaint && p.taint:
+	case p.Retaint && p.Taint:
 		words = append(words, "taint")
-	case p.retaint:
+	case p.Retaint:
 		words = append(words, "untaint")
 	}
-	if p.annotate && len(p.changes) == 0 {
+	if p.Annotate && len(p.Changes) == 0 {
 		words = append(words, "annotate")
 	}
 	for _, c := range []struct {
 		word string
 		is   bool
-	}{{"wait", !p.due.IsZero()}, {"hold", len(p.held) > 0}, {"doubt", p.doubt != nil}} {
+	}{{"wait", !p.Due.IsZero()}, {"hold", len(p.Held) > 0}, {"doubt", p.TaintKept != nil}} {
 		if c.is {
 			words = append(words, c.word)
 		}
@@ -174,12 +174,12 @@ func TestMatrix(t *testing.T) {
 				withTaint(n)
 			}
 			fmt.Fprintf(&got, "%-32s%-9t", s.name, tainted)
-			cell := func(p *policy, age time.Duration) string {
+			cell := func(p *Policy, age time.Duration) string {
 				if s.place == "" {
-					return acts(p.undecided(n, nil))
+					return acts(p.WithoutPlacement(n, nil))
 				}
-				first := p.decide(n, placedIn(s.place), nil, nil, noon)
-				return acts(p.decide(n, placedIn(s.place), first.drifts, nil, noon.Add(age)))
+				first := p.For(n, placedIn(s.place), nil, nil, noon)
+				return acts(p.For(n, placedIn(s.place), first.Drifts, nil, noon.Add(age)))
 			}
 			for _, d := range drifts {
 				fmt.Fprintf(&got, "%-18s%-18s", cell(aPolicy(d), settle-1), cell(aPolicy(d), settle))

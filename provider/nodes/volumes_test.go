@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"testing"
@@ -108,11 +108,11 @@ func TestVolumes(t *testing.T) {
 		tell()
 		w.wantEvents()
 		tell(topology.Tagged{VCenter: "east", Category: "zone", Name: "a", NoHosts: []*topology.Object{pool}})
-		if n := w.controller.Stats().Conflicts[topology.ConflictNoHosts]; n != 1 {
+		if n := w.stats().Conflicts[topology.ConflictNoHosts]; n != 1 {
 			t.Errorf("%d Nodes have the conflict", n)
 		}
 		tell()
-		if n := w.controller.Stats().Conflicts[topology.ConflictNoHosts]; n != 0 {
+		if n := w.stats().Conflicts[topology.ConflictNoHosts]; n != 0 {
 			t.Errorf("%d Nodes have the conflict", n)
 		}
 		w.wantEvents("east-1 TopologyConflict")

@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"context"
@@ -26,10 +26,15 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/provider/absence"
+	"vzones/provider/keys"
+	"vzones/provider/placement"
+	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -55,7 +60,7 @@ type fakeSource struct {
 	mu       sync.Mutex
 	topology *config.Topology
 	absent   []string
-	places   map[string]Place
+	places   map[string]placement.Place
 	errs     map[string]error
 	// unwritten are the labels that Nodes wait for.
 	unwritten map[string]map[string]string
@@ -71,17 +76,40 @@ type fakeSource struct {
 	channels  []chan struct{}
 }
 
-var _ Source = (*fakeSource)(nil)
+var (
+	_ Fleet         = (*fakeSource)(nil)
+	_ places        = (*fakeSource)(nil)
+	_ absence.Fleet = (*fakeSource)(nil)
+)
+
+// States returns none: where Nodes are is said by Place.
+func (f *fakeSource) States() []inventory.State { return nil }
+
+func (f *fakeSource) Follow([]inventory.Identity) {}
+
+func (f *fakeSource) SearchOutside(context.Context, inventory.Identity) error { return nil }
+
+func (f *fakeSource) ConfirmAbsent(context.Context, inventory.Identity) error {
+	return errors.New("not to be asked")
+}
+
+func (f *fakeSource) Generation() uint64 { return 1 }
+
+// Initial is for Nodes that wait.
+func (f *fakeSource) Initial(n *v1.Node) (*placement.Initial, error) {
+	return &placement.Initial{Metadata: &cloudprovider.InstanceMetadata{}, Unwritten: f.Unwritten(n)}, nil
+}
 
 func vcenterOf(node string) string { vc, _, _ := strings.Cut(node, "-"); return vc }
 
-func (f *fakeSource) Place(n *v1.Node) (Place, error) {
+func (f *fakeSource) Place(n *v1.Node) (placement.Place, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p, ok := f.places[n.Name]
 	p.Topology, p.OldNames = f.topology, f.oldNames[n.Name]
 	if !ok {
-		return p, fmt.Errorf("%w: trouble", topology.ErrUnknown)
+		p.Problem = fmt.Errorf("%w: trouble", topology.ErrUnknown)
+		return p, p.Problem
 	}
 	p.Contact = f.contacts[vcenterOf(n.Name)]
 	return p, f.errs[n.Name]
@@ -107,7 +135,7 @@ func (f *fakeSource) configure(cfg config.Topology) {
 	f.announce()
 }
 
-func (f *fakeSource) Machine(n *v1.Node) *inventory.Machine {
+func (f *fakeSource) Observe(_ []inventory.State, n *v1.Node) *inventory.Machine {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.places[n.Name].Machine
@@ -141,13 +169,6 @@ func (f *fakeSource) Probe(vcenter string) {
 	}
 }
 
-func (f *fakeSource) Reason(err error) string {
-	if errors.Is(err, topology.ErrMissing) {
-		return "TopologyMissing"
-	}
-	return "VCenterUnknown"
-}
-
 // place says where Nodes are from now on; the vCenter has answered just now.
 func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string) {
 	f.mu.Lock()
@@ -159,7 +180,7 @@ func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string
 			by.Ref.VCenter = vc
 			placed.Decisions[i].By = &by
 		}
-		f.places[n] = Place{Machine: &inventory.Machine{Ref: topology.Ref{VCenter: vc, ID: n}}, Placement: placed}
+		f.places[n] = placement.Place{Machine: &inventory.Machine{Ref: topology.Ref{VCenter: vc, ID: n}}, Placement: placed}
 		f.contacts[vc], f.errs[n] = time.Now(), err
 	}
 	f.announce()
@@ -209,7 +230,26 @@ type world struct {
 	pod []string
 }
 
-func topologyOf(drift config.Drift) config.Topology { return *aPolicy(drift).Topology }
+const (
+	rack   = "example.com/rack"
+	settle = time.Minute
+)
+
+// aHost is one whose tags may not be read.
+var aHost = &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "HostSystem", ID: "host-1"}, Path: "/dc1/host/c1/h1"}
+
+var errUnreadable = fmt.Errorf("%w: tags of /dc1 cannot be read", topology.ErrUnknown)
+
+// topologyOf has region, zone and one level.
+func topologyOf(drift config.Drift) config.Topology {
+	return config.Topology{
+		Policy: topology.Policy{
+			Rules:  topology.Rules{{Label: topology.LabelRegion, Category: "k8s-region"}, {Label: topology.LabelZone, Category: "k8s-zone"}},
+			Levels: topology.Rules{{Label: rack, Category: "rack"}},
+		},
+		Backfill: true, Drift: drift, Settle: settle,
+	}
+}
 
 func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.Node) {
 	t.Helper()
@@ -219,7 +259,7 @@ func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.
 			objects = append(objects, n.DeepCopy())
 		}
 		w := &world{T: t, client: fake.NewClientset(objects...), source: &fakeSource{
-			places: map[string]Place{}, errs: map[string]error{}, hanging: map[string]bool{},
+			places: map[string]placement.Place{}, errs: map[string]error{}, hanging: map[string]bool{},
 			contacts: map[string]time.Time{}, probes: map[string]int{}, oldNames: map[string]bool{},
 		}}
 		w.client.PrependReactor("patch", "nodes", w.patched)
@@ -241,12 +281,20 @@ func (w *world) start(cfg config.Topology) {
 	w.ctx = ctx
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	w.source.configure(cfg)
-	w.controller = New(w.source, factory.Core().V1().Nodes(), w.client, w.tell)
-	factory.Core().V1().Nodes().Informer()
+	placer := placement.New(w.source, &config.Config{}, placement.Options{})
+	placer.NodeCache().Watch(factory)
+	placer.NodeCache().Start()
+	w.controller = New(w.source, placer, absence.NewChecker(w.source, placer), w.client)
+	w.controller.places = w.source
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := w.controller.Run(ctx); err != nil {
 			w.Errorf("Run: %v", err)
+		}
+	})
+	running.Go(func() {
+		if err := w.controller.KeepLabels(ctx, w.client, w.tell); err != nil {
+			w.Errorf("KeepLabels: %v", err)
 		}
 	})
 	w.stop = sync.OnceFunc(func() {
@@ -383,10 +431,10 @@ func uninitialised(n *v1.Node) *v1.Node {
 // zoned are the labels of a region and a zone with their twins.
 func zoned(region, zone string) []string {
 	var labels []string
-	for _, key := range twins(topology.LabelRegion) {
+	for _, key := range plan.Twins(topology.LabelRegion) {
 		labels = append(labels, key+"="+region)
 	}
-	for _, key := range twins(topology.LabelZone) {
+	for _, key := range plan.Twins(topology.LabelZone) {
 		labels = append(labels, key+"="+zone)
 	}
 	return labels
@@ -395,4 +443,89 @@ func zoned(region, zone string) []string {
 // at is a placement with a region, a zone and a rack; an empty rack is absent.
 func at(region, zone, level string) topology.Placement {
 	return placedIn(topology.LabelRegion+"="+region, topology.LabelZone+"="+zone, rack+"="+level)
+}
+
+// merged is RFC 7386: what an API server makes of a merge patch.
+func merged(doc, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := map[string]any{}
+	if d, ok := doc.(map[string]any); ok {
+		maps.Copy(out, d)
+	}
+	for key, v := range p {
+		if v == nil {
+			delete(out, key)
+		} else {
+			out[key] = merged(out[key], v)
+		}
+	}
+	return out
+}
+
+// applied returns a Node after a patch.
+func applied(n *v1.Node, patch []byte) (*v1.Node, error) {
+	data, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	var doc, change any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(patch, &change); err != nil {
+		return nil, err
+	}
+	if data, err = json.Marshal(merged(doc, change)); err != nil {
+		return nil, err
+	}
+	out := &v1.Node{}
+	return out, json.Unmarshal(data, out)
+}
+
+// placedIn is a placement with these labels, written label=value. An empty value
+// is absent, a question mark an undecided label, and with an exclamation mark behind
+// the value another object may decide, whose tags may not be read.
+func placedIn(labels ...string) topology.Placement {
+	var p topology.Placement
+	for _, l := range labels {
+		label, value, _ := strings.Cut(l, "=")
+		value, unread := strings.CutSuffix(value, "!")
+		switch value {
+		case "":
+		case "?":
+			p.Undecided = append(p.Undecided, topology.Undecided{Label: label, Err: errUnreadable})
+		default:
+			p.Decisions = append(p.Decisions, topology.Decision{
+				Label: label, Value: value, Category: "c",
+				By: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"},
+			})
+			if unread {
+				p.Decisions[len(p.Decisions)-1].Unread = []*topology.Object{aHost}
+				p.Conflicts = []topology.Conflict{{Kind: topology.ConflictUnread, Labels: []string{label}, Objects: []*topology.Object{aHost}}}
+			}
+		}
+	}
+	return p
+}
+
+// aNode has labels, written key=value.
+func aNode(labels ...string) *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1", ResourceVersion: "1", Labels: map[string]string{}, Annotations: map[string]string{}}}
+	for _, l := range labels {
+		key, value, _ := strings.Cut(l, "=")
+		n.Labels[key] = value
+	}
+	return n
+}
+
+func withTaint(n *v1.Node) {
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
+}
+
+func (w *world) stats() Stats {
+	s, _ := w.controller.Stats()
+	return s
 }

@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"fmt"
@@ -71,7 +71,7 @@ func TestEventsHaveTheirTurns(t *testing.T) {
 		if n := len(w.events()); n != 1500 {
 			t.Errorf("%d Events of 1500 Nodes", n)
 		}
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictPrecedence] != 1500 {
+		if s := w.stats(); s.Conflicts[topology.ConflictPrecedence] != 1500 {
 			t.Errorf("%+v", s)
 		}
 	}, nodes...)
@@ -115,7 +115,7 @@ func TestConflictsAreToldOnce(t *testing.T) {
 		}
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.pass(time.Second)
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictTwoTags] != 0 {
+		if s := w.stats(); s.Conflicts[topology.ConflictTwoTags] != 0 {
 			t.Errorf("%+v", s)
 		}
 		w.source.place(p, nil, "east-1")
@@ -142,12 +142,12 @@ func TestSpanning(t *testing.T) {
 		if n := len(w.events()); n != 2 {
 			t.Errorf("Events %q", w.events())
 		}
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictSpans] != 2 {
+		if s := w.stats(); s.Conflicts[topology.ConflictSpans] != 2 {
 			t.Errorf("%+v", s)
 		}
 		w.source.place(at("r", "b", ""), nil, "east-1")
 		w.pass(10 * time.Second)
-		if s := w.controller.Stats(); s.Conflicts[topology.ConflictSpans] != 0 {
+		if s := w.stats(); s.Conflicts[topology.ConflictSpans] != 0 {
 			t.Errorf("%+v", s)
 		}
 	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "a")...))

@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"testing"
@@ -40,7 +40,7 @@ func TestCategoryIsMadeInAnotherVCenter(t *testing.T) {
 	inWorld(t, cfg, func(w *world) {
 		counted := func(want int) {
 			t.Helper()
-			if n := w.controller.Stats().Conflicts[topology.ConflictNoCategory]; n != want {
+			if n := w.stats().Conflicts[topology.ConflictNoCategory]; n != want {
 				t.Errorf("%d Nodes lack a category, want %d", n, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/keys"
+	"vzones/provider/plan"
 	"vzones/topology"
 )
 
@@ -32,7 +33,7 @@ func TestBackfill(t *testing.T) {
 		}
 		w.pass(time.Hour)
 		w.wantEvents("east-1 TopologyBackfilled")
-		if s := w.controller.Stats(); s.Writes[ActionBackfill] != 3 || w.patches() != 1 {
+		if s := w.stats(); s.Writes[plan.ActionBackfill] != 3 || w.patches() != 1 {
 			t.Errorf("%+v, %d patches", s, w.patches())
 		}
 	}, n)
@@ -43,13 +44,13 @@ func TestUpdateAfterSettle(t *testing.T) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
 		w.pass(settle - time.Millisecond)
 		w.wantLabels("east-1", zoned("r", "a")...)
-		if s := w.controller.Stats(); s.Drifting != 1 {
+		if s := w.stats(); s.Drifting != 1 {
 			t.Errorf("%+v", s)
 		}
 		w.pass(time.Millisecond)
 		w.wantLabels("east-1", zoned("r", "b")...)
 		w.pass(time.Hour)
-		if s := w.controller.Stats(); s.Drifting != 0 || s.Writes[ActionUpdate] != 1 || w.patches() != 1 {
+		if s := w.stats(); s.Drifting != 0 || s.Writes[plan.ActionUpdate] != 1 || w.patches() != 1 {
 			t.Errorf("%+v, %d patches", s, w.patches())
 		}
 		w.wantEvents("east-1 TopologyUpdated")
@@ -100,17 +101,17 @@ func TestTaintAndHomeAgain(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
 		w.source.place(at("r", "b", ""), nil, "east-1")
 		w.pass(settle - time.Millisecond)
-		if isTainted(w.node("east-1")) {
+		if plan.IsTainted(w.node("east-1")) {
 			t.Error("tainted before it has settled")
 		}
 		w.pass(time.Millisecond)
-		if !isTainted(w.node("east-1")) || len(w.node("east-1").Spec.Taints) != 2 {
+		if !plan.IsTainted(w.node("east-1")) || len(w.node("east-1").Spec.Taints) != 2 {
 			t.Errorf("taints %v", w.node("east-1").Spec.Taints)
 		}
 		w.wantEvents("east-1 TopologyDrift")
 		w.source.lose("east-1")
 		w.pass(time.Hour)
-		if !isTainted(w.node("east-1")) {
+		if !plan.IsTainted(w.node("east-1")) {
 			t.Error("the taint went though nothing is known")
 		}
 		w.source.place(at("r", "a", ""), nil, "east-1")
@@ -119,7 +120,7 @@ func TestTaintAndHomeAgain(t *testing.T) {
 			t.Errorf("taints %v", got)
 		}
 		w.wantLabels("east-1", zoned("r", "a")...)
-		if s := w.controller.Stats(); s.Writes[ActionTaint] != 1 || s.Writes[ActionUntaint] != 1 {
+		if s := w.stats(); s.Writes[plan.ActionTaint] != 1 || s.Writes[plan.ActionUntaint] != 1 {
 			t.Errorf("%+v", s)
 		}
 	}, n)
@@ -132,7 +133,7 @@ func TestTaintStaysWhileUndecided(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
 		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
 		w.pass(time.Hour)
-		if !isTainted(w.node("east-1")) || w.patches() > 0 {
+		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
 			t.Error("the taint was taken off")
 		}
 		w.wantEvents("east-1 VCenterUnknown")
@@ -185,7 +186,7 @@ func TestErrorsAreRetried(t *testing.T) {
 		w.pass(time.Minute)
 		w.wantLabels("east-1", zoned("r", "a")...)
 		w.wantEvents("east-1 TopologyBackfilled")
-		if s := w.controller.Stats(); s.Writes[ActionBackfill] != 2 {
+		if s := w.stats(); s.Writes[plan.ActionBackfill] != 2 {
 			t.Errorf("%+v", s)
 		}
 	}, named("east-1"))
@@ -219,8 +220,8 @@ func TestGoneNodesAreForgotten(t *testing.T) {
 		})
 		w.source.place(at("r", "b", "r1"), nil, "east-1")
 		w.pass(time.Hour)
-		if s := w.controller.Stats(); s.Drifting != 0 || len(w.controller.known) > 0 || len(w.controller.claims) > 0 {
-			t.Errorf("%+v, known %v", s, w.controller.known)
+		if s := w.stats(); s.Drifting != 0 || len(w.controller.states) > 0 {
+			t.Errorf("%+v, %d states", s, len(w.controller.states))
 		}
 		w.wantEvents()
 	}, named("east-1", zoned("r", "a")...))
@@ -230,8 +231,8 @@ func TestUninitialisedNodesAreTheFrameworks(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.source.place(at("r", "b", "r1"), nil, "east-1")
 		w.pass(time.Hour)
-		if w.patches() > 0 || len(w.controller.known) > 0 {
-			t.Errorf("%d patches, known %v", w.patches(), w.controller.known)
+		if s := w.stats(); w.patches() > 0 || s.Drifting > 0 {
+			t.Errorf("%d patches, %+v", w.patches(), s)
 		}
 	}, uninitialised(named("east-1", zoned("r", "a")...)))
 }
@@ -270,7 +271,7 @@ func TestSteadyState(t *testing.T) {
 		if w.patches() > 0 || w.source.probed() > 0 || len(w.events()) > 0 {
 			t.Errorf("%d patches, %d probes, Events %q", w.patches(), w.source.probed(), w.events())
 		}
-		if s := w.controller.Stats(); s.Drifting != 100 {
+		if s := w.stats(); s.Drifting != 100 {
 			t.Errorf("%+v", s)
 		}
 	}, nodes...)

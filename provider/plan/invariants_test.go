@@ -1,4 +1,4 @@
-package reconcile
+package plan
 
 import (
 	"encoding/json"
@@ -59,9 +59,9 @@ func applied(n *v1.Node, patch []byte) (*v1.Node, error) {
 	return out, json.Unmarshal(data, out)
 }
 
-func (p *plan) appliedTo(t *testing.T, n *v1.Node) *v1.Node {
+func (p *Plan) appliedTo(t *testing.T, n *v1.Node) *v1.Node {
 	t.Helper()
-	patch, err := json.Marshal(p.patch(n))
+	patch, err := json.Marshal(p.Patch(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func (p *plan) appliedTo(t *testing.T, n *v1.Node) *v1.Node {
 // situation is a random Node, place and policy. Few keys and values make every
 // combination common.
 type situation struct {
-	policy *policy
+	policy *Policy
 	node   *v1.Node
 	placed topology.Placement
 	lost   bool // it has no placement
@@ -85,7 +85,7 @@ type situation struct {
 
 var (
 	someLevels = []string{"example.com/rack", "pool", "example.com/row"}
-	twinKeys   = append(twins(topology.LabelRegion), twins(topology.LabelZone)...)
+	twinKeys   = append(Twins(topology.LabelRegion), Twins(topology.LabelZone)...)
 	strangers  = []string{"kubernetes.io/hostname", "node-restriction.kubernetes.io/pci", "topology.csi.vmware.com/zone", "example.com/team"}
 )
 
@@ -126,7 +126,7 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 	var labels []string
 	for _, l := range s.policy.Policy.Labels() {
 		labels = append(labels, l+"="+[]string{"a", "b", "a!", "b!", "?", ""}[r.Intn(6)])
-		if v, ok := s.node.Labels[l]; ok && isLevel(l) && maybe(2) {
+		if v, ok := s.node.Labels[l]; ok && IsLevel(l) && maybe(2) {
 			s.claims[l] = v
 		}
 	}
@@ -135,14 +135,14 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 }
 
 // plan decides as the controller does at its second look.
-func (s situation) plan(n *v1.Node, before []timed, claims map[string]string) *plan {
+func (s situation) plan(n *v1.Node, before []Timed, claims map[string]string) *Plan {
 	if s.lost {
-		return s.policy.undecided(n, claims)
+		return s.policy.WithoutPlacement(n, claims)
 	}
 	if before == nil {
-		before = s.policy.decide(n, s.placed, nil, nil, noon).drifts
+		before = s.policy.For(n, s.placed, nil, nil, noon).Drifts
 	}
-	return s.policy.decide(n, s.placed, before, claims, noon.Add(s.age))
+	return s.policy.For(n, s.placed, before, claims, noon.Add(s.age))
 }
 
 // written are the keys of labels that differ between two Nodes.
@@ -167,14 +167,14 @@ func asAny(m map[string]string) any {
 }
 
 // broken says what a plan does that it must not, or nothing.
-func (s situation) broken(t *testing.T, p *plan) string {
+func (s situation) broken(t *testing.T, p *Plan) string {
 	n, after := s.node, p.appliedTo(t, s.node)
 	configured := s.policy.Policy.Labels()
-	ours := append(owned(n), slices.Collect(maps.Keys(s.claims))...)
+	ours := append(ownedBy(n), slices.Collect(maps.Keys(s.claims))...)
 	for _, key := range written(n, after) {
 		base := key
 		for _, l := range []string{topology.LabelRegion, topology.LabelZone} {
-			if slices.Contains(twins(l), key) {
+			if slices.Contains(Twins(l), key) {
 				base = l
 			}
 		}
@@ -185,7 +185,7 @@ func (s situation) broken(t *testing.T, p *plan) string {
 			return "touches a label of others: " + key
 		case gone && (stays || !slices.Contains(ours, key)):
 			return "touches a label that is neither configured nor ours: " + key
-		case !stays && !isLevel(base):
+		case !stays && !IsLevel(base):
 			return "removes a region or zone: " + key
 		case !stays && !slices.Contains(ours, key):
 			return "removes a label of others: " + key
@@ -202,7 +202,7 @@ func (s situation) broken(t *testing.T, p *plan) string {
 				return "changes a label under another policy: " + key
 			}
 		}
-		for _, twin := range twins(base) {
+		for _, twin := range Twins(base) {
 			if after.Labels[twin] != after.Labels[key] {
 				return "leaves twins apart: " + base
 			}
@@ -218,13 +218,13 @@ func (s situation) broken(t *testing.T, p *plan) string {
 	if after.Annotations["example.com/note"] != n.Annotations["example.com/note"] {
 		return "touches annotations of others"
 	}
-	if isTainted(after) && s.policy.Drift != config.DriftTaint {
+	if IsTainted(after) && s.policy.Drift != config.DriftTaint {
 		return "keeps a taint under another policy"
 	}
 	if reason := s.mistainted(after); reason != "" {
 		return reason
 	}
-	if p.rests() && s.lost {
+	if p.RestsOnVCenter() && s.lost {
 		return "rests on a vCenter that said nothing"
 	}
 	return ""
@@ -237,12 +237,12 @@ func (s situation) doubted(label string) bool {
 
 // mistainted says whether the taint changes for what is in doubt.
 func (s situation) mistainted(after *v1.Node) string {
-	if s.policy.Drift != config.DriftTaint || s.lost || isTainted(s.node) == isTainted(after) {
+	if s.policy.Drift != config.DriftTaint || s.lost || IsTainted(s.node) == IsTainted(after) {
 		return ""
 	}
 	certain, doubtful := false, false
 	for _, l := range s.policy.Policy.Labels() {
-		for _, key := range twins(l) {
+		for _, key := range Twins(l) {
 			v, there := s.node.Labels[key]
 			switch {
 			case !there:
@@ -254,9 +254,9 @@ func (s situation) mistainted(after *v1.Node) string {
 		}
 	}
 	switch {
-	case isTainted(after) && !certain:
+	case IsTainted(after) && !certain:
 		return "taints for what is in doubt"
-	case !isTainted(after) && doubtful:
+	case !IsTainted(after) && doubtful:
 		return "takes the taint off while something is in doubt"
 	}
 	return ""
@@ -269,10 +269,10 @@ func (s situation) mixed(after *v1.Node, written []string) string {
 		return ""
 	}
 	for _, l := range s.policy.Policy.Labels() {
-		if isLevel(l) || s.placed.Value(l) == "" && s.placed.WhyUndecided(l) == nil {
+		if IsLevel(l) || s.placed.Value(l) == "" && s.placed.WhyUndecided(l) == nil {
 			continue
 		}
-		for _, key := range twins(l) {
+		for _, key := range Twins(l) {
 			if v, there := after.Labels[key]; there && v != s.placed.Value(l) {
 				return "writes half of a pair, beside " + key
 			}
@@ -294,14 +294,14 @@ func TestInvariants(t *testing.T) {
 			t.Log(reason)
 			return false
 		}
-		if !p.writes() {
+		if !p.Writes() {
 			return true
 		}
 		writes++
 		after := p.appliedTo(t, s.node)
-		if second := s.plan(after, p.drifts, nil); second.writes() {
+		if second := s.plan(after, p.Drifts, nil); second.Writes() {
 			again++
-			t.Logf("not done with one write: then %s, patch %v", acts(second), second.patch(after))
+			t.Logf("not done with one write: then %s, patch %v", acts(second), second.Patch(after))
 			return false
 		}
 		return true

@@ -1,4 +1,4 @@
-package reconcile
+package nodes
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"vzones/config"
+	"vzones/provider/plan"
 	"vzones/topology"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // typed are the labels of an instance type in both keys.
 func typed(beta, stable string) []string {
-	return []string{v1.LabelInstanceType + "=" + beta, labelType + "=" + stable}
+	return []string{v1.LabelInstanceType + "=" + beta, plan.LabelType + "=" + stable}
 }
 
 // resize says what Nodes' machines are from now on.
@@ -47,12 +48,12 @@ func TestInstanceTypeIsUpdated(t *testing.T) {
 				w.source.place(at("r", "a", ""), unplaced, "east-1")
 				w.source.resize(large, "east-1")
 				w.pass(settle - time.Millisecond)
-				if s := w.controller.Stats(); w.patches() > 0 || s.Resized != 1 || s.Drifting != 0 {
+				if s := w.stats(); w.patches() > 0 || s.Resized != 1 || s.Drifting != 0 {
 					t.Errorf("%d patches, %+v", w.patches(), s)
 				}
 				w.pass(time.Millisecond)
 				w.wantLabels("east-1", append(zoned("r", "a"), typed(large, large)...)...)
-				if s := w.controller.Stats(); w.patches() != 1 || s.Resized != 0 || s.Writes[ActionUpdate] != 1 {
+				if s := w.stats(); w.patches() != 1 || s.Resized != 0 || s.Writes[plan.ActionUpdate] != 1 {
 					t.Errorf("%d patches, %+v", w.patches(), s)
 				}
 				if unplaced == nil {
@@ -92,7 +93,7 @@ func TestInstanceTypeIsReported(t *testing.T) {
 
 // TestInstanceTypeOfOthers: what vzones and the CPI would not write was chosen.
 func TestInstanceTypeOfOthers(t *testing.T) {
-	for _, labels := range [][]string{typed("m5", "m5"), typed(small, "m5"), typed("m5", small), {labelType + "=m5"}, typed("", "")} {
+	for _, labels := range [][]string{typed("m5", "m5"), typed(small, "m5"), typed("m5", small), {plan.LabelType + "=m5"}, typed("", "")} {
 		inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 			w.source.place(at("r", "a", ""), nil, "east-1")
 			w.source.resize(large, "east-1")
@@ -111,7 +112,7 @@ func TestInstanceTypeOfAFormerName(t *testing.T) {
 	const now = "vsphere-vm.cpu-8.mem-32gb.os-rhel9"
 	for _, c := range []struct{ has, want, resized []string }{
 		{typed(former, former), typed(former, former), typed(named4, named4)},
-		{[]string{labelType + "=" + former}, typed(former, former), typed(named4, named4)},
+		{[]string{plan.LabelType + "=" + former}, typed(former, former), typed(named4, named4)},
 		{[]string{v1.LabelInstanceType + "=" + former}, typed(former, former), typed(named4, named4)},
 		{nil, typed(now, now), typed(named4, named4)},
 		{typed(unknown4, unknown4), typed(now, now), typed(named4, named4)}, // of another size
@@ -137,9 +138,9 @@ func TestInstanceTypeIsBackfilled(t *testing.T) {
 		backfill  bool
 	}{
 		{nil, typed(large, large), true},
-		{[]string{labelType + "=" + large}, typed(large, large), true},
+		{[]string{plan.LabelType + "=" + large}, typed(large, large), true},
 		{[]string{v1.LabelInstanceType + "=" + large}, typed(large, large), true},
-		{[]string{labelType + "=" + small}, []string{labelType + "=" + small}, true},
+		{[]string{plan.LabelType + "=" + small}, []string{plan.LabelType + "=" + small}, true},
 		{nil, nil, false},
 	} {
 		cfg := topologyOf(config.DriftReport)
