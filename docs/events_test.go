@@ -21,24 +21,25 @@ var recorders = map[string]struct{ reason, arguments int }{
 	"Eventf":          {2, -1},
 	"AnnotatedEventf": {3, -1},
 	"tell":            {1, 3}, // of the daemon's Pod
-	"say":             {4, 6}, // of the topology controller
+	"recordOnPod":     {1, 3}, // likewise
+	"recordOnce":      {4, 6}, // of labels
 }
 
 // computed are the reasons in calls that are not constants, by the function that has the
 // call. The reasons that they may be are found where they are declared.
 var computed = map[string]string{
-	"say":          "reason",                              // handed over
-	"tell":         "reason",                              // handed over
-	"Event":        "reason",                              // handed over
-	"run":          "reason",                              // cmp.Or of an Event's own and judge's, of the list of outcomes
-	"tellUnplaced": "c.source.Reason(err)",                // likewise
-	"tellWritten":  "reason",                              // of a list of constants
-	"Eventf":       "reason", "AnnotatedEventf": "reason", // handed over
+	"recordOnce":     "reason",                              // handed over
+	"tell":           "reason",                              // handed over
+	"Event":          "reason",                              // handed over
+	"run":            "reason",                              // cmp.Or of an Event's own and condition.Of's, of the list of outcomes
+	"recordUnplaced": "condition.Of(err).Event",             // likewise
+	"recordWritten":  "reason",                              // of a list of constants
+	"Eventf":         "reason", "AnnotatedEventf": "reason", // handed over
 }
 
 // reasonName is what constants of reasons are called, and reasonValue what they have.
 var (
-	reasonName  = regexp.MustCompile(`^(reason[A-Z]\w*|\w+Event)$`)
+	reasonName  = regexp.MustCompile(`^([rR]eason[A-Z]\w*|\w+Event)$`)
 	reasonValue = regexp.MustCompile(`^[A-Z][a-z]\w+$`)
 )
 
@@ -100,7 +101,7 @@ func reasonOf(call *ast.CallExpr) (ast.Expr, bool) {
 		return nil, false
 	}
 	if kind := written(call.Args[0]); s.Sel.Name == "tell" && kind != "kind" && !strings.HasPrefix(kind, "v1.EventType") {
-		return nil, false // of a grievance, whose arguments are others
+		return nil, false // of something else, whose arguments are others
 	}
 	return call.Args[r.reason], true
 }

@@ -164,7 +164,7 @@ func (l *labeler) recordNotCSI(ctx context.Context, policy topology.Policy) {
 		text := conflict.Text()
 		if recorded[text] = true; !l.conflicts.notSeen[text] {
 			klog.FromContext(ctx).Info("The CSI driver sees other values than Nodes have", "text", text)
-			l.record(v1.EventTypeNormal, reasonConflict, text)
+			l.recordOnPod(v1.EventTypeNormal, reasonConflict, text)
 		}
 	}
 	l.conflicts.notSeen = recorded

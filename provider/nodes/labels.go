@@ -38,8 +38,8 @@ const (
 type labeler struct {
 	client kubernetes.Interface
 	events record.EventRecorder
-	// record has an Event on the daemon's own Pod written. It does not wait.
-	record func(eventType, reason, message string)
+	// recordOnPod has an Event on the daemon's own Pod written. It does not wait.
+	recordOnPod func(eventType, reason, message string)
 	// pace limits the writes, eventPace the Events.
 	pace, eventPace *rate.Limiter
 
@@ -60,7 +60,7 @@ func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface
 	recorder, end := events.Record(ctx, client, "")
 	defer end()
 	l := &labeler{
-		client: client, events: recorder, record: recordOnPod,
+		client: client, events: recorder, recordOnPod: recordOnPod,
 		pace: rate.NewLimiter(writesPerSecond, writesPerSecond), eventPace: rate.NewLimiter(eventsPerSecond, 1),
 		writes: map[plan.Action]int{}, conflicts: newFleetConflicts(),
 	}

@@ -98,7 +98,7 @@ func (c *Controller) recordUnread(ctx context.Context, l *labeler, seen *unreadS
 			log.Info("The account may not read the tags of objects; they count as untagged, and running Nodes keep labels that may rest on them",
 				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.Named(some))
 		}
-		l.record(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
+		l.recordOnPod(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
 	}
 }
 
