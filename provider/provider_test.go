@@ -51,7 +51,9 @@ type fakeFleet struct {
 	mu     sync.Mutex
 	states []inventory.State
 	// quiet says that the vCenters do not answer all the time.
-	quiet   bool
+	quiet bool
+	// answers says that a vCenter answers whenever it is probed.
+	answers bool
 	asked   int
 	follows [][]inventory.Identity
 	// outside answers SearchOutside, searches counts the questions.
@@ -109,6 +111,16 @@ func (f *fakeFleet) Probe(vcenter string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.probes = append(f.probes, vcenter)
+	if !f.answers {
+		return
+	}
+	f.states = slices.Clone(f.states)
+	for i := range f.states {
+		if f.states[i].VCenter == vcenter {
+			f.states[i].Contact = time.Now()
+		}
+	}
+	f.announce()
 }
 
 func (f *fakeFleet) ReadTags(vcenter string) {
@@ -164,6 +176,11 @@ func (f *fakeFleet) become(states ...inventory.State) {
 		}
 		f.states = states
 	}
+	f.announce()
+}
+
+// announce notifies subscribers. The lock is held.
+func (f *fakeFleet) announce() {
 	for _, ch := range f.subscribers {
 		select {
 		case ch <- struct{}{}:

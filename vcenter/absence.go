@@ -14,6 +14,9 @@ import (
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/watch/model"
+	"vzones/vcenter/watch/search"
 )
 
 // ConfirmAbsent asks every vCenter directly for the machine: for each of its
@@ -25,21 +28,21 @@ import (
 // could not say; any other error names a vCenter that has it. Templates do not
 // count.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
-	asked := f.connections.Load()
-	connections := *asked
-	errs := make([]error, len(connections))
-	if err := traceless(connections, id); err != nil {
+	asked := f.members.Load()
+	members := *asked
+	errs := make([]error, len(members))
+	if err := canConfirm(members, id); err != nil {
 		return err
 	}
 	var g errgroup.Group
-	for i, c := range connections {
+	for i, m := range members {
 		g.Go(func() error {
-			errs[i] = c.confirmAbsent(ctx, id)
+			errs[i] = m.confirmAbsent(ctx, id)
 			return nil
 		})
 	}
 	_ = g.Wait()
-	if f.connections.Load() != asked {
+	if f.members.Load() != asked {
 		errs = append(errs, fmt.Errorf("%w: the configuration has changed meanwhile", topology.ErrUnknown))
 	}
 	return certain(errs)
@@ -47,40 +50,40 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 
 // confirmAbsent asks all questions side by side. That the vCenter has the machine
 // counts more than what it could not say.
-func (c *connection) confirmAbsent(ctx context.Context, id inventory.Identity) error {
-	s := c.current()
+func (m *member) confirmAbsent(ctx context.Context, id inventory.Identity) error {
+	s := m.session()
 	if s == nil {
-		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, c.name)
+		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, m.name)
 	}
-	traces := c.traces(s, id)
-	errs := make([]error, 1+len(traces))
-	c.sideBySide(ctx, errs, func(i int) error {
+	last := m.lastSeen(s, id)
+	errs := make([]error, 1+len(last))
+	m.sideBySide(ctx, errs, func(i int) error {
 		if i > 0 {
-			return c.confirmGone(ctx, s, traces[i-1])
+			return m.confirmGone(ctx, s, last[i-1])
 		}
-		ref, u, err := c.withUUID(ctx, s, id.UUIDs)
+		ref, u, err := m.withUUID(ctx, s, id.UUIDs)
 		switch {
 		case ref != nil:
-			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", c.name, u, quote.Plain(ref.Value))
+			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", m.name, u, quote.Plain(ref.Value))
 		case err != nil:
-			return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, faults.Printable{Err: err})
+			return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, m.name, faults.Printable{Err: err})
 		}
 		return nil
 	})
 	for i, err := range errs {
 		if panics.Recovered(err) {
-			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, c.name, faults.Printable{Err: err})
+			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, m.name, faults.Printable{Err: err})
 		}
 	}
 	return certain(errs)
 }
 
 // sideBySide fills errs with what do returns for each index. None panics.
-func (c *connection) sideBySide(ctx context.Context, errs []error, do func(int) error) {
+func (m *member) sideBySide(ctx context.Context, errs []error, do func(int) error) {
 	var g errgroup.Group
 	for i := range errs {
 		g.Go(func() error {
-			errs[i] = c.guard.Run(ctx, "asking whether the machine is there", func() error { return do(i) })
+			errs[i] = m.guard.Run(ctx, "asking whether the machine is there", func() error { return do(i) })
 			return nil
 		})
 	}
@@ -96,36 +99,36 @@ func certain(errs []error) error {
 	return quote.Errors(quote.Most, errs...)
 }
 
-// traces are the managed object IDs that the machine had in this vCenter last, through
+// lastSeen returns the managed object IDs that the machine had in this vCenter last, through
 // whichever of its entries: as its Node tells, as this process saw the Node's machine, and
 // as its own watch knows.
-func (c *connection) traces(s *reader, id inventory.Identity) []string {
+func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
-	instance := s.vim.ServiceContent.About.InstanceUuid
-	here := func(vcenter, of string) bool { return vcenter == c.name || of != "" && of == instance }
+	instance := s.Client().ServiceContent.About.InstanceUuid
+	here := func(vcenter, of string) bool { return vcenter == m.name || of != "" && of == instance }
 	if here(id.Known.VCenter, id.KnownIn) && id.Known.ID != "" {
 		ids = append(ids, id.Known.ID)
 	}
 	if here(id.Seen.VCenter, id.Seen.Instance) && id.Seen.ID != "" {
 		ids = append(ids, id.Seen.ID)
 	}
-	ids = append(ids, c.places.of(instance, id.UUIDs)...)
+	ids = append(ids, m.memory.LastSeen.Of(instance, id.UUIDs)...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// traceless returns an error if a vCenter has an index of followed machines only and
+// canConfirm returns an error if a vCenter has an index of followed machines only and
 // nothing tells where the machine was last.
-func traceless(connections []*connection, id inventory.Identity) error {
-	for _, c := range connections {
-		if s := c.current(); s != nil && len(c.traces(s, id)) > 0 {
+func canConfirm(members []member, id inventory.Identity) error {
+	for _, m := range members {
+		if s := m.session(); s != nil && len(m.lastSeen(s, id)) > 0 {
 			return nil
 		}
 	}
-	for _, c := range connections {
-		if c.target.Load().cfg.Followed {
+	for _, m := range members {
+		if m.target.cfg.Followed {
 			return fmt.Errorf("%w: vCenter %q has index: followed, where a search may not find a machine whose configuration cannot be read, "+
-				"and nothing tells where the machine was: delete the Node by hand if its machine is gone", topology.ErrUnknown, c.name)
+				"and nothing tells where the machine was: delete the Node by hand if its machine is gone", topology.ErrUnknown, m.name)
 		}
 	}
 	return nil
@@ -133,29 +136,29 @@ func traceless(connections []*connection, id inventory.Identity) error {
 
 // confirmGone returns nil if the managed object that the machine was is not there any
 // more, or is a template.
-func (c *connection) confirmGone(ctx context.Context, s *reader, id string) error {
+func (m *member) confirmGone(ctx context.Context, s *session.Session, id string) error {
 	// An account that may not see a machine does not find it by its UUID, but
 	// is not told either that there is none.
-	template, err := atLeisure(ctx, c, func() (bool, error) { return s.template(ctx, machineRef(id)) })
+	template, err := search.Do(ctx, m.slots, func() (bool, error) { return isTemplate(ctx, s, model.MachineRef(id)) })
 	switch {
 	case err == nil && template:
 		return nil
 	case err == nil:
-		return fmt.Errorf("vCenter %q still has %s, which the machine was", c.name, quote.Plain(id))
+		return fmt.Errorf("vCenter %q still has %s, which the machine was", m.name, quote.Plain(id))
 	case faults.Gone(err):
 		return nil
 	}
-	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, c.name, quote.Plain(id), faults.Printable{Err: err})
+	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, m.name, quote.Plain(id), faults.Printable{Err: err})
 }
 
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which
 // is not a template, for all of them side by side. Nil without an error means that it
 // has none.
-func (c *connection) withUUID(ctx context.Context, s *reader, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
+func (m *member) withUUID(ctx context.Context, s *session.Session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
 	found := make([]*types.ManagedObjectReference, len(uuids))
 	errs := make([]error, len(uuids))
-	c.sideBySide(ctx, errs, func(i int) (err error) {
-		found[i], err = c.search(ctx, s, uuids[i])
+	m.sideBySide(ctx, errs, func(i int) (err error) {
+		found[i], err = m.find(ctx, s, uuids[i])
 		return err
 	})
 	for i, ref := range found {
@@ -166,15 +169,15 @@ func (c *connection) withUUID(ctx context.Context, s *reader, uuids []inventory.
 	return nil, inventory.UUID{}, quote.Errors(quote.Most, errs...)
 }
 
-// search returns a machine with the UUID that is not a template, nil if the vCenter
+// find returns a machine with the UUID that is not a template, nil if the vCenter
 // has none.
-func (c *connection) search(ctx context.Context, s *reader, u inventory.UUID) (*types.ManagedObjectReference, error) {
-	refs, err := atLeisure(ctx, c, func() ([]types.ManagedObjectReference, error) { return s.search(ctx, u) })
+func (m *member) find(ctx context.Context, s *session.Session, u inventory.UUID) (*types.ManagedObjectReference, error) {
+	refs, err := search.Do(ctx, m.slots, func() ([]types.ManagedObjectReference, error) { return search.ByUUID(ctx, s.Client(), u) })
 	if err != nil {
-		return nil, fmt.Errorf("searching for UUID %s: %w", u, err)
+		return nil, err
 	}
 	for _, ref := range refs {
-		template, err := atLeisure(ctx, c, func() (bool, error) { return s.template(ctx, ref) })
+		template, err := search.Do(ctx, m.slots, func() (bool, error) { return isTemplate(ctx, s, ref) })
 		switch {
 		case err != nil && !faults.Gone(err):
 			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
@@ -185,24 +188,18 @@ func (c *connection) search(ctx context.Context, s *reader, u inventory.UUID) (*
 	return nil, nil
 }
 
-// atLeisure makes a request that may wait for others of its kind, which leave the rest
-// of the requests in flight to what cannot wait.
-func atLeisure[T any](ctx context.Context, c *connection, request func() (T, error)) (T, error) {
-	select {
-	case c.searches <- struct{}{}:
-		defer func() { <-c.searches }()
-		return request()
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
-}
+// session returns the session with the vCenter that is configured now, nil if there is none.
+func (m *member) session() *session.Session { return m.status.Load().sessionWith(m.target) }
 
-// template reports whether a machine is one.
-func (s *reader) template(ctx context.Context, machine types.ManagedObjectReference) (template bool, err error) {
+// isTemplate reports whether a machine is a template.
+func isTemplate(ctx context.Context, s *session.Session, machine types.ManagedObjectReference) (template bool, err error) {
 	err = s.Retrieve(ctx, types.PropertyFilterSpec{
 		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.template"}}},
 		ObjectSet: []types.ObjectSpec{{Obj: machine}},
-	}, func(o *types.ObjectContent) { template = propertiesOf(o, static{}).bool("config.template") })
+	}, func(o *types.ObjectContent) {
+		for _, p := range o.PropSet {
+			template, _ = p.Val.(bool)
+		}
+	})
 	return template, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/vcentertest"
+	"vzones/vcenter/watch/search"
 )
 
 // absenceRequests holds back the requests that confirm an absence, at a front.
@@ -88,15 +89,15 @@ func TestConfirmationsLeaveRoom(t *testing.T) {
 			}
 		})
 	}
-	a.await(t, searchesAtOnce)
+	a.await(t, cap(search.NewSlots()))
 	before := w.fleet.States()[0].Contact
 	w.fleet.Probe("east")
 	w.until("a probe is answered", func(states []inventory.State) bool { return states[0].Contact.After(before) })
 	a.mu.Lock()
 	held := a.held
 	a.mu.Unlock()
-	if held != searchesAtOnce {
-		t.Errorf("%d requests in flight, want %d", held, searchesAtOnce)
+	if held != cap(search.NewSlots()) {
+		t.Errorf("%d requests in flight, want %d", held, cap(search.NewSlots()))
 	}
 	close(a.release)
 	running.Wait()

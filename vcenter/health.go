@@ -21,47 +21,26 @@ type Health struct {
 	CertificateEnds time.Time
 }
 
-// TagReading is how the last reading of a vCenter's tags ended.
-type TagReading int32
-
-// The zero value is that of a vCenter whose tags were not read yet.
-const (
-	TagsNotRead TagReading = iota
-	// TagsRead is also that of a vCenter whose tags nobody needs.
-	TagsRead
-	TagsFailed
-)
-
-// readingOf says how a reading with this error ended.
-func readingOf(err error) TagReading {
-	if err != nil {
-		return TagsFailed
-	}
-	return TagsRead
-}
-
 // Health returns that of each vCenter in the order of the configuration.
 func (f *Fleet) Health() []Health {
-	connections := *f.connections.Load()
-	all := make([]Health, len(connections))
-	for i, c := range connections {
-		all[i] = c.health()
+	members := *f.members.Load()
+	all := make([]Health, len(members))
+	for i, m := range members {
+		all[i] = m.health()
 	}
 	return all
 }
 
-func (c *connection) health() Health {
-	tags := c.target.Load().tags
-	h := Health{State: c.stateNow(), Rejected: c.throttle.Rejected(tags), Tags: TagsRead, CertificateEnds: c.endpoint.Load().CertificateEnds()}
-	if tags {
-		h.Tags = TagReading(c.tagReading.Load())
+func (m *member) health() Health {
+	h := Health{State: m.state(), Rejected: m.throttle.Rejected(m.target.tags), Tags: TagsRead}
+	if m.target.tags {
+		h.Tags = TagsNotRead
+	}
+	if now := m.status.Load(); now.of(m.target) {
+		h.CertificateEnds = now.endpoint.CertificateEnds()
+		if m.target.tags {
+			h.Tags = now.tags
+		}
 	}
 	return h
-}
-
-// stateNow is the state with the address that is configured now.
-func (c *connection) stateNow() inventory.State {
-	s := *c.state.Load()
-	s.Address = c.target.Load().cfg.Address()
-	return s
 }

@@ -3,17 +3,15 @@ package vcenter
 import (
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch/model"
 )
 
 const stretched = `
@@ -104,7 +102,7 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 		w.do(east.SetFaultDomain("b1", ""))
 		w.fact(n2, " / ")
 		w.do(east.LoseHost("b1")) // whose configuration may not be there
-		w.fact(n2, " / "+errNotConnected.Error())
+		w.fact(n2, " / "+"the host is not connected to the vCenter")
 		w.do(east.RestoreHost("b1"))
 		w.fact(n2, " / ")
 		w.do(east.MoveHost("a1", "c2"))
@@ -140,61 +138,10 @@ func TestNobodyNeedsHostGroups(t *testing.T) {
 			w.Errorf("%d logins", n)
 		}
 	})
-	for _, how := range []int32{narrowly, widely, notAtAll} {
-		if got := (hostFacts{}).properties(how); got != nil {
+	for _, access := range []model.HostAccess{model.ByGroups, model.ByConfiguration, model.NoHostFacts} {
+		if got := (model.HostFacts{Access: access}).Properties(); got != nil {
 			t.Errorf("%+v is read", got)
 		}
-	}
-}
-
-// TestGroupsOfAnotherCluster: between two pages of a change a host may be in a cluster that
-// is not read yet, and its old cluster may still list it. That says nothing.
-func TestGroupsOfAnotherCluster(t *testing.T) {
-	ref := func(kind, id string) types.ManagedObjectReference {
-		return types.ManagedObjectReference{Type: kind, Value: id}
-	}
-	host, before, now := ref("HostSystem", "host-1"), ref("ClusterComputeResource", "domain-c1"), ref("ClusterComputeResource", "domain-c2")
-	tree := newTree(ref("Folder", "group-d1"))
-	set := func(of types.ManagedObjectReference, name string, value any) {
-		tree.apply(&types.ObjectUpdate{Obj: of, Kind: types.ObjectUpdateKindModify, ChangeSet: []types.PropertyChange{{Name: name, Val: value}}})
-	}
-	group := func(name string) types.ArrayOfClusterGroupInfo {
-		return types.ArrayOfClusterGroupInfo{ClusterGroupInfo: []types.BaseClusterGroupInfo{
-			&types.ClusterHostGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: name}, Host: []types.ManagedObjectReference{host}},
-			&types.ClusterVmGroup{ClusterGroupInfo: types.ClusterGroupInfo{Name: "vms"}, Vm: []types.ManagedObjectReference{host}},
-		}}
-	}
-	groups := func() *topology.Membership {
-		got, _ := (&hosts{facts: hostFacts{groups: true}}).memberships(tree, host)
-		return got
-	}
-	set(host, "name", "h")
-	if got := groups(); got != nil {
-		t.Errorf("without a parent: %v", got)
-	}
-	set(host, "parent", before)
-	set(before, clusterGroups, group("site-a"))
-	if got := groups(); got == nil || got.Err != nil || !slices.Equal(got.Names, []string{"site-a"}) {
-		t.Errorf("in the first cluster: %v", got)
-	}
-	set(host, "parent", now)
-	if got := groups(); got != nil {
-		t.Errorf("in one that is not read: %v", got)
-	}
-	set(now, "name", "c2")
-	if got := groups(); got == nil || got.Err != nil || got.Names != nil {
-		t.Errorf("in one without groups: %v", got)
-	}
-	set(now, clusterConfig, types.ClusterConfigInfoEx{Group: group("site-b").ClusterGroupInfo})
-	if got := groups(); got == nil || !slices.Equal(got.Names, []string{"site-b"}) {
-		t.Errorf("in the second cluster: %v", got)
-	}
-	set(now, clusterGroups, nil)
-	if got := groups(); got == nil || got.Err != nil || got.Names != nil {
-		t.Errorf("without groups again: %v", got)
-	}
-	if domain := (&hosts{}).groupsOf(tree, before); domain != nil {
-		t.Errorf("of what is not in a cluster: %v", domain)
 	}
 }
 
@@ -229,15 +176,16 @@ func TestUnreadableHostGroups(t *testing.T) {
 // with a type without them, so a vCenter may refuse the path; one that is older than the
 // properties refuses them all. Its other Nodes do not suffer.
 func TestPropertiesThatAVCenterDoesNotTake(t *testing.T) {
+	const tooOld = "the vCenter does not have the properties that tell it: it is too old"
 	for _, c := range []struct {
 		path string
 		late bool
 		want string
 	}{
-		{clusterGroups, false, "licensed site-a / fd-a"},
-		{clusterGroups, true, "licensed site-a / fd-a"},
-		{faultDomain, false, errNoProperty.Error() + " / " + errNoProperty.Error()},
-		{faultDomain, true, "licensed site-a / the vCenter answers *types.InvalidProperty"},
+		{model.ClusterGroups, false, "licensed site-a / fd-a"},
+		{model.ClusterGroups, true, "licensed site-a / fd-a"},
+		{model.FaultDomain, false, tooOld + " / " + tooOld},
+		{model.FaultDomain, true, "licensed site-a / the vCenter answers *types.InvalidProperty"},
 	} {
 		name := c.path
 		if c.late {

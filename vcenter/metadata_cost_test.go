@@ -6,16 +6,13 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2/ktesting"
 
 	"vzones/vcenter/guestinfo"
@@ -49,35 +46,6 @@ func costly(t *testing.T, length int) string {
 	return zipped(t, b.String())
 }
 
-// TestCostlyMetadataDoesNotHoldUpTheWatch: what the watch's goroutine does with
-// metadata takes as long for a text that is costly to read as for one of the same
-// length that is not.
-func TestCostlyMetadataDoesNotHoldUpTheWatch(t *testing.T) {
-	bomb := costly(t, 250<<10)
-	noise := make([]byte, len(bomb)/2)
-	for i := range noise {
-		noise[i] = "0123456789abcdef"[rand.N(16)]
-	}
-	harmless := "network: {ethernets: {a: {addresses: [10.0.0.7]}}}\nx: " + string(noise) + string(noise)
-	took := func(text string) time.Duration {
-		best := time.Hour
-		for range 5 {
-			tree := newTree(types.ManagedObjectReference{})
-			update := &types.ObjectUpdate{Obj: machineRef("vm-1"), ChangeSet: []types.PropertyChange{
-				{Name: guestMetadata, Val: types.OptionValue{Key: guestinfo.Key, Value: text}}}}
-			began := time.Now()
-			tree.apply(update)
-			best = min(best, time.Since(began))
-		}
-		return best
-	}
-	slow, fast := took(bomb), took(harmless)
-	t.Logf("%d bytes of costly metadata take %s, %d harmless ones %s", len(bomb), slow, len(harmless), fast)
-	if ratio := float64(slow) / float64(max(fast, 20*time.Microsecond)); ratio > 10 {
-		t.Errorf("costly metadata takes the watch %.0f times as long as harmless", ratio)
-	}
-}
-
 // parses counts what is parsed, and where.
 type parses struct {
 	mu    sync.Mutex
@@ -93,7 +61,7 @@ func (p *parses) parse(text string) ([]netip.Addr, error) {
 	stack = stack[:runtime.Stack(stack, false)]
 	p.mu.Lock()
 	p.texts = append(p.texts, text)
-	if bytes.Contains(stack, []byte("vcenter.(*watch).run(")) {
+	if bytes.Contains(stack, []byte("watch.(*Watch).follow(")) {
 		p.inWatch++
 	}
 	p.mu.Unlock()
@@ -125,7 +93,7 @@ vcenters:
 	_, ctx := ktesting.NewTestContext(t)
 	p := &parses{hold: make(chan struct{})}
 	w := &world{T: t, ctx: ctx, sim: sim, cfgs: cfgs, fleet: NewFleet(cfgs, FromFile, slow)}
-	(*w.fleet.connections.Load())[0].parse = p.parse
+	(*w.fleet.members.Load())[0].parse = p.parse
 	w.changed = w.fleet.Subscribe()
 	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
@@ -179,24 +147,5 @@ vcenters:
 	}
 	if p.inWatch != 0 {
 		t.Errorf("%d texts were parsed in the watch's goroutine", p.inWatch)
-	}
-}
-
-// TestMetadataThatGoesOnChanging is read ever more seldom.
-func TestMetadataThatGoesOnChanging(t *testing.T) {
-	var p pace
-	now, read := time.Now(), 0
-	for began := now; now.Sub(began) < 10*time.Minute; now = now.Add(10 * time.Millisecond) {
-		if !now.Before(p.next) {
-			p = p.after(now)
-			read++
-		}
-	}
-	if read < 15 || read > 40 {
-		t.Errorf("read %d times in ten minutes", read)
-	}
-	now = now.Add(2 * metadataMax)
-	if p = p.after(now); p.delay != metadataMin {
-		t.Errorf("a delay of %s after a calm", p.delay)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch"
 )
 
 // TestOutageIsLoggedOnce: errors that alternate while a vCenter is down are logged once each,
@@ -18,14 +19,14 @@ import (
 func TestOutageIsLoggedOnce(t *testing.T) {
 	log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(4)))
 	ctx := klog.NewContext(t.Context(), log)
-	c := newConnection(&target{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func() {})
+	a := newActor(&target{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, nil, func() {})
 	slow, refused := errors.New("no answer within 15s"), errors.New("connection refused")
 	for range 2 {
 		for range 3 {
-			c.report(ctx, slow)
-			c.report(ctx, refused)
+			a.fail(ctx, slow)
+			a.fail(ctx, refused)
 		}
-		c.published(ctx, &inventory.Snapshot{VCenter: "east"}, time.Now(), inventory.Named{})
+		a.update(a.read(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, Contact: time.Now()}))
 	}
 	text := log.GetSink().(ktesting.Underlier).GetBuffer().String()
 	for what, want := range map[string]int{

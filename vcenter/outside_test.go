@@ -85,65 +85,6 @@ func isThere(s *inventory.Snapshot, moid string) bool {
 	return slices.Equal(slices.Compact(all), []string{moid})
 }
 
-// TestFollowedMachinesThatLeaveTheIndex stay on the list while they are told of,
-// also without a record.
-func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
-	n1 := identity(t, stranger)
-	w := &watch{
-		c:       &connection{name: "east", cfg: &config.VCenter{Name: "east", Datacenters: []string{"dc1"}}},
-		model:   newModel("east", types.ServiceContent{}, nil),
-		listed:  map[string]bool{"vm-1": true, "vm-2": true, "vm-3": true},
-		missing: map[string]bool{"vm-5": true},
-	}
-	for id, uuid := range map[string]string{"vm-1": stranger, "vm-2": "99999999-2222-3333-4444-555555555555", "vm-3": stranger} {
-		w.model.tree.objects[machineRef(id)] = properties{"config.uuid": uuid}
-	}
-	w.model.applyIndex("f", &types.ObjectUpdate{Obj: machineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
-	f := newFollowed([]inventory.Identity{
-		n1, known(n1, "east", "vm-4"), known(n1, "east", "vm-5"), known(n1, "west", "vm-6"), known(n1, "east", "vm-3"),
-	})
-	if got := w.outside(f); !slices.Equal(got.left, []string{"vm-1"}) || !slices.Equal(got.told, []string{"vm-4"}) {
-		t.Errorf("outside: %v", got)
-	}
-	w.model.tree.apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: machineRef("vm-1")})
-	w.hearsay = map[string]bool{"vm-2": true}
-	w.model.tree.objects[machineRef("vm-2")] = properties{"config.uuid": stranger}
-	if got := w.outside(f); len(got.left) > 0 || !slices.Equal(got.told, []string{"vm-4"}) {
-		t.Errorf("outside, after one is gone: %v", got)
-	}
-	w.c.cfg.Datacenters = nil
-	if got := w.outside(f); len(got.left) > 0 || len(got.told) > 0 {
-		t.Errorf("outside of the whole vCenter: %v", got)
-	}
-}
-
-// TestLeavingByTheOtherFilter is the same for both orders of what is told.
-func TestLeavingByTheOtherFilter(t *testing.T) {
-	m := newModel("east", types.ServiceContent{}, nil)
-	tell := func(filter string, kind types.ObjectUpdateKind) {
-		u := &types.ObjectUpdate{Kind: kind, Obj: machineRef("vm-1")}
-		if kind == types.ObjectUpdateKindEnter {
-			u.ChangeSet = []types.PropertyChange{{Name: "config.uuid", Val: stranger}}
-		}
-		m.applyIndex(filter, u)
-	}
-	tell("dc1", types.ObjectUpdateKindEnter)
-	tell("dc2", types.ObjectUpdateKindEnter)
-	tell("dc1", types.ObjectUpdateKindLeave)
-	if len(m.uuids()) != 1 {
-		t.Error("left dc1 after it had come to dc2, and is gone")
-	}
-	tell("dc2", types.ObjectUpdateKindLeave)
-	tell("dc1", types.ObjectUpdateKindEnter)
-	if len(m.uuids()) != 1 {
-		t.Error("left dc2 before it came to dc1, and is gone")
-	}
-	tell("dc1", types.ObjectUpdateKindLeave)
-	if len(m.uuids()) != 0 || len(m.index) != 0 {
-		t.Error("it never goes")
-	}
-}
-
 // TestRestartWithARecord: what a Node tells of where its machine was.
 func TestRestartWithARecord(t *testing.T) {
 	t.Run("outside", func(t *testing.T) {
@@ -177,7 +118,7 @@ func TestRestartWithARecord(t *testing.T) {
 			w.fleet.Follow([]inventory.Identity{nobody})
 			w.until("absence", func(states []inventory.State) bool { return outcome(states, nobody, topology.ErrAbsent) })
 			// A machine that is not there has no details to wait for.
-			if took := time.Since(began); took > primeTime {
+			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			if err := w.fleet.ConfirmAbsent(w.ctx, nobody); err != nil {
@@ -265,32 +206,6 @@ func TestSearchOutside(t *testing.T) {
 	w.sim.VCenter("east").Refuse()
 	if err := w.fleet.SearchOutside(w.ctx, n3); err != nil {
 		t.Errorf("a vCenter that cannot be asked: %v", err)
-	}
-}
-
-// TestDispute: a machine that was listed and is said not to be there has to leave
-// the index soon, or everything is read again, once. It is not asked for again
-// meanwhile, and after the second time not for a while.
-func TestDispute(t *testing.T) {
-	w := &watch{
-		c: &connection{}, model: newModel("east", types.ServiceContent{}, nil),
-		missing: map[string]bool{"vm-1": true}, refused: map[string]time.Time{}, disputed: make(chan time.Time),
-	}
-	if err := w.dispute(t.Context()); err != nil || w.disputed != nil {
-		t.Errorf("one that has left: %v, to be looked at again: %v", err, w.disputed != nil)
-	}
-	w.model.index["vm-1"] = indexed{}
-	if err := w.dispute(t.Context()); err == nil || !strings.Contains(err.Error(), "vm-1") {
-		t.Errorf("one that is still there: %v", err)
-	}
-	if err := w.enlist(t.Context(), []string{"vm-1"}, nil); err != nil || len(w.listed) > 0 {
-		t.Errorf("it is asked for again: %v", err)
-	}
-	if err := w.dispute(t.Context()); err != nil || w.missing["vm-1"] || w.refused["vm-1"].IsZero() {
-		t.Errorf("the second time: %v, missing %v, refused %v", err, w.missing, w.refused)
-	}
-	if err := w.enlist(t.Context(), []string{"vm-1"}, nil); err != nil || len(w.listed) > 0 {
-		t.Errorf("it is asked for again: %v", err)
 	}
 }
 

@@ -18,51 +18,36 @@ const (
 	readTime = 10 * time.Second
 )
 
-// overdue marks the state of the vCenter as overdue when that is so, until the context
-// is done.
-func (c *connection) overdue(ctx context.Context) {
-	began := time.Now()
-	for {
-		select {
-		case <-c.unread:
-			began = time.Now()
-		default:
-		}
-		var due <-chan time.Time
-		now := c.state.Load()
-		if !now.Overdue && now.Snapshot == nil && now.Trouble == nil {
-			answered := began
-			if at := c.endpoint.Load().LastAnswer(); at.After(began) {
-				answered = at
-			}
-			left := min(time.Until(answered.Add(silentTime)), time.Until(began.Add(readTime)))
-			if left <= 0 {
-				c.giveUpWaiting(ctx)
-				continue
-			}
-			due = time.After(left)
-		}
-		select {
-		case <-due:
-		case <-c.unread:
-			token(c.unread)
-		case <-ctx.Done():
-			return
-		}
+// untilOverdue waits until the vCenter is overdue, or may be; it is nil if it cannot be.
+func (a *actor) untilOverdue() <-chan time.Time {
+	if !a.mayBeOverdue() {
+		return nil
 	}
+	return time.After(a.leftToRead())
 }
 
-func (c *connection) giveUpWaiting(ctx context.Context) {
-	c.mu.Lock()
-	now := *c.state.Load()
-	waited := now.Snapshot == nil && now.Trouble == nil
-	if waited {
-		now.Overdue = true
-		c.state.Store(&now)
+// mayBeOverdue reports whether the vCenter was neither read nor has failed.
+func (a *actor) mayBeOverdue() bool {
+	s := &a.now.state
+	return !s.Overdue && s.Snapshot == nil && s.Trouble == nil
+}
+
+// leftToRead is how long the vCenter may still take.
+func (a *actor) leftToRead() time.Duration {
+	answered := a.configured
+	if at := a.now.endpoint.LastAnswer(); at.After(a.configured) {
+		answered = at
 	}
-	c.mu.Unlock()
-	if waited {
-		klog.FromContext(ctx).Info("The vCenter takes long to be read; new Nodes of other vCenters do not wait for it any more")
-		c.changed()
+	return min(time.Until(answered.Add(silentTime)), time.Until(a.configured.Add(readTime)))
+}
+
+// noteOverdue publishes that the vCenter is overdue, if it is.
+func (a *actor) noteOverdue(ctx context.Context) {
+	if a.leftToRead() > 0 {
+		return // it has answered meanwhile
 	}
+	a.now.state.Overdue = true
+	a.show()
+	klog.FromContext(ctx).Info("The vCenter takes long to be read; new Nodes of other vCenters do not wait for it any more")
+	a.announce()
 }

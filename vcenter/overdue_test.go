@@ -8,99 +8,105 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch"
 )
 
 // TestOverdue: how long a vCenter that was never read is waited for.
 func TestOverdue(t *testing.T) {
-	begin := func(t *testing.T) (c *connection, announced *int, end func()) {
+	begin := func(t *testing.T) (a *actor, announced *int, end func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		announced = new(int)
-		opts := NewFleet(nil, FromFile, Options{}).timing
-		c = newConnection(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.1"}}, FromFile, opts, func() { *announced++ })
+		opts := (&Options{}).withDefaults()
+		a = newActor(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.1"}}, FromFile, opts, noStates, func() { *announced++ })
+		a.configured = time.Now()
 		done := make(chan struct{})
-		go func() { defer close(done); c.overdue(ctx) }()
-		return c, announced, func() { cancel(); <-done }
+		go func() { defer close(done); a.next(ctx, awaited{stop: ctx.Done()}) }()
+		return a, announced, func() { cancel(); <-done }
 	}
 	pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-	answers := func(t *testing.T, c *connection) {
+	answers := func(t *testing.T, a *actor) {
 		t.Helper()
-		_ = c.endpoint.Load().Do(t.Context(), "test", func(context.Context) error { return nil })
+		_ = a.status.Load().endpoint.Do(t.Context(), "test", func(context.Context) error { return nil })
 	}
-	for name, test := range map[string]func(*testing.T, *connection){
-		"silent": func(t *testing.T, c *connection) {
+	for name, test := range map[string]func(*testing.T, *actor){
+		"silent": func(t *testing.T, a *actor) {
 			pass(silentTime - time.Nanosecond)
-			want(t, c, false)
+			want(t, a, false)
 			pass(time.Nanosecond)
-			want(t, c, true)
+			want(t, a, true)
 		},
-		"silent after an answer": func(t *testing.T, c *connection) {
+		"silent after an answer": func(t *testing.T, a *actor) {
 			pass(silentTime / 2)
-			answers(t, c)
+			answers(t, a)
 			pass(silentTime - time.Nanosecond)
-			want(t, c, false)
+			want(t, a, false)
 			pass(time.Nanosecond)
-			want(t, c, true)
+			want(t, a, true)
 		},
-		"slow": func(t *testing.T, c *connection) {
+		"slow": func(t *testing.T, a *actor) {
 			for range 9 {
 				pass(readTime / 10)
-				answers(t, c)
-				want(t, c, false)
+				answers(t, a)
+				want(t, a, false)
 			}
 			pass(readTime / 10)
-			want(t, c, true)
+			want(t, a, true)
 		},
-		"another address": func(t *testing.T, c *connection) {
+		"another address": func(t *testing.T, a *actor) {
 			pass(2 * silentTime)
-			want(t, c, true)
-			c.retarget(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+			want(t, a, true)
+			a.configure(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
-			want(t, c, false)
+			want(t, a, false)
 			pass(time.Nanosecond)
-			want(t, c, true)
+			want(t, a, true)
 		},
-		"another address while it is waited for": func(t *testing.T, c *connection) {
+		"another address while it is waited for": func(t *testing.T, a *actor) {
 			pass(silentTime - time.Nanosecond)
-			c.retarget(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+			a.configure(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
-			want(t, c, false)
+			want(t, a, false)
 			pass(time.Nanosecond)
-			want(t, c, true)
+			want(t, a, true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, announced, end := begin(t)
-				test(t, c)
+				a, announced, end := begin(t)
+				test(t, a)
 				end()
 				if *announced == 0 {
-					t.Error("nobody was told")
+					t.Error("nobody was notified")
 				}
 			})
 		})
 	}
-	for name, happens := range map[string]func(*connection){
-		"read": func(c *connection) {
-			c.published(t.Context(), &inventory.Snapshot{VCenter: "east"}, time.Now(), inventory.Named{})
+	for name, happens := range map[string]func(*actor){
+		"read": func(a *actor) {
+			(&reporter{actor: a}).publish(t.Context(), watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, Contact: time.Now()})
 		},
-		"failed": func(c *connection) { c.report(t.Context(), context.DeadlineExceeded) },
+		"failed": func(a *actor) {
+			a.updates <- func(now *status) bool { now.state.Trouble = context.DeadlineExceeded; return true }
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, _, end := begin(t)
+				a, _, end := begin(t)
 				pass(silentTime / 2)
-				happens(c)
+				happens(a)
 				pass(readTime)
-				want(t, c, false)
+				want(t, a, false)
 				end()
 			})
 		})
 	}
 }
 
-func want(t *testing.T, c *connection, overdue bool) {
+func noStates() []inventory.State { return nil }
+
+func want(t *testing.T, a *actor, overdue bool) {
 	t.Helper()
-	if c.state.Load().Overdue != overdue {
+	if a.status.Load().state.Overdue != overdue {
 		t.Errorf("overdue: %t", !overdue)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"vzones/topology"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch/model"
 )
 
 // without lets methods be denied.
@@ -179,7 +180,7 @@ func unknownOf(property string) func(*deprived) {
 	return func(d *deprived) {
 		of := func(id inventory.Identity) *topology.Membership {
 			host := d.found(id).Paths[0].Objects[0]
-			if property == faultDomain {
+			if property == model.FaultDomain {
 				return host.FaultDomain
 			}
 			return host.HostGroups

@@ -1,14 +1,9 @@
 package vcenter
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/types"
-
-	"vzones/config"
 	"vzones/vcenter/inventory"
 )
 
@@ -117,29 +112,6 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 	w.until("recovery", func(states []inventory.State) bool { return states[0].Trouble == nil && states[0].Contact.After(began) })
 }
 
-// TestAnAnswerIsNoContactWithAnOldSnapshot: what a new session tells before its
-// first snapshot, or the first page of a change, does not make the last snapshot
-// one of now.
-func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
-	announced := 0
-	c := newConnection(&target{cfg: config.VCenter{Name: "east"}}, nil, timing{}, func() { announced++ })
-	old := time.Now().Add(-time.Minute)
-	c.state.Store(&inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: old})
-	for _, w := range []*watch{
-		{c: c, heard: time.Now()},
-		{c: c, heard: time.Now(), primed: true, torn: true},
-		{c: c, heard: time.Now(), primed: true, changed: true},
-	} {
-		if w.contact() || !c.state.Load().Contact.Equal(old) {
-			t.Errorf("counts as contact: %+v", w)
-		}
-	}
-	w := &watch{c: c, heard: time.Now(), primed: true}
-	if !w.contact() || !c.state.Load().Contact.Equal(w.heard) {
-		t.Error("contact is not noted")
-	}
-}
-
 // TestNoContactBeforeTheNewSnapshot: the same through a session that is lost, while
 // the tags of the new one are slow to come.
 func TestNoContactBeforeTheNewSnapshot(t *testing.T) {
@@ -162,45 +134,4 @@ func TestNoContactBeforeTheNewSnapshot(t *testing.T) {
 		}
 		return s.Snapshot != before.Snapshot
 	})
-}
-
-// TestAPageOfNothingEndsAChange: after pages of a change an empty one can follow.
-// What they held is published then, not at the next change.
-func TestAPageOfNothingEndsAChange(t *testing.T) {
-	const uuid = "422e4956-ad22-1139-6d72-59cc8f26bc90"
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	published := make(chan struct{}, 10)
-	c := newConnection(&target{cfg: config.VCenter{Name: "east"}}, nil, timing{tagRefresh: time.Hour}, func() { published <- struct{}{} })
-	root := types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}
-	index := types.ManagedObjectReference{Type: "PropertyFilter", Value: "1"}
-	w := &watch{
-		c: c, index: filters{index: true}, model: newModel("east", types.ServiceContent{RootFolder: root}, nil), known: newTree(root),
-		listed: map[string]bool{}, answered: make(chan time.Time), tagged: make(chan tagReading),
-	}
-	page := func(vm string, more bool) *types.UpdateSet {
-		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{Filter: index, ObjectSet: []types.ObjectUpdate{{
-			Kind: types.ObjectUpdateKindEnter, Obj: machineRef(vm),
-			ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}},
-		}}}}}
-	}
-	updates := make(chan *types.UpdateSet)
-	ended := make(chan error, 1)
-	go func() { ended <- w.run(ctx, updates) }()
-	updates <- page("vm-1", false)
-	<-published
-	updates <- page("vm-2", true)
-	updates <- nil
-	select {
-	case <-published:
-	case <-time.After(10 * time.Second):
-		t.Fatal("the change is not published")
-	}
-	if n := len(c.state.Load().Snapshot.Index[identity(t, uuid).UUIDs[0]]); n != 2 {
-		t.Errorf("%d machines", n)
-	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("ended with %v", err)
-	}
 }

@@ -11,7 +11,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestBetweenTwoAddresses: until run has taken up the other one, what it still does
+// TestBetweenTwoAddresses: until the actor has taken up the other one, what it still does
 // is about the one before.
 func TestBetweenTwoAddresses(t *testing.T) {
 	asked := 0
@@ -22,28 +22,28 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	at := func(server string) *target {
 		return &target{cfg: config.VCenter{Name: "east", Server: server, Port: 443}}
 	}
-	c := newConnection(at("one.example.com"), source, timing{timeout: time.Minute}, func() {})
-	published := inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}}
-	c.publish(&published)
-	if c.state.Load().Snapshot == nil {
+	a := newActor(at("one.example.com"), source, timing{timeout: time.Minute}, noStates, func() {})
+	publish := func(now *status) bool { now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}; return true }
+	a.update(publish)
+	if a.status.Load().state.Snapshot == nil {
 		t.Fatal("not published")
 	}
-	c.retarget(at("two.example.com"))
-	if _, err := c.readCredentials(t.Context()); !errors.Is(err, errReconfigured) || asked > 0 {
+	a.retarget(at("two.example.com"))
+	if _, err := a.readCredentials(t.Context()); !errors.Is(err, errReconfigured) || asked > 0 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
-	c.publish(&published)
-	c.report(t.Context(), errors.New("of the one before"))
-	c.contact(time.Now())
-	if s := c.state.Load(); s.Snapshot != nil || s.Trouble != nil || !s.Contact.IsZero() {
-		t.Errorf("told of: %+v", s)
+	a.update(publish)
+	a.fail(t.Context(), errors.New("of the one before"))
+	a.update(func(now *status) bool { now.state.Contact = time.Now(); return false })
+	if s := a.status.Load().state; s.Snapshot != nil || s.Trouble != nil || !s.Contact.IsZero() {
+		t.Errorf("it shows: %+v", s)
 	}
-	c.adopt(t.Context())
-	if _, err := c.readCredentials(t.Context()); err != nil || asked != 1 {
+	a.adopt(t.Context())
+	if _, err := a.readCredentials(t.Context()); err != nil || asked != 1 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
-	c.publish(&published)
-	if c.state.Load().Snapshot == nil {
+	a.update(publish)
+	if a.status.Load().state.Snapshot == nil {
 		t.Error("not published")
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"vzones/vcenter/watch/model"
+
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -29,13 +31,9 @@ type since struct {
 // docs/reference/compatibility.md expects vCenter 7.0 to work by.
 func TestNothingIsNewerThanVSphere7(t *testing.T) {
 	s := recorded(t)
-	var files []string
-	for _, dir := range []string{".", "session", "tags", "faults"} {
-		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, found...)
+	files, err := sources()
+	if err != nil {
+		t.Fatal(err)
 	}
 	u := used{types: map[string]bool{}, fields: map[string]bool{}}
 	for _, f := range files {
@@ -52,9 +50,9 @@ func TestNothingIsNewerThanVSphere7(t *testing.T) {
 		t.Error(what)
 	}
 	for kind, paths := range map[string][]string{
-		"VirtualMachine":         append(slices.Clone(machineProperties), indexProperties...),
-		"ClusterComputeResource": {"name", "parent", clusterGroups, clusterConfig},
-		"HostSystem":             {"name", "parent", faultDomain, hostConnected},
+		"VirtualMachine":         append(slices.Clone(model.MachineProperties), model.IndexProperties...),
+		"ClusterComputeResource": {"name", "parent", model.ClusterGroups, model.ClusterConfig},
+		"HostSystem":             {"name", "parent", model.FaultDomain, model.HostConnected},
 	} {
 		for _, path := range paths {
 			if version, err := newest(kind, path); err != "" || version != "" {
@@ -62,6 +60,18 @@ func TestNothingIsNewerThanVSphere7(t *testing.T) {
 			}
 		}
 	}
+}
+
+// sources are the files of this package and of those below it.
+func sources() (files []string, err error) {
+	for _, pattern := range []string{"*.go", "*/*.go", "*/*/*.go"} {
+		some, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, some...)
+	}
+	return files, nil
 }
 
 // TestWhatIsNewerIsSeen: the check above can fail.

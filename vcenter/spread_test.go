@@ -32,111 +32,112 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// large is a connection whose last watch had an index of that size.
-func large(machines int) *connection {
-	before := &model{index: map[string]indexed{}}
-	for i := range machines {
-		before.index[string(rune('a'+i))] = indexed{}
-	}
+// large is an actor that waits for so long before it reads the vCenter.
+func large(wait time.Duration) *actor {
 	creds := func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "u"}, nil }
-	c := newConnection(&target{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, func() {})
-	c.remembered, c.read = before, Credentials{User: "u"}
-	return c
+	a := newActor(&target{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, noStates, func() {})
+	a.lastRead, a.readDelay = Credentials{User: "u"}, wait
+	// It was read before, so it is not overdue.
+	a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}
+	a.show()
+	return a
 }
 
-// TestReadingsAreSpread: what connections owe is spread over the whole time, and they
-// wait it out with the snapshot that they have, in trouble.
+// TestReadingsAreSpread: the delays of many daemons are spread over the whole time.
 func TestReadingsAreSpread(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const machines, daemons = 1000, 200
-		var early, late int
-		for range daemons {
-			c := large(machines)
-			snap := &inventory.Snapshot{VCenter: "east"}
-			c.state.Store(&inventory.State{VCenter: "east", Snapshot: snap, Contact: time.Now()})
-			c.owe()
-			began, owed := time.Now(), c.owed
-			done := make(chan error, 1)
-			go func() { done <- c.await(t.Context()) }()
-			synctest.Wait()
-			if s := c.state.Load(); owed > 0 && (s.Trouble == nil || s.Snapshot != snap) {
-				t.Fatalf("while it waits: trouble %v, snapshot %v", s.Trouble, s.Snapshot)
-			}
-			c.probe <- struct{}{} // which does not end it
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
-			took := time.Since(began)
-			if took != owed || took >= machines*spreadPerMachine {
-				t.Fatalf("waited for %v, owed %v", took, owed)
-			}
-			if took < machines*spreadPerMachine/2 {
-				early++
-			} else {
-				late++
-			}
-			if err := c.await(t.Context()); err != nil || time.Since(began) != took {
-				t.Fatalf("it waits twice: %v", err)
-			}
+	const all, daemons = time.Minute, 1000
+	early := 0
+	for range daemons {
+		d := random(all)
+		if d < 0 || d >= all {
+			t.Fatalf("a delay of %v", d)
 		}
-		if early < daemons/4 || late < daemons/4 {
-			t.Errorf("%d in the first half, %d in the second", early, late)
+		if d < all/2 {
+			early++
+		}
+	}
+	if early < daemons/4 || early > daemons*3/4 {
+		t.Errorf("%d of %d in the first half", early, daemons)
+	}
+	if d := random(0); d != 0 {
+		t.Errorf("a delay of %v where nothing was read", d)
+	}
+}
+
+// TestAReadingThatWaits keeps the snapshot, with an error, and waits once.
+func TestAReadingThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := large(time.Minute)
+		began, snapshot := time.Now(), a.now.state.Snapshot
+		done := make(chan error, 1)
+		go func() { done <- a.waitToRead(t.Context()) }()
+		synctest.Wait()
+		if s := a.status.Load().state; s.Trouble == nil || s.Snapshot != snapshot {
+			t.Fatalf("while it waits: error %v, snapshot %v", s.Trouble, s.Snapshot)
+		}
+		a.inbox.Probe() // which does not end it
+		if err := <-done; err != nil || time.Since(began) != time.Minute {
+			t.Fatalf("waited for %v: %v", time.Since(began), err)
+		}
+		if err := a.waitToRead(t.Context()); err != nil || time.Since(began) != time.Minute {
+			t.Fatalf("it waits twice: %v", err)
 		}
 	})
 }
 
 // TestWhatEndsTheWait: a changed configuration, changed credentials, and the end.
 func TestWhatEndsTheWait(t *testing.T) {
+	other := func(a *actor) *target {
+		t := *a.desired
+		t.cfg.Datacenters = []string{"dc1"}
+		return &t
+	}
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
-			do   func(c *connection, cancel func())
+			do   func(a *actor, cancel func())
 			want error
 		}{
-			"configuration":    {func(c *connection, _ func()) { token(c.again) }, errReconfigured},
-			"end":              {func(_ *connection, cancel func()) { cancel() }, context.Canceled},
-			"same credentials": {func(c *connection, _ func()) { token(c.renewed) }, nil},
+			"configuration":    {func(a *actor, _ func()) { a.configure(other(a)) }, errReconfigured},
+			"end":              {func(_ *actor, cancel func()) { cancel() }, context.Canceled},
+			"same credentials": {func(a *actor, _ func()) { a.credentialsChanged.Notify() }, nil},
 		} {
-			conn := large(1000)
-			conn.owed = time.Minute
+			a := large(time.Minute)
 			ctx, cancel := context.WithCancel(t.Context())
 			began, done := time.Now(), make(chan error, 1)
-			go func() { done <- conn.await(ctx) }()
+			go func() { done <- a.waitToRead(ctx) }()
 			synctest.Wait()
-			c.do(conn, cancel)
+			c.do(a, cancel)
 			err := <-done
 			cancel()
 			if took := time.Since(began); !errors.Is(err, c.want) || (took == 0) != (c.want != nil) {
 				t.Errorf("%s: %v after %v", name, err, took)
 			}
 		}
-		conn := large(1000)
-		conn.owed = time.Minute
+		a := large(time.Minute)
 		began, done := time.Now(), make(chan error, 1)
-		go func() { done <- conn.await(t.Context()) }()
+		go func() { done <- a.waitToRead(t.Context()) }()
 		synctest.Wait()
-		conn.credentials = func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "other"}, nil }
-		token(conn.renewed)
+		a.credentials = func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "other"}, nil }
+		a.credentialsChanged.Notify()
 		if err := <-done; err != nil || time.Since(began) != 0 {
 			t.Errorf("other credentials: %v after %v", err, time.Since(began))
 		}
-		if len(conn.renewed) != 1 {
-			t.Error("the watch does not hear of the other credentials")
+		if !a.checkCredentials {
+			t.Error("the watch does not look for the other credentials")
 		}
 	})
 }
 
 // TestTheFirstReadingDoesNotWait, nor one after the configuration has changed.
 func TestTheFirstReadingDoesNotWait(t *testing.T) {
-	c := large(0)
-	c.remembered = nil
-	if c.owe(); c.owed != 0 {
-		t.Errorf("owes %v", c.owed)
+	a := large(0)
+	if d := a.newReadDelay(); d != 0 {
+		t.Errorf("waits for %v", d)
 	}
-	c = large(100)
-	c.owed = time.Minute
-	token(c.again)
-	if c.pause(t.Context(), time.Hour); c.owed != 0 {
-		t.Errorf("owes %v after a change", c.owed)
+	a = large(time.Minute)
+	a.restart = true
+	if a.pause(t.Context(), time.Hour); a.readDelay != 0 {
+		t.Errorf("waits for %v after a change", a.readDelay)
 	}
 }
 

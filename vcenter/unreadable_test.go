@@ -1,12 +1,8 @@
 package vcenter
 
 import (
-	"context"
 	"errors"
 	"testing"
-	"time"
-
-	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
 	"vzones/test/fleet"
@@ -183,111 +179,5 @@ func TestAClaimBesideAReadableMachine(t *testing.T) {
 	}
 	if !outcome(states, nobody, inventory.ErrUnreadable) {
 		t.Error("it takes the doubt from another Node")
-	}
-}
-
-// TestClaimsAreNews once, and only those on machines without a UUID.
-func TestClaimsAreNews(t *testing.T) {
-	m := newModel("east", types.ServiceContent{}, nil)
-	for _, id := range []string{"vm-1", "vm-2"} {
-		m.applyIndex("f", &types.ObjectUpdate{Obj: machineRef(id)})
-	}
-	m.applyIndex("f", &types.ObjectUpdate{Obj: machineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
-	u := []inventory.UUID{{7}}
-	for i, c := range []struct {
-		told map[string][]inventory.UUID
-		news bool
-		want int
-	}{
-		{nil, false, 0},
-		{map[string][]inventory.UUID{"vm-1": u, "vm-9": u}, true, 1},
-		{map[string][]inventory.UUID{"vm-1": u}, false, 1},
-		{map[string][]inventory.UUID{"vm-1": u, "vm-3": u}, false, 1},
-		{map[string][]inventory.UUID{"vm-1": u, "vm-2": u}, true, 2},
-		{nil, true, 0},
-	} {
-		if news := m.tell(c.told); news != c.news || len(m.told) != c.want {
-			t.Errorf("%d: news %v, told %v", i, news, m.told)
-		}
-		if m.uuids(); len(m.unread) != 2 || len(m.byUUID) != 1 {
-			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.unread)
-		}
-	}
-}
-
-// TestAnotherVCenterUnderTheSameName remembers nothing: its managed object IDs
-// are other machines'.
-func TestAnotherVCenterUnderTheSameName(t *testing.T) {
-	about := func(instance string) types.ServiceContent {
-		return types.ServiceContent{About: types.AboutInfo{InstanceUuid: instance}}
-	}
-	enter := func(m *model, uuid string) {
-		u := &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: machineRef("vm-1")}
-		if uuid != "" {
-			u.ChangeSet = []types.PropertyChange{{Name: "config.uuid", Val: uuid}}
-		}
-		m.applyIndex("filter-1", u)
-		m.uuids()
-	}
-	first := newModel("east", about("one"), nil)
-	enter(first, stranger)
-	same := newModel("east", about("one"), first)
-	enter(same, "")
-	if len(same.unread) > 0 || len(same.byUUID) != 1 {
-		t.Errorf("the same vCenter: %v, %v", same.byUUID, same.unread)
-	}
-	other := newModel("east", about("two"), first)
-	enter(other, "")
-	if len(other.unread) != 1 || len(other.byUUID) > 0 {
-		t.Errorf("another vCenter: %v, %v", other.byUUID, other.unread)
-	}
-}
-
-// TestContactIsWhatThePublishedSnapshotHasSeen: sightings are dated by it. A
-// snapshot that a torn change is about to replace is not renewed by its pages.
-func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
-	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
-	c := newConnection(&target{cfg: config.VCenter{Name: "east"}}, FromFile, timing{tagRefresh: time.Hour, observer: unobserved{}}, func() {})
-	w := &watch{c: c, index: filters{filter: true}, model: newModel("east", types.ServiceContent{}, nil), listed: map[string]bool{}, missing: map[string]bool{}}
-	updates := make(chan *types.UpdateSet)
-	done := make(chan error, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { done <- w.run(ctx, updates) }()
-	send := func(set *types.UpdateSet) inventory.State {
-		updates <- set
-		// The next page is taken only when this one has been dealt with.
-		c.wake <- struct{}{}
-		c.wake <- struct{}{}
-		return *c.state.Load()
-	}
-	page := func(more bool, moid string, kind types.ObjectUpdateKind) *types.UpdateSet {
-		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{
-			Filter:    filter,
-			ObjectSet: []types.ObjectUpdate{{Kind: kind, Obj: machineRef(moid), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}}},
-		}}}
-	}
-	before := send(page(false, "vm-1", types.ObjectUpdateKindEnter))
-	if before.Snapshot == nil || before.Contact.IsZero() {
-		t.Fatalf("not published: %+v", before)
-	}
-	if quiet := send(nil); !quiet.Contact.After(before.Contact) || quiet.Snapshot != before.Snapshot {
-		t.Errorf("an answer without a change: %v after %v", quiet.Contact, before.Contact)
-	} else {
-		before = quiet
-	}
-	for range 2 {
-		if torn := send(page(true, "vm-2", types.ObjectUpdateKindEnter)); !torn.Contact.Equal(before.Contact) {
-			t.Errorf("a page of a change: %v after %v", torn.Contact, before.Contact)
-		}
-	}
-	// The rest may be nothing at all.
-	updates <- nil
-	updates <- nil // taken when the first has been dealt with
-	if after := *c.state.Load(); !after.Contact.After(before.Contact) || len(after.Snapshot.Index[identity(t, stranger).UUIDs[0]]) != 2 {
-		t.Errorf("the whole change: %v after %v", after.Contact, before.Contact)
-	}
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Error(err)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/types"
-
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/topology"
@@ -147,30 +145,6 @@ func TestSessionsEndedTenTimes(t *testing.T) {
 	w.stop()
 	if n := east.Sessions(); n != 0 {
 		t.Errorf("%d sessions are left", n)
-	}
-}
-
-// TestADatacenterOnAnEarlierPage: that a datacenter was renamed counts, on
-// whichever page of the change it stands.
-func TestADatacenterOnAnEarlierPage(t *testing.T) {
-	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "datacenters"}
-	dc := types.ManagedObjectReference{Type: "Datacenter", Value: "datacenter-1"}
-	w := &watch{
-		c:           &connection{cfg: &config.VCenter{Datacenters: []string{"dc1"}}},
-		datacenters: filters{filter: true},
-		known:       newTree(types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}),
-		roots:       []types.ManagedObjectReference{dc},
-	}
-	first := &types.UpdateSet{Truncated: types.NewBool(true), FilterSet: []types.PropertyFilterUpdate{{
-		Filter: filter,
-		ObjectSet: []types.ObjectUpdate{{Kind: types.ObjectUpdateKindModify, Obj: dc,
-			ChangeSet: []types.PropertyChange{{Name: "name", Val: "renamed"}}}},
-	}}}
-	if told, err := w.apply(first); !told || !w.torn || err != nil {
-		t.Errorf("the first page: %v, more %v, %v", told, w.torn, err)
-	}
-	if _, err := w.apply(&types.UpdateSet{}); !errors.Is(err, errAgain) {
-		t.Errorf("the last page: %v", err)
 	}
 }
 

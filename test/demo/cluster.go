@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // a fingerprint
+	"crypto/sha1"
 	"encoding/pem"
 	"fmt"
 	"net"
@@ -29,6 +29,7 @@ const (
 	// binary is the daemon, incumbent the vSphere CPI if make incumbent has built it.
 	binary    = "bin/vsphere-cloud-controller-manager"
 	incumbent = "bin/incumbent/vsphere-cloud-controller-manager"
+	helm      = "bin/tools/helm"
 	// controlPlane is the Node that the Pods of a DaemonSet come to.
 	controlPlane = "paris-1-0000"
 

@@ -106,9 +106,15 @@ func (d *demo) serveCluster(ctx context.Context) (err error) {
   kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
 There is no kubelet and no image: Pods of vzones and of the vSphere CPI are run by this demo, with the
-programs in bin/, and what it prints below says where their logs are. Other Pods stay Pending.
+programs in bin/, and what it prints below says where their logs are, since kubectl logs does not work.
+Other Pods stay Pending.
 `, files)
-	if _, err := os.Stat(files + "/cpi.yaml"); err == nil {
+	if _, err := os.Stat(helm); err != nil {
+		d.print("Helm is not built yet: make helm\n")
+	}
+	if _, err := os.Stat(files + "/cpi.yaml"); err != nil {
+		d.print("To begin with the vSphere CPI instead, end this, run make incumbent, and start this again.\n")
+	} else {
 		d.print("To begin with the vSphere CPI instead: kubectl apply -f %s/cpi.yaml\n", files)
 	}
 	go d.obey(os.Stdin)

@@ -16,18 +16,16 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
 	"vzones/provider"
-	"vzones/provider/reconcile"
 )
 
-// topologyController is the name of our own for --controllers.
+// topologyController is the name of our own controller for --controllers.
 const topologyController = "topology-controller"
 
 // aliases are the controllers' older names, which --controllers takes too.
 func aliases() map[string]string { return names.CCMControllerAliases() }
 
-// controllers are the framework's controllers by name. The names of those that
-// serve load balancers and routes stay known, because deployments of the
-// incumbent list them in --controllers.
+// controllers returns the controllers by name. The names of those for load balancers and routes
+// stay valid, because deployments of the incumbent list them in --controllers.
 func (a *App) controllers(ctx context.Context) map[string]app.ControllerInitFuncConstructor {
 	defaults := app.DefaultInitFuncConstructors
 	node := defaults[names.CloudNodeController]
@@ -46,8 +44,8 @@ func (a *App) controllers(ctx context.Context) map[string]app.ControllerInitFunc
 	}
 }
 
-// nodeController is the framework's own node controller on an informer that
-// the provider can wake it through.
+// nodeController is the framework's own node controller on an informer through which the
+// provider can have it process a Node again.
 func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		n, err := nodecontroller.NewCloudNodeController(
@@ -66,9 +64,8 @@ func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.Comple
 	}
 }
 
-// lifecycleController is the framework's own on the same informer, which leaves
-// out the Nodes of others, with a client that deletes no other Node than the one that the
-// provider was asked about.
+// lifecycleController is the framework's own on the same informer, which leaves out the Nodes of
+// other providers. Its client deletes only the Node that the provider was asked about.
 func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(
@@ -86,24 +83,23 @@ func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.C
 	}
 }
 
-// topologyController is the one that keeps the topology labels of initialized Nodes true. It
-// runs as long as the daemon's context, which has what the framework's own leaves out.
+// topologyController keeps the topology labels of initialized Nodes current. It runs until the
+// daemon's context ends, and Stop waits for it.
 func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 	return func(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
 		return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
 			client := c.ClientBuilder.ClientOrDie(init.ClientName)
 			own, end := pod.NewRecorder(ctx, client)
-			r := reconcile.New(a.provider, a.provider.NodeInformer(), client, own.Record)
-			a.reconciler.Store(r)
 			a.group.Go(func() error {
 				defer end()
-				return r.Run(ctx)
+				return a.nodes.KeepLabels(ctx, client, own.Record)
 			})
 			return nil, true, nil
 		}
 	}
 }
 
+// notOurs starts nothing for a controller that vzones does not have.
 func notOurs(what string) app.InitFuncConstructor {
 	return func(app.ControllerInitContext, *appconfig.CompletedConfig, cloudprovider.Interface) app.InitFunc {
 		return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {

@@ -34,8 +34,8 @@ import (
 // configTimeout bounds the reading of a configuration that is in a Secret.
 const configTimeout = 10 * time.Second
 
-// configure reads the configuration file, and the environment variables that
-// override it; it contacts nothing. A Secret is read later.
+// configure reads the configuration file and the environment variables that override it. It
+// contacts nothing: a Secret is read later.
 func (a *App) configure(ctx context.Context, name, file string) error {
 	if name != provider.Name {
 		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
@@ -74,20 +74,20 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 	a.summary(ctx, c).Log(ctx)
 	reload.LogWarnings(ctx, nil, a.cfg)
 	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
-		klog.FromContext(ctx).Info("The labels of initialized Nodes are not kept true, since --controllers leaves the controller out", "controller", topologyController)
+		klog.FromContext(ctx).Info("The labels of initialized Nodes are not kept current, since --controllers leaves the controller out", "controller", topologyController)
 	}
 	watchdog := leaderelection.NewLeaderHealthzAdaptor(election.WatchdogTime)
 	if err := a.prepareElection(ctx, c, watchdog); err != nil {
 		return err
 	}
-	s := a.newServices(client)
-	a.provider = s.provider
+	s := a.newServices(client, c.ClientBuilder.ClientOrDie(provider.ClientName))
+	a.provider, a.nodes = s.provider, s.nodes
 	leading := a.provider.Started()
 	a.registry.CustomMustRegister(
 		metrics.NewLeading(leading),
-		metrics.NewFleet(leading, s.fleet, a.provider.Outcomes),
-		metrics.NewTopology(a.reconciler.Load),
-		metrics.NewUndeletedNodes(leading, a.provider.Kept),
+		metrics.NewFleet(leading, s.fleet, a.nodes.Outcomes),
+		metrics.NewTopology(a.nodes.Stats),
+		metrics.NewUndeletedNodes(leading, a.nodes.Kept),
 	)
 	needed := rights.Needed(a.cfg, a.servesWithOwnRights(c), pod.Reference(os.Getenv))
 	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), States: s.fleet.States}
@@ -131,16 +131,16 @@ func (a *App) summary(ctx context.Context, c *appconfig.CompletedConfig) *summar
 	return s
 }
 
-// servesWithOwnRights reports whether there is a port, and who asks there is found out
-// with the daemon's own credentials.
+// servesWithOwnRights reports whether there is a port whose clients are authenticated with the
+// daemon's own credentials.
 func (a *App) servesWithOwnRights(c *appconfig.CompletedConfig) bool {
 	own := c.ComponentConfig.Generic.ClientConnection.Kubeconfig
 	return c.SecureServing != nil && a.reviews.RemoteKubeConfigFile == own
 }
 
-// prepareElection prepares an election if there is to be one. During a migration of controllers
-// from another binary there are two Leases, which the framework holds itself, and keeps
-// when the process ends.
+// prepareElection prepares an election if the flags ask for one. During a migration of
+// controllers from another binary there are two Leases, which the framework holds itself and
+// keeps when the process ends.
 func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig, watchdog *leaderelection.HealthzAdaptor) error {
 	generic := &c.ComponentConfig.Generic
 	if !generic.LeaderElection.LeaderElect {
@@ -163,7 +163,7 @@ func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig,
 	return err
 }
 
-// warm reports whether this process follows the vCenters while it waits to lead.
+// warm reports whether this process reads the vCenters while it waits to lead.
 func (a *App) warm() bool { return a.flags.warmStandby && a.election != nil }
 
 // lead waits until this process leads, and reports whether it does.

@@ -15,10 +15,9 @@ takes the configuration file of the vSphere CPI, which it replaces.
 
   vsphere-cloud-controller-manager --cloud-config=/etc/cloud/vsphere.conf`
 
-// setDefaults sets the flags' defaults. The framework's own (1 worker, 20
-// requests a second) protect cloud APIs that are asked for every Node; here the
-// answers come from memory, and what bounds the work is the API server, which
-// protects itself.
+// setDefaults sets the flags' defaults. The framework's own (1 worker, 20 requests a second)
+// protect cloud APIs that are called for every Node. Here the answers come from memory, and the
+// API server, which bounds the work, protects itself.
 func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.KubeCloudShared.CloudProvider.Name = provider.Name
 	opts.NodeController.ConcurrentNodeSyncs = 30

@@ -10,18 +10,17 @@ import (
 	"vzones/config/readfile"
 )
 
-// minTagRefresh keeps a slip of the pen from asking a vCenter for its tags all the
-// time.
+// minTagRefresh keeps a mistyped value from reading a vCenter's tags all the time.
 const minTagRefresh = 100 * time.Millisecond
 
-// minSnapshotAge keeps Nodes from waiting for each answer of a vCenter.
+// minSnapshotAge keeps Nodes from waiting for each response of a vCenter.
 const minSnapshotAge = time.Second
 
-// minLoginTimeout keeps a slip of the pen from giving up each login, which leaves a
-// session behind in the vCenter.
+// minLoginTimeout keeps a mistyped value from giving up each login, which leaves a session
+// behind in the vCenter.
 const minLoginTimeout = time.Second
 
-// flags are the daemon's own, beside the framework's.
+// flags are the daemon's own flags, besides the framework's.
 type flags struct {
 	tagRefresh     time.Duration
 	maxSnapshotAge time.Duration
@@ -31,6 +30,7 @@ type flags struct {
 	warmStandby    bool
 }
 
+// sets returns the flags as the framework's command takes them.
 func (f *flags) sets() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	set := sets.FlagSet("vsphere")
@@ -50,22 +50,21 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 		"Time that a login to a vCenter may take, which may have to ask a directory. All other requests have 15s. "+
 			"At least 1s. A login that takes longer is tried again after minutes, since it may leave a session in the vCenter.")
 	set.BoolVar(&f.warmStandby, "warm-standby", false,
-		"While another instance leads, log in to each vCenter and follow it and the Nodes all the same, without writing anything, "+
+		"While another instance leads, log in to each vCenter and watch it and the Nodes all the same, without writing anything, "+
 			"so that this one leads without a login and a full reading. "+
 			"Each vCenter has as many sessions and requests more as it has from a leader at rest, for each instance that stands by.")
 	return sets
 }
 
-// filesOfOthers are the flags with a file that the framework reads.
-var filesOfOthers = []string{
+// frameworkFiles are the flags with a file that the framework reads.
+var frameworkFiles = []string{
 	"kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig", "client-ca-file", "requestheader-client-ca-file",
 	"tls-cert-file", "tls-private-key-file", "leader-migration-config",
 }
 
-// checkFiles refuses files that the framework would read forever, or until the memory is
-// full.
+// checkFiles refuses files that the framework would read without end.
 func checkFiles(set *pflag.FlagSet) error {
-	for _, name := range filesOfOthers {
+	for _, name := range frameworkFiles {
 		f := set.Lookup(name)
 		if f == nil || f.Value.String() == "" {
 			continue

@@ -18,6 +18,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/vcenter"
 	"vzones/vcenter/session"
 )
@@ -29,15 +30,17 @@ type services struct {
 	client   kubernetes.Interface
 	fleet    *vcenter.Fleet
 	provider *provider.Provider
+	nodes    *nodes.Controller
 	secrets  *secrets.Watcher
 	files    *files.Watcher
 	reloads  *metrics.Reloads
-	// secretChanged gets a value from secrets when a Secret has changed, and follow receives
-	// it. It has room for one and is never closed.
+	// secretChanged gets a value from secrets when a Secret has changed, and
+	// reloadChanges receives it. It has room for one and is never closed.
 	secretChanged chan struct{}
 }
 
-func (a *App) newServices(client kubernetes.Interface) *services {
+// newServices makes the services of the configuration at the start. It starts none.
+func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: make(chan struct{}, 1)}
 	s.secrets = secrets.New(client, func() {
 		select {
@@ -55,19 +58,20 @@ func (a *App) newServices(client kubernetes.Interface) *services {
 		Observer:     metrics.NewObserver(a.registry),
 	})
 	s.provider = provider.New(s.fleet, a.cfg, provider.Options{MaxSnapshotAge: a.flags.maxSnapshotAge, TagRefresh: a.flags.tagRefresh})
+	s.nodes = nodes.New(s.fleet, s.provider.Placer(), s.provider.Checker(), forNodes)
 	return s
 }
 
-// apply puts a configuration in force. The provider knows it before the fleet
-// announces what that changes.
+// apply puts a configuration in force. The provider gets it before the fleet reports what that
+// changes.
 func (s *services) apply(cfg *config.Config) {
 	s.watch(cfg)
 	s.provider.Apply(cfg)
 	s.fleet.Apply(cfg.VCenters, wanted(cfg))
 }
 
-// loginLimits keep the failures of up to five instances that all log in with the same
-// credentials below those that lock an account.
+// loginLimits keeps the failed logins of up to five instances with the same credentials below
+// the number that locks an account.
 func loginLimits(warm bool) session.LoginLimits {
 	if warm {
 		return session.LoginLimits{Failures: 1}
@@ -75,6 +79,7 @@ func loginLimits(warm bool) session.LoginLimits {
 	return session.LoginLimits{}
 }
 
+// wanted returns what the placement by a configuration needs of the vCenters.
 func wanted(cfg *config.Config) vcenter.Wanted {
 	policy := &cfg.Topology.Policy
 	categories := policy.Categories()
@@ -84,13 +89,14 @@ func wanted(cfg *config.Config) vcenter.Wanted {
 	}
 }
 
-// watch follows the files and Secrets that a configuration is made of.
+// watch watches the files and Secrets that a configuration is made of.
 func (s *services) watch(cfg *config.Config) {
 	paths, refs := s.sources(cfg)
 	s.files.Apply(paths)
 	s.secrets.Apply(refs)
 }
 
+// sources returns the files, directories and Secrets that a configuration is made of.
 func (s *services) sources(cfg *config.Config) (paths []string, refs []config.SecretRef) {
 	paths = slices.Clone(cfg.Files)
 	if s.source.InSecret() {
@@ -117,17 +123,17 @@ func (s *services) watchFiles(current *config.Config, files []string) {
 
 // start starts what runs beside the framework. A process that waits to lead applies changes
 // of its configuration, and reads the vCenters only as a warm standby.
-func (a *App) start(ctx context.Context, s *services, nodes informers.SharedInformerFactory) {
+func (a *App) start(ctx context.Context, s *services, factory informers.SharedInformerFactory) {
 	leading := s.provider.Started()
 	if a.warm() {
-		standby := s.provider.NewStandby(nodes)
+		standby := s.nodes.NewStandby(factory)
 		a.group.Go(func() error { return standby.Run(ctx) })
 		now := make(chan struct{})
 		close(now)
 		leading = now
 	}
-	a.group.Go(func() error { return s.provider.Run(ctx) })
-	a.group.Go(func() error { return s.follow(ctx) })
+	a.group.Go(func() error { return s.nodes.Run(ctx) })
+	a.group.Go(func() error { return s.reloadChanges(ctx) })
 	a.group.Go(func() error {
 		if !election.Await(ctx, leading) {
 			return nil
@@ -136,8 +142,8 @@ func (a *App) start(ctx context.Context, s *services, nodes informers.SharedInfo
 	})
 }
 
-// follow applies what changes in files and Secrets until the context is done.
-func (s *services) follow(ctx context.Context) error {
+// reloadChanges applies what changes in files and Secrets until the context is done.
+func (s *services) reloadChanges(ctx context.Context) error {
 	own, end := pod.NewRecorder(ctx, s.client)
 	defer end()
 	reloader := reload.New(s.cfg, reload.Options{

@@ -28,9 +28,9 @@ import (
 const (
 	// tokenTimeout bounds a request for a token.
 	tokenTimeout = 10 * time.Second
-	// accountPatience is how long the API server may fail to say whether a client can
-	// have its account. It is asked again every accountRetry.
-	accountPatience, accountRetry = 30 * time.Second, time.Second
+	// accountTimeout is how long the API server may fail to say whether a client can have its
+	// account. It is asked again every accountRetry.
+	accountTimeout, accountRetry = 30 * time.Second, time.Second
 )
 
 // noAccount is what the log says of a client that has no account of its own.
@@ -38,16 +38,16 @@ const (
 const noAccount = "A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: " +
 	"grant what is missing and restart it, or take the flag out"
 
-// NewBuilder returns what makes clients with --use-service-account-credentials: as the
-// framework's, but that tokens are asked for quietly, and that a client whose token the
-// daemon may not ask for has the daemon's own credentials. With the roles that the CPI is
-// released with it may ask for none. It is an error if the API server does not say so: a
-// leader whose clients get no token would do nothing for good.
+// NewBuilder returns what makes clients with --use-service-account-credentials. It differs from
+// the framework's: requests for tokens are not logged, and a client whose token the daemon may
+// not request has the daemon's own credentials. With the roles that the CPI is released with it
+// may request none. It is an error if the API server does not say: a leader whose clients never
+// get a token would do nothing.
 func NewBuilder(ctx context.Context, c *appconfig.CompletedConfig) (Builder, error) {
-	return newBuilder(ctx, c.Client, c.Kubeconfig, accountRetry, accountPatience)
+	return newBuilder(ctx, c.Client, c.Kubeconfig, accountRetry, accountTimeout)
 }
 
-func newBuilder(ctx context.Context, client kubernetes.Interface, cfg *rest.Config, retry, patience time.Duration) (Builder, error) {
+func newBuilder(ctx context.Context, client kubernetes.Interface, cfg *rest.Config, retry, timeout time.Duration) (Builder, error) {
 	core := quietCore{client.CoreV1()}
 	b := Builder{
 		accounts: clientbuilder.NewDynamicClientBuilder(rest.AnonymousClientConfig(cfg), core, metav1.NamespaceSystem),
@@ -56,7 +56,7 @@ func newBuilder(ctx context.Context, client kubernetes.Interface, cfg *rest.Conf
 	}
 	for _, name := range []string{rights.FrameworkClient(), provider.ClientName} {
 		var why, last error
-		err := wait.PollUntilContextTimeout(ctx, retry, patience, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, retry, timeout, true, func(ctx context.Context) (bool, error) {
 			why, last = b.refused(ctx, client, core, name)
 			return last == nil, nil
 		})
@@ -80,10 +80,10 @@ type Builder struct {
 	without map[string]bool
 }
 
-// refused returns why a client cannot have the account of its name, nil if it can. The
-// error is for nobody knows.
+// refused returns why a client cannot have the account of its name, nil if it can. The error
+// means that it could not be found out.
 func (b Builder) refused(ctx context.Context, client kubernetes.Interface, core corev1client.CoreV1Interface, name string) (why, err error) {
-	// This looks for the account, and makes it.
+	// This looks for the account, and creates it.
 	if _, err := b.accounts.Config(name); err != nil {
 		return unlessForbidden(err)
 	}
@@ -91,7 +91,7 @@ func (b Builder) refused(ctx context.Context, client kubernetes.Interface, core 
 	allowed, err := token.Allowed(ctx, client)
 	switch {
 	case apierrors.IsForbidden(err):
-		// Some clusters let accounts ask for nothing about themselves. The token itself tells.
+		// Some clusters do not let accounts review their own rights. A token shows it.
 		ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
 		defer cancel()
 		_, err := core.ServiceAccounts(metav1.NamespaceSystem).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -104,6 +104,7 @@ func (b Builder) refused(ctx context.Context, client kubernetes.Interface, core 
 	return nil, nil
 }
 
+// unlessForbidden returns an error as the reason if it is a refusal, else as the error.
 func unlessForbidden(err error) (why, other error) {
 	if apierrors.IsForbidden(err) {
 		return err, nil
@@ -149,7 +150,7 @@ type quietAccounts struct {
 func (q quietAccounts) CreateToken(ctx context.Context, name string, request *authenticationv1.TokenRequest, opts metav1.CreateOptions) (*authenticationv1.TokenRequest, error) {
 	quiet, err := secrets.Quietly(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("a token of the ServiceAccount %s is not asked for: %w", name, err)
+		return nil, fmt.Errorf("a token of the ServiceAccount %s is not requested: %w", name, err)
 	}
 	return q.ServiceAccountInterface.CreateToken(quiet, name, request, opts)
 }

@@ -67,8 +67,8 @@ type missingError struct{ error }
 
 func (m missingError) Unwrap() error { return m.error }
 
-// isMissing reports whether there are none, rather than that they cannot be read: what
-// cannot be read may be others than those that come next.
+// isMissing reports whether there are no credentials. An error of reading is not that: the
+// credentials that cannot be read may differ from those of the next source.
 func isMissing(err error) bool {
 	var m missingError
 	return errors.As(err, &m) || errors.Is(err, vccredentials.ErrNone) || apierrors.IsNotFound(err) || errors.Is(err, fs.ErrNotExist)

@@ -44,6 +44,7 @@ const (
 // waitsToLead is what an instance logs when it sees that another one leads.
 const waitsToLead = "Waits to lead, since another instance holds the Lease"
 
+// ErrLost means that another instance may lead from now on.
 var ErrLost = errors.New("the Lease is lost: another instance leads, or the API server has not answered in time; this process ends, to be started again")
 
 // An Election decides whether this process leads. The framework has one that keeps
@@ -51,12 +52,13 @@ var ErrLost = errors.New("the Lease is lost: another instance leads, or the API 
 type Election struct {
 	elector *leaderelection.LeaderElector
 	lock    resourcelock.Interface
-	// leading is closed by the elector when this process leads, released by Release, and
-	// ended when the elector has ended.
+	// The elector closes leading when this process leads and ended when it has ended itself.
+	// Release closes released.
 	leading, released, ended chan struct{}
 	// end is called when it has ended.
 	end func()
-	// began reports whether run was called, over whether the elector is to end or has.
+	// began reports whether Run was called, and over whether the elector has ended or is
+	// asked to.
 	began, over atomic.Bool
 }
 
@@ -84,9 +86,9 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	return lock, events.Shutdown, nil
 }
 
-// New prepares an election; Run begins it. End is called at its end, and lost
-// if this process has led by then and was not told to end. The watchdog fails while
-// it leads and has not renewed the Lease for too long.
+// New prepares an election, and Run takes part in it. End is called when the election has
+// ended, and lost if this process led then and nobody had asked it to end. The watchdog fails
+// while this process leads and has not renewed the Lease for too long.
 func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*Election, error) {
 	e := &Election{lock: lock, leading: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -140,14 +142,14 @@ func (e *Election) Run(ctx context.Context) {
 		select {
 		case <-e.released:
 			e.giveUp(context.WithoutCancel(ctx))
-		default: // it is lost
+		default: // the Lease is lost
 		}
 	}()
 }
 
-// giveUp writes into the Lease that nobody holds it, if this process does. The elector
-// could do that, but does it too when it cannot renew the Lease, before it tells that it
-// is lost: while the API server does not answer, another one may lead by then.
+// giveUp writes into the Lease that nobody holds it, if this process does. The elector could do
+// that, but it would also do it when it cannot renew the Lease, before it reports the loss:
+// while the API server does not answer, another instance may lead by then.
 func (e *Election) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
@@ -160,7 +162,7 @@ func (e *Election) giveUp(ctx context.Context) {
 			})
 		}
 		switch {
-		case apierrors.IsConflict(err): // a renewal that was under way
+		case apierrors.IsConflict(err): // with a renewal that was in flight
 		case err != nil && !apierrors.IsNotFound(err):
 			klog.FromContext(ctx).Error(err, "Cannot release the Lease", "lock", e.lock.Describe())
 			return
@@ -170,11 +172,11 @@ func (e *Election) giveUp(ctx context.Context) {
 	}
 }
 
-// Release gives the Lease up, if this process has it, so that another one leads at
-// once. Nothing that the Lease protects may run any more.
+// Release gives the Lease up if this process holds it, so that another one leads at once.
+// Nothing that the Lease protects may run any more.
 func (e *Election) Release(ctx context.Context) {
 	if e.over.Swap(true) || !e.began.Load() {
-		return // it is lost, or was never asked for
+		return // it is lost, or Run was never called
 	}
 	close(e.released)
 	select {

@@ -12,6 +12,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 )
 
+// ErrFenced is the error of a write to a Node while this process does not lead.
 var ErrFenced = errors.New("this instance does not hold the Lease: it writes to no Node")
 
 // A Fence lets writes to Nodes pass only while this process leads. The framework's
@@ -20,42 +21,43 @@ var ErrFenced = errors.New("this instance does not hold the Lease: it writes to 
 type Fence struct {
 	mu   sync.Mutex
 	open bool
-	// ended reports whether it was lowered, which is for good.
-	ended bool
-	// under is how many writes are under way.
-	under int
-	// idle is closed once a closed fence has none under way; nil while it is open.
+	// lowered reports whether it was closed for good.
+	lowered bool
+	// inFlight is how many writes are in flight.
+	inFlight int
+	// idle is closed once a closed fence has no write in flight; nil while it is open.
 	idle chan struct{}
 }
 
-// Raise lets writes pass, unless the fence was lowered: a Lease may be lost before
-// whoever waits to lead has noticed that it leads.
+// Raise lets writes pass, unless the fence was lowered: the Lease may be lost before the
+// process that waits for it has noticed that it leads.
 func (f *Fence) Raise() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open = !f.ended
+	f.open = !f.lowered
 }
 
-// Lower refuses writes from now on, for good. What it returns is closed once none that has
-// passed is under way any more.
+// Lower refuses writes from now on, for good. The channel is closed once no write that has
+// passed is in flight.
 func (f *Fence) Lower() (idle <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open, f.ended = false, true
+	f.open, f.lowered = false, true
 	if f.idle == nil {
 		f.idle = make(chan struct{})
-		if f.under == 0 {
+		if f.inFlight == 0 {
 			close(f.idle)
 		}
 	}
 	return f.idle
 }
 
+// enter reports whether a write may pass; leave ends it then.
 func (f *Fence) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open {
-		f.under++
+		f.inFlight++
 	}
 	return f.open
 }
@@ -63,8 +65,8 @@ func (f *Fence) enter() bool {
 func (f *Fence) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.under--
-	if f.under == 0 && f.idle != nil {
+	f.inFlight--
+	if f.inFlight == 0 && f.idle != nil {
 		close(f.idle)
 	}
 }
@@ -72,6 +74,7 @@ func (f *Fence) leave() {
 // around returns a transport whose writes to Nodes pass the fence.
 func (f *Fence) around(next http.RoundTripper) http.RoundTripper { return &fenced{f, next} }
 
+// A fenced transport refuses writes to Nodes while the fence is closed.
 type fenced struct {
 	fence *Fence
 	next  http.RoundTripper
@@ -94,11 +97,12 @@ func (t *fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the transport below.
 func (t *fenced) WrappedRoundTripper() http.RoundTripper { return t.next }
 
+// writesNode reports whether a request changes a Node.
 func writesNode(r *http.Request) bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.Path+"/", "/api/v1/nodes/")
 }
 
-// FencedClients gives out clients behind a fence.
+// FencedClients makes clients whose writes to Nodes pass a fence.
 type FencedClients struct {
 	cloudprovider.ControllerClientBuilder
 	Fence *Fence

@@ -1,5 +1,5 @@
-// Package files tells when files may have changed, those too that Kubernetes puts
-// in place by pointing a symbolic link elsewhere. It never reads them.
+// Package files reports when files may have changed, including those that Kubernetes
+// replaces by pointing a symbolic link elsewhere. It never reads them.
 package files
 
 import (
@@ -16,24 +16,28 @@ import (
 )
 
 const (
-	// quiet is how long nothing may happen before a change is told: an editor
+	// quietPeriod is how long nothing may happen before a change is reported: an editor
 	// writes in several steps.
-	quiet = 100 * time.Millisecond
-	// patience bounds that where something happens all the time.
-	patience = time.Second
-	// anyway is the time between two tokens without a sign of change, for file
-	// systems that give none, such as NFS.
-	anyway = time.Minute
-	// without is the same where nothing can be watched.
-	without = 10 * time.Second
+	quietPeriod = 100 * time.Millisecond
+	// maxDelay bounds that where something happens all the time.
+	maxDelay = time.Second
+	// resyncPeriod is the time between two reports without an event, for file systems that
+	// send none, such as NFS.
+	resyncPeriod = time.Minute
+	// pollPeriod is the same where nothing can be watched.
+	pollPeriod = 10 * time.Second
 )
 
-// A Watcher tells when files may have changed.
+// A Watcher reports when files may have changed.
 type Watcher struct {
+	// changes gets a value from Run, and the caller receives it. It has room for one and is
+	// never closed.
 	changes chan struct{}
 
-	mu      sync.Mutex
-	wanted  []string
+	mu    sync.Mutex
+	paths []string
+	// applied gets a value from Apply, and Run receives it. It has room for one and is never
+	// closed.
 	applied chan struct{}
 }
 
@@ -42,129 +46,125 @@ func New() *Watcher {
 	return &Watcher{changes: make(chan struct{}, 1), applied: make(chan struct{}, 1)}
 }
 
-// Changes has a token when one of the files, or of the files in one of the
-// directories, may have changed: about a second after that at most, once a minute
-// in any case, and when they begin to be watched, as nothing tells of what has
-// changed before.
+// Changes gets a value when one of the files, or one in a directory, may have changed: about a
+// second after the change at most, once a minute in any case, and when the watch begins, since
+// no event reports an earlier change.
 func (w *Watcher) Changes() <-chan struct{} { return w.changes }
 
-// Apply says which files and directories to watch, instead of those before. They
-// need not exist.
+// Apply sets which files and directories are watched. They need not exist.
 func (w *Watcher) Apply(paths []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.wanted = paths
-	token(w.applied)
+	w.paths = paths
+	notify(w.applied)
 }
 
-func (w *Watcher) paths() []string {
+func (w *Watcher) watched() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.wanted
+	return w.paths
 }
 
 // Run watches until the context is done.
 func (w *Watcher) Run(ctx context.Context) error {
-	notify, err := fsnotify.NewWatcher()
+	events, err := fsnotify.NewWatcher()
 	if err != nil {
 		// Nodes have few inotify instances, and other Pods take them.
-		klog.FromContext(ctx).Error(err, "Cannot watch files; they are looked at every few seconds", "every", without)
-		return w.look(ctx)
+		klog.FromContext(ctx).Error(err, "Cannot watch files; they are polled every few seconds", "every", pollPeriod)
+		return w.poll(ctx)
 	}
-	defer notify.Close()
-	again := time.NewTicker(anyway)
-	defer again.Stop()
+	defer events.Close()
+	resync := time.NewTicker(resyncPeriod)
+	defer resync.Stop()
 	var due <-chan time.Time
 	var first time.Time
 	var seen string
 	for {
 		select {
 		case <-w.applied:
-			w.follow(ctx, notify)
-			seen = w.signs()
-			w.tell() // they may have changed since they were read
-		case _, ok := <-notify.Events:
+			w.watch(ctx, events)
+			seen = w.fingerprint()
+			notify(w.changes) // they may have changed since they were read
+		case _, ok := <-events.Events:
 			if !ok {
 				return nil
 			}
 			if due == nil {
 				first = time.Now()
 			}
-			due = time.After(min(quiet, patience-time.Since(first)))
-		case err := <-notify.Errors:
-			klog.FromContext(ctx).Error(err, "Cannot watch files; they are looked at once a minute", "every", anyway)
-			w.tell() // what is lost may be the sign of a change
+			due = time.After(min(quietPeriod, maxDelay-time.Since(first)))
+		case err := <-events.Errors:
+			klog.FromContext(ctx).Error(err, "Cannot watch files; they are polled once a minute", "every", resyncPeriod)
+			notify(w.changes) // what is lost may be an event of a change
 		case <-due:
 			due = nil
-			w.follow(ctx, notify)
+			w.watch(ctx, events)
 			// The directories have other files besides, such as logs.
-			if now := w.signs(); now != seen {
+			if now := w.fingerprint(); now != seen {
 				seen = now
-				w.tell()
+				notify(w.changes)
 			}
-		case <-again.C:
-			w.follow(ctx, notify)
-			seen = w.signs()
-			w.tell()
+		case <-resync.C:
+			w.watch(ctx, events)
+			seen = w.fingerprint()
+			notify(w.changes)
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// look tells of a change at intervals.
-func (w *Watcher) look(ctx context.Context) error {
-	again := time.NewTicker(without)
-	defer again.Stop()
+// poll reports a change at intervals.
+func (w *Watcher) poll(ctx context.Context) error {
+	tick := time.NewTicker(pollPeriod)
+	defer tick.Stop()
 	for {
 		select {
-		case <-again.C:
-			w.tell()
+		case <-tick.C:
+			notify(w.changes)
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-func (w *Watcher) tell() { token(w.changes) }
-
-// token puts a token into a channel that has room for one.
-func token(ch chan<- struct{}) {
+// notify sends a value to a channel that has room for one.
+func notify(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
-	default: // it has one
+	default: // it has a value already
 	}
 }
 
-// follow watches the directories that hold the files now, those behind symbolic
-// links too, or the nearest ones above that exist.
-func (w *Watcher) follow(ctx context.Context, notify *fsnotify.Watcher) {
+// watch watches the directories that hold the files now, also behind symbolic links, or the
+// nearest ones above that exist.
+func (w *Watcher) watch(ctx context.Context, events *fsnotify.Watcher) {
 	now := map[string]bool{}
-	for _, path := range w.paths() {
+	for _, path := range w.watched() {
 		for _, p := range []string{path, target(path)} {
 			now[p] = true
 			now[filepath.Dir(p)] = true
 		}
 	}
-	for _, dir := range notify.WatchList() {
+	for _, dir := range events.WatchList() {
 		if !now[dir] {
-			_ = notify.Remove(dir) // it may be gone
+			_ = events.Remove(dir) // it may be gone
 		}
 	}
 	for path := range now {
-		for p := path; notify.Add(p) != nil; p = filepath.Dir(p) {
+		for p := path; events.Add(p) != nil; p = filepath.Dir(p) {
 			if p == filepath.Dir(p) {
-				klog.FromContext(ctx).V(2).Info("No directory can be watched; it is looked at once a minute", "path", path, "every", anyway)
+				klog.FromContext(ctx).V(2).Info("No directory can be watched; it is polled once a minute", "path", path, "every", resyncPeriod)
 				break
 			}
 		}
 	}
 }
 
-// signs are what shows without reading the files that they may have changed.
-func (w *Watcher) signs() string {
+// fingerprint returns what differs when the files may have changed, without reading them.
+func (w *Watcher) fingerprint() string {
 	var b strings.Builder
-	sign := func(path string) {
+	add := func(path string) {
 		info, err := os.Stat(path)
 		if err != nil {
 			fmt.Fprintln(&b, path, err)
@@ -172,20 +172,20 @@ func (w *Watcher) signs() string {
 		}
 		fmt.Fprintln(&b, target(path), info.Mode(), info.Size(), info.ModTime().UnixNano())
 	}
-	for _, path := range w.paths() {
-		sign(path)
+	for _, path := range w.watched() {
+		add(path)
 		entries, err := os.ReadDir(path)
 		if err != nil {
 			continue // it is a file
 		}
 		for _, e := range entries {
-			sign(filepath.Join(path, e.Name()))
+			add(filepath.Join(path, e.Name()))
 		}
 	}
 	return b.String()
 }
 
-// target is where symbolic links lead, the path itself if nowhere.
+// target returns where symbolic links lead: the path itself if it is none.
 func target(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

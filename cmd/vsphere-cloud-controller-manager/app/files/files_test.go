@@ -72,7 +72,7 @@ func drained(w *Watcher) {
 	for {
 		select {
 		case <-w.Changes():
-		case <-time.After(10 * quiet):
+		case <-time.After(10 * quietPeriod):
 			return
 		}
 	}
@@ -169,7 +169,7 @@ func TestWhatIsNotWatchedIsNotTold(t *testing.T) {
 	select {
 	case <-w.Changes():
 		t.Error("told of what is not watched any more")
-	case <-time.After(3 * quiet):
+	case <-time.After(3 * quietPeriod):
 	}
 	for range 100 {
 		write(t, filepath.Join(dir, "two", "a"), "new")
@@ -192,7 +192,7 @@ func TestOtherFilesOfTheDirectory(t *testing.T) {
 		select {
 		case <-w.Changes():
 			t.Fatal("told of another file")
-		case <-time.After(2 * quiet):
+		case <-time.After(2 * quietPeriod):
 		}
 	}
 	told(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("b", i+9)) })

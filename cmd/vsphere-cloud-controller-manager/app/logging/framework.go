@@ -10,8 +10,8 @@ import (
 	logsjson "k8s.io/component-base/logs/json"
 )
 
-// nodeLines are the formats of the framework's lines, and of its errors that are logged, that
-// name a Node in their text only, with <node> where its name stands. A test compares them with the framework's source.
+// nodeLines are the formats of the framework's lines and logged errors that name a Node in their
+// text only, with <node> in place of the name. A test compares them with the framework's source.
 var nodeLines = []string{
 	"This node <node> is still tainted. Will not process.",
 	`Skipping node address update for node "<node>" since cloud provider did not return any`,
@@ -62,7 +62,8 @@ const unhandled = "Unhandled Error"
 // A nodeSink gives the framework's lines about a Node the field that ours have.
 type nodeSink struct{ logr.LogSink }
 
-// withNode adds the field to those of a line with this text. What has fields says itself what it is about.
+// withNode adds the field to those of a line with this text. A line that has fields names its
+// object there.
 func withNode(text string, fields []any) []any {
 	if len(fields) == 0 {
 		if node := nodeOf(text); node != "" {
@@ -72,7 +73,7 @@ func withNode(text string, fields []any) []any {
 	return fields
 }
 
-// Init does nothing: the sink below has been made ready by its own logger.
+// Init does nothing: its own logger has initialized the sink below.
 func (s nodeSink) Init(logr.RuntimeInfo) {}
 
 // Info, Error, WithValues, WithName and WithCallDepth implement logr's interfaces.

@@ -22,8 +22,8 @@ import (
 // formatFlag is the name of the flag that chooses the format of the log.
 const formatFlag = "logging-format"
 
-// Apply puts the logging flags of a set in force. Nothing may be logged before:
-// klog has one logger for the process, which the framework logs with too.
+// Apply puts the logging flags of a set in force. Nothing may be logged before: klog has one
+// logger for the process, which the framework uses too.
 func Apply(set *pflag.FlagSet) error {
 	options := logsapi.NewLoggingConfiguration()
 	own := pflag.NewFlagSet("logging", pflag.ContinueOnError)
@@ -52,15 +52,15 @@ func TakeDeprecations(set *pflag.FlagSet) map[string]string {
 	return found
 }
 
-// WantsJSON reports whether arguments ask for the log as JSON, also where they cannot be
-// parsed: what is wrong with them is told in that format too.
+// WantsJSON reports whether arguments ask for the log as JSON, also where they cannot be parsed:
+// the error about them has that format too.
 func WantsJSON(args []string) bool {
 	set := pflag.NewFlagSet("format", pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.ParseErrorsAllowlist.UnknownFlags = true
 	set.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
 	format := set.String(formatFlag, "", "")
-	// An unknown flag takes the argument behind it along, so each is looked at alone too.
+	// An unknown flag takes the argument behind it along, so each is parsed alone too.
 	for i := range args {
 		if strings.HasPrefix(args[i], "--logging") {
 			_ = set.Parse(args[i:min(i+2, len(args))]) // the last one that can be read counts
@@ -69,8 +69,7 @@ func WantsJSON(args []string) bool {
 	return *format == logsapi.JSONLogFormat
 }
 
-// WriteError writes why the daemon ends, in the format that the arguments ask for. Hint says
-// that the flags are to be looked at.
+// WriteError writes why the daemon ends. Hint is whether to name --help.
 func WriteError(stderr io.Writer, asJSON bool, err error, hint bool) {
 	var mistakes config.Errors
 	isConfig := errors.As(err, &mistakes)
@@ -86,8 +85,7 @@ func WriteError(stderr io.Writer, asJSON bool, err error, hint bool) {
 	}
 }
 
-// writeJSONError has a logger of its own: the arguments may be what is wrong, and then klog has
-// none.
+// writeJSONError has a logger of its own: klog has none where the arguments are wrong.
 func writeJSONError(stderr io.Writer, err error, mistakes config.Errors) {
 	log, control := logsjson.NewJSONLogger(0, logsjson.AddNopSync(stderr), nil, nil)
 	defer control.Flush()

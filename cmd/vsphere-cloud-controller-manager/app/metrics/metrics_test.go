@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
-	"vzones/provider/reconcile"
+	"vzones/provider/nodes"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -83,7 +84,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	r.CustomMustRegister(
 		NewLeading(leads()),
 		NewFleet(leads(), fleet, placed),
-		NewTopology(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }),
+		NewTopology(func() (nodes.Stats, bool) { s, _ := idle().Stats(); return s, true }),
 		NewUndeletedNodes(leads(), func() map[string]int { return map[string]int{"unknown": 1} }),
 	)
 
@@ -139,13 +140,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // TestOutcomesAreDocumented: as the provider counts them.
 func TestOutcomesAreDocumented(t *testing.T) {
-	counts, _ := provider.New(nil, &config.Config{}, provider.Options{}).Outcomes()
+	counts, _ := idle().Outcomes()
 	want := slices.Sorted(maps.Keys(counts))
 	if got := column(t, "### `outcome`"); !slices.Equal(got, want) {
 		t.Errorf("the reference has %v, the code %v", got, want)
 	}
 	for _, outcome := range want {
-		if !strings.Contains(provider.OutcomesHelp, outcome) {
+		if !strings.Contains(nodes.OutcomesHelp, outcome) {
 			t.Errorf("the help of the metric does not name %s", outcome)
 		}
 	}
@@ -181,11 +182,17 @@ func TestResult(t *testing.T) {
 
 // named finds the names of calls in the source: SOAP methods, and what REST
 // calls and those that govmomi makes for us are called.
-var named = regexp.MustCompile(`\bmethods\.(\w+)\(ctx, |\b(?:do|login|vouch|eachAtOnce)\(ctx, "([^"]+)"|\bvim\.NewManager\(\w[\w.]*\)\.(\w+)\(ctx`)
+var named = regexp.MustCompile(`\bmethods\.(\w+)\(ctx, |\b(?:Do|openSession|exchangeCredentials)\(ctx, "([^"]+)"|\bvim\.NewManager\(\w[\w.]*\)\.(\w+)\(ctx`)
 
 // TestCallsAreDocumented: as the package vcenter makes them.
 func TestCallsAreDocumented(t *testing.T) {
-	files, err := filepath.Glob("../../../../vcenter/*.go")
+	var files []string
+	err := filepath.WalkDir("../../../../vcenter", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".go") {
+			files = append(files, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,4 +405,10 @@ func TestAStandbyShowsNothing(t *testing.T) {
 	if err != nil || len(families) != 0 {
 		t.Errorf("%v, %v", families, err)
 	}
+}
+
+// idle is a controller that has not begun.
+func idle() *nodes.Controller {
+	p := provider.New(nil, &config.Config{}, provider.Options{})
+	return nodes.New(nil, p.Placer(), p.Checker(), nil)
 }

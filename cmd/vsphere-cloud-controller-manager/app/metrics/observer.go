@@ -11,7 +11,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-// An Observer counts what is asked of the vCenters.
+// An Observer counts requests to vCenters, logins and starts of watches.
 type Observer struct {
 	requests *metrics.CounterVec
 	duration *metrics.HistogramVec
@@ -21,6 +21,7 @@ type Observer struct {
 
 var _ vcenter.Observer = (*Observer)(nil)
 
+// NewObserver returns an Observer whose metrics are registered.
 func NewObserver(r Registry) *Observer {
 	o := &Observer{
 		requests: metrics.NewCounterVec(&metrics.CounterOpts{
@@ -38,7 +39,7 @@ func NewObserver(r Registry) *Observer {
 		}, []string{"vcenter", "result"}),
 		watches: metrics.NewCounterVec(&metrics.CounterOpts{
 			Subsystem: Subsystem, Name: "vcenter_watch_starts_total", StabilityLevel: metrics.ALPHA,
-			Help: "How often the watch of a vCenter has begun. Each time after the first is a restart, which reads everything anew.",
+			Help: "How often the watch of a vCenter has begun. Each time after the first is a restart, which reads everything again.",
 		}, []string{"vcenter"}),
 	}
 	r.MustRegister(o.requests, o.duration, o.logins, o.watches)
@@ -59,8 +60,8 @@ func (o *Observer) LoggedIn(name string, err error) {
 // WatchStarted implements vcenter.Observer.
 func (o *Observer) WatchStarted(name string) { o.watches.WithLabelValues(name).Inc() }
 
-// result tells the ends of calls and logins apart: ok, timeout, canceled (by the
-// daemon itself) and error; of logins also rejected (the credentials).
+// result returns how a call or a login ended: ok, timeout, canceled (by the daemon itself) or
+// error; of a login also rejected (the credentials).
 func result(err error) string {
 	switch {
 	case err == nil:

@@ -13,6 +13,7 @@ type Reloads struct {
 	since      *metrics.Gauge
 }
 
+// NewReloads returns the metrics of a configuration that was just read.
 func NewReloads(r Registry) *Reloads {
 	c := &Reloads{
 		total: metrics.NewCounterVec(&metrics.CounterOpts{
@@ -21,7 +22,7 @@ func NewReloads(r Registry) *Reloads {
 		}, []string{"result"}),
 		successful: metrics.NewGauge(&metrics.GaugeOpts{
 			Subsystem: Subsystem, Name: "config_last_reload_successful", StabilityLevel: metrics.ALPHA,
-			Help: "1 if the configuration as it is written is in force, 0 if it was refused and the one before is.",
+			Help: "1 if the configuration as it is written is in force, 0 if it was refused and the previous one is.",
 		}),
 		since: metrics.NewGauge(&metrics.GaugeOpts{
 			Subsystem: Subsystem, Name: "config_last_reload_success_timestamp_seconds", StabilityLevel: metrics.ALPHA,
@@ -36,16 +37,19 @@ func NewReloads(r Registry) *Reloads {
 	return c
 }
 
+// inForce records that what is written is in force.
 func (c *Reloads) inForce() {
 	c.successful.Set(1)
 	c.since.Set(float64(time.Now().Unix()))
 }
 
+// Applied counts a change that was applied.
 func (c *Reloads) Applied() {
 	c.total.WithLabelValues("applied").Inc()
 	c.inForce()
 }
 
+// Refused counts a change that was refused.
 func (c *Reloads) Refused() {
 	c.total.WithLabelValues("refused").Inc()
 	c.successful.Set(0)

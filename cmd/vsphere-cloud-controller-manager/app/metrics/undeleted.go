@@ -3,34 +3,36 @@ package metrics
 import (
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider"
+	"vzones/provider/nodes"
 )
 
-// UndeletedNodes shows why Nodes are not deleted, at the time it is asked. An instance that
-// stands by shows nothing.
+// UndeletedNodes shows why Nodes are not deleted, at the time of the scrape. A standby shows
+// nothing.
 type UndeletedNodes struct {
 	metrics.BaseStableCollector
-	leads  <-chan struct{}
-	counts func() map[string]int
+	leading <-chan struct{}
+	counts  func() map[string]int
 
 	nodes *metrics.Desc
 }
 
-func NewUndeletedNodes(leads <-chan struct{}, counts func() map[string]int) *UndeletedNodes {
-	return &UndeletedNodes{leads: leads, counts: counts, nodes: metrics.NewDesc(Subsystem+"_undeleted_nodes",
-		"Nodes that are not ready, whose machines are not found and that are not deleted, by why: "+provider.KeptHelp+".",
+// NewUndeletedNodes returns the metric of Nodes that are kept, whose counts by reason are read
+// at each scrape. Leading is closed when this instance leads.
+func NewUndeletedNodes(leading <-chan struct{}, counts func() map[string]int) *UndeletedNodes {
+	return &UndeletedNodes{leading: leading, counts: counts, nodes: metrics.NewDesc(Subsystem+"_undeleted_nodes",
+		"Nodes that are not ready, whose machines are not found and that are not deleted, by the reason: "+nodes.KeptHelp+".",
 		[]string{"reason"}, nil, metrics.ALPHA, "")}
 }
 
 // DescribeWithStability implements metrics.StableCollector.
-func (k *UndeletedNodes) DescribeWithStability(ch chan<- *metrics.Desc) { ch <- k.nodes }
+func (u *UndeletedNodes) DescribeWithStability(ch chan<- *metrics.Desc) { ch <- u.nodes }
 
 // CollectWithStability implements metrics.StableCollector.
-func (k *UndeletedNodes) CollectWithStability(ch chan<- metrics.Metric) {
-	if !isClosed(k.leads) {
+func (u *UndeletedNodes) CollectWithStability(ch chan<- metrics.Metric) {
+	if !isClosed(u.leading) {
 		return
 	}
-	for reason, n := range k.counts() {
-		ch <- metrics.NewLazyConstMetric(k.nodes, metrics.GaugeValue, float64(n), reason)
+	for reason, n := range u.counts() {
+		ch <- metrics.NewLazyConstMetric(u.nodes, metrics.GaugeValue, float64(n), reason)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/vcenter"
 	"vzones/vcenter/session"
 )
@@ -14,54 +14,54 @@ import (
 // Health is what the metrics need of a fleet.
 type Health interface{ Health() []vcenter.Health }
 
-// Fleet shows what is known of vCenters and Nodes at the time it is asked.
+// Fleet shows the state of vCenters and Nodes at the time of the scrape.
 type Fleet struct {
 	metrics.BaseStableCollector
-	// leads is closed when this instance leads. One that stands by knows
-	// nothing, so it shows nothing.
-	leads    <-chan struct{}
+	// leading is closed when this instance leads. A standby shows nothing.
+	leading  <-chan struct{}
 	fleet    Health
 	outcomes func() (all, waiting map[string]int)
 
-	up, contact, complete, indexed, followed, closed, nodes, uninitialized *metrics.Desc
-	// rejected, refused, untrusted and ends are of how it is logged in.
-	rejected, refused, untrusted, ends, tags *metrics.Desc
+	up, contact, complete, indexed, watched, unreadable, nodes, uninitialized *metrics.Desc
+	credentialsRejected, loginRejected, untrusted, expiry, tags               *metrics.Desc
 }
 
-func NewFleet(leads <-chan struct{}, fleet Health, outcomes func() (all, waiting map[string]int)) *Fleet {
+// NewFleet returns the metrics of a fleet and of the Nodes by outcome. Leading is closed when
+// this instance leads.
+func NewFleet(leading <-chan struct{}, fleet Health, outcomes func() (all, waiting map[string]int)) *Fleet {
 	desc := func(name, help string, labels ...string) *metrics.Desc {
 		return metrics.NewDesc(Subsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
 	return &Fleet{
-		leads:         leads,
-		fleet:         fleet,
-		outcomes:      outcomes,
-		up:            desc("vcenter_up", "1 if a vCenter was read and its watch runs, else 0.", "vcenter"),
-		contact:       desc("vcenter_snapshot_age_seconds", "Time since a vCenter last answered its watch, which is how old its snapshot may be. Absent before the first answer.", "vcenter"),
-		complete:      desc("vcenter_snapshot_complete", "1 if all machines of a vCenter's configured datacenters are known, else 0: then no machine counts as absent.", "vcenter"),
-		indexed:       desc("vcenter_indexed_uuids", "Different machine UUIDs in a vCenter's index.", "vcenter"),
-		followed:      desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
-		closed:        desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
-		rejected:      desc("vcenter_credentials_rejected", "1 if a vCenter has rejected credentials and has accepted none since, else 0. A session that is open lasts all the same.", "vcenter"),
-		refused:       desc("vcenter_login_rejected", "1 if a vCenter cannot be read because it rejects the login, else 0.", "vcenter"),
-		tags:          desc("vcenter_tags_known", "1 if the last reading of a vCenter's tags ended well, or none is needed, else 0. Absent before the first has ended.", "vcenter"),
-		untrusted:     desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),
-		ends:          desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint.", "vcenter"),
-		uninitialized: desc("uninitialized_nodes", "Nodes that are not initialised yet by what is known of them, of the same outcomes as those of all Nodes.", "outcome"),
-		nodes:         desc("nodes", "Nodes by what is known of them: "+provider.OutcomesHelp+".", "outcome"),
+		leading:             leading,
+		fleet:               fleet,
+		outcomes:            outcomes,
+		up:                  desc("vcenter_up", "1 if a vCenter was read and its watch runs, else 0.", "vcenter"),
+		contact:             desc("vcenter_snapshot_age_seconds", "Time since a vCenter last answered its watch, which is how old its snapshot may be. Absent before the first answer.", "vcenter"),
+		complete:            desc("vcenter_snapshot_complete", "1 if all machines of a vCenter's configured datacenters are known, else 0: then no machine counts as absent.", "vcenter"),
+		indexed:             desc("vcenter_indexed_uuids", "Different machine UUIDs in a vCenter's index.", "vcenter"),
+		watched:             desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
+		unreadable:          desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
+		credentialsRejected: desc("vcenter_credentials_rejected", "1 if a vCenter has rejected credentials and has accepted none since, else 0. A session that is open lasts all the same.", "vcenter"),
+		loginRejected:       desc("vcenter_login_rejected", "1 if a vCenter cannot be read because it rejects the login, else 0.", "vcenter"),
+		tags:                desc("vcenter_tags_known", "1 if the last reading of a vCenter's tags ended well, or none is needed, else 0. Absent before the first has ended.", "vcenter"),
+		untrusted:           desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),
+		expiry:              desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint.", "vcenter"),
+		uninitialized:       desc("uninitialized_nodes", "Nodes that are not initialized yet, by the same outcomes as all Nodes.", "outcome"),
+		nodes:               desc("nodes", "Nodes by what is known of them: "+nodes.OutcomesHelp+".", "outcome"),
 	}
 }
 
 // DescribeWithStability implements metrics.StableCollector.
 func (s *Fleet) DescribeWithStability(ch chan<- *metrics.Desc) {
-	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.followed, s.closed, s.nodes, s.uninitialized, s.rejected, s.refused, s.untrusted, s.ends, s.tags} {
+	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.watched, s.unreadable, s.nodes, s.uninitialized, s.credentialsRejected, s.loginRejected, s.untrusted, s.expiry, s.tags} {
 		ch <- d
 	}
 }
 
 // CollectWithStability implements metrics.StableCollector.
 func (s *Fleet) CollectWithStability(ch chan<- metrics.Metric) {
-	if !isClosed(s.leads) {
+	if !isClosed(s.leading) {
 		return
 	}
 	gauge := func(d *metrics.Desc, v float64, label string) {
@@ -72,11 +72,11 @@ func (s *Fleet) CollectWithStability(ch chan<- metrics.Metric) {
 		if v.Tags != vcenter.TagsNotRead {
 			gauge(s.tags, number(v.Tags == vcenter.TagsRead), v.VCenter)
 		}
-		gauge(s.rejected, number(v.Rejected), v.VCenter)
-		gauge(s.refused, number(errors.Is(v.Trouble, session.ErrRejected)), v.VCenter)
+		gauge(s.credentialsRejected, number(v.Rejected), v.VCenter)
+		gauge(s.loginRejected, number(errors.Is(v.Trouble, session.ErrRejected)), v.VCenter)
 		gauge(s.untrusted, number(errors.As(v.Trouble, new(*session.UntrustedError))), v.VCenter)
 		if !v.CertificateEnds.IsZero() {
-			gauge(s.ends, float64(v.CertificateEnds.Unix()), v.VCenter)
+			gauge(s.expiry, float64(v.CertificateEnds.Unix()), v.VCenter)
 		}
 		if !v.Contact.IsZero() {
 			gauge(s.contact, time.Since(v.Contact).Seconds(), v.VCenter)
@@ -87,8 +87,8 @@ func (s *Fleet) CollectWithStability(ch chan<- metrics.Metric) {
 		}
 		gauge(s.complete, number(v.Snapshot.Incomplete == nil), v.VCenter)
 		gauge(s.indexed, float64(len(v.Snapshot.Index)), v.VCenter)
-		gauge(s.followed, float64(len(v.Snapshot.Machines)), v.VCenter)
-		gauge(s.closed, float64(len(v.Snapshot.NotPermitted)), v.VCenter)
+		gauge(s.watched, float64(len(v.Snapshot.Machines)), v.VCenter)
+		gauge(s.unreadable, float64(len(v.Snapshot.NotPermitted)), v.VCenter)
 	}
 	all, waiting := s.outcomes()
 	for outcome, n := range all {

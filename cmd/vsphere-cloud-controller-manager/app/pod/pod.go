@@ -17,9 +17,6 @@ import (
 	"vzones/topology/quote"
 )
 
-// eventMax is the longest message that an Event gets.
-const eventMax = quote.LongestNote
-
 // A Recorder records Events on the daemon's own Pod. The zero value records none.
 type Recorder struct {
 	ref      *v1.ObjectReference
@@ -48,25 +45,25 @@ func NewRecorder(ctx context.Context, client kubernetes.Interface) (*Recorder, f
 }
 
 // Record records an Event of a type (Normal or Warning).
-func (r *Recorder) Record(kind, reason, message string) {
+func (r *Recorder) Record(eventType, reason, message string) {
 	if r.ref != nil {
-		r.recorder.Event(r.ref, kind, reason, message)
+		r.recorder.Event(r.ref, eventType, reason, message)
 	}
 }
 
-// Abridge puts as many parts into one message as an Event takes, with semicolons between
-// them.
+// Abridge puts as many lines into one message as fit into an Event, with semicolons between
+// them. The log has the rest.
 func Abridge(lines []string) string {
 	text := strings.Join(lines, "; ")
-	if len(text) <= eventMax {
+	if len(text) <= quote.LongestNote {
 		return text
 	}
 	var b strings.Builder
 	for i, line := range lines {
 		more := fmt.Sprintf("and %d more, in the log", len(lines)-i)
-		if b.Len()+len(line)+len(more)+len("; ") > eventMax {
+		if b.Len()+len(line)+len(more)+len("; ") > quote.LongestNote {
 			if i == 0 {
-				cut := line[:eventMax-len(more)-8]
+				cut := line[:quote.LongestNote-len(more)-8]
 				for !utf8.ValidString(cut) {
 					cut = cut[:len(cut)-1]
 				}

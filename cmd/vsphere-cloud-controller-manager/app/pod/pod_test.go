@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
+
+	"vzones/topology/quote"
 )
 
 func TestAbridge(t *testing.T) {
@@ -19,7 +21,7 @@ func TestAbridge(t *testing.T) {
 		"one too long": {[]string{long + long}, "and 0 more, in the log"},
 	} {
 		got := Abridge(c.lines)
-		if len(got) > eventMax || !strings.HasSuffix(got, c.ends) || !utf8.ValidString(got) {
+		if len(got) > quote.LongestNote || !strings.HasSuffix(got, c.ends) || !utf8.ValidString(got) {
 			t.Errorf("%s: %d bytes: %q", name, len(got), got)
 		}
 	}

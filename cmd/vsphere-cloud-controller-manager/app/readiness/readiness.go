@@ -12,15 +12,15 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// VerbosePath is the path of /readyz?verbose for who may get it. /readyz is open to
-// everyone, in the framework's flags and in Kubernetes' own role for the public
-// (system:public-info-viewer); its role for monitoring (system:monitoring) has this one.
+// VerbosePath is the path of /readyz?verbose, which needs a right of its own. /readyz is open
+// to everyone, by the framework's flags and by Kubernetes' role for the public
+// (system:public-info-viewer); Kubernetes' role for monitoring (system:monitoring) has this one.
 const VerbosePath = "/readyz/verbose"
 
-// A Handler answers /readyz: 200 once each vCenter was either read or is known
-// to be in trouble, or while another instance leads, unless this one is a warm standby.
-// A vCenter in trouble never makes the daemon unready, since a restart would not help
-// it. The answer is open to everyone, so it names no vCenter.
+// A Handler answers /readyz: 200 once each vCenter was either read or has failed, or while
+// another instance leads, unless this one is a warm standby. A vCenter that fails never makes
+// the daemon unready, since a restart would not help it. The response is open to everyone, so
+// it names no vCenter.
 type Handler struct {
 	// Leading is closed when this instance leads.
 	Leading <-chan struct{}
@@ -32,31 +32,31 @@ type Handler struct {
 
 // ServeHTTP answers in one line.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	code, answer, _ := h.answer()
-	write(w, code, answer+"\n")
+	code, text, _ := h.answer()
+	write(w, code, text+"\n")
 }
 
-// Verbose answers as /readyz does, and then names each vCenter and its state. It says
-// no more: what is wrong is in the log.
+// Verbose answers as /readyz does, and then names each vCenter and its state, without the
+// error, which is in the log.
 func (h *Handler) Verbose(w http.ResponseWriter, _ *http.Request) {
-	code, answer, states := h.answer()
+	code, text, states := h.answer()
 	var b strings.Builder
-	fmt.Fprintln(&b, answer)
+	fmt.Fprintln(&b, text)
 	for _, s := range states {
 		fmt.Fprintf(&b, "vcenter %s: %s\n", s.VCenter, condition(s))
 	}
 	write(w, code, b.String())
 }
 
-// answer returns the status, what it means, and the vCenters that are followed.
+// answer returns the status, what it means, and the states of the vCenters.
 func (h *Handler) answer() (int, string, []inventory.State) {
-	word := "ok"
+	text := "ok"
 	select {
 	case <-h.Leading:
 	default:
-		word = "ok: standing by, another instance leads or the API server is waited for"
+		text = "ok: standing by, another instance leads or the API server is waited for"
 		if !h.WarmStandby {
-			return http.StatusOK, word, nil
+			return http.StatusOK, text, nil
 		}
 	}
 	states := h.States()
@@ -65,7 +65,7 @@ func (h *Handler) answer() (int, string, []inventory.State) {
 			return http.StatusServiceUnavailable, "not ready: some vCenters have neither been read nor failed yet", states
 		}
 	}
-	return http.StatusOK, word, states
+	return http.StatusOK, text, states
 }
 
 func write(w http.ResponseWriter, code int, text string) {
@@ -75,6 +75,7 @@ func write(w http.ResponseWriter, code int, text string) {
 	_, _ = io.WriteString(w, text)
 }
 
+// condition describes the state of a vCenter.
 func condition(s inventory.State) string {
 	next := ""
 	if left := time.Until(s.NextLogin).Round(time.Second); left > 0 {

@@ -88,9 +88,9 @@ func (r *Reloader) refuse(ctx context.Context, err error) {
 		r.WatchFiles(r.current, files)
 	}
 	for _, line := range lines {
-		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the one before stays in force", "mistake", line)
+		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the previous one stays in force", "mistake", line)
 	}
-	r.Record(v1.EventTypeWarning, reasonRefused, pod.Abridge(append([]string{"The configuration before stays in force"}, lines...)))
+	r.Record(v1.EventTypeWarning, reasonRefused, pod.Abridge(append([]string{"The previous configuration stays in force"}, lines...)))
 }
 
 // revert notes that a refused change was taken back, so that the source holds what is in force.
@@ -100,8 +100,8 @@ func (r *Reloader) revert(ctx context.Context) {
 	}
 	r.refused = ""
 	r.Counts.Applied()
-	klog.FromContext(ctx).Info("The configuration is again the one that is in force")
-	r.Record(v1.EventTypeNormal, reasonApplied, "The configuration is again the one that is in force.")
+	klog.FromContext(ctx).Info("The configuration is the one in force again")
+	r.Record(v1.EventTypeNormal, reasonApplied, "The configuration is the one in force again.")
 }
 
 // applyChange puts a changed configuration in force.

@@ -29,15 +29,16 @@ func FrameworkClient() string {
 	return app.DefaultInitFuncConstructors[names.CloudNodeController].InitContext.ClientName
 }
 
-// A Need is a right of a client, and what does not work without it. What is missing for a
-// Secret, the Lease or the Nodes' informer is in errors of their own, again and again.
+// A Need is a right of a client, and what does not work without it. Rights for a Secret, the
+// Lease or the Nodes' informer are left out: without those, their own errors are repeated.
 type Need struct {
 	Right
 	without string
 }
 
-// Needed returns those of the clients by their names; "" is that of the daemon's own
-// credentials.
+// Needed returns the needs of the clients by their names; "" is the client with the daemon's
+// own credentials. Port is whether that serves the secure port, and own the daemon's Pod, nil
+// if it is not known.
 func Needed(cfg *config.Config, port bool, own *v1.ObjectReference) map[string][]Need {
 	controller := FrameworkClient()
 	all := map[string][]Need{
@@ -70,7 +71,7 @@ func Needed(cfg *config.Config, port bool, own *v1.ObjectReference) map[string][
 	return all
 }
 
-// LogMissing logs once what the roles of the cluster do not let the daemon do.
+// LogMissing logs each right once that the roles of the cluster do not give.
 func LogMissing(ctx context.Context, builder Clients, own kubernetes.Interface, all map[string][]Need) {
 	log := klog.FromContext(ctx)
 	for _, name := range []string{"", FrameworkClient(), provider.ClientName} {
@@ -78,7 +79,7 @@ func LogMissing(ctx context.Context, builder Clients, own kubernetes.Interface, 
 		if name != "" {
 			var err error
 			if client, err = builder.Client(name); err != nil {
-				log.V(2).Info("Cannot tell which rights are missing", "client", name, "err", err)
+				log.V(2).Info("Cannot find out which rights are missing", "client", name, "err", err)
 				continue
 			}
 		}
@@ -88,7 +89,7 @@ func LogMissing(ctx context.Context, builder Clients, own kubernetes.Interface, 
 			case ctx.Err() != nil:
 				return
 			case err != nil:
-				log.V(2).Info("Cannot tell whether a right is missing", "right", n.String(), "err", err)
+				log.V(2).Info("Cannot find out whether a right is missing", "right", n.String(), "err", err)
 			case !allowed:
 				log.Info(noRight, "right", n.String(), "without", n.without)
 			}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,99 +25,101 @@ import (
 	"vzones/config"
 )
 
-// ErrLogged says that a request with something secret is not made because client-go
-// would log it.
+// ErrLogged means that a request with a secret is not made because client-go would log it.
 var ErrLogged = errors.New("it would be logged: switch the feature gate ContextualLogging on or set -v to less than 8")
 
-// A Watcher follows Secrets by name.
+// A Watcher watches Secrets by name.
 type Watcher struct {
 	client  kubernetes.Interface
 	changed func()
 
-	mu sync.Mutex
-	// ctx is that of Run, nil before.
-	ctx     context.Context //nolint:containedctx // Apply starts what Run owns
-	running sync.WaitGroup
-	wanted  map[config.SecretRef]*follower
+	// applied gets a value from Apply, and Run receives it. It has room for one and is never
+	// closed.
+	applied chan struct{}
+
+	mu       sync.Mutex
+	watchers map[config.SecretRef]*secretWatcher
 }
 
-// New returns a Watcher that calls changed, from any goroutine, after a Secret has
-// come, changed or gone. Nothing is read until Run.
+// New returns a Watcher that calls changed, from any goroutine, after a Secret was created,
+// changed or deleted. Nothing is read until Run.
 func New(client kubernetes.Interface, changed func()) *Watcher {
-	return &Watcher{client: client, changed: changed, wanted: map[config.SecretRef]*follower{}}
+	return &Watcher{client: client, changed: changed, applied: make(chan struct{}, 1), watchers: map[config.SecretRef]*secretWatcher{}}
 }
 
-// Apply says which Secrets to follow from now on, instead of those before.
+// Apply sets which Secrets are watched.
 func (w *Watcher) Apply(refs []config.SecretRef) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := make(map[config.SecretRef]*follower)
+	now := make(map[config.SecretRef]*secretWatcher)
 	for _, ref := range refs {
-		f := w.wanted[ref]
-		if f == nil {
-			f = newFollower(w.client, ref)
+		s := w.watchers[ref]
+		if s == nil {
+			s = newSecretWatcher(w.client, ref)
 		}
-		now[ref] = f
+		now[ref] = s
 	}
-	for ref, f := range w.wanted {
+	for ref, s := range w.watchers {
 		if now[ref] == nil {
-			f.stop()
+			s.stop()
 		}
 	}
-	w.wanted = now
-	if w.ctx != nil {
-		w.start(w.ctx)
+	w.watchers = now
+	select {
+	case w.applied <- struct{}{}:
+	default: // Run has yet to receive the value before
 	}
 }
 
-// start starts the followers that do not run yet. The lock is held.
-func (w *Watcher) start(ctx context.Context) {
-	for _, f := range w.wanted {
-		if f.started {
-			continue
-		}
-		f.started = true
-		w.running.Go(func() { f.run(ctx, w.changed) })
-	}
-}
-
-// Run follows the Secrets until the context is done.
+// Run watches the Secrets until the context is done.
 func (w *Watcher) Run(ctx context.Context) error {
-	w.mu.Lock()
-	w.ctx = ctx
-	w.start(ctx)
-	w.mu.Unlock()
-	<-ctx.Done()
-	w.mu.Lock()
-	w.ctx = nil // nothing is started any more
-	w.mu.Unlock()
-	w.running.Wait()
-	return nil
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		for _, s := range w.current() {
+			if !s.started {
+				s.started = true
+				running.Go(func() { s.run(ctx, w.changed) })
+			}
+		}
+		select {
+		case <-w.applied:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
-// Get returns what is in a Secret that is followed, waiting until it has been
-// looked for once, as long as the context allows. It is not to be changed.
-// Apimachinery's IsNotFound tells whether there is no such Secret.
+// current returns the watchers of all Secrets.
+func (w *Watcher) current() []*secretWatcher {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Values(w.watchers))
+}
+
+// Get returns the data of a Secret that is watched. It waits until the Secret was read once, as
+// long as the context allows. The data must not be changed. Where there is no such Secret, the
+// error is one for apimachinery's IsNotFound.
 func (w *Watcher) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
 	w.mu.Lock()
-	f := w.wanted[ref]
+	s := w.watchers[ref]
 	w.mu.Unlock()
-	if f == nil {
-		return nil, fmt.Errorf("the Secret %s/%s is not followed", ref.Namespace, ref.Name)
+	if s == nil {
+		return nil, fmt.Errorf("the Secret %s/%s is not watched", ref.Namespace, ref.Name)
 	}
-	return f.get(ctx)
+	return s.get(ctx)
 }
 
-// Once reads Secrets when it is asked, without following them.
+// Once reads Secrets without watching them.
 type Once struct{ Client kubernetes.Interface }
 
-// Get returns what is in a Secret now.
+// Get returns the data of a Secret now.
 func (o Once) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
 	quiet, err := Quietly(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
-	// By its name in a list, so that it takes no other right than following it does.
+	// A list with its name needs no other right than the watch does.
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
 	list, err := o.Client.CoreV1().Secrets(ref.Namespace).List(quiet, metav1.ListOptions{FieldSelector: only})
 	if err != nil {
@@ -129,21 +133,21 @@ func (o Once) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte,
 	return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, apierrors.NewNotFound(v1.Resource("secrets"), ref.Name))
 }
 
-// follower follows one Secret.
-type follower struct {
+// A secretWatcher watches one Secret.
+type secretWatcher struct {
 	ref      config.SecretRef
 	informer cache.SharedIndexInformer
-	started  bool
+	started  bool // only Watcher.Run uses it
 	stopped  chan struct{}
 	once     sync.Once
 
 	mu sync.Mutex
-	// trouble is why the Secret cannot be read now.
-	trouble error
+	// lastErr is why the Secret cannot be read now.
+	lastErr error
 }
 
-func newFollower(client kubernetes.Interface, ref config.SecretRef) *follower {
-	f := &follower{ref: ref, stopped: make(chan struct{})}
+func newSecretWatcher(client kubernetes.Interface, ref config.SecretRef) *secretWatcher {
+	s := &secretWatcher{ref: ref, stopped: make(chan struct{})}
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
 	api := client.CoreV1().Secrets(ref.Namespace)
 	lw := &cache.ListWatch{
@@ -164,12 +168,12 @@ func newFollower(client kubernetes.Interface, ref config.SecretRef) *follower {
 			return api.Watch(quiet, opts)
 		},
 	}
-	f.informer = cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, client), &v1.Secret{}, 0, cache.Indexers{})
-	return f
+	s.informer = cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, client), &v1.Secret{}, 0, cache.Indexers{})
+	return s
 }
 
-// Quietly returns the context for requests whose bodies and answers client-go must not
-// log, as it does at -v=8 and above, or ErrLogged where it would all the same.
+// Quietly returns the context for requests whose bodies and responses client-go must not log,
+// as it does at -v=8 and above, or ErrLogged where it would log them anyway.
 func Quietly(ctx context.Context) (context.Context, error) {
 	quiet := klog.NewContext(ctx, logr.Discard())
 	if klog.FromContext(quiet).V(8).Enabled() {
@@ -178,83 +182,83 @@ func Quietly(ctx context.Context) (context.Context, error) {
 	return quiet, nil
 }
 
-func (f *follower) stop() { f.once.Do(func() { close(f.stopped) }) }
+func (s *secretWatcher) stop() { s.once.Do(func() { close(s.stopped) }) }
 
-func (f *follower) run(ctx context.Context, changed func()) {
+func (s *secretWatcher) run(ctx context.Context, changed func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(ctx, f.stop)
+	stop := context.AfterFunc(ctx, s.stop)
 	defer stop()
 	log := klog.FromContext(ctx)
-	// What is in the object is not compared: whoever is told does that.
-	if _, err := f.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { f.well(); changed() },
-		UpdateFunc: func(any, any) { f.well(); changed() },
-		DeleteFunc: func(any) { f.well(); changed() },
+	// The data is not compared: the receiver does that.
+	if _, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { s.readable(); changed() },
+		UpdateFunc: func(any, any) { s.readable(); changed() },
+		DeleteFunc: func(any) { s.readable(); changed() },
 	}); err != nil {
-		log.Error(err, "Cannot watch Secret", "secret", klog.KRef(f.ref.Namespace, f.ref.Name))
+		log.Error(err, "Cannot watch Secret", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
 	}
-	if err := f.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		f.note(log, err)
+	if err := s.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		s.unreadable(log, err)
 	}); err != nil {
-		log.Error(err, "Cannot tell why a Secret is not read", "secret", klog.KRef(f.ref.Namespace, f.ref.Name))
+		log.Error(err, "Cannot find out why a Secret is not read", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
 	}
 	go func() {
-		<-f.stopped
+		<-s.stopped
 		cancel()
 	}()
-	f.informer.RunWithContext(ctx)
+	s.informer.RunWithContext(ctx)
 }
 
-// note keeps why the Secret cannot be read, and logs it once.
-func (f *follower) note(log klog.Logger, err error) {
+// unreadable records why the Secret cannot be read, and logs it once.
+func (s *secretWatcher) unreadable(log klog.Logger, err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return // it is listed again at once
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.trouble == nil || f.trouble.Error() != err.Error() {
-		log.Error(err, "Cannot read Secret; it is tried again", "secret", klog.KRef(f.ref.Namespace, f.ref.Name))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lastErr == nil || s.lastErr.Error() != err.Error() {
+		log.Error(err, "Cannot read Secret; it is tried again", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
 	}
-	f.trouble = err
+	s.lastErr = err
 }
 
-// well notes that the Secret can be read.
-func (f *follower) well() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.trouble = nil
+// readable records that the Secret can be read.
+func (s *secretWatcher) readable() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastErr = nil
 }
 
-func (f *follower) get(ctx context.Context) (map[string][]byte, error) {
-	where := f.ref.Namespace + "/" + f.ref.Name
-	if err := f.synced(ctx); err != nil {
+func (s *secretWatcher) get(ctx context.Context) (map[string][]byte, error) {
+	where := s.ref.Namespace + "/" + s.ref.Name
+	if err := s.synced(ctx); err != nil {
 		return nil, fmt.Errorf("reading Secret %s: %w", where, err)
 	}
-	for _, object := range f.informer.GetStore().List() {
-		if s, ok := object.(*v1.Secret); ok && s.Name == f.ref.Name {
-			return s.Data, nil
+	for _, object := range s.informer.GetStore().List() {
+		if secret, ok := object.(*v1.Secret); ok && secret.Name == s.ref.Name {
+			return secret.Data, nil
 		}
 	}
-	return nil, fmt.Errorf("the Secret %s: %w", where, apierrors.NewNotFound(v1.Resource("secrets"), f.ref.Name))
+	return nil, fmt.Errorf("the Secret %s: %w", where, apierrors.NewNotFound(v1.Resource("secrets"), s.ref.Name))
 }
 
-// synced waits until the Secret was looked for. It does not wait for one that
-// cannot be read.
-func (f *follower) synced(ctx context.Context) error {
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for !f.informer.HasSynced() {
-		f.mu.Lock()
-		err := f.trouble
-		f.mu.Unlock()
+// synced waits until the Secret was read or is known not to exist. It does not wait for one
+// that cannot be read.
+func (s *secretWatcher) synced(ctx context.Context) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !s.informer.HasSynced() {
+		s.mu.Lock()
+		err := s.lastErr
+		s.mu.Unlock()
 		if err != nil {
 			return err
 		}
 		select {
-		case <-look.C:
-		case <-f.stopped:
-			return errors.New("it is not followed any more")
+		case <-tick.C:
+		case <-s.stopped:
+			return errors.New("it is not watched any more")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

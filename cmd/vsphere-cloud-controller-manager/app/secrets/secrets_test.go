@@ -129,7 +129,7 @@ func TestOtherSecrets(t *testing.T) {
 	other := config.SecretRef{Namespace: "kube-system", Name: "another"}
 	client := fake.NewClientset(secret("vsphere", "first"), secret("another", "other"))
 	w, changed := follow(t, client, other)
-	if _, err := get(t, w); err == nil || !strings.Contains(err.Error(), "not followed") {
+	if _, err := get(t, w); err == nil || !strings.Contains(err.Error(), "not watched") {
 		t.Errorf("not asked for, and %v", err)
 	}
 	w.Apply([]config.SecretRef{ref, ref})

@@ -17,14 +17,12 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
 )
 
-// shutdownTimeout is what a request gets that is being answered when the daemon
-// stops.
+// shutdownTimeout is how long a request may take that is in flight when the daemon stops.
 const shutdownTimeout = time.Second
 
-// Serve serves on the secure port what the framework does, and /readyz besides,
-// for which the framework's own server has no place. Taking the listener out of
-// its configuration is what keeps it from serving too. /healthz fails with the
-// watchdog.
+// Serve serves on the secure port what the framework does, and /readyz, which the framework's
+// own server has no place for. It takes the listener out of the configuration, so that the
+// framework does not serve too. /healthz fails with the watchdog.
 func Serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, ready *readiness.Handler, stop <-chan struct{}) error {
 	secure := c.SecureServing
 	if secure == nil {
@@ -35,12 +33,12 @@ func Serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 	slis.SLIMetricsWithReset{}.Install(mux)
 	mux.Handle("/readyz", ready)
 	mux.HandleFunc(readiness.VerbosePath, ready.Verbose)
-	_, _, err := secure.Serve(verbosely(genericapp.BuildHandlerChain(mux, &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
+	_, _, err := secure.Serve(splitVerbose(genericapp.BuildHandlerChain(mux, &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
 	return err
 }
 
-// verbosely has /readyz?verbose authorized and answered as a path of its own.
-func verbosely(next http.Handler) http.Handler {
+// splitVerbose has /readyz?verbose authorized and answered as a path of its own.
+func splitVerbose(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/readyz" && r.URL.Query().Has("verbose") {
 			r = r.Clone(r.Context())

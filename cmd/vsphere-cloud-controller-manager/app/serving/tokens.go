@@ -23,7 +23,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
 )
 
-// KeepTokensUnlogged keeps the tokens of whoever asks the secure port out of the log: client-go logs the bodies of requests and answers
+// KeepTokensUnlogged keeps the tokens of the secure port's clients out of the log: client-go logs the bodies of requests and responses
 // from -v=8 on, with the logger of the request's context. The framework gives its
 // reviews of tokens a context of their own, so it never sees a token here.
 func KeepTokensUnlogged(c *appconfig.CompletedConfig, reviews *genericoptions.DelegatingAuthenticationOptions) error {
@@ -44,7 +44,7 @@ func KeepTokensUnlogged(c *appconfig.CompletedConfig, reviews *genericoptions.De
 		return fmt.Errorf("making the review of tokens: %w", err)
 	}
 	tokens := cache.New(quietTokens{review}, false, reviews.CacheTTL, reviews.CacheTTL)
-	c.Authentication.Authenticator = tokensApart{
+	c.Authentication.Authenticator = separateTokens{
 		tokens: group.NewAuthenticatedGroupAdder(bearertoken.New(tokens)),
 		others: c.Authentication.Authenticator,
 	}
@@ -72,22 +72,23 @@ func reviewer(o *genericoptions.DelegatingAuthenticationOptions) (authentication
 	return client.AuthenticationV1(), nil
 }
 
-// tokensApart asks others about a request without its token, and tokens about one that
-// is nobody's to them.
-type tokensApart struct {
+// separateTokens asks others about a request without its token, and tokens about one that they
+// do not authenticate.
+type separateTokens struct {
 	tokens, others authenticator.Request
 }
 
-func (a tokensApart) AuthenticateRequest(r *http.Request) (*authenticator.Response, bool, error) {
+// AuthenticateRequest implements authenticator.Request.
+func (s separateTokens) AuthenticateRequest(r *http.Request) (*authenticator.Response, bool, error) {
 	without := r.Clone(r.Context())
 	without.Header.Del("Authorization")
 	without.Header.Del("Sec-WebSocket-Protocol") // which may hold one too; nothing here is a WebSocket
-	other, ok, err := a.others.AuthenticateRequest(without)
+	other, ok, err := s.others.AuthenticateRequest(without)
 	if ok && other.User.GetName() != user.Anonymous {
 		return other, ok, err
 	}
-	if who, known, wrong := a.tokens.AuthenticateRequest(r); known || wrong != nil {
-		return who, known, wrong
+	if response, ok, err := s.tokens.AuthenticateRequest(r); ok || err != nil {
+		return response, ok, err
 	}
 	return other, ok, err
 }
@@ -107,8 +108,8 @@ func (q quietTokens) AuthenticateToken(ctx context.Context, token string) (*auth
 type quietAuthorizer struct{ authorizer.Authorizer }
 
 func (q quietAuthorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	// What is sent names who asks, and holds no credential: /healthz has to work in
-	// any case.
+	// The review names the user and holds no credential, so it is made anyway: /healthz has
+	// to work.
 	if quiet, err := secrets.Quietly(ctx); err == nil {
 		ctx = quiet
 	}

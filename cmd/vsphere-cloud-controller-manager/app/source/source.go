@@ -28,8 +28,8 @@ type Source struct {
 	// key is empty for the CSI driver's, or the only one that there is.
 	key     string
 	environ []string
-	// labels are those of --node-labels, which every Node gets besides, and warnings
-	// what is to be told of them.
+	// labels are those of --node-labels, which every Node gets too, and warnings are about
+	// them.
 	labels   map[string]string
 	warnings []config.Warning
 }
@@ -94,7 +94,7 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 	if all == nil {
 		all = make(map[string]string)
 	}
-	maps.Copy(all, s.labels) // the flag counts, as an environment variable does
+	maps.Copy(all, s.labels) // the flag overrides the file, as an environment variable does
 	cfg.NodeLabels = all
 	return cfg, nil
 }
@@ -114,7 +114,7 @@ func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, er
 	return parse.Parse(fmt.Sprintf("Secret %s/%s %s", s.Secret.Namespace, s.Secret.Name, key), data[key], s.environ...)
 }
 
-// keyOf is the key that has the configuration.
+// keyOf returns the key that has the configuration.
 func (s *Source) keyOf(data map[string][]byte) (string, error) {
 	keys := slices.Sorted(maps.Keys(data))
 	switch {

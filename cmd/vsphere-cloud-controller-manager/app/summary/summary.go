@@ -17,8 +17,7 @@ import (
 	"vzones/topology"
 )
 
-// A Summary is what the daemon starts with, for the first lines of its log: four, and one
-// for each vCenter. None has a secret.
+// A Summary is what the daemon starts with: four lines of the log, and one for each vCenter.
 type Summary struct {
 	Version version.Info
 	// Source is the file or the Secret with the configuration.
@@ -69,8 +68,8 @@ func orAll(names []string) []string {
 	return names
 }
 
-// credentialsOf says where the credentials come from, the first one that has any first.
-// A user name is left out: people paste passwords there.
+// credentialsOf returns where the credentials come from, in the order of precedence. A user name
+// is left out: people paste passwords there.
 func credentialsOf(v *config.VCenter) []string {
 	var from []string
 	if v.Secret != (config.SecretRef{}) {
@@ -89,7 +88,7 @@ func credentialsOf(v *config.VCenter) []string {
 	return from
 }
 
-// trustOf says what decides whether the server's certificate is trusted.
+// trustOf returns what decides whether the server's certificate is trusted.
 func trustOf(v *config.VCenter) string {
 	if v.Insecure {
 		return "not verified"
@@ -116,7 +115,7 @@ func indexOf(v *config.VCenter) string {
 	return "all"
 }
 
-// labelsOf says what gives each label its value, region and zone first, as in
+// labelsOf returns what gives each label its value, region and zone first, as in
 // topology.kubernetes.io/zone=category "k8s-zone".
 func labelsOf(p *topology.Policy) []string {
 	short := map[string]string{v1.LabelTopologyRegion: "region", v1.LabelTopologyZone: "zone"}

@@ -1,0 +1,262 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/vcenter/faults"
+	"vzones/vcenter/guestinfo"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/signal"
+	"vzones/vcenter/tags"
+	"vzones/vcenter/watch"
+	"vzones/vcenter/watch/search"
+)
+
+// An actor follows one vCenter. Its goroutine, which run is, alone logs in, starts watches
+// one after the other, and knows how the vCenter is. What others want goes in by messages,
+// and what it knows comes out as its status.
+type actor struct {
+	name        string
+	credentials CredentialSource
+	opts        timing
+	// states returns the states of the fleet; announce is called after each change of
+	// this one.
+	states   func() []inventory.State
+	announce func()
+	guard    *panics.Guard
+	// throttle decides when credentials may be shown to the vCenter.
+	throttle *session.LoginThrottle
+	// slots bound the requests in flight of searches for single machines.
+	slots search.Slots
+	// parse reads metadata.
+	parse func(string) ([]netip.Addr, error)
+	// memory is what a watch leaves to the next.
+	memory *watch.Memory
+
+	// inbox goes to the watches. targets has the last target that was not taken up: the
+	// fleet sends, the actor receives, nobody closes it. credentialsChanged says that the
+	// credentials may be others. updates come from the watch that runs.
+	inbox              *watch.Inbox
+	targets            chan *target
+	credentialsChanged signal.Signal
+	updates            chan update
+
+	// status is what was published last.
+	status atomic.Pointer[status]
+
+	// What follows is known to the actor's goroutine only.
+
+	// now is what is published next.
+	now status
+	// desired is the last target, cfg the configuration that is followed: that of the
+	// target when the actor last began to follow it.
+	desired *target
+	cfg     *config.VCenter
+	// configured is since when nothing was known of the vCenter.
+	configured time.Time
+	// restart reports whether the target calls for a restart, checkCredentials whether
+	// the credentials may have changed since they were read.
+	restart, checkCredentials bool
+	// tags reads tags, for the watch that runs.
+	tags *tags.Reader
+	// outage has the errors that were logged since the vCenter was last read.
+	outage faults.Outage
+	// readDelay is how long the next watch has to wait before it reads the vCenter.
+	readDelay time.Duration
+	// lastRead are the credentials that were read last. Without a session even rejected
+	// ones are tried at once when they come in the place of others.
+	lastRead Credentials
+}
+
+func newActor(t *target, credentials CredentialSource, opts timing, states func() []inventory.State, announce func()) *actor {
+	a := &actor{
+		name: t.cfg.Name, credentials: credentials, opts: opts, states: states, announce: announce,
+		guard: &panics.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
+		slots: search.NewSlots(), parse: guestinfo.Addresses, memory: watch.NewMemory(),
+		inbox: watch.NewInbox(t.wants), targets: make(chan *target, 1), credentialsChanged: signal.New(), updates: make(chan update),
+		desired: t, cfg: &t.cfg,
+	}
+	a.tags = newTagReader(a.name, a.opts)
+	a.now = status{cfg: a.cfg, state: inventory.State{VCenter: a.name}, endpoint: a.newEndpoint()}
+	a.show()
+	return a
+}
+
+func (a *actor) newEndpoint() *session.Endpoint {
+	return session.NewEndpoint(a.cfg, session.Options{
+		Timeout: a.opts.timeout, LoginTimeout: a.opts.loginTimeout, InFlight: a.opts.inFlight,
+		Throttle: a.throttle, Observer: a.opts.observer, Guard: a.guard,
+	})
+}
+
+// configure replaces the target. Only one goroutine may call it at a time.
+func (a *actor) configure(t *target) {
+	select {
+	case <-a.targets: // it was not taken up
+	default:
+	}
+	a.targets <- t
+}
+
+// run follows the vCenter until the context is done and logs out then. A
+// vCenter that fails is tried again after a growing, jittered delay.
+func (a *actor) run(ctx context.Context) {
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", a.name))
+	a.configured = time.Now()
+	defer a.logout(ctx)
+	for ctx.Err() == nil {
+		_ = a.guard.Run(ctx, "following the vCenter again and again", func() error {
+			a.loop(ctx)
+			return nil
+		})
+		if ctx.Err() == nil {
+			a.pause(ctx, a.opts.retryMax) // it has panicked, which the guard has logged
+		}
+	}
+}
+
+func (a *actor) loop(ctx context.Context) {
+	retries := newBackoff(a.opts.retryMin, a.opts.retryMax)
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := a.guard.Run(ctx, "following the vCenter", func() error {
+			a.adopt(ctx)
+			return a.follow(ctx)
+		})
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.As(err, new(*watch.Restart)):
+			klog.FromContext(ctx).Info("Starts the watch of the vCenter again", "err", faults.Printable{Err: err})
+			a.readDelay = 0
+			continue
+		}
+		a.readDelay = a.newReadDelay()
+		lost := faults.SessionLost(err)
+		delay := retries.after(time.Since(began), a.now.state.Trouble == nil, lost)
+		if delay == 0 {
+			// Nothing is wrong yet: vCenters end sessions.
+			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
+			continue
+		}
+		a.fail(ctx, err)
+		if !lost {
+			delay /= 2 // no login has to be spared
+		}
+		a.pause(ctx, sooner(delay+rand.N(delay/2+1), session.NextAttempt(err)))
+	}
+}
+
+// sooner returns the delay, or the time until a moment that comes before.
+func sooner(delay time.Duration, moment time.Time) time.Duration {
+	if left := time.Until(moment); left > 0 {
+		return min(delay, left)
+	}
+	return delay
+}
+
+// pause ends early when there is something new to try.
+func (a *actor) pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		switch a.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
+		case reconfigured:
+			a.readDelay = 0
+		case credentialsToCheck:
+			if !a.credentialsDiffer(ctx) {
+				continue
+			}
+			a.readDelay = 0
+		}
+		return
+	}
+}
+
+// follow logs in, where there is no session, and watches until that fails. The
+// session is kept unless the server has ended it or another takes its place.
+func (a *actor) follow(ctx context.Context) error {
+	s, err := a.ensureSession(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.waitToRead(ctx); err != nil {
+		return err
+	}
+	fresh, err := a.watch(ctx, s)
+	switch {
+	case fresh != nil:
+		a.replaceSession(ctx, fresh)
+		return &watch.Restart{Reason: otherCredentials}
+	case faults.SessionLost(err):
+		// What is left of it may still be alive: the session of the tagging API, or all
+		// of it where the vCenter has only forgotten what was created through it.
+		a.logout(ctx)
+	}
+	return err
+}
+
+// adopt takes up the target, between two watches.
+func (a *actor) adopt(ctx context.Context) {
+	a.restart = false // this is the answer to it
+	before := a.cfg
+	a.cfg = &a.desired.cfg
+	if sameAddress(before, a.cfg) {
+		a.now.endpoint.Configure(a.cfg)
+		if !sameTrust(before, a.cfg) {
+			a.retrust(ctx)
+		}
+		return
+	}
+	// It may be another vCenter, of which nothing is known. The one before is
+	// logged out of as it was trusted.
+	klog.FromContext(ctx).Info("Connecting to another address", "server", a.cfg.Server)
+	a.logout(ctx)
+	a.now.endpoint, a.now.tags = a.newEndpoint(), TagsNotRead
+	a.show()
+	a.throttle.Moved()
+	a.tags = newTagReader(a.name, a.opts)
+	a.memory.Moved()
+	a.outage = nil
+}
+
+// retrust has the session go on with connections whose certificates are trusted
+// now.
+func (a *actor) retrust(ctx context.Context) {
+	if a.now.session == nil {
+		return
+	}
+	if err := a.now.session.Retrust(); err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; those before are")
+	}
+}
+
+// fail publishes why the vCenter cannot be read and logs it once in an outage.
+func (a *actor) fail(ctx context.Context, err error) {
+	err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
+	next := session.NextAttempt(err)
+	log := klog.FromContext(ctx)
+	if !next.IsZero() {
+		log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+	}
+	if a.outage.Begins(err) {
+		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
+	} else {
+		log.V(4).Info("Still cannot read the vCenter", "err", err)
+	}
+	a.update(func(now *status) bool {
+		now.state.Trouble, now.state.NextLogin = err, next
+		return true
+	})
+}

@@ -1,0 +1,146 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"vzones/topology/quote"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/watch"
+)
+
+// The reasons for a restart that are not the watch's own.
+const (
+	otherTarget      watch.Reason = "the configuration has changed"
+	otherCredentials watch.Reason = "logged in with the changed credentials"
+)
+
+// errReconfigured ends what does not suit the configuration any more.
+var errReconfigured = &watch.Restart{Reason: otherTarget}
+
+func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
+	if a.now.session != nil {
+		return a.now.session, nil
+	}
+	before := a.lastRead
+	creds, err := a.readCredentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !creds.Equal(before) {
+		a.throttle.Replaced(creds)
+	}
+	if err := a.throttle.Check(creds, time.Now()); err != nil {
+		return nil, err
+	}
+	s, err := a.logIn(ctx, creds, func(server string) {
+		a.fail(ctx, fmt.Errorf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, a.opts.timeout, a.opts.loginTimeout))
+	})
+	a.now.session = s
+	a.show()
+	return s, err
+}
+
+// credentialsDiffer reports whether there are other credentials than were read last, or
+// whether the vCenter is to be followed in another way. It leaves them to be read again.
+func (a *actor) credentialsDiffer(ctx context.Context) bool {
+	before := a.lastRead
+	creds, err := a.readCredentials(ctx)
+	a.lastRead = before
+	if err != nil {
+		return errors.Is(err, errReconfigured)
+	}
+	return !creds.Equal(before)
+}
+
+// readCredentials returns the credentials as they are configured now. If that is for
+// another vCenter than is followed, or for one that is trusted otherwise, the error
+// is errReconfigured: neither of the two may be shown the other's.
+func (a *actor) readCredentials(ctx context.Context) (creds Credentials, err error) {
+	a.checkCredentials = false // this is the answer to it
+	cfg := &a.desired.cfg
+	if !sameAddress(cfg, a.cfg) || !sameTrust(cfg, a.cfg) {
+		return Credentials{}, errReconfigured
+	}
+	a.do(ctx, func() {
+		err = session.WithDeadline(ctx, a.opts.timeout, func(ctx context.Context) (err error) {
+			creds, err = a.credentials(ctx, cfg)
+			return err
+		})
+	})
+	if err != nil {
+		return Credentials{}, fmt.Errorf("credentials: %w", err)
+	}
+	a.lastRead = creds
+	return creds, nil
+}
+
+// logIn logs in, once. Slow is called, if it is not nil, when that takes longer than
+// other calls may. A change of the configuration ends it with errReconfigured, beside
+// which there may be a session.
+func (a *actor) logIn(ctx context.Context, creds Credentials, slow func(server string)) (s *session.Session, err error) {
+	endpoint := a.now.endpoint
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over, wait := panics.Go(func() { s, err = session.Open(own, endpoint, creds) })
+	// What comes before the login has a deadline of its own.
+	late := time.NewTimer(a.opts.timeout * 11 / 10)
+	defer late.Stop()
+	w := awaited{ended: over, timer: late.C, restart: true}
+	for waiting := true; waiting; {
+		switch a.next(ctx, w) {
+		case ended:
+			waiting = false
+		case elapsed:
+			if slow != nil {
+				slow(endpoint.Host())
+			}
+		case reconfigured:
+			w.restart = false
+			cancel()
+		}
+	}
+	wait()
+	if err == nil {
+		klog.FromContext(ctx).Info("Logged in", "server", s.Host(), "version", quote.Plain(s.Client().ServiceContent.About.Version))
+	}
+	if !w.restart {
+		err = errReconfigured
+	}
+	return s, err
+}
+
+// replaceSession puts a session in the place of the one before.
+func (a *actor) replaceSession(ctx context.Context, fresh *session.Session) {
+	old := a.now.session
+	a.now.session = fresh
+	a.show()
+	a.closeSession(ctx, old)
+}
+
+// logout ends the session, if there is one.
+func (a *actor) logout(ctx context.Context) {
+	if old := a.now.session; old != nil {
+		a.now.session = nil
+		a.show()
+		a.closeSession(ctx, old)
+	}
+}
+
+// closeSession ends a session. The context may be done, so it gets a bounded one of its own.
+func (a *actor) closeSession(ctx context.Context, s *session.Session) {
+	var err error
+	a.do(ctx, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.logoutTimeout)
+		defer cancel()
+		err = s.Close(ctx)
+	})
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot log out; the session ends when it has been idle for long enough")
+	}
+}

@@ -1,0 +1,98 @@
+package vcenter
+
+import (
+	"cmp"
+	"time"
+
+	"vzones/topology"
+	"vzones/vcenter/session"
+)
+
+// Wanted is what of the vCenters somebody needs beside their machines.
+type Wanted struct {
+	// Tags says whether tags are read at all: nobody needs them where no rule
+	// is configured.
+	Tags bool
+	// Categories are the tag categories that somebody needs. Snapshots tell which
+	// of them a vCenter does not have.
+	Categories []string
+	// Surveyed are those of the categories whose tags are looked for in the whole vCenter.
+	Surveyed []string
+	// Paths are the paths whose objects' tags are read; all if empty.
+	Paths []topology.PathKind
+	// HostGroups says whether the DRS host groups of clusters are read, and
+	// FaultDomains whether the vSAN fault domains of hosts are. A change has the watch
+	// of each vCenter begin again.
+	HostGroups, FaultDomains bool
+}
+
+// Options tune a fleet. The zero value is what a daemon wants, without tags.
+type Options struct {
+	// Wanted is what of the vCenters somebody needs, until Apply says otherwise.
+	Wanted
+	// Timeout bounds each remote call but logins; 15 s if zero.
+	Timeout time.Duration
+	// LoginTimeout bounds each request that shows credentials, which may have to wait
+	// for a directory; 90 s if zero.
+	LoginTimeout time.Duration
+	// LoginLimits bound how often logins that fail are repeated.
+	LoginLimits session.LoginLimits
+	// TagRefresh is the time between two readings of tags, which vCenter does
+	// not announce; 30 s if zero.
+	TagRefresh time.Duration
+	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 10 s
+	// if zero.
+	RetryMin, RetryMax time.Duration
+	// PollTime is how long the server may hold a long poll open while nothing changes,
+	// in whole seconds; 25 s if zero. Its return proves contact. The answer to each is
+	// waited for Timeout longer.
+	PollTime time.Duration
+	// FirstPage bounds the wait for the first page of a vCenter's machines, for which
+	// it has to collect all of them; 5 min if zero.
+	FirstPage time.Duration
+	// SearchEvery is the time in which a vCenter with index: followed is searched
+	// again for each machine; 10 min if zero.
+	SearchEvery time.Duration
+	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
+	InFlight int
+	// Observer sees what is asked of vCenters; nil for none.
+	Observer Observer
+}
+
+// timing is Options with the defaults filled in.
+type timing struct {
+	timeout, tagRefresh time.Duration
+	loginTimeout        time.Duration
+	loginLimits         session.LoginLimits
+	retryMin, retryMax  time.Duration
+	pollTime, firstPage time.Duration
+	logoutTimeout       time.Duration
+	searchEvery         time.Duration
+	inFlight            int
+	observer            Observer
+	// accounts are those of the whole fleet.
+	accounts *session.Accounts
+}
+
+// withDefaults returns the options with the defaults filled in.
+func (o *Options) withDefaults() timing {
+	t := timing{
+		timeout:       cmp.Or(o.Timeout, 15*time.Second),
+		tagRefresh:    cmp.Or(o.TagRefresh, 30*time.Second),
+		loginTimeout:  cmp.Or(o.LoginTimeout, 90*time.Second),
+		loginLimits:   o.LoginLimits,
+		retryMin:      cmp.Or(o.RetryMin, 500*time.Millisecond),
+		retryMax:      cmp.Or(o.RetryMax, 10*time.Second),
+		pollTime:      cmp.Or(o.PollTime, 25*time.Second),
+		firstPage:     cmp.Or(o.FirstPage, 5*time.Minute),
+		logoutTimeout: 3 * time.Second,
+		searchEvery:   cmp.Or(o.SearchEvery, 10*time.Minute),
+		inFlight:      cmp.Or(o.InFlight, 8),
+		observer:      o.Observer,
+		accounts:      session.NewAccounts(o.LoginLimits),
+	}
+	if t.observer == nil {
+		t.observer = unobserved{}
+	}
+	return t
+}

@@ -1,0 +1,60 @@
+package vcenter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/watch"
+	"vzones/vcenter/watch/model"
+)
+
+// SearchOutside looks for a machine that no index has beyond the configured
+// datacenters. It returns inventory.ErrOutside, with where the machine is, if a
+// vCenter has it; nil says nothing. Only vCenters with configured datacenters are
+// asked: the index of the others has everything that their account can see.
+func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error {
+	members := *f.members.Load()
+	found := make([]error, len(members))
+	var g errgroup.Group
+	for i, m := range members {
+		if len(m.target.cfg.Datacenters) > 0 {
+			g.Go(func() error {
+				found[i] = m.guard.Run(ctx, "searching for the machine", func() error { return m.searchOutside(ctx, id) })
+				if panics.Recovered(found[i]) {
+					found[i] = nil
+				}
+				return nil
+			})
+		}
+	}
+	_ = g.Wait()
+	for _, err := range found {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *member) searchOutside(ctx context.Context, id inventory.Identity) error {
+	s := m.session()
+	if s == nil {
+		return nil
+	}
+	ref, _, err := m.withUUID(ctx, s, id.UUIDs)
+	if err != nil || ref == nil {
+		return nil //nolint:nilerr // that nothing is said is documented
+	}
+	t := model.NewTree(s.Client().ServiceContent.RootFolder)
+	if err := watch.ReadMachines(ctx, s, []types.ManagedObjectReference{*ref}, model.HostFacts{}, t); err != nil {
+		return nil //nolint:nilerr // likewise
+	}
+	return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, m.name, quote.Name(t.Path(*ref)), quote.Plain(ref.Value), inventory.ErrOutside)
+}

@@ -1,0 +1,99 @@
+package vcenter
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// These bound how long an actor waits before it reads a vCenter again that had
+// ended its session or could not be reached. Many daemons notice that at the same
+// time, and each reads its whole index: together they would overload the vCenter
+// that has just started. The waits are random, so that the readings are spread over
+// a time that grows with their size.
+const (
+	// spreadPerMachine is that time for each machine of the index, whose properties
+	// are read in pages: 2 minutes for 40,000 machines, under a second for 300.
+	spreadPerMachine = 3 * time.Millisecond
+	// spreadPerSearch is that time for each machine where the index has only those
+	// that are followed, since each of them is searched for on its own.
+	spreadPerSearch = 20 * time.Millisecond
+	// spreadMax bounds it for any size.
+	spreadMax = 2 * time.Minute
+)
+
+// spread returns the time over which readings of an index of that size are spread.
+func spread(machines int, followed bool) time.Duration {
+	per := spreadPerMachine
+	if followed {
+		per = spreadPerSearch
+	}
+	// In this order, since a product could be out of range.
+	if machines >= int(spreadMax/per) {
+		return spreadMax
+	}
+	return time.Duration(machines) * per
+}
+
+// newReadDelay returns, after a watch or an attempt to begin one has failed, how long the next
+// reading has to wait: a random part of the spread. The first reading of a process
+// does not wait, nor does one after a change of the configuration.
+func (a *actor) newReadDelay() time.Duration { return random(a.spread()) }
+
+// random returns a random part of a time, zero of none.
+func random(all time.Duration) time.Duration {
+	if all <= 0 {
+		return 0
+	}
+	return rand.N(all)
+}
+
+// spread is the time over which readings of the vCenter are spread, zero if it was never read.
+func (a *actor) spread() time.Duration {
+	machines, watched := a.memory.Machines()
+	if !watched {
+		return 0
+	}
+	return spread(machines, a.cfg.Followed)
+}
+
+// waitToRead lets the time pass that the next reading has to wait. Meanwhile the state
+// keeps its snapshot and has an error, as in an outage: what happened since the
+// last watch is not known. A changed configuration ends the wait, and so do changed
+// credentials, which the watch takes up. A Probe does not: every daemon whose Node may be
+// gone would read at once, which is what the wait is for.
+func (a *actor) waitToRead(ctx context.Context) error {
+	wait := a.readDelay
+	if a.readDelay = 0; wait <= 0 {
+		return nil
+	}
+	a.postponeReading(ctx, wait)
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	for {
+		switch a.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
+		case reconfigured:
+			return errReconfigured
+		case credentialsToCheck:
+			if !a.credentialsDiffer(ctx) {
+				continue
+			}
+			a.checkCredentials = true // for the watch
+		case stopped:
+			return ctx.Err()
+		}
+		return nil
+	}
+}
+
+// postponeReading publishes that the vCenter is not read yet.
+func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
+	klog.FromContext(ctx).Info("Waits before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
+	a.update(func(now *status) bool {
+		now.state.Trouble = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.spread())
+		return true
+	})
+}

@@ -1,0 +1,287 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
+
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch/model"
+	"vzones/vcenter/watch/search"
+)
+
+// progressTime is the least time between two lines about a reading that is long.
+const progressTime = 10 * time.Second
+
+// follow owns the model: it takes over changes, keeps the list of followed machines, and
+// publishes.
+func (w *Watch) follow(ctx context.Context) error {
+	retry := time.NewTicker(w.opts.TagRefresh) // settle tries again what failed before
+	defer retry.Stop()
+	for {
+		settle, err := w.next(ctx, retry.C)
+		if err != nil {
+			return err
+		}
+		// Between two pages the model may show a machine half moved.
+		if settle && w.progress.phase != loading && !w.change.partial {
+			if err := w.settle(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// next waits for the next thing that happens and reports whether it may have changed what is
+// to be followed or published.
+func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, err error) {
+	select {
+	case page := <-w.poller.updates:
+		return w.receive(ctx, page)
+	case <-w.inbox.interestChanged:
+	case found := <-w.searchResults():
+		w.searcher.take(found, w.inbox.interest.Load().recorded[w.opts.VCenter])
+		w.dirty = true
+	case asked := <-w.prober.answered:
+		if asked.After(w.contact) {
+			w.contact = asked
+		}
+		w.reportContact(ctx, true)
+		return false, nil
+	case reading := <-w.tags.found:
+		w.dirty = w.tags.take(reading, w.model) || w.dirty
+	case batch := <-w.metadata.read:
+		w.dirty = w.metadata.take(w.model.Tree, batch) || w.dirty
+	case <-w.metadata.due:
+	case <-w.details.postponed:
+		w.details.postponed = nil
+	case <-w.searcherPostponed():
+		w.searcher.postponed = nil
+	case <-w.progress.due:
+		w.progress.expired()
+		w.dirty = true
+	case <-w.tags.due:
+		w.tags.request()
+		return false, nil
+	case <-w.events.due:
+		w.events.reading()
+		w.tags.requestNow()
+		return false, nil
+	case <-w.details.disputes.due:
+		return true, w.details.resolveDisputes(ctx)
+	case <-w.details.unreported.due:
+		changed, err := w.details.checkUnreported(ctx)
+		w.dirty = w.dirty || changed
+		return true, err
+	case <-retry:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	return true, nil
+}
+
+// searchResults is where results of searches come from, nil if there are none.
+func (w *Watch) searchResults() <-chan map[search.Key][]string {
+	if w.searches == nil {
+		return nil
+	}
+	return w.searches.results
+}
+
+func (w *Watch) searcherPostponed() <-chan time.Time {
+	if w.searcher == nil {
+		return nil
+	}
+	return w.searcher.postponed
+}
+
+// receive takes over a page of changes, which may be nil, and reports whether there is
+// anything that is not published yet.
+func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, err error) {
+	w.contact = time.Now()
+	relevant, err := w.apply(page)
+	if err != nil {
+		return false, err
+	}
+	w.logProgress(ctx)
+	if w.progress.phase != loading && !relevant && !w.change.partial {
+		if err := w.matchNames(ctx); err != nil || !w.dirty {
+			w.reportContact(ctx, false)
+			return false, err
+		}
+	}
+	w.dirty = true
+	if w.progress.phase == loading && !w.change.partial {
+		w.progress.indexed()
+		if w.searcher == nil {
+			w.model.Complete()
+		}
+	}
+	return true, nil
+}
+
+// matchNames looks for the machines of Nodes without a UUID if names have changed: a guest
+// may change its host name all the time, and mostly it is not a Node's.
+func (w *Watch) matchNames(ctx context.Context) error {
+	if !w.names.news {
+		return nil
+	}
+	changed, err := w.names.update(ctx, w.inbox.interest.Load().names, w.model)
+	w.dirty = w.dirty || changed
+	return err
+}
+
+// reportContact reports that the vCenter has answered, unless there is something that the
+// last snapshot does not have, such as the first page of a change, or all that has happened
+// since the watch before this one: that snapshot is not of now.
+func (w *Watch) reportContact(ctx context.Context, probed bool) {
+	if w.progress.phase == ready && !w.change.partial && !w.dirty {
+		w.reporter.Contact(ctx, w.contact, probed)
+	}
+}
+
+// logProgress logs a reading of all machines that takes long, once in a while.
+func (w *Watch) logProgress(ctx context.Context) {
+	if w.progress.phase == loading && time.Since(w.logged) >= progressTime {
+		w.logged = time.Now()
+		klog.FromContext(ctx).Info("Reading the machines of the vCenter", "machines", w.model.Len())
+	}
+}
+
+// settle has the list of followed machines and the wanted tags follow the model, and
+// publishes what is known.
+func (w *Watch) settle(ctx context.Context) error {
+	i := w.inbox.interest.Load()
+	recorded := i.recorded[w.opts.VCenter]
+	named, err := w.find(ctx, i)
+	if err != nil {
+		return err
+	}
+	w.dirty = w.model.ApplySummaries() || w.dirty
+	w.details.forget(recorded)
+	w.dirty = w.model.SetRecorded(recorded) || w.dirty
+	out := w.outside(i)
+	ids := w.model.Wanted(i.uuids, slices.Concat(out.left, eligible(i, named)))
+	changed, err := w.details.set(ctx, ids, out.recorded)
+	if err != nil {
+		return err
+	}
+	w.dirty = w.dirty || changed
+	if w.searcher != nil {
+		out = w.outside(i) // which only the details tell
+	}
+	w.metadata.request(w.model.Tree)
+	w.memory.guests.write(ctx, w.model.Tree)
+	shown := slices.Concat(ids, out.recorded)
+	above := w.model.Above(w.model.Eligible(shown), w.inbox.wants.Load().Paths)
+	if w.opts.Tags {
+		w.tags.follow(above, w.model.Tree)
+	}
+	if w.progress.phase == syncing && w.whole(i, ids, above) {
+		w.progress.complete()
+	}
+	if w.progress.phase == ready && w.dirty {
+		w.dirty = false
+		w.publishSnapshot(ctx, i, model.View{Machines: shown, Outside: out.left, Recorded: out.recorded, Names: named})
+	}
+	if w.progress.phase == ready && w.tags.unpublished {
+		w.reporter.TagNames(ctx, w.tags.published())
+	}
+	return nil
+}
+
+// find looks for the machines of Nodes in the index, or has the index follow what searches
+// have found, and returns those that have the name of a Node without a UUID.
+func (w *Watch) find(ctx context.Context, i *Interest) (named map[string][]inventory.NameEntry, err error) {
+	if w.searcher == nil {
+		changed, err := w.names.update(ctx, i.names, w.model)
+		w.dirty = w.dirty || changed
+		return w.names.machines, err
+	}
+	changed, err := w.searcher.update(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	w.dirty = w.dirty || changed
+	w.memory.LastSeen.note(w.model.Instance(), w.model.WithUUIDs(i.uuids), i.uuids)
+	w.searches.goBy(w.searcher.known(i))
+	return w.searcher.named(i), nil
+}
+
+// eligible returns those of the machines with the names of Nodes that may be Nodes'.
+func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string) {
+	for _, node := range i.names {
+		for _, e := range named[node] {
+			if e.Eligible() {
+				ids = append(ids, e.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// outside returns the machines that are or may be in none of the configured datacenters.
+func (w *Watch) outside(i *Interest) outside {
+	switch {
+	case len(w.opts.Datacenters) == 0:
+		return outside{} // everything that the account can see is inside
+	case w.searcher != nil:
+		left, changed := w.model.Outside(w.datacenters.roots)
+		w.dirty = w.dirty || changed
+		return outside{left: left}
+	}
+	return w.details.outside(i.uuids, i.recorded[w.opts.VCenter])
+}
+
+// whole reports whether everything that the first snapshot should have is there.
+func (w *Watch) whole(i *Interest, ids []string, above []types.ManagedObjectReference) bool {
+	switch {
+	case w.searcher != nil && !w.searcher.complete(i):
+		return false
+	case w.progress.late:
+		return true
+	case w.model.Tree.UnknownMetadata(), slices.ContainsFunc(ids, w.details.waitsFor):
+		return false
+	}
+	return !w.opts.Tags || len(above) == 0 || w.model.TagsSettled(above)
+}
+
+// publishSnapshot publishes what is known.
+func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) {
+	v.Incomplete, v.Hosts = w.datacenters.incomplete(), *w.hosts
+	snap := w.model.Snapshot(v)
+	if w.searcher != nil {
+		snap.Searched = w.searcher.done()
+	}
+	snap.Coming = w.coming(i)
+	w.publish(ctx, Publication{Snapshot: snap, Contact: w.contact, Named: w.tags.published()})
+	w.published.Notify()
+}
+
+// coming are the machines that Nodes name and of which the vCenter has not said yet whether
+// there are such: they were not tried for want of time, or are on the list of the index and
+// the filter has not reported them. Without datacenters everything is in the index of all
+// machines.
+func (w *Watch) coming(i *Interest) map[string]bool {
+	if w.searcher == nil && len(w.opts.Datacenters) == 0 {
+		return nil
+	}
+	var coming map[string]bool
+	for id := range i.recorded[w.opts.VCenter] {
+		answered := w.details.answered(id)
+		if w.searcher != nil {
+			answered = w.searcher.untaken[id]
+		}
+		if w.model.Has(id) || answered {
+			continue
+		}
+		if coming == nil {
+			coming = map[string]bool{}
+		}
+		coming[id] = true
+	}
+	return coming
+}

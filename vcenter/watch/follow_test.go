@@ -1,0 +1,158 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+	"vzones/vcenter/watch/model"
+)
+
+// TestADatacenterOnAnEarlierPage: that a datacenter was renamed counts, on
+// whichever page of the change it stands.
+func TestADatacenterOnAnEarlierPage(t *testing.T) {
+	filter := types.ManagedObjectReference{Type: "PropertyFilter", Value: "datacenters"}
+	dc := types.ManagedObjectReference{Type: "Datacenter", Value: "datacenter-1"}
+	w, _ := newWatch(nil, func(o *Options) { o.Datacenters = []string{"dc1"} })
+	w.views.datacenters[filter] = true
+	w.datacenters.roots = []types.ManagedObjectReference{dc}
+	first := &types.UpdateSet{Truncated: types.NewBool(true), FilterSet: []types.PropertyFilterUpdate{{
+		Filter: filter,
+		ObjectSet: []types.ObjectUpdate{{Kind: types.ObjectUpdateKindModify, Obj: dc,
+			ChangeSet: []types.PropertyChange{{Name: "name", Val: "renamed"}}}},
+	}}}
+	if relevant, err := w.apply(first); !relevant || !w.change.partial || err != nil {
+		t.Errorf("the first page: %v, more %v, %v", relevant, w.change.partial, err)
+	}
+	if _, err := w.apply(&types.UpdateSet{}); !errors.As(err, new(*Restart)) {
+		t.Errorf("the last page: %v", err)
+	}
+}
+
+// TestAnAnswerIsNoContactWithAnOldSnapshot: what a new session reports before its
+// first snapshot, or the first page of a change, does not make the last snapshot
+// one of now.
+func TestAnAnswerIsNoContactWithAnOldSnapshot(t *testing.T) {
+	for name, c := range map[string]struct {
+		is     func(*Watch)
+		counts bool
+	}{
+		"loading":       {func(*Watch) {}, false},
+		"syncing":       {func(w *Watch) { w.progress.indexed() }, false},
+		"partial":       {func(w *Watch) { w.progress.complete(); w.change.partial = true }, false},
+		"not published": {func(w *Watch) { w.progress.complete(); w.dirty = true }, false},
+		"published":     {func(w *Watch) { w.progress.complete() }, true},
+	} {
+		w, r := newWatch(nil, nil)
+		w.contact = time.Now()
+		c.is(w)
+		w.reportContact(t.Context(), true)
+		if at, _ := r.contact(); at.Equal(w.contact) != c.counts {
+			t.Errorf("%s: contact %v", name, at)
+		}
+	}
+}
+
+// TestAPageOfNothingEndsAChange: after pages of a change an empty one can follow.
+// What they held is published then, not at the next change.
+func TestAPageOfNothingEndsAChange(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w, r := newWatch(nil, nil)
+	index := indexFilter(w)
+	page := func(vm string, more bool) *types.UpdateSet {
+		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{Filter: index, ObjectSet: []types.ObjectUpdate{{
+			Kind: types.ObjectUpdateKindEnter, Obj: model.MachineRef(vm),
+			ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}},
+		}}}}}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- w.follow(ctx) }()
+	w.poller.updates <- page("vm-1", false)
+	<-r.published
+	w.poller.updates <- page("vm-2", true)
+	w.poller.updates <- nil
+	select {
+	case <-r.published:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the change is not published")
+	}
+	if _, s := r.contact(); len(s.Index[identity(t, stranger).UUIDs[0]]) != 2 {
+		t.Errorf("machines: %v", s.Index)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestContactIsWhatThePublishedSnapshotHasSeen: a snapshot that a partial change is about to
+// replace is not renewed by its pages.
+func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
+	w, r := newWatch(nil, nil)
+	filter := indexFilter(w)
+	done := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { done <- w.follow(ctx) }()
+	send := func(set *types.UpdateSet) (time.Time, *inventory.Snapshot) {
+		w.poller.updates <- set
+		// The next message is taken only when this page has been dealt with.
+		w.inbox.interestChanged <- struct{}{}
+		w.inbox.interestChanged <- struct{}{}
+		return r.contact()
+	}
+	page := func(more bool, moid string, kind types.ObjectUpdateKind) *types.UpdateSet {
+		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{
+			Filter:    filter,
+			ObjectSet: []types.ObjectUpdate{{Kind: kind, Obj: model.MachineRef(moid), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}}},
+		}}}
+	}
+	before, snapshot := send(page(false, "vm-1", types.ObjectUpdateKindEnter))
+	if snapshot == nil || before.IsZero() {
+		t.Fatalf("not published: %v", snapshot)
+	}
+	quiet, same := send(nil)
+	if !quiet.After(before) || same != snapshot {
+		t.Errorf("an answer without a change: %v after %v", quiet, before)
+	}
+	for range 2 {
+		if partial, _ := send(page(true, "vm-2", types.ObjectUpdateKindEnter)); !partial.Equal(quiet) {
+			t.Errorf("a page of a change: %v after %v", partial, quiet)
+		}
+	}
+	// The rest may be nothing at all.
+	w.poller.updates <- nil
+	w.poller.updates <- nil // taken when the first has been dealt with
+	if after, s := r.contact(); !after.After(quiet) || len(s.Index[identity(t, stranger).UUIDs[0]]) != 2 {
+		t.Errorf("the whole change: %v after %v", after, quiet)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestOnlyWhatTheSessionHasCreatedSaysThatItIsLost.
+func TestOnlyWhatTheSessionHasCreatedSaysThatItIsLost(t *testing.T) {
+	view := types.ManagedObjectReference{Type: "ContainerView", Value: "session[1]2"}
+	w, _ := newWatch(nil, nil)
+	w.session.Track(view, session.DestroyView)
+	report := func(ref types.ManagedObjectReference, f types.BaseMethodFault) error {
+		return w.vanished(&types.PropertyFilterUpdate{MissingSet: []types.MissingObject{{Obj: ref, Fault: types.LocalizedMethodFault{Fault: f}}}})
+	}
+	if err := report(view, &types.ManagedObjectNotFound{Obj: view}); !faults.SessionLost(err) {
+		t.Errorf("a filter without our view: %v", err)
+	}
+	if err := report(model.MachineRef("vm-1"), &types.NotAuthenticated{}); !faults.SessionLost(err) {
+		t.Errorf("a filter that is not authenticated: %v", err)
+	}
+	if err := report(model.MachineRef("vm-1"), &types.ManagedObjectNotFound{}); err != nil {
+		t.Errorf("a filter without a machine: %v", err)
+	}
+}

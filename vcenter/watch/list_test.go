@@ -1,0 +1,101 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
+	"vzones/vcenter/vcentertest"
+	"vzones/vcenter/watch/model"
+)
+
+// TestMissingProperties: NotAuthenticated is a lost session, everything else is not
+// readable.
+func TestMissingProperties(t *testing.T) {
+	missing := func(f types.BaseMethodFault) []types.MissingProperty {
+		return []types.MissingProperty{{Path: "config.uuid", Fault: types.LocalizedMethodFault{Fault: f}}}
+	}
+	if err := faults.InProperties(missing(&types.NoPermission{})); err != nil {
+		t.Errorf("NoPermission: %v", err)
+	}
+	err := faults.InProperties(missing(&types.NotAuthenticated{}))
+	if !faults.SessionLost(fmt.Errorf("reading: %w", err)) || faults.Denied(err) || err.Error() == "" {
+		t.Errorf("NotAuthenticated: %v", err)
+	}
+	w, _ := newWatch(nil, nil)
+	w.progress.indexed()
+	filter := indexFilter(w)
+	apply := func(u types.ObjectUpdate) error {
+		u.Obj = model.MachineRef("vm-1")
+		_, err := w.apply(&types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{u}}}})
+		return err
+	}
+	const uuid = "422e4956-ad22-1139-6d72-59cc8f26bc90"
+	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NoPermission{})}); err != nil {
+		t.Fatal(err)
+	}
+	if e := w.model.Entry("vm-1"); !e.Unreadable || len(w.model.ByUUID()) != 1 {
+		t.Errorf("a machine whose UUID may not be read any more: %+v", e)
+	}
+	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NotAuthenticated{})}); !faults.SessionLost(err) {
+		t.Errorf("a change with NotAuthenticated: %v", err)
+	}
+}
+
+// TestHalving: however many machines are refused, requests are bounded, and those that
+// were not tried are tried later.
+func TestHalving(t *testing.T) {
+	var add []types.ManagedObjectReference
+	for i := range 500 {
+		add = append(add, model.MachineRef(fmt.Sprintf("vm-%d", i)))
+	}
+	for name, bad := range map[string]int{"one": 1, "three": 3, "hundred": 100, "all": 500} {
+		t.Run(name, func(t *testing.T) {
+			left := add
+			var unresolved []types.ManagedObjectReference
+			rounds := 0
+			for ; len(left) > 0 && rounds < 100; rounds++ {
+				list := &refusing{refuse: add[:bad]}
+				w, _ := newWatch(list, nil)
+				l, err := w.details.list.modify(t.Context(), left, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if list.requests > listRequestsMax+1 {
+					t.Errorf("%d requests", list.requests)
+				}
+				unresolved, left = append(unresolved, l.unresolved...), l.untried
+			}
+			if len(left) > 0 || len(unresolved) != bad || !slices.ContainsFunc(unresolved, func(r types.ManagedObjectReference) bool { return r == add[0] }) {
+				t.Errorf("%d left, %d unresolved after %d rounds", len(left), len(unresolved), rounds)
+			}
+		})
+	}
+}
+
+// refusing is a list view that refuses some machines, and with them all that are added
+// in one request.
+type refusing struct {
+	refuse   []types.ManagedObjectReference
+	requests int
+}
+
+func (r *refusing) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+	r.requests++
+	for _, ref := range req.(*methods.ModifyListViewBody).Req.Add {
+		if slices.Contains(r.refuse, ref) {
+			return vcentertest.SOAPFault(types.NoPermission{})
+		}
+	}
+	res.(*methods.ModifyListViewBody).Res = &types.ModifyListViewResponse{}
+	return nil
+}

@@ -1,0 +1,147 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/watch/model"
+)
+
+// A text that a guest or its owner writes is parsed in a goroutine of its own, so that
+// one that is costly holds up no change of the vCenter, and only if it is another one.
+const (
+	// metadataBatchTime is after how much time what has been read is taken over, while
+	// there is more to read: each time, a snapshot is made.
+	metadataBatchTime = 100 * time.Millisecond
+	// metadataMin is the least time between two readings of one machine's metadata. It
+	// doubles up to metadataMax while that goes on changing.
+	metadataMin = 100 * time.Millisecond
+	metadataMax = 30 * time.Second
+)
+
+// A metadataBatch is some of what was read. The last one of those that were asked
+// for together says so.
+type metadataBatch struct {
+	read []model.Reading
+	last bool
+}
+
+// A metadataReader has a watch's metadata read. All but run belongs to the goroutine of the
+// model.
+type metadataReader struct {
+	parse func(string) ([]netip.Addr, error)
+	// texts is what to read: request sends to it when nothing is under way, and run
+	// receives. read is what has been read, the other way. Nobody closes them.
+	texts chan []model.Text
+	read  chan metadataBatch
+	// busy says that something is under way.
+	busy bool
+	// paces are of machines whose metadata was read recently.
+	paces map[types.ManagedObjectReference]pace
+	// due is when there is more to read, nil if there is not.
+	due <-chan time.Time
+}
+
+// pace says when a machine's metadata may be read again, and how long it may not after
+// that.
+type pace struct {
+	next  time.Time
+	delay time.Duration
+}
+
+// after returns the pace after a reading.
+func (p pace) after(now time.Time) pace {
+	delay := metadataMin
+	if now.Before(p.next.Add(p.delay)) {
+		delay = min(2*p.delay, metadataMax)
+	}
+	return pace{now.Add(delay), delay}
+}
+
+func newMetadataReader(parse func(string) ([]netip.Addr, error)) *metadataReader {
+	return &metadataReader{
+		parse: parse, texts: make(chan []model.Text, 1), read: make(chan metadataBatch),
+		paces: map[types.ManagedObjectReference]pace{},
+	}
+}
+
+// request hands over what is to be read now, short texts first.
+func (m *metadataReader) request(tree *model.Tree) {
+	if m.busy {
+		return
+	}
+	now := time.Now()
+	var texts []model.Text
+	wait := time.Duration(0)
+	for t := range tree.PendingMetadata() {
+		if early := m.paces[t.Machine].next.Sub(now); early > 0 {
+			if wait == 0 || early < wait {
+				wait = early
+			}
+			continue
+		}
+		texts = append(texts, t)
+	}
+	m.due = nil
+	if wait > 0 {
+		m.due = time.After(wait)
+	}
+	if len(texts) == 0 {
+		return
+	}
+	for ref, p := range m.paces {
+		if now.After(p.next.Add(p.delay)) {
+			delete(m.paces, ref)
+		}
+	}
+	for _, t := range texts {
+		m.paces[t.Machine] = m.paces[t.Machine].after(now)
+	}
+	slices.SortFunc(texts, func(a, b model.Text) int {
+		return cmp.Or(cmp.Compare(len(a.Text), len(b.Text)), cmp.Compare(a.Machine.Value, b.Machine.Value))
+	})
+	m.busy = true
+	m.texts <- texts
+}
+
+// run reads metadata until the context is done.
+func (m *metadataReader) run(ctx context.Context) error {
+	for {
+		var texts []model.Text
+		select {
+		case texts = <-m.texts:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		var batch metadataBatch
+		began := time.Now()
+		for i, t := range texts {
+			addresses, err := m.parse(t.Text)
+			batch.read = append(batch.read, model.Reading{Machine: t.Machine, Digest: t.Digest, Addresses: addresses, Err: err})
+			batch.last = i == len(texts)-1
+			if !batch.last && time.Since(began) < metadataBatchTime {
+				continue
+			}
+			select {
+			case m.read <- batch:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			batch, began = metadataBatch{}, time.Now()
+		}
+	}
+}
+
+// take takes over what was read, and reports whether any of it still counts.
+func (m *metadataReader) take(tree *model.Tree, batch metadataBatch) (changed bool) {
+	m.busy = !batch.last
+	for _, r := range batch.read {
+		changed = tree.TakeMetadata(r) || changed
+	}
+	return changed
+}

@@ -1,0 +1,139 @@
+package model
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// namedMax bounds how many machines without a UUID are followed, so that they
+	// can be named by their inventory paths.
+	namedMax = 10
+	// namedAfter is for how long a machine that has come may be without a UUID before
+	// it is followed for that. Most are clones, which have one after some seconds.
+	namedAfter = 20 * time.Second
+)
+
+// Wanted returns the managed object IDs of the machines whose details are wanted, in
+// order: those with one of the UUIDs, the further ones, a few of those whose UUID nothing
+// tells, and the ones of these that Nodes name.
+func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string {
+	ids := slices.Clone(further)
+	index := m.ByUUID()
+	for u := range uuids {
+		for _, e := range index[u] {
+			if e.Eligible() {
+				ids = append(ids, e.ID)
+			}
+		}
+	}
+	ids = append(ids, m.toName()...)
+	ids = slices.AppendSeq(ids, maps.Keys(m.recorded))
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// toName returns the machines without a UUID that are followed for their names, in
+// order.
+func (m *Model) toName() []string {
+	var some []string
+	for _, id := range slices.Sorted(maps.Keys(m.unread)) {
+		if first := m.unread[id]; len(some) < namedMax && (!first.Arrived || time.Since(first.At) >= namedAfter) {
+			some = append(some, id)
+		}
+	}
+	return some
+}
+
+// Eligible returns those of the followed machines that may be Nodes', and are not
+// followed for their names alone.
+func (m *Model) Eligible(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		_, unknown := m.unknown[id]
+		_, recorded := m.recorded[id]
+		return unknown && !recorded
+	})
+}
+
+// HasDetails reports whether the details of a machine are there.
+func (m *Model) HasDetails(id string) bool { return m.Tree.objects[MachineRef(id)] != nil }
+
+// UUID returns the UUID in the details of a machine, zero if there is none.
+func (m *Model) UUID(id string) inventory.UUID {
+	u, err := inventory.ParseUUID(m.Tree.objects[MachineRef(id)].string("config.uuid"))
+	if err != nil {
+		return inventory.UUID{}
+	}
+	return u
+}
+
+// HostName returns the guest host name in the details of a machine. It is odd, and not
+// returned, if it is not a valid one.
+func (m *Model) HostName(id string) (name string, odd bool) {
+	return m.Tree.objects[MachineRef(id)].hostName()
+}
+
+// Above returns the machines and everything above them on these paths, or on all if
+// there are none, in order.
+func (m *Model) Above(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
+	seen := map[types.ManagedObjectReference]bool{}
+	for _, id := range ids {
+		for _, start := range m.Tree.starts(MachineRef(id)) {
+			if len(paths) > 0 && !slices.Contains(paths, start.kind) {
+				continue
+			}
+			refs, _ := m.Tree.upTo(start.ref)
+			for _, ref := range refs {
+				seen[ref] = true
+			}
+		}
+	}
+	refs := make([]types.ManagedObjectReference, 0, len(seen))
+	for ref := range seen {
+		refs = append(refs, ref)
+	}
+	slices.SortFunc(refs, func(a, b types.ManagedObjectReference) int {
+		return strings.Compare(a.Type+a.Value, b.Type+b.Value)
+	})
+	return refs
+}
+
+// Outside returns the machines in the index that are below none of the roots, in order,
+// and keeps them out of the index of snapshots; it reports whether they are others than
+// before. Only their details tell where they are. One whose datacenter cannot be read is
+// not known to be inside.
+func (m *Model) Outside(roots []types.ManagedObjectReference) (ids []string, changed bool) {
+	outside := map[string]bool{}
+	for id, e := range m.index {
+		if e.readable && e.eligible() && m.HasDetails(id) && !m.inside(id, roots) {
+			outside[id] = true
+		}
+	}
+	if !maps.Equal(outside, m.outside) {
+		m.outside, m.byUUID, changed = outside, nil, true
+	}
+	return slices.Sorted(maps.Keys(outside)), changed
+}
+
+// IsOutside reports whether Outside has found a machine to be so.
+func (m *Model) IsOutside(id string) bool { return m.outside[id] }
+
+// inside reports whether a machine is in a datacenter that is one of the roots.
+func (m *Model) inside(id string, roots []types.ManagedObjectReference) bool {
+	for _, start := range m.Tree.starts(MachineRef(id)) {
+		refs, _ := m.Tree.upTo(start.ref)
+		for _, ref := range refs {
+			if ref.Type == "Datacenter" {
+				return slices.Contains(roots, ref)
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,197 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/guestinfo"
+	"vzones/vcenter/inventory"
+)
+
+func addrs(s ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, a := range s {
+		out = append(out, netip.MustParseAddr(a))
+	}
+	return out
+}
+
+// readPending reads what the tree has to be read, as the watch does, and returns how
+// much that was.
+func readPending(t *Tree) (n int) {
+	for ref := range t.pending {
+		s := t.objects[ref].static()
+		if delete(t.pending, ref); !s.pending() {
+			continue
+		}
+		n++
+		addresses, err := guestinfo.Addresses(s.text)
+		t.TakeMetadata(Reading{ref, s.digest, addresses, err})
+	}
+	return n
+}
+
+// TestMetadataIsReadOnce: a text that is reported again is not read again, not by the
+// next watch either.
+func TestMetadataIsReadOnce(t *testing.T) {
+	m := New("east", types.ServiceContent{}, nil)
+	tree := m.Tree
+	ref := MachineRef("vm-1")
+	object := func(text string) *types.ObjectContent {
+		return &types.ObjectContent{Obj: ref, PropSet: []types.DynamicProperty{
+			{Name: GuestMetadata, Val: types.OptionValue{Key: guestinfo.Key, Value: text}}}}
+	}
+	const good = "network: {ethernets: {a: {addresses: [10.0.0.7]}}}"
+	tree.Add(object(good))
+	if s := tree.objects[ref].static(); !s.pending() || s.known || !tree.UnknownMetadata() {
+		t.Errorf("not to be read: %+v", s)
+	}
+	if n := readPending(tree); n != 1 || tree.UnknownMetadata() {
+		t.Errorf("%d read", n)
+	}
+	tree.Add(object(good))
+	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata, Val: object(good).PropSet[0].Val}}})
+	if s := tree.objects[ref].static(); len(s.addresses) != 1 || s.text != "" || readPending(tree) != 0 {
+		t.Errorf("to be read again: %+v", s)
+	}
+	tree.Add(object("S3cret: ["))
+	tree.Add(object(good)) // it was so before
+	if s := tree.objects[ref].static(); s.pending() || len(s.addresses) != 1 || readPending(tree) != 0 {
+		t.Errorf("to be read again: %+v", s)
+	}
+	next := New("east", types.ServiceContent{}, m).Tree
+	next.Add(object(good))
+	if s := next.objects[ref].static(); len(s.addresses) != 1 || readPending(next) != 0 {
+		t.Errorf("read again by the next watch: %+v", s)
+	}
+	for i := range 6 {
+		tree.Add(object(fmt.Sprint("S3cret: [", i/2)))
+		readPending(tree)
+		if s := tree.objects[ref].static(); s.addresses != nil || s.unreadable == nil {
+			t.Errorf("%+v", s)
+		}
+	}
+	tree.Add(object(strings.Repeat("S3cret: [", guestinfo.MaxEncoded)))
+	if s := tree.objects[ref].static(); s.pending() || s.text != "" || !errors.Is(s.unreadable, guestinfo.ErrSize) {
+		t.Errorf("kept: %d bytes, %v", len(s.text), s.unreadable)
+	}
+	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata + ".value", Val: good}}})
+	readPending(tree)
+	if s := tree.objects[ref].static(); len(s.addresses) != 1 || s.unreadable != nil {
+		t.Errorf("its value alone was reported: %v", s)
+	}
+	tree.Apply(&types.ObjectUpdate{Obj: ref, ChangeSet: []types.PropertyChange{{Name: GuestMetadata}}})
+	if s := tree.objects[ref].static(); s.pending() || s.addresses != nil || s.unreadable != nil {
+		t.Errorf("taken away, and still %v", s)
+	}
+}
+
+// TestNICs: what the guest says of its addresses is kept where it matters.
+func TestNICs(t *testing.T) {
+	ip := func(address, state, origin string, bits int32) types.NetIpConfigInfoIpAddress {
+		return types.NetIpConfigInfoIpAddress{IpAddress: address, State: state, Origin: origin, PrefixLength: bits}
+	}
+	got := reportOf(types.ArrayOfGuestNicInfo{GuestNicInfo: []types.GuestNicInfo{{
+		Network: "VM Network", MacAddress: "00:50:56:00:00:01", DeviceConfigId: 4000,
+		IpAddress: []string{"10.0.0.1", "10.0.0.2", "fe80::1%eth0", "nonsense", "fd00::1", "10.0.0.1"},
+		IpConfig: &types.NetIpConfigInfo{IpAddress: []types.NetIpConfigInfoIpAddress{
+			ip("10.0.0.1", "preferred", "dhcp", 24), ip("10.0.0.2", "preferred", "", 32), ip("fe80::1%eth0", "unknown", "linklayer", 64),
+			ip("fd00::1", "preferred", "dhcp", 128), ip("fd00::2", "preferred", "random", 64), ip("fd00::3", "deprecated", "linklayer", 64),
+			ip("fd00::4", "tentative", "", 64), ip("fd00::5", "duplicate", "", 64), ip("fd00::6", "invalid", "", 64),
+			ip("fd00::7", "inaccessible", "", 64), ip("nonsense", "invalid", "", 64),
+		}},
+	}, {DeviceConfigId: -1, IpAddress: []string{"172.17.0.1"}}}})
+	want := []inventory.NIC{{
+		Network: "VM Network", MAC: "00:50:56:00:00:01", DeviceConfigID: 4000,
+		Addresses: addrs("10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2", "fd00::3", "fd00::4", "fd00::5", "fd00::6", "fd00::7"),
+		Unusable:  addrs("fd00::4", "fd00::5", "fd00::6"),
+		Secondary: addrs("10.0.0.2", "fd00::2", "fd00::3", "fd00::7"),
+	}, {DeviceConfigID: -1, Addresses: addrs("172.17.0.1")}}
+	if diff := cmp.Diff(want, got.nics, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestReportsAreBounded: more than is looked at is not looked at in part, where it could
+// decide.
+func TestReportsAreBounded(t *testing.T) {
+	nic := func(device int32, addresses ...string) types.GuestNicInfo {
+		return types.GuestNicInfo{DeviceConfigId: device, Network: "VM Network", IpAddress: addresses}
+	}
+	some := func(n int) (all []string) {
+		for i := range n {
+			all = append(all, fmt.Sprintf("10.1.%d.%d", i/250, i%250))
+		}
+		return all
+	}
+	times := func(n int, one types.GuestNicInfo) []types.GuestNicInfo {
+		return slices.Repeat([]types.GuestNicInfo{one}, n)
+	}
+	inBoth := nic(4000)
+	for _, a := range some(maxAddresses + 1) {
+		if inBoth.IpConfig == nil {
+			inBoth.IpConfig = &types.NetIpConfigInfo{}
+		}
+		inBoth.IpConfig.IpAddress = append(inBoth.IpConfig.IpAddress, types.NetIpConfigInfoIpAddress{IpAddress: a})
+	}
+	for name, c := range map[string]struct {
+		nics             []types.GuestNicInfo
+		kept             int
+		refused, partial bool
+	}{
+		"as many addresses as count":     {nics: []types.GuestNicInfo{nic(4000, some(maxAddresses)...)}, kept: maxAddresses},
+		"one more":                       {nics: []types.GuestNicInfo{nic(4000, some(maxAddresses)...), nic(4001, "10.0.0.1")}, refused: true},
+		"one more, as configured":        {nics: []types.GuestNicInfo{inBoth}, refused: true},
+		"many times the same":            {nics: []types.GuestNicInfo{nic(4000, slices.Repeat([]string{"10.0.0.1"}, 100_000)...)}, refused: true},
+		"as many interfaces as count":    {nics: times(maxInterfaces, nic(4000, "10.0.0.1")), kept: maxInterfaces},
+		"one interface more":             {nics: times(maxInterfaces+1, nic(4000, "10.0.0.1")), refused: true},
+		"a long name of a network":       {nics: []types.GuestNicInfo{{DeviceConfigId: 4000, Network: strings.Repeat("x", maxNetworkName+1)}}, refused: true},
+		"a long MAC address":             {nics: []types.GuestNicInfo{{DeviceConfigId: 4000, MacAddress: strings.Repeat("x", 1<<20), IpAddress: some(1)}}, kept: 1},
+		"an address with a long zone":    {nics: []types.GuestNicInfo{nic(4000, "fe80::1%"+strings.Repeat("x", 1<<20), "10.0.0.1")}, kept: 1},
+		"thousands that the guest made":  {nics: []types.GuestNicInfo{nic(-1, some(5000)...), nic(4000, "10.0.0.1")}, kept: 1, partial: true},
+		"interfaces that the guest made": {nics: append(times(5000, nic(-1)), nic(4000, "10.0.0.1")), kept: 1, partial: true},
+		"a few that the guest made":      {nics: []types.GuestNicInfo{nic(4000, "10.0.0.1"), nic(-1, some(3)...)}, kept: 4},
+		"a long name of the guest's own": {nics: []types.GuestNicInfo{{DeviceConfigId: -1, Network: strings.Repeat("x", 1<<20), IpAddress: some(2)}}, kept: 2},
+	} {
+		got := reportOf(types.ArrayOfGuestNicInfo{GuestNicInfo: c.nics})
+		kept := 0
+		for _, n := range got.nics {
+			kept += len(n.Addresses)
+			if len(n.Network) > maxNetworkName || len(n.MAC) > maxMAC {
+				t.Errorf("%s: kept a long name", name)
+			}
+		}
+		if kept != c.kept || (got.refused != nil) != c.refused || got.partial != c.partial || len(got.nics) > maxInterfaces+maxGuestMade {
+			t.Errorf("%s: %d addresses of %d interfaces, partial %t, %v", name, kept, len(got.nics), got.partial, got.refused)
+		}
+	}
+}
+
+// TestHostNamesOfGuests: what is no host name is not one, nor is it none.
+func TestHostNamesOfGuests(t *testing.T) {
+	for name, odd := range map[string]bool{
+		"": false, "n1": false, "N1.example.com": false, "a_b-c": false, strings.Repeat("x", maxHostName): false,
+		strings.Repeat("x", maxHostName+1): true, strings.Repeat("x", 1<<20): true,
+		"a b": true, "a\nb": true, "\x1b[2J": true, "zürich": true, "a/b": true, "a\x00": true, "\xff": true, "$(reboot)": true,
+	} {
+		p := properties{}
+		p.set(GuestHostName, name)
+		got, is := p.hostName()
+		if is != odd || odd && got != "" || !odd && got != name {
+			t.Errorf("%.40q: %.40q, odd %t", name, got, is)
+		}
+		for of, err := range p.problems() {
+			if err != nil && (!odd || of != OfHostName || len(err.Error()) > 200 || name != "" && strings.Contains(err.Error(), name)) {
+				t.Errorf("%.40q: %s: %v", name, of, err)
+			}
+		}
+	}
+}

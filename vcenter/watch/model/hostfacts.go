@@ -1,0 +1,110 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+)
+
+// The properties that tell what hosts belong to. They are read only if the policy
+// needs them.
+const (
+	// ClusterGroups are a cluster's DRS groups. The property that they are part of is
+	// declared with a type that does not have them, so a vCenter may not take this
+	// path: then ClusterConfig is read, which is larger.
+	ClusterGroups = "configurationEx.group"
+	ClusterConfig = "configurationEx"
+	FaultDomain   = "config.vsanHostConfig.faultDomainInfo.name"
+	HostConnected = "runtime.connectionState"
+)
+
+// HostAccess is how a vCenter lets host groups and fault domains be read: each is for
+// vCenters that refuse the one before.
+type HostAccess int32
+
+// The ways to read them.
+const (
+	ByGroups        HostAccess = iota // by ClusterGroups
+	ByConfiguration                   // by ClusterConfig
+	NoHostFacts
+)
+
+// errTooOld is why host groups or fault domains are not known where the vCenter
+// takes no property that tells them.
+var errTooOld = errors.New("the vCenter does not have the properties that tell it: it is too old")
+
+// HostFacts are what of hosts is read.
+type HostFacts struct {
+	// Groups are the DRS host groups, Domains the vSAN fault domains.
+	Groups, Domains bool
+	// Access is how they are read.
+	Access HostAccess
+}
+
+// Any reports whether anything of hosts is wanted.
+func (h HostFacts) Any() bool { return h.Groups || h.Domains }
+
+// Properties returns what is read beside what is always read, which is named again: it is
+// not documented that specifications for a type and for one that it extends add up.
+func (h HostFacts) Properties() []types.PropertySpec {
+	var specs []types.PropertySpec
+	if h.Groups && h.Access != NoHostFacts {
+		path := ClusterGroups
+		if h.Access == ByConfiguration {
+			path = ClusterConfig
+		}
+		specs = append(specs, types.PropertySpec{Type: "ClusterComputeResource", PathSet: []string{"name", "parent", path}})
+	}
+	if h.Domains && h.Access != NoHostFacts {
+		specs = append(specs, types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", FaultDomain, HostConnected}})
+	}
+	return specs
+}
+
+// IsHostFact reports whether a property tells what hosts belong to. That it cannot be
+// read is another thing than that it is not set.
+func IsHostFact(path string) bool {
+	return path == ClusterGroups || path == ClusterConfig || path == FaultDomain
+}
+
+// An unreadProperty is one that cannot be read, and why.
+type unreadProperty struct{ err error }
+
+func whyMissing(f *types.LocalizedMethodFault) error {
+	if _, ok := f.Fault.(*types.NoPermission); ok {
+		return topology.ErrNotPermitted
+	}
+	if f.LocalizedMessage != "" {
+		return errors.New(f.LocalizedMessage)
+	}
+	return fmt.Errorf("the vCenter answers %T", f.Fault)
+}
+
+// hostGroup is a DRS host group.
+type hostGroup struct {
+	name  string
+	hosts []types.ManagedObjectReference
+}
+
+// hostGroupsOf returns the host groups in the value of ClusterGroups or ClusterConfig.
+func hostGroupsOf(value any) []hostGroup {
+	var all []types.BaseClusterGroupInfo
+	switch v := value.(type) {
+	case types.ArrayOfClusterGroupInfo:
+		all = v.ClusterGroupInfo
+	case types.ClusterConfigInfoEx:
+		all = v.Group
+	case *types.ClusterConfigInfoEx:
+		all = v.Group
+	}
+	var groups []hostGroup
+	for _, g := range all {
+		if g, ok := g.(*types.ClusterHostGroup); ok {
+			groups = append(groups, hostGroup{g.Name, g.Host})
+		}
+	}
+	return groups
+}

@@ -1,0 +1,96 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
+)
+
+// placed turns a tree into machines and their paths. Objects above several
+// machines are shared between them.
+type placed struct {
+	vcenter string
+	tree    *Tree
+	tags    tags.Attachments
+	hosts   *memberships
+	objects map[types.ManagedObjectReference]*topology.Object
+}
+
+func (p *placed) machine(id string) *inventory.Machine {
+	ref := MachineRef(id)
+	read := p.tree.objects[ref]
+	if read == nil {
+		return nil
+	}
+	uuid, err := inventory.ParseUUID(read.string("config.uuid"))
+	if err != nil {
+		return &inventory.Machine{Ref: p.ref(ref), Name: read.string("name"), InventoryPath: quote.Text(p.tree.Path(ref))}
+	}
+	m := &inventory.Machine{
+		Ref:           p.ref(ref),
+		UUID:          uuid,
+		Name:          read.string("name"),
+		InventoryPath: quote.Text(p.tree.Path(ref)),
+		Power:         read.power(),
+		CPUs:          read.int32("config.hardware.numCPU"),
+		MemoryMB:      read.int32("config.hardware.memoryMB"),
+		GuestID:       read.string("config.guestId"),
+	}
+	m.HostName, _ = read.hostName()
+	r, s := read.report(), read.static()
+	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
+	m.Static, m.Pending = s.addresses, s.pending()
+	if !read.connected() {
+		m.Power = inventory.PowerUnknown // what is told is how it was
+	}
+	for _, start := range p.tree.starts(ref) {
+		if start.unset != "" {
+			broken := fmt.Errorf("vCenter %q does not tell %s of virtual machine %s: give the account the role Read-only there, or leave the %s path out of topology.paths",
+				p.vcenter, start.unset, quote.Name(m.InventoryPath), start.kind)
+			m.Paths = append(m.Paths, topology.Path{Kind: start.kind, Broken: broken})
+			continue
+		}
+		m.Paths = append(m.Paths, p.path(start.kind, start.ref))
+	}
+	for _, path := range m.Paths {
+		for _, o := range path.Objects {
+			if o.Ref.Type == "Datacenter" {
+				m.Datacenter = o.Path
+			}
+		}
+	}
+	return m
+}
+
+func (p *placed) path(kind topology.PathKind, from types.ManagedObjectReference) topology.Path {
+	refs, broken := p.tree.upTo(from)
+	path := topology.Path{Kind: kind, Broken: broken}
+	for _, ref := range refs {
+		path.Objects = append(path.Objects, p.object(ref))
+	}
+	return path
+}
+
+func (p *placed) object(ref types.ManagedObjectReference) *topology.Object {
+	if o, ok := p.objects[ref]; ok {
+		return o
+	}
+	o := &topology.Object{
+		Ref:  p.ref(ref),
+		Name: p.tree.Name(ref),
+		Path: p.tree.Path(ref),
+	}
+	o.Tags, o.TagsErr = p.tags.Of(ref)
+	o.HostGroups, o.FaultDomain = p.hosts.of(p.tree, ref)
+	p.objects[ref] = o
+	return o
+}
+
+func (p *placed) ref(ref types.ManagedObjectReference) topology.Ref {
+	return topology.Ref{VCenter: p.vcenter, Type: ref.Type, ID: ref.Value}
+}

@@ -1,0 +1,282 @@
+package model
+
+import (
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
+)
+
+// A Model is what a vCenter has reported since a watch began. It belongs to one goroutine.
+type Model struct {
+	vcenter string
+	// instance is the vCenter's own UUID. Another one under the same name has
+	// other machines under the same managed object IDs.
+	instance string
+	// Tree has the machines that are followed and what is above them.
+	Tree  *Tree
+	index map[string]entry // by managed object ID
+	// unknown are the machines in index that never had a UUID, and when they were
+	// first seen.
+	unknown map[string]inventory.FirstSeen
+	// recorded are those of them that Nodes name as the machines they were found as.
+	// onlyRecorded are machines in index that nothing else names, which only an index
+	// of followed machines has: they count for no other Node.
+	recorded     map[string]inventory.Entry
+	onlyRecorded map[string]bool
+	// outside are the machines in index that are in none of the configured
+	// datacenters, which only an index of followed machines has. Snapshots' indexes
+	// leave them out.
+	outside map[string]bool
+	tags    tags.Attachments
+	// tagged is to what the tags of regions and zones are attached.
+	tagged []topology.Tagged
+	// complete reports whether the index has come in whole: what comes from then on
+	// has just arrived.
+	complete bool
+	// before is what the watch before had at its end; nil once this one is
+	// complete.
+	before *Model
+
+	// byUUID and unread, which is what of unknown concerns every Node, are shared with
+	// snapshots and made again when the index has changed.
+	byUUID map[inventory.UUID][]inventory.Entry
+	unread map[string]inventory.FirstSeen
+}
+
+// New returns an empty model of a vCenter. Before is that of the watch before, nil if
+// there is none: what was known then of machines whose configuration cannot be read now
+// still counts, unless it was another vCenter.
+func New(vcenter string, about types.ServiceContent, before *Model) *Model {
+	instance := about.About.InstanceUuid
+	if before != nil && before.instance != instance {
+		before = nil
+	}
+	m := &Model{
+		vcenter: vcenter, instance: instance, Tree: NewTree(about.RootFolder),
+		index: map[string]entry{}, unknown: map[string]inventory.FirstSeen{},
+		before: before,
+	}
+	if before != nil {
+		m.Tree.earlier = before.Tree.metadataRead()
+	}
+	return m
+}
+
+// Complete notes that the index has come in whole, with all machines of the vCenter.
+func (m *Model) Complete() { m.complete, m.before = true, nil }
+
+// ForgetEarlier forgets what the watch before knew.
+func (m *Model) ForgetEarlier() { m.before = nil }
+
+// KeepEarlier leaves of what the watch before knew the machines with these UUIDs, and
+// those without one.
+func (m *Model) KeepEarlier(uuids map[inventory.UUID]bool) {
+	if m.before == nil {
+		return
+	}
+	kept := &Model{index: map[string]entry{}, unknown: map[string]inventory.FirstSeen{}}
+	for id, e := range m.before.index {
+		if uuids[e.uuid] {
+			kept.index[id] = e
+		}
+		if t, ok := m.before.unknown[id]; ok && e.uuid.IsZero() {
+			kept.unknown[id] = t
+		}
+	}
+	m.before = kept
+}
+
+// Earlier returns the machines that the watch before knew, with their UUIDs.
+func (m *Model) Earlier() iter.Seq2[string, inventory.UUID] {
+	return func(yield func(string, inventory.UUID) bool) {
+		if m.before == nil {
+			return
+		}
+		for id, e := range m.before.index {
+			if !yield(id, e.uuid) {
+				return
+			}
+		}
+	}
+}
+
+// EarlierUUID returns the UUID that the watch before knew of a machine, zero if none.
+// The second result reports whether there is such a watch.
+func (m *Model) EarlierUUID(id string) (inventory.UUID, bool) {
+	if m.before == nil {
+		return inventory.UUID{}, false
+	}
+	return m.before.index[id].uuid, true
+}
+
+// ApplyIndex takes over a change of a machine in the index, as a filter reports it.
+func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
+	id := u.Obj.Value
+	m.byUUID = nil
+	if u.Kind == types.ObjectUpdateKindLeave {
+		if m.index[id].filter != filter {
+			return
+		}
+		delete(m.index, id)
+		delete(m.unknown, id)
+		return
+	}
+	now, known := m.index[id]
+	if !known && m.before != nil {
+		now = m.before.index[id].earlier()
+	}
+	now.filter = filter
+	now.apply(u.ChangeSet)
+	m.index[id] = now
+	if !now.uuid.IsZero() {
+		delete(m.unknown, id)
+	} else if _, ok := m.unknown[id]; !ok {
+		m.unknown[id] = m.firstSeen(id)
+	}
+}
+
+// firstSeen returns when a machine without a UUID was first seen.
+func (m *Model) firstSeen(id string) inventory.FirstSeen {
+	if m.before != nil {
+		if first, ok := m.before.unknown[id]; ok {
+			return first
+		}
+	}
+	return inventory.FirstSeen{At: time.Now(), Arrived: m.complete}
+}
+
+// ApplySummaries takes over the UUIDs that the summaries of followed machines without one
+// show, and reports whether there are any.
+func (m *Model) ApplySummaries() bool {
+	found := false
+	for id := range m.unknown {
+		value := m.Tree.objects[MachineRef(id)].string(SummaryUUID)
+		if value == "" {
+			continue
+		}
+		e := m.index[id]
+		if e.apply([]types.PropertyChange{{Name: SummaryUUID, Val: value}}); e.uuid.IsZero() {
+			continue
+		}
+		m.index[id] = e
+		delete(m.unknown, id)
+		m.byUUID, found = nil, true
+	}
+	return found
+}
+
+// SetRecorded takes over which machines Nodes name as those they were found as, by
+// managed object ID, and reports whether that changes anything for machines without a UUID.
+func (m *Model) SetRecorded(all map[string][]inventory.UUID) bool {
+	var recorded map[string]inventory.Entry
+	for id := range m.unknown {
+		if _, ok := all[id]; !ok {
+			continue
+		}
+		if recorded == nil {
+			recorded = map[string]inventory.Entry{}
+		}
+		recorded[id] = m.Entry(id)
+	}
+	if maps.Equal(recorded, m.recorded) {
+		return false
+	}
+	m.recorded = recorded
+	return true
+}
+
+// SetOnlyRecorded takes over which machines are in the index only since a Node names them,
+// and reports whether they are others than before.
+func (m *Model) SetOnlyRecorded(ids map[string]bool) bool {
+	if maps.Equal(ids, m.onlyRecorded) {
+		return false
+	}
+	m.onlyRecorded, m.byUUID = ids, nil
+	return true
+}
+
+// SetTags takes over the tags of objects and to what those of regions and zones are
+// attached, and reports whether they are others than before.
+func (m *Model) SetTags(attached tags.Attachments, tagged []topology.Tagged) bool {
+	same := slices.EqualFunc(tagged, m.tagged, func(a, b topology.Tagged) bool { return reflect.DeepEqual(a, b) })
+	same = same && attached.Equal(m.tags)
+	m.tags, m.tagged = attached, tagged
+	return !same
+}
+
+// TagsSettled reports whether the tags of these objects were read, or could not be read.
+func (m *Model) TagsSettled(refs []types.ManagedObjectReference) bool {
+	return m.tags.Err != nil || m.tags.Covers(refs)
+}
+
+// Instance returns the vCenter's own UUID.
+func (m *Model) Instance() string { return m.instance }
+
+// Len returns how many machines are in the index.
+func (m *Model) Len() int { return len(m.index) }
+
+// Has reports whether a machine is in the index.
+func (m *Model) Has(id string) bool {
+	_, ok := m.index[id]
+	return ok
+}
+
+// Runs reports whether a machine of the index is powered on and can be a Node's.
+func (m *Model) Runs(id string) bool {
+	e := m.index[id]
+	return e.eligible() && e.power == inventory.PowerOn
+}
+
+// Entry returns what snapshots have of a machine in the index.
+func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id) }
+
+// WithUUIDs returns the managed object IDs of the machines in the index that can be Nodes'
+// and have one of these UUIDs.
+func (m *Model) WithUUIDs(uuids map[inventory.UUID]bool) map[inventory.UUID][]string {
+	ids := map[inventory.UUID][]string{}
+	for id, e := range m.index {
+		if uuids[e.uuid] && e.eligible() {
+			ids[e.uuid] = append(ids[e.uuid], id)
+		}
+	}
+	return ids
+}
+
+// ByUUID returns the index by UUID, with the entries of one UUID in order: the UUIDs that
+// were read here, by this watch or one before it.
+func (m *Model) ByUUID() map[inventory.UUID][]inventory.Entry {
+	if m.byUUID != nil {
+		return m.byUUID
+	}
+	m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
+	for id, e := range m.index {
+		if !e.uuid.IsZero() && !m.outside[id] {
+			m.byUUID[e.uuid] = append(m.byUUID[e.uuid], m.Entry(id))
+		}
+	}
+	m.unread = nil
+	for id, first := range m.unknown {
+		if m.onlyRecorded[id] {
+			continue
+		}
+		if m.unread == nil {
+			m.unread = map[string]inventory.FirstSeen{}
+		}
+		m.unread[id] = first
+	}
+	for _, entries := range m.byUUID {
+		if len(entries) > 1 {
+			slices.SortFunc(entries, func(a, b inventory.Entry) int { return strings.Compare(a.ID, b.ID) })
+		}
+	}
+	return m.byUUID
+}

@@ -1,0 +1,95 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/inventory"
+)
+
+const stranger = "11111111-2222-3333-4444-555555555555"
+
+// TestLeavingByTheOtherFilter is the same for both orders of what is told.
+func TestLeavingByTheOtherFilter(t *testing.T) {
+	m := New("east", types.ServiceContent{}, nil)
+	report := func(filter string, kind types.ObjectUpdateKind) {
+		u := &types.ObjectUpdate{Kind: kind, Obj: MachineRef("vm-1")}
+		if kind == types.ObjectUpdateKindEnter {
+			u.ChangeSet = []types.PropertyChange{{Name: "config.uuid", Val: stranger}}
+		}
+		m.ApplyIndex(filter, u)
+	}
+	report("dc1", types.ObjectUpdateKindEnter)
+	report("dc2", types.ObjectUpdateKindEnter)
+	report("dc1", types.ObjectUpdateKindLeave)
+	if len(m.ByUUID()) != 1 {
+		t.Error("left dc1 after it had come to dc2, and is gone")
+	}
+	report("dc2", types.ObjectUpdateKindLeave)
+	report("dc1", types.ObjectUpdateKindEnter)
+	if len(m.ByUUID()) != 1 {
+		t.Error("left dc2 before it came to dc1, and is gone")
+	}
+	report("dc1", types.ObjectUpdateKindLeave)
+	if len(m.ByUUID()) != 0 || len(m.index) != 0 {
+		t.Error("it never goes")
+	}
+}
+
+// TestClaimsAreNews once, and only those on machines without a UUID.
+func TestClaimsAreNews(t *testing.T) {
+	m := New("east", types.ServiceContent{}, nil)
+	for _, id := range []string{"vm-1", "vm-2"} {
+		m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef(id)})
+	}
+	m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+	u := []inventory.UUID{{7}}
+	for i, c := range []struct {
+		told map[string][]inventory.UUID
+		news bool
+		want int
+	}{
+		{nil, false, 0},
+		{map[string][]inventory.UUID{"vm-1": u, "vm-9": u}, true, 1},
+		{map[string][]inventory.UUID{"vm-1": u}, false, 1},
+		{map[string][]inventory.UUID{"vm-1": u, "vm-3": u}, false, 1},
+		{map[string][]inventory.UUID{"vm-1": u, "vm-2": u}, true, 2},
+		{nil, true, 0},
+	} {
+		if news := m.SetRecorded(c.told); news != c.news || len(m.recorded) != c.want {
+			t.Errorf("%d: news %v, told %v", i, news, m.recorded)
+		}
+		if m.ByUUID(); len(m.unread) != 2 || len(m.byUUID) != 1 {
+			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.unread)
+		}
+	}
+}
+
+// TestAnotherVCenterUnderTheSameName remembers nothing: its managed object IDs
+// are other machines'.
+func TestAnotherVCenterUnderTheSameName(t *testing.T) {
+	about := func(instance string) types.ServiceContent {
+		return types.ServiceContent{About: types.AboutInfo{InstanceUuid: instance}}
+	}
+	enter := func(m *Model, uuid string) {
+		u := &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef("vm-1")}
+		if uuid != "" {
+			u.ChangeSet = []types.PropertyChange{{Name: "config.uuid", Val: uuid}}
+		}
+		m.ApplyIndex("filter-1", u)
+		m.ByUUID()
+	}
+	first := New("east", about("one"), nil)
+	enter(first, stranger)
+	same := New("east", about("one"), first)
+	enter(same, "")
+	if len(same.unread) > 0 || len(same.byUUID) != 1 {
+		t.Errorf("the same vCenter: %v, %v", same.byUUID, same.unread)
+	}
+	other := New("east", about("two"), first)
+	enter(other, "")
+	if len(other.unread) != 1 || len(other.byUUID) > 0 {
+		t.Errorf("another vCenter: %v, %v", other.byUUID, other.unread)
+	}
+}

@@ -1,0 +1,71 @@
+package model
+
+import (
+	"maps"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// A View is what a snapshot has beside the model.
+type View struct {
+	// Machines are those whose details the snapshot has, by managed object ID.
+	Machines []string
+	// Outside are those of them that are in none of the configured datacenters, and
+	// Recorded those that only a Node names.
+	Outside, Recorded []string
+	// Names are the machines with the name of a Node without a UUID.
+	Names map[string][]inventory.NameEntry
+	// Incomplete says which of the configured datacenters are not there.
+	Incomplete error
+	// Hosts are what is read of hosts.
+	Hosts HostFacts
+}
+
+// Snapshot makes an immutable picture of the model.
+func (m *Model) Snapshot(v View) *inventory.Snapshot {
+	index := m.ByUUID() // which makes unread
+	snap := &inventory.Snapshot{
+		VCenter:    m.vcenter,
+		Instance:   m.instance,
+		ReadAt:     time.Now(),
+		Incomplete: v.Incomplete,
+		Index:      index,
+		Unreadable: m.unread,
+		Names:      v.Names,
+		NoCategory: m.tags.Absent,
+		Tagged:     m.tagged,
+		Machines:   make(map[string]*inventory.Machine, len(v.Machines)),
+	}
+	p := placed{
+		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &memberships{facts: v.Hosts},
+		objects: map[types.ManagedObjectReference]*topology.Object{},
+	}
+	for _, id := range v.Machines {
+		if machine := p.machine(id); machine != nil {
+			snap.Machines[id] = machine
+		}
+	}
+	for _, ref := range m.tags.NotPermitted() {
+		snap.NotPermitted = append(snap.NotPermitted, p.ref(ref))
+	}
+	for _, id := range v.Outside {
+		if snap.Machines[id] != nil {
+			snap.Outside = append(snap.Outside, id)
+		}
+	}
+	snap.Told = m.recorded // which is replaced when it changes
+	if len(v.Recorded) > 0 {
+		snap.Told = make(map[string]inventory.Entry, len(m.recorded)+len(v.Recorded))
+		maps.Copy(snap.Told, m.recorded)
+	}
+	for _, id := range v.Recorded {
+		if snap.Machines[id] != nil {
+			snap.Told[id] = inventory.Entry{ID: id}
+		}
+	}
+	return snap
+}

@@ -1,0 +1,163 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+	"vzones/topology/quote"
+)
+
+// A Tree is the part of the inventory above a set of objects, which it has too.
+type Tree struct {
+	root    types.ManagedObjectReference
+	objects map[types.ManagedObjectReference]properties
+	paths   map[types.ManagedObjectReference]string
+	// pending are machines whose metadata is to be read, guests those of whose guests
+	// something new came since ChangedGuests was last called.
+	pending, guests map[types.ManagedObjectReference]bool
+	// earlier is what the watch before had read of metadata, until it comes again.
+	earlier map[types.ManagedObjectReference]static
+}
+
+// NewTree returns an empty tree below a root folder.
+func NewTree(root types.ManagedObjectReference) *Tree {
+	return &Tree{
+		root:    root,
+		objects: map[types.ManagedObjectReference]properties{},
+		paths:   map[types.ManagedObjectReference]string{},
+		pending: map[types.ManagedObjectReference]bool{},
+		guests:  map[types.ManagedObjectReference]bool{},
+	}
+}
+
+// Add takes over an object as it was read.
+func (t *Tree) Add(o *types.ObjectContent) {
+	clear(t.paths)
+	t.objects[o.Obj] = propertiesOf(o, t.metadata(o.Obj))
+	if o.Obj.Type == "VirtualMachine" {
+		t.noteGuest(o.Obj)
+	}
+}
+
+// Apply takes over a change of an object.
+func (t *Tree) Apply(u *types.ObjectUpdate) {
+	// A renamed or moved object changes the paths of all below it.
+	clear(t.paths)
+	if u.Kind == types.ObjectUpdateKindLeave {
+		t.Remove(u.Obj)
+		return
+	}
+	p := t.objects[u.Obj]
+	if p == nil {
+		p = properties{}
+		t.objects[u.Obj] = p
+	}
+	for _, change := range u.ChangeSet {
+		if isMetadata(change.Name) {
+			p[GuestMetadata] = t.metadata(u.Obj)
+		}
+		p.set(change.Name, change.Val)
+	}
+	p.setUnreadable(u.MissingSet)
+	if slices.ContainsFunc(u.ChangeSet, func(c types.PropertyChange) bool { return isFromGuest(c.Name) }) {
+		t.noteGuest(u.Obj)
+	}
+}
+
+// Remove forgets an object.
+func (t *Tree) Remove(ref types.ManagedObjectReference) {
+	delete(t.objects, ref)
+	t.guests[ref] = true // nothing is odd about it any more
+}
+
+// Name returns an object's name, empty if it cannot be read.
+func (t *Tree) Name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }
+
+// OfType returns the objects of a type in the order of their IDs.
+func (t *Tree) OfType(kind string) []types.ManagedObjectReference {
+	var refs []types.ManagedObjectReference
+	for ref := range t.objects {
+		if ref.Type == kind {
+			refs = append(refs, ref)
+		}
+	}
+	slices.SortFunc(refs, func(a, b types.ManagedObjectReference) int { return cmp.Compare(a.Value, b.Value) })
+	return refs
+}
+
+// parent returns the object above ref. A machine in a vApp has no folder, but
+// the vApp.
+func (t *Tree) parent(ref types.ManagedObjectReference) (types.ManagedObjectReference, bool) {
+	p := t.objects[ref]
+	if above, ok := p.ref("parent"); ok {
+		return above, true
+	}
+	return p.ref("parentVApp")
+}
+
+// start is where a path upwards from a machine begins.
+type start struct {
+	kind topology.PathKind
+	ref  types.ManagedObjectReference
+	// unset is the property of the machine that does not say where, empty if it does.
+	unset string
+}
+
+// starts returns where the paths upwards from a machine begin, in the order in
+// which placement tries them. A machine that is no template has all of them: one
+// that does not show has not been assigned yet, or may not be read.
+func (t *Tree) starts(machine types.ManagedObjectReference) []start {
+	from := func(kind topology.PathKind, property string) start {
+		ref, ok := t.objects[machine].ref(property)
+		if !ok {
+			return start{kind: kind, unset: property}
+		}
+		return start{kind: kind, ref: ref}
+	}
+	return []start{
+		from(topology.ComputePath, "runtime.host"), from(topology.PoolPath, "resourcePool"),
+		{kind: topology.FolderPath, ref: machine},
+	}
+}
+
+// Path returns the inventory path of an object. Where ancestors cannot be read
+// it begins with the nearest that can.
+func (t *Tree) Path(ref types.ManagedObjectReference) string {
+	if ref == t.root {
+		return "/"
+	}
+	if p, ok := t.paths[ref]; ok {
+		return p
+	}
+	p := "/" + t.Name(ref)
+	if above, ok := t.parent(ref); ok && above != t.root && t.objects[above] != nil {
+		p = t.Path(above) + p
+	}
+	t.paths[ref] = p
+	return p
+}
+
+// upTo returns the objects from ref to the root. The error says why the root
+// was not reached.
+func (t *Tree) upTo(ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
+	var refs []types.ManagedObjectReference
+	for range 1000 { // no inventory is that deep, but a reading in two pages may be torn
+		if t.objects[ref] == nil {
+			return refs, fmt.Errorf("%s cannot be read", ref)
+		}
+		refs = append(refs, ref)
+		if ref == t.root {
+			return refs, nil
+		}
+		above, ok := t.parent(ref)
+		if !ok {
+			return refs, fmt.Errorf("the parent of %s %s cannot be read", ref.Type, quote.Name(t.Path(ref)))
+		}
+		ref = above
+	}
+	return refs, fmt.Errorf("the ancestors of %s do not end", ref)
+}

@@ -1,0 +1,103 @@
+package model
+
+import (
+	"iter"
+	"net/netip"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// A Text is the metadata of a machine, which a guest or its owner writes.
+type Text struct {
+	Machine types.ManagedObjectReference
+	// Digest tells texts of a machine apart.
+	Digest uint64
+	Text   string
+}
+
+// A Reading is what a text says: addresses, or why they cannot be read.
+type Reading struct {
+	Machine   types.ManagedObjectReference
+	Digest    uint64
+	Addresses []netip.Addr
+	Err       error
+}
+
+// metadataRead returns what was read of the metadata of the machines in a tree.
+func (t *Tree) metadataRead() map[types.ManagedObjectReference]static {
+	read := map[types.ManagedObjectReference]static{}
+	for ref, p := range t.objects {
+		if s := p.static(); s.known {
+			s.digest, s.text = s.readDigest, ""
+			read[ref] = s
+		}
+	}
+	return read
+}
+
+// metadata returns what is known of a machine's metadata, now or from the watch before.
+func (t *Tree) metadata(ref types.ManagedObjectReference) static {
+	s, known := t.objects[ref][GuestMetadata].(static)
+	if !known {
+		s = t.earlier[ref]
+		delete(t.earlier, ref)
+	}
+	return s
+}
+
+// noteGuest notes that something new came of a machine's guest.
+func (t *Tree) noteGuest(ref types.ManagedObjectReference) {
+	t.guests[ref] = true
+	if t.objects[ref].static().pending() {
+		t.pending[ref] = true
+	}
+}
+
+// PendingMetadata returns the texts that are to be read.
+func (t *Tree) PendingMetadata() iter.Seq[Text] {
+	return func(yield func(Text) bool) {
+		for ref := range t.pending {
+			s := t.objects[ref].static()
+			if !s.pending() {
+				delete(t.pending, ref)
+				continue
+			}
+			if !yield(Text{ref, s.digest, s.text}) {
+				return
+			}
+		}
+	}
+}
+
+// TakeMetadata takes over what was read of a machine's metadata, if it still has that
+// text, and reports whether it has.
+func (t *Tree) TakeMetadata(r Reading) bool {
+	p := t.objects[r.Machine]
+	if p == nil || p.static().digest != r.Digest {
+		return false
+	}
+	p[GuestMetadata] = static{addresses: r.Addresses, unreadable: r.Err, known: true, digest: r.Digest, readDigest: r.Digest}
+	t.guests[r.Machine] = true
+	return true
+}
+
+// UnknownMetadata reports whether there is metadata of which nothing was ever read.
+func (t *Tree) UnknownMetadata() bool {
+	for ref := range t.pending {
+		if s := t.objects[ref].static(); s.pending() && !s.known {
+			return true
+		}
+	}
+	return false
+}
+
+// ChangedGuests returns the machines of which something new has come from their guests, or
+// that are gone, since it was last called, and why something of each does not count.
+func (t *Tree) ChangedGuests() map[types.ManagedObjectReference]map[Problem]error {
+	changed := make(map[types.ManagedObjectReference]map[Problem]error, len(t.guests))
+	for ref := range t.guests {
+		changed[ref] = t.objects[ref].problems()
+	}
+	clear(t.guests)
+	return changed
+}

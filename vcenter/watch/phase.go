@@ -1,0 +1,37 @@
+package watch
+
+import "time"
+
+// A phase is how far a watch is. The package comment has the transitions.
+type phase int
+
+const (
+	loading phase = iota
+	syncing
+	ready
+)
+
+// syncTime bounds the wait for the details of followed machines before the first snapshot
+// of a watch. Some may have none.
+const syncTime = 5 * time.Second
+
+// progress is the phase of a watch.
+type progress struct {
+	phase phase
+	// late reports whether syncTime is over, so that a snapshot lacks what is not there;
+	// due is when it will be, nil if that is not waited for.
+	late bool
+	due  <-chan time.Time
+}
+
+// indexed begins to synchronize: the index has come in whole.
+func (p *progress) indexed() { p.phase, p.due = syncing, time.After(syncTime) }
+
+// expired notes that syncTime is over.
+func (p *progress) expired() { p.late, p.due = true, nil }
+
+// complete notes that everything is there.
+func (p *progress) complete() { p.phase = ready }
+
+// waits reports whether details that are not there are waited for.
+func (p *progress) waits() bool { return p.phase == syncing && !p.late }

@@ -1,0 +1,78 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
+)
+
+const (
+	// updatesPerPage is how many changes a server is asked to put on a page. It may
+	// put fewer on it, by default 100.
+	updatesPerPage = 1000
+	// quietPause is the pause before a vCenter is asked again that has nothing to report
+	// and says so at once, instead of holding the poll open.
+	quietPause = time.Second
+)
+
+// A poller waits for changes, in a goroutine of its own.
+type poller struct {
+	session   Session
+	collector types.ManagedObjectReference
+	// pollTime is how long the server may hold a poll open, timeout how much longer its
+	// answer is waited for, and firstPage the least wait for the first one.
+	pollTime, timeout, firstPage time.Duration
+	// arrived is closed by run when the first page has come. updates has the pages, nil
+	// where nothing has changed; run sends, and nobody closes it.
+	arrived chan struct{}
+	updates chan *types.UpdateSet
+}
+
+// run hands changes over page by page. Each page has a deadline of its own. That of the
+// first is longer: the server collects everything for it.
+func (p *poller) run(ctx context.Context) error {
+	seconds := int32(p.pollTime / time.Second)
+	version, first := "", true
+	for {
+		deadline := p.pollTime + p.timeout
+		if first {
+			deadline = max(deadline, p.firstPage)
+		}
+		began := time.Now()
+		res, err := methods.WaitForUpdatesEx(ctx, p.session.LongPoll(deadline), &types.WaitForUpdatesEx{
+			This:    p.collector,
+			Version: version,
+			Options: &types.WaitOptions{MaxWaitSeconds: &seconds, MaxObjectUpdates: updatesPerPage},
+		})
+		if err != nil && faults.Gone(err) {
+			err = &faults.SessionLostError{Err: err} // the collector is the session's own
+		}
+		if err != nil {
+			return fmt.Errorf("waiting for changes: %w", err)
+		}
+		if first {
+			first = false
+			close(p.arrived)
+		}
+		if res.Returnval != nil {
+			version = res.Returnval.Version
+		}
+		select {
+		case p.updates <- res.Returnval:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if res.Returnval == nil && time.Since(began) < p.pollTime/2 {
+			select {
+			case <-time.After(quietPause):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+// Package search finds single machines in a vCenter, by UUID or guest host name, and
+// decides what is searched for next where not all machines are watched. It bounds how many
+// searches are in flight, and keeps no results.
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// Slots bound the searches in flight in one vCenter, so that other calls find room.
+type Slots chan struct{}
+
+// NewSlots returns slots for four searches.
+func NewSlots() Slots { return make(Slots, 4) }
+
+// Do makes a request that may wait for others of its kind, which leave the rest of the
+// requests in flight to what cannot wait.
+func Do[T any](ctx context.Context, slots Slots, request func() (T, error)) (T, error) {
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+		return request()
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// ByUUID asks the whole vCenter, beyond the configured datacenters, for machines with a
+// UUID.
+func ByUUID(ctx context.Context, client *vim25.Client, u inventory.UUID) ([]types.ManagedObjectReference, error) {
+	res, err := methods.FindAllByUuid(ctx, client, &types.FindAllByUuid{
+		This:     *client.ServiceContent.SearchIndex,
+		Uuid:     u.String(),
+		VmSearch: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("searching for UUID %s: %w", u, err)
+	}
+	return res.Returnval, nil
+}
+
+// ByHostName asks the whole vCenter for machines with a guest host name.
+func ByHostName(ctx context.Context, client *vim25.Client, name string) ([]types.ManagedObjectReference, error) {
+	res, err := methods.FindAllByDnsName(ctx, client, &types.FindAllByDnsName{
+		This:     *client.ServiceContent.SearchIndex,
+		DnsName:  name,
+		VmSearch: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("searching for the guest host name %s: %w", quote.Value(name), err)
+	}
+	return res.Returnval, nil
+}

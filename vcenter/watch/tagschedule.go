@@ -1,0 +1,111 @@
+package watch
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
+	"vzones/vcenter/watch/model"
+)
+
+const (
+	// tagChangesMax is how many readings of tags changes of the inventory may start
+	// within tagChangesTime. What comes on top waits: a vCenter in which machines move
+	// all the time is asked no more often than that.
+	tagChangesMax  = 10
+	tagChangesTime = 5 * time.Second
+)
+
+// A tagReading is what a reading has found.
+type tagReading struct {
+	tags.Attachments
+	// categories are those whose names count in Named.
+	categories []string
+	// tagged is to what the tags of regions and zones are attached.
+	tagged []topology.Tagged
+	// awaited reports whether somebody waits for it, whatever it has found.
+	awaited bool
+}
+
+// A tagSchedule decides which objects' tags are read, and when because of changes of the
+// inventory. It belongs to the goroutine of the model; wanted, paths and found connect it to
+// the one that reads tags.
+type tagSchedule struct {
+	// refs are the objects whose tags were last asked for, in order.
+	refs []types.ManagedObjectReference
+	// wanted has room for one: the schedule sends, and takes back what was not
+	// received. found has the results, sent by the reading goroutine. Nobody closes them.
+	wanted chan []types.ManagedObjectReference
+	found  chan tagReading
+	// paths are the inventory paths of the objects, for the log.
+	paths atomic.Pointer[map[types.ManagedObjectReference]string]
+	// named is how old the names of the model's tags are; unpublished reports whether
+	// that is to be published, since it has changed or somebody waits for it.
+	named       inventory.Named
+	unpublished bool
+	// asked are when changes of the inventory last had tags read, and due is when
+	// further ones may, nil where there are none.
+	asked []time.Time
+	due   <-chan time.Time
+}
+
+func newTagSchedule() *tagSchedule {
+	return &tagSchedule{wanted: make(chan []types.ManagedObjectReference, 1), found: make(chan tagReading)}
+}
+
+// follow asks for the tags of these objects, if they are others than before.
+func (t *tagSchedule) follow(refs []types.ManagedObjectReference, tree *model.Tree) {
+	if slices.Equal(refs, t.refs) {
+		return
+	}
+	t.refs = refs
+	paths := make(map[types.ManagedObjectReference]string, len(refs))
+	for _, ref := range refs {
+		paths[ref] = tree.Path(ref)
+	}
+	t.paths.Store(&paths)
+	if t.due == nil {
+		t.request()
+	}
+}
+
+// request has the tags read now, or when the readings before allow it.
+func (t *tagSchedule) request() {
+	now := time.Now()
+	t.due = nil
+	t.asked = slices.DeleteFunc(t.asked, func(at time.Time) bool { return now.Sub(at) >= tagChangesTime })
+	if len(t.asked) >= tagChangesMax {
+		t.due = time.After(tagChangesTime - now.Sub(t.asked[0]))
+		return
+	}
+	t.asked = append(t.asked, now)
+	t.requestNow()
+}
+
+// requestNow has the tags read now.
+func (t *tagSchedule) requestNow() {
+	select {
+	case <-t.wanted:
+	default:
+	}
+	t.wanted <- t.refs
+}
+
+// take takes over a reading, and reports whether it has changed the model.
+func (t *tagSchedule) take(r tagReading, m *model.Model) (changed bool) {
+	named := inventory.Named{At: r.Named, Categories: r.categories}
+	t.unpublished = t.unpublished || r.awaited || named.At != t.named.At || !slices.Equal(named.Categories, t.named.Categories)
+	t.named = named
+	return m.SetTags(r.Attachments, r.tagged)
+}
+
+// published returns how old the names are that are published now.
+func (t *tagSchedule) published() inventory.Named {
+	t.unpublished = false
+	return t.named
+}

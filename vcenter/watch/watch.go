@@ -1,0 +1,206 @@
+package watch
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/signal"
+	"vzones/vcenter/watch/model"
+	"vzones/vcenter/watch/search"
+)
+
+// Options are what a watch does, and how. They do not change while it runs.
+type Options struct {
+	// VCenter is the name of the vCenter.
+	VCenter string
+	// Datacenters are the configured ones, all if empty.
+	Datacenters []string
+	// Followed reports whether the index has only machines of Nodes, which are searched
+	// for.
+	Followed bool
+	// Tags reports whether tags are read, Groups whether the DRS host groups of clusters
+	// are, and Domains whether the vSAN fault domains of hosts are.
+	Tags, Groups, Domains bool
+
+	// Timeout is that of a call. TagRefresh is the time between two readings of tags,
+	// TagRetry the least one after a failure. PollTime is how long the server may hold
+	// a poll open, FirstPage the least wait for the first page. SearchEvery is the time
+	// in which each machine is searched for again.
+	Timeout, TagRefresh, TagRetry, PollTime, FirstPage, SearchEvery time.Duration
+
+	// Guard turns panics into errors.
+	Guard *panics.Guard
+	// ParseMetadata returns the addresses in a machine's metadata.
+	ParseMetadata func(string) ([]netip.Addr, error)
+	// Slots bound the searches in flight.
+	Slots search.Slots
+	// States returns the states of the fleet.
+	States func() []inventory.State
+}
+
+// A Watch follows the changes of one vCenter through one session, once.
+type Watch struct {
+	opts     Options
+	session  Session
+	inbox    *Inbox
+	publish  func(context.Context, Publication)
+	reporter Reporter
+	memory   *Memory
+
+	model       *model.Model
+	hosts       *model.HostFacts
+	views       *views
+	datacenters *datacenters
+	details     *detailList
+	// names finds machines by name where all are watched. Searcher and searches are for
+	// where not all are; they are nil where all are.
+	names    *nameLookup
+	searcher *searcher
+	searches *searches
+	metadata *metadataReader
+	tags     *tagSchedule
+	events   *eventSchedule
+	tagLoop  *tagLoop
+	poller   *poller
+	prober   *prober
+	// published gets a token with each snapshot until it has one; who follows events
+	// takes it.
+	published signal.Signal
+
+	// What follows changes while the watch runs, and belongs to the goroutine of the
+	// model: how far it is, the change of which pages are coming in, whether something
+	// is not published yet, when the vCenter last answered, and when the progress of a
+	// long reading was last logged.
+	progress progress
+	change   change
+	dirty    bool
+	contact  time.Time
+	logged   time.Time
+}
+
+// New returns a watch. Memory is what the watch before has left; the inbox says whose
+// machines' details are wanted. It makes no request until Run.
+func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options, publish func(context.Context, Publication), reporter Reporter) *Watch {
+	about := s.Client().ServiceContent
+	m := model.New(opts.VCenter, about, memory.model)
+	if memory.disputed == nil {
+		memory.disputed = map[string]bool{}
+	}
+	hosts := &model.HostFacts{Groups: opts.Groups, Domains: opts.Domains}
+	if memory.hosts.session == s {
+		hosts.Access = memory.hosts.access
+	}
+	v := newViews(s, hosts)
+	w := &Watch{
+		opts: opts, session: s, inbox: inbox, publish: publish, reporter: reporter, memory: memory,
+		model: m, hosts: hosts, views: v,
+		datacenters: newDatacenters(opts.VCenter, opts.Datacenters, about.RootFolder),
+		details:     newDetailList(&listView{session: s}, hosts, m, memory.disputed),
+		names:       &nameLookup{views: v},
+		metadata:    newMetadataReader(opts.ParseMetadata),
+		tags:        newTagSchedule(),
+		events:      &eventSchedule{},
+		prober:      &prober{session: s, asked: inbox.probe, answered: make(chan time.Time)},
+		published:   signal.New(),
+		logged:      time.Now(),
+	}
+	w.tagLoop = &tagLoop{
+		session: s, reader: reader, schedule: w.tags, inbox: inbox, reporter: reporter, refresh: opts.TagRefresh, retryMin: opts.TagRetry,
+	}
+	w.poller = &poller{
+		session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage,
+		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet),
+	}
+	if opts.Followed {
+		w.searcher = newSearcher(opts.VCenter, m, &listView{session: s}, inbox.interest.Load().uuids)
+		w.searches = &searches{
+			vcenter: opts.VCenter, session: s, slots: opts.Slots, every: opts.SearchEvery, states: opts.States, changed: inbox.statesChanged,
+			known: make(chan known, 1), results: make(chan map[search.Key][]string),
+		}
+	}
+	return w
+}
+
+// Run follows the vCenter until that breaks or the context is done. Its goroutines end with
+// it. A *[Restart] says that it has to begin again, though nothing is wrong.
+func (w *Watch) Run(ctx context.Context) error {
+	err := w.run(ctx)
+	w.memory.hosts = hostAccess{w.session, w.hosts.Access}
+	return w.session.Classify(err)
+}
+
+func (w *Watch) run(ctx context.Context) error {
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	w.reporter.Started()
+	g, ctx := errgroup.WithContext(ctx)
+	run := func(what string, f func(context.Context) error) {
+		g.Go(func() error { return w.opts.Guard.Run(ctx, what, func() error { return f(ctx) }) })
+	}
+	run("waiting for changes", w.poller.run)
+	if w.opts.Tags {
+		run("reading tags", w.tagLoop.run)
+		run("following tagging events", w.followEvents)
+	}
+	run("reading machines' metadata", w.metadata.run)
+	if w.searches != nil {
+		run("searching for machines", func(ctx context.Context) error { return w.searches.run(ctx, w.inbox.interest.Load()) })
+	}
+	run("asking whether it answers", w.prober.run)
+	run("asking whether it answers while it loads", func(ctx context.Context) error {
+		return w.prober.whileLoading(ctx, w.opts.PollTime, w.poller.arrived)
+	})
+	run("taking over changes", w.follow)
+	err := g.Wait()
+	if (w.progress.phase >= syncing && w.searcher == nil || w.progress.phase == ready) && !panics.Recovered(err) {
+		w.model.ForgetEarlier()
+		w.memory.model = w.model
+	}
+	return err
+}
+
+// begin makes the collector, the views and the filters. What an earlier watch of the session
+// has left is destroyed first.
+func (w *Watch) begin(ctx context.Context) error {
+	if err := w.session.DestroyAll(ctx); err != nil {
+		return err
+	}
+	if err := w.datacenters.find(ctx, w.session); err != nil {
+		return err
+	}
+	w.memory.missingDatacenters = w.datacenters.log(ctx, w.memory.missingDatacenters)
+	if err := w.views.begin(ctx); err != nil {
+		return err
+	}
+	w.poller.collector = w.views.collector
+	if w.searcher != nil {
+		if err := w.searcher.begin(ctx, w.views); err != nil {
+			return err
+		}
+	} else if err := w.views.watchIndex(ctx, w.datacenters.roots); err != nil {
+		return err
+	}
+	if len(w.opts.Datacenters) > 0 {
+		if err := w.views.watchDatacenters(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.details.list.create(ctx); err != nil {
+		return err
+	}
+	return w.views.watchDetails(ctx, w.details.list.ref)
+}
+
+// followEvents has tagging events reported.
+func (w *Watch) followEvents(ctx context.Context) (err error) {
+	events := &eventWatch{vcenter: w.opts.VCenter, session: w.session, collector: w.views.collector, published: w.published}
+	w.memory.eventsErr, err = events.run(ctx, w.memory.eventsErr)
+	return err
+}

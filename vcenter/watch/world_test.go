@@ -1,0 +1,130 @@
+package watch
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+	"go.uber.org/goleak"
+
+	"vzones/topology"
+	"vzones/vcenter/guestinfo"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
+	"vzones/vcenter/watch/model"
+	"vzones/vcenter/watch/search"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const stranger = "11111111-2222-3333-4444-555555555555"
+
+func identity(t *testing.T, uuid string) inventory.Identity {
+	t.Helper()
+	u, err := inventory.ParseUUID(uuid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inventory.Identity{UUIDs: []inventory.UUID{u}}
+}
+
+// recorded is an identity whose Node says that its machine was found there.
+func recorded(id inventory.Identity, vcenter, moid string) inventory.Identity {
+	id.Known = topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: moid}
+	return id
+}
+
+// A recorder has what a watch publishes and reports.
+type recorder struct {
+	mu        sync.Mutex
+	snapshots []Publication
+	contacts  []time.Time
+	// published has a token for each snapshot.
+	published chan struct{}
+}
+
+func (r *recorder) publish(_ context.Context, p Publication) {
+	r.mu.Lock()
+	r.snapshots = append(r.snapshots, p)
+	r.mu.Unlock()
+	r.published <- struct{}{}
+}
+
+func (r *recorder) Contact(_ context.Context, at time.Time, _ bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.contacts = append(r.contacts, at)
+}
+
+// contact returns when the last snapshot was of now.
+func (r *recorder) contact() (at time.Time, last *inventory.Snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.snapshots); n > 0 {
+		at, last = r.snapshots[n-1].Contact, r.snapshots[n-1].Snapshot
+	}
+	if n := len(r.contacts); n > 0 && r.contacts[n-1].After(at) {
+		at = r.contacts[n-1]
+	}
+	return at, last
+}
+
+func (r *recorder) Started()                                  {}
+func (r *recorder) TagNames(context.Context, inventory.Named) {}
+func (r *recorder) TagsRead(context.Context, error)           {}
+func (r *recorder) CredentialsRejected()                      {}
+
+// noTags reads no tags.
+type noTags struct{}
+
+func (noTags) Read(context.Context, tags.Query) tags.Attachments { return tags.Attachments{} }
+func (noTags) Survey(context.Context, []string, tags.Attachments) []topology.Tagged {
+	return nil
+}
+func (noTags) Wait() error { return nil }
+
+var (
+	rootFolder = types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}
+	cluster    = types.ManagedObjectReference{Type: "ClusterComputeResource", Value: "domain-c7"}
+)
+
+// newWatch returns a watch of a vCenter that is asked by a round tripper, of which nothing
+// was reported yet but a cluster named c%2f1 whose tags are wanted.
+func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorder) {
+	r := &recorder{published: make(chan struct{}, 100)}
+	opts := Options{
+		VCenter: "east", TagRefresh: time.Hour, TagRetry: time.Second, Timeout: time.Second, PollTime: 25 * time.Second,
+		Guard: &panics.Guard{}, ParseMetadata: guestinfo.Addresses, Slots: search.NewSlots(),
+		States: func() []inventory.State { return nil },
+	}
+	if change != nil {
+		change(&opts)
+	}
+	client := &vim25.Client{RoundTripper: server, ServiceContent: types.ServiceContent{RootFolder: rootFolder}}
+	w := New(session.FromClient(client), noTags{}, NewInbox(TagWants{}), NewMemory(), opts, r.publish, r)
+	w.model.Tree.Apply(&types.ObjectUpdate{Obj: cluster, ChangeSet: []types.PropertyChange{{Name: "name", Val: "c%2f1"}}})
+	w.tags.refs = []types.ManagedObjectReference{cluster}
+	return w, r
+}
+
+// indexFilter is a filter over the index of a watch.
+func indexFilter(w *Watch) types.ManagedObjectReference {
+	ref := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
+	w.views.index[ref] = true
+	return ref
+}
+
+// update is a change of vm-1, with names and values of properties.
+func update(kind types.ObjectUpdateKind, properties ...any) types.ObjectUpdate {
+	u := types.ObjectUpdate{Kind: kind, Obj: model.MachineRef("vm-1")}
+	for i := 0; i < len(properties); i += 2 {
+		u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: properties[i].(string), Op: types.PropertyChangeOpAssign, Val: properties[i+1]})
+	}
+	return u
+}

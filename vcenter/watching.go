@@ -1,0 +1,164 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/watch"
+)
+
+// watch runs a watch until that fails or does not serve any more. Meanwhile changed
+// credentials are logged in with; if they serve, the session is returned that is to take the
+// place of the one before, and the watch has ended.
+func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &reporter{actor: a, started: make(chan struct{})}
+	w := watch.New(s, a.tags.Through(s.Tagging(), s), a.inbox, a.memory, a.watchOptions(), r.publish, r)
+	var failure error
+	over, wait := panics.Go(func() {
+		defer cancel() // of a login that is under way
+		failure = w.Run(ctx)
+	})
+	defer func() { cancel(); <-over }()
+	// The watch before may have ended with a change of credentials still to be taken up, so
+	// they are read at once.
+	check := time.NewTimer(0)
+	defer check.Stop()
+	logged := ""
+	for events := (awaited{ended: over, begun: r.started}); ; {
+		switch a.next(ctx, events) {
+		case ended:
+			wait()
+			return nil, failure
+		case begun:
+			events = awaited{ended: over, timer: check.C, restart: true, credentials: true}
+			continue
+		case reconfigured:
+			cancel()
+			a.next(ctx, awaited{ended: over})
+			return nil, errReconfigured
+		}
+		fresh, err := a.renew(ctx, s)
+		switch {
+		case fresh != nil, errors.Is(err, errReconfigured):
+			cancel()
+			a.next(ctx, awaited{ended: over})
+			return fresh, err
+		case ctx.Err() != nil:
+			continue
+		case err == nil:
+			if logged != "" {
+				logged = ""
+				klog.FromContext(ctx).Info("The credentials are again those of the session, which goes on")
+			}
+			continue
+		}
+		next := session.NextAttempt(err)
+		check.Reset(max(a.opts.retryMax, time.Until(next)))
+		if logged != err.Error() {
+			logged = err.Error()
+			log := klog.FromContext(ctx)
+			if !next.IsZero() {
+				log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+			}
+			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
+		}
+	}
+}
+
+// renew logs in again when the credentials have changed, and returns the session, nil if they
+// have not. Changed credentials that do not serve leave the session as it is.
+func (a *actor) renew(ctx context.Context, s *session.Session) (*session.Session, error) {
+	creds, err := a.readCredentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if creds.Equal(s.Credentials()) {
+		a.throttle.Restored(creds)
+		return nil, nil
+	}
+	if err := a.throttle.Check(creds, time.Now()); err != nil {
+		return nil, err
+	}
+	return a.logIn(ctx, creds, nil)
+}
+
+func (a *actor) watchOptions() watch.Options {
+	return watch.Options{
+		VCenter: a.name, Datacenters: a.cfg.Datacenters, Followed: a.cfg.Followed,
+		Tags: a.desired.tags, Groups: a.desired.groups, Domains: a.desired.domains,
+		Timeout: a.opts.timeout, TagRefresh: a.opts.tagRefresh, TagRetry: a.opts.retryMin,
+		PollTime: a.opts.pollTime, FirstPage: a.opts.firstPage, SearchEvery: a.opts.searchEvery,
+		Guard: a.guard, ParseMetadata: a.parse, Slots: a.slots, States: a.states,
+	}
+}
+
+// read returns the update for a snapshot, which ends an outage.
+func (a *actor) read(ctx context.Context, p watch.Publication) update {
+	return func(now *status) bool {
+		if a.outage.End() {
+			klog.FromContext(ctx).Info("Reads the vCenter again")
+		}
+		now.state = inventory.State{VCenter: now.state.VCenter, Snapshot: p.Snapshot, Contact: p.Contact, Named: p.Named}
+		return true
+	}
+}
+
+// A reporter sends an actor what its watch finds out.
+type reporter struct {
+	actor *actor
+	// started is closed when the watch has begun.
+	started chan struct{}
+}
+
+func (r *reporter) send(ctx context.Context, u update) {
+	select {
+	case r.actor.updates <- u:
+	case <-ctx.Done():
+	}
+}
+
+// publish sends a snapshot of a vCenter that is well and answered then.
+func (r *reporter) publish(ctx context.Context, p watch.Publication) {
+	r.send(ctx, r.actor.read(ctx, p))
+}
+
+// Started notes that the watch has begun.
+func (r *reporter) Started() {
+	close(r.started)
+	r.actor.opts.observer.WatchStarted(r.actor.name)
+}
+
+// Contact sends when the vCenter has answered. That alone is not a change.
+func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
+	r.send(ctx, func(now *status) bool {
+		now.state.Contact = at
+		return probed
+	})
+}
+
+// TagNames sends when the names of the tags in the snapshot were read again.
+func (r *reporter) TagNames(ctx context.Context, named inventory.Named) {
+	r.send(ctx, func(now *status) bool {
+		now.state.Named = named
+		return true
+	})
+}
+
+// TagsRead sends how a reading of tags ended.
+func (r *reporter) TagsRead(ctx context.Context, err error) {
+	r.send(ctx, func(now *status) bool {
+		now.tags = readingOf(err)
+		return false
+	})
+}
+
+// CredentialsRejected has the credentials read again.
+func (r *reporter) CredentialsRejected() { r.actor.credentialsChanged.Notify() }
