@@ -11,13 +11,13 @@ import (
 	"vzones/topology"
 )
 
-// TestDoubt: what a machine without a UUID is to a Node whose machine was seen.
-func TestDoubt(t *testing.T) {
+// TestUnreadableCandidates: what a machine without a UUID is to a Node whose machine was seen.
+func TestUnreadableCandidates(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	for name, c := range map[string]struct {
-		seen  Sighting
-		state State
-		doubt bool
+		seen      Sighting
+		state     State
+		uncertain bool
 	}{
 		"never seen":                            {Sighting{}, stateOf("east", vm{id: "vm-1", unreadable: true}), true},
 		"there before it was seen":              {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}), false},
@@ -43,15 +43,15 @@ func TestDoubt(t *testing.T) {
 				states = append(states, stateOf(c.seen.VCenter))
 			}
 			_, err := Find(states, id)
-			if c.doubt && (!errors.Is(err, topology.ErrUnknown) || !errors.Is(err, ErrUnreadable)) {
+			if c.uncertain && (!errors.Is(err, topology.ErrUnknown) || !errors.Is(err, ErrUnreadable)) {
 				t.Errorf("absence: %v", err)
 			}
-			if !c.doubt && !errors.Is(err, topology.ErrAbsent) {
+			if !c.uncertain && !errors.Is(err, topology.ErrAbsent) {
 				t.Errorf("absence: %v", err)
 			}
 			// A running machine may be among them, so one that is off is not picked.
 			states = append(states, stateOf("north", vm{id: "vm-9", uuid: u}))
-			if _, err := Find(states, id); (err != nil) != c.doubt {
+			if _, err := Find(states, id); (err != nil) != c.uncertain {
 				t.Errorf("one that is off: %v", err)
 			}
 			id.Seen, id.Known = Sighting{}, topology.Ref{VCenter: "north", Type: "VirtualMachine", ID: "vm-9"}
@@ -90,8 +90,8 @@ func TestFaultTolerance(t *testing.T) {
 	}
 }
 
-// TestDoubtsAreNamed: a few of them, so that a person can look, and not all.
-func TestDoubtsAreNamed(t *testing.T) {
+// TestCandidatesAreNamed: a few of them, so that a person can look, and not all.
+func TestCandidatesAreNamed(t *testing.T) {
 	var vms []vm
 	for i := range 9 {
 		vms = append(vms, vm{id: fmt.Sprint("vm-", 9-i), unreadable: true})
@@ -159,8 +159,8 @@ func TestFoundButNotUsable(t *testing.T) {
 	})
 }
 
-// TestAbsentee: a vCenter that had the machine and is configured no more.
-func TestAbsentee(t *testing.T) {
+// TestRemovedVCenter: a vCenter that had the machine and is not configured any more.
+func TestRemovedVCenter(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	id := Identity{UUIDs: []UUID{u}, Known: topology.Ref{VCenter: "old", Type: "VirtualMachine", ID: "vm-7"}}
 	east := stateOf("east")
@@ -210,7 +210,7 @@ func TestUnreachableIn(t *testing.T) {
 	}
 }
 
-// TestASightingInAVCenterThatIsGone: a Node that has no record yet is in doubt too.
+// TestASightingInAVCenterThatIsGone: a Node that has no record yet is uncertain too.
 func TestASightingInAVCenterThatIsGone(t *testing.T) {
 	states := []State{stateOf("west")}
 	id := Identity{UUIDs: []UUID{mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")}}

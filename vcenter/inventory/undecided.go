@@ -7,7 +7,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// premature is why nothing may be said yet of machines that fit a Node, which are all
+// undecided is why nothing may be said yet of machines that fit a Node, which are all
 // on or all off: what is missing may change the answer, so that otherwise the vCenter
 // that is read first would decide. Nil means that they count.
 //
@@ -19,14 +19,14 @@ import (
 //   - A machine that is not where the Node's was last found counts only if every
 //     vCenter can be read: the Node has a place, and keeps it until it is certain to
 //     have another one.
-func premature(states []State, id Identity, fits []match) error {
-	if err := displaced(states, id, fits); err != nil {
+func undecided(states []State, id Identity, fits []match) error {
+	if err := lastUnread(states, id, fits); err != nil {
 		return err
 	}
 	if len(fits) > 1 {
 		return nil
 	}
-	if err := awaited(states, id); err != nil {
+	if err := stillReading(states, id); err != nil {
 		return err
 	}
 	return moved(states, id, fits)
@@ -45,7 +45,7 @@ func (id Identity) last() []Sighting {
 	return all
 }
 
-// homes returns the vCenter of the sighting, by its own UUID where that is known, as often
+// homes returns the vCenter where the machine was last seen, by its own UUID where that is known, as often
 // as it is configured. One of that name that was not read yet may be it too.
 func (was Sighting) homes(states []State) []State {
 	var homes []State
@@ -70,10 +70,10 @@ func (id Identity) lastIn(states []State, fits []match) bool {
 	})
 }
 
-// displaced is why the vCenter where the Node's machine was last found cannot say
+// lastUnread is why the vCenter where the Node's machine was last found cannot say
 // whether it still is there, while another one has a machine that fits, or another entry
 // of that vCenter has another machine.
-func displaced(states []State, id Identity, fits []match) error {
+func lastUnread(states []State, id Identity, fits []match) error {
 	for _, was := range id.last() {
 		for _, home := range was.homes(states) {
 			if !slices.ContainsFunc(fits, func(m match) bool { return m.snapshot.VCenter != home.VCenter && !was.is(m) }) {
@@ -88,9 +88,9 @@ func displaced(states []State, id Identity, fits []match) error {
 	return nil
 }
 
-// awaited joins the vCenters that may have a machine that fits, are about to tell, and
+// stillReading joins the vCenters that may have a machine that fits, are about to report it, and
 // are waited for.
-func awaited(states []State, id Identity) error {
+func stillReading(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		switch {
@@ -107,7 +107,7 @@ func awaited(states []State, id Identity) error {
 // moved is why one machine may not be taken for the Node's, which was last found
 // elsewhere.
 func moved(states []State, id Identity, fits []match) error {
-	if err := held(states, id, fits); err != nil {
+	if err := mayStillRun(states, id, fits); err != nil {
 		return err
 	}
 	if len(id.last()) == 0 || id.lastIn(states, fits) {
@@ -123,9 +123,9 @@ func moved(states []State, id Identity, fits []match) error {
 	return nil
 }
 
-// held is why the machine that the Node was last found as may still run, though it is
+// mayStillRun is why the machine that the Node was last found as may still run, though it is
 // none of those that fit: it is there with its UUID and cannot be read.
-func held(states []State, id Identity, fits []match) error {
+func mayStillRun(states []State, id Identity, fits []match) error {
 	for _, was := range id.last() {
 		for _, home := range was.homes(states) {
 			if home.Snapshot == nil {
@@ -135,7 +135,7 @@ func held(states []State, id Identity, fits []match) error {
 			if slices.ContainsFunc(fits, it.same) {
 				continue
 			}
-			if err := id.heldIn(home.Snapshot, was); err != nil {
+			if err := id.mayStillRunIn(home.Snapshot, was); err != nil {
 				return err
 			}
 		}
@@ -143,10 +143,10 @@ func held(states []State, id Identity, fits []match) error {
 	return nil
 }
 
-// heldIn is held for one vCenter.
-func (id Identity) heldIn(home *Snapshot, was Sighting) error {
+// mayStillRunIn is mayStillRun for one vCenter.
+func (id Identity) mayStillRunIn(home *Snapshot, was Sighting) error {
 	name := home.describe(was.ID)
-	if e, ok := id.told(home); ok && e.Unreadable && e.ID == was.ID {
+	if e, ok := id.recorded(home); ok && e.Unreadable && e.ID == was.ID {
 		return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
 	}
 	for _, u := range id.UUIDs {
@@ -166,10 +166,10 @@ func (id Identity) heldIn(home *Snapshot, was Sighting) error {
 }
 
 // Claims reports whether the Node says that its machine was found as another one than m,
-// which is there and cannot be read. As long as it is, m is not the Node's: see held.
+// which is there and cannot be read. As long as it is, m is not the Node's: see mayStillRun.
 func Claims(states []State, id Identity, m *Machine) bool {
 	return slices.ContainsFunc(states, func(s State) bool {
-		e, ok := id.told(s.Snapshot)
+		e, ok := id.recorded(s.Snapshot)
 		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref && !IsShown(states, m.Ref, s.Snapshot.Ref(e.ID), s.Snapshot.Instance)
 	})
 }

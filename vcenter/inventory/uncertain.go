@@ -82,9 +82,9 @@ func (s State) unreadable() error {
 	return s.Reach()
 }
 
-// unidentified joins the machines that may be the Node's because nothing tells
+// unreadableCandidates joins the machines that may be the Node's because nothing says
 // what their UUIDs are.
-func unidentified(states []State, id Identity) error {
+func unreadableCandidates(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		if s.Snapshot == nil {
@@ -109,9 +109,9 @@ func unidentified(states []State, id Identity) error {
 	return some(reasons)
 }
 
-// doubt is why the Node's machine may be where nothing tells of it.
-func doubt(states []State, id Identity, _ []match) error {
-	return join(unread(states), absentee(states, id), unidentified(states, id), unsearched(states, id))
+// uncertain returns why the Node's machine may be where nothing shows it.
+func uncertain(states []State, id Identity, _ []match) error {
+	return join(unread(states), removedVCenter(states, id), unreadableCandidates(states, id), unsearched(states, id))
 }
 
 // unsearched joins the vCenters that were not searched for the Node's machine yet: by
@@ -137,8 +137,8 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })
 }
 
-// absentee is the vCenter that had the machine and is not configured any more.
-func absentee(states []State, id Identity) error {
+// removedVCenter is the vCenter that had the machine and is not configured any more.
+func removedVCenter(states []State, id Identity) error {
 	configured := func(vcenter string) bool {
 		return vcenter == "" || slices.ContainsFunc(states, func(s State) bool { return s.VCenter == vcenter })
 	}

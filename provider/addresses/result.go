@@ -80,8 +80,8 @@ func (r Reason) String() string {
 	return r.Rule.String()
 }
 
-// A Verdict is what became of one address of a machine.
-type Verdict struct {
+// A Result is what became of one address of a machine.
+type Result struct {
 	Address netip.Addr
 	// Network and Device are those of the interface, see inventory.NIC. They
 	// are empty if VMware Tools do not report the address.
@@ -102,8 +102,8 @@ type Verdict struct {
 	order int
 }
 
-// String returns the verdict on one line.
-func (v Verdict) String() string {
+// String returns the result on one line.
+func (v Result) String() string {
 	from := fmt.Sprintf("on %s (%d)", quote.Value(v.Network), v.Device)
 	if v.Assumed {
 		from = "of the kubelet"
@@ -134,6 +134,6 @@ func drop(a netip.Addr) Rule {
 
 // reported says whether an address shows that VMware Tools know those of its
 // family, even if this one does not count.
-func (v *Verdict) reported() bool {
+func (v *Result) reported() bool {
 	return !v.Assumed && v.Internal.Rule != GuestMade && drop(v.Address) == NotChosen
 }

@@ -10,12 +10,12 @@ import (
 // own for each. Its own UUID tells that they are one. Each entry has a session, a snapshot
 // and a state of its own, so that what fails for one account does not concern the others.
 
-// isIn reports whether a snapshot is of the vCenter of a sighting, whatever its name is.
+// isIn reports whether a snapshot is of the vCenter where the machine was last seen, whatever its name is.
 func (was Sighting) isIn(s *Snapshot) bool {
 	return s != nil && was.Instance != "" && s.Instance == was.Instance
 }
 
-// is reports whether a machine is the one of a sighting.
+// is reports whether a machine is the one that was last seen.
 func (was Sighting) is(m match) bool {
 	return m.entry.ID == was.ID && (m.snapshot.VCenter == was.VCenter && (was.Instance == "" || m.snapshot.Instance == "") || was.isIn(m.snapshot))
 }
@@ -29,28 +29,28 @@ func (s *Snapshot) sameVCenter(other *Snapshot) bool {
 	return s.VCenter == other.VCenter || s.Instance != "" && s.Instance == other.Instance
 }
 
-// once leaves of matches that are one machine the one that counts: that of an entry which
-// is in contact before one in trouble, of one in whose datacenters it is before one of
+// onePerMachine leaves of matches that are one machine the one that counts: that of an entry which
+// is in contact before one that fails, of one in whose datacenters it is before one of
 // whose it is outside, of one that can read it before one that cannot, and of these the
 // first in the configuration. So which entry was read first does not matter, and what one
 // of them cannot see any more is not lost while another one can.
-func once(states []State, all []match) []match {
+func onePerMachine(states []State, all []match) []match {
 	var left []match
 	for _, m := range all {
 		i := slices.IndexFunc(left, m.same)
 		switch {
 		case i < 0:
 			left = append(left, m)
-		case m.worth(states) > left[i].worth(states):
+		case m.rank(states) > left[i].rank(states):
 			left[i] = m
 		}
 	}
 	return left
 }
 
-// worth is how much an entry's word on a machine counts beside those of others of the
+// rank is how much an entry's word on a machine counts beside those of others of the
 // same vCenter.
-func (m match) worth(states []State) (n int) {
+func (m match) rank(states []State) (n int) {
 	details := m.snapshot.Machines[m.entry.ID]
 	for _, well := range []bool{
 		StateOf(states, m.snapshot.VCenter).Trouble == nil, !m.outside, !m.entry.Unreadable, details != nil && !details.UUID.IsZero(),
