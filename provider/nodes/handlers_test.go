@@ -21,7 +21,7 @@ const uuidB = "422e4956-ad22-1139-6d72-000000000002"
 // chooses.
 func idle(t *testing.T, selector labels.Selector) *Controller {
 	t.Helper()
-	f := &fakeSource{}
+	f := &fakeSource{topology: &config.Topology{}}
 	placer := placement.New(f, &config.Config{NodeSelector: selector}, placement.Options{})
 	c := New(f, placer, absence.NewChecker(f, placer), nil)
 	c.places = f

@@ -68,21 +68,21 @@ func (r *recentRules) labels(now *config.Topology) []string {
 
 // recentLabels returns the labels that the framework may have written to a Node that is
 // announced as initialized now.
-func (c *Controller) recentLabels(l *labeler) []string {
+func (c *Controller) recentLabels() []string {
 	now := c.places.Topology()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return l.rules.labels(now)
+	return c.rules.labels(now)
 }
 
 // adopt notes the labels of levels that came with the write that initialized the
 // Node, unless that is somebody else's.
-func (c *Controller) adopt(l *labeler, before, now *v1.Node) {
+func (c *Controller) adopt(before, now *v1.Node) {
 	if c.placer.IsForeign(now) {
 		return
 	}
 	adopted := map[string]string{}
-	for _, label := range c.recentLabels(l) {
+	for _, label := range c.recentLabels() {
 		_, had := before.Labels[label]
 		if value, has := now.Labels[label]; has && !had && plan.IsRemovable(label) {
 			adopted[label] = value
