@@ -28,11 +28,11 @@ const (
 	unplaced = "unplaced"
 )
 
-// mostLabels is how many labels one Event tells of. The annotation that lists those to be
+// mostLabels is how many labels one Event names. The annotation that lists those to be
 // removed is the kubelet's to write.
 const mostLabels = 10
 
-// patienceUnplaced is how long a Node has to be without a placement before that is told:
+// patienceUnplaced is how long a Node has to be without a placement before an Event says so:
 // after a move the tags of its new host are read first.
 const patienceUnplaced = 10 * time.Second
 
@@ -55,7 +55,7 @@ func (l *labeler) recordOnce(ctx context.Context, n *v1.Node, k *labelState, key
 	return time.Time{}
 }
 
-// recordUnplaced tells why a Node has no placement, or does so later. Without an
+// recordUnplaced records why a Node has no placement, or does so later. Without an
 // error it has one.
 func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState, err error) time.Time {
 	if err == nil {
@@ -77,9 +77,9 @@ func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState,
 	return l.recordOnce(ctx, n, k, unplaced, condition.Of(err).Event, text)
 }
 
-// recordConflicts tells of each conflict once while it lasts. It is over when it is
+// recordConflicts records each conflict once while it lasts. It is over when it is
 // not found although everything was read that its labels rest on. Of objects that may
-// not be read, and of what the CSI driver does not see, the daemon's Pod tells: they
+// not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
 // concern many Nodes.
 func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState, placed topology.Placement, err error) time.Time {
 	var due time.Time
@@ -107,7 +107,7 @@ func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState
 	return due
 }
 
-// recordDrift tells of the differences that have settled and are not about to be
+// recordDrift records the differences that have settled and are not about to be
 // written. Where a label of the Node may be wrong nothing is over yet.
 func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, todo *plan.Plan, uncertain error) time.Time {
 	var texts []string
@@ -135,7 +135,7 @@ func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by
 	return l.recordOnce(ctx, n, k, reasonDrift, reasonDrift, quote.Reasons(texts, mostLabels)+uncertainly+advice)
 }
 
-// recordWritten tells what was written, once it is.
+// recordWritten records what was written, once it is.
 func (l *labeler) recordWritten(ctx context.Context, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
@@ -153,7 +153,7 @@ func (l *labeler) recordWritten(ctx context.Context, n *v1.Node, todo *plan.Plan
 }
 
 // recordType records an instance type that has differed for long enough and is not
-// about to be written. It returns when it will, zero if nothing is to be told.
+// about to be written. It returns when it will, zero if nothing is to be recorded.
 func (l *labeler) recordType(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, place *placement.Place, todo *plan.Plan) time.Time {
 	if len(todo.Resized) == 0 {
 		if place.InstanceType != "" { // or nothing is known to be right again
