@@ -50,6 +50,8 @@ type fakeFleet struct {
 
 	mu     sync.Mutex
 	states []inventory.State
+	// reading is called once when the states are read, after they were, by the test.
+	reading func()
 	// quiet says that the vCenters do not answer all the time.
 	quiet bool
 	// answers says that a vCenter answers whenever it is probed.
@@ -68,16 +70,25 @@ type fakeFleet struct {
 var _ Fleet = (*fakeFleet)(nil)
 
 func (f *fakeFleet) States() []inventory.State {
+	now, reading := f.read()
+	if reading != nil {
+		reading()
+	}
+	return now
+}
+
+func (f *fakeFleet) read() (states []inventory.State, reading func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
 	now := slices.Clone(f.states)
 	for i := range now {
 		if now[i].Contact.IsZero() && now[i].Snapshot != nil && !f.quiet {
-			now[i].Contact = time.Now() // it was read lately
+			now[i].Contact = time.Now() // it was read a moment ago
 		}
 	}
-	return now
+	reading, f.reading = f.reading, nil
+	return now, reading
 }
 
 // timesAsked returns how often the states were looked at.

@@ -39,7 +39,7 @@ func KeptBy(err error) string {
 	return kept[len(kept)-1].name
 }
 
-// KeptKey returns the same key for errors that tell a person the same. That a search fails is
+// KeptKey returns the same key for errors that say the same to a person. That a search fails is
 // the same for all machines.
 func KeptKey(err error) string {
 	reason := KeptBy(err)

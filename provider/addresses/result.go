@@ -69,7 +69,7 @@ type Reason struct {
 	Subnet netip.Prefix
 }
 
-// Chosen says whether the address was chosen.
+// Chosen reports whether the address was chosen.
 func (r Reason) Chosen() bool { return r.Rule >= Subnet }
 
 // String returns the rule's name with its subnet.
@@ -132,7 +132,7 @@ func drop(a netip.Addr) Rule {
 	return NotChosen
 }
 
-// reported says whether an address shows that VMware Tools know those of its
+// reported reports whether an address shows that VMware Tools know those of its
 // family, even if this one does not count.
 func (v *Result) reported() bool {
 	return !v.Assumed && v.Internal.Rule != GuestMade && drop(v.Address) == NotChosen

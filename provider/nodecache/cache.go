@@ -31,7 +31,7 @@ type Cache struct {
 	started chan struct{}
 	once    sync.Once
 
-	// Deferred are the Nodes that the framework was told to leave for later.
+	// Deferred are the Nodes that the framework has to leave for later.
 	Deferred Deferred
 
 	mu       sync.Mutex
@@ -127,7 +127,7 @@ func (c *Cache) Lister() corelisters.NodeLister {
 	return ownNodes{c.NodeInformer.Lister(), c.foreign}
 }
 
-// announcing is the shared informer, which tells the cache about its handlers.
+// announcing is the shared informer, whose handlers the cache notes.
 type announcing struct {
 	cache.SharedIndexInformer
 	cache *Cache

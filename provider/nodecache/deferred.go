@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Deferred are the Nodes that the framework was told to leave for later. It does not ask
+// Deferred are the Nodes that the framework has to leave for later. It does not ask
 // for them again before they change, so each has to be announced once it can be
 // initialized, even if it could be before the framework asked.
 type Deferred struct {
@@ -38,7 +38,7 @@ func (d *Deferred) Ask(node types.UID) (answer func(wait bool)) {
 	}
 }
 
-// Take reports whether the framework may have been told that a Node has to wait
+// Take reports whether the framework may have got the answer that a Node has to wait
 // since the last call.
 func (d *Deferred) Take(node types.UID) bool {
 	may := false

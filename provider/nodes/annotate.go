@@ -71,18 +71,20 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 	if c.busy.is() {
 		return busyTime
 	}
+	if wait := c.writes.pause(n.UID); wait > 0 {
+		return wait
+	}
 	if wait := s.annotation.wait(c.annotate.limit); wait > 0 {
 		return wait
 	}
-	return c.writes.start(n.UID, func() {
+	s.annotation.done()
+	c.writes.start(n.UID, func() {
 		err := c.annotate.write(ctx, n, to)
 		if ctx.Err() == nil {
 			c.annotate.finish(ctx, n, to, err)
 		}
-	}, func() {
-		s.annotation.done()
-		c.queue.Add(itemOf(n))
-	})
+	}, func() { c.queue.Add(itemOf(n)) })
+	return 0
 }
 
 // pause returns how long a location must not be written, which is not at all if it is

@@ -91,7 +91,9 @@ type Controller struct {
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// rules are those that Nodes get their labels by.
+	rules  recentRules
 	states map[types.UID]*state
 }
 
@@ -152,6 +154,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](retryMin, retryMax))
 	defer c.queue.ShutDown()
 	c.recorder, c.annotate = newRecorder(c.fleet, broadcast), newAnnotator(c.client.CoreV1().Nodes())
+	c.recentLabels()
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {

@@ -58,8 +58,8 @@ func (c *Controller) added(n *v1.Node, there bool) {
 
 func (c *Controller) updated(b, n *v1.Node) {
 	c.placer.NodeUpdated(b, n)
-	if l := c.labels.Load(); l != nil && b.UID == n.UID && isUninitialized(b) && !isUninitialized(n) {
-		c.adopt(l, b, n)
+	if b.UID == n.UID && isUninitialized(b) && !isUninitialized(n) {
+		c.adopt(b, n)
 		c.findConflictsSoon()
 	}
 	relevant := c.isRelevant(b, n)

@@ -44,7 +44,6 @@ type labeler struct {
 	pace, eventPace *rate.Limiter
 
 	writes    map[plan.Action]int
-	rules     recentRules
 	conflicts fleetConflicts
 }
 
@@ -64,7 +63,6 @@ func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface
 		pace: rate.NewLimiter(writesPerSecond, writesPerSecond), eventPace: rate.NewLimiter(eventsPerSecond, 1),
 		writes: map[plan.Action]int{}, conflicts: newFleetConflicts(),
 	}
-	l.rules.labels(c.places.Topology())
 	c.labels.Store(l)
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	for _, n := range c.nodes.All() {
@@ -88,10 +86,15 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *
 	if todo.RestsOnVCenter() && !c.isFresh(s, &place) {
 		return next
 	}
+	if wait := c.writes.pause(n.UID); wait > 0 {
+		return sooner(next, wait)
+	}
 	if wait := s.write.wait(l.pace); wait > 0 {
 		return sooner(next, wait)
 	}
-	return sooner(next, c.writeLabels(ctx, l, n, s, todo))
+	s.write.done()
+	c.writeLabels(ctx, l, n, s, todo)
+	return next
 }
 
 // isFresh reports whether a Node may be written by what its vCenter said. If not, it is
@@ -118,13 +121,17 @@ func (c *Controller) isFresh(s *state, place *placement.Place) bool {
 // writeUnwritten writes labels that an uninitialized Node waits for, since the framework
 // would not write them.
 func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node, s *state, labels map[string]string) time.Duration {
-	return c.writeLabels(ctx, l, n, s, &plan.Plan{Set: labels, First: true})
+	if wait := c.writes.pause(n.UID); wait > 0 {
+		return wait
+	}
+	c.writeLabels(ctx, l, n, s, &plan.Plan{Set: labels, First: true})
+	return 0
 }
 
 // writeLabels writes a plan for a Node as it was decided about.
-func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) time.Duration {
+func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) {
 	again := func() {}
-	return c.writes.start(n.UID, func() {
+	c.writes.start(n.UID, func() {
 		err := c.write(ctx, l, n, s, todo)
 		switch {
 		case ctx.Err() != nil:
@@ -136,17 +143,7 @@ func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s 
 			klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", klog.KObj(n))
 			again = func() { c.queue.AddRateLimited(itemOf(n)) }
 		}
-	}, func() {
-		c.endWriteTurn(s)
-		again()
-	})
-}
-
-// endWriteTurn gives up a Node's turn to be written.
-func (c *Controller) endWriteTurn(s *state) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.write.done()
+	}, func() { again() })
 }
 
 func until(due time.Time) time.Duration {

@@ -28,11 +28,11 @@ const (
 	unplaced = "unplaced"
 )
 
-// mostLabels is how many labels one Event tells of. The annotation that lists those to be
+// mostLabels is how many labels one Event names. The annotation that lists those to be
 // removed is the kubelet's to write.
 const mostLabels = 10
 
-// patienceUnplaced is how long a Node has to be without a placement before that is told:
+// patienceUnplaced is how long a Node has to be without a placement before an Event says so:
 // after a move the tags of its new host are read first.
 const patienceUnplaced = 10 * time.Second
 
@@ -41,7 +41,7 @@ const patienceUnknownPlace = 30 * time.Second
 
 // recordOnce records a Warning once for each change of its text. It returns when it will,
 // if the Node has to wait for its turn, and zero otherwise.
-func (l *labeler) recordOnce(ctx context.Context, n *v1.Node, k *labels, key, reason, text string) time.Time {
+func (l *labeler) recordOnce(ctx context.Context, n *v1.Node, k *labelState, key, reason, text string) time.Time {
 	if k.recorded[key] == text {
 		return time.Time{}
 	}
@@ -55,9 +55,9 @@ func (l *labeler) recordOnce(ctx context.Context, n *v1.Node, k *labels, key, re
 	return time.Time{}
 }
 
-// recordUnplaced tells why a Node has no placement, or does so later. Without an
+// recordUnplaced records why a Node has no placement, or does so later. Without an
 // error it has one.
-func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labels, err error) time.Time {
+func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState, err error) time.Time {
 	if err == nil {
 		k.unplaced = ""
 		delete(k.recorded, unplaced)
@@ -77,11 +77,11 @@ func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labels, err
 	return l.recordOnce(ctx, n, k, unplaced, condition.Of(err).Event, text)
 }
 
-// recordConflicts tells of each conflict once while it lasts. It is over when it is
+// recordConflicts records each conflict once while it lasts. It is over when it is
 // not found although everything was read that its labels rest on. Of objects that may
-// not be read, and of what the CSI driver does not see, the daemon's Pod tells: they
+// not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
 // concern many Nodes.
-func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labels, placed topology.Placement, err error) time.Time {
+func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState, placed topology.Placement, err error) time.Time {
 	var due time.Time
 	now := map[string]bool{}
 	for _, conflict := range k.conflicts {
@@ -107,9 +107,9 @@ func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labels, pl
 	return due
 }
 
-// recordDrift tells of the differences that have settled and are not about to be
+// recordDrift records the differences that have settled and are not about to be
 // written. Where a label of the Node may be wrong nothing is over yet.
-func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labels, by *plan.Policy, todo *plan.Plan, uncertain error) time.Time {
+func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, todo *plan.Plan, uncertain error) time.Time {
 	var texts []string
 	var advice, uncertainly string
 	for _, d := range todo.Drifts {
@@ -135,7 +135,7 @@ func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labels, by *pl
 	return l.recordOnce(ctx, n, k, reasonDrift, reasonDrift, quote.Reasons(texts, mostLabels)+uncertainly+advice)
 }
 
-// recordWritten tells what was written, once it is.
+// recordWritten records what was written, once it is.
 func (l *labeler) recordWritten(ctx context.Context, n *v1.Node, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
@@ -153,8 +153,8 @@ func (l *labeler) recordWritten(ctx context.Context, n *v1.Node, todo *plan.Plan
 }
 
 // recordType records an instance type that has differed for long enough and is not
-// about to be written. It returns when it will, zero if nothing is to be told.
-func (l *labeler) recordType(ctx context.Context, n *v1.Node, k *labels, by *plan.Policy, place *placement.Place, todo *plan.Plan) time.Time {
+// about to be written. It returns when it will, zero if nothing is to be recorded.
+func (l *labeler) recordType(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, place *placement.Place, todo *plan.Plan) time.Time {
 	if len(todo.Resized) == 0 {
 		if place.InstanceType != "" { // or nothing is known to be right again
 			delete(k.recorded, reasonTypeDrift)

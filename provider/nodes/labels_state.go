@@ -17,8 +17,8 @@ import (
 // recentFor is how long a Node may take to be announced as initialized after it was.
 const recentFor = 10 * time.Second
 
-// labels is what is remembered of the labels of an initialized Node.
-type labels struct {
+// labelState is what is remembered of the labels of an initialized Node.
+type labelState struct {
 	// waiting reports whether the Node is to be looked at whenever a vCenter has
 	// answered, and asked for which change of the fleet it asked the vCenter for that.
 	waiting bool
@@ -68,21 +68,21 @@ func (r *recentRules) labels(now *config.Topology) []string {
 
 // recentLabels returns the labels that the framework may have written to a Node that is
 // announced as initialized now.
-func (c *Controller) recentLabels(l *labeler) []string {
+func (c *Controller) recentLabels() []string {
 	now := c.places.Topology()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return l.rules.labels(now)
+	return c.rules.labels(now)
 }
 
 // adopt notes the labels of levels that came with the write that initialized the
 // Node, unless that is somebody else's.
-func (c *Controller) adopt(l *labeler, before, now *v1.Node) {
+func (c *Controller) adopt(before, now *v1.Node) {
 	if c.placer.IsForeign(now) {
 		return
 	}
 	adopted := map[string]string{}
-	for _, label := range c.recentLabels(l) {
+	for _, label := range c.recentLabels() {
 		_, had := before.Labels[label]
 		if value, has := now.Labels[label]; has && !had && plan.IsRemovable(label) {
 			adopted[label] = value
@@ -99,13 +99,13 @@ func (c *Controller) adopt(l *labeler, before, now *v1.Node) {
 func (c *Controller) forgetLabels(s *state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.labels = labels{}
+	s.labels = labelState{}
 }
 
 // waitsForNames reports whether the names of tags have to be read before a Node is
 // written. What was read since it began to wait for that serves, also if reading takes
 // longer than names may be old.
-func (k *labels) waitsForNames(place *placement.Place) bool {
+func (k *labelState) waitsForNames(place *placement.Place) bool {
 	switch {
 	case !place.OldNames:
 		k.namesSince = time.Time{}
@@ -160,7 +160,7 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 }
 
 // await notes in a plan when there is something to record.
-func (k *labels) await(todo *plan.Plan, due []time.Time) {
+func (k *labelState) await(todo *plan.Plan, due []time.Time) {
 	for _, d := range due {
 		if !d.IsZero() && (todo.Due.IsZero() || d.Before(todo.Due)) {
 			todo.Due = d
@@ -172,7 +172,7 @@ func (k *labels) await(todo *plan.Plan, due []time.Time) {
 }
 
 // stands notes where a Node is for certain. What cannot be said now is as it was.
-func (k *labels) stands(nesting []string, placed topology.Placement, err error) {
+func (k *labelState) stands(nesting []string, placed topology.Placement, err error) {
 	if pair, ok := placed.Pair(); ok || isCertain(placed, err) {
 		k.pair = pair
 	}

@@ -111,8 +111,8 @@ func (c *Controller) observe(ctx context.Context) {
 	now := c.basis()
 	all := !now.equal(c.passes.basis)
 	c.passes.basis = now
-	if l := c.labels.Load(); l != nil && all {
-		c.recentLabels(l)
+	if all {
+		c.recentLabels()
 	}
 	states := c.fleet.States()
 	nodes := c.nodes.All()

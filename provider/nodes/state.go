@@ -34,7 +34,7 @@ type state struct {
 	event, keptEvent, annotation, write turn
 
 	// Of the labels. They are changed under the lock.
-	labels labels
+	labels labelState
 	// adopted are labels that the framework wrote for us and that are not in the
 	// annotation yet, with their values.
 	adopted map[string]string

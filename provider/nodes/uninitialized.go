@@ -90,6 +90,7 @@ func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State)
 		return absence.RetryMin // to see the result
 	case is.Kept == nil:
 		s.kept.Clear()
+		s.keptEvent.done()
 		return 0
 	}
 	why := fmt.Errorf("the Node is not ready and its machine is not found, but the Node is not deleted: %w", is.Kept)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -26,17 +25,14 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
 	"vzones/config"
 	"vzones/provider/absence"
-	"vzones/provider/keys"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
-	"vzones/vcenter/inventory"
 )
 
 func TestMain(m *testing.M) {
@@ -52,164 +48,6 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
-}
-
-// fakeSource has the places that a test gives it. The vCenter of a Node is what
-// comes before the dash of its name.
-type fakeSource struct {
-	mu       sync.Mutex
-	topology *config.Topology
-	absent   []string
-	places   map[string]placement.Place
-	errs     map[string]error
-	// unwritten are the labels that Nodes wait for.
-	unwritten map[string]map[string]string
-	hanging   map[string]bool
-	contacts  map[string]time.Time
-	probes    map[string]int
-	tagReads  int
-	// oldNames are the Nodes for which names of tags are to be read first.
-	oldNames map[string]bool
-	// slowNames is how long names take to be read, which are old by then.
-	slowNames time.Duration
-	tagged    []topology.Tagged
-	channels  []chan struct{}
-}
-
-var (
-	_ Fleet         = (*fakeSource)(nil)
-	_ places        = (*fakeSource)(nil)
-	_ absence.Fleet = (*fakeSource)(nil)
-)
-
-// States returns none: where Nodes are is said by Place.
-func (f *fakeSource) States() []inventory.State { return nil }
-
-func (f *fakeSource) Follow([]inventory.Identity) {}
-
-func (f *fakeSource) SearchOutside(context.Context, inventory.Identity) error { return nil }
-
-func (f *fakeSource) ConfirmAbsent(context.Context, inventory.Identity) error {
-	return errors.New("not to be asked")
-}
-
-func (f *fakeSource) Generation() uint64 { return 1 }
-
-// Initial is for Nodes that wait.
-func (f *fakeSource) Initial(n *v1.Node) (*placement.Initial, error) {
-	return &placement.Initial{Metadata: &cloudprovider.InstanceMetadata{}, Unwritten: f.Unwritten(n)}, nil
-}
-
-func vcenterOf(node string) string { vc, _, _ := strings.Cut(node, "-"); return vc }
-
-func (f *fakeSource) Place(n *v1.Node) (placement.Place, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	p, ok := f.places[n.Name]
-	p.Topology, p.OldNames = f.topology, f.oldNames[n.Name]
-	if !ok {
-		p.Problem = fmt.Errorf("%w: trouble", topology.ErrUnknown)
-		return p, p.Problem
-	}
-	p.Contact = f.contacts[vcenterOf(n.Name)]
-	return p, f.errs[n.Name]
-}
-
-func (f *fakeSource) Topology() *config.Topology {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.topology
-}
-
-func (f *fakeSource) Hidden() map[string][]string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return map[string][]string{"east": f.absent}
-}
-
-// configure changes how Nodes get their labels.
-func (f *fakeSource) configure(cfg config.Topology) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.topology = &cfg
-	f.announce()
-}
-
-func (f *fakeSource) Observe(_ []inventory.State, n *v1.Node) *inventory.Machine {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.places[n.Name].Machine
-}
-
-func (f *fakeSource) Subscribe() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	ch := make(chan struct{}, 1)
-	f.channels = append(f.channels, ch)
-	return ch
-}
-
-func (f *fakeSource) announce() {
-	for _, ch := range f.channels {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// Probe is answered at once by a vCenter that does not hang.
-func (f *fakeSource) Probe(vcenter string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.probes[vcenter]++
-	if !f.hanging[vcenter] {
-		f.contacts[vcenter] = time.Now()
-		f.announce()
-	}
-}
-
-// place says where Nodes are from now on; the vCenter has answered just now.
-func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, n := range nodes {
-		vc := vcenterOf(n)
-		for i := range placed.Decisions {
-			by := *placed.Decisions[i].By
-			by.Ref.VCenter = vc
-			placed.Decisions[i].By = &by
-		}
-		f.places[n] = placement.Place{Machine: &inventory.Machine{Ref: topology.Ref{VCenter: vc, ID: n}}, Placement: placed}
-		f.contacts[vc], f.errs[n] = time.Now(), err
-	}
-	f.announce()
-}
-
-// lose takes the machines of Nodes away, as trouble does.
-func (f *fakeSource) lose(nodes ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, n := range nodes {
-		delete(f.places, n)
-	}
-	f.announce()
-}
-
-func (f *fakeSource) hang(vcenter string, hangs bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.hanging[vcenter] = hangs
-}
-
-func (f *fakeSource) probed() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := 0
-	for _, p := range f.probes {
-		n += p
-	}
-	return n
 }
 
 // world is a controller beside a fake API server that checks resource versions, in
@@ -443,86 +281,6 @@ func zoned(region, zone string) []string {
 // at is a placement with a region, a zone and a rack; an empty rack is absent.
 func at(region, zone, level string) topology.Placement {
 	return placedIn(topology.LabelRegion+"="+region, topology.LabelZone+"="+zone, rack+"="+level)
-}
-
-// merged is RFC 7386: what an API server makes of a merge patch.
-func merged(doc, patch any) any {
-	p, ok := patch.(map[string]any)
-	if !ok {
-		return patch
-	}
-	out := map[string]any{}
-	if d, ok := doc.(map[string]any); ok {
-		maps.Copy(out, d)
-	}
-	for key, v := range p {
-		if v == nil {
-			delete(out, key)
-		} else {
-			out[key] = merged(out[key], v)
-		}
-	}
-	return out
-}
-
-// applied returns a Node after a patch.
-func applied(n *v1.Node, patch []byte) (*v1.Node, error) {
-	data, err := json.Marshal(n)
-	if err != nil {
-		return nil, err
-	}
-	var doc, change any
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(patch, &change); err != nil {
-		return nil, err
-	}
-	if data, err = json.Marshal(merged(doc, change)); err != nil {
-		return nil, err
-	}
-	out := &v1.Node{}
-	return out, json.Unmarshal(data, out)
-}
-
-// placedIn is a placement with these labels, written label=value. An empty value
-// is absent, a question mark an undecided label, and with an exclamation mark behind
-// the value another object may decide, whose tags may not be read.
-func placedIn(labels ...string) topology.Placement {
-	var p topology.Placement
-	for _, l := range labels {
-		label, value, _ := strings.Cut(l, "=")
-		value, unread := strings.CutSuffix(value, "!")
-		switch value {
-		case "":
-		case "?":
-			p.Undecided = append(p.Undecided, topology.Undecided{Label: label, Err: errUnreadable})
-		default:
-			p.Decisions = append(p.Decisions, topology.Decision{
-				Label: label, Value: value, Category: "c",
-				By: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"},
-			})
-			if unread {
-				p.Decisions[len(p.Decisions)-1].Unread = []*topology.Object{aHost}
-				p.Conflicts = []topology.Conflict{{Kind: topology.ConflictUnread, Labels: []string{label}, Objects: []*topology.Object{aHost}}}
-			}
-		}
-	}
-	return p
-}
-
-// aNode has labels, written key=value.
-func aNode(labels ...string) *v1.Node {
-	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1", ResourceVersion: "1", Labels: map[string]string{}, Annotations: map[string]string{}}}
-	for _, l := range labels {
-		key, value, _ := strings.Cut(l, "=")
-		n.Labels[key] = value
-	}
-	return n
-}
-
-func withTaint(n *v1.Node) {
-	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 }
 
 func (w *world) stats() Stats {

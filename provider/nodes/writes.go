@@ -18,15 +18,21 @@ type writes struct {
 	g     sync.WaitGroup
 }
 
-// start makes a request for a Node, and calls done when it has ended and the next one can
-// be made. While another one for the Node is under way it does nothing, and returns when to
-// try again.
-func (w *writes) start(node types.UID, request, done func()) time.Duration {
+// pause returns when to try again while a request for a Node is under way, 0 if none is.
+func (w *writes) pause(node types.UID) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.nodes[node] {
 		return writePause
 	}
+	return 0
+}
+
+// start makes a request for a Node that has none under way, and calls done when it has ended
+// and the next one can be made.
+func (w *writes) start(node types.UID, request, done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.nodes == nil {
 		w.nodes = map[types.UID]bool{}
 	}
@@ -38,7 +44,6 @@ func (w *writes) start(node types.UID, request, done func()) time.Duration {
 		w.mu.Unlock()
 		done()
 	})
-	return 0
 }
 
 // wait waits for all requests. None may be started any more.

@@ -39,7 +39,7 @@ func (a *assumed) noteCame(n *v1.Node) {
 	a.preset[n.UID] = true
 }
 
-// update notes a change of a Node, and leads says whether this process does.
+// update notes a change of a Node. Leads reports whether this process leads.
 func (a *assumed) update(before, now *v1.Node, leads bool) {
 	another := before.UID != now.UID
 	if another {

@@ -85,7 +85,7 @@ func (g *grants) purge(now time.Time) {
 	}
 }
 
-// shown ends what a Node was given and claims by now.
+// shown ends what a Node was given and its status shows by now.
 func (g *grants) shown(node *v1.Node) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -31,7 +31,7 @@ type Place struct {
 	Placement topology.Placement
 	// Location is what the Node's annotations have to be, zero if nothing is to be written.
 	Location Location
-	// InstanceType is what the machine is, empty if its configuration does not tell.
+	// InstanceType is what the machine is, empty if its configuration does not say all of it.
 	InstanceType string
 	// FormerType is what was written for the same machine before the names of guest systems
 	// got more, empty if that is the same. A Node keeps it.
@@ -49,7 +49,7 @@ type Place struct {
 // Location is where a machine is, as a Node's annotations have it.
 type Location struct {
 	Machine string
-	// VCenter is the own UUID of the machine's vCenter, empty if that does not tell it.
+	// VCenter is the own UUID of the machine's vCenter, empty if that is not known.
 	VCenter string
 }
 

@@ -148,7 +148,7 @@ func (s *sharing) where() string {
 	return fmt.Sprintf("vCenter %q %s (%s)", s.machine.Ref.VCenter, quote.Name(s.machine.InventoryPath), s.machine.Ref.ID)
 }
 
-// listNodes names Nodes, or tells how many there are more.
+// listNodes names Nodes, the first of them if there are many.
 func listNodes(nodes []*v1.Node) string {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {

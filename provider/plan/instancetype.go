@@ -49,7 +49,7 @@ func (p *Policy) ForType(out *Plan, node *v1.Node, place *placement.Place, befor
 
 // compareType returns how the label of a Node's instance type differs from what its
 // machine is. One that cannot be read differs from nothing, and a former name of the
-// same type is kept: that a guest system has got a name is no news of the machine.
+// same type is kept: that a guest system has got a name changes nothing about the machine.
 func compareType(node *v1.Node, place *placement.Place) (Difference, bool) {
 	if place.Machine == nil || place.InstanceType == "" {
 		return Difference{}, false

@@ -199,7 +199,7 @@ func beganAt(d Difference, before []Timed, now time.Time) time.Time {
 	return now
 }
 
-// same says whether two differences are one, whatever gives what is wanted.
+// same reports whether two differences are one, whatever gives the value.
 func (d Difference) same(as Difference) bool {
 	return d.Label == as.Label && d.Have == as.Have && d.Want == as.Want
 }
@@ -234,7 +234,7 @@ func (p *Plan) settle(after time.Duration, now time.Time) []Difference {
 	return settled
 }
 
-// whole says whether region and zone can be written so that the Node has the pair
+// whole reports whether region and zone can be written so that the Node has the pair
 // that it is in afterwards, as far as it is in one.
 func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed, settled []Difference) bool {
 	for _, u := range placed.Undecided {
@@ -323,7 +323,7 @@ func (p *Plan) write(action Action, d Difference) {
 }
 
 // update does away with a settled Difference. A label of Kubernetes' own that has no
-// value any more is only told of.
+// value any more is only reported.
 func (p *Plan) update(d Difference) {
 	switch {
 	case d.Want != "":
