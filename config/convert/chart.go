@@ -181,6 +181,12 @@ func chartOf(root *yaml.Node) *chart {
 	return &charts[len(charts)-1]
 }
 
+// taken returns the value that the file has, which is YAML.
+func taken(from schema.Source) (*yaml.Decoder, yaml.Pair) {
+	v := from.(yaml.Value)
+	return v.Decoder, v.Pair
+}
+
 // carried is a value that vzones' chart takes as it is, at another path.
 type carried struct {
 	to   []string
@@ -192,7 +198,8 @@ type carried struct {
 	removed bool
 }
 
-func (c *carried) Take(d *yaml.Decoder, p yaml.Pair) {
+func (c *carried) Take(from schema.Source) {
+	d, p := taken(from)
 	c.removed = yaml.Null(yaml.Follow(p.Node))
 	if c.at = p.At; !yaml.Empty(p.Node) || c.always && !yaml.Unset(p.Node) {
 		c.node = copied(d, p.Node)
@@ -261,7 +268,8 @@ func (v *chartValues) lost(why string) lost { return lost{v, why, ""} }
 
 func (v *chartValues) lostIfEnabled(why string) lost { return lost{v, why, "enabled"} }
 
-func (l lost) Take(d *yaml.Decoder, p yaml.Pair) {
+func (l lost) Take(from schema.Source) {
+	d, p := taken(from)
 	n := yaml.Follow(p.Node)
 	if l.part != "" && n.Kind == yaml.MappingNode {
 		if on := yaml.Lookup(n, l.part); on == nil || yaml.Empty(on) {
@@ -280,7 +288,8 @@ func (v *chartValues) lose(d *yaml.Decoder, at problem.Position, why string) {
 // truth is a toggle that older charts have as the text "1".
 type truth struct{ into *schema.Toggle }
 
-func (t truth) Take(d *yaml.Decoder, p yaml.Pair) {
+func (t truth) Take(from schema.Source) {
+	_, p := taken(from)
 	n := yaml.Follow(p.Node)
 	if n.Kind == yaml.ScalarNode && (n.Value == "1" || n.Value == "0") {
 		*t.into = schema.Toggle{V: n.Value == "1", At: p.At, Set: true}
@@ -290,15 +299,16 @@ func (t truth) Take(d *yaml.Decoder, p yaml.Pair) {
 		*t.into = schema.Toggle{V: strings.EqualFold(n.Value, "true"), At: p.At, Set: true}
 		return
 	}
-	*t.into = d.Toggle(p.Node, p.At)
+	*t.into = from.Toggle()
 }
 
 // misread is a thumbprint under a key of which the charts 1.25 and 1.26 make a file that
 // the CPI cannot read.
 type misread struct{ into *schema.Text }
 
-func (m misread) Take(d *yaml.Decoder, p yaml.Pair) {
-	t := d.Text(p.Node, p.At)
+func (m misread) Take(from schema.Source) {
+	d, p := taken(from)
+	t := from.Text()
 	if !t.Set {
 		return
 	}

@@ -19,8 +19,9 @@ type podLabels struct {
 	into *carried
 }
 
-func (l podLabels) Take(d *yaml.Decoder, p yaml.Pair) {
-	l.into.Take(d, p)
+func (l podLabels) Take(from schema.Source) {
+	d, p := taken(from)
+	l.into.Take(from)
 	n := l.into.node
 	if n == nil || n.Kind != yaml.MappingNode {
 		return

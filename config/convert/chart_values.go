@@ -202,14 +202,7 @@ func (v *chartValues) rancher() []schema.Field {
 
 // addresses are the fields of nodes that the CPI has.
 func (v *chartValues) addresses() []schema.Field {
-	return []schema.Field{
-		{Name: "internalNetworkSubnetCidr", Into: &v.nodes.InternalSubnets},
-		{Name: "externalNetworkSubnetCidr", Into: &v.nodes.ExternalSubnets},
-		{Name: "internalVmNetworkName", Into: &v.nodes.InternalNetwork},
-		{Name: "externalVmNetworkName", Into: &v.nodes.ExternalNetwork},
-		{Name: "excludeInternalNetworkSubnetCidr", Into: &v.nodes.ExcludeInternalSubnets},
-		{Name: "excludeExternalNetworkSubnetCidr", Into: &v.nodes.ExcludeExternalSubnets},
-	}
+	return slices.DeleteFunc(v.nodes.Fields(), func(f schema.Field) bool { return f.YAMLOnly || f.Ours })
 }
 
 func (v *chartValues) finishRancher(d *yaml.Decoder) {

@@ -273,21 +273,17 @@ const nothingLike = "the CSI driver has nothing like it"
 // rest tells of what is set and has no place in the driver's file.
 func (c *csiWriter) rest() {
 	s := c.Schema
-	carried := []string{
-		"user", "password", "server", "port", "insecureFlag", "datacenters", "caFile", "thumbprint", "secretName", "secretNamespace", "secretsDirectory",
-		"labels", "levels",
-	}
 	var tell func(fields []schema.Field)
 	tell = func(fields []schema.Field) {
 		for _, f := range fields {
-			if slices.Contains(carried, f.Name) {
+			if f.CSI {
 				continue
 			}
 			if g, ok := f.Into.(schema.Group); ok {
 				tell(g.Fields)
 				continue
 			}
-			if f.Into == &s.Topology.Precedence && s.Topology.Precedence.V == string(topology.PrecedenceCSI) {
+			if f.Into == schema.Target(&s.Topology.Precedence) && s.Topology.Precedence.V == string(topology.PrecedenceCSI) {
 				continue
 			}
 			if t, ok := f.Into.(*schema.Text); ok && f.Name == "caData" && strings.TrimSpace(t.V) == check.SystemCA {

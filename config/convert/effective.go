@@ -110,7 +110,7 @@ func effectiveEntry(vc *config.VCenter, from validate.Settings) *schema.Section 
 		Datacenters: shownList(vc.Datacenters, from.Datacenters),
 		RoundTrips:  shown(vc.RoundTrips, from.RoundTrips),
 		Thumbprint:  shown(vc.Thumbprint, from.Thumbprint),
-		Index:       shown(validate.IndexWord(vc.Followed), from.Index),
+		Index:       shown(schema.IndexWord(vc.Followed), from.Index),
 		IPFamilies:  shownList(vc.IPFamilies, from.Families),
 		// There is no default for credentials.
 		User: from.User, Password: from.Password,
@@ -167,7 +167,7 @@ func (l *loaded) effectiveLabels(s *schema.File) {
 	if len(policy.Categories()) > 0 || from.Topology.Paths.Set {
 		var words []string
 		for _, path := range policy.Paths {
-			words = append(words, validate.PathWord(path))
+			words = append(words, schema.PathWord(path))
 		}
 		s.Topology.Paths = shownList(words, from.Topology.Paths)
 	}

@@ -225,7 +225,7 @@ func TestVariablesAreCompared(t *testing.T) {
 	rows := comparison(t, "Environment variables")
 	keys := make(map[string]any)
 	for _, f := range (&schema.File{}).Variables() {
-		keys[f.Name] = f.Into
+		keys[f.Variable] = f.Into
 	}
 	for name, row := range rows {
 		if row.verdict != "not taken" {

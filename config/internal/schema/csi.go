@@ -88,21 +88,27 @@ func (s *Section) ofCSI(keys []CSIKey) []Field {
 		if k.Name == sessionURL || k.Name == sessionToken {
 			k.Session = &s.Session
 		}
-		fields = append(fields, Field{k.Name, k})
+		fields = append(fields, Field{Name: k.Name, Into: k})
 	}
 	return fields
 }
 
-// csi tells of a key that has no effect here.
-func NoticeCSI(p *problem.List, at problem.Position, k OfCSI) {
-	if k.Session != nil {
-		*k.Session = at
+// Take keeps the value for the driver's file, and warns of one that asks for something.
+func (o OfCSI) Take(from Source) {
+	if value, ok := from.Of(o.CSIKey); ok {
+		*o.Own = append(*o.Own, CSIValue{o.CSIKey, value, from.Place()})
 	}
-	why := k.Why
+	if !from.Asks() {
+		return
+	}
+	if o.Session != nil {
+		*o.Session = from.Place()
+	}
+	why := o.Why
 	if why == "" {
 		why = ForDriver
 	}
-	p.Warnf(at, "%s", why)
+	from.Problems().Warnf(from.Place(), "%s", why)
 }
 
 // maxCategories is how many the CSI driver takes.

@@ -22,16 +22,43 @@ type (
 	// YAML format with a warning.
 	Spelling struct {
 		Key  string
-		Into any
+		Into Target
 	}
-	// OlderName is the older name of a list. Told says that it is a warning.
+	// OlderName is the older name of a list, with a warning if warns is set.
 	OlderName struct {
-		list *List
-		Name string
-		told bool
+		list  *List
+		Name  string
+		warns bool
 	}
 )
 
+// Take reads the value of the key that is meant.
+func (s Spelling) Take(from Source) {
+	from.Respelled(s.Key)
+	s.Into.Take(from)
+}
+
+func (s Spelling) misspelled(at problem.Position) { Misspelled(s.Into, at) }
+
+// Take reads the list where its newer name is not written, as the in-tree provider does.
+func (o OlderName) Take(from Source) {
+	p, t := from.Problems(), from.Text()
+	switch {
+	case t.Bad:
+		return
+	case o.list.Set:
+		p.Warnf(t.At, "has no effect beside %s", o.Name)
+		return
+	case o.warns && t.Usable():
+		p.Warnf(t.At, "is the in-tree provider's name of %s and counts as that, but the vSphere CPI ignores it: write %s", o.Name, o.Name)
+	}
+	*o.list = Split(t)
+	for i := range o.list.V {
+		o.list.V[i].Mute = t.Mute
+	}
+}
+
+// Why a key of a neighbor has no effect.
 const (
 	ForVolumes = "has no effect: it is about volumes, which are the CSI driver's"
 	ForDriver  = "has no effect: it is the CSI driver's"
@@ -51,7 +78,7 @@ func (s *Section) foreign(global bool) []Field {
 		)
 	}
 	return slices.Concat(s.ofCSI(csiGlobalKeys),
-		[]Field{{"vcenterip", Spelling{Key: "server", Into: &s.Server}}},
+		[]Field{{Name: "vcenterip", Into: Spelling{Key: "server", Into: &s.Server}}},
 		withoutEffect(inTree, "working-dir", "vm-uuid", "vm-name", "secret-not-managed"),
 		withoutEffect(ForVolumes, "datastore", "default-datastore"),
 		withoutEffect(forCPI, "service-account"),
@@ -61,7 +88,7 @@ func (s *Section) foreign(global bool) []Field {
 func withoutEffect(why string, keys ...string) []Field {
 	var fields []Field
 	for _, key := range keys {
-		fields = append(fields, Field{key, Ignored(why)})
+		fields = append(fields, Field{Name: key, Into: Ignored(why)})
 	}
 	return fields
 }
@@ -75,7 +102,7 @@ func (s *File) InYAML() []Field {
 			into.Fields = append(into.Fields, spellings(into.Fields)...)
 			switch f.Name {
 			case "global":
-				older := Field{"datacenter", OlderName{&s.Global.Datacenters, "datacenters", true}}
+				older := Field{Name: "datacenter", Into: OlderName{&s.Global.Datacenters, "datacenters", true}}
 				into.Fields = append(append(into.Fields, s.Global.foreign(true)...), older)
 			case "labels":
 				into.Fields = append(into.Fields, withoutEffect(noCategories, "topology-categories")...)
@@ -105,21 +132,17 @@ func spellings(fields []Field) []Field {
 	var all []Field
 	for _, f := range fields {
 		key := problem.Dash(f.Name)
-		if key == f.Name || slices.Contains(onlyInYAML, f.Name) || slices.Contains(notCPIs, f.Name) {
+		if key == f.Name || f.YAMLOnly || f.Ours {
 			continue
 		}
-		switch f.Into.(type) {
-		case Ignored:
-			all = append(all, Field{key, f.Into})
-		default:
-			all = append(all, Field{key, Spelling{f.Name, f.Into}})
+		into := f.Into
+		if _, none := into.(Ignored); !none {
+			into = Spelling{f.Name, into}
 		}
+		all = append(all, Field{Name: key, Into: into})
 	}
 	return all
 }
-
-// notCPIs are keys that the INI format has here and not in the CPI.
-var notCPIs = []string{"skipDeletion"}
 
 // Stands returns the key of fields that a key stands for: itself, mostly.
 func Stands(fields []Field, key string) string {
@@ -145,20 +168,4 @@ func NewerFirst(fields []Field, a, b string) int {
 		return 0
 	}
 	return older(a) - older(b)
-}
-
-// instead takes the older name of a key where the newer is not written, as the
-// in-tree provider does.
-func TakeOlder(p *problem.List, t Text, into OlderName) {
-	switch {
-	case into.list.Set:
-		p.Warnf(t.At, "has no effect beside %s", into.Name)
-		return
-	case into.told && t.Usable():
-		p.Warnf(t.At, "is the in-tree provider's name of %s and counts as that, but the vSphere CPI ignores it: write %s", into.Name, into.Name)
-	}
-	*into.list = Split(t)
-	for i := range into.list.V {
-		into.list.V[i].Mute = t.Mute
-	}
 }

@@ -289,12 +289,11 @@ func inherit(e, global Settings) Settings {
 
 // assemble makes the VCenter of an entry.
 func assemble(e, global Settings) config.VCenter {
-	const roundTrips = 3
 	e = inherit(e, global)
 	return config.VCenter{
 		Name:        e.Name,
 		Server:      e.Server.V,
-		Port:        schema.Otherwise(e.Port, check.DefaultPort),
+		Port:        schema.Otherwise(e.Port, schema.DefaultPort),
 		Datacenters: slices.Clone(e.Datacenters.V),
 		User:        e.User.V,
 		Password:    e.Password.V,
@@ -306,9 +305,9 @@ func assemble(e, global Settings) config.VCenter {
 		CAFile:     e.Authority.V.File,
 		CA:         e.Authority.V.pem,
 		Thumbprint: e.Thumbprint.V,
-		Followed:   e.Index.V == IndexFollowed,
-		RoundTrips: schema.Otherwise(e.RoundTrips, roundTrips),
-		IPFamilies: slices.Clone(schema.Otherwise(e.Families, []string{"ipv4"})),
+		Followed:   e.Index.V == schema.IndexFollowed,
+		RoundTrips: schema.Otherwise(e.RoundTrips, schema.DefaultRoundTrips),
+		IPFamilies: slices.Clone(schema.Otherwise(e.Families, schema.DefaultFamilies())),
 	}
 }
 
@@ -331,18 +330,15 @@ func (c *checker) borrowed(s *schema.File) {
 			have[at] = append(have[at], quote.Value(e.Name))
 		}
 	}
-	for _, half := range []struct {
-		name string
-		at   problem.Position
-	}{{schema.VariableUser, s.Global.User.At}, {schema.VariablePassword, s.Global.Password.At}} {
-		if half.at != problem.Variable(half.name) {
-			continue
+	for _, v := range s.Variables() {
+		at, _ := schema.Given(v.Into)
+		switch {
+		case v.Variable != schema.VariableUser && v.Variable != schema.VariablePassword, at != problem.Variable(v.Variable):
+		case have[at] == nil:
+			s.Unused(c.List, schema.Text{At: at}, v.Field)
+		default:
+			c.Warnf(at, "is the %s for %s, because the file has none there: write %s %s instead",
+				v.Name, vCenters(have[at]), c.Words.Secret(), c.Words.Global)
 		}
-		if have[half.at] == nil {
-			schema.Unused(c.List, schema.Text{At: half.at}, half.name, s.Global.CredentialsSource())
-			continue
-		}
-		c.Warnf(half.at, "is the %s for %s, because the file has none there: write %s %s instead",
-			schema.Inherited[half.name], vCenters(have[half.at]), c.Words.Secret(), c.Words.Global)
 	}
 }

@@ -62,7 +62,7 @@ func (c *checker) patterns(given schema.List) []string {
 	}
 	var patterns []string
 	for i, element := range given.V {
-		c.Bounded(element.At, i+1, MaxNetworks, "names of networks")
+		c.Bounded(element.At, i+1, schema.MaxNetworks, "names of networks")
 		switch wrong := check.ParseName(element.V); {
 		case wrong != nil && strings.TrimSpace(element.V) == "":
 			c.complain(element, &check.Mistake{What: "is blank: write the name of a network, or remove the element"})

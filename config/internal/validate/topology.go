@@ -12,10 +12,7 @@ import (
 	"vzones/topology"
 )
 
-const (
-	defaultSettle = 60 * time.Second
-	maxSettle     = 24 * time.Hour
-)
+const maxSettle = 24 * time.Hour
 
 // topology checks the labels and the topology sections together.
 func (c *checker) topology(s *schema.File, fleet []config.VCenter) config.Topology {
@@ -24,7 +21,7 @@ func (c *checker) topology(s *schema.File, fleet []config.VCenter) config.Topolo
 	policy := topology.Policy{
 		Rules:      c.rules(s),
 		Levels:     c.levels(s),
-		Precedence: topology.Precedence(c.choice(t.Precedence, "is no precedence", string(topology.PrecedenceCSI), string(topology.PrecedenceNearest))),
+		Precedence: topology.Precedence(schema.Otherwise(t.Precedence, string(topology.PrecedenceCSI))),
 		Paths:      c.paths(t.Paths),
 	}
 	c.cycle(s, policy)
@@ -33,7 +30,7 @@ func (c *checker) topology(s *schema.File, fleet []config.VCenter) config.Topolo
 	return config.Topology{
 		Policy:   policy,
 		Backfill: schema.Otherwise(t.Backfill, true),
-		Drift:    config.Drift(c.choice(t.Drift, "is no policy", string(config.DriftReport), string(config.DriftTaint), string(config.DriftUpdate))),
+		Drift:    config.Drift(schema.Otherwise(t.Drift, string(config.DriftReport))),
 		Settle:   c.settle(t.Settle),
 	}
 }
@@ -107,10 +104,6 @@ func (c *checker) rule(s *schema.File, r *schema.Rule, label string, required bo
 	}
 	if r.Tag.Usable() {
 		r.Tag.Bad = c.complain(r.Tag, check.ParseName(r.Tag.V))
-	}
-	if r.Inventory.Usable() && !slices.Contains(topology.Inventories(), topology.Inventory(r.Inventory.V)) {
-		r.Inventory.Bad = c.complain(r.Inventory, &check.Mistake{
-			What: "is no part of the inventory: write vcenter, datacenter, cluster, host, resourcePool, folder or vsanFaultDomain", Detail: check.Found(r.Inventory.V)})
 	}
 	if r.HostGroup.Usable() {
 		r.HostGroup.Bad = c.complain(r.HostGroup, check.ParseHostGroup(r.HostGroup.V))
@@ -201,25 +194,8 @@ func (c *checker) vcenterNames(s *schema.File, fleet []config.VCenter) {
 	}
 }
 
-// pathKinds are the paths by the words for them.
-func pathKinds() map[string]topology.PathKind {
-	return map[string]topology.PathKind{
-		"compute": topology.ComputePath, "resourcePool": topology.PoolPath, "folder": topology.FolderPath,
-	}
-}
-
-// PathWord returns the word for a path.
-func PathWord(kind topology.PathKind) string {
-	for word, k := range pathKinds() {
-		if k == kind {
-			return word
-		}
-	}
-	panic(fmt.Sprintf("config: no word for the path %v", kind))
-}
-
 func (c *checker) paths(given schema.List) []topology.PathKind {
-	kinds := pathKinds()
+	kinds := schema.PathKinds()
 	if !given.Usable() {
 		return topology.DefaultPaths()
 	}
@@ -239,31 +215,10 @@ func (c *checker) paths(given schema.List) []topology.PathKind {
 	return paths
 }
 
-// choice returns one of the given words, the first unless configured.
-func (c *checker) choice(t schema.Text, wrong string, words ...string) string {
-	if !t.Usable() {
-		return words[0]
-	}
-	if !slices.Contains(words, t.V) {
-		c.complain(t, &check.Mistake{What: wrong + ": write " + Alternatives(words), Detail: check.Found(t.V)})
-	}
-	return t.V
-}
-
-func Alternatives(words []string) string {
-	text := words[0]
-	for _, word := range words[1 : len(words)-1] {
-		text += ", " + word
-	}
-	return text + " or " + words[len(words)-1]
-}
-
 func (c *checker) settle(t schema.Text) time.Duration {
-	if !t.Usable() {
-		return defaultSettle
-	}
-	d, err := time.ParseDuration(t.V)
+	d, err := time.ParseDuration(schema.Otherwise(t, schema.DefaultSettle))
 	switch {
+	case t.Bad:
 	case err != nil:
 		c.complain(t, &check.Mistake{What: "is no duration: write a number with its unit, such as 60s or 5m", Detail: check.Found(t.V)})
 	case d < 0 || d > maxSettle:

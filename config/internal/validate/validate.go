@@ -17,6 +17,13 @@ import (
 // validate makes a Config of what a file says. It is to be used only if
 // problems has no errors afterwards.
 func (c *checker) validate(s *schema.File) *config.Config {
+	c.described(s.Fields())
+	for _, e := range s.VCenters {
+		c.described(e.Fields(false))
+	}
+	for _, l := range s.Topology.Levels {
+		c.described(l.Fields())
+	}
 	fleet := c.fleet(s)
 	return &config.Config{
 		File:      c.File,
@@ -61,6 +68,28 @@ func (c *checker) complain(v schema.Text, wrong *check.Mistake) bool {
 	return true
 }
 
+// described checks values as their fields are described: which words, and which numbers.
+func (c *checker) described(fields []schema.Field) {
+	for _, f := range fields {
+		switch into := f.Into.(type) {
+		case schema.Group:
+			c.described(into.Fields)
+		case *schema.Rule:
+			c.described(into.Fields())
+		case *schema.Text:
+			if into.Usable() && len(f.Words) > 0 && !slices.Contains(f.Words, into.V) {
+				into.Bad = c.complain(*into, &check.Mistake{
+					What: "is not a valid " + f.Name + ": write " + check.Alternatives(f.Words), Detail: check.Found(into.V)})
+			}
+		case *schema.Number:
+			if into.Usable() && !f.Limits.Allow(into.V) {
+				into.Bad = true
+				c.Errorf(into.At, "%d is not a valid %s: write %v", into.V, f.Limits.What, f.Limits)
+			}
+		}
+	}
+}
+
 // Settings are a section whose values were checked one by one.
 type Settings struct {
 	Name string
@@ -93,14 +122,6 @@ func (c *checker) settings(s *schema.Section) Settings {
 		s.Server.V = address
 		c.underscore(s.Server)
 	}
-	if s.Port.Usable() && (s.Port.V < 1 || s.Port.V > 65535) {
-		s.Port.Bad = true
-		c.Errorf(s.Port.At, "%d is no port: write a number from 1 to 65535", s.Port.V)
-	}
-	if s.RoundTrips.Usable() && s.RoundTrips.V < 1 {
-		s.RoundTrips.Bad = true
-		c.Errorf(s.RoundTrips.At, "%d is no count: write 1 or more", s.RoundTrips.V)
-	}
 	if s.Thumbprint.Usable() {
 		thumbprint, wrong := "", (*check.Mistake)(nil)
 		if !strings.EqualFold(strings.TrimSpace(s.Thumbprint.V), check.NoThumbprint) {
@@ -109,7 +130,10 @@ func (c *checker) settings(s *schema.Section) Settings {
 		s.Thumbprint.Bad = c.complain(s.Thumbprint, wrong)
 		s.Thumbprint.V = thumbprint
 	}
-	s.Index.Bad = !c.isIndex(s.Index)
+	if s.Index.Usable() && s.Index.V == schema.IndexFollowed {
+		c.Warnf(s.Index.At, "the machine of a Node without a system UUID is found by its guest host name only, "+
+			"and not by its own name in vCenter: use %s if such Nodes have no VMware Tools", schema.IndexAll)
+	}
 	return Settings{
 		Name: s.Name, At: s.At,
 		User: s.User, Password: s.Password, Server: s.Server,
@@ -212,7 +236,6 @@ func File(s *schema.File, p *problem.List, skipFiles bool) (*config.Config, []Se
 
 // Bounds on what a configuration may cost.
 const (
-	MaxNetworks = 1000
 	// maxCAFiles is how many CA files are named, each of which is watched, and maxCABytes
 	// how much is kept of them.
 	maxCAFiles = 1000

@@ -37,6 +37,9 @@ type Key struct {
 	bad bool
 }
 
+// Place returns where the key is.
+func (k Key) Place() problem.Position { return k.at }
+
 // unset says that nothing is written behind the =.
 func (k Key) unset() bool { return k.value == "" && !k.blank && !k.bad }
 
