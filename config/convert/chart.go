@@ -317,3 +317,16 @@ func (m misread) Take(from schema.Source) {
 		*m.into = t
 	}
 }
+
+// A toleration is one of a Pod's.
+type toleration struct{ key, operator, value, effect string }
+
+func (t toleration) node() *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
+	for _, f := range [][2]string{{"key", t.key}, {"operator", t.operator}, {"value", t.value}, {"effect", t.effect}} {
+		if f[1] != "" {
+			n.Content = append(n.Content, yaml.Scalar(f[0]), yaml.Scalar(f[1]))
+		}
+	}
+	return n
+}

@@ -22,9 +22,6 @@ const (
 	ourFile      = "vsphere.conf"
 )
 
-// A toleration is one of a Pod's.
-type toleration struct{ key, operator, value, effect string }
-
 // verbosity is where the log's is in vzones' chart.
 var verbosity = []string{"logging", "verbosity"}
 
@@ -319,14 +316,4 @@ func onNodesWith(labels []string) *yaml.Node {
 	return yaml.Of(map[string]any{"nodeAffinity": map[string]any{
 		"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": terms},
 	}})
-}
-
-func (t toleration) node() *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
-	for _, f := range [][2]string{{"key", t.key}, {"operator", t.operator}, {"value", t.value}, {"effect", t.effect}} {
-		if f[1] != "" {
-			n.Content = append(n.Content, yaml.Scalar(f[0]), yaml.Scalar(f[1]))
-		}
-	}
-	return n
 }

@@ -85,7 +85,7 @@ func csiValues(b *ini.Block, keys []schema.CSIKey) []schema.CSIValue {
 	var values []schema.CSIValue
 	for _, k := range b.Keys {
 		for i := range keys {
-			if value, ok := k.Of(&keys[i]); ok && strings.EqualFold(keys[i].Name, k.Name) {
+			if value, ok := k.Single(keys[i].Yes); ok && strings.EqualFold(keys[i].Name, k.Name) {
 				values = append(values, schema.CSIValue{CSIKey: &keys[i], Value: value, At: k.Place()})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"vzones/config"
 )
@@ -133,3 +134,9 @@ func (p *List) Bounded(at Position, number, most int, what string) {
 
 // maxProblems is how many mistakes are looked for, and warnings are kept.
 const maxProblems = 1000
+
+// Dashed says that a key of the YAML format is written at a place as the INI format
+// spells it, which the CPI ignores there.
+func (p *List) Dashed(at Position, key string) bool {
+	return p.Words == &YAMLWords && at.Line != InEnvironment && strings.HasSuffix(at.Path, "."+Dash(key))
+}

@@ -80,22 +80,9 @@ type CSIValue struct {
 	At    problem.Position
 }
 
-// ofCSI are the keys of the driver's file in the section.
-func (s *Section) ofCSI(keys []CSIKey) []Field {
-	var fields []Field
-	for i := range keys {
-		k := OfCSI{CSIKey: &keys[i], Own: &s.Own}
-		if k.Name == sessionURL || k.Name == sessionToken {
-			k.Session = &s.Session
-		}
-		fields = append(fields, Field{Name: k.Name, Into: k})
-	}
-	return fields
-}
-
 // Take keeps the value for the driver's file, and warns of one that asks for something.
 func (o OfCSI) Take(from Source) {
-	if value, ok := from.Of(o.CSIKey); ok {
+	if value, ok := from.Single(o.Yes); ok {
 		*o.Own = append(*o.Own, CSIValue{o.CSIKey, value, from.Place()})
 	}
 	if !from.Asks() {
@@ -116,3 +103,11 @@ const MaxCategories = 5
 
 // maxCSIName is how many bytes the CSI driver takes for cluster-id and supervisor-id.
 const MaxCSIName = 64
+
+// Why a key of a neighbor has no effect.
+const (
+	ForVolumes = "has no effect: it is about volumes, which are the CSI driver's"
+	ForDriver  = "has no effect: it is the CSI driver's"
+	NoSession  = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
+		"write it there, under the server's address with ."
+)

@@ -8,14 +8,6 @@ import (
 	"vzones/config/internal/problem"
 )
 
-// The variables that are more than a key's value.
-const (
-	VariableUser     = "VSPHERE_USER"
-	VariablePassword = "VSPHERE_PASSWORD"
-	// variableSkipDeletion sets its key to true by being there, whatever its value.
-	variableSkipDeletion = "SKIP_NODE_DELETION"
-)
-
 // A Variable is an environment variable of the vSphere CPI, and the field that it overrides.
 type Variable struct {
 	Field

@@ -66,8 +66,9 @@ type Source interface {
 	Asks() bool
 	// Respelled warns that its key is another spelling of a key.
 	Respelled(key string)
-	// Of returns the single value of a key of the CSI driver's, if there is one.
-	Of(key *CSIKey) (value string, ok bool)
+	// Single returns the value if it is a single one. Where a key may stand alone for true, and
+	// is alone, that is its value.
+	Single(truth bool) (value string, ok bool)
 }
 
 // A Mapping is a Source of a format in which values have structure.
@@ -122,19 +123,6 @@ func (v *Value[T]) Take(from Source) {
 	}
 }
 
-// Take reads a rule: text is the name of a tag category, as in the CPI.
-func (r *Rule) Take(from Source) {
-	m, ok := from.(Mapping)
-	if !ok {
-		*r = Rule{At: from.Place(), Tag: from.Text(), Short: true}
-		return
-	}
-	r.At = from.Place()
-	if !m.Fields(r.Fields()) {
-		r.Short, r.Tag = true, from.Text()
-	}
-}
-
 // Take reads all rows.
 func (t *Table) Take(from Source) { t.Rows = append(t.Rows, from.(Mapping).Table()...) }
 
@@ -174,8 +162,6 @@ func (v *Value[T]) misspelled(at problem.Position) {
 		v.At, v.Set, v.Bad = at, true, true
 	}
 }
-
-func (r *Rule) misspelled(problem.Position) { r.Bad = true }
 
 func (e Entries) misspelled(problem.Position) { *e.Broken = true }
 

@@ -240,3 +240,26 @@ func PathWord(kind topology.PathKind) string {
 	}
 	panic(fmt.Sprintf("config: no word for the path %v", kind))
 }
+
+// The variables that are more than a key's value.
+const (
+	VariableUser     = "VSPHERE_USER"
+	VariablePassword = "VSPHERE_PASSWORD"
+	// variableSkipDeletion sets its key to true by being there, whatever its value.
+	variableSkipDeletion = "SKIP_NODE_DELETION"
+)
+
+// Take reads a rule: text is the name of a tag category, as in the CPI.
+func (r *Rule) Take(from Source) {
+	m, ok := from.(Mapping)
+	if !ok {
+		*r = Rule{At: from.Place(), Tag: from.Text(), Short: true}
+		return
+	}
+	r.At = from.Place()
+	if !m.Fields(r.Fields()) {
+		r.Short, r.Tag = true, from.Text()
+	}
+}
+
+func (r *Rule) misspelled(problem.Position) { r.Bad = true }

@@ -58,17 +58,6 @@ func (o OlderName) Take(from Source) {
 	}
 }
 
-// Why a key of a neighbor has no effect.
-const (
-	ForVolumes = "has no effect: it is about volumes, which are the CSI driver's"
-	ForDriver  = "has no effect: it is the CSI driver's"
-	forCPI     = "has no effect: it is the vSphere CPI's"
-	inTree     = "has no effect: it is the in-tree provider's"
-	NoSession  = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
-		"write it there, under the server's address with ."
-	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
-)
-
 // foreign are the keys of the global section, or of an entry, that only a neighbor has.
 func (s *Section) foreign(global bool) []Field {
 	if !global {
@@ -91,57 +80,6 @@ func withoutEffect(why string, keys ...string) []Field {
 		fields = append(fields, Field{Name: key, Into: Ignored(why)})
 	}
 	return fields
-}
-
-// InYAML are the fields of the schema with what a neighbor's file has besides.
-func (s *File) InYAML() []Field {
-	fields := s.Fields()
-	for i, f := range fields {
-		switch into := f.Into.(type) {
-		case Group:
-			into.Fields = append(into.Fields, spellings(into.Fields)...)
-			switch f.Name {
-			case "global":
-				older := Field{Name: "datacenter", Into: OlderName{&s.Global.Datacenters, "datacenters", true}}
-				into.Fields = append(append(into.Fields, s.Global.foreign(true)...), older)
-			case "labels":
-				into.Fields = append(into.Fields, withoutEffect(noCategories, "topology-categories")...)
-			}
-			fields[i].Into = into
-		case Entries:
-			add := into.Add
-			into.Add = func(name string, at problem.Position) []Field {
-				fields := add(name, at)
-				entry := s.VCenters[len(s.VCenters)-1]
-				return slices.Concat(fields, spellings(fields), entry.foreign(false))
-			}
-			fields[i].Into = into
-		}
-	}
-	for _, f := range s.Sections() {
-		if why, ok := f.Into.(Ignored); ok {
-			fields = append(fields, withoutEffect(string(why), f.Name, strings.ToLower(f.Name))...)
-		}
-	}
-	return append(fields, withoutEffect(noCategories, "TopologyCategory", "topologycategory")...)
-}
-
-// spellings are the keys of fields as the CPI's INI format has them. The chart of the CPI
-// writes ca-file into a file in the YAML format, where the CPI ignores it.
-func spellings(fields []Field) []Field {
-	var all []Field
-	for _, f := range fields {
-		key := problem.Dash(f.Name)
-		if key == f.Name || f.YAMLOnly || f.Ours {
-			continue
-		}
-		into := f.Into
-		if _, none := into.(Ignored); !none {
-			into = Spelling{f.Name, into}
-		}
-		all = append(all, Field{Name: key, Into: into})
-	}
-	return all
 }
 
 // Stands returns the key of fields that a key stands for: itself, mostly.
@@ -168,4 +106,23 @@ func NewerFirst(fields []Field, a, b string) int {
 		return 0
 	}
 	return older(a) - older(b)
+}
+
+const (
+	forCPI       = "has no effect: it is the vSphere CPI's"
+	inTree       = "has no effect: it is the in-tree provider's"
+	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
+)
+
+// ofCSI are the keys of the driver's file in the section.
+func (s *Section) ofCSI(keys []CSIKey) []Field {
+	var fields []Field
+	for i := range keys {
+		k := OfCSI{CSIKey: &keys[i], Own: &s.Own}
+		if k.Name == sessionURL || k.Name == sessionToken {
+			k.Session = &s.Session
+		}
+		fields = append(fields, Field{Name: k.Name, Into: k})
+	}
+	return fields
 }

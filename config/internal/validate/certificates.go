@@ -20,13 +20,6 @@ import (
 	"vzones/topology/quote"
 )
 
-// authority is what a server's certificate is verified with: nothing set means
-// the system's certificates.
-type authority struct {
-	File string
-	pem  []byte
-}
-
 // authority takes the one that a section gives.
 func (c *checker) authority(file, data schema.Text) schema.Value[authority] {
 	if file.Set && data.Set {
@@ -103,12 +96,6 @@ func (c *checker) listed(path schema.Text, files []string) (data []byte, bad boo
 		c.lists[path.V] = slices.Clip(data)
 	}
 	return data, bad
-}
-
-// caFile is what a file of certificates holds, or what is wrong with it.
-type caFile struct {
-	data  []byte
-	wrong *check.Mistake
 }
 
 // caFile reads a file of certificates, once.
@@ -267,3 +254,11 @@ func (c *checker) validity(at problem.Position, leaf *x509.Certificate) {
 			leaf.NotBefore.UTC().Format(time.DateOnly))
 	}
 }
+
+// Bounds on what a configuration may cost.
+const (
+	// maxCAFiles is how many CA files are named, each of which is watched, and maxCABytes
+	// how much is kept of them.
+	maxCAFiles = 1000
+	maxCABytes = 64 << 20
+)

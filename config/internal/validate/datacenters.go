@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"slices"
 	"strings"
 
 	"vzones/config"
@@ -38,4 +39,8 @@ func (c *checker) datacenters(given schema.List) schema.Value[[]string] {
 		}
 	}
 	return v
+}
+
+func allBlank(elements []schema.Text) bool {
+	return !slices.ContainsFunc(elements, func(t schema.Text) bool { return strings.TrimSpace(t.V) != "" })
 }

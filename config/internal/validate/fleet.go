@@ -2,7 +2,6 @@ package validate
 
 import (
 	"slices"
-	"strings"
 
 	"vzones/config"
 	"vzones/config/internal/check"
@@ -308,14 +307,6 @@ func assemble(e, global Settings) config.VCenter {
 		Followed:   e.Index.V == schema.IndexFollowed,
 		RoundTrips: schema.Otherwise(e.RoundTrips, schema.DefaultRoundTrips),
 		IPFamilies: slices.Clone(schema.Otherwise(e.Families, schema.DefaultFamilies())),
-	}
-}
-
-// underscore warns of a server that is taken although its name has a _.
-func (c *checker) underscore(server schema.Text) {
-	if server.Usable() && strings.Contains(server.V, "_") {
-		c.Warnf(server.At, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
-			"but DNS servers, proxies and authorities that sign certificates may refuse it")
 	}
 }
 

@@ -273,9 +273,9 @@ func (v value) Toggle() schema.Toggle {
 	return schema.Toggle{V: on, At: v.at, Set: true, Bad: err != nil}
 }
 
-// Of returns what a key is set to. One without an = is true to gcfg.
-func (k Key) Of(key *schema.CSIKey) (string, bool) {
-	if k.blank && key.Yes {
+// Single returns what a key is set to. One without an = is true to gcfg.
+func (k Key) Single(truth bool) (string, bool) {
+	if k.blank && truth {
 		return "true", true
 	}
 	return k.value, k.value != ""

@@ -81,8 +81,8 @@ func (v Value) Respelled(key string) {
 	}
 }
 
-// Of takes a single value, whatever it is.
-func (v Value) Of(*schema.CSIKey) (string, bool) {
+// Single takes a single value, whatever it is.
+func (v Value) Single(bool) (string, bool) {
 	n := Follow(v.Node)
 	return n.Value, n.Kind == ScalarNode && !Unset(n)
 }
@@ -266,4 +266,13 @@ func (d *Decoder) Visit() {
 		d.Stop(problem.Position{}, "the aliases (*) and merges (<<) make the file stand for more than %d values: "+
 			"write out fewer of them", d.Size+beside)
 	}
+}
+
+// A Pair is one key of a mapping with its value; at is the key's place.
+type Pair struct {
+	Name string
+	At   problem.Position
+	Node *Node
+	// bare says that the key stands in braces and has no value.
+	bare bool
 }
