@@ -147,7 +147,7 @@ func chartRoot(data []byte, p *problem.List) *yaml.Node {
 		return nil
 	}
 	if yaml.Lookup(root, "kind") != nil && yaml.Lookup(root, "apiVersion") != nil {
-		p.Errorf(problem.Position{Line: root.Line}, "is an object of Kubernetes, and no values file: write what is under spec.valuesContent or "+
+		p.Errorf(problem.Position{Line: root.Line}, "is an object of Kubernetes, and not a values file: write what is under spec.valuesContent or "+
 			"chartValues into a file of its own, or take what helm get values prints")
 		return nil
 	}

@@ -82,7 +82,7 @@ func TestKeysForNoToken(t *testing.T) {
 		"Ed25519": configtest.NewAccount(t, edwards, from, until),
 	} {
 		_, err := parseAccount(a.Certificate, a.Key)
-		if err == nil || !strings.Contains(err.Error(), ".password: is no RSA key, with which alone a token can be asked for: ") {
+		if err == nil || !strings.Contains(err.Error(), ".password: is not an RSA key, the only kind with which a token can be requested: ") {
 			t.Errorf("%s: got error %v", name, err)
 		}
 	}

@@ -227,12 +227,12 @@ func TestMistakesInTheEnvironment(t *testing.T) {
 	want := `environment variable VSPHERE_VCENTER_EAST: is not read: write the vCenter into the file
 environment variable VSPHERE_USER: begins or ends with a blank: remove it
 environment variable VSPHERE_VCENTER: is a URL: write a host name or an IP address, here 10.0.0.2
-environment variable VSPHERE_THUMBPRINT: is no fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, 20 or 32 pairs of hexadecimal digits, with colons between them or without
+environment variable VSPHERE_THUMBPRINT: is not a valid fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, 20 or 32 pairs of hexadecimal digits, with colons between them or without
 environment variable VSPHERE_DATACENTER: has a line break or another control character: write it on one line
-environment variable VSPHERE_IP_FAMILY: is no IP family: write ipv4 or ipv6, with a comma between the two (found "ipv5")
+environment variable VSPHERE_IP_FAMILY: is not a valid IP family: write ipv4 or ipv6, with a comma between the two (found "ipv5")
 environment variable VSPHERE_CAFILE: the file cannot be read: no such file or directory: write the path of a PEM file
 environment variable VSPHERE_SECRET_NAME: has no VSPHERE_SECRET_NAMESPACE beside it: write both in the same place
-environment variable VSPHERE_SECRETS_DIRECTORY: is no absolute path: write one that begins with /, such as /etc/cloud/secrets (found "etc/secrets")
+environment variable VSPHERE_SECRETS_DIRECTORY: is not an absolute path: write one that begins with /, such as /etc/cloud/secrets (found "etc/secrets")
 environment variable VSPHERE_LABEL_ZONE: begins or ends with a blank: remove it
 vsphere.conf:2: [Global] prot: unknown key: did you mean port?`
 	if err == nil || err.Error() != want {

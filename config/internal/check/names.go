@@ -28,7 +28,7 @@ func ParseSubnets(s string) ([]netip.Prefix, []Mistake) {
 		}
 		subnet, err := netip.ParsePrefix(part)
 		if err != nil {
-			wrong = append(wrong, Mistake{"has a part that is no CIDR: write an address and a prefix length, " +
+			wrong = append(wrong, Mistake{"has a part that is not a CIDR: write an address and a prefix length, " +
 				"such as 10.0.0.0/8 or fd00::/8", Found(part)})
 			continue
 		}

@@ -35,7 +35,7 @@ func ParseServer(s string) (string, *Mistake) {
 		if addr, err := netip.ParseAddr(inner); err == nil && addr.Is6() && addr.Zone() == "" {
 			return inner, nil
 		}
-		return "", &Mistake{What: "is no IPv6 address: write one such as fd00::10, or [fd00::10]"}
+		return "", &Mistake{What: "is not an IPv6 address: write one such as fd00::10, or [fd00::10]"}
 	}
 	if addr, err := netip.ParseAddr(s); err == nil {
 		if addr.Zone() != "" {

@@ -191,12 +191,12 @@ func (t *Table) given() (problem.Position, bool) {
 }
 
 // NoName is what is wrong with a name that no vCenter can have.
-const NoName = "is no name for a vCenter: write one of at most 253 bytes, without line breaks, nor blanks at its ends, such as its address"
+const NoName = "is not a valid name of a vCenter: write one of at most 253 bytes, without line breaks, nor blanks at its ends, such as its address"
 
 const (
 	noNSXT = "vzones has no NSX-T load balancers and no NSX-T routes: remove this section, " +
 		"and leave them to a controller of their own"
 	noAPI       = "has no effect: vzones does not serve the API of the vSphere CPI"
 	noSwitch    = "has no effect: several IP families need no switch"
-	internalKey = "has no effect: the vSphere CPI sets it by itself"
+	internalKey = "has no effect: the vSphere CPI sets it"
 )

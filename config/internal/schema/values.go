@@ -76,7 +76,7 @@ func Split(t Text) List {
 func NumberOf(p *problem.List, t Text) Number {
 	n, err := strconv.ParseInt(strings.TrimSpace(t.V), 10, 32)
 	if t.Set && err != nil {
-		p.Errorf(t.At, "is no whole number: write it in decimal digits")
+		p.Errorf(t.At, "is not a whole number: write it in decimal digits")
 	}
 	return Number{V: int(n), At: t.At, Set: t.Set && (err != nil || n != 0), Bad: t.Set && err != nil}
 }

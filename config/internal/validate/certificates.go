@@ -234,7 +234,7 @@ func (c *checker) pair(user schema.Text, password schema.Secret) {
 	switch {
 	case !user.Usable() || !password.Usable():
 	case !check.IsPEM(user.V) && check.IsPEM(key):
-		c.Errorf(user.At, "is no certificate, but the password is PEM: write the certificate here that belongs to the private key")
+		c.Errorf(user.At, "is not a certificate, but the password is PEM: write the certificate here that belongs to the private key")
 	case check.IsPEM(user.V):
 		leaf, _ := c.leaf(user.V) // It was checked.
 		if wrong := check.ParseKey(key, leaf); wrong != "" {

@@ -95,7 +95,7 @@ func (c *checker) categoryLabels(s *schema.File, names []string) map[string]stri
 			labels[given.Name], by[label] = label, given.At
 		case topology.CSIDomain:
 		default:
-			c.complain(given.Label, &check.Mistake{What: "is no label of a topology: write " + topology.LabelRegion + " or " +
+			c.complain(given.Label, &check.Mistake{What: "is not a topology label: write " + topology.LabelRegion + " or " +
 				topology.LabelZone, Detail: check.Found(given.Label.V)})
 		}
 	}

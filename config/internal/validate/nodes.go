@@ -83,7 +83,7 @@ func (c *checker) selector(t schema.Text) labels.Selector {
 	}
 	selector, err := labels.Parse(t.V)
 	if err != nil || selector.Empty() {
-		c.complain(t, &check.Mistake{What: "is no label selector: write one as for kubectl get nodes -l, such as vsphere=true,!metal",
+		c.complain(t, &check.Mistake{What: "is not a valid label selector: write one as for kubectl get nodes -l, such as vsphere=true,!metal",
 			Detail: check.Found(t.V)})
 		return labels.Everything()
 	}

@@ -62,7 +62,7 @@ func (c *checker) rules(s *schema.File) topology.Rules {
 			c.notCSI(r)
 		}
 		if r.Value.Usable() {
-			c.Warnf(r.Value.At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet by themselves")
+			c.Warnf(r.Value.At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
 		}
 	}
 	return rules
@@ -177,7 +177,7 @@ func (c *checker) vcenterNames(s *schema.File, fleet []config.VCenter) {
 	if i < 0 {
 		return
 	}
-	const wrong = "is no label value, which %s in line %d makes of it: %s: "
+	const wrong = "is not a valid label value, which %s in line %d makes of it: %s: "
 	for _, vc := range fleet {
 		why := topology.InvalidLabelValue(vc.Name)
 		if why == "" {
@@ -205,7 +205,7 @@ func (c *checker) paths(given schema.List) []topology.PathKind {
 		switch {
 		case element.Bad:
 		case !known:
-			c.complain(element, &check.Mistake{What: "is no path: write compute, resourcePool or folder, each as an element of its own", Detail: check.Found(element.V)})
+			c.complain(element, &check.Mistake{What: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Detail: check.Found(element.V)})
 		case slices.Contains(paths, kind):
 			c.Errorf(element.At, "is listed twice: remove one of the two")
 		default:
@@ -220,7 +220,7 @@ func (c *checker) settle(t schema.Text) time.Duration {
 	switch {
 	case t.Bad:
 	case err != nil:
-		c.complain(t, &check.Mistake{What: "is no duration: write a number with its unit, such as 60s or 5m", Detail: check.Found(t.V)})
+		c.complain(t, &check.Mistake{What: "is not a valid duration: write a number with its unit, such as 60s or 5m", Detail: check.Found(t.V)})
 	case d < 0 || d > maxSettle:
 		c.complain(t, &check.Mistake{What: fmt.Sprintf("is out of range: write a duration from 0s to %gh", maxSettle.Hours()), Detail: check.Found(t.V)})
 	}

@@ -176,7 +176,7 @@ func (r *scan) said() string {
 
 const (
 	noKey    = "the line is neither a section such as [Global] nor a key with a value: write key = value"
-	noHeader = `this is no section: write one such as [Global] or [VirtualCenter "vc.example.com"]`
+	noHeader = `this is not a section: write one such as [Global] or [VirtualCenter "vc.example.com"]`
 	noQuotes = `the name in a section is not in quotes: write it as in [VirtualCenter "vc.example.com"]`
 )
 

@@ -18,7 +18,7 @@ func (d *Decoder) glued(p Pair, in problem.Position, fields []schema.Field) bool
 	})
 	if isGlued && near >= 0 {
 		at := problem.Position{Line: p.At.Line, Path: problem.Child(in.Path, fields[near].Name)}
-		d.Errorf(at, "is no key with a value: write %s: and the value, with a blank between them", fields[near].Name)
+		d.Errorf(at, "is not a key with a value: write %s: and the value, with a blank between them", fields[near].Name)
 		schema.Misspelled(fields[near].Into, at)
 		return true
 	}
