@@ -264,7 +264,7 @@ func TestForeignKeysAreDocumented(t *testing.T) {
 		}
 		return true
 	}
-	ast.Inspect(methodOf(t, "../config/internal/schema/neighbors.go", "Section", "foreign"), look)
+	ast.Inspect(methodOf(t, "../config/internal/schema/neighbors.go", "Section", "neighborKeys"), look)
 	for _, keys := range []string{"csiGlobalKeys", "csiVCenterKeys"} {
 		ast.Inspect(variable(t, "../config/internal/schema/csi.go", keys), look)
 	}

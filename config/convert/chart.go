@@ -125,7 +125,7 @@ func readChart(data []byte, p *problem.List) *chartValues {
 		if near := suggest.Nearest(o.Name, known); near != "" {
 			why += ": did you mean " + near + "?"
 		}
-		v.lose(d, o.At, why)
+		v.notCarried(d, o.At, why)
 	}
 	d.Mapping(root, at, v.chart.fields(v))
 	if len(p.Errors) > 0 {
@@ -164,7 +164,7 @@ func (v *chartValues) part(d *yaml.Decoder, root *yaml.Node) (n *yaml.Node, path
 		}
 		for i := 0; i+1 < len(root.Content); i += 2 {
 			if key := root.Content[i]; key.Value != part {
-				v.lose(d, problem.Position{Line: key.Line, Path: problem.Child("", schema.ShownKey(key.Value))}, "is not below "+part+", so it is another chart's")
+				v.notCarried(d, problem.Position{Line: key.Line, Path: problem.Child("", schema.ShownKey(key.Value))}, "is not below "+part+", so it is another chart's")
 			}
 		}
 		return n, part
@@ -192,9 +192,9 @@ type carried struct {
 	to   []string
 	at   problem.Position
 	node *yaml.Node
-	// always says that it counts too where it asks for nothing, such as a false.
+	// always reports whether it counts too where it asks for nothing, such as a false.
 	always bool
-	// removed says that it is null, with which Helm takes the chart's own value away.
+	// removed reports whether it is null, with which Helm takes the chart's own value away.
 	removed bool
 }
 
@@ -277,11 +277,11 @@ func (l lost) Take(from schema.Source) {
 		}
 	}
 	if !yaml.Empty(n) {
-		l.v.lose(d, p.At, l.why)
+		l.v.notCarried(d, p.At, l.why)
 	}
 }
 
-func (v *chartValues) lose(d *yaml.Decoder, at problem.Position, why string) {
+func (v *chartValues) notCarried(d *yaml.Decoder, at problem.Position, why string) {
 	v.left = append(v.left, config.Warning(d.New(at, "%s", []any{why})))
 }
 

@@ -100,7 +100,7 @@ func (c *chartWriter) write() *Written {
 	c.arguments()
 	c.variables()
 	if c.nameOverride.Set {
-		c.tell(c.nameOverride.At, "Kubernetes lets no other DaemonSet have the name: vzones' objects keep their own")
+		c.notCarried(c.nameOverride.At, "Kubernetes lets no other DaemonSet have the name: vzones' objects keep their own")
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Values for the chart of vzones, written by vzones convert from %s,\n# values of the chart %s.\n", oneLine(c.File), c.chart.name)
@@ -111,8 +111,8 @@ func (c *chartWriter) write() *Written {
 	return w
 }
 
-// tell adds to what is not carried over.
-func (c *chartWriter) tell(at problem.Position, why string) {
+// notCarried notes what is not carried over, and why.
+func (c *chartWriter) notCarried(at problem.Position, why string) {
 	c.left = append(c.left, config.Warning(c.New(at, "%s", []any{why})))
 }
 
@@ -148,7 +148,7 @@ func (c *chartWriter) configuration() config.Password {
 		c.set(yaml.Scalar(v.configMap.V), "configMapName")
 	}
 	if c.mounted.At.Line > 0 && c.mounted.V != ourFile {
-		c.tell(c.mounted.At, "vzones' chart calls the file "+ourFile)
+		c.notCarried(c.mounted.At, "vzones' chart calls the file "+ourFile)
 	}
 	c.required(v.server, "the address of the vCenter")
 	c.required(v.datacenters, "its datacenters")
@@ -179,7 +179,7 @@ func (c *chartWriter) configuration() config.Password {
 	if !v.writeSecret.V {
 		for _, account := range []schema.Text{v.user, {Set: v.password.Set, At: v.password.At}} {
 			if account.Set {
-				c.tell(account.At, "the chart of the vSphere CPI does not write it: the account is in the Secret "+v.secretName.V)
+				c.notCarried(account.At, "the chart of the vSphere CPI does not write it: the account is in the Secret "+v.secretName.V)
 			}
 		}
 		return config.Password{}
@@ -220,7 +220,7 @@ func (c *chartWriter) elsewhere() {
 	v := &c.vcenter
 	for _, t := range []schema.Text{v.server, v.user, {Set: v.password.Set, At: v.password.At}, v.datacenters, v.region, v.zone, v.thumbprint} {
 		if t.Set && t.At.Line > 0 {
-			c.tell(t.At, "the chart of the vSphere CPI does not write it: the configuration is in the ConfigMap "+v.configMap.V)
+			c.notCarried(t.At, "the chart of the vSphere CPI does not write it: the configuration is in the ConfigMap "+v.configMap.V)
 		}
 	}
 	if c.mounted.V != ourFile {

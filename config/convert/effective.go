@@ -31,7 +31,7 @@ func Effective(file string, data []byte, environ ...string) (*Written, error) {
 		Data:     w.File(l.effective(), "The effective configuration of "+oneLine(file)+", with the source of each value."),
 		Warnings: l.Config.Warnings,
 		Notes:    l.Config.Notes,
-		Lost:     l.together(),
+		Lost:     l.walkedTogether(),
 	}, nil
 }
 
@@ -213,7 +213,7 @@ func (l *loaded) labels() []sourceOfLabel {
 	return all
 }
 
-// builtIn says that the label is region or zone.
+// builtIn reports whether the label is region or zone.
 func (l *sourceOfLabel) builtIn() bool {
 	return l.rule.Label == topology.LabelRegion || l.rule.Label == topology.LabelZone
 }
@@ -237,9 +237,9 @@ func (l *sourceOfLabel) effective() schema.Rule {
 	return r
 }
 
-// together tells of categories that only the CSI driver's file decides together
+// walkedTogether warns of categories that only the CSI driver's file decides together
 // with region and zone.
-func (l *loaded) together() []config.Warning {
+func (l *loaded) walkedTogether() []config.Warning {
 	further := slices.ContainsFunc(l.Config.Topology.Policy.Rules, func(r topology.Rule) bool {
 		return r.Label != topology.LabelRegion && r.Label != topology.LabelZone
 	})

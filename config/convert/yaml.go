@@ -42,7 +42,7 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 		w.Private = secretManifest(ref, logins)
 	}
 	w.Data = yaml.Writer{}.File(s, "Written by vzones convert from "+oneLine(file)+".")
-	w.Lost = problem.Sorted(append(p.Warnings, l.together()...), func(w config.Warning) config.Error { return config.Error(w) })
+	w.Lost = problem.Sorted(append(p.Warnings, l.walkedTogether()...), func(w config.Warning) config.Error { return config.Error(w) })
 	return w, nil
 }
 

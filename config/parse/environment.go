@@ -53,7 +53,7 @@ func applyEnvironment(s *schema.File, environ []string, p *problem.List) {
 type value struct {
 	problems *problem.List
 	text     schema.Text
-	// anyValue says that whatever it is means true.
+	// anyValue reports whether whatever it is means true.
 	anyValue bool
 }
 

@@ -185,7 +185,7 @@ func TestYAMLKeysAreCompared(t *testing.T) {
 	compare(t, rows, keys)
 }
 
-// isSpelling says whether a key with dashes is another spelling of one without.
+// isSpelling reports whether a key with dashes is another spelling of one without.
 func isSpelling(key string, keys map[string]any) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(keys)), func(other string) bool {
 		return other != key && problem.Dash(other) == problem.Dash(key)

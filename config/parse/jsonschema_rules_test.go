@@ -8,7 +8,7 @@ import (
 	"vzones/topology"
 )
 
-// hasValue says that a text has a value: null and an empty one are as if it were not written.
+// hasValue reports whether a text has a value: null and an empty one are as if it were not written.
 func hasValue(key string) *jsonSchema {
 	return &jsonSchema{Type: "object", Required: []string{key}, Properties: jsonProperties{{key, &jsonSchema{
 		Not: &jsonSchema{Enum: []any{nil, ""}},
@@ -196,7 +196,7 @@ func vcenterRules(s *jsonSchema) {
 	})
 }
 
-// inPEM says that a key has a value in PEM.
+// inPEM reports whether a key has a value in PEM.
 func inPEM(key string) *jsonSchema {
 	return &jsonSchema{Type: "object", Required: []string{key}, Properties: jsonProperties{{key, &jsonSchema{
 		Type: "string", Pattern: `^\s*` + check.BeginPEM,

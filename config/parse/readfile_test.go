@@ -13,7 +13,7 @@ import (
 	"vzones/config/readfile"
 )
 
-// TestReadOddFiles: what is no file of a bearable size is refused at once, by its name.
+// TestReadOddFiles: what is not a file of an acceptable size is refused at once, by its name.
 func TestReadOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }

@@ -19,7 +19,7 @@ type CSIKey struct {
 }
 
 // The keys of the driver's file beside those of the schema, of several of its releases: see
-// foreign.
+// neighborKeys.
 var (
 	csiGlobalKeys = []CSIKey{
 		{Name: "cluster-id", Most: MaxCSIName},

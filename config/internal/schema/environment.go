@@ -11,7 +11,7 @@ import (
 // A Variable is an environment variable of the vSphere CPI, and the field that it overrides.
 type Variable struct {
 	Field
-	// Inherited says that vCenters inherit its key from the global section. The CPI reads the
+	// Inherited reports whether vCenters inherit its key from the global section. The CPI reads the
 	// variable when its vCenters have inherited, so that it changes none of them.
 	Inherited bool
 }

@@ -21,10 +21,10 @@ type Field struct {
 	Words []string
 	// Limits are those of a number.
 	Limits Limits
-	// YAMLOnly says that the INI format does not have it, Ours that it does, but not in the
+	// YAMLOnly reports whether the INI format does not have it, Ours that it does, but not in the
 	// vSphere CPI.
 	YAMLOnly, Ours bool
-	// CSI says that the CSI driver's file has it, or that its parts are looked at one by one.
+	// CSI reports whether the CSI driver's file has it, or that its parts are looked at one by one.
 	CSI bool
 	// Doc says what it means, and Unset what holds unless it is configured where Default does
 	// not say so: both in the words of the reference, in Markdown.

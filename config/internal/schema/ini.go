@@ -15,7 +15,7 @@ type Named struct {
 	Add           func(name string, at problem.Position) (fields []Field, unsure *bool)
 }
 
-// Take is not called: a section is no value.
+// Take is not called: a section is not a value.
 func (n Named) Take(Source) {}
 
 // OnlyYAML is what to say of a key that the INI format does not have.
@@ -30,7 +30,7 @@ func (s *File) Sections() []Field {
 	}
 	global, labels, nodes := group("global"), group("labels"), group("nodes")
 	older := Field{Name: "datacenter", Into: OlderName{list: &s.Global.Datacenters, Name: "datacenters"}}
-	global.Fields = append(append(dashed(global.Fields), s.Global.foreign(true)...), older)
+	global.Fields = append(append(dashed(global.Fields), s.Global.neighborKeys(true)...), older)
 	labels.Fields = append(dashed(labels.Fields), Field{Name: "topology-categories", Into: &s.Categories})
 	nodes.Fields = dashed(nodes.Fields)
 	return []Field{
@@ -76,7 +76,7 @@ func (s *File) VirtualCenter(name string, at problem.Position) ([]Field, *bool) 
 		i = len(s.VCenters) - 1
 	}
 	entry := s.VCenters[i]
-	return append(dashed(entry.Fields(false)), entry.foreign(false)...), &entry.Unsure
+	return append(dashed(entry.Fields(false)), entry.neighborKeys(false)...), &entry.Unsure
 }
 
 func (s *File) category(name string, at problem.Position) ([]Field, *bool) {

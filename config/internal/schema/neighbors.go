@@ -54,12 +54,12 @@ func (o OlderName) Take(from Source) {
 	}
 	*o.list = Split(t)
 	for i := range o.list.V {
-		o.list.V[i].Mute = t.Mute
+		o.list.V[i].Hidden = t.Hidden
 	}
 }
 
-// foreign are the keys of the global section, or of an entry, that only a neighbor has.
-func (s *Section) foreign(global bool) []Field {
+// neighborKeys are the keys of the global section, or of an entry, that only a neighbor has.
+func (s *Section) neighborKeys(global bool) []Field {
 	if !global {
 		return slices.Concat(s.ofCSI(csiVCenterKeys),
 			withoutEffect(ForVolumes, "default-datastore"),

@@ -12,15 +12,15 @@ import (
 type Value[T any] struct {
 	V  T
 	At problem.Position
-	// Set says that the file gives a value, if only a wrong one. What is
+	// Set reports whether the file gives a value, if only a wrong one. What is
 	// written but empty (null, "", [], a port of 0) is not set, as in the CPI.
 	Set bool
-	// Bad says that the value was reported as wrong: v is not to be used, nor
+	// Bad reports whether the value was reported as wrong: v is not to be used, nor
 	// the field to be reported as missing.
 	Bad bool
-	// Mute says that the text also serves elsewhere in the file, perhaps as a
+	// Hidden reports whether the text also serves elsewhere in the file, perhaps as a
 	// password, and must not appear in a message.
-	Mute bool
+	Hidden bool
 }
 
 // The values that fields have.
@@ -89,5 +89,5 @@ func (v Value[T]) Usable() bool { return v.Set && !v.Bad }
 
 // SecretOf takes a text for a secret.
 func SecretOf(t Text) Secret {
-	return Secret{V: config.NewPassword(t.V), At: t.At, Set: t.Set, Bad: t.Bad, Mute: true}
+	return Secret{V: config.NewPassword(t.V), At: t.At, Set: t.Set, Bad: t.Bad, Hidden: true}
 }

@@ -17,7 +17,7 @@ func (s *File) InYAML() []Field {
 			switch f.Name {
 			case "global":
 				older := Field{Name: "datacenter", Into: OlderName{&s.Global.Datacenters, "datacenters", true}}
-				into.Fields = append(append(into.Fields, s.Global.foreign(true)...), older)
+				into.Fields = append(append(into.Fields, s.Global.neighborKeys(true)...), older)
 			case "labels":
 				into.Fields = append(into.Fields, withoutEffect(noCategories, "topology-categories")...)
 			}
@@ -27,7 +27,7 @@ func (s *File) InYAML() []Field {
 			into.Add = func(name string, at problem.Position) []Field {
 				fields := add(name, at)
 				entry := s.VCenters[len(s.VCenters)-1]
-				return slices.Concat(fields, spellings(fields), entry.foreign(false))
+				return slices.Concat(fields, spellings(fields), entry.neighborKeys(false))
 			}
 			fields[i].Into = into
 		}

@@ -25,12 +25,12 @@ type checker struct {
 	caBytes int
 }
 
-// complain reports what is wrong with a value, if anything is.
-func (c *checker) complain(v schema.Text, wrong *check.Mistake) bool {
+// reject reports what is wrong with a value, if anything is.
+func (c *checker) reject(v schema.Text, wrong *check.Mistake) bool {
 	if wrong == nil {
 		return false
 	}
-	if v.Mute {
+	if v.Hidden {
 		c.Errorf(v.At, "%s", wrong.What)
 	} else {
 		c.Errorf(v.At, "%s%s", wrong.What, c.Words.Example(wrong.Detail))
@@ -48,7 +48,7 @@ func (c *checker) described(fields []schema.Field) {
 			c.described(into.Fields())
 		case *schema.Text:
 			if into.Usable() && len(f.Words) > 0 && !slices.Contains(f.Words, into.V) {
-				into.Bad = c.complain(*into, &check.Mistake{
+				into.Bad = c.reject(*into, &check.Mistake{
 					What: "is not a valid " + f.Name + ": write " + check.Alternatives(f.Words), Detail: check.Found(into.V)})
 			}
 		case *schema.Number:

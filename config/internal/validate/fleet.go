@@ -28,9 +28,9 @@ func (c *checker) fleet(s *schema.File) []config.VCenter {
 		c.Errorf(at, "no vCenter: write at least one %s", c.Words.Entry)
 	}
 
-	c.idleAccount(all, global)
-	c.unverified(all, global)
-	c.verifiedAgain(all, global)
+	c.unusedAccount(all, global)
+	c.warnUnverified(all, global)
+	c.warnVerified(all, global)
 	var fleet []config.VCenter
 	seen := make(map[string][]config.VCenter)
 	for _, e := range all {
@@ -38,20 +38,20 @@ func (c *checker) fleet(s *schema.File) []config.VCenter {
 		vc := assemble(e, global)
 		c.inherited = append(c.inherited, inherit(e, global))
 		vc.At, vc.TrustAt = c.Where(e.At), c.Where(trustedAt(e, global))
-		c.verification(e, global)
+		c.trustWithoutEffect(e, global)
 		if e.Server.Usable() && !schema.Either(e.Port, global.Port).Bad {
-			c.twice(e.Server.At, &vc, seen[vc.Address()], all)
+			c.sameVCenter(e.Server.At, &vc, seen[vc.Address()], all)
 			seen[vc.Address()] = append(seen[vc.Address()], vc)
 		}
 		fleet = append(fleet, vc)
 	}
-	c.borrowed(s)
+	c.accountFromEnvironment(s)
 	return fleet
 }
 
-// twice reports an entry that is another one of the same vCenter in all that could make
+// sameVCenter reports an entry that is another one of the same vCenter in all that could make
 // a difference. With another account or other datacenters it is meant, as in the CPI.
-func (c *checker) twice(at problem.Position, vc *config.VCenter, others []config.VCenter, all []Settings) {
+func (c *checker) sameVCenter(at problem.Position, vc *config.VCenter, others []config.VCenter, all []Settings) {
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
 	for i := range others {
 		o := &others[i]
@@ -104,7 +104,7 @@ func (c *checker) globalServer(global Settings, entries []Settings) (Settings, b
 	return global, true
 }
 
-// ownSecret says that an entry names a Secret itself, and not the global section for it.
+// ownSecret reports whether an entry names a Secret itself, and not the global section for it.
 func ownSecret(e, global Settings) bool { return e.Secret.Set && e.Secret.At != global.Secret.At }
 
 // account returns the user and the password for an entry, each from the entry
@@ -161,8 +161,8 @@ func (c *checker) credentials(e, global Settings) {
 	}
 }
 
-// idleAccount tells of a global user or password that no vCenter gets.
-func (c *checker) idleAccount(all []Settings, global Settings) {
+// unusedAccount warns of a global user or password that no vCenter gets.
+func (c *checker) unusedAccount(all []Settings, global Settings) {
 	for _, e := range all {
 		if !ownAccount(e, global) || e.At == global.Server.At {
 			return
@@ -172,7 +172,7 @@ func (c *checker) idleAccount(all []Settings, global Settings) {
 	if global.Directory.Set {
 		why = "has no effect: every vCenter has a Secret or " + global.Directory.At.Key()
 	}
-	// Of those in the environment borrowed tells.
+	// accountFromEnvironment warns of those in the environment.
 	if global.User.Set && global.User.At.Line != problem.InEnvironment {
 		c.Warnf(global.User.At, "%s", why)
 	}
@@ -193,9 +193,9 @@ func trustedAt(e, global Settings) problem.Position {
 	return e.At
 }
 
-// verification tells of settings that insecureFlag makes idle. A session manager is
-// verified whatever it says.
-func (c *checker) verification(e, global Settings) {
+// trustWithoutEffect warns of settings that have no effect beside insecureFlag. A session manager
+// is verified whatever it says.
+func (c *checker) trustWithoutEffect(e, global Settings) {
 	insecure := schema.Either(e.Insecure, global.Insecure)
 	if !insecure.V {
 		return
@@ -212,9 +212,9 @@ func (c *checker) verification(e, global Settings) {
 	}
 }
 
-// unverified warns of vCenters whose certificates are not verified, once for each
+// warnUnverified warns of vCenters whose certificates are not verified, once for each
 // setting that says so.
-func (c *checker) unverified(all []Settings, global Settings) {
+func (c *checker) warnUnverified(all []Settings, global Settings) {
 	var settings []problem.Position
 	names := make(map[problem.Position][]string)
 	for _, e := range all {
@@ -233,10 +233,10 @@ func (c *checker) unverified(all []Settings, global Settings) {
 	}
 }
 
-// verifiedAgain warns of vCenters whose certificates are verified although the global
+// warnVerified warns of vCenters whose certificates are verified although the global
 // section says otherwise: to the CPI and the CSI driver true there holds for all, but to
 // the CPI not in another format's spelling.
-func (c *checker) verifiedAgain(all []Settings, global Settings) {
+func (c *checker) warnVerified(all []Settings, global Settings) {
 	on := global.Insecure
 	if !on.Usable() || !on.V || on.At.Line == problem.InEnvironment {
 		return
@@ -310,8 +310,8 @@ func assemble(e, global Settings) config.VCenter {
 	}
 }
 
-// borrowed tells which vCenters of the file have an account from the environment.
-func (c *checker) borrowed(s *schema.File) {
+// accountFromEnvironment warns which vCenters of the file have an account from the environment.
+func (c *checker) accountFromEnvironment(s *schema.File) {
 	if !s.NamesVCenters() {
 		return
 	}

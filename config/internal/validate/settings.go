@@ -16,7 +16,7 @@ func (c *checker) settings(s *schema.Section) Settings {
 	c.password(&s.Password)
 	if s.Server.Usable() {
 		address, wrong := check.ParseServer(s.Server.V)
-		s.Server.Bad = c.complain(s.Server, wrong)
+		s.Server.Bad = c.reject(s.Server, wrong)
 		s.Server.V = address
 		c.underscore(s.Server)
 	}
@@ -25,7 +25,7 @@ func (c *checker) settings(s *schema.Section) Settings {
 		if !strings.EqualFold(strings.TrimSpace(s.Thumbprint.V), check.NoThumbprint) {
 			thumbprint, wrong = check.ParseThumbprint(s.Thumbprint.V)
 		}
-		s.Thumbprint.Bad = c.complain(s.Thumbprint, wrong)
+		s.Thumbprint.Bad = c.reject(s.Thumbprint, wrong)
 		s.Thumbprint.V = thumbprint
 	}
 	if s.Index.Usable() && s.Index.V == schema.IndexFollowed {
@@ -65,7 +65,7 @@ func (c *checker) directory(dir schema.Text) schema.Text {
 	case !filepath.IsAbs(dir.V):
 		wrong = &check.Mistake{What: "is not an absolute path: write one that begins with /, such as /etc/cloud/secrets", Detail: check.Found(dir.V)}
 	}
-	dir.Bad = c.complain(dir, wrong)
+	dir.Bad = c.reject(dir, wrong)
 	dir.V = filepath.Clean(dir.V)
 	return dir
 }
@@ -84,10 +84,10 @@ func (c *checker) secret(name, namespace schema.Text) schema.Value[config.Secret
 	}
 	// Neither is shown: perhaps the secret itself was written there.
 	if name.Usable() && (len(name.V) > 253 || !check.SecretName.MatchString(name.V)) {
-		v.Bad = c.complain(name, &check.Mistake{What: "is not a valid name of a Secret: write lower-case letters, digits, - and ."})
+		v.Bad = c.reject(name, &check.Mistake{What: "is not a valid name of a Secret: write lower-case letters, digits, - and ."})
 	}
 	if namespace.Usable() && !check.NamespaceName.MatchString(namespace.V) {
-		v.Bad = c.complain(namespace, &check.Mistake{What: "is not a valid name of a namespace: write lower-case letters, digits and -"})
+		v.Bad = c.reject(namespace, &check.Mistake{What: "is not a valid name of a namespace: write lower-case letters, digits and -"})
 	}
 	v.V = config.SecretRef{Namespace: namespace.V, Name: name.V}
 	return v
@@ -118,7 +118,7 @@ func (c *checker) families(given schema.List) schema.Value[[]string] {
 		}
 		switch {
 		case family != "ipv4" && family != "ipv6":
-			v.Bad = c.complain(element, &check.Mistake{What: "is not a valid IP family: write ipv4 or ipv6, " + several, Detail: check.Found(element.V)})
+			v.Bad = c.reject(element, &check.Mistake{What: "is not a valid IP family: write ipv4 or ipv6, " + several, Detail: check.Found(element.V)})
 		case slices.Contains(v.V, family):
 			v.Bad = true
 			c.Errorf(element.At, "is listed twice: remove one of the two")

@@ -26,7 +26,7 @@ func (c *checker) topology(s *schema.File, fleet []config.VCenter) config.Topolo
 	}
 	c.cycle(s, policy)
 	c.vcenterNames(s, fleet)
-	c.idle(t, policy)
+	c.withoutEffect(t, policy)
 	return config.Topology{
 		Policy:   policy,
 		Backfill: schema.Otherwise(t.Backfill, true),
@@ -43,7 +43,7 @@ func (c *checker) rules(s *schema.File) topology.Rules {
 	for _, given := range s.CategoryLabels {
 		c.Warnf(given.At, "has no effect without topology-categories")
 	}
-	c.alone(&s.Region, &s.Zone)
+	c.regionWithoutZone(&s.Region, &s.Zone)
 	var rules topology.Rules
 	for _, label := range []struct {
 		key, what string
@@ -68,8 +68,8 @@ func (c *checker) rules(s *schema.File) topology.Rules {
 	return rules
 }
 
-// alone warns of a region without a zone, or the reverse: the CPI's zones label neither.
-func (c *checker) alone(region, zone *schema.Rule) {
+// regionWithoutZone warns of a region without a zone, or the reverse: the CPI's zones label neither.
+func (c *checker) regionWithoutZone(region, zone *schema.Rule) {
 	given := func(r *schema.Rule) bool { return !r.Bad && (len(r.Sources()) > 0 || r.Value.Set) }
 	const why = "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %s too, or remove this key if Nodes are to get neither"
 	switch {
@@ -103,10 +103,10 @@ func (c *checker) rule(s *schema.File, r *schema.Rule, label string, required bo
 		}
 	}
 	if r.Tag.Usable() {
-		r.Tag.Bad = c.complain(r.Tag, check.ParseName(r.Tag.V))
+		r.Tag.Bad = c.reject(r.Tag, check.ParseName(r.Tag.V))
 	}
 	if r.HostGroup.Usable() {
-		r.HostGroup.Bad = c.complain(r.HostGroup, check.ParseHostGroup(r.HostGroup.V))
+		r.HostGroup.Bad = c.reject(r.HostGroup, check.ParseHostGroup(r.HostGroup.V))
 	}
 	return topology.Rule{
 		Label:     label,
@@ -150,7 +150,7 @@ func (c *checker) levels(s *schema.File) topology.Rules {
 		switch {
 		case !l.Label.Set:
 			c.Errorf(l.At, "has no label: write the key of a Node label, such as example.com/rack")
-		case l.Label.Bad || !topology.IsReservedLevel(l.Label.V) && c.complain(l.Label, check.ParseLabelKey(l.Label.V)):
+		case l.Label.Bad || !topology.IsReservedLevel(l.Label.V) && c.reject(l.Label, check.ParseLabelKey(l.Label.V)):
 		case again:
 			c.Errorf(l.Label.At, "is the label of %s in line %d too: remove one of the two", first.Path, first.Line)
 		default:
@@ -205,7 +205,7 @@ func (c *checker) paths(given schema.List) []topology.PathKind {
 		switch {
 		case element.Bad:
 		case !known:
-			c.complain(element, &check.Mistake{What: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Detail: check.Found(element.V)})
+			c.reject(element, &check.Mistake{What: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Detail: check.Found(element.V)})
 		case slices.Contains(paths, kind):
 			c.Errorf(element.At, "is listed twice: remove one of the two")
 		default:
@@ -220,9 +220,9 @@ func (c *checker) settle(t schema.Text) time.Duration {
 	switch {
 	case t.Bad:
 	case err != nil:
-		c.complain(t, &check.Mistake{What: "is not a valid duration: write a number with its unit, such as 60s or 5m", Detail: check.Found(t.V)})
+		c.reject(t, &check.Mistake{What: "is not a valid duration: write a number with its unit, such as 60s or 5m", Detail: check.Found(t.V)})
 	case d < 0 || d > maxSettle:
-		c.complain(t, &check.Mistake{What: fmt.Sprintf("is out of range: write a duration from 0s to %gh", maxSettle.Hours()), Detail: check.Found(t.V)})
+		c.reject(t, &check.Mistake{What: fmt.Sprintf("is out of range: write a duration from 0s to %gh", maxSettle.Hours()), Detail: check.Found(t.V)})
 	}
 	return d
 }

@@ -21,7 +21,7 @@ var (
 	keyAndValue   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
 )
 
-// Is says that a file is in the INI format. Its first line that says anything
+// Is reports whether a file is in the INI format. Its first line that says anything
 // decides, so that a mistake further down is one of that format: no file in the
 // YAML format begins with a [, nor with a key and an =.
 func Is(data []byte) bool {
@@ -45,7 +45,7 @@ func Read(data []byte, p *problem.List) *schema.File {
 	}
 	for _, entry := range s.VCenters {
 		if !entry.Server.Set {
-			entry.Server = schema.Text{V: entry.Name, At: entry.At, Set: true, Mute: schema.GluedSecret(entry.Name) > 0}
+			entry.Server = schema.Text{V: entry.Name, At: entry.At, Set: true, Hidden: schema.GluedSecret(entry.Name) > 0}
 		}
 	}
 	return s

@@ -163,7 +163,7 @@ func (v Value) Table() []schema.Row {
 // text takes any single value as it is written, as the CPI does: a password of
 // digits needs no quotes.
 func (d *Decoder) text(n *Node, at problem.Position) schema.Text {
-	v := schema.Text{At: at, Mute: n.Kind == AliasNode || n.Anchor != ""}
+	v := schema.Text{At: at, Hidden: n.Kind == AliasNode || n.Anchor != ""}
 	n = Follow(n)
 	switch {
 	case n.Kind != ScalarNode:
@@ -273,6 +273,6 @@ type Pair struct {
 	Name string
 	At   problem.Position
 	Node *Node
-	// bare says that the key stands in braces and has no value.
+	// bare reports whether the key stands in braces and has no value.
 	bare bool
 }

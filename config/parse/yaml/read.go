@@ -50,7 +50,7 @@ func Root(data []byte, p *problem.List) *Node {
 	return root
 }
 
-// Hollow says that the first document of a file has nothing in it.
+// Hollow reports whether the first document of a file has nothing in it.
 func Hollow(documents []*Node) bool {
 	return len(documents) == 0 || len(documents[0].Content) == 0 || Null(documents[0].Content[0])
 }
