@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
+	"vzones/config/parse"
 )
 
 // keysBelow notes the keys below some fields, with what they are read into. Of what has a
@@ -232,7 +233,7 @@ func TestVariablesAreCompared(t *testing.T) {
 			continue
 		}
 		delete(rows, name)
-		_, err := Parse("f", []byte("vcenter: {vc.example.com: {user: u, password: p}}"), name+"=value.example.com")
+		_, err := parse.Parse("f", []byte("vcenter: {vc.example.com: {user: u, password: p}}"), name+"=value.example.com")
 		want := "<nil>"
 		if message := inBackquotes.FindString(row.why); message != "" {
 			want = fmt.Sprintf("environment variable %s: %s", name, strings.Trim(message, "`"))
