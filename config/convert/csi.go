@@ -215,40 +215,40 @@ func (c *csiWriter) virtualCenters() {
 func (c *csiWriter) datacenters(vc *config.VCenter, from validate.Settings) {
 	for _, name := range vc.Datacenters {
 		if form, _ := config.FormOfDatacenter(name); form == config.DatacenterNamePattern || form == config.DatacenterPathPattern {
-			c.Warnf(from.Datacenters.At, "a pattern: the CSI driver fails where several datacenters match it, so write each by its name then")
+			c.Warnf(from.DatacenterList.At, "a pattern: the CSI driver fails where several datacenters match it, so write each by its name then")
 		}
 	}
 	if len(vc.Datacenters) > 0 {
-		c.checkedKey("datacenters", strings.Join(vc.Datacenters, ", "), from.Datacenters.At)
+		c.checkedKey("datacenters", strings.Join(vc.Datacenters, ", "), from.DatacenterList.At)
 	}
 }
 
 // account writes the credentials that the daemon would take. The driver looks at the
 // user's name, in 3.7 beside a session manager too.
 func (c *csiWriter) account(vc *config.VCenter, from validate.Settings) {
-	if from.Secret.Set {
+	if from.SecretRef.Set {
 		for _, data := range c.o.Secrets.of(vc.Secret) {
 			user, password, err := c.o.Find(data, vc.Server)
 			if err != nil {
-				c.Warnf(from.Secret.At, "the account of %s in %s: %v", vc.Server, elsewhere(vc), err)
+				c.Warnf(from.SecretRef.At, "the account of %s in %s: %v", vc.Server, elsewhere(vc), err)
 				continue
 			}
 			if user != "" {
 				if wrong := refusedByCSI(user); wrong != "" {
-					c.Errorf(from.Secret.At, "the user for %s in %s %s", vc.Server, elsewhere(vc), wrong)
+					c.Errorf(from.SecretRef.At, "the user for %s in %s %s", vc.Server, elsewhere(vc), wrong)
 				}
-				c.checkedKey("user", user, from.Secret.At)
-				c.checkedKey("password", password.Reveal(), from.Secret.At)
+				c.checkedKey("user", user, from.SecretRef.At)
+				c.checkedKey("password", password.Reveal(), from.SecretRef.At)
 				return
 			}
 		}
 	}
 	if !from.User.Set {
 		const write = "no user and password of %s: they are in %s: write both into the new file"
-		if from.Secret.Set {
-			c.Warnf(from.Secret.At, write+", or give a Secret's manifest with --credentials", vc.Server, elsewhere(vc))
+		if from.SecretRef.Set {
+			c.Warnf(from.SecretRef.At, write+", or give a Secret's manifest with --credentials", vc.Server, elsewhere(vc))
 		} else {
-			c.Warnf(from.Directory.At, write, vc.Server, elsewhere(vc))
+			c.Warnf(from.SecretsDirectory.At, write, vc.Server, elsewhere(vc))
 		}
 		return
 	}

@@ -53,7 +53,7 @@ func (l *loaded) logins(p *problem.List) []login {
 		vc, from := &l.Config.VCenters[i], l.Fleet[i]
 		switch {
 		case !from.User.Set:
-		case from.Secret.Set, from.Directory.Set:
+		case from.SecretRef.Set, from.SecretsDirectory.Set:
 			p.Warnf(from.Password.At, "the credentials come from %s: "+
 				"write user and password there if it has none for %s", elsewhere(vc), vc.Server)
 		default:

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"vzones/config/internal/problem"
 )
@@ -200,3 +201,34 @@ const (
 	noSwitch    = "has no effect: several IP families need no switch"
 	internalKey = "has no effect: the vSphere CPI sets it"
 )
+
+// FillIn gives each single value that is not set its default, in words that it can be written
+// with, but for those of some fields.
+func FillIn(fields []Field, but ...Target) {
+	for _, f := range fields {
+		if g, ok := f.Into.(Group); ok {
+			if f.Name != "global" {
+				FillIn(g.Fields, but...)
+			}
+			continue
+		}
+		if slices.Contains(but, f.Into) {
+			continue
+		}
+		switch into := f.Into.(type) {
+		case *Text:
+			fillIn(into, f.Default)
+		case *Number:
+			fillIn(into, f.Default)
+		case *Toggle:
+			fillIn(into, f.Default)
+		}
+	}
+}
+
+func fillIn[T any](v *Value[T], byDefault any) {
+	if !v.Set {
+		unset, _ := byDefault.(T)
+		*v = Value[T]{V: unset, At: problem.Position{Line: problem.InDefault}, Set: true}
+	}
+}

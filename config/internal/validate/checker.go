@@ -73,25 +73,12 @@ type authority struct {
 	pem  []byte
 }
 
-// Settings are a section whose values were checked one by one.
+// Settings are a section whose values were checked one by one, and what several of them mean
+// together.
 type Settings struct {
-	Name string
-	At   problem.Position
-
-	User             schema.Text
-	Password         schema.Secret
-	Server           schema.Text
-	Port, RoundTrips schema.Number
-	Insecure         schema.Toggle
-	Datacenters      schema.Value[[]string]
-	Families         schema.Value[[]string]
-	Authority        schema.Value[authority]
-	Thumbprint       schema.Text
-	Index            schema.Text
-	Secret           schema.Value[config.SecretRef]
-	Namespace        schema.Text // as it is written beside the Secret's name
-	Directory        schema.Text
-	session          problem.Position
-	apart            bool
-	unsure           bool
+	schema.Section
+	DatacenterList schema.Value[[]string]
+	Families       schema.Value[[]string]
+	Authority      schema.Value[authority]
+	SecretRef      schema.Value[config.SecretRef]
 }

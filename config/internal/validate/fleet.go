@@ -105,7 +105,9 @@ func (c *checker) globalServer(global Settings, entries []Settings) (Settings, b
 }
 
 // ownSecret reports whether an entry names a Secret itself, and not the global section for it.
-func ownSecret(e, global Settings) bool { return e.Secret.Set && e.Secret.At != global.Secret.At }
+func ownSecret(e, global Settings) bool {
+	return e.SecretRef.Set && e.SecretRef.At != global.SecretRef.At
+}
 
 // account returns the user and the password for an entry, each from the entry
 // or from the global section. Where a Secret or a directory applies, the entry's
@@ -119,7 +121,7 @@ func account(e, global Settings) (user schema.Text, password schema.Secret) {
 }
 
 func ownAccount(e, global Settings) bool {
-	return ownSecret(e, global) || global.apart
+	return ownSecret(e, global) || global.Apart
 }
 
 // directory returns where an entry's credentials are besides its Secret. As in the
@@ -128,13 +130,13 @@ func directory(e, global Settings) schema.Text {
 	if ownSecret(e, global) {
 		return schema.Text{}
 	}
-	return global.Directory
+	return global.SecretsDirectory
 }
 
 // credentials demands a user with a password, a Secret or a directory.
 func (c *checker) credentials(e, global Settings) {
 	user, password := account(e, global)
-	secret, directory := schema.Either(e.Secret, global.Secret), directory(e, global)
+	secret, directory := schema.Either(e.SecretRef, global.SecretRef), directory(e, global)
 	elsewhere := "the Secret"
 	if directory.Set {
 		elsewhere = directory.At.Key()
@@ -142,7 +144,7 @@ func (c *checker) credentials(e, global Settings) {
 	switch given := secret.Set || directory.Set; {
 	case user.Set && password.Set:
 		c.pair(user, password)
-	case e.unsure, global.unsure:
+	case e.Unsure, global.Unsure:
 	case user.Set && given:
 		c.Warnf(user.At, "has no effect without a password: the credentials come from %s", elsewhere)
 	case password.Set && given:
@@ -153,7 +155,7 @@ func (c *checker) credentials(e, global Settings) {
 		c.Errorf(password.At, "has no user beside it: write user, or %s instead", c.Words.Secret())
 	case !given:
 		also := ""
-		if e.session.Line != 0 || global.session.Line != 0 {
+		if e.Session.Line != 0 || global.Session.Line != 0 {
 			also = ": a session manager's address counts in a Secret or a directory alone"
 		}
 		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
@@ -169,8 +171,8 @@ func (c *checker) unusedAccount(all []Settings, global Settings) {
 		}
 	}
 	why := "has no effect: every vCenter has a Secret"
-	if global.Directory.Set {
-		why = "has no effect: every vCenter has a Secret or " + global.Directory.At.Key()
+	if global.SecretsDirectory.Set {
+		why = "has no effect: every vCenter has a Secret or " + global.SecretsDirectory.At.Key()
 	}
 	// accountFromEnvironment warns of those in the environment.
 	if global.User.Set && global.User.At.Line != problem.InEnvironment {
@@ -271,12 +273,12 @@ func inherit(e, global Settings) Settings {
 		user, password = schema.Text{}, schema.Secret{}
 	}
 	e.User, e.Password = user, password
-	e.Directory = directory(e, global)
-	if !e.Secret.Set {
-		e.Secret, e.Namespace = global.Secret, global.Namespace
+	e.SecretsDirectory = directory(e, global)
+	if !e.SecretRef.Set {
+		e.SecretRef, e.SecretNamespace = global.SecretRef, global.SecretNamespace
 	}
 	e.Port = schema.Either(e.Port, global.Port)
-	e.Datacenters = schema.Either(e.Datacenters, global.Datacenters)
+	e.DatacenterList = schema.Either(e.DatacenterList, global.DatacenterList)
 	e.Insecure = schema.Either(e.Insecure, global.Insecure)
 	e.Authority = schema.Either(e.Authority, global.Authority)
 	e.Thumbprint = schema.Either(e.Thumbprint, global.Thumbprint)
@@ -293,12 +295,12 @@ func assemble(e, global Settings) config.VCenter {
 		Name:        e.Name,
 		Server:      e.Server.V,
 		Port:        schema.Otherwise(e.Port, schema.DefaultPort),
-		Datacenters: slices.Clone(e.Datacenters.V),
+		Datacenters: slices.Clone(e.DatacenterList.V),
 		User:        e.User.V,
 		Password:    e.Password.V,
-		Secret:      e.Secret.V,
+		Secret:      e.SecretRef.V,
 
-		SecretsDirectory: e.Directory.V,
+		SecretsDirectory: e.SecretsDirectory.V,
 
 		Insecure:   e.Insecure.V,
 		CAFile:     e.Authority.V.File,

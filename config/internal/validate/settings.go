@@ -32,15 +32,12 @@ func (c *checker) settings(s *schema.Section) Settings {
 		c.Warnf(s.Index.At, "the machine of a Node without a system UUID is found by its guest host name only, "+
 			"and not by its own name in vCenter: use %s if such Nodes have no VMware Tools", schema.IndexAll)
 	}
-	return Settings{
-		Name: s.Name, At: s.At,
-		User: s.User, Password: s.Password, Server: s.Server,
-		Port: s.Port, RoundTrips: s.RoundTrips, Insecure: s.Insecure,
-		Datacenters: c.datacenters(s.Datacenters), Families: c.families(s.IPFamilies),
-		Authority: c.authority(s.CAFile, s.CAData), Thumbprint: s.Thumbprint, Index: s.Index,
-		Secret: c.secret(s.SecretName, s.SecretNamespace), Namespace: s.SecretNamespace, Directory: c.directory(s.SecretsDirectory),
-		apart: s.Apart, session: s.Session, unsure: s.Unsure,
+	own := Settings{
+		Section: *s, DatacenterList: c.datacenters(s.Datacenters), Families: c.families(s.IPFamilies),
+		Authority: c.authority(s.CAFile, s.CAData), SecretRef: c.secret(s.SecretName, s.SecretNamespace),
 	}
+	own.SecretsDirectory = c.directory(s.SecretsDirectory)
+	return own
 }
 
 // underscore warns of a server that is taken although its name has a _.
