@@ -37,6 +37,7 @@ type detailList struct {
 	unreported unreported
 	// postponed is when machines are put on the list that were not for want of time.
 	postponed <-chan time.Time
+	awaited   awaitedDetails
 }
 
 func newDetailList(list *listView, hosts *model.HostFacts, m *model.Model, disputed map[string]bool) *detailList {
@@ -45,6 +46,12 @@ func newDetailList(list *listView, hosts *model.HostFacts, m *model.Model, dispu
 		listed: map[string]bool{}, missing: map[string]bool{}, onlyRecorded: map[string]bool{}, refused: map[string]time.Time{},
 		disputes: disputes{before: disputed},
 	}
+}
+
+// reported takes over that the filter has reported a machine, or something above it.
+func (d *detailList) reported(id string) {
+	d.unreported.remove(id)
+	d.awaited.reported(id)
 }
 
 // answered reports whether the vCenter has said whether it has a machine that a Node names.
@@ -108,8 +115,8 @@ func (d *detailList) refuse(ctx context.Context, id string) {
 // set makes the list hold exactly these machines, but for those that the vCenter does not
 // have or does not let us follow, and reports whether it was changed. Those that nothing but
 // Nodes names are put on it on their own, so that what is wrong with them does not concern
-// others.
-func (d *detailList) set(ctx context.Context, ids, recorded []string) (changed bool, err error) {
+// others. They are read at once, and so are the others unless the filter is to be waited for.
+func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool) (changed bool, err error) {
 	var add, named, remove []types.ManagedObjectReference
 	now := make(map[string]bool, len(ids)+len(recorded))
 	for _, id := range ids {
@@ -138,7 +145,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string) (changed b
 	if len(add) == 0 && len(remove) == 0 && len(named) == 0 {
 		return false, nil
 	}
-	if err := d.change(ctx, now, add, remove); err != nil {
+	if err := d.change(ctx, now, add, remove, wait); err != nil {
 		return false, fmt.Errorf("following %d machines: %w", len(ids), err)
 	}
 	if err := d.try(ctx, now, named); err != nil {
@@ -151,7 +158,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string) (changed b
 
 // change puts machines on the list and takes others off it, and leaves in now what is on
 // it.
-func (d *detailList) change(ctx context.Context, now map[string]bool, add, remove []types.ManagedObjectReference) error {
+func (d *detailList) change(ctx context.Context, now map[string]bool, add, remove []types.ManagedObjectReference, wait bool) error {
 	if len(add) == 0 && len(remove) == 0 {
 		return nil
 	}
@@ -178,9 +185,30 @@ func (d *detailList) change(ctx context.Context, now map[string]bool, add, remov
 			d.unreported.add(ref.Value)
 		}
 	}
-	// The filter reports them too, a page of 100 objects at a time.
-	if err := ReadMachines(ctx, d.list.session, add, *d.hosts, d.model.Tree); err != nil && !goneOrDenied(err) {
-		return fmt.Errorf("reading %d machines: %w", len(add), err)
+	if wait {
+		d.awaited.add(add)
+		return nil
+	}
+	return d.read(ctx, add)
+}
+
+// readAwaited reads the details of machines on the list that the filter has not reported, and
+// reports whether there are any.
+func (d *detailList) readAwaited(ctx context.Context) (changed bool, err error) {
+	var machines []types.ManagedObjectReference
+	for _, id := range d.awaited.take() {
+		if d.listed[id] && !d.model.HasDetails(id) {
+			machines = append(machines, model.MachineRef(id))
+		}
+	}
+	return len(machines) > 0, d.read(ctx, machines)
+}
+
+// read reads the details of machines. The filter reports them too, a page of 100 objects at a
+// time.
+func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference) error {
+	if err := ReadMachines(ctx, d.list.session, machines, *d.hosts, d.model.Tree); err != nil && !goneOrDenied(err) {
+		return fmt.Errorf("reading %d machines: %w", len(machines), err)
 	}
 	return nil
 }

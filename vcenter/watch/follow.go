@@ -60,9 +60,18 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		w.details.postponed = nil
 	case <-w.searcherPostponed():
 		w.searcher.postponed = nil
+	case <-w.details.awaited.due:
+		if !w.details.awaited.overdue() {
+			return false, nil
+		}
+		changed, err := w.details.readAwaited(ctx)
+		w.dirty = w.dirty || changed
+		return true, err
 	case <-w.progress.due:
 		w.progress.expired()
 		w.dirty = true
+		_, err := w.details.readAwaited(ctx) // what is not there now is not waited for
+		return true, err
 	case <-w.tags.due:
 		w.tags.request()
 		return false, nil
@@ -165,7 +174,7 @@ func (w *Watch) settle(ctx context.Context) error {
 	w.dirty = w.model.SetRecorded(recorded) || w.dirty
 	out := w.outside(i)
 	ids := w.model.Wanted(i.uuids, slices.Concat(out.left, eligible(i, named)))
-	changed, err := w.details.set(ctx, ids, out.recorded)
+	changed, err := w.details.set(ctx, ids, out.recorded, w.progress.waits())
 	if err != nil {
 		return err
 	}
