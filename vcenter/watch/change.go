@@ -85,7 +85,7 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 		w.names.apply(filter, u)
 	case w.views.details[filter]:
 		w.model.Tree.Apply(u)
-		w.details.reported(u.Obj.Value)
+		w.details.unreported.remove(u.Obj.Value)
 	case w.views.datacenters[filter]:
 		w.datacenters.tree.Apply(u)
 		w.change.datacenters = true

@@ -37,7 +37,6 @@ type detailList struct {
 	unreported unreported
 	// postponed is when machines are put on the list that were not for want of time.
 	postponed <-chan time.Time
-	awaited   awaitedDetails
 }
 
 func newDetailList(list *listView, hosts *model.HostFacts, m *model.Model, disputed map[string]bool) *detailList {
@@ -46,12 +45,6 @@ func newDetailList(list *listView, hosts *model.HostFacts, m *model.Model, dispu
 		listed: map[string]bool{}, missing: map[string]bool{}, onlyRecorded: map[string]bool{}, refused: map[string]time.Time{},
 		disputes: disputes{before: disputed},
 	}
-}
-
-// reported takes over that the filter has reported a machine, or something above it.
-func (d *detailList) reported(id string) {
-	d.unreported.remove(id)
-	d.awaited.reported(id)
 }
 
 // answered reports whether the vCenter has said whether it has a machine that a Node names.
@@ -115,7 +108,8 @@ func (d *detailList) refuse(ctx context.Context, id string) {
 // set makes the list hold exactly these machines, but for those that the vCenter does not
 // have or does not let us follow, and reports whether it was changed. Those that nothing but
 // Nodes names are put on it on their own, so that what is wrong with them does not concern
-// others. They are read at once, and so are the others unless the filter is to be waited for.
+// others. They are read at once, and so are the others unless
+// that waits: the filter reports them in any case, so that what is read is transferred twice.
 func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool) (changed bool, err error) {
 	var add, named, remove []types.ManagedObjectReference
 	now := make(map[string]bool, len(ids)+len(recorded))
@@ -186,26 +180,23 @@ func (d *detailList) change(ctx context.Context, now map[string]bool, add, remov
 		}
 	}
 	if wait {
-		d.awaited.add(add)
 		return nil
 	}
 	return d.read(ctx, add)
 }
 
-// readAwaited reads the details of machines on the list that the filter has not reported, and
-// reports whether there are any.
-func (d *detailList) readAwaited(ctx context.Context) (changed bool, err error) {
+// readRest reads the details of the machines on the list that the filter has not reported.
+func (d *detailList) readRest(ctx context.Context) error {
 	var machines []types.ManagedObjectReference
-	for _, id := range d.awaited.take() {
-		if d.listed[id] && !d.model.HasDetails(id) {
+	for id := range d.listed {
+		if !d.model.HasDetails(id) {
 			machines = append(machines, model.MachineRef(id))
 		}
 	}
-	return len(machines) > 0, d.read(ctx, machines)
+	return d.read(ctx, machines)
 }
 
-// read reads the details of machines. The filter reports them too, a page of 100 objects at a
-// time.
+// read reads the details of machines.
 func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference) error {
 	if err := ReadMachines(ctx, d.list.session, machines, *d.hosts, d.model.Tree); err != nil && !goneOrDenied(err) {
 		return fmt.Errorf("reading %d machines: %w", len(machines), err)

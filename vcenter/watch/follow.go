@@ -60,18 +60,10 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		w.details.postponed = nil
 	case <-w.searcherPostponed():
 		w.searcher.postponed = nil
-	case <-w.details.awaited.due:
-		if !w.details.awaited.overdue() {
-			return false, nil
-		}
-		changed, err := w.details.readAwaited(ctx)
-		w.dirty = w.dirty || changed
-		return true, err
 	case <-w.progress.due:
 		w.progress.expired()
 		w.dirty = true
-		_, err := w.details.readAwaited(ctx) // what is not there now is not waited for
-		return true, err
+		return true, w.details.readRest(ctx) // what is not there now is not waited for
 	case <-w.tags.due:
 		w.tags.request()
 		return false, nil

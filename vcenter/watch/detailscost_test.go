@@ -33,8 +33,9 @@ func (c *counting) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 // a while; and once the vCenter is read, a machine that is followed is read at once.
 func TestDetailsAreTransferredOnce(t *testing.T) {
 	const other = "99999999-2222-3333-4444-555555555555"
-	index := func(w *Watch, moid, uuid string) *types.UpdateSet {
-		return &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: indexFilter(w), ObjectSet: []types.ObjectUpdate{
+	indexed := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
+	index := func(moid, uuid string) *types.UpdateSet {
+		return &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: indexed, ObjectSet: []types.ObjectUpdate{
 			{Kind: types.ObjectUpdateKindEnter, Obj: model.MachineRef(moid), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}},
 		}}}}
 	}
@@ -46,22 +47,15 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 		do   func(w *Watch, follow func(...string))
 		want int
 	}{
-		"reported": {func(w *Watch, follow func(...string)) {
+		"reported": {func(w *Watch, _ func(...string)) {
 			w.poller.updates <- reported
 			time.Sleep(time.Minute)
 		}, 0},
-		"not yet": {func(*Watch, func(...string)) { time.Sleep(awaitTime - time.Nanosecond) }, 0},
-		"others come first": {func(w *Watch, follow func(...string)) {
-			time.Sleep(awaitTime / 2)
-			w.poller.updates <- &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: details, ObjectSet: []types.ObjectUpdate{
-				{Kind: types.ObjectUpdateKindEnter, Obj: model.MachineRef("vm-9"), ChangeSet: []types.PropertyChange{{Name: "name", Val: "n9"}}},
-			}}}}
-			time.Sleep(awaitTime - time.Nanosecond)
-		}, 0},
-		"not reported": {func(*Watch, func(...string)) { time.Sleep(awaitTime) }, 1},
+		"not yet": {func(*Watch, func(...string)) { time.Sleep(syncTime - time.Nanosecond) }, 0},
+		"not reported": {func(*Watch, func(...string)) { time.Sleep(syncTime) }, 1},
 		"another one, later": {func(w *Watch, follow func(...string)) {
 			w.poller.updates <- reported
-			w.poller.updates <- index(w, "vm-2", other)
+			w.poller.updates <- index("vm-2", other)
 			follow(stranger, other)
 		}, 1},
 	} {
@@ -70,7 +64,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				server := &counting{}
 				w, _ := newWatch(server, nil)
-				w.views.details[details] = true
+				w.views.details[details], w.views.index[indexed] = true, true
 				follow := func(uuids ...string) {
 					var ids []inventory.Identity
 					for _, u := range uuids {
@@ -81,7 +75,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 				follow(stranger)
 				ended := make(chan error, 1)
 				go func() { ended <- w.follow(ctx) }()
-				w.poller.updates <- index(w, "vm-1", stranger)
+				w.poller.updates <- index("vm-1", stranger)
 				synctest.Wait()
 				c.do(w, follow)
 				synctest.Wait()
