@@ -33,7 +33,7 @@ func deleteNodes(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// arrivals notes when Nodes become initialised. It costs the machine little, as
+// arrivals notes when Nodes become initialized. It costs the machine little, as
 // it must: it runs beside what is measured.
 type arrivals struct {
 	stop func()
@@ -44,7 +44,7 @@ type arrivals struct {
 	full    chan struct{}   // closed when waiting has become empty
 }
 
-// An arrival is an initialised Node and when it was first seen.
+// An arrival is an initialized Node and when it was first seen.
 type arrival struct {
 	at               time.Time
 	providerID, zone string
@@ -106,7 +106,7 @@ func (a *arrivals) see(obj any) {
 }
 
 // expect returns a channel that is closed when the Nodes of all machines are
-// initialised. Only one such channel is in use at a time.
+// initialized. Only one such channel is in use at a time.
 func (a *arrivals) expect(machines []fleet.Machine) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -164,7 +164,7 @@ func (a *arrivals) wrong(machines []fleet.Machine) error {
 	return nil
 }
 
-// any returns one of the machines whose Node is initialised, or "".
+// any returns one of the machines whose Node is initialized, or "".
 func (a *arrivals) any(machines []fleet.Machine) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 type affliction func(*fleet.VCenter)
 
 // startup measures the time from the start of a program until the last Node is
-// initialised. With an affliction, the Nodes of the other vCenters count, and
+// initialized. With an affliction, the Nodes of the other vCenters count, and
 // the same is measured of them alone and without it.
 func startup(sick affliction) measurement {
 	return func(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
@@ -24,7 +24,7 @@ func startup(sick affliction) measurement {
 		}
 		var daemons, floors, healthy []*figures.Reading
 		for n := range c.runs {
-			b.say("%s: run %d of %d", c.name, n+1, c.runs)
+			b.report("%s: run %d of %d", c.name, n+1, c.runs)
 			if sick != nil {
 				reading, err := b.initialize(ctx, b.daemon, c, nil, result)
 				if err != nil {
@@ -51,9 +51,9 @@ func startup(sick affliction) measurement {
 	}
 }
 
-// initialize has a program initialise all Nodes of the fleet. In a case with an
+// initialize has a program initialize all Nodes of the fleet. In a case with an
 // affliction, those of the last vCenter are there only while it is: with it and
-// without it, as many Nodes can be initialised.
+// without it, as many Nodes can be initialized.
 func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick affliction, result *figures.Case) (_ *figures.Reading, err error) {
 	all := b.stack.Fleet.Machines()
 	counted, registered, lost := all, all, []fleet.Machine(nil)
@@ -69,7 +69,7 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 		name += ", one vCenter in trouble"
 		registered = all
 		sick(last)
-		defer func() { err = errors.Join(err, b.heal(last)) }() //nolint:contextcheck // a vCenter outlives the case's context
+		defer func() { err = errors.Join(err, b.restore(last)) }() //nolint:contextcheck // a vCenter outlives the case's context
 	}
 	t, err := b.begin(ctx, c, p, registered, counted)
 	if err != nil {
@@ -80,7 +80,7 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 	}
 	took, requests := t.sinceStart(counted), t.requests()
 	if m := t.nodes.any(lost); m != "" {
-		return nil, t.abandon(fmt.Errorf("the Node %s is initialised though its vCenter answers nobody", m))
+		return nil, t.abandon(fmt.Errorf("the Node %s is initialized though its vCenter answers nobody", m))
 	}
 	b.compareFlags(t, result)
 	reading, err := t.end(took, requests)
@@ -88,9 +88,9 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 		return nil, err
 	}
 	if requests != nil {
-		b.say("%s: %s: %d Nodes in %s, %d requests", c.name, name, len(counted), took.Round(time.Millisecond), requests.Total)
+		b.report("%s: %s: %d Nodes in %s, %d requests", c.name, name, len(counted), took.Round(time.Millisecond), requests.Total)
 	} else {
-		b.say("%s: %s: %d Nodes in %s", c.name, name, len(counted), took.Round(time.Millisecond))
+		b.report("%s: %s: %d Nodes in %s", c.name, name, len(counted), took.Round(time.Millisecond))
 	}
 	return reading, nil
 }
@@ -110,8 +110,8 @@ func (b *bench) begin(ctx context.Context, c benchCase, p program, registered, c
 	return t, nil
 }
 
-// heal makes a vCenter what it was when the case began.
-func (b *bench) heal(v *fleet.VCenter) error {
+// restore undoes the faults of a vCenter.
+func (b *bench) restore(v *fleet.VCenter) error {
 	err := v.Recover()
 	v.SetDelay(b.delay)
 	return err

@@ -95,7 +95,7 @@ func (t *trial) join(ctx context.Context, after time.Duration, machines []fleet.
 	select {
 	case <-time.After(after):
 	case <-t.daemon.Exited():
-		return t.failure(fmt.Errorf("%s has ended by itself", t.program.name))
+		return t.failure(fmt.Errorf("%s has ended on its own", t.program.name))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -103,7 +103,7 @@ func (t *trial) join(ctx context.Context, after time.Duration, machines []fleet.
 	return t.bench.stack.Register(ctx, machines...)
 }
 
-// await waits until the Nodes of machines are initialised, and checks that the
+// await waits until the Nodes of machines are initialized, and checks that the
 // daemon gave them what it should.
 func (t *trial) await(ctx context.Context, machines []fleet.Machine) error {
 	full := t.nodes.expect(machines)
@@ -118,12 +118,12 @@ func (t *trial) await(ctx context.Context, machines []fleet.Machine) error {
 			return t.nodes.wrong(machines)
 		case <-progress.C:
 			missing, _ := t.nodes.missing()
-			t.bench.say("%s: %s: %d of %d Nodes are initialised", t.name, t.program.name, len(machines)-missing, len(machines))
+			t.bench.report("%s: %s: %d of %d Nodes are initialized", t.name, t.program.name, len(machines)-missing, len(machines))
 		case <-t.daemon.Exited():
-			return t.failure(fmt.Errorf("%s has ended by itself", t.program.name))
+			return t.failure(fmt.Errorf("%s has ended on its own", t.program.name))
 		case <-ctx.Done():
 			missing, one := t.nodes.missing()
-			return t.failure(fmt.Errorf("%s: %d of %d Nodes are not initialised, %s among them: %w", t.program.name, missing, len(machines), one, context.Cause(ctx)))
+			return t.failure(fmt.Errorf("%s: %d of %d Nodes are not initialized, %s among them: %w", t.program.name, missing, len(machines), one, context.Cause(ctx)))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (t *trial) failure(err error) error {
 }
 
 // sinceStart is how long after the program started, or its Nodes came, the last of those of
-// machines was initialised.
+// machines was initialized.
 func (t *trial) sinceStart(machines []fleet.Machine) time.Duration {
 	return t.nodes.last(machines).Sub(t.started)
 }

@@ -74,7 +74,7 @@ func (w *world) startStandby(flags []string) error {
 // promote makes the standby the daemon.
 func (w *world) promote() {
 	w.daemon, w.last, w.flags, w.standby = w.standby, w.standby, w.standbyFlags, nil
-	w.hearing = w.daemon.Hear()
+	w.ownLog = w.daemon.OwnLog()
 }
 
 func (w *world) pollStandby(ctx context.Context, within time.Duration, met func(says string) bool) error {

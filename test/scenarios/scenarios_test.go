@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,27 +20,14 @@ import (
 	"vzones/test/stack"
 )
 
-// binaryVariable names the daemon to play with, instead of one that is built
-// from this tree.
-const binaryVariable = "VZONES_DAEMON"
-
 // missing says why no scenario can be played.
 var missing error
 
-// A theatre is where scenarios are played, one after the other, since a daemon
-// looks after all Nodes that there are. Further ones take their part of the time,
-// whatever the number of processors: scenarios mostly wait. They open when they
-// are needed.
-var theatre struct {
-	mu     sync.Mutex
-	dir    string
-	binary string
-	opened []*stack.Stack
-	// free are those in which nothing is played.
-	free chan *stack.Stack
-}
+// pool has the stacks that scenarios are played on. There are more than processors may
+// suggest: scenarios mostly wait.
+var pool = stack.NewPool(filepath.Join("..", ".."), poolSize)
 
-const theatres = 3
+const poolSize = 3
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -53,80 +39,33 @@ func run(m *testing.M) int {
 		fmt.Printf("testing: warning: no tests to run\nleft out, every scenario: %v\n", err)
 	}
 	// Without it go test plays as many at a time as there are processors.
-	if err := flag.Set("test.parallel", strconv.Itoa(theatres)); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(poolSize)); err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	theatre.free = make(chan *stack.Stack, theatres)
 	status := m.Run()
-	errs := []error{os.RemoveAll(theatre.dir)}
-	for _, s := range theatre.opened {
-		errs = append(errs, s.Stop())
-	}
-	if err := errors.Join(append(errs, goleak.Find())...); err != nil {
+	if err := errors.Join(pool.Stop(), goleak.Find()); err != nil {
 		fmt.Println(err)
 		return 1
 	}
 	return status
 }
 
-// play plays a scenario in a theatre that is free.
+// play plays a scenario on a stack that is free.
 func play(t *testing.T, s *Scenario) error {
 	t.Helper()
 	if missing != nil {
 		t.Skip(missing)
 	}
-	on, err := enter()
+	on, binary, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { theatre.free <- on }()
+	defer pool.Release(on)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	s.Brief = testing.Short()
-	return s.Play(ctx, on, theatre.binary, func(line string) { fmt.Fprintln(t.Output(), line) })
-}
-
-func enter() (*stack.Stack, error) {
-	select {
-	case s := <-theatre.free:
-		return s, nil
-	default:
-	}
-	theatre.mu.Lock()
-	defer theatre.mu.Unlock()
-	if len(theatre.opened) == theatres {
-		return <-theatre.free, nil
-	}
-	ctx := context.Background()
-	if err := build(ctx); err != nil {
-		return nil, err
-	}
-	// Each scenario brings a fleet of its own.
-	s, err := stack.Start(ctx, stack.Options{Fleet: "vcenters: [{name: none}]"})
-	if err == nil {
-		theatre.opened = append(theatre.opened, s)
-	}
-	return s, err
-}
-
-// build builds the daemon, once.
-func build(ctx context.Context) (err error) {
-	if theatre.binary != "" {
-		return nil
-	}
-	if binary := os.Getenv(binaryVariable); binary != "" {
-		theatre.binary = binary
-		return nil
-	}
-	if err := stack.DependOnSources(filepath.Join("..", "..")); err != nil {
-		return err
-	}
-	if theatre.dir, err = os.MkdirTemp("", "vzones-scenarios-"); err != nil {
-		return err
-	}
-	theatre.binary, err = stack.Build(ctx, theatre.dir)
-	return err
+	return s.Play(ctx, on, binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
 
 // TestScenarios plays all files of this folder.
@@ -181,7 +120,7 @@ func TestFailures(t *testing.T) {
 		"addresses":     {daemon + "expect node addresses InternalIP=192.0.2.1 within 100ms", "instead:\n  node: addresses \"Hostname=node"},
 		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, not = 7:\n"},
 		"sessions left": {daemon + `vcenter east fault-rest "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 forgiven)"},
-		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon has ended by itself"},
+		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon has ended on its own"},
 		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "instead:\n  node: there is no such Node"},
 		"no Event":      {node + "expect node event Fire within 100ms", "instead:\n  node: Events: none"},
 		"log":           {node + "log has fire within 100ms", `the log does not contain "fire"`},

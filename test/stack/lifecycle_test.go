@@ -98,7 +98,7 @@ func TestLifecycle(t *testing.T) {
 			}
 		case "silent":
 			if Initialized(&n) {
-				t.Error("a Node without an address was initialised")
+				t.Error("a Node without an address was initialized")
 			}
 		case "stays", "other":
 			if tainted(&n) {
@@ -138,7 +138,7 @@ func TestEventsSayWhatANodeWaitsFor(t *testing.T) {
 		}
 		for _, e := range events.Items {
 			if e.Count > 1 || got[e.InvolvedObject.Name] != "" {
-				t.Errorf("Node %s is told of %d times: %s", e.InvolvedObject.Name, e.Count, e.Message)
+				t.Errorf("Node %s has the Event %d times: %s", e.InvolvedObject.Name, e.Count, e.Message)
 			}
 			got[e.InvolvedObject.Name] = e.Reason
 		}

@@ -32,7 +32,7 @@ func sixZones(nodes int) string {
 	return b.String()
 }
 
-// wrong says what is wrong with an initialised Node of a machine.
+// wrong says what is wrong with an initialized Node of a machine.
 func wrong(n *v1.Node, m fleet.Machine, region, zone string) string {
 	want := map[string]string{
 		v1.LabelTopologyRegion: region, v1.LabelFailureDomainBetaRegion: region,
@@ -59,13 +59,13 @@ func wrong(n *v1.Node, m fleet.Machine, region, zone string) string {
 	return ""
 }
 
-// initialized waits until the Nodes of the machines are initialised.
+// initialized waits until the Nodes of the machines are initialized.
 func initialized(t testing.TB, s *Stack, d *Daemon, machines []fleet.Machine) map[string]*v1.Node {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	done := map[string]*v1.Node{}
-	err := s.Watch(ctx, fmt.Sprintf("%d Nodes are initialised", len(machines)), func(nodes []*v1.Node) bool {
+	err := s.Watch(ctx, fmt.Sprintf("%d Nodes are initialized", len(machines)), func(nodes []*v1.Node) bool {
 		clear(done)
 		byName := map[string]*v1.Node{}
 		for _, n := range nodes {
@@ -134,13 +134,13 @@ func TestFirstLight(t *testing.T) {
 		}
 	}
 	noSecret(t, s, d)
-	for _, c := range d.Complaints() {
+	for _, c := range d.LoggedErrors() {
 		t.Errorf("the daemon complains though nothing is wrong: %s", c)
 	}
 }
 
 // TestSickVCenter: whatever one vCenter does, the Nodes of the others are
-// initialised, and its own are neither labelled nor removed.
+// initialized, and its own are neither labeled nor removed.
 func TestSickVCenter(t *testing.T) {
 	s := start(t, sixZones(60))
 	config, err := s.WriteConfig(labels)
@@ -207,7 +207,7 @@ var sicknesses = map[string]func(*fleet.VCenter){
 	"refuse": func(v *fleet.VCenter) { v.Refuse() },
 }
 
-// withSick registers all Nodes anew, lets east fall sick, starts the daemon and
+// withSick registers all Nodes again, lets east fall sick, starts the daemon and
 // returns how long the Nodes of the other vCenters took from then on.
 func withSick(t testing.TB, s *Stack, config string, fall func(*fleet.VCenter)) (*Daemon, time.Duration) {
 	t.Helper()
