@@ -57,9 +57,9 @@ func (c *Case) Compare() {
 	c.ToHealthy = ratio(c.Daemon, c.Healthy)
 }
 
-// Judge holds the case against bounds. A quantity that was not measured is an
+// Check compares the case with bounds. A quantity that was not measured is an
 // error.
-func (c *Case) Judge(bounds []Bound) error {
+func (c *Case) Check(bounds []Bound) error {
 	c.Limits = nil
 	for _, b := range bounds {
 		value, ok := c.value(b.Of)
