@@ -81,11 +81,11 @@ func TestOverdue(t *testing.T) {
 			})
 		})
 	}
-	for name, happens := range map[string]func(*actor){
-		"read": func(a *actor) {
+	for name, happens := range map[string]func(*testing.T, *actor){
+		"read": func(t *testing.T, a *actor) {
 			(&reporter{actor: a}).publish(t.Context(), watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, Contact: time.Now()})
 		},
-		"failed": func(a *actor) {
+		"failed": func(_ *testing.T, a *actor) {
 			a.updates <- func(now *status) bool { now.state.Trouble = context.DeadlineExceeded; return true }
 		},
 	} {
@@ -93,7 +93,7 @@ func TestOverdue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, _, end := begin(t)
 				pass(silentTime / 2)
-				happens(a)
+				happens(t, a)
 				pass(readTime)
 				want(t, a, false)
 				end()
