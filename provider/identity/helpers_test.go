@@ -21,8 +21,8 @@ func mustUUID(s string) inventory.UUID {
 	return u
 }
 
-func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
-	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{
+func aNode(changes ...func(*v1.Node)) *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: v1.NodeSpec{
 		Taints: []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}},
 	}}
 	for _, change := range changes {

@@ -18,8 +18,6 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"vzones/config"
-	"vzones/provider"
 	"vzones/provider/nodes"
 	"vzones/topology"
 	"vzones/vcenter"
@@ -405,10 +403,4 @@ func TestAStandbyShowsNothing(t *testing.T) {
 	if err != nil || len(families) != 0 {
 		t.Errorf("%v, %v", families, err)
 	}
-}
-
-// idle is a controller that has not begun.
-func idle() *nodes.Controller {
-	p := provider.New(nil, &config.Config{}, provider.Options{})
-	return nodes.New(nil, p.Placer(), p.Checker(), nil)
 }
