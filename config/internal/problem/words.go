@@ -60,6 +60,7 @@ var INIWords = Words{
 	Categories: "topology-categories in [Labels]",
 }
 
+// Secret names the keys for a Secret.
 func (w *Words) Secret() string { return w.Key("secretName") + " and " + w.Key("secretNamespace") }
 
 // Example writes the keys of an example as the format does.
@@ -70,6 +71,7 @@ func (w *Words) Example(detail string) string {
 	return detail
 }
 
+// Dash names a key of the YAML format as the INI format does: insecureFlag is insecure-flag.
 func Dash(key string) string {
 	var b strings.Builder
 	for _, c := range key {
