@@ -139,21 +139,6 @@ func (n invalidName) text() string {
 		quote.Value(n.name), where, n.rule.Label, InvalidLabelValue(n.name), what)
 }
 
-// spanning is a pair of several vCenters.
-type spanning struct {
-	pair Pair
-	by   []*Object
-}
-
-func (s spanning) text() string {
-	where := make([]string, len(s.by))
-	for i, o := range s.by {
-		where[i] = o.located()
-	}
-	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
-		"Give the zone or the region a name of its own in each vCenter.", s.pair.described(), len(s.by), quote.Some(where, mostNamed))
-}
-
 // countsAsUntagged are objects whose tags the account may not read.
 type countsAsUntagged struct {
 	labels  []string
@@ -168,4 +153,12 @@ func (c countsAsUntagged) text() string {
 	return fmt.Sprintf("The account may not read all tags: in vCenter %q it lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
 		"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
 		c.objects[0].Ref.VCenter, Named(c.objects), what, strings.Join(c.labels, ", "))
+}
+
+// subject is what a text says that a tag decides.
+func (r *Rule) subject() string {
+	if r.Value != nil {
+		return "the tag for label " + r.Label
+	}
+	return "label " + r.Label
 }

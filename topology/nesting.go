@@ -28,16 +28,6 @@ func (p Policy) Nesting() []string {
 	return labels
 }
 
-// Nested reports whether what has its name from here is a part of a zone, and of the
-// levels before it, unless somebody says otherwise.
-func (i Inventory) Nested() bool {
-	switch i {
-	case InventoryVCenter, InventoryDatacenter, InventoryCluster, InventoryPool, InventoryFolder:
-		return false // they are wider than a zone, or go across
-	}
-	return true
-}
-
 // lies is where the machines with one value are, of one outer label: its values, and
 // for each an object that decided the inner one. The value of machines for which
 // everything was read and that have none is empty.

@@ -273,15 +273,6 @@ func (n namesElsewhere) text() string {
 		n.pair.described(), n.by.Ref.VCenter, n.by.located(), where, quoted(n.others), n.tags)
 }
 
-// described names the pair for a person.
-func (p Pair) described() string {
-	what := fmt.Sprintf("Zone %q", p.Zone)
-	if p.Region != "" {
-		what += fmt.Sprintf(" of region %q", p.Region)
-	}
-	return what
-}
-
 type nameOfBoth struct {
 	name           string
 	regions, zones []string
@@ -330,37 +321,4 @@ func HasHosts(objectType string, childTypes []string) bool {
 		return slices.ContainsFunc(childTypes, func(child string) bool { return child != typeFolder && HasHosts(child, nil) })
 	}
 	return false
-}
-
-// MissingCategories returns a conflict for each category of region and zone that some
-// vCenters show to the account and others do not. Absent are the categories that each of
-// the vCenters does not show, all of which were read. It is the whole fleet's, and equal
-// for all Nodes.
-func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
-	var conflicts []Conflict
-	for _, category := range p.VolumeCategories() {
-		var lacking []string
-		for vcenter, names := range absent {
-			if slices.Contains(names, category) {
-				lacking = append(lacking, vcenter)
-			}
-		}
-		if len(lacking) == 0 || len(lacking) == len(absent) {
-			continue // where no vCenter has it, that is another conflict
-		}
-		slices.Sort(lacking)
-		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: p.labelsOf(category), why: missingCategory{category, lacking}})
-	}
-	return conflicts
-}
-
-type missingCategory struct {
-	category string
-	lacking  []string
-}
-
-func (m missingCategory) text() string {
-	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The CSI driver needs the category in each of its vCenters: "+
-		"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
-		quoted(m.lacking), m.category)
 }

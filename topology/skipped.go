@@ -1,17 +1,11 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"vzones/topology/quote"
 )
-
-// ErrNoCategory says that a vCenter does not show a tag category to the account. It
-// may not exist, or the account may not read it; nothing tells which. Errors that
-// wrap it wrap ErrUnknown too.
-var ErrNoCategory = errors.New("no such tag category that the account can see")
 
 // passed are objects that were passed over because the account may not read their
 // tags. They count as untagged.
