@@ -29,13 +29,13 @@ type Config struct {
 	// NodeSelector selects the Nodes that vzones looks after, by their labels:
 	// all of them unless configured.
 	NodeSelector labels.Selector
-	// NodeLabels are labels that each Node gets when it is initialised, by their
+	// NodeLabels are labels that each Node gets when it is initialized, by their
 	// keys. None of them is reserved or also a rule's. Nil means none.
 	NodeLabels map[string]string
-	// SkipNodeDeletion says that no Node is ever deleted: a machine that is
+	// SkipNodeDeletion reports whether no Node is ever deleted: a machine that is
 	// certainly gone counts as one that could not be asked for.
 	SkipNodeDeletion bool
-	// MatchByName says that a Node without a usable system UUID and without a provider
+	// MatchByName reports whether a Node without a usable system UUID and without a provider
 	// ID is looked for by its name; true unless configured.
 	MatchByName bool
 	// Warnings are what is valid in the file and has no effect or not the one
@@ -50,7 +50,7 @@ type Config struct {
 type Topology struct {
 	// Policy decides the labels. Without rules and levels Nodes get none.
 	Policy topology.Policy
-	// Backfill says that a Node which is initialised gets labels that it lacks;
+	// Backfill reports whether a Node which is initialized gets labels that it lacks;
 	// true unless configured.
 	Backfill bool
 	// Drift is what is done about a label that is no longer right.
@@ -65,7 +65,7 @@ type Drift string
 
 // The policies. The default is DriftReport.
 const (
-	// DriftReport tells of it and changes nothing.
+	// DriftReport reports it and changes nothing.
 	DriftReport Drift = "report"
 	// DriftTaint keeps new Pods away until the label is right again.
 	DriftTaint Drift = "taint"
@@ -130,7 +130,7 @@ type VCenter struct {
 	// the certificate chain decides.
 	Thumbprint string
 
-	// Followed says that only the machines of the cluster's Nodes are watched, found by
+	// Followed reports whether only the machines of the cluster's Nodes are watched, found by
 	// searches, and not all of the datacenters: index: followed. False unless configured.
 	Followed bool
 
@@ -161,7 +161,7 @@ type AddressRules struct {
 	ExcludeNetworks []string
 }
 
-// Considers says whether network interfaces on a network count: those on a
+// Considers reports whether network interfaces on a network count: those on a
 // network that is in Networks, if there are any, and not in ExcludeNetworks. A
 // * in a pattern stands for any text, and letter case does not count.
 func (r *AddressRules) Considers(network string) bool {
@@ -173,7 +173,7 @@ func (r *AddressRules) Considers(network string) bool {
 	return (len(r.Networks) == 0 || slices.ContainsFunc(r.Networks, is)) && !slices.ContainsFunc(r.ExcludeNetworks, is)
 }
 
-// fits says whether a pattern, in which * stands for any text, covers a name.
+// fits reports whether a pattern, in which * stands for any text, covers a name.
 func fits(pattern, name string) bool {
 	begin, rest, wild := strings.Cut(pattern, "*")
 	if !wild {

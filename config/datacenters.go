@@ -62,7 +62,7 @@ type datacenter struct {
 	form DatacenterForm
 	// elements are those of a path.
 	elements []string
-	// deep says that datacenters at any depth below elements are meant.
+	// deep reports whether datacenters at any depth below elements are meant.
 	deep bool
 }
 
@@ -121,7 +121,7 @@ func isDatacenterID(s string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// A Datacenter is one of a vCenter, as far as it is told by which it is configured.
+// A Datacenter is one of a vCenter, with all that a configuration can name it by.
 type Datacenter struct {
 	// ID is its managed object ID.
 	ID string

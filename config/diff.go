@@ -29,7 +29,7 @@ type VCenterDifference struct {
 	Credentials bool
 	// Trust is which certificate the server may have, but not which file that is from.
 	Trust bool
-	// Machines says that others are watched: of other datacenters, or by another index.
+	// Machines reports whether others are watched: of other datacenters, or by another index.
 	Machines bool
 	// The others are named as the fields of VCenter.
 	RoundTrips, IPFamilies bool

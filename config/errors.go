@@ -23,7 +23,7 @@ type Error struct {
 	// it besides File.
 	Path string
 	// VCenter is the name of the vCenter in whose entry a warning is, empty if it is in
-	// none. Errors do not have it: an entry with a mistake is no vCenter.
+	// none. Errors do not have it: an entry with a mistake is not a vCenter yet.
 	VCenter string
 	// Message says what is wrong and what to write instead, in one line.
 	Message string

@@ -12,7 +12,7 @@ const redacted = "[redacted]"
 
 // A Password is a secret that prints as [redacted], whatever prints it: any
 // verb of fmt, JSON, YAML, text, slog. The empty one prints as nothing, since
-// that a password is missing is no secret and worth seeing.
+// that a password is missing is worth seeing, and not a secret.
 //
 // The secret sits behind a pointer because fmt prints unexported fields, and
 // %p, without asking their methods: it then shows an address. Two Passwords are
@@ -37,10 +37,10 @@ func (p Password) Reveal() string {
 	return *p.secret
 }
 
-// IsEmpty says that there is no password.
+// IsEmpty reports whether there is no password.
 func (p Password) IsEmpty() bool { return p.secret == nil }
 
-// Equal says that both hold the same secret.
+// Equal reports whether both hold the same secret.
 func (p Password) Equal(other Password) bool {
 	return subtle.ConstantTimeCompare([]byte(p.Reveal()), []byte(other.Reveal())) == 1
 }

@@ -98,13 +98,6 @@ func blocks(text string) []block {
 	return all
 }
 
-// fieldsOf returns the source of the method fields of a type of the configuration's
-// schema.
-func fieldsOf(t *testing.T, receiver string) *ast.BlockStmt {
-	t.Helper()
-	return methodOf(t, "../config/internal/schema/fields.go", receiver, "Fields")
-}
-
 // methodOf returns the source of a method.
 func methodOf(t *testing.T, file, receiver, name string) *ast.BlockStmt {
 	t.Helper()

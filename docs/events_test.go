@@ -11,8 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"vzones/provider"
-	"vzones/provider/reconcile"
+	controller "vzones/provider/nodes"
 )
 
 // recorders are the functions that write an Event, with the place of the reason among
@@ -22,25 +21,26 @@ var recorders = map[string]struct{ reason, arguments int }{
 	"Eventf":          {2, -1},
 	"AnnotatedEventf": {3, -1},
 	"tell":            {1, 3}, // of the daemon's Pod
-	"say":             {4, 6}, // of the topology controller
+	"recordOnPod":     {1, 3}, // likewise
+	"recordOnce":      {4, 6}, // of labels
 }
 
 // computed are the reasons in calls that are not constants, by the function that has the
 // call. The reasons that they may be are found where they are declared.
 var computed = map[string]string{
-	"say":          "reason",                              // handed over
-	"tell":         "reason",                              // handed over
-	"Record":       "reason",                              // handed over
-	"Event":        "reason",                              // handed over
-	"run":          "reason",                              // cmp.Or of an Event's own and judge's, of the list of outcomes
-	"tellUnplaced": "c.source.Reason(err)",                // likewise
-	"tellWritten":  "reason",                              // of a list of constants
-	"Eventf":       "reason", "AnnotatedEventf": "reason", // handed over
+	"recordOnce":     "reason",                              // handed over
+	"Record":         "reason",                              // handed over
+	"tell":           "reason",                              // handed over
+	"Event":          "reason",                              // handed over
+	"run":            "reason",                              // cmp.Or of an Event's own and condition.Of's, of the list of outcomes
+	"recordUnplaced": "condition.Of(err).Event",             // likewise
+	"recordWritten":  "reason",                              // of a list of constants
+	"Eventf":         "reason", "AnnotatedEventf": "reason", // handed over
 }
 
 // reasonName is what constants of reasons are called, and reasonValue what they have.
 var (
-	reasonName  = regexp.MustCompile(`^(reason[A-Z]\w*|\w+Event)$`)
+	reasonName  = regexp.MustCompile(`^([rR]eason[A-Z]\w*|\w+Event)$`)
 	reasonValue = regexp.MustCompile(`^[A-Z][a-z]\w+$`)
 )
 
@@ -102,7 +102,7 @@ func reasonOf(call *ast.CallExpr) (ast.Expr, bool) {
 		return nil, false
 	}
 	if kind := written(call.Args[0]); s.Sel.Name == "tell" && kind != "kind" && !strings.HasPrefix(kind, "v1.EventType") {
-		return nil, false // of a grievance, whose arguments are others
+		return nil, false // of something else, whose arguments are others
 	}
 	return call.Args[r.reason], true
 }
@@ -122,15 +122,15 @@ func TestReasonsAreDocumented(t *testing.T) {
 		return slices.Sorted(slices.Values(reasons))
 	}
 	nodes, topology, pod := under("## On Nodes that wait or whose machine is uncertain"), under("## Of the topology controller"), under("## On the daemon's Pod")
-	if want := slices.Sorted(slices.Values(provider.EventReasons())); !slices.Equal(nodes, want) {
+	if want := slices.Sorted(slices.Values(controller.EventReasons())); !slices.Equal(nodes, want) {
 		t.Errorf("of Nodes that wait the reference has %v, the code %v", nodes, want)
 	}
-	if want := slices.Sorted(slices.Values(reconcile.EventReasons())); !slices.Equal(topology, want) {
+	if want := slices.Sorted(slices.Values(controller.LabelEventReasons())); !slices.Equal(topology, want) {
 		t.Errorf("of the topology controller the reference has %v, the code %v", topology, want)
 	}
 	got := slices.Sorted(slices.Values(slices.Concat(nodes, topology, pod)))
 	want := reasonsInSource(t, sources(t, "../provider", "../cmd", "../vcenter", "../topology", "../config"))
-	for _, reason := range provider.EventReasons() {
+	for _, reason := range controller.EventReasons() {
 		if !slices.Contains(want, reason) { // the outcomes have no constants
 			want = append(want, reason)
 		}
@@ -169,7 +169,7 @@ func TestReasonsOfTheFrameworkAreDocumented(t *testing.T) {
 
 // TestGuideHasEveryReason: how to find out why a Node waits has a section on each reason.
 func TestGuideHasEveryReason(t *testing.T) {
-	want := slices.Sorted(slices.Values(provider.EventReasons()))
+	want := slices.Sorted(slices.Values(controller.EventReasons()))
 	var sections []string
 	for line := range strings.Lines(read(t, "how-to/find-out-why-a-node-waits.md")) {
 		if reason, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok {

@@ -90,7 +90,7 @@ func findings(t *testing.T) []finding {
 }
 
 // constantsIn returns the values of the constants and variables of a declaration.
-func constantsIn(d ast.Decl) map[string]ast.Expr {
+func constantsIn(d ast.Node) map[string]ast.Expr {
 	found := map[string]ast.Expr{}
 	ast.Inspect(d, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == len(spec.Values) {

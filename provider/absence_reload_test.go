@@ -33,7 +33,7 @@ func TestAbsenceWhileVCentersChange(t *testing.T) {
 				f.become(c.after...)
 				return nil
 			}
-			exists, err := asked(t, p, ours())
+			exists, err := asked(t, p, f, ours())
 			if back := inventory.Indexed(c.after, inventory.Identity{UUIDs: []inventory.UUID{mustUUID(uuidA)}}); exists != back || (c.absent || back) != (err == nil) || err != nil && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("%v, %v", exists, err)
 			}
@@ -100,7 +100,7 @@ func TestAnEntryOfAnotherVCenterAfterARestart(t *testing.T) {
 			f.confirm = func(context.Context, inventory.Identity) error { return nil }
 			n := ours()
 			n.Annotations = map[string]string{keys.Machine: "east/vm-1", keys.VCenter: c.told}
-			exists, err := asked(t, p, n)
+			exists, err := asked(t, p, f, n)
 			if exists || c.absent != (err == nil) || err != nil && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("%v, %v", exists, err)
 			}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"vzones/provider/identity"
 	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -50,15 +51,15 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 			searched := false
 			f.confirm = func(_ context.Context, id inventory.Identity) error {
 				searched = true
-				if id.Known != parseRecord(c.node.Annotations[keys.Machine]) {
+				if id.Known != identity.ParseLocation(c.node.Annotations[keys.Machine]) {
 					t.Errorf("searched for %+v", id.Known)
 				}
 				return nil
 			}
 			if c.seen.VCenter != "" {
-				p.sightings.note(c.node.UID, c.seen)
+				p.placer.NoteSeen(c.node.UID, c.seen)
 			}
-			exists, err := asked(t, p, c.node)
+			exists, err := asked(t, p, f, c.node)
 			if exists != c.exists || searched != c.searched || !c.exists && !c.searched && !errors.Is(err, topology.ErrUnknown) || (c.exists || c.searched) && err != nil {
 				t.Errorf("%v, %v, searched %v", exists, err, searched)
 			}
@@ -87,9 +88,9 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 			if err != nil {
 				c.Fatal(err)
 			}
-			now := *c.provider.settings.Load()
-			now.selector = own
-			c.provider.settings.Store(&now)
+			now := *c.provider.placer.Config()
+			now.NodeSelector = own
+			c.provider.Apply(&now)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/provider/nodestate"
 	"vzones/vcenter/inventory"
 )
 
@@ -151,7 +152,7 @@ func TestNodeIPStandsInForTools(t *testing.T) {
 		}
 		c.settle()
 		n = c.node("node-1")
-		if isUninitialized(n) || n.Spec.ProviderID == "" || n.Labels[v1.LabelTopologyZone] != "a" {
+		if nodestate.IsUninitialized(n) || n.Spec.ProviderID == "" || n.Labels[v1.LabelTopologyZone] != "a" {
 			t.Errorf("not initialised: %+v", n)
 		}
 		if diff := cmp.Diff(append(both("10.0.0.9"), hostName("node-1")), n.Status.Addresses); diff != "" {
@@ -170,7 +171,7 @@ func TestNothingIsDecidedWithoutMetadata(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east", pending)}}, func(c *cluster) {
 		c.create(withStatus(aNode("node-1", withSystemUUID(uuidA)), hostName("node-1")))
 		c.pass(patience + time.Second)
-		if !isUninitialized(c.node("node-1")) {
+		if !nodestate.IsUninitialized(c.node("node-1")) {
 			t.Fatalf("initialized with %v", c.node("node-1").Status.Addresses)
 		}
 		c.wantEvents("node-1 AddressMissing")
@@ -179,7 +180,7 @@ func TestNothingIsDecidedWithoutMetadata(t *testing.T) {
 		want := append(both("10.0.0.2"), hostName("node-1"))
 		check := func(when string) {
 			t.Helper()
-			if diff := cmp.Diff(want, c.node("node-1").Status.Addresses, inAnyOrderOfTypes); diff != "" || isUninitialized(c.node("node-1")) {
+			if diff := cmp.Diff(want, c.node("node-1").Status.Addresses, inAnyOrderOfTypes); diff != "" || nodestate.IsUninitialized(c.node("node-1")) {
 				t.Errorf("%s: %s", when, diff)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -20,13 +21,13 @@ func TestAQuietVCenterIsAsked(t *testing.T) {
 		if probed := fleet.probed(); len(probed) == 0 || probed[0] != "east" {
 			t.Errorf("asked for an answer: %q", probed)
 		}
-		if !isUninitialized(c.node("node-1")) {
+		if !nodestate.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node is initialized")
 		}
 		s.Contact = time.Now()
 		fleet.become(s)
 		c.pass(time.Second)
-		if isUninitialized(c.node("node-1")) {
+		if nodestate.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node still waits")
 		}
 	}, aNode("node-1", withSystemUUID(uuidA)))
@@ -58,7 +59,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 			if err != nil || (metadata != nil) != c.placed {
 				t.Errorf("metadata %+v, %v", metadata, err)
 			}
-			_, err = p.describe(node)
+			_, err = p.placer.Describe(node)
 			if (err == nil) != c.placed {
 				t.Fatalf("placed: %v", err)
 			}

@@ -11,6 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"vzones/provider/condition"
+	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -34,15 +36,15 @@ func (c *cluster) reconfigure(selector string) {
 func TestASelectorThatChanges(t *testing.T) {
 	withBoth(t, temptation(), "cloud=vsphere", func(c *cluster) {
 		c.pass(time.Second)
-		if !isUninitialized(c.node("waits")) {
+		if !nodestate.IsUninitialized(c.node("waits")) {
 			t.Fatal("it is not ours yet")
 		}
 		c.reconfigure("")
-		if n := c.node("waits"); isUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "a" {
+		if n := c.node("waits"); nodestate.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "a" {
 			t.Errorf("it is ours, and is %+v", n)
 		}
 		c.reconfigure("cloud=vsphere")
-		if got := outcomes(c.provider); got[outcomePlaced] != 0 || got[outcomeForeign] == 0 {
+		if got := outcomes(c.provider); got[condition.Placed] != 0 || got[condition.Foreign] == 0 {
 			t.Errorf("counted as %v", got)
 		}
 	}, tempting()...)
@@ -56,7 +58,7 @@ func TestRulesThatChange(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", untagged), stateOf("west")}}
 	withFramework(t, fleet, func(c *cluster) {
 		c.pass(time.Second)
-		if !isUninitialized(c.node("node-1")) {
+		if !nodestate.IsUninitialized(c.node("node-1")) {
 			t.Fatal("initialised without its zone")
 		}
 		cfg := testConfig()
@@ -64,7 +66,7 @@ func TestRulesThatChange(t *testing.T) {
 		c.provider.Apply(cfg)
 		fleet.become(fleet.States()...)
 		c.pass(time.Second)
-		if n := c.node("node-1"); isUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "" {
+		if n := c.node("node-1"); nodestate.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "" {
 			t.Errorf("it is %+v", n)
 		}
 	}, aNode("node-1", withSystemUUID(uuidA)))
@@ -109,13 +111,13 @@ func TestSkippedDeletion(t *testing.T) {
 	p, f := provide(states{stateOf("east"), stateOf("west"), stateOf("dual"), stateOf("ipv6 first")})
 	searches := 0
 	f.confirm = func(context.Context, inventory.Identity) error { searches++; return nil }
-	if exists, err := asked(t, p, ours()); exists || err != nil || searches != 1 {
+	if exists, err := asked(t, p, f, ours()); exists || err != nil || searches != 1 {
 		t.Fatalf("%v, %v: the machine is not absent", exists, err)
 	}
 	cfg := testConfig()
 	cfg.SkipNodeDeletion = true
 	p.Apply(cfg)
-	if exists, err := asked(t, p, ours()); exists || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "skipDeletion") {
+	if exists, err := asked(t, p, f, ours()); exists || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "skipDeletion") {
 		t.Errorf("%v, %v", exists, err)
 	}
 	if searches != 1 {

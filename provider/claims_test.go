@@ -10,9 +10,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"vzones/provider/addresses"
+	"vzones/provider/nodestate"
 	"vzones/vcenter/inventory"
 )
 
@@ -74,7 +74,7 @@ func TestAddressOfAnotherNode(t *testing.T) {
 				cl.pass(time.Second)
 				cl.fleet.become(stateOf("east", machine(uuidA)), c.west)
 				cl.pass(patience + time.Second)
-				if _, err := cl.provider.describe(cl.node("joins")); errors.Is(err, errAddressClaimed) != c.waits || (err != nil) != c.waits {
+				if _, err := cl.provider.placer.Describe(cl.node("joins")); errors.Is(err, addresses.ErrClaimed) != c.waits || (err != nil) != c.waits {
 					t.Error(err)
 				}
 				if told := slices.Contains(cl.events(), "joins AddressConflict"); told != c.waits {
@@ -106,7 +106,7 @@ func TestOneAddressForTwo(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east", machines...)}}, func(c *cluster) {
 		has := func() (have []string) {
 			for i := range n {
-				if node := c.node(fmt.Sprint("node-", i)); !isUninitialized(node) {
+				if node := c.node(fmt.Sprint("node-", i)); !nodestate.IsUninitialized(node) {
 					have = append(have, node.Name)
 				}
 			}
@@ -143,7 +143,7 @@ func TestOneNodeIPOfTwo(t *testing.T) {
 		}
 		c.fleet.become(stateOf("east", a, machine(uuidB, withNICs("a=10.0.0.2"))))
 		c.pass(time.Second)
-		if isUninitialized(c.node("node-a")) || !isUninitialized(c.node("node-b")) {
+		if nodestate.IsUninitialized(c.node("node-a")) || !nodestate.IsUninitialized(c.node("node-b")) {
 			t.Error("the one that has it does not get it")
 		}
 	}, withNodeIP(aNode("node-a", withSystemUUID(uuidA)), "10.0.0.1"), withNodeIP(aNode("node-b", withSystemUUID(uuidB)), "10.0.0.1"))
@@ -161,81 +161,4 @@ func TestNobodyTakesTheAddressOfARunningNode(t *testing.T) {
 			t.Errorf("has %v", got)
 		}
 	}, runs, claimant())
-}
-
-// TestGrantsEnd with the Node, with what its status shows, and with time.
-func TestGrantsEnd(t *testing.T) {
-	var g grants
-	a, b := aNode("a"), aNode("b")
-	if err := g.give(a, both("10.0.0.1", "10.0.0.2")); err != nil {
-		t.Fatal(err)
-	}
-	one := netip.MustParseAddr("10.0.0.1")
-	if err := g.give(b, both("10.0.0.3", "10.0.0.2")); err == nil || g.to(one, b) != "a" || g.to(one, a) != "" || g.to(netip.MustParseAddr("10.0.0.3"), a) != "" {
-		t.Errorf("%v, %+v", err, g.by)
-	}
-	a.Status.Addresses = both("10.0.0.2")
-	g.shown(a)
-	if two := netip.MustParseAddr("10.0.0.2"); g.to(one, b) != "a" || g.to(two, b) != "" {
-		t.Errorf("%+v", g.by)
-	}
-	g.forget(a.UID)
-	if err := g.give(b, both("10.0.0.1")); err != nil {
-		t.Error(err)
-	}
-	g.purge(time.Now().Add(granted))
-	if len(g.by) != 0 || len(g.of) != 0 {
-		t.Errorf("%+v, %+v", g.by, g.of)
-	}
-}
-
-// BenchmarkClaims is what it costs to look for the claims of others to the address of
-// one of 5,000 Nodes.
-func BenchmarkClaims(b *testing.B) {
-	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{addressIndex: indexAddresses})
-	var nodes []*v1.Node
-	for i := range 5000 {
-		n := aNode(fmt.Sprint("node-", i), untainted)
-		n.Status.Addresses = both(fmt.Sprintf("10.0.%d.%d", i/250, i%250))
-		nodes = append(nodes, n)
-		if err := indexer.Add(n); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.Run("lookup", func(b *testing.B) {
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			for _, a := range addresses.ClaimedBy(nodes[i%5000]) {
-				if found, err := indexer.ByIndex(addressIndex, a.String()); err != nil || len(found) != 1 {
-					b.Fatal(found, err)
-				}
-			}
-		}
-	})
-	b.Run("heartbeat", func(b *testing.B) {
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			if err := indexer.Update(nodes[i%5000]); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-// TestGivenOtherAddresses: what a Node was given before and is not any more is free.
-func TestGivenOtherAddresses(t *testing.T) {
-	var g grants
-	one, other := aNode("one"), aNode("other")
-	internal := func(a string) []v1.NodeAddress { return []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: a}} }
-	for _, a := range []string{"10.0.0.1", "10.0.0.2"} {
-		if err := g.give(one, internal(a)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if to := g.to(netip.MustParseAddr("10.0.0.1"), other); to != "" {
-		t.Errorf("10.0.0.1 is still %q's", to)
-	}
-	if to := g.to(netip.MustParseAddr("10.0.0.2"), other); to != "one" {
-		t.Errorf("10.0.0.2 is %q's", to)
-	}
 }

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -14,10 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	cloudprovider "k8s.io/cloud-provider"
 	nodecontroller "k8s.io/cloud-provider/controllers/node"
@@ -25,6 +23,21 @@ import (
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
 	"vzones/provider/keys"
+	"vzones/provider/nodes"
+	"vzones/vcenter/inventory"
+)
+
+// What package nodes goes by: how long a Node waits before an Event says for what, how long
+// an initialized one is not in order before that, how long changes of Nodes are gathered, the
+// time between two looks at all Nodes, and how many annotations are written a second.
+const (
+	patience         = 10 * time.Second
+	patienceRunning  = 30 * time.Second
+	gather           = 100 * time.Millisecond
+	again            = time.Minute
+	recordsPerSecond = 20
+	// busyFor is how long the framework may take to initialize Nodes.
+	busyFor = 2 * time.Second
 )
 
 // statusEvery is the framework's default --node-status-update-frequency.
@@ -33,10 +46,11 @@ const statusEvery = 5 * time.Minute
 // cluster is a provider beside a fake API server, in a bubble of its own time.
 type cluster struct {
 	*testing.T
-	ctx      context.Context
-	client   *fake.Clientset
-	fleet    *fakeFleet
-	provider *Provider
+	ctx        context.Context
+	client     *fake.Clientset
+	fleet      *fakeFleet
+	provider   *Provider
+	controller *nodes.Controller
 	// asked is what the framework asked the provider.
 	asked *recorder
 	stop  func()
@@ -76,14 +90,6 @@ func (r *recorder) seen() (int, []error) {
 	return r.calls, r.errors
 }
 
-// builder gives out one client under any name.
-type builder struct{ kubernetes.Interface }
-
-func (b builder) Config(string) (*rest.Config, error)         { return nil, errors.ErrUnsupported }
-func (b builder) ConfigOrDie(string) *rest.Config             { panic(errors.ErrUnsupported) }
-func (b builder) Client(string) (kubernetes.Interface, error) { return b, nil }
-func (b builder) ClientOrDie(string) kubernetes.Interface     { return b }
-
 // withFramework runs a test in a bubble, with the provider and the framework's
 // own node controller at work, and expects that stopping leaves no goroutine.
 func withFramework(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Node) {
@@ -109,7 +115,9 @@ func withBoth(t *testing.T, fleet *fakeFleet, selector string, test func(*cluste
 		if err != nil {
 			c.Fatal(err)
 		}
-		c.provider.settings.Load().selector = own
+		cfg := testConfig()
+		cfg.NodeSelector = own
+		c.provider.Apply(cfg)
 		n, err := nodecontroller.NewCloudNodeController(c.provider.NodeInformer(), c.client, c.asked, statusEvery, 2, 1)
 		if err != nil {
 			c.Fatal(err)
@@ -129,25 +137,25 @@ func alone(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Nod
 	inBubble(t, fleet, nodes, func(*cluster, func(func())) {}, test)
 }
 
-func inBubble(t *testing.T, fleet *fakeFleet, nodes []*v1.Node, add func(*cluster, func(func())), test func(*cluster)) {
+func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluster, func(func())), test func(*cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var objects []runtime.Object
-		for _, n := range nodes {
+		for _, n := range there {
 			objects = append(objects, n)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &cluster{T: t, ctx: ctx, fleet: fleet, client: fake.NewClientset(objects...)}
 		c.provider = New(fleet, testConfig(), Options{})
+		c.controller = nodes.New(fleet, c.provider.placer, c.provider.checker, c.client)
 		c.asked = &recorder{Provider: c.provider}
 		factory := informers.NewSharedInformerFactory(c.client, 0)
-		c.provider.Initialize(builder{c.client}, nil)
 		c.provider.SetInformers(factory)
 
 		var running sync.WaitGroup
 		add(c, running.Go)
 		running.Go(func() {
-			if err := c.provider.Run(ctx); err != nil {
+			if err := c.controller.Run(ctx); err != nil {
 				t.Errorf("Run: %v", err)
 			}
 		})
@@ -240,4 +248,15 @@ func (c *cluster) wantEvents(want ...string) {
 	if got := c.events(); !slices.Equal(got, want) {
 		c.Errorf("Events %q, want %q", got, want)
 	}
+}
+
+// lastSeen is where the machine of a Node was last seen, as this process remembers.
+func (c *cluster) lastSeen(node types.UID) inventory.Sighting {
+	id, _ := c.provider.placer.Identify(&v1.Node{ObjectMeta: metav1.ObjectMeta{UID: node}})
+	return id.Seen
+}
+
+// machine is the one that a Node has to itself.
+func (c *cluster) machine(n *v1.Node) *inventory.Machine {
+	return c.provider.placer.Observe(c.fleet.States(), n)
 }

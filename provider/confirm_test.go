@@ -14,28 +14,36 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/provider/absence"
 	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
 // asked asks whether a Node's machine exists, again after a search if there is to be one.
-func asked(t *testing.T, p *Provider, node *v1.Node) (exists bool, err error) {
+func asked(t *testing.T, p *Provider, f Fleet, node *v1.Node) (exists bool, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p.confirmations = newConfirmations(p.fleet) // with channels of the bubble
+		p.checker = absence.NewChecker(f, p.placer) // with channels of the bubble
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { p.confirmations.run(ctx) })
+		running.Go(func() { p.checker.Run(ctx) })
 		defer running.Wait()
 		defer cancel()
-		if exists, err = p.InstanceExists(ctx, node); errors.Is(err, errConfirming) {
+		if exists, err = p.InstanceExists(ctx, node); errors.Is(err, absence.ErrConfirming) {
 			synctest.Wait()
 			exists, err = p.InstanceExists(ctx, node)
 		}
 	})
 	return exists, err
 }
+
+// What package absence goes by.
+const (
+	searchesAtOnce    = 4
+	searchesPerSecond = 10
+	confirmationLasts = 15 * time.Second
+)
 
 // nobody confirms each absence.
 func nobody(context.Context, inventory.Identity) error { return nil }
@@ -54,7 +62,7 @@ func TestAbsenceIsConfirmed(t *testing.T) {
 			searched = id.UUIDs
 			return nil
 		}
-		if exists, err := asked(t, p, ours()); exists || err != nil {
+		if exists, err := asked(t, p, f, ours()); exists || err != nil {
 			t.Errorf("%v, %v, want absence", exists, err)
 		}
 		if !slices.Equal(searched, []inventory.UUID{mustUUID(uuidA), mustUUID(uuidA).Swapped()}) {
@@ -65,7 +73,7 @@ func TestAbsenceIsConfirmed(t *testing.T) {
 		p, f := provide(empty)
 		has := errors.New(`vCenter "west" has it`)
 		f.confirm = func(context.Context, inventory.Identity) error { return has }
-		if exists, err := asked(t, p, ours()); exists || !errors.Is(err, has) || !errors.Is(err, errStillThere) {
+		if exists, err := asked(t, p, f, ours()); exists || !errors.Is(err, has) || !errors.Is(err, absence.ErrStillThere) {
 			t.Errorf("%v, %v, want the error", exists, err)
 		}
 	})
@@ -87,7 +95,7 @@ func TestNobodyWaitsForAConfirmation(t *testing.T) {
 				if time.Since(before) > 0 {
 					t.Errorf("it took %v", time.Since(before))
 				}
-				if exists || err != nil && !errors.Is(err, errConfirming) {
+				if exists || err != nil && !errors.Is(err, absence.ErrConfirming) {
 					t.Fatalf("%v, %v", exists, err)
 				}
 				if err == nil {
@@ -186,7 +194,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 				c.fleet.mu.Unlock()
 				change(c)
 				c.settle()
-				if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, errConfirming) {
+				if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, absence.ErrConfirming) {
 					t.Errorf("afterwards: %v, %v", exists, err)
 				}
 			}, gone())
@@ -239,11 +247,11 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.pass(2 * gather)
-				ask(errConfirming)
+				ask(absence.ErrConfirming)
 				change(c)
 				c.settle()
 				close(first)
-				ask(errConfirming)
+				ask(absence.ErrConfirming)
 				close(later)
 				ask(nil)
 				if n := searches.Load(); n != 2 {
@@ -279,7 +287,7 @@ func TestManyAbsentMachines(t *testing.T) {
 				f.confirm = func(ctx context.Context, _ inventory.Identity) error {
 					mu.Lock()
 					began, now = began+1, now+1
-					if now > confirmationsAtOnce {
+					if now > searchesAtOnce {
 						t.Errorf("%d searches at once", now)
 					}
 					mu.Unlock()
@@ -291,7 +299,7 @@ func TestManyAbsentMachines(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				var running sync.WaitGroup
-				running.Go(func() { p.confirmations.run(ctx) })
+				running.Go(func() { p.checker.Run(ctx) })
 				deleted := map[string]bool{}
 				for range seconds / 5 {
 					for _, n := range nodes {
@@ -305,7 +313,7 @@ func TestManyAbsentMachines(t *testing.T) {
 				}
 				cancel()
 				running.Wait()
-				if began > confirmationsPerSecond*(seconds+1) {
+				if began > searchesPerSecond*(seconds+1) {
 					t.Errorf("%d searches began in %d seconds", began, seconds)
 				}
 				if c.err == nil && len(deleted) != many || c.err != nil && len(deleted) > 0 {
@@ -331,7 +339,7 @@ func TestNobodyDeletes(t *testing.T) {
 		if again := searches.Load(); again != n {
 			t.Errorf("%d more in the second hour", again-n)
 		}
-		if _, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); !errors.Is(err, errConfirming) {
+		if _, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); !errors.Is(err, absence.ErrConfirming) {
 			t.Errorf("asked at last: %v", err)
 		}
 		c.settle()

@@ -8,6 +8,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/provider/condition"
+	"vzones/provider/identity"
+	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -34,8 +37,8 @@ func TestContradiction(t *testing.T) {
 		"another one swapped": {"vsphere://" + uuidA, mustUUID(uuidB).Swapped().String(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := contradiction(aNode("n", withProviderID(c.providerID), withSystemUUID(c.systemUUID)))
-			if c.want != errors.Is(err, errContradiction) || c.want != errors.Is(err, topology.ErrUnknown) || c.want != (err != nil) {
+			err := identity.Contradiction(aNode("n", withProviderID(c.providerID), withSystemUUID(c.systemUUID)))
+			if c.want != errors.Is(err, identity.ErrContradiction) || c.want != errors.Is(err, topology.ErrUnknown) || c.want != (err != nil) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -64,16 +67,16 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				p, f := provide(c.states)
 				f.confirm = nobody
 				n := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), silent, change)
-				if exists, err := asked(t, p, n); exists != c.exists || err != nil {
+				if exists, err := asked(t, p, f, n); exists != c.exists || err != nil {
 					t.Errorf("it exists: %v, %v", exists, err)
 				}
-				if down, err := p.InstanceShutdown(t.Context(), n); down || !errors.Is(err, errContradiction) {
+				if down, err := p.InstanceShutdown(t.Context(), n); down || !errors.Is(err, identity.ErrContradiction) {
 					t.Errorf("it is shut down: %v, %v", down, err)
 				}
-				if m, err := p.InstanceMetadata(t.Context(), n); m != nil || isUninitialized(n) != (err == nil) {
+				if m, err := p.InstanceMetadata(t.Context(), n); m != nil || nodestate.IsUninitialized(n) != (err == nil) {
 					t.Errorf("metadata %+v, %v", m, err)
 				}
-				if place, err := p.Place(n); place.Machine != nil || judge(err).event != "ProviderIDMismatch" {
+				if place, err := p.placer.Place(n); place.Machine != nil || condition.Of(err).Event != "ProviderIDMismatch" {
 					t.Errorf("placed at %+v, %v", place.Machine, err)
 				}
 			}
@@ -99,7 +102,7 @@ func TestAContradictionIsTold(t *testing.T) {
 			t.Errorf("%v", outcomes(c.provider))
 		}
 		// Where its machine was is still noted: that decides whether it is absent.
-		if seen := c.provider.sightings.last("uid-node-1"); seen.VCenter != "east" {
+		if seen := c.lastSeen("uid-node-1"); seen.VCenter != "east" {
 			t.Errorf("seen %+v", seen)
 		}
 		for range 10 {

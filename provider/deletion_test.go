@@ -3,7 +3,8 @@ package provider
 import (
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,13 +24,13 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 		deleted = append(deleted, a.(clienttesting.DeleteActionImpl).DeleteOptions) //nolint:forcetypeassert // of that verb
 		return true, nil, nil
 	})
-	nodes := p.LifecycleClient(client).CoreV1().Nodes()
-	del := func(opts metav1.DeleteOptions) error { return nodes.Delete(t.Context(), node.Name, opts) }
+	nodes := func() typedv1.NodeInterface { return p.LifecycleClient(client).CoreV1().Nodes() }
+	del := func(opts metav1.DeleteOptions) error { return nodes().Delete(t.Context(), node.Name, opts) }
 
 	if err := del(metav1.DeleteOptions{}); err == nil {
 		t.Error("deleted, and nobody was asked")
 	}
-	if exists, err := asked(t, p, node); exists || err != nil {
+	if exists, err := asked(t, p, f, node); exists || err != nil {
 		t.Fatalf("%v, %v", exists, err)
 	}
 	version := "7"
@@ -51,21 +52,7 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 	}
 	// What is not a deletion is as with the client itself.
 	patch := []byte(`{"metadata":{"labels":{"a":"b"}}}`)
-	if n, err := nodes.Patch(t.Context(), node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil || n.Labels["a"] != "b" {
+	if n, err := nodes().Patch(t.Context(), node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil || n.Labels["a"] != "b" {
 		t.Errorf("%v, %v", n, err)
-	}
-}
-
-// TestTheLatestAnswerCounts: a Node that was made anew and is gone too.
-func TestTheLatestAnswerCounts(t *testing.T) {
-	var d deletions
-	one, two := aNode("n"), aNode("n", func(n *v1.Node) { n.UID = "two" })
-	d.approve(one)
-	d.approve(two)
-	if uid, ok := d.take("n"); !ok || uid != "two" {
-		t.Error(uid, ok)
-	}
-	if _, ok := d.take("n"); ok {
-		t.Error("taken twice")
 	}
 }

@@ -1,12 +1,8 @@
-// Package provider answers Kubernetes' questions about Nodes from the
-// snapshots of the vCenters.
+// Package provider answers the questions of Kubernetes' cloud provider framework about
+// Nodes from the snapshots of the vCenters.
 //
-// It owns the identity of a Node's machine, the provider ID, the addresses and
-// the instance type, the cloud provider interface that the framework's
-// controllers call, the Events that tell a person what a Node waits for or what
-// is wrong with it, and the annotation that says where its machine was found. Calls
-// of the framework are answered from memory. A machine's absence is confirmed by a
-// direct search before its Node is deleted, which goes on beside them. The
-// package never labels, taints or deletes a Node itself: reconcile below it does
-// what is done to the labels of running Nodes.
+// It owns the cloud provider interface that the framework's controllers call. Calls are
+// answered from memory: no answer waits for a vCenter, and none writes anything. What the
+// answers are made of is in the packages below it, and what is written to Nodes is
+// package nodes' to write.
 package provider

@@ -9,9 +9,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/provider/condition"
+	"vzones/provider/nodestate"
 	"vzones/vcenter/inventory"
 )
 
@@ -77,7 +78,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 				t.Errorf("followed: %v", ids)
 			}
 		}
-		if got := outcomes(c.provider); got[outcomeForeign] != 4 || got[outcomePlaced] != 0 {
+		if got := outcomes(c.provider); got[condition.Foreign] != 4 || got[condition.Placed] != 0 {
 			t.Errorf("counted as %v", got)
 		}
 
@@ -88,7 +89,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.pass(time.Second)
-		if n := c.node("waits"); isUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "a" || n.Spec.ProviderID != "vsphere://"+uuidA {
+		if n := c.node("waits"); nodestate.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "a" || n.Spec.ProviderID != "vsphere://"+uuidA {
 			t.Errorf("it is ours, and is %+v", n)
 		}
 		if follows := fleet.followed(); len(follows) == 0 || len(follows[len(follows)-1]) != 1 {
@@ -104,7 +105,7 @@ func TestTemptation(t *testing.T) {
 	withBoth(t, temptation(), "", func(c *cluster) {
 		c.heartbeat("ready")
 		c.pass(statusEvery + time.Second)
-		if isUninitialized(c.node("waits")) {
+		if nodestate.IsUninitialized(c.node("waits")) {
 			t.Error("not untainted")
 		}
 		if n := c.node("ready"); n.Labels[v1.LabelTopologyZone] != "a" || len(n.Spec.Taints) > 0 {
@@ -134,25 +135,4 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 			}
 		}
 	}, tempting()...)
-}
-
-// TestLabelsThatMakeANodeOurs are looked into at once; other labels are not.
-func TestLabelsThatMakeANodeOurs(t *testing.T) {
-	p, _ := provide(nil)
-	p.settings.Load().selector = labels.SelectorFromSet(labels.Set{"cloud": "vsphere"})
-	ours, other := aNode("n", labelled(map[string]string{"cloud": "vsphere"})), aNode("n", labelled(map[string]string{"a": "b"}))
-	for name, c := range map[string]struct {
-		before, now *v1.Node
-		want        bool
-	}{
-		"becomes ours":    {other, ours, true},
-		"is ours no more": {ours, other, true},
-		"another label":   {aNode("n"), other, false},
-	} {
-		token := make(chan struct{}, 1)
-		p.onRelevantChange(token).OnUpdate(c.before, c.now)
-		if got := len(token) == 1; got != c.want {
-			t.Errorf("%s: relevant: %v", name, got)
-		}
-	}
 }

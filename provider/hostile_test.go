@@ -18,6 +18,7 @@ import (
 	logsjson "k8s.io/component-base/logs/json"
 	"k8s.io/klog/v2"
 
+	"vzones/provider/identity"
 	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -106,7 +107,7 @@ func testHostileValues(t *testing.T, asJSON bool) {
 			})
 			changeMachine(m)
 			machines = append(machines, m)
-			nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), withSystemUUID(m.UUID.String()), withProviderID(providerID(m.UUID)), changeNode, life))
+			nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), withSystemUUID(m.UUID.String()), withProviderID(identity.ProviderID(m.UUID)), changeNode, life))
 		}
 	}
 	for _, value := range hostile {
@@ -129,7 +130,7 @@ func testHostileValues(t *testing.T, asJSON bool) {
 			_, err1 := c.provider.InstanceMetadata(c.ctx, n)
 			_, err2 := c.provider.InstanceExists(c.ctx, n)
 			shutDown, err3 := c.provider.InstanceShutdown(c.ctx, n)
-			_, err4 := c.provider.describe(n)
+			_, err4 := c.provider.placer.Describe(n)
 			errs = append(errs, err1, err2, err3, err4)
 			if shutDown {
 				t.Errorf("%s is shut down", n.Name)

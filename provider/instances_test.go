@@ -11,6 +11,8 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/config"
+	"vzones/provider/addresses"
+	"vzones/provider/condition"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -173,8 +175,8 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 			if got, err := p.InstanceMetadata(t.Context(), c.node); got != nil || err != nil {
 				t.Errorf("%+v, %v, want nothing at all", got, err)
 			}
-			if _, err := p.describe(c.node); err == nil || judge(err).event != c.reason {
-				t.Errorf("%v is told of as %s, want %s", err, judge(err).event, c.reason)
+			if _, err := p.placer.Describe(c.node); err == nil || condition.Of(err).Event != c.reason {
+				t.Errorf("%v is told of as %s, want %s", err, condition.Of(err).Event, c.reason)
 			}
 		})
 	}
@@ -223,7 +225,7 @@ func TestMetadataOfAnInitialisedNode(t *testing.T) {
 		{"found, with a zone that is no label value", ours(), states{stateOf("east", machine(uuidA, in("east", "zone a")))}, withoutZone, nil},
 		{"no address at the moment", ours(), states{stateOf("east", machine(uuidA, withoutAddress))}, withoutAddresses, nil},
 		{"the same addresses", withStatus(ours(), complete().NodeAddresses...), states{stateOf("east", machine(uuidA))}, withoutAddresses, nil},
-		{"none that the Node may have", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA))}, nil, errNoAddress},
+		{"none that the Node may have", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA))}, nil, addresses.ErrNone},
 		{"none at the moment, and a kubelet with --node-ip", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA, withoutAddress))}, withoutAddresses, nil},
 		{"absent", ours(), states{stateOf("east")}, nil, topology.ErrAbsent},
 		{"a vCenter in trouble", ours(), states{troubled(stateOf("east"))}, &cloudprovider.InstanceMetadata{}, nil},
@@ -261,7 +263,7 @@ func TestNodesOfAnotherProvider(t *testing.T) {
 // TestErrorsNameTheMachine: what a person reads has to say where to look.
 func TestErrorsNameTheMachine(t *testing.T) {
 	p, _ := provide(states{stateOf("west", machine(uuidA, in("east", ""))), stateOf("east")})
-	_, err := p.describe(aNode("n", withSystemUUID(uuidA)))
+	_, err := p.placer.Describe(aNode("n", withSystemUUID(uuidA)))
 	for _, s := range []string{`"west"`, "/dc1/vm/node-1", `"k8s-zone"`, "/dc1/host/c1/h1"} {
 		if !strings.Contains(err.Error(), s) {
 			t.Errorf("%s is not in: %v", s, err)

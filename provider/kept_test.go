@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/provider/absence"
+	"vzones/provider/keys"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -49,10 +52,10 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 				}
 				got := cl.events()
 				slices.Sort(got)
-				if want := slices.Sorted(slices.Values([]string{"node-1 " + c.event, "node-1 " + reasonNotDeleted})); !slices.Equal(got, want) {
+				if want := slices.Sorted(slices.Values([]string{"node-1 " + c.event, "node-1 " + absence.ReasonNotDeleted})); !slices.Equal(got, want) {
 					t.Errorf("Events %q, want %q", got, want)
 				}
-				for name, n := range cl.provider.Kept() {
+				for name, n := range cl.controller.Kept() {
 					if name == reason && n != 1 || name != reason && n != 0 {
 						t.Errorf("%d Nodes are kept by %s", n, name)
 					}
@@ -75,10 +78,10 @@ func TestNoNodeIsKept(t *testing.T) {
 			troubles := append(states{stateOf("north", machine(uuidB))}, troubles...)
 			alone(t, &fakeFleet{states: troubles}, func(c *cluster) {
 				c.pass(time.Hour)
-				if slices.Contains(c.events(), "node-1 "+reasonNotDeleted) {
+				if slices.Contains(c.events(), "node-1 "+absence.ReasonNotDeleted) {
 					t.Error(c.events())
 				}
-				for reason, n := range c.provider.Kept() {
+				for reason, n := range c.controller.Kept() {
 					if n != 0 {
 						t.Errorf("%d Nodes are kept by %s", n, reason)
 					}
@@ -90,13 +93,30 @@ func TestNoNodeIsKept(t *testing.T) {
 
 // TestKeptBeforeTheStart: every reason is there, and all are 0.
 func TestKeptBeforeTheStart(t *testing.T) {
-	counts := New(nil, &config.Config{}, Options{}).Kept()
-	if len(counts) != len(kept) {
+	counts := New(nil, &config.Config{}, Options{}).checker.Kept()
+	if len(counts) != 8 {
 		t.Errorf("%v", counts)
 	}
 	for reason, n := range counts {
 		if n != 0 {
 			t.Errorf("%d Nodes are kept by %s", n, reason)
+		}
+	}
+}
+
+// TestLongRecordProtects: an annotation of ours that nobody can have written as it is does
+// not count as none, without which the Node might be deleted.
+func TestLongRecordProtects(t *testing.T) {
+	for _, key := range []string{keys.Machine, keys.VCenter} {
+		for _, size := range []int{512 + 1, 100_000} {
+			fleet := &fakeFleet{states: states{stateOf("east")}}
+			p := New(fleet, testConfig(), Options{})
+			n := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, silent)
+			annotate(n, key, "east/"+strings.Repeat("x", size-len("east/")))
+			exists, err := p.InstanceExists(t.Context(), n)
+			if exists || err == nil || absence.KeptBy(err) != "unknown" || len(err.Error()) > 500 || !strings.Contains(err.Error(), key) {
+				t.Errorf("%s of %d bytes: exists %v: %.600v", key, size, exists, err)
+			}
 		}
 	}
 }

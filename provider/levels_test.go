@@ -66,16 +66,16 @@ func TestRackIsOnTheNodeFirst(t *testing.T) {
 		if c.has != "" {
 			n.Labels = map[string]string{topology.LabelRack: c.has}
 		}
-		if got := p.Unwritten(n)[topology.LabelRack]; got != c.unwritten {
+		d, err := p.placer.Initial(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Unwritten[topology.LabelRack]; got != c.unwritten {
 			t.Errorf("a Node with rack %q lacks %q", c.has, got)
 		}
 		got, err := p.InstanceMetadata(t.Context(), n)
 		if err != nil || (got == nil) != (c.unwritten != "") || got != nil && got.AdditionalLabels != nil {
 			t.Errorf("a Node with rack %q: got %+v, %v", c.has, got, err)
 		}
-	}
-	untaintedNode := aNode("node-1", withSystemUUID(uuidA), untainted)
-	if got := p.Unwritten(untaintedNode); got != nil {
-		t.Errorf("an initialised Node waits for %v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/provider/keys"
+	"vzones/provider/nodestate"
 )
 
 // A lie is a Node whose annotation names the unreadable machine of a vCenter, and whose
@@ -42,7 +43,7 @@ func (p *orderPlay) lie(i int) {
 func (p *orderPlay) checkLies() {
 	for i := range p.lies {
 		n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("liar-", i), metav1.GetOptions{})
-		if err != nil || !isUninitialized(n) {
+		if err != nil || !nodestate.IsUninitialized(n) {
 			p.Errorf("liar-%d %+v: %v", i, p.lies[i], err)
 		}
 	}

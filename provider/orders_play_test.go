@@ -23,7 +23,8 @@ import (
 
 	"vzones/config"
 	"vzones/provider/keys"
-	"vzones/provider/reconcile"
+	"vzones/provider/nodes"
+	"vzones/provider/nodestate"
 	"vzones/vcenter/inventory"
 )
 
@@ -297,7 +298,6 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	ctx, cancel := context.WithCancel(p.Context())
 	daemon := New(p, cfg, Options{})
 	factory := informers.NewSharedInformerFactory(p.client, 0)
-	daemon.Initialize(builder{p.client}, nil)
 	daemon.SetInformers(factory)
 	n, err := nodecontroller.NewCloudNodeController(daemon.NodeInformer(), p.client, daemon, statusEvery, 2, 1)
 	if err != nil {
@@ -307,11 +307,11 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	r := reconcile.New(daemon, daemon.NodeInformer(), p.client, func(string, string, string) {})
+	c := nodes.New(p, daemon.placer, daemon.checker, p.client)
 	var running sync.WaitGroup
 	running.Go(func() { n.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
 	running.Go(func() { l.Run(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
-	for _, run := range []func(context.Context) error{daemon.Run, r.Run} {
+	for _, run := range []func(context.Context) error{c.Run, func(ctx context.Context) error { return c.KeepLabels(ctx, p.client, func(string, string, string) {}) }} {
 		running.Go(func() {
 			if err := run(ctx); err != nil {
 				p.Error(err)
@@ -387,7 +387,7 @@ func (p *orderPlay) now(i int) (end, bool) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	is := end{waits: isUninitialized(n), zone: p.nodes[i].home}
+	is := end{waits: nodestate.IsUninitialized(n), zone: p.nodes[i].home}
 	if zone := n.Labels[v1.LabelTopologyZone]; zone != "" {
 		if _, err := fmt.Sscanf(zone, "z%d", &is.zone); err != nil {
 			p.Error(err)

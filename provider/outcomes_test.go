@@ -4,12 +4,14 @@ import (
 	"maps"
 	"testing"
 
+	"vzones/provider/condition"
+	"vzones/provider/nodes"
 	"vzones/vcenter/inventory"
 )
 
 // outcomes are those of all Nodes.
 func outcomes(p *Provider) map[string]int {
-	all, _ := p.Outcomes()
+	all, _ := nodes.New(nil, p.placer, p.checker, nil).Outcomes()
 	return all
 }
 
@@ -27,10 +29,10 @@ func TestOutcomesOfNodesThatWait(t *testing.T) {
 	noTag := in("east", "")
 	alone(t, &fakeFleet{states: []inventory.State{stateOf("east", machine(uuidA), machine(uuidB, noTag), machine(uuidC, noTag))}}, func(c *cluster) {
 		c.settle()
-		all, waiting := c.provider.Outcomes()
+		all, waiting := c.controller.Outcomes()
 		for what, counts := range map[string]struct{ got, want map[string]int }{
-			"all":     {all, map[string]int{outcomePlaced: 1, outcomeForeign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0}},
-			"waiting": {waiting, map[string]int{outcomePlaced: 0, outcomeForeign: 1, "topology_missing": 1, "machine_not_found": 1, "provider_id_mismatch": 0}},
+			"all":     {all, map[string]int{condition.Placed: 1, condition.Foreign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0}},
+			"waiting": {waiting, map[string]int{condition.Placed: 0, condition.Foreign: 1, "topology_missing": 1, "machine_not_found": 1, "provider_id_mismatch": 0}},
 		} {
 			sum := 0
 			for _, n := range counts.got {

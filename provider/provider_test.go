@@ -50,8 +50,12 @@ type fakeFleet struct {
 
 	mu     sync.Mutex
 	states []inventory.State
+	// reading is called once when the states are read, after they were, by the test.
+	reading func()
 	// quiet says that the vCenters do not answer all the time.
-	quiet   bool
+	quiet bool
+	// answers says that a vCenter answers whenever it is probed.
+	answers bool
 	asked   int
 	follows [][]inventory.Identity
 	// outside answers SearchOutside, searches counts the questions.
@@ -66,16 +70,25 @@ type fakeFleet struct {
 var _ Fleet = (*fakeFleet)(nil)
 
 func (f *fakeFleet) States() []inventory.State {
+	now, reading := f.read()
+	if reading != nil {
+		reading()
+	}
+	return now
+}
+
+func (f *fakeFleet) read() (states []inventory.State, reading func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
 	now := slices.Clone(f.states)
 	for i := range now {
 		if now[i].Contact.IsZero() && now[i].Snapshot != nil && !f.quiet {
-			now[i].Contact = time.Now() // it was read lately
+			now[i].Contact = time.Now() // it was read a moment ago
 		}
 	}
-	return now
+	reading, f.reading = f.reading, nil
+	return now, reading
 }
 
 // timesAsked returns how often the states were looked at.
@@ -109,6 +122,16 @@ func (f *fakeFleet) Probe(vcenter string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.probes = append(f.probes, vcenter)
+	if !f.answers {
+		return
+	}
+	f.states = slices.Clone(f.states)
+	for i := range f.states {
+		if f.states[i].VCenter == vcenter {
+			f.states[i].Contact = time.Now()
+		}
+	}
+	f.announce()
 }
 
 func (f *fakeFleet) ReadTags(vcenter string) {
@@ -164,6 +187,11 @@ func (f *fakeFleet) become(states ...inventory.State) {
 		}
 		f.states = states
 	}
+	f.announce()
+}
+
+// announce notifies subscribers. The lock is held.
+func (f *fakeFleet) announce() {
 	for _, ch := range f.subscribers {
 		select {
 		case ch <- struct{}{}:

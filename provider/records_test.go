@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
+	"vzones/provider/identity"
 	"vzones/provider/keys"
-	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -239,56 +238,13 @@ func TestRefusedRecords(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-func TestRecordForms(t *testing.T) {
-	for s, want := range map[string]topology.Ref{
-		"east/vm-1":    {VCenter: "east", Type: "VirtualMachine", ID: "vm-1"},
-		"a/b/vm-1":     {VCenter: "a/b", Type: "VirtualMachine", ID: "vm-1"},
-		"10.0.0.1/vm1": {VCenter: "10.0.0.1", Type: "VirtualMachine", ID: "vm1"},
-		"":             {}, "/": {}, "east": {}, "east/": {}, "/vm-1": {},
-		// What a kubelet may have made up; that there is no domain-c1 is for vCenter to say.
-		"east/domain-c1": {VCenter: "east", Type: "VirtualMachine", ID: "domain-c1"},
-		"east/vm 1":      {}, "east/<vm-1>": {}, "east/vm-1\n": {}, "east/vm-1\x00": {}, "east/vm-é": {},
-		"east/" + strings.Repeat("1", objectIDMax):   {VCenter: "east", Type: "VirtualMachine", ID: strings.Repeat("1", objectIDMax)},
-		"east/" + strings.Repeat("1", objectIDMax+1): {},
-		strings.Repeat("e", recordMax-5) + "/vm-1":   {VCenter: strings.Repeat("e", recordMax-5), Type: "VirtualMachine", ID: "vm-1"},
-		strings.Repeat("e", recordMax-4) + "/vm-1":   {},
-		strings.Repeat("east/", 100_000) + "vm-1":    {},
-	} {
-		if got := parseRecord(s); got != want {
-			t.Errorf("%q is %+v", s, got)
-		}
-	}
-}
-
-// FuzzRecord: from a record to a machine and back, and the other way round.
-func FuzzRecord(f *testing.F) {
-	for _, s := range []string{"east/vm-1", "a/b/vm-2", "//vm-3", "east/", "/vm-4", "", "é/vm 5"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		ref := parseRecord(s)
-		if ref == (topology.Ref{}) {
-			return
-		}
-		if ref.VCenter == "" || ref.ID == "" || ref.Type != "VirtualMachine" {
-			t.Errorf("%q is %+v", s, ref)
-		}
-		if got := formatRecord(ref); got != s {
-			t.Errorf("%q became %q", s, got)
-		}
-		if again := parseRecord(formatRecord(ref)); again != ref {
-			t.Errorf("%+v became %+v", ref, again)
-		}
-	})
-}
-
 // TestRecordsAreFollowed: the fleet is told of new ones once, within a minute.
 func TestRecordsAreFollowed(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
 		c.pass(10 * again)
 		follows := fleet.followed()
-		if len(follows) != 2 || follows[0][0].Known.ID != "" || follows[1][0].Known != parseRecord("east/vm-1") {
+		if len(follows) != 2 || follows[0][0].Known.ID != "" || follows[1][0].Known != identity.ParseLocation("east/vm-1") {
 			t.Errorf("followed %+v", follows)
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
@@ -306,11 +262,11 @@ func TestRecordsWaitForInitialisation(t *testing.T) {
 		c.create(aNode("waits", withSystemUUID(uuidA)))
 		c.pass(gather)
 		c.create(aNode("late", withProviderID("vsphere://"+uuidA), untainted))
-		c.pass(busyTime - 2*gather)
+		c.pass(busyFor - 2*gather)
 		if n := len(c.recorded()); n != 1 {
 			t.Errorf("%d records while a Node is about to be initialised", n)
 		}
-		c.pass(busyTime)
+		c.pass(busyFor)
 		if n := len(c.recorded()); n != 2 {
 			t.Errorf("%d records, want 2", n)
 		}

@@ -8,45 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/tools/cache"
+
+	"vzones/provider/nodes"
 )
-
-// whatever order they come, and what is known of Nodes that are gone goes too.
-func TestLook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, _ := provide(states{stateOf("east")})
-		told := newTeller(p.fleet, nil)
-		w := &rounds{provider: p, teller: told, records: &records{}, nodes: map[types.UID]*attended{}}
-		early, late := aNode("early", withSystemUUID(uuidA)), aNode("late", withSystemUUID(uuidB))
-		started := time.Now()
-		due := func(next <-chan time.Time, want time.Duration) {
-			t.Helper()
-			<-next
-			if got := time.Since(started); got != want {
-				t.Errorf("due after %v, want %v", got, want)
-			}
-		}
-
-		w.look([]*v1.Node{early})
-		time.Sleep(patience / 4)
-		due(w.look([]*v1.Node{late, early}), patience)
-		due(w.look([]*v1.Node{late, early}), patience*5/4)
-		if n := len(told.queue); n != 1 {
-			t.Errorf("%d Events, want one for the first Node", n)
-		}
-		if next := w.look([]*v1.Node{late, early}); next != nil || len(told.queue) != 2 {
-			t.Errorf("%d Events, and another look is due: %v", len(told.queue), next != nil)
-		}
-		if w.look([]*v1.Node{late}); len(w.nodes) != 1 {
-			t.Errorf("%d Nodes are remembered, want 1", len(w.nodes))
-		}
-	})
-}
 
 func TestFollow(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east")}}
@@ -97,55 +64,15 @@ func TestFollow(t *testing.T) {
 	}, aNode("old", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-func TestRelevantChanges(t *testing.T) {
-	node := aNode("node-1", withSystemUUID(uuidA))
-	changed := func(change func(*v1.Node)) *v1.Node {
-		n := node.DeepCopy()
-		change(n)
-		return n
-	}
-	for name, c := range map[string]struct {
-		now  any
-		want bool
-	}{
-		"a heartbeat":       {changed(func(n *v1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.Now() }), false},
-		"not ready":         {changed(silent), true},
-		"labels":            {changed(func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} }), false},
-		"another taint":     {changed(func(n *v1.Node) { n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "b"}) }), false},
-		"the taint goes":    {changed(untainted), true},
-		"provider ID":       {changed(withProviderID("vsphere://" + uuidA)), true},
-		"system UUID":       {changed(withSystemUUID(uuidB)), true},
-		"another Node":      {changed(func(n *v1.Node) { n.UID = "another" }), true},
-		"something unknown": {cache.DeletedFinalStateUnknown{Key: "node-1"}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, _ := provide(nil)
-			token := make(chan struct{}, 1)
-			p.onRelevantChange(token).OnUpdate(node, c.now)
-			if got := len(token) == 1; got != c.want {
-				t.Errorf("relevant: %v", got)
-			}
-		})
-	}
-	p, _ := provide(nil)
-	token := make(chan struct{}, 1)
-	for range 3 { // a token that nobody has taken yet holds nobody up
-		p.onRelevantChange(token).OnAdd(node, false)
-		p.onRelevantChange(token).OnDelete(cache.DeletedFinalStateUnknown{Key: "node-1", Obj: node})
-	}
-	if len(token) != 1 {
-		t.Error("Nodes that come or go are relevant")
-	}
-}
-
 // TestRunEnds: the bubble fails if Run leaves a goroutine behind.
 func TestRunEnds(t *testing.T) {
 	t.Run("before the framework has begun", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			p, _ := provide(nil)
+			p, f := provide(nil)
+			client := fake.NewClientset()
 			done := make(chan error, 1)
-			go func() { done <- p.Run(ctx) }()
+			go func() { done <- nodes.New(f, p.placer, p.checker, client).Run(ctx) }()
 			synctest.Wait()
 			cancel()
 			if err := <-done; err != nil {
@@ -163,11 +90,10 @@ func TestRunEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			p, f := provide(nil)
 			client := fake.NewClientset()
-			p.Initialize(builder{client}, nil)
 			p.SetInformers(informers.NewSharedInformerFactory(client, 0)) // never started
 			<-p.Started()
 			done := make(chan error, 1)
-			go func() { done <- p.Run(ctx) }()
+			go func() { done <- nodes.New(f, p.placer, p.checker, client).Run(ctx) }()
 			synctest.Wait()
 			cancel()
 			if err := <-done; err != nil || len(f.followed()) > 0 {
@@ -185,5 +111,22 @@ func TestRunEnds(t *testing.T) {
 				t.Errorf("it took %v", passed)
 			}
 		}, aNode("node-1", withSystemUUID(uuidA)))
+	})
+}
+
+// TestEventsOfSeveralNodes: each Node's comes when it is due, in whatever order they came.
+func TestEventsOfSeveralNodes(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
+		c.create(aNode("early", withSystemUUID(uuidA)))
+		c.pass(patience / 4)
+		c.create(aNode("late", withSystemUUID(uuidB)))
+		c.pass(patience*3/4 - time.Millisecond)
+		c.wantEvents()
+		c.pass(2 * time.Millisecond)
+		c.wantEvents("early MachineNotFound")
+		c.pass(patience / 4)
+		c.wantEvents("early MachineNotFound", "late MachineNotFound")
+		c.pass(time.Hour)
+		c.wantEvents("early MachineNotFound", "late MachineNotFound")
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"vzones/provider/condition"
+	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -47,10 +49,10 @@ func TestNamesThatAreOld(t *testing.T) {
 			if (len(fleet.tagsRead()) > 0) != c.waits {
 				t.Errorf("read again: %q", fleet.tagsRead())
 			}
-			if _, err := p.initial(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
+			if _, err := p.placer.Initial(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("it waits for %v", err)
 			}
-			if _, err := p.describe(node); err != nil {
+			if _, err := p.placer.Describe(node); err != nil {
 				t.Errorf("what is known: %v", err)
 			}
 		})
@@ -66,13 +68,13 @@ func TestANodeWaitsForNames(t *testing.T) {
 		fleet := &fakeFleet{states: states{s}}
 		withFramework(t, fleet, func(c *cluster) {
 			c.pass(time.Second)
-			if !isUninitialized(c.node("node-1")) || len(fleet.tagsRead()) == 0 {
+			if !nodestate.IsUninitialized(c.node("node-1")) || len(fleet.tagsRead()) == 0 {
 				t.Errorf("initialized, or nothing was read: %q", fleet.tagsRead())
 			}
 			c.pass(took)
 			fleet.become(named(s, took, needed...))
 			c.pass(time.Second)
-			if isUninitialized(c.node("node-1")) {
+			if nodestate.IsUninitialized(c.node("node-1")) {
 				t.Errorf("read %v ago: it still waits", took)
 			}
 		}, aNode("node-1", withSystemUUID(uuidA)))
@@ -88,7 +90,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 		node := aNode("node-1", withSystemUUID(uuidA))
 		initial := func(age time.Duration, change ...func(*inventory.Machine)) bool {
 			fleet.become(named(stateOf("east", machine(uuidA, change...)), age, needed...))
-			_, err := p.initial(node)
+			_, err := p.placer.Initial(node)
 			return err == nil
 		}
 		if initial(time.Hour) {
@@ -99,7 +101,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 			if !initial(time.Minute + 50*time.Second) {
 				t.Error("names that were read since it waits do not serve")
 			}
-			time.Sleep(heldFor / 12)
+			time.Sleep(time.Minute / 12)
 		}
 		time.Sleep(time.Second)
 		if initial(2*time.Minute + 50*time.Second) {
@@ -123,7 +125,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 // TestNamesOfAVCenterInTrouble: what a Node waits for is that vCenter.
 func TestNamesOfAVCenterInTrouble(t *testing.T) {
 	p, _ := provide(states{named(troubled(stateOf("east", machine(uuidA))), time.Minute, needed...)})
-	if _, err := p.initial(aNode("node-1", withSystemUUID(uuidA))); judge(err).name != "vcenter_unreachable" {
+	if _, err := p.placer.Initial(aNode("node-1", withSystemUUID(uuidA))); condition.Of(err).Name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}
 }
@@ -135,11 +137,7 @@ func TestHeldNodes(t *testing.T) {
 	if _, err := p.InstanceMetadata(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
-	if len(p.held.nodes) != 1 || !p.waits.take(node.UID) {
+	if !p.nodes.Deferred.Take(node.UID) {
 		t.Error("it does not wait")
-	}
-	p.held.forget(node.UID)
-	if len(p.held.nodes) != 0 {
-		t.Error("it is kept")
 	}
 }

@@ -7,23 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
-	"vzones/provider/reconcile"
+	"vzones/provider/nodestate"
 	"vzones/topology"
 )
-
-// answering is a fleet whose vCenters answer whenever they are asked.
-type answering struct{ *fakeFleet }
-
-func (f answering) Probe(vcenter string) {
-	var now states
-	for _, s := range f.States() {
-		if s.VCenter == vcenter {
-			s.Contact = time.Now()
-		}
-		now = append(now, s)
-	}
-	f.become(now...)
-}
 
 // TestTopologyBesideTheFramework: the framework initialises a Node, the controller
 // claims what came with that and follows the machine, and the framework's copying
@@ -31,16 +17,14 @@ func (f answering) Probe(vcenter string) {
 func TestTopologyBesideTheFramework(t *testing.T) {
 	const level = "example.com/zone"
 	labelled := func(n *v1.Node) { n.Labels = map[string]string{v1.LabelTopologyZone: "x"} }
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
+	fleet := &fakeFleet{answers: true, states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
 	withFramework(t, fleet, func(c *cluster) {
-		c.provider.fleet = answering{fleet}
 		cfg := testConfig().Topology
 		cfg.Policy.Levels = topology.Rules{{Label: level, Category: "k8s-zone"}}
 		cfg.Backfill, cfg.Drift, cfg.Settle = true, config.DriftUpdate, time.Minute
-		c.provider.settings.Load().cfg.Topology = cfg
-		r := reconcile.New(c.provider, c.provider.NodeInformer(), c.client, func(string, string, string) {})
+		c.provider.placer.Config().Topology = cfg
 		ended := make(chan error)
-		go func() { ended <- r.Run(c.ctx) }()
+		go func() { ended <- c.controller.KeepLabels(c.ctx, c.client, func(string, string, string) {}) }()
 		defer func() {
 			c.stop()
 			if err := <-ended; err != nil {
@@ -51,7 +35,7 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
 		c.pass(5 * time.Second)
 		n := c.node("node-1")
-		if isUninitialized(n) || n.Labels[level] != "a" || n.Annotations["vzones/labels"] != level {
+		if nodestate.IsUninitialized(n) || n.Labels[level] != "a" || n.Annotations["vzones/labels"] != level {
 			t.Errorf("initialised as %v %v", n.Labels, n.Annotations)
 		}
 		fleet.become(stateOf("east", machine(uuidA, in("east", "b")), machine(uuidB)))

@@ -10,10 +10,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	"vzones/provider/condition"
+	"vzones/provider/identity"
 	"vzones/provider/keys"
-	"vzones/topology"
+	"vzones/provider/nodestate"
+	"vzones/provider/placement"
 	"vzones/vcenter/inventory"
 )
 
@@ -75,7 +77,7 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 				cl.pass(patienceRunning + 2*time.Second)
 				for _, name := range []string{"one", "two"} {
 					n := cl.node(name)
-					if _, err := cl.provider.initial(n); isUninitialized(n) && errors.Is(err, errTwin) != (name == c.waits) {
+					if _, err := cl.provider.placer.Initial(n); nodestate.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
 						t.Errorf("%s: %v", name, err)
 					}
 					told := slices.Contains(cl.events(), name+" MachineOfTwoNodes")
@@ -107,13 +109,13 @@ func TestTheLaterOfTwoRunningNodesKeepsWhatItHas(t *testing.T) {
 		}
 		c.fleet.become(stateOf("east", machine(uuidA, in("east", "b"))))
 		c.settle()
-		if place, err := c.provider.Place(first); err != nil || place.Machine == nil || c.provider.Machine(first) == nil {
+		if place, err := c.provider.placer.Place(first); err != nil || place.Machine == nil || c.machine(first) != nil { // it is looked at again whenever something changes
 			t.Errorf("the first one: %v, %v", place.Machine, err)
 		}
-		if place, err := c.provider.Place(later); !errors.Is(err, errTwin) || place.Machine != nil || c.provider.Machine(later) != nil {
+		if place, err := c.provider.placer.Place(later); !errors.Is(err, placement.ErrShared) || place.Machine != nil || c.machine(later) != nil {
 			t.Errorf("the later one: %v, %v", place.Machine, err)
 		}
-		if m, err := c.provider.InstanceMetadata(c.ctx, later); m != nil || !errors.Is(err, errTwin) {
+		if m, err := c.provider.InstanceMetadata(c.ctx, later); m != nil || !errors.Is(err, placement.ErrShared) {
 			t.Errorf("the later one gets %+v, %v", m, err)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, first); err != nil || len(m.NodeAddresses) == 0 {
@@ -122,7 +124,7 @@ func TestTheLaterOfTwoRunningNodesKeepsWhatItHas(t *testing.T) {
 		probed := len(c.fleet.probed())
 		c.delete("first")
 		c.pass(time.Second)
-		if place, err := c.provider.Place(later); err != nil || place.Machine == nil {
+		if place, err := c.provider.placer.Place(later); err != nil || place.Machine == nil {
 			t.Errorf("the later one alone: %v, %v", place.Machine, err)
 		}
 		if len(c.fleet.probed()) == probed {
@@ -154,78 +156,16 @@ func TestWhatComesInitializedIsNotFirst(t *testing.T) {
 				c.pass(time.Second)
 				f.become(stateOf("east", machine(uuidA)))
 				c.settle()
-				if isUninitialized(c.node("honest")) {
+				if nodestate.IsUninitialized(c.node("honest")) {
 					t.Error("the honest Node waits")
 				}
-				if _, err := c.provider.Place(c.node("forger")); !errors.Is(err, errTwin) {
+				if _, err := c.provider.placer.Place(c.node("forger")); !errors.Is(err, placement.ErrShared) {
 					t.Errorf("the forger's place: %v", err)
 				}
 				c.delete("forger")
 				c.pass(time.Second)
-				if c.provider.twins.came("uid-forger") {
-					t.Error("it is not forgotten")
-				}
 			})
 		})
-	}
-}
-
-// TestWhoHasInitializedANode: nobody, if it has lost no taint while this process leads.
-func TestWhoHasInitializedANode(t *testing.T) {
-	another := func(n *v1.Node) { n.UID = "another" }
-	for name, c := range map[string]struct {
-		before, now *v1.Node
-		leads       bool
-		came        bool
-	}{
-		"the framework":                  {aNode("n", withSystemUUID(uuidA)), aNode("n", runs), true, false},
-		"its kubelet":                    {aNode("n", untainted), aNode("n", runs), true, true},
-		"before this process led":        {aNode("n", untainted), aNode("n", runs), false, false},
-		"long ago":                       {aNode("n", runs), aNode("n", runs, silent), true, false},
-		"registered again, untainted":    {aNode("n"), aNode("n", runs, another), true, true},
-		"registered again, with a taint": {aNode("n", runs), aNode("n", another), true, false},
-	} {
-		var known twins
-		known.update(c.before, c.now, c.leads)
-		if known.came(c.now.UID) != c.came {
-			t.Errorf("%s: it came by itself: %t", name, !c.came)
-		}
-	}
-}
-
-// TestTwoThatAskAtOnce: a machine that was given a moment ago is given to no other Node,
-// even one that was made before, unless the first got nothing of it.
-func TestTwoThatAskAtOnce(t *testing.T) {
-	var given twins
-	u := mustUUID(uuidA)
-	waits := true
-	give := func(name string) error {
-		return given.give(u, aNode(name), func(uid types.UID, name string) bool { return waits && uid == types.UID("uid-"+name) })
-	}
-	if err := give("a"); err != nil {
-		t.Error(err)
-	}
-	if err := give("a"); err != nil {
-		t.Errorf("again: %v", err)
-	}
-	if err := give("b"); !errors.Is(err, errTwin) || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "Node a") {
-		t.Errorf("the other one: %v", err)
-	}
-	given.shown(aNode("a", withProviderID("vsphere://"+uuidA))) // it still waits
-	if err := give("b"); err == nil {
-		t.Error("before the first one shows it")
-	}
-	given.forget("uid-a")
-	if err := give("b"); err != nil {
-		t.Errorf("when the first one is gone: %v", err)
-	}
-	waits = false
-	if err := give("a"); err != nil {
-		t.Errorf("when the other one does not wait any more: %v", err)
-	}
-	given.shown(aNode("a", runs))
-	if len(given.given) != 0 {
-		t.Errorf("kept: %v", given.given)
 	}
 }
 
@@ -237,8 +177,8 @@ func TestManyNodesOfOneMachine(t *testing.T) {
 	}
 	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.InventoryPath = "/dc/vm/" + strings.Repeat("a b", 1000) }))}}, func(c *cluster) {
 		for _, name := range []string{"n-0", "n-99"} {
-			_, err := c.provider.describe(c.node(name))
-			if !errors.Is(err, errTwin) || len(err.Error()) > 700 || !strings.Contains(err.Error(), " more came ") {
+			_, err := c.provider.placer.Describe(c.node(name))
+			if !errors.Is(err, placement.ErrShared) || len(err.Error()) > 700 || !strings.Contains(err.Error(), " more came ") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -258,7 +198,7 @@ func TestWithoutMatchingByName(t *testing.T) {
 		c.create(aNode("metal", untainted))
 		c.pass(patienceRunning + time.Second)
 		c.wantEvents("node-1 SystemUUIDMissing")
-		if got := outcomes(c.provider); got["system_uuid_missing"] != 1 || got[outcomeForeign] != 1 {
+		if got := outcomes(c.provider); got["system_uuid_missing"] != 1 || got[condition.Foreign] != 1 {
 			t.Errorf("outcomes %v", got)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, c.node("metal")); err != nil || m == nil || m.ProviderID != "" {
@@ -272,7 +212,7 @@ func TestWithoutMatchingByName(t *testing.T) {
 		c.provider.Apply(testConfig())
 		c.fleet.become()
 		c.settle()
-		if isUninitialized(c.node("node-1")) {
+		if nodestate.IsUninitialized(c.node("node-1")) {
 			t.Error("it waits with matching by name")
 		}
 	})
@@ -287,7 +227,7 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		c.create(aNode("vm", withSystemUUID(uuidA)))
 		c.pass(patienceRunning + time.Second)
 		metal := c.node("metal")
-		if place, err := c.provider.Place(metal); place.Machine != nil || !errors.Is(err, errNoUUID) {
+		if place, err := c.provider.placer.Place(metal); place.Machine != nil || !errors.Is(err, identity.ErrNoUUID) {
 			t.Errorf("it has machine %+v, %v", place.Machine, err)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, metal); err != nil || m == nil || len(m.NodeAddresses) > 0 || m.ProviderID != "" {
@@ -296,10 +236,10 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		if down, err := c.provider.InstanceShutdown(c.ctx, metal); down || err == nil {
 			t.Errorf("it is shut down: %v, %v", down, err)
 		}
-		if got := outcomes(c.provider)[outcomeForeign]; got != 1 {
+		if got := outcomes(c.provider)[condition.Foreign]; got != 1 {
 			t.Errorf("outcomes %v", outcomes(c.provider))
 		}
-		if isUninitialized(c.node("vm")) {
+		if nodestate.IsUninitialized(c.node("vm")) {
 			t.Error("it keeps the machine's own Node waiting")
 		}
 		c.wantEvents()

@@ -12,7 +12,7 @@ import (
 // and the names of tags are old now and then.
 func TestEventForALabelThatNobodyWrites(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
-		c.provider.settings.Load().cfg.Topology.Policy.Levels = topology.Rules{{Label: topology.LabelRack, Category: "k8s-zone"}}
+		c.provider.placer.Config().Topology.Policy.Levels = topology.Rules{{Label: topology.LabelRack, Category: "k8s-zone"}}
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
 		for i := range 5 { // something changes all the time
 			c.pass(patience / 3)

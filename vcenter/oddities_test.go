@@ -30,7 +30,8 @@ func TestEmptyAnswers(t *testing.T) {
 		for _, how := range []string{fleet.OddEmpty, fleet.OddGarbage} {
 			t.Run(method+"/"+how, func(t *testing.T) {
 				t.Parallel()
-				w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
+				w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, cfgs []config.VCenter) {
+					cfgs[0].Datacenters = []string{"dc1"} // which are read before all else
 					if err := sim.VCenter("east").AnswerOddly(method, how); err != nil {
 						t.Fatal(err)
 					}

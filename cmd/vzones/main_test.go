@@ -274,7 +274,7 @@ func TestFaults(t *testing.T) {
 		{args: "convert " + noFile, want: noFile},
 		{args: "convert --to csi --output - " + noFile, want: noFile},
 		{args: "convert --to csi --output - vsphere.yaml --credentials " + noFile, want: noFile},
-		{args: "convert --to csi --output - vsphere.yaml --credentials vsphere.yaml", want: "vsphere.yaml is no manifest of a Secret"},
+		{args: "convert --to csi --output - vsphere.yaml --credentials vsphere.yaml", want: "vsphere.yaml is not a manifest of a Secret"},
 		{args: "validate -", stdin: iotest.ErrReader(errors.New("broken")), want: "reading standard input: broken"},
 		{args: "config vsphere.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml", want: "writing to standard output: full"},
@@ -288,7 +288,7 @@ func TestFaults(t *testing.T) {
 		{args: "convert vsphere.yaml --secret s.yaml --output vsphere.yaml", want: "file exists"},
 		{args: "convert vsphere.yaml --secret s.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --to csi --output - --cluster-id " + strings.Repeat("a", 65), want: "up to 64 bytes"},
-		{args: "convert vsphere.yaml --namespace A.b", want: `"A.b" is no name of a namespace`},
+		{args: "convert vsphere.yaml --namespace A.b", want: `"A.b" is not a valid name of a namespace`},
 	} {
 		var stderr bytes.Buffer
 		status := run(strings.Fields(c.args), c.stdin, fullDisk{}, &stderr)

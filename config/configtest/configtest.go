@@ -17,7 +17,7 @@ import (
 	"vzones/config"
 )
 
-// update says that golden files are written. Main makes a flag of it.
+// update reports whether golden files are written. Main makes a flag of it.
 var update bool
 
 // A Case is an input below testdata, in an archive or in a file of its own, with what has to

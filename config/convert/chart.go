@@ -125,7 +125,7 @@ func readChart(data []byte, p *problem.List) *chartValues {
 		if near := suggest.Nearest(o.Name, known); near != "" {
 			why += ": did you mean " + near + "?"
 		}
-		v.lose(d, o.At, why)
+		v.notCarried(d, o.At, why)
 	}
 	d.Mapping(root, at, v.chart.fields(v))
 	if len(p.Errors) > 0 {
@@ -147,7 +147,7 @@ func chartRoot(data []byte, p *problem.List) *yaml.Node {
 		return nil
 	}
 	if yaml.Lookup(root, "kind") != nil && yaml.Lookup(root, "apiVersion") != nil {
-		p.Errorf(problem.Position{Line: root.Line}, "is an object of Kubernetes, and no values file: write what is under spec.valuesContent or "+
+		p.Errorf(problem.Position{Line: root.Line}, "is an object of Kubernetes, and not a values file: write what is under spec.valuesContent or "+
 			"chartValues into a file of its own, or take what helm get values prints")
 		return nil
 	}
@@ -164,7 +164,7 @@ func (v *chartValues) part(d *yaml.Decoder, root *yaml.Node) (n *yaml.Node, path
 		}
 		for i := 0; i+1 < len(root.Content); i += 2 {
 			if key := root.Content[i]; key.Value != part {
-				v.lose(d, problem.Position{Line: key.Line, Path: problem.Child("", schema.ShownKey(key.Value))}, "is not below "+part+", so it is another chart's")
+				v.notCarried(d, problem.Position{Line: key.Line, Path: problem.Child("", schema.ShownKey(key.Value))}, "is not below "+part+", so it is another chart's")
 			}
 		}
 		return n, part
@@ -181,18 +181,25 @@ func chartOf(root *yaml.Node) *chart {
 	return &charts[len(charts)-1]
 }
 
+// taken returns the value that the file has, which is YAML.
+func taken(from schema.Source) (*yaml.Decoder, yaml.Pair) {
+	v := from.(yaml.Value)
+	return v.Decoder, v.Pair
+}
+
 // carried is a value that vzones' chart takes as it is, at another path.
 type carried struct {
 	to   []string
 	at   problem.Position
 	node *yaml.Node
-	// always says that it counts too where it asks for nothing, such as a false.
+	// always reports whether it counts too where it asks for nothing, such as a false.
 	always bool
-	// removed says that it is null, with which Helm takes the chart's own value away.
+	// removed reports whether it is null, with which Helm takes the chart's own value away.
 	removed bool
 }
 
-func (c *carried) Take(d *yaml.Decoder, p yaml.Pair) {
+func (c *carried) Take(from schema.Source) {
+	d, p := taken(from)
 	c.removed = yaml.Null(yaml.Follow(p.Node))
 	if c.at = p.At; !yaml.Empty(p.Node) || c.always && !yaml.Unset(p.Node) {
 		c.node = copied(d, p.Node)
@@ -261,7 +268,8 @@ func (v *chartValues) lost(why string) lost { return lost{v, why, ""} }
 
 func (v *chartValues) lostIfEnabled(why string) lost { return lost{v, why, "enabled"} }
 
-func (l lost) Take(d *yaml.Decoder, p yaml.Pair) {
+func (l lost) Take(from schema.Source) {
+	d, p := taken(from)
 	n := yaml.Follow(p.Node)
 	if l.part != "" && n.Kind == yaml.MappingNode {
 		if on := yaml.Lookup(n, l.part); on == nil || yaml.Empty(on) {
@@ -269,18 +277,19 @@ func (l lost) Take(d *yaml.Decoder, p yaml.Pair) {
 		}
 	}
 	if !yaml.Empty(n) {
-		l.v.lose(d, p.At, l.why)
+		l.v.notCarried(d, p.At, l.why)
 	}
 }
 
-func (v *chartValues) lose(d *yaml.Decoder, at problem.Position, why string) {
+func (v *chartValues) notCarried(d *yaml.Decoder, at problem.Position, why string) {
 	v.left = append(v.left, config.Warning(d.New(at, "%s", []any{why})))
 }
 
 // truth is a toggle that older charts have as the text "1".
 type truth struct{ into *schema.Toggle }
 
-func (t truth) Take(d *yaml.Decoder, p yaml.Pair) {
+func (t truth) Take(from schema.Source) {
+	_, p := taken(from)
 	n := yaml.Follow(p.Node)
 	if n.Kind == yaml.ScalarNode && (n.Value == "1" || n.Value == "0") {
 		*t.into = schema.Toggle{V: n.Value == "1", At: p.At, Set: true}
@@ -290,15 +299,16 @@ func (t truth) Take(d *yaml.Decoder, p yaml.Pair) {
 		*t.into = schema.Toggle{V: strings.EqualFold(n.Value, "true"), At: p.At, Set: true}
 		return
 	}
-	*t.into = d.Toggle(p.Node, p.At)
+	*t.into = from.Toggle()
 }
 
 // misread is a thumbprint under a key of which the charts 1.25 and 1.26 make a file that
 // the CPI cannot read.
 type misread struct{ into *schema.Text }
 
-func (m misread) Take(d *yaml.Decoder, p yaml.Pair) {
-	t := d.Text(p.Node, p.At)
+func (m misread) Take(from schema.Source) {
+	d, p := taken(from)
+	t := from.Text()
 	if !t.Set {
 		return
 	}
@@ -306,4 +316,17 @@ func (m misread) Take(d *yaml.Decoder, p yaml.Pair) {
 	if !m.into.Set {
 		*m.into = t
 	}
+}
+
+// A toleration is one of a Pod's.
+type toleration struct{ key, operator, value, effect string }
+
+func (t toleration) node() *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
+	for _, f := range [][2]string{{"key", t.key}, {"operator", t.operator}, {"value", t.value}, {"effect", t.effect}} {
+		if f[1] != "" {
+			n.Content = append(n.Content, yaml.Scalar(f[0]), yaml.Scalar(f[1]))
+		}
+	}
+	return n
 }

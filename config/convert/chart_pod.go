@@ -19,8 +19,9 @@ type podLabels struct {
 	into *carried
 }
 
-func (l podLabels) Take(d *yaml.Decoder, p yaml.Pair) {
-	l.into.Take(d, p)
+func (l podLabels) Take(from schema.Source) {
+	d, p := taken(from)
+	l.into.Take(from)
 	n := l.into.node
 	if n == nil || n.Kind != yaml.MappingNode {
 		return
@@ -29,7 +30,7 @@ func (l podLabels) Take(d *yaml.Decoder, p yaml.Pair) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if slices.Contains([]string{"name", "component", "tier"}, key.Value) {
-			l.v.lose(d, problem.Position{Line: key.Line, Path: problem.Child(p.At.Path, key.Value)}, "vzones' chart sets this label itself: its selector needs it")
+			l.v.notCarried(d, problem.Position{Line: key.Line, Path: problem.Child(p.At.Path, key.Value)}, "vzones' chart sets this label itself: its selector needs it")
 			continue
 		}
 		kept = append(kept, key, n.Content[i+1])
@@ -115,7 +116,7 @@ func (c *chartWriter) arguments() {
 		key, v := n.Content[i], n.Content[i+1]
 		at := problem.Position{Line: key.Line, Path: problem.Child(c.params.at.Path, key.Value)}
 		if v.Kind != yaml.ScalarNode {
-			c.tell(at, "is not a single value")
+			c.notCarried(at, "is not a single value")
 		} else if flag := c.argument(key.Value, v, at); flag != "" {
 			flags = append(flags, yaml.Scalar(flag))
 		}
@@ -133,15 +134,15 @@ func (c *chartWriter) argument(key string, v *yaml.Node, at problem.Position) st
 	why, drop := dropped[name]
 	switch {
 	case drop:
-		c.tell(at, why)
+		c.notCarried(at, why)
 	case name == "leader-elect":
 		c.leaderElect(v, at)
 	case known && vanishes(v):
-		c.tell(at, "the vSphere CPI's chart passes the flag without this value: write "+strings.Join(to.to, ".")+", "+to.wants)
+		c.notCarried(at, "the vSphere CPI's chart passes the flag without this value: write "+strings.Join(to.to, ".")+", "+to.wants)
 	case known:
 		value := to.read(v.Value)
 		if value == nil {
-			c.tell(at, "is not "+to.wants+": write "+strings.Join(to.to, "."))
+			c.notCarried(at, "is not "+to.wants+": write "+strings.Join(to.to, "."))
 			break
 		}
 		c.set(value, to.to...)
@@ -165,14 +166,14 @@ func (c *chartWriter) leaderElect(v *yaml.Node, at problem.Position) {
 			c.Warnf(at, "the vSphere CPI's chart passes --leader-elect without the value, which means true: so does leaderElection.enabled in the new values")
 		}
 	case err != nil || !on:
-		c.tell(at, "each Node's daemon would work, beside the others: where one alone is to run, without a Lease, set leaderElection.enabled: false, "+
+		c.notCarried(at, "each Node's daemon would work, beside the others: where one alone is to run, without a Lease, set leaderElection.enabled: false, "+
 			"workload.kind: Deployment and workload.replicas: 1")
 		return
 	}
 	c.set(yaml.Of(true), "leaderElection", "enabled")
 }
 
-// vanishes says that a template takes a value for false. A text in quotes is none but the
+// vanishes reports whether a template takes a value for false. A text in quotes is none but the
 // empty one.
 func vanishes(n *yaml.Node) bool {
 	switch n.ShortTag() {
@@ -197,7 +198,7 @@ func (c *chartWriter) environment() {
 		at, name := problem.Position{Line: v.Line, Path: c.env.at.Path}, yaml.Lookup(v, "name")
 		switch {
 		case name == nil || yaml.Lookup(v, "value") != nil && strings.Contains(strings.ToUpper(name.Value), "PASSWORD"):
-			c.tell(at, "a variable without a name, or with a password in it, is not written: give the account under credentials")
+			c.notCarried(at, "a variable without a name, or with a password in it, is not written: give the account under credentials")
 		case name.Value == "SKIP_NODE_DELETION" && c.vcenter.writeConfig.V:
 			c.nodes.SkipDeletion = schema.Toggle{V: true, At: at, Set: true} // whatever its value
 		default:

@@ -136,7 +136,7 @@ func FuzzConvertChart(f *testing.F) {
 }
 
 // TestTolerationsAreTheCharts: what is written besides the CPI's tolerations is what vzones'
-// chart has by itself, which a list in its place takes away.
+// chart has of its own, which a list in its place takes away.
 func TestTolerationsAreTheCharts(t *testing.T) {
 	data, err := os.ReadFile("../manifests/chart/values.yaml")
 	if err != nil {

@@ -125,7 +125,7 @@ func (v *chartValues) finishVCenter(enabled schema.Toggle, region, zone string, 
 	v.vcenter = c
 	v.vcenter.named("config.vcenter", "config.datacenter", "config.username", "config.password")
 	if v.fullnameOverride.Set {
-		v.lose(d, v.fullnameOverride.At, notTaken)
+		v.notCarried(d, v.fullnameOverride.At, notTaken)
 	}
 }
 
@@ -148,7 +148,7 @@ func (v *chartValues) pairLabels(c *chartVCenter, region, zone string, d *yaml.D
 		switch {
 		case label.At.Line <= 0:
 		case label.Set:
-			v.lose(d, label.At, "has no effect in the vSphere CPI, which writes neither region nor zone where one of the two has no tag category")
+			v.notCarried(d, label.At, "has no effect in the vSphere CPI, which writes neither region nor zone where one of the two has no tag category")
 		default:
 			d.Warnf(label.At, "is empty, so that the vSphere CPI writes neither region nor zone: nor does vzones, unless config.labels names "+
 				"tag categories in the new values")
@@ -202,14 +202,7 @@ func (v *chartValues) rancher() []schema.Field {
 
 // addresses are the fields of nodes that the CPI has.
 func (v *chartValues) addresses() []schema.Field {
-	return []schema.Field{
-		{Name: "internalNetworkSubnetCidr", Into: &v.nodes.InternalSubnets},
-		{Name: "externalNetworkSubnetCidr", Into: &v.nodes.ExternalSubnets},
-		{Name: "internalVmNetworkName", Into: &v.nodes.InternalNetwork},
-		{Name: "externalVmNetworkName", Into: &v.nodes.ExternalNetwork},
-		{Name: "excludeInternalNetworkSubnetCidr", Into: &v.nodes.ExcludeInternalSubnets},
-		{Name: "excludeExternalNetworkSubnetCidr", Into: &v.nodes.ExcludeExternalSubnets},
-	}
+	return slices.DeleteFunc(v.nodes.Fields(), func(f schema.Field) bool { return f.YAMLOnly || f.Ours })
 }
 
 func (v *chartValues) finishRancher(d *yaml.Decoder) {
@@ -221,7 +214,7 @@ func (v *chartValues) finishRancher(d *yaml.Decoder) {
 	v.insecure = schema.Either(v.insecure, on)
 	for _, label := range []*schema.Text{&c.region, &c.zone} {
 		if label.Set && !v.labels.V {
-			v.lose(d, label.At, "has no effect in the vSphere CPI's chart without vCenter.labels.generate: true")
+			v.notCarried(d, label.At, "has no effect in the vSphere CPI's chart without vCenter.labels.generate: true")
 			*label = schema.Text{}
 		}
 	}
@@ -229,7 +222,7 @@ func (v *chartValues) finishRancher(d *yaml.Decoder) {
 	if !v.useNodes.V {
 		for _, f := range v.addresses() {
 			if t, ok := f.Into.(*schema.Text); ok && t.Set {
-				v.lose(d, t.At, "has no effect in the vSphere CPI's chart without nodesEnable: true")
+				v.notCarried(d, t.At, "has no effect in the vSphere CPI's chart without nodesEnable: true")
 			}
 		}
 		v.nodes = schema.Nodes{}

@@ -22,9 +22,6 @@ const (
 	ourFile      = "vsphere.conf"
 )
 
-// A toleration is one of a Pod's.
-type toleration struct{ key, operator, value, effect string }
-
 // verbosity is where the log's is in vzones' chart.
 var verbosity = []string{"logging", "verbosity"}
 
@@ -103,7 +100,7 @@ func (c *chartWriter) write() *Written {
 	c.arguments()
 	c.variables()
 	if c.nameOverride.Set {
-		c.tell(c.nameOverride.At, "Kubernetes lets no other DaemonSet have the name: vzones' objects keep their own")
+		c.notCarried(c.nameOverride.At, "Kubernetes lets no other DaemonSet have the name: vzones' objects keep their own")
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Values for the chart of vzones, written by vzones convert from %s,\n# values of the chart %s.\n", oneLine(c.File), c.chart.name)
@@ -114,8 +111,8 @@ func (c *chartWriter) write() *Written {
 	return w
 }
 
-// tell adds to what is not carried over.
-func (c *chartWriter) tell(at problem.Position, why string) {
+// notCarried notes what is not carried over, and why.
+func (c *chartWriter) notCarried(at problem.Position, why string) {
 	c.left = append(c.left, config.Warning(c.New(at, "%s", []any{why})))
 }
 
@@ -151,7 +148,7 @@ func (c *chartWriter) configuration() config.Password {
 		c.set(yaml.Scalar(v.configMap.V), "configMapName")
 	}
 	if c.mounted.At.Line > 0 && c.mounted.V != ourFile {
-		c.tell(c.mounted.At, "vzones' chart calls the file "+ourFile)
+		c.notCarried(c.mounted.At, "vzones' chart calls the file "+ourFile)
 	}
 	c.required(v.server, "the address of the vCenter")
 	c.required(v.datacenters, "its datacenters")
@@ -166,7 +163,7 @@ func (c *chartWriter) configuration() config.Password {
 		c.Errors = append(c.Errors, found.Errors...)
 	}
 	e := s.VCenters[0]
-	logins := addLogin(nil, login{e.Server.V, e.User.V, e.Password.V}, validate.Settings{Password: e.Password}, c.List)
+	logins := addLogin(nil, login{e.Server.V, e.User.V, e.Password.V}, validate.Settings{Section: *e}, c.List)
 	e.User, e.Password = schema.Text{}, schema.Secret{}
 	if s.Global.Insecure = c.insecure; c.unverified {
 		s.Global.Insecure = schema.Toggle{V: true, Set: true}
@@ -182,7 +179,7 @@ func (c *chartWriter) configuration() config.Password {
 	if !v.writeSecret.V {
 		for _, account := range []schema.Text{v.user, {Set: v.password.Set, At: v.password.At}} {
 			if account.Set {
-				c.tell(account.At, "the chart of the vSphere CPI does not write it: the account is in the Secret "+v.secretName.V)
+				c.notCarried(account.At, "the chart of the vSphere CPI does not write it: the account is in the Secret "+v.secretName.V)
 			}
 		}
 		return config.Password{}
@@ -223,7 +220,7 @@ func (c *chartWriter) elsewhere() {
 	v := &c.vcenter
 	for _, t := range []schema.Text{v.server, v.user, {Set: v.password.Set, At: v.password.At}, v.datacenters, v.region, v.zone, v.thumbprint} {
 		if t.Set && t.At.Line > 0 {
-			c.tell(t.At, "the chart of the vSphere CPI does not write it: the configuration is in the ConfigMap "+v.configMap.V)
+			c.notCarried(t.At, "the chart of the vSphere CPI does not write it: the configuration is in the ConfigMap "+v.configMap.V)
 		}
 	}
 	if c.mounted.V != ourFile {
@@ -319,14 +316,4 @@ func onNodesWith(labels []string) *yaml.Node {
 	return yaml.Of(map[string]any{"nodeAffinity": map[string]any{
 		"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": terms},
 	}})
-}
-
-func (t toleration) node() *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
-	for _, f := range [][2]string{{"key", t.key}, {"operator", t.operator}, {"value", t.value}, {"effect", t.effect}} {
-		if f[1] != "" {
-			n.Content = append(n.Content, yaml.Scalar(f[0]), yaml.Scalar(f[1]))
-		}
-	}
-	return n
 }

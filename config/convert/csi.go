@@ -27,7 +27,7 @@ type CSIOptions struct {
 	Secrets Secrets
 	// Find returns the account for an address that the data of a Secret has, as the
 	// daemon takes it; both are empty if it has none. An error says why what it has
-	// is no account, and tells no value. It may be nil if there are no Secrets.
+	// is not an account, and holds no value. It may be nil if there are no Secrets.
 	Find func(data map[string][]byte, server string) (user string, password config.Password, err error)
 }
 
@@ -58,8 +58,8 @@ func ToCSI(file string, data []byte, o CSIOptions) (*Written, error) {
 		c.Section(s.section, s.name)
 		c.carry(s.values)
 	}
-	c.rest()
-	idle := c.idle()
+	c.unsupported()
+	idle := c.remainingWarnings()
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -87,16 +87,16 @@ func (c *csiWriter) carry(values []schema.CSIValue) {
 			c.Errorf(v.At, "%s", wrong)
 			continue
 		}
-		c.hold(v.Name, v.Value, v.At)
+		c.checkedKey(v.Name, v.Value, v.At)
 		if v.Beside != "" {
 			c.Warnf(v.At, "%s", v.Beside)
 		}
 	}
 }
 
-// idle returns the warnings of the file, without those of keys without effect that have
-// one in the driver. Of those that are not carried over there it tells.
-func (c *csiWriter) idle() []config.Warning {
+// remainingWarnings returns the warnings of the file, without those of keys without effect that have
+// one in the driver. Those that are not carried over are noted as lost.
+func (c *csiWriter) remainingWarnings() []config.Warning {
 	var all []config.Warning
 	for _, w := range c.Config.Warnings {
 		at := problem.Position{Line: w.Line, Path: w.Field}
@@ -130,7 +130,7 @@ func (c *csiWriter) global() {
 	c.carry(own)
 	for _, key := range csiTrust {
 		if v := c.common(key.of); v.V != "" {
-			c.hold(key.name, v.V, v.At)
+			c.checkedKey(key.name, v.V, v.At)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (c *csiWriter) verification(vc *config.VCenter, from validate.Settings) {
 			continue
 		}
 		if given++; v.V != c.common(key.of).V {
-			c.hold(key.name, v.V, v.At)
+			c.checkedKey(key.name, v.V, v.At)
 		}
 	}
 	if given == len(csiTrust) && !vc.Insecure {
@@ -215,52 +215,52 @@ func (c *csiWriter) virtualCenters() {
 func (c *csiWriter) datacenters(vc *config.VCenter, from validate.Settings) {
 	for _, name := range vc.Datacenters {
 		if form, _ := config.FormOfDatacenter(name); form == config.DatacenterNamePattern || form == config.DatacenterPathPattern {
-			c.Warnf(from.Datacenters.At, "a pattern: the CSI driver fails where several datacenters match it, so write each by its name then")
+			c.Warnf(from.DatacenterList.At, "a pattern: the CSI driver fails where several datacenters match it, so write each by its name then")
 		}
 	}
 	if len(vc.Datacenters) > 0 {
-		c.hold("datacenters", strings.Join(vc.Datacenters, ", "), from.Datacenters.At)
+		c.checkedKey("datacenters", strings.Join(vc.Datacenters, ", "), from.DatacenterList.At)
 	}
 }
 
 // account writes the credentials that the daemon would take. The driver looks at the
 // user's name, in 3.7 beside a session manager too.
 func (c *csiWriter) account(vc *config.VCenter, from validate.Settings) {
-	if from.Secret.Set {
+	if from.SecretRef.Set {
 		for _, data := range c.o.Secrets.of(vc.Secret) {
 			user, password, err := c.o.Find(data, vc.Server)
 			if err != nil {
-				c.Warnf(from.Secret.At, "the account of %s in %s: %v", vc.Server, elsewhere(vc), err)
+				c.Warnf(from.SecretRef.At, "the account of %s in %s: %v", vc.Server, elsewhere(vc), err)
 				continue
 			}
 			if user != "" {
 				if wrong := refusedByCSI(user); wrong != "" {
-					c.Errorf(from.Secret.At, "the user for %s in %s %s", vc.Server, elsewhere(vc), wrong)
+					c.Errorf(from.SecretRef.At, "the user for %s in %s %s", vc.Server, elsewhere(vc), wrong)
 				}
-				c.hold("user", user, from.Secret.At)
-				c.hold("password", password.Reveal(), from.Secret.At)
+				c.checkedKey("user", user, from.SecretRef.At)
+				c.checkedKey("password", password.Reveal(), from.SecretRef.At)
 				return
 			}
 		}
 	}
 	if !from.User.Set {
 		const write = "no user and password of %s: they are in %s: write both into the new file"
-		if from.Secret.Set {
-			c.Warnf(from.Secret.At, write+", or give a Secret's manifest with --credentials", vc.Server, elsewhere(vc))
+		if from.SecretRef.Set {
+			c.Warnf(from.SecretRef.At, write+", or give a Secret's manifest with --credentials", vc.Server, elsewhere(vc))
 		} else {
-			c.Warnf(from.Directory.At, write, vc.Server, elsewhere(vc))
+			c.Warnf(from.SecretsDirectory.At, write, vc.Server, elsewhere(vc))
 		}
 		return
 	}
 	if wrong := refusedByCSI(vc.User); wrong != "" {
 		c.Errorf(from.User.At, "%s", wrong)
 	}
-	c.hold("user", vc.User, from.User.At)
-	c.hold("password", vc.Password.Reveal(), from.Password.At)
+	c.checkedKey("user", vc.User, from.User.At)
+	c.checkedKey("password", vc.Password.Reveal(), from.Password.At)
 }
 
-// hold writes a value if the format can hold it. The value is in no message.
-func (c *csiWriter) hold(key, value string, at problem.Position) {
+// checkedKey writes a value if the format can hold it. The value is in no message.
+func (c *csiWriter) checkedKey(key, value string, at problem.Position) {
 	if !ini.Holds(value) {
 		c.Errorf(at, "%s has a character that the INI format cannot hold: change it", key)
 		return
@@ -270,24 +270,20 @@ func (c *csiWriter) hold(key, value string, at problem.Position) {
 
 const nothingLike = "the CSI driver has nothing like it"
 
-// rest tells of what is set and has no place in the driver's file.
-func (c *csiWriter) rest() {
+// unsupported warns of what is set and has no place in the driver's file.
+func (c *csiWriter) unsupported() {
 	s := c.Schema
-	carried := []string{
-		"user", "password", "server", "port", "insecureFlag", "datacenters", "caFile", "thumbprint", "secretName", "secretNamespace", "secretsDirectory",
-		"labels", "levels",
-	}
 	var tell func(fields []schema.Field)
 	tell = func(fields []schema.Field) {
 		for _, f := range fields {
-			if _, ofNodes := f.Into.(*schema.Table); !ofNodes && slices.Contains(carried, f.Name) { // nodes.labels
+			if f.CSI {
 				continue
 			}
 			if g, ok := f.Into.(schema.Group); ok {
 				tell(g.Fields)
 				continue
 			}
-			if f.Into == &s.Topology.Precedence && s.Topology.Precedence.V == string(topology.PrecedenceCSI) {
+			if f.Into == schema.Target(&s.Topology.Precedence) && s.Topology.Precedence.V == string(topology.PrecedenceCSI) {
 				continue
 			}
 			if t, ok := f.Into.(*schema.Text); ok && f.Name == "caData" && strings.TrimSpace(t.V) == check.SystemCA {

@@ -85,8 +85,8 @@ func csiValues(b *ini.Block, keys []schema.CSIKey) []schema.CSIValue {
 	var values []schema.CSIValue
 	for _, k := range b.Keys {
 		for i := range keys {
-			if strings.EqualFold(keys[i].Name, k.Name) {
-				values = ini.CSIValueOf(&keys[i], k, values)
+			if value, ok := k.Single(keys[i].Yes); ok && strings.EqualFold(keys[i].Name, k.Name) {
+				values = append(values, schema.CSIValue{CSIKey: &keys[i], Value: value, At: k.Place()})
 			}
 		}
 	}

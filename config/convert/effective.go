@@ -31,7 +31,7 @@ func Effective(file string, data []byte, environ ...string) (*Written, error) {
 		Data:     w.File(l.effective(), "The effective configuration of "+oneLine(file)+", with the source of each value."),
 		Warnings: l.Config.Warnings,
 		Notes:    l.Config.Notes,
-		Lost:     l.together(),
+		Lost:     l.walkedTogether(),
 	}, nil
 }
 
@@ -83,47 +83,32 @@ func (l *loaded) effective() *schema.File {
 		l.effectiveDirectory(s)
 	}
 	l.effectiveLabels(s)
-	t := &c.Topology
-	s.Topology.Backfill = shown(t.Backfill, from.Topology.Backfill)
-	s.Topology.Drift = shown(string(t.Drift), from.Topology.Drift)
-	s.Topology.Settle = shown(t.Settle.String(), from.Topology.Settle)
-	n := &s.Nodes
-	for _, t := range []*schema.Text{
-		&n.InternalSubnets, &n.ExternalSubnets, &n.InternalNetwork, &n.ExternalNetwork,
-		&n.ExcludeInternalSubnets, &n.ExcludeExternalSubnets, &n.Selector,
-	} {
-		*t = shown(t.V, *t)
-	}
-	n.SkipDeletion = shown(c.SkipNodeDeletion, n.SkipDeletion)
-	n.MatchByName = shown(c.MatchByName, n.MatchByName)
-	n.Networks = shownList(c.Addresses.Networks, n.Networks)
-	n.ExcludeNetworks = shownList(c.Addresses.ExcludeNetworks, n.ExcludeNetworks)
+	s.Topology.Backfill, s.Topology.Drift = from.Topology.Backfill, from.Topology.Drift
+	s.Topology.Settle = shown(c.Topology.Settle.String(), from.Topology.Settle)
+	s.Nodes.Networks = shownList(c.Addresses.Networks, from.Nodes.Networks)
+	s.Nodes.ExcludeNetworks = shownList(c.Addresses.ExcludeNetworks, from.Nodes.ExcludeNetworks)
+	schema.FillIn(s.Fields(), &s.Topology.Precedence, &s.Topology.Paths)
 	return s
 }
 
 func effectiveEntry(vc *config.VCenter, from validate.Settings) *schema.Section {
-	e := &schema.Section{
-		Name: vc.Name, At: from.At,
-		Server:      shown(vc.Server, from.Server),
-		Port:        shown(vc.Port, from.Port),
-		Insecure:    shown(vc.Insecure, from.Insecure),
-		Datacenters: shownList(vc.Datacenters, from.Datacenters),
-		RoundTrips:  shown(vc.RoundTrips, from.RoundTrips),
-		Thumbprint:  shown(vc.Thumbprint, from.Thumbprint),
-		Index:       shown(validate.IndexWord(vc.Followed), from.Index),
-		IPFamilies:  shownList(vc.IPFamilies, from.Families),
-		// There is no default for credentials.
-		User: from.User, Password: from.Password,
-	}
+	e := &from.Section
+	e.Datacenters = shownList(vc.Datacenters, from.DatacenterList)
+	e.IPFamilies = shownList(vc.IPFamilies, from.Families)
+	e.CAFile, e.CAData = schema.Text{}, schema.Text{}
+	given := []schema.Target{&e.User, &e.Password, &e.SecretName, &e.SecretNamespace} // they have no default
 	if vc.CAFile == "" && len(vc.CA) > 0 {
 		e.CAData = shown(string(vc.CA), from.Authority)
+		given = append(given, &e.CAFile)
 	} else {
 		e.CAFile = shown(vc.CAFile, from.Authority)
+		given = append(given, &e.CAData)
 	}
-	if from.Secret.Set {
-		e.SecretName = shown(vc.Secret.Name, from.Secret)
-		e.SecretNamespace = shown(vc.Secret.Namespace, from.Namespace)
+	if e.SecretName = (schema.Text{}); from.SecretRef.Set {
+		e.SecretName = shown(vc.Secret.Name, from.SecretRef)
+		e.SecretNamespace = shown(vc.Secret.Namespace, from.SecretNamespace)
 	}
+	schema.FillIn(e.Fields(false), given...)
 	return e
 }
 
@@ -167,7 +152,7 @@ func (l *loaded) effectiveLabels(s *schema.File) {
 	if len(policy.Categories()) > 0 || from.Topology.Paths.Set {
 		var words []string
 		for _, path := range policy.Paths {
-			words = append(words, validate.PathWord(path))
+			words = append(words, schema.PathWord(path))
 		}
 		s.Topology.Paths = shownList(words, from.Topology.Paths)
 	}
@@ -213,7 +198,7 @@ func (l *loaded) labels() []sourceOfLabel {
 	return all
 }
 
-// builtIn says that the label is region or zone.
+// builtIn reports whether the label is region or zone.
 func (l *sourceOfLabel) builtIn() bool {
 	return l.rule.Label == topology.LabelRegion || l.rule.Label == topology.LabelZone
 }
@@ -237,9 +222,9 @@ func (l *sourceOfLabel) effective() schema.Rule {
 	return r
 }
 
-// together tells of categories that only the CSI driver's file decides together
+// walkedTogether warns of categories that only the CSI driver's file decides together
 // with region and zone.
-func (l *loaded) together() []config.Warning {
+func (l *loaded) walkedTogether() []config.Warning {
 	further := slices.ContainsFunc(l.Config.Topology.Policy.Rules, func(r topology.Rule) bool {
 		return r.Label != topology.LabelRegion && r.Label != topology.LabelZone
 	})

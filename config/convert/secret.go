@@ -85,7 +85,7 @@ func (s *Secrets) Add(file string, data []byte) error {
 			continue // Nothing behind the last ---.
 		}
 		if err != nil || m.Kind != "Secret" {
-			return fmt.Errorf("%s is no manifest of a Secret", file)
+			return fmt.Errorf("%s is not a manifest of a Secret", file)
 		}
 		c := secretContent{config.SecretRef{Namespace: m.Metadata.Namespace, Name: m.Metadata.Name}, make(map[string]config.Password)}
 		for key, value := range m.Data {
@@ -101,7 +101,7 @@ func (s *Secrets) Add(file string, data []byte) error {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("%s is no manifest of a Secret", file)
+		return fmt.Errorf("%s is not a manifest of a Secret", file)
 	}
 	s.all = append(s.all, all...)
 	return nil

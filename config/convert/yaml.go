@@ -42,7 +42,7 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 		w.Private = secretManifest(ref, logins)
 	}
 	w.Data = yaml.Writer{}.File(s, "Written by vzones convert from "+oneLine(file)+".")
-	w.Lost = problem.Sorted(append(p.Warnings, l.together()...), func(w config.Warning) config.Error { return config.Error(w) })
+	w.Lost = problem.Sorted(append(p.Warnings, l.walkedTogether()...), func(w config.Warning) config.Error { return config.Error(w) })
 	return w, nil
 }
 
@@ -53,7 +53,7 @@ func (l *loaded) logins(p *problem.List) []login {
 		vc, from := &l.Config.VCenters[i], l.Fleet[i]
 		switch {
 		case !from.User.Set:
-		case from.Secret.Set, from.Directory.Set:
+		case from.SecretRef.Set, from.SecretsDirectory.Set:
 			p.Warnf(from.Password.At, "the credentials come from %s: "+
 				"write user and password there if it has none for %s", elsewhere(vc), vc.Server)
 		default:

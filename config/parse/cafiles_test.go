@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vzones/config"
+	"vzones/config/parse"
 )
 
 // manyCAFiles names files of certificates, so many for each of so many vCenters.
@@ -28,7 +29,7 @@ func manyCAFiles(vcenters, each int, path func(vcenter, file int) string) string
 
 // TestManyCAFiles: a file cannot name more files than can be watched.
 func TestManyCAFiles(t *testing.T) {
-	skip := Options{SkipFiles: true}
+	skip := parse.Options{SkipFiles: true}
 	began := used(t)
 	_, err := skip.Parse("f", []byte(manyCAFiles(1000, 64, func(v, f int) string { return fmt.Sprintf("/c%03d%02d", v, f) })))
 	if took := used(t) - began; took > time.Second {
@@ -66,16 +67,16 @@ func TestLargeCAFiles(t *testing.T) {
 		"in any order": {manyCAFiles(10, 2, func(v, f int) string { return path(0, (v+f)%10) }),
 			"f:10: " + fmt.Sprintf(too, "v007")},
 	} {
-		if _, err := Parse("f", []byte(c.text)); err == nil || err.Error() != c.want {
+		if _, err := parse.Parse("f", []byte(c.text)); err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 	}
-	cfg, err := Parse("f", []byte(manyCAFiles(300, 1, func(_, _ int) string { return path(0, 0) })))
+	cfg, err := parse.Parse("f", []byte(manyCAFiles(300, 1, func(_, _ int) string { return path(0, 0) })))
 	if err != nil {
 		t.Fatal(err)
 	}
 	shared(t, cfg, len(large))
-	cfg, err = Parse("f", []byte("global: {user: u, password: p, caData: &x '"+strings.ReplaceAll(string(one), "\n", "\n\n  ")+"'}\n"+
+	cfg, err = parse.Parse("f", []byte("global: {user: u, password: p, caData: &x '"+strings.ReplaceAll(string(one), "\n", "\n\n  ")+"'}\n"+
 		"vcenter:\n  10.0.0.1: {caData: *x}\n  10.0.0.2: {caData: *x}\n"))
 	if err != nil {
 		t.Fatal(err)

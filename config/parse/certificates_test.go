@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"crypto/ecdh"
@@ -17,12 +17,13 @@ import (
 	"vzones/config"
 	"vzones/config/configtest"
 	"vzones/config/internal/check"
+	"vzones/config/parse"
 )
 
 // parseAccount reads a file with the account in an entry.
 func parseAccount(user, password string) (*config.Config, error) {
 	literal := func(s string) string { return "|\n      " + strings.ReplaceAll(s, "\n", "\n      ") + "\n" }
-	return Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: "+literal(user)+"    password: "+literal(password)))
+	return parse.Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: "+literal(user)+"    password: "+literal(password)))
 }
 
 func TestCertificatesWithTheirKeys(t *testing.T) {
@@ -82,7 +83,7 @@ func TestKeysForNoToken(t *testing.T) {
 		"Ed25519": configtest.NewAccount(t, edwards, from, until),
 	} {
 		_, err := parseAccount(a.Certificate, a.Key)
-		if err == nil || !strings.Contains(err.Error(), ".password: is no RSA key, with which alone a token can be asked for: ") {
+		if err == nil || !strings.Contains(err.Error(), ".password: is not an RSA key, the only kind with which a token can be requested: ") {
 			t.Errorf("%s: got error %v", name, err)
 		}
 	}
@@ -132,7 +133,7 @@ func TestCertificatesOutOfTheirTime(t *testing.T) {
 func TestCertificateInTheINIFormat(t *testing.T) {
 	a := configtest.NewAccount(t, configtest.RSAKey(t), time.Unix(0, 0), time.Now().Add(time.Hour))
 	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, "\n", `\n`) + `"` }
-	cfg, err := Parse("f", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = "+quoted(a.Certificate)+"\npassword = "+quoted(a.Key)+"\n"))
+	cfg, err := parse.Parse("f", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = "+quoted(a.Certificate)+"\npassword = "+quoted(a.Key)+"\n"))
 	if err != nil || len(cfg.Warnings) > 0 {
 		t.Fatalf("got %+v, %v", cfg, err)
 	}
@@ -140,7 +141,7 @@ func TestCertificateInTheINIFormat(t *testing.T) {
 		t.Errorf("got user %q", vc.User)
 	}
 	// One half may be global, or from the environment.
-	cfg, err = Parse("f", []byte("vcenter:\n  10.0.0.1:\n"), "VSPHERE_USER="+a.Certificate, "VSPHERE_PASSWORD="+a.Key)
+	cfg, err = parse.Parse("f", []byte("vcenter:\n  10.0.0.1:\n"), "VSPHERE_USER="+a.Certificate, "VSPHERE_PASSWORD="+a.Key)
 	if err != nil || cfg.VCenters[0].Password.Reveal()+"\n" != a.Key {
 		t.Errorf("got %+v, %v", cfg, err)
 	}
@@ -186,7 +187,7 @@ func TestPositions(t *testing.T) {
 			`f:2: [VirtualCenter "east"]`, `f:6: [VirtualCenter "east"] ca-file`,
 		},
 	} {
-		cfg, err := Parse("f", []byte(c.text), c.variable)
+		cfg, err := parse.Parse("f", []byte(c.text), c.variable)
 		if err != nil {
 			t.Errorf("%s\n%v", c.text, err)
 			continue
@@ -207,7 +208,7 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(absolute, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := Parse("f", []byte("global:\n  caFile: testdata/ca/ca.pem\n"+oneEntry+"    caFile: "+absolute+
+	cfg, err := parse.Parse("f", []byte("global:\n  caFile: testdata/ca/ca.pem\n"+oneEntry+"    caFile: "+absolute+
 		"\n  10.0.0.2:\n    user: u\n    password: p\n    caFile: "+absolute+"\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +231,7 @@ func TestSeveralFiles(t *testing.T) {
 		other + ":" + other + ":" + other: {1, []string{other}},
 	} {
 		text := []byte(oneEntry + "    caFile: " + given + "\n")
-		cfg, err := Parse("f", text)
+		cfg, err := parse.Parse("f", text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +242,7 @@ func TestSeveralFiles(t *testing.T) {
 		if pool := x509.NewCertPool(); !pool.AppendCertsFromPEM(vc.CA) || !pool.Equal(poolOf(t, want.files)) {
 			t.Errorf("%s: others than in the files", given)
 		}
-		cfg, err = Options{SkipFiles: true}.Parse("f", text)
+		cfg, err = parse.Options{SkipFiles: true}.Parse("f", text)
 		if err != nil || len(cfg.VCenters[0].CA) != 0 || !slices.Equal(cfg.Files, want.files) {
 			t.Errorf("%s: %+v, %v", given, cfg, err)
 		}
@@ -271,7 +272,7 @@ func TestFilesOfMistakesAmongSeveral(t *testing.T) {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Parse("f", []byte(oneEntry+"    caFile: "+file+"\n"))
+	_, err = parse.Parse("f", []byte(oneEntry+"    caFile: "+file+"\n"))
 	all, _ := errors.AsType[config.Errors](err)
 	dir := strings.TrimSuffix(file, ":443.pem")
 	const wrong = ": the file cannot be read: no such file or directory: write the path of a PEM file; : separates two paths, and cannot be in one"
@@ -283,7 +284,7 @@ func TestFilesOfMistakesAmongSeveral(t *testing.T) {
 		t.Errorf("got %q, want %q", all, want)
 	}
 	for _, secret := range []string{"S3cret:S3cret", "/S3cret:/S3cret", "S3/cret:/S3/cret", "../S3cret/x:./S3cret"} {
-		_, err := Parse("f", []byte(oneEntry+"    caFile: "+secret+"\n"))
+		_, err := parse.Parse("f", []byte(oneEntry+"    caFile: "+secret+"\n"))
 		if err == nil || strings.Contains(err.Error(), "S3") {
 			t.Errorf("%s: %v", secret, err)
 		}
@@ -331,7 +332,7 @@ func TestHugeCAFile(t *testing.T) {
 	if err := os.Truncate(path, 4<<20+1); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Parse("f", []byte(oneEntry+"    caFile: "+path+"\n"))
+	_, err := parse.Parse("f", []byte(oneEntry+"    caFile: "+path+"\n"))
 	const want = `f:5: vcenter["10.0.0.1"].caFile: is not a file of certificates: write the path of a PEM file`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -340,7 +341,7 @@ func TestHugeCAFile(t *testing.T) {
 
 // TestFilesOfMistakes: a mistake in a CA file names it, and no other mistake does.
 func TestFilesOfMistakes(t *testing.T) {
-	_, err := Parse("f", []byte("global:\n  caFile: testdata/ca/damaged.pem\n  prot: 1\n"+oneEntry+"    caFile: testdata/none.pem\n"))
+	_, err := parse.Parse("f", []byte("global:\n  caFile: testdata/ca/damaged.pem\n  prot: 1\n"+oneEntry+"    caFile: testdata/none.pem\n"))
 	all, _ := errors.AsType[config.Errors](err)
 	var got []string
 	for _, e := range all {
@@ -353,7 +354,7 @@ func TestFilesOfMistakes(t *testing.T) {
 
 // TestVariableOverridesInlineCA: there is no mistake in having both.
 func TestVariableOverridesInlineCA(t *testing.T) {
-	cfg, err := Parse("f", []byte("global:\n  caData: no certificate\n  user: u\n  password: p\n"),
+	cfg, err := parse.Parse("f", []byte("global:\n  caData: no certificate\n  user: u\n  password: p\n"),
 		"VSPHERE_VCENTER=10.0.0.1", "VSPHERE_CAFILE=testdata/ca/ca.pem")
 	if err != nil {
 		t.Fatal(err)

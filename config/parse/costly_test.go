@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"vzones/config/parse"
 	"vzones/config/readfile"
 )
 
@@ -110,7 +111,7 @@ func manyKeys(n int, format string) string {
 func took(t *testing.T, text string) time.Duration {
 	t.Helper()
 	began := used(t)
-	_, _ = Parse("f", []byte(text))
+	_, _ = parse.Parse("f", []byte(text))
 	return used(t) - began
 }
 
@@ -155,7 +156,7 @@ func TestLargest(t *testing.T) {
 			t.Errorf("%s: %v", name, d)
 		}
 	}
-	_, err := Parse("f", make([]byte, readfile.MaxSize+1))
+	_, err := parse.Parse("f", make([]byte, readfile.MaxSize+1))
 	if want := "f:1: the file has 1048577 bytes: at most 1048576 can be read, which is what a ConfigMap holds"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -171,12 +172,12 @@ func TestBounds(t *testing.T) {
 		"nodes.networks[1000]: there are more than 1000 names of networks: write fewer": "vcenter: {10.0.0.1: {user: u, password: p}}\n" + costly["networks"](100),
 		"f:1: the aliases (*) and merges (<<) make the file stand for more than":        "global: {datacenters: &x [" + strings.Repeat("a, ", 2000) + "]}\nvcenter:\n" + manyKeys(900, "  v%06d: {datacenters: *x}\n"),
 	} {
-		_, err := Parse("f", []byte(text))
+		_, err := parse.Parse("f", []byte(text))
 		if err == nil || strings.Count(err.Error(), says) != 1 && !strings.Contains(says, `["vc`) || strings.Count(err.Error(), "\n") > 1000 {
 			t.Errorf("%s: got %.300v", says, err)
 		}
 	}
-	c, err := Parse("f", []byte("global: {user: u, password: p, datacenters: ["+strings.Repeat("a, ", 5000)+"]}\nvcenter: {10.0.0.1: }\n"))
+	c, err := parse.Parse("f", []byte("global: {user: u, password: p, datacenters: ["+strings.Repeat("a, ", 5000)+"]}\nvcenter: {10.0.0.1: }\n"))
 	if err != nil || len(c.Warnings) > 1000+1 {
 		t.Errorf("%d warnings, %v", len(c.Warnings), err)
 	}

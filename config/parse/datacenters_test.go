@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"slices"
@@ -96,7 +96,7 @@ func equalSets(a, b []string) bool {
 }
 
 // TestMatchDatacentersTogether: several elements mean each datacenter once, in their
-// order, and each that means none is told of.
+// order, and each that means none is reported.
 func TestMatchDatacentersTogether(t *testing.T) {
 	matched, unmatched := config.MatchDatacenters([]string{"x*", "/prod/dc2", "dc*", "Datacenter:datacenter-4", "gone"}, datacentersOfTest)
 	var ids []string

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"vzones/config"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
 )
@@ -15,7 +14,7 @@ import (
 // nothing there.
 func applyEnvironment(s *schema.File, environ []string, p *problem.List) {
 	environ = withoutServiceLinks(environ, p)
-	fields := s.Variables()
+	variables := s.Variables()
 	values := make(map[string]string)
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -24,102 +23,98 @@ func applyEnvironment(s *schema.File, environ []string, p *problem.List) {
 	named := s.NamesVCenters()
 	g := &s.Global
 	g.Apart = (g.SecretName.Set || g.SecretNamespace.Set) != g.SecretsDirectory.Set
-	for _, f := range fields {
-		value, given := values[f.Name]
-		if _, always := f.Into.(schema.Presence); value == "" && (!given || !always) {
+	for _, v := range variables {
+		text, given := values[v.Variable]
+		if text == "" && (!given || !v.AnyValue()) {
 			continue
 		}
-		t := schema.Text{V: value, At: problem.Variable(f.Name), Set: true}
+		from := value{p, schema.Text{V: text, At: problem.Variable(v.Variable), Set: true}, v.AnyValue()}
 		switch {
-		case schema.Inherited[f.Name] == "":
-			set(p, t, f.Into)
+		case !v.Inherited:
+			v.Into.Take(from)
 		case !named:
-			replace(s, p, t, f)
-		case s.LacksAccount(f.Name):
-			set(p, t, f.Into) // see checker.borrowed
+			from.replace(s, v.Field)
+		case s.LacksAccount(v.Variable):
+			v.Into.Take(from) // validation says which vCenters have it
 		default:
-			schema.Unused(p, t, f.Name, s.Global.CredentialsSource())
+			s.Unused(p, from.text, v.Field)
 		}
 	}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		known := slices.ContainsFunc(fields, func(f schema.Field) bool { return f.Name == name })
+		known := slices.ContainsFunc(variables, func(v schema.Variable) bool { return v.Variable == name })
 		if id, ok := strings.CutPrefix(name, "VSPHERE_VCENTER_"); ok && !known && id != "" && value != "" {
 			p.Errorf(problem.Variable(name), "is not read: write the vCenter into the file")
 		}
 	}
 }
 
-// replace takes the value of a variable for the only vCenter, which the file does not
-// name, and tells of it; of VSPHERE_INSECURE=true checker.unverified does.
-func replace(s *schema.File, p *problem.List, t schema.Text, f schema.Field) {
-	if wrong := unusable(f.Name, t.V); wrong != "" {
-		p.Warnf(t.At, "is ignored, because it is %s, or remove it", wrong)
+// value is the value of a variable, as a schema.Source.
+type value struct {
+	problems *problem.List
+	text     schema.Text
+	// anyValue reports whether whatever it is means true.
+	anyValue bool
+}
+
+func (v value) Place() problem.Position    { return v.text.At }
+func (v value) Problems() *problem.List    { return v.problems }
+func (v value) Text() schema.Text          { return v.text }
+func (v value) Secret() schema.Secret      { return schema.SecretOf(v.text) }
+func (v value) Number() schema.Number      { return schema.NumberOf(v.problems, v.text) }
+func (v value) List() schema.List          { return schema.Split(v.text) }
+func (v value) Asks() bool                 { return true }
+func (v value) Respelled(string)           {}
+func (v value) Single(bool) (string, bool) { return "", false }
+
+func (v value) Toggle() schema.Toggle {
+	on, err := strconv.ParseBool(v.text.V)
+	if v.anyValue {
+		if err != nil || !on {
+			v.problems.Warnf(v.text.At, "counts as true, as in the vSphere CPI: any value does")
+		}
+		return schema.Toggle{V: true, At: v.text.At, Set: true}
+	}
+	if err != nil {
+		v.problems.Errorf(v.text.At, "is neither true nor false: write one of the two")
+	}
+	return schema.Toggle{V: on, At: v.text.At, Set: true, Bad: err != nil}
+}
+
+// replace takes the value for the only vCenter, which the file does not name, and warns of
+// it; of VSPHERE_INSECURE=true validation does.
+func (v value) replace(s *schema.File, f schema.Field) {
+	if wrong := v.unusable(f); wrong != "" {
+		v.problems.Warnf(v.text.At, "is ignored, because it is %s, or remove it", wrong)
 		return
 	}
-	what := "sets " + p.Words.Key(schema.Inherited[f.Name])
-	at, before := schema.Given(f.Into)
-	if f.Name == schema.VariablePassword {
-		at, before = s.Global.Password.At, s.Global.Password.Set
-	}
-	if before {
+	words := v.problems.Words
+	what := "sets " + words.Key(f.Name)
+	if at, before := schema.Given(f.Into); before {
 		what = "overrides " + at.Key()
 	}
 	instead := "it"
-	if f.Name == schema.VariableUser || f.Name == schema.VariablePassword {
-		instead = p.Words.Secret()
+	if f.Variable == schema.VariableUser || f.Variable == schema.VariablePassword {
+		instead = words.Secret()
 	}
-	set(p, t, f.Into)
-	if f.Into == &s.Global.Insecure && s.Global.Insecure.V {
+	f.Into.Take(v)
+	if f.Into == schema.Target(&s.Global.Insecure) && s.Global.Insecure.V {
 		return
 	}
-	p.Warnf(t.At, "%s, because the file names no vCenter: write %s %s instead", what, instead, p.Words.Global)
+	v.problems.Warnf(v.text.At, "%s, because the file names no vCenter: write %s %s instead", what, instead, words.Global)
 }
 
 // unusable says what is wrong with a value that the CPI passes over, and what to write.
-func unusable(name, value string) string {
-	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 32)
-	switch name {
-	case "VSPHERE_VCENTER_PORT":
-		if err != nil || n < 1 || n > 65535 {
-			return "not a port: write a number from 1 to 65535"
-		}
-	case "VSPHERE_ROUNDTRIP_COUNT":
-		if err != nil || n < 1 {
-			return "not a count: write a number, at least 1"
-		}
-	case "VSPHERE_INSECURE":
-		if _, err := strconv.ParseBool(value); err != nil {
+func (v value) unusable(f schema.Field) string {
+	n, err := strconv.ParseInt(strings.TrimSpace(v.text.V), 10, 32)
+	_, truth := f.Into.(*schema.Toggle)
+	switch limits := f.Limits; {
+	case limits.What != "" && (err != nil || !limits.Allow(int(n))):
+		return "not a " + limits.What + ": write " + limits.String()
+	case truth:
+		if _, err := strconv.ParseBool(v.text.V); err != nil {
 			return "neither true nor false: write one of the two"
 		}
 	}
 	return ""
-}
-
-func set(p *problem.List, t schema.Text, into any) {
-	switch into := into.(type) {
-	case *schema.Text:
-		*into = t
-	case *schema.Secret:
-		*into = schema.Secret{V: config.NewPassword(t.V), At: t.At, Set: true, Mute: true}
-	case *schema.Number:
-		*into = schema.NumberOf(p, t)
-	case *schema.Toggle:
-		on, err := strconv.ParseBool(t.V)
-		if err != nil {
-			p.Errorf(t.At, "is neither true nor false: write one of the two")
-		}
-		*into = schema.Toggle{V: on, At: t.At, Set: true, Bad: err != nil}
-	case schema.Presence:
-		if on, err := strconv.ParseBool(t.V); err != nil || !on {
-			p.Warnf(t.At, "counts as true, as in the vSphere CPI: any value does")
-		}
-		*into.Toggle = schema.Toggle{V: true, At: t.At, Set: true}
-	case *schema.List:
-		*into = schema.Split(t)
-	case *schema.Rule:
-		*into = schema.Rule{At: t.At, Tag: t, Short: true}
-	case schema.Ignored:
-		p.Warnf(t.At, "%s", string(into))
-	}
 }

@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"vzones/config"
 	"vzones/config/configtest"
+	"vzones/config/parse"
 )
 
 // TestAccountInTheEnvironment: it counts for vCenters of which the file has none, and
@@ -59,7 +60,7 @@ func TestAccountInTheEnvironment(t *testing.T) {
 		// OpenShift's.
 		{"vcenter:\n  10.0.0.1:\n", []string{"VSPHERE_SECRET_NAME=s", "VSPHERE_SECRET_NAMESPACE=n"}, []string{" ", user + secret, password + secret}},
 	} {
-		cfg, err := Parse("f", []byte(c.text), append([]string{"VSPHERE_USER=env", "VSPHERE_PASSWORD=S3cretS3cret"}, c.also...)...)
+		cfg, err := parse.Parse("f", []byte(c.text), append([]string{"VSPHERE_USER=env", "VSPHERE_PASSWORD=S3cretS3cret"}, c.also...)...)
 		if err != nil {
 			t.Errorf("%s%q: %v", c.text, c.also, err)
 			continue
@@ -76,7 +77,7 @@ func TestAccountInTheEnvironment(t *testing.T) {
 
 // TestSecretInTheEnvironment: these count in the CPI too, and nothing is said of them.
 func TestSecretInTheEnvironment(t *testing.T) {
-	cfg, err := Parse("f", []byte("[Global]\nsecret-name = file\nsecret-namespace = file\n[VirtualCenter \"10.0.0.1\"]\n"),
+	cfg, err := parse.Parse("f", []byte("[Global]\nsecret-name = file\nsecret-namespace = file\n[VirtualCenter \"10.0.0.1\"]\n"),
 		"VSPHERE_SECRET_NAME=accounts", "VSPHERE_SECRET_NAMESPACE=kube-system")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func TestSecretBesideAnAccount(t *testing.T) {
 		// The file names both.
 		{"global: {user: file, password: file, secretName: f, secretNamespace: f, secretsDirectory: /f}\nvcenter:\n  10.0.0.1:\n", secret, "file n/s /f"},
 	} {
-		cfg, err := Parse("f", []byte(c.text), c.environ...)
+		cfg, err := parse.Parse("f", []byte(c.text), c.environ...)
 		if err != nil {
 			t.Errorf("%s%q: %v", c.text, c.environ, err)
 			continue

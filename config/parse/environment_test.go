@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"vzones/config"
 	"vzones/config/configtest"
+	"vzones/config/parse"
 )
 
 const (
@@ -56,7 +57,7 @@ func TestVariablesBesideNamedVCenters(t *testing.T) {
 	usable := []string{"10.0.0.2", "9443", "dc1, dc2", "7", "true", "testdata/ca/ca.pem", strings.Repeat("AB", 20), "ipv6"}
 	unusable := []string{"https://10.0.0.2", "https", "a\nb", "-1", "TRUE", "no/such.pem", "x", "ipv5"}
 	for format, text := range map[string]string{"YAML": inYAML, "INI": asINI} {
-		plain, err := Parse("f", []byte(text))
+		plain, err := parse.Parse("f", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,7 @@ func TestVariablesBesideNamedVCenters(t *testing.T) {
 				environ = append(environ, name+"="+values[i])
 				want = append(want, "environment variable "+name+": "+in[format][i])
 			}
-			got, err := Parse("f", []byte(text), environ...)
+			got, err := parse.Parse("f", []byte(text), environ...)
 			if err != nil {
 				t.Errorf("%s: %v", format, err)
 				continue
@@ -95,7 +96,7 @@ func TestWhatNamesAVCenter(t *testing.T) {
 		asINI,
 		"[Global]\nserver = 10.0.0.1\nuser = u\npassword = p\n",
 	} {
-		cfg, err := Parse("f", []byte(text), variable)
+		cfg, err := parse.Parse("f", []byte(text), variable)
 		if err != nil {
 			t.Errorf("%s\n%v", text, err)
 			continue
@@ -106,7 +107,7 @@ func TestWhatNamesAVCenter(t *testing.T) {
 		}
 	}
 	// What the file itself switches off stays off, and is told besides.
-	cfg, err := Parse("f", []byte("global:\n  insecureFlag: true\nvcenter:\n  10.0.0.1:\n"+configtest.AnAccount), "VSPHERE_INSECURE=false")
+	cfg, err := parse.Parse("f", []byte("global:\n  insecureFlag: true\nvcenter:\n  10.0.0.1:\n"+configtest.AnAccount), "VSPHERE_INSECURE=false")
 	if err != nil || !cfg.VCenters[0].Insecure || len(cfg.Warnings) != 2 ||
 		cfg.Warnings[0].String() != "environment variable VSPHERE_INSECURE: has no effect, because the file names vCenters: remove it, or write insecureFlag under global" {
 		t.Errorf("got %+v, %v", cfg, err)
@@ -155,7 +156,7 @@ warning environment variable VSPHERE_API_DISABLE: has no effect: vzones does not
 warning environment variable VSPHERE_INSECURE: switches the verification of the server's certificate off for vCenter "10.0.0.2": whoever is between vzones and the vCenter gets the password: remove it, and trust the certificate by ca-file or thumbprint
 `},
 	} {
-		cfg, err := Parse("f", []byte(c.text), environ...)
+		cfg, err := parse.Parse("f", []byte(c.text), environ...)
 		if err != nil {
 			t.Fatalf("%s\n%v", c.text, err)
 		}
@@ -171,7 +172,7 @@ warning environment variable VSPHERE_INSECURE: switches the verification of the 
 // TestVariablesOfTrust: they too name the only vCenter's.
 func TestVariablesOfTrust(t *testing.T) {
 	fingerprint := strings.TrimSuffix(strings.Repeat("AB:", 20), ":")
-	cfg, err := Parse("f", []byte("global: {insecureFlag: true, user: u, password: p}\n"), "VSPHERE_VCENTER=10.0.0.2",
+	cfg, err := parse.Parse("f", []byte("global: {insecureFlag: true, user: u, password: p}\n"), "VSPHERE_VCENTER=10.0.0.2",
 		"VSPHERE_INSECURE=false", "VSPHERE_CAFILE=testdata/ca/ca.pem", "VSPHERE_THUMBPRINT="+fingerprint)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +204,7 @@ func TestUnusableVariables(t *testing.T) {
 		"VSPHERE_ROUNDTRIP_COUNT=-1": count, "VSPHERE_ROUNDTRIP_COUNT=0": count, "VSPHERE_ROUNDTRIP_COUNT=x": count,
 		"VSPHERE_INSECURE=maybe": truth, "VSPHERE_INSECURE=yes": truth,
 	} {
-		cfg, err := Parse("f", []byte(text), "VSPHERE_VCENTER=10.0.0.2", variable)
+		cfg, err := parse.Parse("f", []byte(text), "VSPHERE_VCENTER=10.0.0.2", variable)
 		if err != nil {
 			t.Errorf("%s: %v", variable, err)
 			continue
@@ -219,7 +220,7 @@ func TestUnusableVariables(t *testing.T) {
 
 func TestMistakesInTheEnvironment(t *testing.T) {
 	const file = "[Global]\nprot = 443\n"
-	_, err := Parse("vsphere.conf", []byte(file),
+	_, err := parse.Parse("vsphere.conf", []byte(file),
 		"VSPHERE_VCENTER_PORT=https", "VSPHERE_INSECURE=maybe", "VSPHERE_ROUNDTRIP_COUNT=-1",
 		"VSPHERE_SECRET_NAME=accounts", "VSPHERE_SECRETS_DIRECTORY=etc/secrets", "VSPHERE_VCENTER=https://10.0.0.2",
 		"VSPHERE_VCENTER_EAST=10.0.0.3", "VSPHERE_CAFILE=no/such.pem", "VSPHERE_PASSWORD=S3cretS3cret", "VSPHERE_USER= x",
@@ -227,12 +228,12 @@ func TestMistakesInTheEnvironment(t *testing.T) {
 	want := `environment variable VSPHERE_VCENTER_EAST: is not read: write the vCenter into the file
 environment variable VSPHERE_USER: begins or ends with a blank: remove it
 environment variable VSPHERE_VCENTER: is a URL: write a host name or an IP address, here 10.0.0.2
-environment variable VSPHERE_THUMBPRINT: is no fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, 20 or 32 pairs of hexadecimal digits, with colons between them or without
+environment variable VSPHERE_THUMBPRINT: is not a valid fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, 20 or 32 pairs of hexadecimal digits, with colons between them or without
 environment variable VSPHERE_DATACENTER: has a line break or another control character: write it on one line
-environment variable VSPHERE_IP_FAMILY: is no IP family: write ipv4 or ipv6, with a comma between the two (found "ipv5")
+environment variable VSPHERE_IP_FAMILY: is not a valid IP family: write ipv4 or ipv6, with a comma between the two (found "ipv5")
 environment variable VSPHERE_CAFILE: the file cannot be read: no such file or directory: write the path of a PEM file
 environment variable VSPHERE_SECRET_NAME: has no VSPHERE_SECRET_NAMESPACE beside it: write both in the same place
-environment variable VSPHERE_SECRETS_DIRECTORY: is no absolute path: write one that begins with /, such as /etc/cloud/secrets (found "etc/secrets")
+environment variable VSPHERE_SECRETS_DIRECTORY: is not an absolute path: write one that begins with /, such as /etc/cloud/secrets (found "etc/secrets")
 environment variable VSPHERE_LABEL_ZONE: begins or ends with a blank: remove it
 vsphere.conf:2: [Global] prot: unknown key: did you mean port?`
 	if err == nil || err.Error() != want {
@@ -248,11 +249,11 @@ vsphere.conf:2: [Global] prot: unknown key: did you mean port?`
 
 // TestPositionsInTheEnvironment: no message names a line that there is not.
 func TestPositionsInTheEnvironment(t *testing.T) {
-	_, err := Parse("f", []byte("global: {user: u, password: p}\n"), "VSPHERE_VCENTER=-x")
+	_, err := parse.Parse("f", []byte("global: {user: u, password: p}\n"), "VSPHERE_VCENTER=-x")
 	if err == nil || strings.Contains(err.Error(), "line") || strings.Contains(err.Error(), "f:") {
 		t.Errorf("got %v", err)
 	}
-	cfg, err := Parse("f", []byte("global:\n  user: u\n  password: p\n  thumbprint: "+strings.Repeat("AB", 20)+"\n"), "VSPHERE_INSECURE=true", "VSPHERE_VCENTER=10.0.0.1")
+	cfg, err := parse.Parse("f", []byte("global:\n  user: u\n  password: p\n  thumbprint: "+strings.Repeat("AB", 20)+"\n"), "VSPHERE_INSECURE=true", "VSPHERE_VCENTER=10.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func TestPositionsInTheEnvironment(t *testing.T) {
 // TestVariablesOfNodes: those beside the global section's.
 func TestVariablesOfNodes(t *testing.T) {
 	text := inYAML + "nodes:\n  internalNetworkSubnetCidr: 192.0.2.0/24\n  skipDeletion: false\n"
-	cfg, err := Parse("f", []byte(text),
+	cfg, err := parse.Parse("f", []byte(text),
 		"VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR=10.0.0.0/8,fd00::/8", "VSPHERE_NODES_EXTERNAL_NETWORK_SUBNET_CIDR=192.0.2.0/24",
 		"VSPHERE_NODES_INTERNAL_VM_NETWORK_NAME=inside", "VSPHERE_NODES_EXTERNAL_VM_NETWORK_NAME=outside", "SKIP_NODE_DELETION=true")
 	if err != nil {
@@ -301,7 +302,7 @@ func TestSwitches(t *testing.T) {
 		{"ENABLE_ALPHA_DUAL_STACK=", false, nil},
 		{"OTHER=1", false, nil},
 	} {
-		cfg, err := Parse("f", []byte(asINI), c.variable)
+		cfg, err := parse.Parse("f", []byte(asINI), c.variable)
 		if err != nil {
 			t.Errorf("%s: %v", c.variable, err)
 			continue

@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"vzones/config"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
+	"vzones/config/parse"
 )
 
 // override is a key of the global section and of an entry, and what a vCenter has of
@@ -69,7 +70,7 @@ func TestEntriesOverrideGlobal(t *testing.T) {
 				"[VirtualCenter \"10.0.0.1\"]\n[VirtualCenter \"10.0.0.2\"]\n"+asKeysOfINI(o.entry))
 		}
 		for _, text := range texts {
-			cfg, err := Parse("f", []byte(text))
+			cfg, err := parse.Parse("f", []byte(text))
 			if err != nil {
 				t.Errorf("%s\n%v", text, err)
 				continue

@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	"vzones/config"
 	"vzones/config/configtest"
 	"vzones/config/internal/check"
+	"vzones/config/parse"
 	"vzones/config/parse/ini"
 	"vzones/topology"
 )
@@ -22,7 +23,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		cfg, err := Parse("fuzz.yaml", data)
+		cfg, err := parse.Parse("fuzz.yaml", data)
 		if (cfg == nil) == (err == nil) {
 			t.Fatalf("got %v and error %v", cfg, err)
 		}
@@ -39,7 +40,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("shows the password %q:\n%s", password, printed)
 			}
 		}
-		again, errAgain := Parse("fuzz.yaml", data)
+		again, errAgain := parse.Parse("fuzz.yaml", data)
 		if err != nil && (errAgain == nil || errAgain.Error() != printed) || err == nil && dump(again) != printed {
 			t.Errorf("got another result the second time:\n%v\n%v", printed, errAgain)
 		}

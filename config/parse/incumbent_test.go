@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
+	"vzones/config/parse"
 )
 
 // keysBelow notes the keys below some fields, with what they are read into. Of what has a
@@ -185,7 +186,7 @@ func TestYAMLKeysAreCompared(t *testing.T) {
 	compare(t, rows, keys)
 }
 
-// isSpelling says whether a key with dashes is another spelling of one without.
+// isSpelling reports whether a key with dashes is another spelling of one without.
 func isSpelling(key string, keys map[string]any) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(keys)), func(other string) bool {
 		return other != key && problem.Dash(other) == problem.Dash(key)
@@ -225,14 +226,14 @@ func TestVariablesAreCompared(t *testing.T) {
 	rows := comparison(t, "Environment variables")
 	keys := make(map[string]any)
 	for _, f := range (&schema.File{}).Variables() {
-		keys[f.Name] = f.Into
+		keys[f.Variable] = f.Into
 	}
 	for name, row := range rows {
 		if row.verdict != "not taken" {
 			continue
 		}
 		delete(rows, name)
-		_, err := Parse("f", []byte("vcenter: {vc.example.com: {user: u, password: p}}"), name+"=value.example.com")
+		_, err := parse.Parse("f", []byte("vcenter: {vc.example.com: {user: u, password: p}}"), name+"=value.example.com")
 		want := "<nil>"
 		if message := inBackquotes.FindString(row.why); message != "" {
 			want = fmt.Sprintf("environment variable %s: %s", name, strings.Trim(message, "`"))

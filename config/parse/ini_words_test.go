@@ -1,8 +1,10 @@
-package parse
+package parse_test
 
 import (
 	"strconv"
 	"testing"
+
+	"vzones/config/parse"
 )
 
 func TestINIPasswordsAreTakenAsByTheCPI(t *testing.T) {
@@ -28,7 +30,7 @@ func TestINIPasswordsAreTakenAsByTheCPI(t *testing.T) {
 		`"a`:                   "",
 		`#a`:                   "",
 	} {
-		cfg, err := Parse("f", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = user\npassword = "+written+"\n"))
+		cfg, err := parse.Parse("f", []byte("[VirtualCenter \"10.0.0.1\"]\nuser = user\npassword = "+written+"\n"))
 		wantPassword(t, written, want, cfg, err)
 	}
 }
@@ -38,7 +40,7 @@ func TestINIWordsForTruth(t *testing.T) {
 		"= true": true, "= \"1\"": true, "= YES": true, "= on": true, "": true,
 		"= false": false, "= 0": false, "= No": false, "= off": false,
 	} {
-		cfg, err := Parse("f", []byte("[Global]\ninsecure-flag = "+strconv.FormatBool(!want)+
+		cfg, err := parse.Parse("f", []byte("[Global]\ninsecure-flag = "+strconv.FormatBool(!want)+
 			"\n[VirtualCenter \"10.0.0.1\"]\nuser = u\npassword = p\ninsecure-flag "+word+"\n"))
 		if err != nil {
 			t.Errorf("%s: %v", word, err)

@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"vzones/config/configtest"
+	"vzones/config/parse"
 )
 
 // compiledSchema returns the schema as it is on disk.
@@ -277,7 +278,7 @@ func parses(parts map[string]any) bool {
 	if err != nil {
 		return false
 	}
-	_, err = Parse("f", data)
+	_, err = parse.Parse("f", data)
 	return err == nil
 }
 
@@ -347,7 +348,7 @@ func TestJSONSchemaRefusesNothingValid(t *testing.T) {
 			t.Fatal(err)
 		}
 		tried++
-		_, err = Parse("f", data)
+		_, err = parse.Parse("f", data)
 		says := schemaSays(t, s, data)
 		switch {
 		case err == nil && says != nil:

@@ -1,16 +1,14 @@
-package parse
+package parse_test
 
 import (
 	"strings"
 
-	"vzones/config"
 	"vzones/config/internal/check"
 	"vzones/config/internal/schema"
-	"vzones/config/internal/validate"
 	"vzones/topology"
 )
 
-// hasValue says that a text has a value: null and an empty one are as if it were not written.
+// hasValue reports whether a text has a value: null and an empty one are as if it were not written.
 func hasValue(key string) *jsonSchema {
 	return &jsonSchema{Type: "object", Required: []string{key}, Properties: jsonProperties{{key, &jsonSchema{
 		Not: &jsonSchema{Enum: []any{nil, ""}},
@@ -67,7 +65,7 @@ func oneOf(words ...string) func(*jsonSchema) {
 			s.Enum = append(s.Enum, word)
 		}
 		s.Enum = append(s.Enum, "", nil)
-		s.ErrorMessage = "write " + validate.Alternatives(words)
+		s.ErrorMessage = "write " + check.Alternatives(words)
 	}
 }
 
@@ -112,22 +110,17 @@ func jsonRules() map[string]func(*jsonSchema) {
 	subnets := all(aKind, pattern(`\s*`+aSubnet+`\s*(,\s*`+aSubnet+`\s*)*`,
 		"write CIDRs with one comma between two of them", "10.0.0.0/8", "10.0.0.0/8,fd00::/8"))
 	network := pattern(aName, wrongName, "VM Network")
-	toggle := anything()
 	rules := map[string]func(*jsonSchema){
 		"global": func(s *jsonSchema) {
 			s.AllOf = append(s.AllOf, notBoth(anyOf(hasValue("caFile"), hasValue("ca-file")), hasValue("caData")))
 		},
-		"vcenter":  vcenterRules,
-		"labels":   sameSource,
-		"topology": anything(),
-		"nodes":    anything(),
+		"vcenter": vcenterRules,
+		"labels":  sameSource,
 
 		"global.server": all(of("string", "boolean", "null"), pattern(anyServer, wrongServer)),
 		"both.server":   all(of("string", "boolean"), pattern(anyServer, wrongServer, "vc.example.com", "10.1.0.10", "fd00::10"), func(s *jsonSchema) { s.MinLength = 1 }),
-		"both.port":     bounds(0, 65535),
 		"both.user":     all(pattern(`[^\x00-\x1f\x7f]*|\s*-----BEGIN CERTIFICATE-----[^\x00]*`, wrongName, "vzones@vsphere.local"), unless(`PRIVATE KEY-----|^\s+$|^[^\s-].*\s$|^\s+[^\s-]`, "write a name without blanks at its ends, or a certificate without its key")),
 		"both.password": anything(),
-		"both.index":    oneOf(validate.IndexAll, validate.IndexFollowed),
 		"both.caFile":   all(pattern(`[^:]+(:[^:]+){0,63}`, "write the path of a PEM file, or of at most 64 with : between them", "/etc/vzones/ca.pem"), unless(check.BeginPEM, "is a certificate: write it under caData")),
 		"both.caData":   all(unless(`PRIVATE KEY-----|BEGIN CERTIFICATE REQUEST-----`, "write certificates alone"), pattern(`\s*`+check.SystemCA+`\s*|[^\x00]*-----BEGIN [^\x00]*`, "write certificates with "+check.BeginCertificate+", or "+check.SystemCA)),
 		"both.thumbprint": pattern(`\s*([Nn][Oo][Nn][Ee]|(`+hexPair+`:){19}`+hexPair+`|(`+hexPair+`:){31}`+hexPair+`|(`+hexPair+`){20}|(`+hexPair+`){32})\s*`,
@@ -135,31 +128,18 @@ func jsonRules() map[string]func(*jsonSchema) {
 			"BA:78:16:BF:8F:01:CF:EA:41:41:40:DE:5D:AE:22:23:B0:03:61:A3:96:17:7A:9C:B4:10:FF:61:F2:00:15:AD", check.NoThumbprint),
 		"both.datacenters":        datacenterRules,
 		"both.ipFamily":           familyRules,
-		"both.insecureFlag":       toggle,
-		"both.soapRoundtripCount": bounds(0, 1<<31-1),
 		"both.secretName":         all(pattern(subdomain, wrongSecret, "vsphere-cloud-secret"), func(s *jsonSchema) { s.MaxLength = 253 }),
 		"both.secretNamespace":    pattern(`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`, "write lower-case letters, digits and -", "kube-system"),
 		"global.secretsDirectory": all(aKind, pattern(`/([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?`, "write an absolute path, without blanks at its end", "/etc/cloud/secrets")),
 
-		"labels.region": all(pattern(aName, wrongName, "k8s-region", map[string]string{"tag": "k8s-region"}), ruleRules),
-		"labels.zone":   all(pattern(aName, wrongName, "k8s-zone", map[string]any{"tag": "k8s-zone", "required": false}), ruleRules),
-		"rule.tag":      pattern(aName, wrongName, "k8s-zone"),
-		"rule.inventory": func(s *jsonSchema) {
-			var words []string
-			for _, i := range topology.Inventories() {
-				words = append(words, string(i))
-			}
-			oneOf(words...)(s)
-		},
+		"labels.region":  all(pattern(aName, wrongName, "k8s-region", map[string]string{"tag": "k8s-region"}), ruleRules),
+		"labels.zone":    all(pattern(aName, wrongName, "k8s-zone", map[string]any{"tag": "k8s-zone", "required": false}), ruleRules),
+		"rule.tag":       pattern(aName, wrongName, "k8s-zone"),
 		"rule.hostGroup": pattern(`(\*|[A-Za-z0-9])(([A-Za-z0-9_.*-])*(\*|[A-Za-z0-9]))?`, "write a name that a label's value can have; a * stands for any text", "site-*"),
 		"rule.value":     all(aKind, pattern(`([A-Za-z0-9_.-]|\{[^{}]+\})*\{[^{}]+\}([A-Za-z0-9_.-]|\{[^{}]+\})*`, "write letters, digits, -, _, . and names of sources in braces", "{region}-{zone}"), unless(`\{tag:\s*\}`, "name the category of the tag")),
-		"rule.required":  toggle,
 
-		"topology.precedence": oneOf(string(topology.PrecedenceCSI), string(topology.PrecedenceNearest)),
-		"topology.drift":      oneOf(string(config.DriftReport), string(config.DriftTaint), string(config.DriftUpdate)),
-		"topology.backfill":   toggle,
-		"topology.settle":     settleRules,
-		"topology.paths":      pathRules,
+		"topology.settle": settleRules,
+		"topology.paths":  pathRules,
 		"topology.levels": func(s *jsonSchema) {
 			s.MaxItems = schema.MaxLevels
 			ruleRules(s.Items)
@@ -173,7 +153,6 @@ func jsonRules() map[string]func(*jsonSchema) {
 				ErrorMessage: "is reserved: write a label with a prefix of your own, such as example.com/rack",
 			})
 		}),
-		"topology.levels[].nested": toggle,
 
 		"nodes.internalNetworkSubnetCidr":        subnets,
 		"nodes.externalNetworkSubnetCidr":        subnets,
@@ -187,9 +166,7 @@ func jsonRules() map[string]func(*jsonSchema) {
 		}),
 		"nodes.selector": all(of("string", "number", "boolean", "null"), pattern(`\s*[A-Za-z0-9!][A-Za-z0-9._/!=,()<>\s-]*`,
 			"write a label selector as for kubectl get nodes -l", "vsphere=true,!metal")),
-		"nodes.labels":       labelRules,
-		"nodes.skipDeletion": toggle,
-		"nodes.matchByName":  toggle,
+		"nodes.labels": labelRules,
 	}
 	return rules
 }
@@ -219,7 +196,7 @@ func vcenterRules(s *jsonSchema) {
 	})
 }
 
-// inPEM says that a key has a value in PEM.
+// inPEM reports whether a key has a value in PEM.
 func inPEM(key string) *jsonSchema {
 	return &jsonSchema{Type: "object", Required: []string{key}, Properties: jsonProperties{{key, &jsonSchema{
 		Type: "string", Pattern: `^\s*` + check.BeginPEM,
@@ -284,13 +261,13 @@ func pathRules(s *jsonSchema) {
 	s.UniqueItems = true
 	s.Items = &jsonSchema{ErrorMessage: "write compute, resourcePool or folder, each as an element of its own"}
 	for _, kind := range topology.DefaultPaths() {
-		s.Items.Enum = append(s.Items.Enum, validate.PathWord(kind))
+		s.Items.Enum = append(s.Items.Enum, schema.PathWord(kind))
 	}
 	s.Examples = []any{[]string{"compute"}}
 }
 
 func networkRules(s *jsonSchema) {
-	s.MaxItems = validate.MaxNetworks
+	s.MaxItems = schema.MaxNetworks
 	s.Examples = []any{[]string{"prod-*"}}
 	s.Items = &jsonSchema{Type: []string{"string", "number", "boolean"}, MinLength: 1, Pattern: "^" + aName + "$", PatternErrorMessage: wrongName}
 }

@@ -1,9 +1,9 @@
-package parse
+package parse_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,8 +14,8 @@ import (
 )
 
 // schemaFile is the JSON schema of the YAML format, for editors and for the chart's values.
-// TestJSONSchemaIsCurrent makes it: of the fields that the decoder goes by (schema.go and
-// foreign.go), of what is in jsonRules about their values, and of the words of the reference.
+// TestJSONSchemaIsCurrent makes it: of the descriptions of the fields, and of what is in
+// jsonRules about their values.
 const schemaFile = "../docs/reference/configuration.schema.json"
 
 // jsonSchema is a schema of draft-07, with the keywords that are needed here. Those that
@@ -103,9 +103,8 @@ func marshalJSON(v any) ([]byte, error) {
 
 // schemaMaker makes the schema by going through the fields.
 type schemaMaker struct {
-	t     *testing.T
-	words map[string]words
-	// used are the paths whose rules and words were taken.
+	t *testing.T
+	// used are the paths whose rules were taken.
 	used map[string]bool
 }
 
@@ -136,20 +135,15 @@ func nearer(path string) []string {
 // makeSchema returns the schema of the YAML format.
 func makeSchema(t *testing.T) *jsonSchema {
 	t.Helper()
-	m := schemaMaker{t: t, words: readWords(t), used: make(map[string]bool)}
+	m := schemaMaker{t: t, used: make(map[string]bool)}
 	root := m.object("", new(schema.File).InYAML())
 	root.Schema = "http://json-schema.org/draft-07/schema#"
 	root.Title = "Configuration of vzones"
 	root.Description = "The file that --cloud-config names, in the YAML format. docs/reference/configuration.md has more on each key."
 	root.Type = "object"
-	for _, of := range []struct {
-		what  string
-		paths []string
-	}{{"rule", slices.Collect(maps.Keys(jsonRules()))}, {"text of the reference", slices.Collect(maps.Keys(m.words))}} {
-		for _, path := range of.paths {
-			if !m.used[of.what+path] {
-				t.Errorf("there is a %s for %s, and no such key", of.what, path)
-			}
+	for path := range jsonRules() {
+		if !m.used[path] {
+			t.Errorf("there is a rule for %s, and no such key", path)
 		}
 	}
 	return root
@@ -196,32 +190,32 @@ func (m *schemaMaker) field(path string, fields []schema.Field, f schema.Field) 
 		s.ErrorMessage = into.Why
 		return s
 	case schema.Group:
-		return m.told(path, m.object(path, into.Fields))
+		return m.described(path, f, m.object(path, into.Fields))
 	case schema.Entries:
 		entry := m.object(path+".*", into.Add("", problem.Position{}))
-		return m.told(path, &jsonSchema{Type: []string{"object", "null"}, AdditionalProperties: entry})
+		return m.described(path, f, &jsonSchema{Type: []string{"object", "null"}, AdditionalProperties: entry})
 	case schema.Elements:
 		level := m.object(path+"[]", into.Add(problem.Position{}))
 		level.Type = "object"
-		return m.told(path, &jsonSchema{Type: []string{"array", "null"}, Items: level})
+		return m.described(path, f, &jsonSchema{Type: []string{"array", "null"}, Items: level})
 	case *schema.Rule:
 		s := m.object(path, into.Fields())
 		s.Type = append(slices.Clone(single), "object")
-		return m.told(path, s)
+		return m.described(path, f, s)
 	case *schema.Toggle:
-		return m.told(path, &jsonSchema{
+		return m.described(path, f, &jsonSchema{
 			Type:                []string{"boolean", "string", "null"},
 			Pattern:             `^([yYnN]|[yY][eE][sS]|[nN][oO]|[oO][nN]|[oO][fF][fF])$`,
 			PatternErrorMessage: "write true or false, without quotes",
 		})
 	case *schema.Number:
-		return m.told(path, &jsonSchema{Type: []string{"integer", "null"}})
+		return m.described(path, f, &jsonSchema{Type: []string{"integer", "null"}})
 	case *schema.List:
-		return m.told(path, &jsonSchema{Type: []string{"array", "null"}, Items: &jsonSchema{Type: single}})
+		return m.described(path, f, &jsonSchema{Type: []string{"array", "null"}, Items: &jsonSchema{Type: single}})
 	case *schema.Table:
-		return m.told(path, &jsonSchema{Type: []string{"object", "null"}, AdditionalProperties: &jsonSchema{Type: single}})
+		return m.described(path, f, &jsonSchema{Type: []string{"object", "null"}, AdditionalProperties: &jsonSchema{Type: single}})
 	case *schema.Text, *schema.Secret:
-		return m.told(path, &jsonSchema{Type: single})
+		return m.described(path, f, &jsonSchema{Type: single})
 	}
 	m.t.Fatalf("%s: the schema has a %T", path, f.Into)
 	return nil
@@ -231,34 +225,40 @@ func (m *schemaMaker) field(path string, fields []schema.Field, f schema.Field) 
 // digits needs no quotes.
 var single = []string{"string", "number", "boolean", "null"}
 
-// told adds what the reference and jsonRules say of a key. Both have to say something,
-// which makes a new key complete.
-func (m *schemaMaker) told(path string, s *jsonSchema) *jsonSchema {
-	worded := false
-	for _, p := range nearer(path) {
-		if w, ok := m.words[p]; ok && !worded {
-			s.Description, s.Default = w.meaning, w.value
-			worded, m.used["text of the reference"+p] = true, true
+// described adds what the description of a key and jsonRules say of it. Something has to be
+// said of each, which makes a new key complete.
+func (m *schemaMaker) described(path string, f schema.Field, s *jsonSchema) *jsonSchema {
+	s.Description, s.Default = sentence(link.ReplaceAllString(strings.TrimSuffix(f.Doc, "."), "$1")), f.Default
+	_, ruled := f.Into.(*schema.Toggle)
+	switch into := f.Into.(type) {
+	case *schema.Text:
+		if len(f.Words) > 0 {
+			oneOf(f.Words...)(s)
+			ruled = true
 		}
+	case *schema.Number:
+		bounds(min(0, f.Limits.Least), f.Limits.Most)(s)
+		ruled = true
+	case schema.Group:
+		ruled = len(into.Fields) > 0
 	}
-	if !worded {
-		m.t.Errorf("%s: the reference says nothing of it", path)
-	}
-	ruled := false
-	rules := jsonRules()
+	rules, first := jsonRules(), true
 	for _, p := range nearer(path) {
 		if rule, ok := rules[p]; ok {
-			if !ruled {
+			if first {
 				rule(s)
 			}
-			ruled, m.used["rule"+p] = true, true
+			first, ruled, m.used[p] = false, true, true
 		}
 	}
-	if !ruled {
-		m.t.Errorf("%s: nothing in jsonRules says what values it can have", path)
+	if !ruled || f.Doc == "" {
+		m.t.Errorf("%s: nothing says what values it can have, or what it means", path)
 	}
 	return s
 }
+
+// link is one of Markdown.
+var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
 func deprecated(s *jsonSchema, why string) *jsonSchema {
 	// Without deprecationMessage, which the YAML language server shows as an error.

@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"maps"
@@ -38,10 +38,10 @@ func TestParseNodeLabels(t *testing.T) {
 		"a":                              `label "a" has no = behind its key: write key=value, with a comma between two of them`,
 		"kubernetes.io/a":                `label "kubernetes.io/a" has no = behind its key: write key=value, with a comma between two of them`,
 		"a=b,":                           `label "" has no = behind its key: write key=value, with a comma between two of them`,
-		"=b":                             `label "" is no label key: `,
-		"a=b=c":                          `label "a" has no label's value: it may hold only letters, digits, '-', '_' and '.': write another one (found "b=c")`,
-		`"a=b`:                           `label "\"a" is no label key: `,
-		"a=b'":                           `label "a" has no label's value: `,
+		"=b":                             `label "" is not a valid label key: `,
+		"a=b=c":                          `label "a" is not a valid label value: it may hold only letters, digits, '-', '_' and '.': write another one (found "b=c")`,
+		`"a=b`:                           `label "\"a" is not a valid label key: `,
+		"a=b'":                           `label "a" is not a valid label value: `,
 		"vzones/a=b":                     `label "vzones/a" is reserved: `,
 		"notkubernetes.io=a,b":           `label "b" has no = behind its key: `,
 		"topology.csi.vmware.com/zone=a": `label "topology.csi.vmware.com/zone" is reserved: `,

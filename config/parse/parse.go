@@ -78,9 +78,9 @@ func Load(file string, data []byte, o Options) (l *Document, err error) {
 	cfg.Warnings = problem.Sorted(p.Warnings, func(w config.Warning) config.Error { return config.Error(w) })
 	nameVCenters(s, cfg.Warnings)
 	cfg.Notes = problem.Sorted(p.Notes, func(w config.Warning) config.Error { return config.Error(w) })
-	if p.Unsaid > 0 {
+	if p.Omitted > 0 {
 		last := cfg.Warnings[len(cfg.Warnings)-1]
-		cfg.Warnings = append(cfg.Warnings, config.Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.Unsaid)})
+		cfg.Warnings = append(cfg.Warnings, config.Warning{File: file, Line: max(last.Line, 1), Message: fmt.Sprintf("there are %d more warnings than these", p.Omitted)})
 	}
 	return &Document{Config: cfg, Schema: s, Fleet: fleet}, nil
 }

@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"errors"
@@ -14,11 +14,12 @@ import (
 
 	"vzones/config"
 	"vzones/config/configtest"
+	"vzones/config/parse"
 )
 
 func TestReadNamesTheFileItCannotRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vsphere.conf")
-	cfg, err := Read(path)
+	cfg, err := parse.Read(path)
 	if cfg != nil || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v and error %v", cfg, err)
 	}
@@ -26,7 +27,7 @@ func TestReadNamesTheFileItCannotRead(t *testing.T) {
 
 func TestReadKeepsTheFile(t *testing.T) {
 	path := configtest.Path(t, "good", "no-labels.yaml")
-	cfg, err := Read(path)
+	cfg, err := parse.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestPasswordsAreTakenAsWritten(t *testing.T) {
 		`"back\\slash"`:        `back\slash`,
 		"!!binary aGk=":        "",
 	} {
-		cfg, err := Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: user\n    password: "+written+"\n"))
+		cfg, err := parse.Parse("f", []byte("vcenter:\n  10.0.0.1:\n    user: user\n    password: "+written+"\n"))
 		wantPassword(t, written, want, cfg, err)
 	}
 }
@@ -82,7 +83,7 @@ func TestWordsForTruth(t *testing.T) {
 		"true": true, "True": true, "TRUE": true, "yes": true, "On": true, "y": true,
 		"false": false, "False": false, "no": false, "OFF": false, "n": false,
 	} {
-		cfg, err := Parse("f", []byte("global:\n  insecureFlag: "+fmt.Sprint(!want)+
+		cfg, err := parse.Parse("f", []byte("global:\n  insecureFlag: "+fmt.Sprint(!want)+
 			"\nvcenter:\n  10.0.0.1:\n    insecureFlag: "+word+"\n"+configtest.AnAccount))
 		if err != nil {
 			t.Errorf("%s: %v", word, err)
@@ -102,7 +103,7 @@ func TestMergesCostNoMoreThanTheFile(t *testing.T) {
 		fmt.Fprintf(&b, "  vc%d.example.com: &m%d\n    <<: [*m%d, *m%d]\n", i, i, i-1, i-1)
 	}
 	began := time.Now()
-	cfg, err := Parse("f", []byte(b.String()))
+	cfg, err := parse.Parse("f", []byte(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestBrokenLineOfALongFile(t *testing.T) {
 			fmt.Fprintf(&b, "  vc%d.example.com:\n"+configtest.AnAccount, i)
 		}
 		b.WriteString("labels: [\n")
-		_, err := Parse("f", []byte(b.String()))
+		_, err := parse.Parse("f", []byte(b.String()))
 		all, _ := errors.AsType[config.Errors](err)
 		if len(all) != 1 || entries == 200 && all[0].Line != 3*entries+2 {
 			t.Errorf("%d entries: got %v", entries, err)
@@ -138,7 +139,7 @@ func TestOrderOfTheFile(t *testing.T) {
 		want = append(want, fmt.Sprintf("vc%d.example.com", (i*7)%20))
 		fmt.Fprintf(&b, "  %s:\n"+configtest.AnAccount, want[i])
 	}
-	cfg, err := Parse("f", []byte(b.String()))
+	cfg, err := parse.Parse("f", []byte(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestOrderOfTheFile(t *testing.T) {
 // TestVCentersShareNothing: what two entries inherit is not one slice, but for
 // certificates: see TestLargeCAFiles.
 func TestVCentersShareNothing(t *testing.T) {
-	cfg, err := Parse("f", []byte("global:\n  datacenters: [dc1]\n  ipFamily: [ipv6]\n"+
+	cfg, err := parse.Parse("f", []byte("global:\n  datacenters: [dc1]\n  ipFamily: [ipv6]\n"+
 		"vcenter:\n  10.0.0.1:\n"+configtest.AnAccount+"  10.0.0.2:\n"+configtest.AnAccount))
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +176,7 @@ func TestPasswordsOfFiles(t *testing.T) {
 		"good/account-for-all.yaml":      {"made-up # password"},
 	} {
 		folder, file := filepath.Split(path)
-		cfg, err := Read(configtest.Path(t, folder, file))
+		cfg, err := parse.Read(configtest.Path(t, folder, file))
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
@@ -204,7 +205,7 @@ func TestParseKeepsNothing(t *testing.T) {
 		results := make(chan string, 8)
 		for range cap(results) {
 			go func() {
-				cfg, err := Parse("f", data, environ...)
+				cfg, err := parse.Parse("f", data, environ...)
 				if err != nil {
 					results <- err.Error()
 					return
@@ -227,7 +228,7 @@ func TestParseKeepsNothing(t *testing.T) {
 
 func TestAccounts(t *testing.T) {
 	// Where a Secret applies, another vCenter's account is not tried.
-	cfg, err := Parse("f", []byte("global:\n  user: shared\n  password: shared\n"+
+	cfg, err := parse.Parse("f", []byte("global:\n  user: shared\n  password: shared\n"+
 		"vcenter:\n  10.0.0.1:\n    secretName: s\n    secretNamespace: n\n  10.0.0.2:\n  10.0.0.3:\n    user: own\n"))
 	if err != nil {
 		t.Fatal(err)

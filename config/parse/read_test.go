@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"vzones/config"
 	"vzones/config/configtest"
 	"vzones/config/internal/check"
+	"vzones/config/parse"
 	"vzones/topology"
 )
 
@@ -23,7 +24,7 @@ func TestINIMistakes(t *testing.T) { testMistakes(t, "ini-mistakes", 70) }
 func testMistakes(t *testing.T, folder string, least int) {
 	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
 		file, data := c.File, c.Data
-		cfg, err := Parse(file, data)
+		cfg, err := parse.Parse(file, data)
 		if err == nil || cfg != nil {
 			t.Fatalf("got %v and error %v, want an error alone", cfg, err)
 		}
@@ -65,7 +66,7 @@ func checkErrors(t *testing.T, file string, data []byte, err error) {
 
 func TestFiveMistakesAtOnce(t *testing.T) {
 	path := configtest.Path(t, "mistakes", "five.yaml")
-	_, err := Read(path)
+	_, err := parse.Read(path)
 	all, _ := errors.AsType[config.Errors](err)
 	var lines []int
 	for _, e := range all {
@@ -88,7 +89,7 @@ func TestINIGood(t *testing.T) { testGood(t, "ini-good", 12) }
 func testGood(t *testing.T, folder string, least int) {
 	configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
 		file, data := c.File, c.Data
-		cfg, err := Parse(file, data)
+		cfg, err := parse.Parse(file, data)
 		if err != nil {
 			t.Fatal(err)
 		}

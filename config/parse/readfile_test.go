@@ -1,6 +1,6 @@
 //go:build unix
 
-package parse
+package parse_test
 
 import (
 	"os"
@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"vzones/config/parse"
 	"vzones/config/readfile"
 )
 
-// TestReadOddFiles: what is no file of a bearable size is refused at once, by its name.
+// TestReadOddFiles: what is not a file of an acceptable size is refused at once, by its name.
 func TestReadOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -40,7 +41,7 @@ func TestReadOddFiles(t *testing.T) {
 	} {
 		done := make(chan error, 1)
 		go func() {
-			_, err := Read(path(name))
+			_, err := parse.Read(path(name))
 			done <- err
 		}()
 		select {
@@ -64,7 +65,7 @@ func TestReadOddFiles(t *testing.T) {
 		t.Error("a file of no size is taken for empty")
 	}
 	for _, name := range []string{"pipe", "huge", "to-zero"} {
-		_, err := Parse("f", []byte("global: {user: u, password: p, caFile: "+path(name)+"}\nvcenter: {10.0.0.1: }\n"))
+		_, err := parse.Parse("f", []byte("global: {user: u, password: p, caFile: "+path(name)+"}\nvcenter: {10.0.0.1: }\n"))
 		if err == nil || !strings.Contains(err.Error(), "f:1: global.caFile: is not a file of certificates") {
 			t.Errorf("CA file %s: %v", name, err)
 		}

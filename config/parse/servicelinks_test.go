@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"vzones/config/configtest"
+	"vzones/config/parse"
 )
 
 // linksOf are all variables that Kubernetes sets for a Service with one named port.
@@ -47,7 +48,7 @@ func TestServiceLinks(t *testing.T) {
 		{linksOf("vsphere-user", "10.96.0.7", 443, "TCP"), nil},
 		{linksOf("kubernetes", "10.96.0.1", 443, "TCP"), nil},
 	} {
-		config, err := Parse("f", text, c.environ...)
+		config, err := parse.Parse("f", text, c.environ...)
 		if err != nil {
 			t.Errorf("%q: %v", c.environ, err)
 			continue
@@ -65,14 +66,14 @@ func TestServiceLinks(t *testing.T) {
 // TestNoServiceLinks: what only looks like one was written by somebody.
 func TestNoServiceLinks(t *testing.T) {
 	text := []byte("global: {user: u, password: p, port: 8443}\n")
-	config, err := Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", "VSPHERE_VCENTER_PORT=9443")
+	config, err := parse.Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", "VSPHERE_VCENTER_PORT=9443")
 	if err != nil || config.VCenters[0].Port != 9443 {
 		t.Errorf("got %+v, %v", config, err)
 	}
 	for _, variable := range []string{
 		"VSPHERE_VCENTER_PORT=https://10.0.0.1:443", "VSPHERE_VCENTER_PORT=tcp://vc.example.com:443", "VSPHERE_VCENTER_PORT=tcp://10.0.0.1",
 	} {
-		config, err := Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", variable)
+		config, err := parse.Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", variable)
 		if err != nil || config.VCenters[0].Port != 8443 {
 			t.Errorf("%s: got %+v, %v", variable, config, err)
 			continue
@@ -86,7 +87,7 @@ func TestNoServiceLinks(t *testing.T) {
 		"VSPHERE_VCENTER_EAST_PORT=443", "VSPHERE_VCENTER_EAST=10.0.0.1", "VSPHERE_VCENTER_SERVICE_HOST=vc.example.com",
 		"VSPHERE_VCENTER_PORT_443_TCP_PROTO=443",
 	} {
-		if _, err := Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", variable); err == nil {
+		if _, err := parse.Parse("f", text, "VSPHERE_VCENTER=10.0.0.1", variable); err == nil {
 			t.Errorf("%s is not refused", variable)
 		}
 	}

@@ -1,8 +1,10 @@
-package parse
+package parse_test
 
 import (
 	"slices"
 	"testing"
+
+	"vzones/config/parse"
 )
 
 // TestOneVCenterTwice: an entry of a vCenter that has one already is right if its account
@@ -24,7 +26,7 @@ vcenter:
   dc2: {server: 10.0.0.1, user: user, password: S3cretS3cret, datacenters: [dc2]}
   all: {server: 10.0.0.1, user: user, password: S3cretS3cret}
 `
-	c, err := Parse("f.yaml", []byte(file))
+	c, err := parse.Parse("f.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package parse
+package parse_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"vzones/config/configtest"
+	"vzones/config/parse"
 )
 
 // TestWarningsOutliveLines: a line more on top changes where a warning is and not what it
@@ -22,7 +23,7 @@ func TestWarningsOutliveLines(t *testing.T) {
 		}
 	}
 	said := func(text string) (all []string) {
-		config, err := Parse("f", []byte(text), "VSPHERE_VCENTER=10.0.0.9", "VSPHERE_INSECURE=false", "VSPHERE_PORT=443", "VSPHERE_USER=env")
+		config, err := parse.Parse("f", []byte(text), "VSPHERE_VCENTER=10.0.0.9", "VSPHERE_INSECURE=false", "VSPHERE_PORT=443", "VSPHERE_USER=env")
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			return nil
@@ -46,7 +47,7 @@ func TestWarningsOutliveLines(t *testing.T) {
 // TestWarningsHaveTheirVCenter: none where two entries are shown alike.
 func TestWarningsHaveTheirVCenter(t *testing.T) {
 	long := strings.Repeat("a.", 100)
-	config, err := Parse("f", []byte("global: {user: u, password: p}\nvcenter:\n"+
+	config, err := parse.Parse("f", []byte("global: {user: u, password: p}\nvcenter:\n"+
 		"  \""+long+"1\": {server: 192.0.2.1, insecureFlag: true}\n  \""+long+"2\": {server: 192.0.2.2, insecureFlag: true}\n"+
 		"  a: {server: 192.0.2.3}\n  a-b: {server: 192.0.2.4, insecureFlag: true}\n  a.b: {server: 192.0.2.5, insecureFlag: true}\n"))
 	if err != nil {

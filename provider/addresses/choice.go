@@ -15,46 +15,46 @@ type choice struct {
 	family   string
 	provided netip.Addr // the zero Addr if the kubelet was given none
 	claims   map[netip.Addr]Claim
-	verdicts []*Verdict // of the family, in order
+	results  []*Result // of the family, in order
 	sides    [2]side
 	// conflict is an address that the configuration asks for and another Node claims,
 	// where it asks for no other: one that it does not ask for is no replacement.
-	conflict *Verdict
+	conflict *Result
 }
 
 // side is the internal or the external half of a choice.
 type side struct {
 	kind    v1.NodeAddressType
-	reason  func(*Verdict) *Reason
+	reason  func(*Result) *Reason
 	subnets []netip.Prefix
 	network string
 	has     netip.Addr // what the Node has already, the zero Addr if nothing
-	open    []*Verdict // those that may be chosen, in order
-	claimed []*Verdict // those that might be chosen if no other Node claimed them
-	chosen  *Verdict
+	open    []*Result  // those that may be chosen, in order
+	claimed []*Result  // those that might be chosen if no other Node claimed them
+	chosen  *Result
 }
 
-// newChoice begins a choice: excluded addresses get their verdict.
+// newChoice begins a choice: excluded addresses get their result.
 func newChoice(s *Selection, in *Input, family string, provided netip.Addr) *choice {
 	c, rules := &choice{family: family, provided: provided, claims: in.Claims}, in.Rules
-	for i := range s.Verdicts {
-		if v := &s.Verdicts[i]; familyOf(v.Address) == family {
-			c.verdicts = append(c.verdicts, v)
+	for i := range s.Results {
+		if v := &s.Results[i]; familyOf(v.Address) == family {
+			c.results = append(c.results, v)
 		}
 	}
 	c.sides = [2]side{
 		{kind: v1.NodeInternalIP, has: in.has(v1.NodeInternalIP, family), subnets: rules.InternalSubnets, network: rules.InternalNetwork,
-			reason: func(v *Verdict) *Reason { return &v.Internal }},
+			reason: func(v *Result) *Reason { return &v.Internal }},
 		{kind: v1.NodeExternalIP, has: in.has(v1.NodeExternalIP, family), subnets: rules.ExternalSubnets, network: rules.ExternalNetwork,
-			reason: func(v *Verdict) *Reason { return &v.External }},
+			reason: func(v *Result) *Reason { return &v.External }},
 	}
-	c.sides[0].exclude(c.verdicts, rules.ExcludeInternalSubnets)
-	c.sides[1].exclude(c.verdicts, rules.ExcludeExternalSubnets)
+	c.sides[0].exclude(c.results, rules.ExcludeInternalSubnets)
+	c.sides[1].exclude(c.results, rules.ExcludeExternalSubnets)
 	return c
 }
 
-func (s *side) exclude(verdicts []*Verdict, excluded []netip.Prefix) {
-	for _, v := range verdicts {
+func (s *side) exclude(results []*Result, excluded []netip.Prefix) {
+	for _, v := range results {
 		r := s.reason(v)
 		in, found := containing(excluded, v.Address)
 		switch {
@@ -120,7 +120,7 @@ func (s *side) byConfiguration() {
 			}
 		}
 	}
-	var first *Verdict
+	var first *Result
 	for _, v := range s.open {
 		if s.onNetwork(v) && (first == nil || v.Address == s.has && first.Address != s.has) {
 			first = v
@@ -133,7 +133,7 @@ func (s *side) byConfiguration() {
 
 // unmet returns an address that the configuration asks for and another Node claims,
 // where there is no other that it asks for.
-func (s *side) unmet() *Verdict {
+func (s *side) unmet() *Result {
 	for _, v := range s.claimed {
 		if _, in := containing(s.subnets, v.Address); s.chosen == nil && (in || s.onNetwork(v)) {
 			return v
@@ -144,7 +144,7 @@ func (s *side) unmet() *Verdict {
 
 // onNetwork reports whether an address is on the configured network. One that the
 // Node has, and that is not reported now, was.
-func (s *side) onNetwork(v *Verdict) bool {
+func (s *side) onNetwork(v *Result) bool {
 	if v.Assumed {
 		return s.network != "" && v.Static && v.Address == s.has
 	}
@@ -183,7 +183,7 @@ func (s *side) byKubelet(provided netip.Addr) bool {
 	return false
 }
 
-func (s *side) take(v *Verdict, why Reason) {
+func (s *side) take(v *Result, why Reason) {
 	if s.chosen != nil {
 		*s.reason(s.chosen) = Reason{}
 	}
@@ -208,7 +208,7 @@ func (c *choice) check(refused error) error {
 		if rule := drop(c.provided); rule != NotChosen {
 			return fmt.Errorf(forbidden, c.provided, rule)
 		}
-		for _, v := range c.verdicts {
+		for _, v := range c.results {
 			if v.Address == c.provided && v.Internal.Rule == Claimed {
 				return c.claimed("the kubelet's --node-ip is", v)
 			}
@@ -224,13 +224,13 @@ func (c *choice) check(refused error) error {
 	if c.sides[0].chosen != nil || c.sides[1].chosen != nil {
 		return nil
 	}
-	if len(c.verdicts) == 0 && refused != nil {
+	if len(c.results) == 0 && refused != nil {
 		return refused
 	}
-	if len(c.verdicts) == 0 {
+	if len(c.results) == 0 {
 		return errors.New("VMware Tools report no " + c.family + " address; are they running?")
 	}
-	for _, v := range c.verdicts {
+	for _, v := range c.results {
 		if v.Internal.Rule == Claimed {
 			return c.claimed("VMware Tools report", v)
 		}
@@ -239,7 +239,7 @@ func (c *choice) check(refused error) error {
 }
 
 // claimed is the error of an address that another Node claims.
-func (c *choice) claimed(who string, v *Verdict) error {
+func (c *choice) claimed(who string, v *Result) error {
 	claim := c.claims[v.Address]
 	return fmt.Errorf("%w: %s %s, which Node %s has, and %s: give one of the machines another address, or delete Node %s if it is not in use any more",
 		ErrClaimed, who, v.Address, claim.Node, claim.Why, claim.Node)
@@ -249,9 +249,9 @@ func (c *choice) claimed(who string, v *Verdict) error {
 func (c *choice) reported() string {
 	const most = 5
 	var b strings.Builder
-	for i, v := range c.verdicts {
+	for i, v := range c.results {
 		if i == most {
-			fmt.Fprintf(&b, " and %d more", len(c.verdicts)-most)
+			fmt.Fprintf(&b, " and %d more", len(c.results)-most)
 			break
 		}
 		separator := ", "

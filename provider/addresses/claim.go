@@ -170,18 +170,18 @@ func (in *Input) claim(a netip.Addr) (Claim, bool) {
 	return claim, true
 }
 
-// unreported returns verdicts on addresses that the Node has and that its machine is
+// unreported returns results on addresses that the Node has and that its machine is
 // configured with, where VMware Tools do not report them now.
-func (in *Input) unreported(reported []Verdict) []Verdict {
-	var out []Verdict
+func (in *Input) unreported(reported []Result) []Result {
+	var out []Result
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
 		for _, family := range in.Families {
 			a := in.has(kind, family)
-			known := func(v Verdict) bool { return v.Address == a }
+			known := func(v Result) bool { return v.Address == a }
 			if !a.IsValid() || !has(in.Static, a) || slices.ContainsFunc(reported, known) || slices.ContainsFunc(out, known) {
 				continue
 			}
-			v := Verdict{Address: a, Assumed: true, Static: true}
+			v := Result{Address: a, Assumed: true, Static: true}
 			v.dropBy(drop(a))
 			out = append(out, v)
 		}

@@ -56,12 +56,12 @@ func invariants(t *testing.T, in Input) {
 	}
 }
 
-// agree checks that verdicts and addresses say the same, and that each verdict
+// agree checks that results and addresses say the same, and that each result
 // is on an address of the input.
 func agree(t *testing.T, in Input, got Selection, err error) {
 	t.Helper()
 	chosen := map[v1.NodeAddress]int{}
-	for _, v := range got.Verdicts {
+	for _, v := range got.Results {
 		if v.Internal.Chosen() {
 			chosen[v1.NodeAddress{Type: v1.NodeInternalIP, Address: v.Address.String()}]++
 		}
@@ -74,13 +74,13 @@ func agree(t *testing.T, in Input, got Selection, err error) {
 				slices.Contains(unmapped(nic.Addresses), v.Address)
 		}
 		if !known {
-			t.Errorf("a verdict on what is not there: %v", v)
+			t.Errorf("a result on what is not there: %v", v)
 		}
 	}
 	for _, nic := range in.NICs {
 		for _, a := range nic.Addresses {
-			if !slices.ContainsFunc(got.Verdicts, func(v Verdict) bool { return v.Address == a.Unmap() && v.Network == nic.Network }) {
-				t.Errorf("no verdict on %v", a)
+			if !slices.ContainsFunc(got.Results, func(v Result) bool { return v.Address == a.Unmap() && v.Network == nic.Network }) {
+				t.Errorf("no result on %v", a)
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func agree(t *testing.T, in Input, got Selection, err error) {
 	}
 	for a, n := range chosen {
 		if n != 0 {
-			t.Errorf("%v is chosen by verdict and address %d times more than the other way round", a, n)
+			t.Errorf("%v is chosen by result and address %d times more than the other way round", a, n)
 		}
 	}
 }

@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "write what Select says into the golden 
 //	               "void" behind it if its machine does not have the address
 //	-- rules --    "KEY VALUE", those of config.AddressRules, "families" and
 //	               "node-ip"; lists have their elements between commas
-//	-- want --     the Node's addresses or the error, then the verdicts
+//	-- want --     the Node's addresses or the error, then the results
 func TestGolden(t *testing.T) {
 	files := goldenFiles(t)
 	if len(files) < 60 {
@@ -189,7 +189,7 @@ func rendered(s Selection, err error) string {
 		fmt.Fprintf(&b, "unreported: %s\n", strings.Join(s.Unreported, ", "))
 	}
 	b.WriteString("\n")
-	for _, v := range s.Verdicts {
+	for _, v := range s.Results {
 		fmt.Fprintln(&b, v)
 	}
 	return b.String()

@@ -11,9 +11,9 @@ import (
 // list returns the machine's addresses in the order in which they come into
 // question: configured ones first, in the order of the configuration; then in the
 // order of the report, within an interface those that it is known by before the
-// others. Addresses that do not count have their verdict already.
-func list(in *Input) []Verdict {
-	var all []Verdict
+// others. Addresses that do not count have their result already.
+func list(in *Input) []Result {
+	var all []Result
 	for i := range in.NICs {
 		nic := &in.NICs[i]
 		rule := NotChosen
@@ -24,7 +24,7 @@ func list(in *Input) []Verdict {
 			rule = LeftOut
 		}
 		for _, a := range in.addressesOf(nic) {
-			v := Verdict{Address: a, Network: nic.Network, Device: nic.DeviceConfigID}
+			v := Result{Address: a, Network: nic.Network, Device: nic.DeviceConfigID}
 			v.dropBy(cmp.Or(rule, drop(a)))
 			if v.Internal.Rule == NotChosen && has(nic.Unusable, a) {
 				v.dropBy(Unusable)
@@ -40,12 +40,12 @@ func list(in *Input) []Verdict {
 		}
 	}
 	if len(in.Static) > 0 {
-		slices.SortStableFunc(all, func(a, b Verdict) int { return cmp.Compare(a.order, b.order) })
+		slices.SortStableFunc(all, func(a, b Result) int { return cmp.Compare(a.order, b.order) })
 	}
 	return all
 }
 
-func (v *Verdict) dropBy(r Rule) {
+func (v *Result) dropBy(r Rule) {
 	v.Internal, v.External = Reason{Rule: r}, Reason{Rule: r}
 }
 

@@ -29,7 +29,7 @@ func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error
 	return addresses, nil
 }
 
-// Unchanged says whether the Node already has what the framework would write.
+// Unchanged reports whether the Node already has what the framework would write.
 // The framework itself compares one address of each type, and so writes a Node
 // with two internal IPs again and again. The order of the types does not count:
 // the API server changes it. That of the addresses of a type does, for the first

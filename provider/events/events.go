@@ -16,7 +16,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// source is who has seen what Events tell.
+// source is the component that Events name.
 const source = "vzones"
 
 // Record returns what records Events about objects of a namespace, "" for those of none,

@@ -16,7 +16,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
-	"vzones/provider/reconcile"
+	"vzones/provider/nodes"
 	"vzones/topology"
 )
 
@@ -65,14 +65,15 @@ func documented(t *testing.T) map[string][]string {
 func values(t *testing.T) map[string][]string {
 	t.Helper()
 	p := provider.New(nil, &config.Config{}, provider.Options{})
-	outcomes, _ := p.Outcomes()
+	controller := nodes.New(nil, p.Placer(), p.Checker(), nil)
+	outcomes, _ := controller.Outcomes()
 	kinds := make([]string, 0, len(topology.ConflictKinds()))
 	for _, k := range topology.ConflictKinds() {
 		kinds = append(kinds, string(k))
 	}
 	return map[string][]string{
 		"outcome": slices.Collect(maps.Keys(outcomes)),
-		"reason":  slices.Collect(maps.Keys(p.Kept())),
+		"reason":  slices.Collect(maps.Keys(controller.Kept())),
 		"kind":    kinds,
 		"result":  {"ok", "timeout", "canceled", "rejected", "error", "applied", "refused"},
 	}
@@ -146,7 +147,7 @@ func TestMetricsExist(t *testing.T) {
 // TestRunbooks: each alert says all that it has to, and has its runbook, and each runbook
 // its alert. What a runbook selects Events by is a reason that there is.
 func TestRunbooks(t *testing.T) {
-	reasons := slices.Concat(provider.EventReasons(), reconcile.EventReasons(), []string{"TagsUnreadable", "ConfigurationRefused"})
+	reasons := slices.Concat(nodes.EventReasons(), nodes.LabelEventReasons(), []string{"TagsUnreadable", "ConfigurationRefused"})
 	known := map[string]bool{}
 	for _, r := range readRules(t).rules() {
 		if known[r.Alert] {

@@ -20,6 +20,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/test/cluster"
 	"vzones/vcenter"
 )
@@ -70,7 +71,6 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 	fleet := vcenter.NewFleet(cfg.VCenters, vcenter.FromFile, vcenter.Options{})
 	p := provider.New(fleet, cfg, provider.Options{})
 	factory := informers.NewSharedInformerFactory(s.Client, 0)
-	p.Initialize(oneClient{s.Client}, nil)
 	p.SetInformers(factory)
 	var successor *v1.Node
 	cloud := interloper{p, "replaced", sync.OnceFunc(func() {
@@ -95,7 +95,7 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, run := range []func(context.Context) error{fleet.Run, p.Run} {
+	for _, run := range []func(context.Context) error{fleet.Run, nodes.New(fleet, p.Placer(), p.Checker(), s.Client).Run} {
 		running.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Error(err)

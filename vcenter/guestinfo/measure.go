@@ -5,6 +5,19 @@ import (
 	"fmt"
 )
 
+// These bound what is read at all.
+const (
+	// MaxEncoded bounds the text as the machine has it, in bytes: ErrSize is of a
+	// longer one. It has room for MaxPlain in base64.
+	MaxEncoded = 96 << 10
+	// MaxPlain bounds the text, in bytes, once base64 and gzip are undone. A network
+	// configuration with a thousand addresses has half of it.
+	MaxPlain = 64 << 10
+)
+
+// ErrSize is of a text that is too long to be read at all.
+var ErrSize = fmt.Errorf("the text is too long: at most %d bytes are read, and %d once base64 and gzip are undone", MaxEncoded, MaxPlain)
+
 // These bound what a parser is given. What it makes of a text costs many times the text,
 // in time and in memory: a node for each sign, and on each level a look at those above.
 // A line of a network configuration has three signs, and it is ten levels deep.

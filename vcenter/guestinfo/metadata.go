@@ -17,21 +17,10 @@ const (
 	// Key is the key in a machine's extraConfig.
 	Key = "guestinfo.metadata"
 
-	// MaxEncoded bounds the text as the machine has it, in bytes: ErrSize is of a
-	// longer one. It has room for MaxPlain in base64.
-	MaxEncoded = 96 << 10
-	// MaxPlain bounds the text, in bytes, once base64 and gzip are undone. A network
-	// configuration with a thousand addresses has half of it.
-	MaxPlain = 64 << 10
 	// maxNodes bounds how much of a document is looked at, since aliases can
 	// make one of any length out of a short text.
 	maxNodes = 10_000
-	// maxAddresses bounds what is found.
-	maxAddresses = 256
 )
-
-// ErrSize is of a text that is too long to be read at all.
-var ErrSize = fmt.Errorf("the text is too long: at most %d bytes are read, and %d once base64 and gzip are undone", MaxEncoded, MaxPlain)
 
 // These say why a text has no addresses to give, without a word of it.
 var (

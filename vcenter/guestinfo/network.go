@@ -9,6 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// maxAddresses bounds what is found.
+const maxAddresses = 256
+
 // reader gathers addresses. What does not have the form of a network
 // configuration is passed over, as by the guest.
 type reader struct {

@@ -17,9 +17,9 @@ import (
 //   - topology.ErrAbsent: every vCenter was read completely, and none has it.
 //     That is what the snapshots say, which may be seconds old.
 //
-// The answer does not depend on which vCenter was read first: see premature. A machine
-// that several entries of one vCenter show is one: see once.
-func Find(states []State, id Identity) (*Machine, error) { return find(states, id, doubt) }
+// The answer does not depend on which vCenter was read first: see undecided. A machine
+// that several entries of one vCenter show is one: see onePerMachine.
+func Find(states []State, id Identity) (*Machine, error) { return find(states, id, uncertain) }
 
 // FindStopped is Find for a Node that may be shut down: a machine that is off
 // counts where the Node's was last found, although other vCenters, or some of their
@@ -28,26 +28,26 @@ func Find(states []State, id Identity) (*Machine, error) { return find(states, i
 // must not decide where a Node is, since a machine that runs may be among those.
 func FindStopped(states []State, id Identity) (*Machine, error) {
 	return find(states, id, func(states []State, id Identity, off []match) error {
-		if err := premature(states, id, off); err != nil || id.lastIn(states, off) {
+		if err := undecided(states, id, off); err != nil || id.lastIn(states, off) {
 			return err
 		}
 		if len(id.last()) == 0 {
 			return join(unread(states), unsearched(states, id))
 		}
-		return doubt(states, id, off)
+		return uncertain(states, id, off)
 	})
 }
 
-// doubts says why machines that are off may not be the Node's.
-type doubts func(states []State, id Identity, off []match) error
+// A check returns why machines that are off may not be the Node's.
+type check func(states []State, id Identity, off []match) error
 
 // find looks for a machine. What needs to be known before a machine that is off
-// counts is asked of doubts.
-func find(states []State, id Identity, doubts doubts) (*Machine, error) {
+// counts is asked of the check.
+func find(states []State, id Identity, check check) (*Machine, error) {
 	var found match
 	var err error
 	if len(id.UUIDs) > 0 {
-		found, err = findByUUID(states, id, doubts)
+		found, err = findByUUID(states, id, check)
 	} else {
 		found, err = findByName(states, id)
 	}
@@ -74,17 +74,6 @@ func unreadYet(states []State, m match) error {
 	return fmt.Errorf("%w: the details of %s are not read yet", topology.ErrUnknown, m)
 }
 
-// match is a machine that fits an identity.
-type match struct {
-	snapshot *Snapshot
-	entry    Entry
-	outside  bool
-	// byHostName says that a name matched, and that it was the guest's.
-	byHostName bool
-}
-
-func (m match) String() string { return m.snapshot.describe(m.entry.ID) }
-
 // matches returns the machines with one of the Node's UUIDs, in configured order. If
 // there is none, the unreadable machine that the Node says its was found as is one.
 func matches(states []State, id Identity) (on, off []match) {
@@ -102,7 +91,7 @@ func matches(states []State, id Identity) (on, off []match) {
 			}
 		}
 		outside := s.Snapshot.Outside
-		if e, ok := id.told(s.Snapshot); ok && !e.Unreadable && !slices.Contains(outside, e.ID) {
+		if e, ok := id.recorded(s.Snapshot); ok && !e.Unreadable && !slices.Contains(outside, e.ID) {
 			outside = append(slices.Clone(outside), e.ID)
 		}
 		for _, moid := range outside {
@@ -113,12 +102,12 @@ func matches(states []State, id Identity) (on, off []match) {
 	}
 	if len(all) == 0 {
 		for _, s := range states {
-			if e, ok := id.told(s.Snapshot); ok && e.Unreadable && e.Eligible() {
+			if e, ok := id.recorded(s.Snapshot); ok && e.Unreadable && e.Eligible() {
 				note(match{snapshot: s.Snapshot, entry: e})
 			}
 		}
 	}
-	for _, m := range once(states, all) {
+	for _, m := range onePerMachine(states, all) {
 		if m.entry.PoweredOn {
 			on = append(on, m)
 		} else {
@@ -129,26 +118,26 @@ func matches(states []State, id Identity) (on, off []match) {
 }
 
 // findByUUID prefers the one machine that is powered on, unless another vCenter has
-// to be read first. Machines that are not count only where there is no doubt, since
+// to be read first. Machines that are not count only where nothing is uncertain, since
 // the one that runs may be where nothing can be seen. That there is none at all is
 // said only when all vCenters were read completely.
-func findByUUID(states []State, id Identity, doubts doubts) (match, error) {
+func findByUUID(states []State, id Identity, check check) (match, error) {
 	on, off := matches(states, id)
 	if len(on) > 0 {
-		if err := premature(states, id, on); err != nil {
+		if err := undecided(states, id, on); err != nil {
 			return match{}, fmt.Errorf("%w: whether %s is the machine with %s cannot be said: %w", topology.ErrUnknown, list(on), id, err)
 		}
 		return only(on, id)
 	}
 	if len(off) == 0 {
-		doubts = doubt
+		check = uncertain
 		if second := secondary(states, id.UUIDs); second != "" {
 			return match{}, fmt.Errorf("%w: no primary with %s found; its Fault Tolerance secondary is %s", topology.ErrUnknown, id, second)
 		}
 	}
-	err := doubts(states, id, off)
+	err := check(states, id, off)
 	if err == nil && len(off) > 0 {
-		err = held(states, id, off)
+		err = mayStillRun(states, id, off)
 	}
 	if err != nil {
 		return match{}, fmt.Errorf("%w: no running machine with %s found: %w", topology.ErrUnknown, id, err)
@@ -176,7 +165,7 @@ func secondary(states []State, uuids []UUID) string {
 // whatever host name it likes, so a machine whose host name it is does not come before
 // another one whose own name it is.
 func findByName(states []State, id Identity) (match, error) {
-	if err := doubt(states, id, nil); err != nil {
+	if err := uncertain(states, id, nil); err != nil {
 		return match{}, fmt.Errorf("%w: whether %s is unique cannot be said: %w", topology.ErrUnknown, id, err)
 	}
 	var all, byHostName, byName []match
@@ -187,7 +176,7 @@ func findByName(states []State, id Identity) (match, error) {
 			}
 		}
 	}
-	for _, m := range once(states, all) {
+	for _, m := range onePerMachine(states, all) {
 		if m.byHostName {
 			byHostName = append(byHostName, m)
 		} else {
@@ -227,7 +216,7 @@ func Indexed(states []State, id Identity) bool {
 		if s.Snapshot == nil {
 			continue
 		}
-		if e, ok := id.told(s.Snapshot); ok && e.Unreadable && !e.Template {
+		if e, ok := id.recorded(s.Snapshot); ok && e.Unreadable && !e.Template {
 			return true
 		}
 		for _, u := range id.UUIDs {

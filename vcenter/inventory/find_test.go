@@ -31,7 +31,7 @@ var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func minute(n int) time.Time { return began.Add(time.Duration(n) * time.Minute) }
 
-// stateOf returns the state of a vCenter that was read completely and lately, and in
+// stateOf returns the state of a vCenter that was read completely within the last seconds, and in
 // which "n1" was looked for too.
 func stateOf(vcenter string, vms ...vm) State {
 	s := &Snapshot{

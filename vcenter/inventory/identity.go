@@ -50,9 +50,9 @@ func (id Identity) String() string {
 	return "UUID " + strings.Join(forms, " or ")
 }
 
-// told returns the machine that the Node says its was found as, if nothing but Nodes tells
+// recorded returns the machine that the Node says its machine was found as, if only Nodes name
 // of it.
-func (id Identity) told(s *Snapshot) (Entry, bool) {
+func (id Identity) recorded(s *Snapshot) (Entry, bool) {
 	switch {
 	case s == nil || id.Known.VCenter != s.VCenter:
 		return Entry{}, false
@@ -67,9 +67,9 @@ const (
 	// moveTime is longer than the target of a move between vCenters can be without
 	// a readable configuration.
 	moveTime = time.Hour
-	// sightingLag is how long a machine may still have been in its vCenter after it
+	// lastSeenLag is how long a machine may still have been in its vCenter after it
 	// was last seen there: a long poll, and a round through the Nodes.
-	sightingLag = 2 * time.Minute
+	lastSeenLag = 2 * time.Minute
 )
 
 // isAnother reports whether a machine without a known UUID is certainly not the
@@ -91,12 +91,12 @@ func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 		return false
 	case here:
 		return first.Arrived || !first.At.After(seen.At)
-	case first.Arrived && first.At.After(seen.At.Add(sightingLag)):
+	case first.Arrived && first.At.After(seen.At.Add(lastSeenLag)):
 		return true
 	}
-	lately := seen.At
-	if s.Contact.After(lately) {
-		lately = s.Contact
+	latest := seen.At
+	if s.Contact.After(latest) {
+		latest = s.Contact
 	}
-	return !first.At.Add(moveTime).After(lately)
+	return !first.At.Add(moveTime).After(latest)
 }

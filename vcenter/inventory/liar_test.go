@@ -89,7 +89,7 @@ func TestALiarHarmsNobodyElse(t *testing.T) {
 			return false
 		}
 		for _, s := range lied {
-			if e, ok := l.id.told(s.Snapshot); ok && e.Unreadable {
+			if e, ok := l.id.recorded(s.Snapshot); ok && e.Unreadable {
 				kept++
 				if _, err := Find(lied, l.id); !e.Template && (errors.Is(err, topology.ErrAbsent) || !Indexed(lied, l.id)) {
 					return false
@@ -132,7 +132,7 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 }
 
 // TestTheMachineOfANodeMayRunBesideOneThatIsOff: with an index of followed machines, one
-// that only its Node tells of is no doubt for others. It is for that Node.
+// that only its Node tells of makes nothing uncertain for others. It is for that Node.
 func TestTheMachineOfANodeMayRunBesideOneThatIsOff(t *testing.T) {
 	u := oracleUUID
 	states := []State{stateOf("east"), stateOf("west", vm{id: "vm-1", uuid: u})}

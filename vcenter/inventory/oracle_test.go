@@ -332,9 +332,9 @@ func (w world) mayBeFound(ref topology.Ref) bool {
 	return false
 }
 
-// TestHidingOnlyAddsDoubt: whatever is hidden of a fleet, an absence that is
+// TestHidingOnlyAddsUncertainty: whatever is hidden of a fleet, an absence that is
 // said then is one that was said before.
-func TestHidingOnlyAddsDoubt(t *testing.T) {
+func TestHidingOnlyAddsUncertainty(t *testing.T) {
 	hidden := 0
 	property := func(w world) bool {
 		_, before := Find(w.states(), w.id)

@@ -12,16 +12,16 @@ import (
 type Snapshot struct {
 	VCenter string
 	// Instance is the vCenter's own UUID, whatever name and address it has in the
-	// configuration. It is empty if the vCenter does not tell it.
+	// configuration. It is empty if the vCenter does not report it.
 	Instance string
-	// ReadAt is when the snapshot was made. Until then the vCenter had told of
+	// ReadAt is when the snapshot was made. Until then the vCenter had reported
 	// no change that is not in it.
 	ReadAt time.Time
 	// Incomplete says why machines of the configured datacenters may be
 	// missing from the index. Nil means that none is.
 	Incomplete error
 	// Index has all machines of the configured datacenters whose UUID is known,
-	// templates included, or only those that Searched tells about.
+	// templates included, or only those that Searched names.
 	Index map[UUID][]Entry
 	// Searched says for which Nodes' machines the vCenter was searched, where it is
 	// watched with index: followed. Nil means that Index has all machines.
@@ -116,7 +116,7 @@ type State struct {
 	// Snapshot is the latest one, nil before the first.
 	Snapshot *Snapshot
 	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
-	// has every change that the vCenter has told of.
+	// has every change that the vCenter has reported.
 	Trouble error
 	// Overdue reports whether the vCenter was neither read nor failed in the time that
 	// it has for that after it is configured. Then it may be hung, and other vCenters'
@@ -126,7 +126,7 @@ type State struct {
 	// not answered it. It is zero if nothing waits for that.
 	NextLogin time.Time
 	// Contact is when the vCenter last answered, zero if it never did. Snapshot has
-	// all that it had told of by then.
+	// all that it had reported by then.
 	Contact time.Time
 	// Named says how old the names of the tags in Snapshot are.
 	Named Named

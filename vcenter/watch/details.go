@@ -108,8 +108,9 @@ func (d *detailList) refuse(ctx context.Context, id string) {
 // set makes the list hold exactly these machines, but for those that the vCenter does not
 // have or does not let us follow, and reports whether it was changed. Those that nothing but
 // Nodes names are put on it on their own, so that what is wrong with them does not concern
-// others.
-func (d *detailList) set(ctx context.Context, ids, recorded []string) (changed bool, err error) {
+// others. They are read at once, and so are the others unless
+// that waits: the filter reports them in any case, so that what is read is transferred twice.
+func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool) (changed bool, err error) {
 	var add, named, remove []types.ManagedObjectReference
 	now := make(map[string]bool, len(ids)+len(recorded))
 	for _, id := range ids {
@@ -138,7 +139,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string) (changed b
 	if len(add) == 0 && len(remove) == 0 && len(named) == 0 {
 		return false, nil
 	}
-	if err := d.change(ctx, now, add, remove); err != nil {
+	if err := d.change(ctx, now, add, remove, wait); err != nil {
 		return false, fmt.Errorf("following %d machines: %w", len(ids), err)
 	}
 	if err := d.try(ctx, now, named); err != nil {
@@ -151,7 +152,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string) (changed b
 
 // change puts machines on the list and takes others off it, and leaves in now what is on
 // it.
-func (d *detailList) change(ctx context.Context, now map[string]bool, add, remove []types.ManagedObjectReference) error {
+func (d *detailList) change(ctx context.Context, now map[string]bool, add, remove []types.ManagedObjectReference, wait bool) error {
 	if len(add) == 0 && len(remove) == 0 {
 		return nil
 	}
@@ -178,9 +179,27 @@ func (d *detailList) change(ctx context.Context, now map[string]bool, add, remov
 			d.unreported.add(ref.Value)
 		}
 	}
-	// The filter reports them too, a page of 100 objects at a time.
-	if err := ReadMachines(ctx, d.list.session, add, *d.hosts, d.model.Tree); err != nil && !goneOrDenied(err) {
-		return fmt.Errorf("reading %d machines: %w", len(add), err)
+	if wait {
+		return nil
+	}
+	return d.read(ctx, add)
+}
+
+// readRest reads the details of the machines on the list that the filter has not reported.
+func (d *detailList) readRest(ctx context.Context) error {
+	var machines []types.ManagedObjectReference
+	for id := range d.listed {
+		if !d.model.HasDetails(id) {
+			machines = append(machines, model.MachineRef(id))
+		}
+	}
+	return d.read(ctx, machines)
+}
+
+// read reads the details of machines.
+func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference) error {
+	if err := ReadMachines(ctx, d.list.session, machines, *d.hosts, d.model.Tree); err != nil && !goneOrDenied(err) {
+		return fmt.Errorf("reading %d machines: %w", len(machines), err)
 	}
 	return nil
 }

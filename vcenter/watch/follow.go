@@ -63,6 +63,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 	case <-w.progress.due:
 		w.progress.expired()
 		w.dirty = true
+		return true, w.details.readRest(ctx) // what is not there now is not waited for
 	case <-w.tags.due:
 		w.tags.request()
 		return false, nil
@@ -165,7 +166,7 @@ func (w *Watch) settle(ctx context.Context) error {
 	w.dirty = w.model.SetRecorded(recorded) || w.dirty
 	out := w.outside(i)
 	ids := w.model.Wanted(i.uuids, slices.Concat(out.left, eligible(i, named)))
-	changed, err := w.details.set(ctx, ids, out.recorded)
+	changed, err := w.details.set(ctx, ids, out.recorded, w.progress.waits())
 	if err != nil {
 		return err
 	}

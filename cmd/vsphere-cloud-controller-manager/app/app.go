@@ -29,7 +29,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/config"
 	"vzones/provider"
-	"vzones/provider/reconcile"
+	"vzones/provider/nodes"
 )
 
 // stopTimeout bounds the end of the daemon: logging out of all vCenters takes
@@ -58,6 +58,7 @@ type App struct {
 	// reviews say how the framework has tokens reviewed.
 	reviews  *genericoptions.DelegatingAuthenticationOptions
 	provider *provider.Provider
+	nodes    *nodes.Controller
 	election *election.Election // nil unless there is one
 	cancel   context.CancelFunc
 
@@ -69,8 +70,6 @@ type App struct {
 	began bool
 	// failure is why the daemon ends, where its context is not why.
 	failure atomic.Pointer[error]
-	// reconciler is nil until this instance leads, and if it is switched off.
-	reconciler atomic.Pointer[reconcile.Controller]
 }
 
 // New returns a daemon with a command line, without the name of the program.

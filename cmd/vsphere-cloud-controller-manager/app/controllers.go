@@ -16,7 +16,6 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
 	"vzones/provider"
-	"vzones/provider/reconcile"
 )
 
 // topologyController is the name of our own controller for --controllers.
@@ -91,11 +90,9 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 		return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
 			client := c.ClientBuilder.ClientOrDie(init.ClientName)
 			own, end := pod.NewRecorder(ctx, client)
-			r := reconcile.New(a.provider, a.provider.NodeInformer(), client, own.Record)
-			a.reconciler.Store(r)
 			a.group.Go(func() error {
 				defer end()
-				return r.Run(ctx)
+				return a.nodes.KeepLabels(ctx, client, own.Record)
 			})
 			return nil, true, nil
 		}

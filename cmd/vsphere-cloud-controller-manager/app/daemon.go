@@ -80,14 +80,14 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 	if err := a.prepareElection(ctx, c, watchdog); err != nil {
 		return err
 	}
-	s := a.newServices(client)
-	a.provider = s.provider
+	s := a.newServices(client, c.ClientBuilder.ClientOrDie(provider.ClientName))
+	a.provider, a.nodes = s.provider, s.nodes
 	leading := a.provider.Started()
 	a.registry.CustomMustRegister(
 		metrics.NewLeading(leading),
-		metrics.NewFleet(leading, s.fleet, a.provider.Outcomes),
-		metrics.NewTopology(a.reconciler.Load),
-		metrics.NewUndeletedNodes(leading, a.provider.Kept),
+		metrics.NewFleet(leading, s.fleet, a.nodes.Outcomes),
+		metrics.NewTopology(a.nodes.Stats),
+		metrics.NewUndeletedNodes(leading, a.nodes.Kept),
 	)
 	needed := rights.Needed(a.cfg, a.servesWithOwnRights(c), pod.Reference(os.Getenv))
 	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), States: s.fleet.States}

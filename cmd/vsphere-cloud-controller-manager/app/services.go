@@ -18,6 +18,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/vcenter"
 	"vzones/vcenter/session"
 )
@@ -29,6 +30,7 @@ type services struct {
 	client   kubernetes.Interface
 	fleet    *vcenter.Fleet
 	provider *provider.Provider
+	nodes    *nodes.Controller
 	secrets  *secrets.Watcher
 	files    *files.Watcher
 	reloads  *metrics.Reloads
@@ -38,7 +40,7 @@ type services struct {
 }
 
 // newServices makes the services of the configuration at the start. It starts none.
-func (a *App) newServices(client kubernetes.Interface) *services {
+func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: make(chan struct{}, 1)}
 	s.secrets = secrets.New(client, func() {
 		select {
@@ -56,6 +58,7 @@ func (a *App) newServices(client kubernetes.Interface) *services {
 		Observer:     metrics.NewObserver(a.registry),
 	})
 	s.provider = provider.New(s.fleet, a.cfg, provider.Options{MaxSnapshotAge: a.flags.maxSnapshotAge, TagRefresh: a.flags.tagRefresh})
+	s.nodes = nodes.New(s.fleet, s.provider.Placer(), s.provider.Checker(), forNodes)
 	return s
 }
 
@@ -120,16 +123,16 @@ func (s *services) watchFiles(current *config.Config, files []string) {
 
 // start starts what runs beside the framework. A process that waits to lead applies changes
 // of its configuration, and reads the vCenters only as a warm standby.
-func (a *App) start(ctx context.Context, s *services, nodes informers.SharedInformerFactory) {
+func (a *App) start(ctx context.Context, s *services, factory informers.SharedInformerFactory) {
 	leading := s.provider.Started()
 	if a.warm() {
-		standby := s.provider.NewStandby(nodes)
+		standby := s.nodes.NewStandby(factory)
 		a.group.Go(func() error { return standby.Run(ctx) })
 		now := make(chan struct{})
 		close(now)
 		leading = now
 	}
-	a.group.Go(func() error { return s.provider.Run(ctx) })
+	a.group.Go(func() error { return s.nodes.Run(ctx) })
 	a.group.Go(func() error { return s.reloadChanges(ctx) })
 	a.group.Go(func() error {
 		if !election.Await(ctx, leading) {

@@ -66,7 +66,7 @@ func ParseAuthority(data string) *Mistake {
 		return &Mistake{What: fmt.Sprintf("certificate %d is damaged: write it as it is in its file, "+
 			"each line of it on a line of its own, indented, after caData: |", damaged)}
 	case !strings.Contains(data, BeginPEM):
-		return &Mistake{What: "is no PEM certificate: write one with " + BeginCertificate + ", or the path of its file under caFile"}
+		return &Mistake{What: "is not a PEM certificate: write one with " + BeginCertificate + ", or the path of its file under caFile"}
 	case len(sound) != strings.Count(data, BeginPEM):
 		return &Mistake{What: "holds something else than certificates: write only what begins with " + BeginCertificate}
 	}
@@ -87,7 +87,7 @@ func ParseKey(data string, leaf *x509.Certificate) string {
 	case block == nil && strings.Contains(data, PrivateKey):
 		return "is a damaged private key" + write
 	case block == nil:
-		return "is no private key, but the user is a certificate" + write
+		return "is not a private key, but the user is a certificate" + write
 	case block.Type == "ENCRYPTED "+PrivateKey || block.Headers["DEK-Info"] != "":
 		return "is a private key behind a passphrase" + write + ", without one"
 	}
@@ -100,7 +100,7 @@ func ParseKey(data string, leaf *x509.Certificate) string {
 		return "is the private key of another certificate" + write
 	}
 	if _, ok := key.(*rsa.PrivateKey); !ok {
-		return "is no RSA key, with which alone a token can be asked for: write the key of a certificate with an RSA key, and that certificate in user"
+		return "is not an RSA key, the only kind with which a token can be requested: write the key of a certificate with an RSA key, and that certificate in user"
 	}
 	return ""
 }

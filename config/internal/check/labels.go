@@ -17,7 +17,7 @@ func ParseLabelKey(key string) *Mistake {
 	reserved := topology.ReservedDomain(key)
 	switch {
 	case !LabelName.MatchString(name) || prefixed && (len(prefix) > 253 || !labelPrefix.MatchString(prefix)):
-		return &Mistake{"is no label key: write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/", Found(key)}
+		return &Mistake{"is not a valid label key: write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/", Found(key)}
 	case key == topology.LabelRegion:
 		return &Mistake{What: "is the label of labels.region: write there what gives it"}
 	case key == topology.LabelZone:
@@ -41,7 +41,7 @@ func ParseLabelValue(value string) *Mistake {
 		return nil
 	}
 	if why := topology.InvalidLabelValue(value); why != "" {
-		return &Mistake{"has no label's value: " + why + ": write another one", Found(value)}
+		return &Mistake{"is not a valid label value: " + why + ": write another one", Found(value)}
 	}
 	return nil
 }

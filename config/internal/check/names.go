@@ -28,7 +28,7 @@ func ParseSubnets(s string) ([]netip.Prefix, []Mistake) {
 		}
 		subnet, err := netip.ParsePrefix(part)
 		if err != nil {
-			wrong = append(wrong, Mistake{"has a part that is no CIDR: write an address and a prefix length, " +
+			wrong = append(wrong, Mistake{"has a part that is not a CIDR: write an address and a prefix length, " +
 				"such as 10.0.0.0/8 or fd00::/8", Found(part)})
 			continue
 		}
@@ -60,3 +60,9 @@ func ParseName(s string) *Mistake {
 // IsEntryName reports whether a text can be a vCenter's name. It is written onto Nodes and into
 // labels of metrics, so it is no longer than a host name.
 func IsEntryName(s string) bool { return ParseName(s) == nil && len(s) <= 253 }
+
+// Alternatives lists words between commas, with an or.
+func Alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

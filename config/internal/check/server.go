@@ -35,7 +35,7 @@ func ParseServer(s string) (string, *Mistake) {
 		if addr, err := netip.ParseAddr(inner); err == nil && addr.Is6() && addr.Zone() == "" {
 			return inner, nil
 		}
-		return "", &Mistake{What: "is no IPv6 address: write one such as fd00::10, or [fd00::10]"}
+		return "", &Mistake{What: "is not an IPv6 address: write one such as fd00::10, or [fd00::10]"}
 	}
 	if addr, err := netip.ParseAddr(s); err == nil {
 		if addr.Zone() != "" {
@@ -76,7 +76,7 @@ func serverHint(s string) string {
 	return ", here " + host
 }
 
-// isHost says whether s is an IP address or a host name.
+// isHost reports whether s is an IP address or a host name.
 func isHost(s string) bool {
 	addr, err := netip.ParseAddr(s)
 	return err == nil && addr.Zone() == "" || isHostName(s)
@@ -112,7 +112,7 @@ func isHostName(s string) bool {
 	return strings.Trim(labels[len(labels)-1], "0123456789_") != ""
 }
 
-// IsFullAddress says that a text can only be meant as an address: an entry's
+// IsFullAddress reports whether a text can only be meant as an address: an entry's
 // name that is one needs no server besides.
 func IsFullAddress(s string) bool {
 	if _, complaint := ParseServer(s); complaint != nil {

@@ -11,7 +11,7 @@ const NoThumbprint = "none"
 
 // ParseThumbprint returns a fingerprint as upper-case pairs between colons.
 func ParseThumbprint(s string) (string, *Mistake) {
-	wrong := &Mistake{What: "is no fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, " +
+	wrong := &Mistake{What: "is not a valid fingerprint: write the SHA-1 or SHA-256 one of the server's certificate, " +
 		"20 or 32 pairs of hexadecimal digits, with colons between them or without"}
 	s = strings.ToUpper(strings.TrimSpace(s))
 	raw, err := hex.DecodeString(strings.ReplaceAll(s, ":", ""))

@@ -24,7 +24,7 @@ func (at Position) String() string {
 	return fmt.Sprintf("%s in line %d", at.Path, at.Line)
 }
 
-// Key names what stands there, without its line: what is told of it is the same when
+// Key names what stands there, without its line: a message about it is the same when
 // lines are written before it.
 func (at Position) Key() string {
 	if at.Line == InEnvironment {

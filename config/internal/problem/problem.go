@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"vzones/config"
 )
@@ -18,9 +19,9 @@ type List struct {
 	Warnings []config.Warning
 	Notes    []config.Warning
 	// seen are all of them, each of which is kept once; unsaid is how many warnings are not.
-	seen   map[config.Error]bool
-	Unsaid int
-	// Stops says that whoever reads the file recovers from stop.
+	seen    map[config.Error]bool
+	Omitted int
+	// Stops reports whether whoever reads the file recovers from stop.
 	Stops bool
 }
 
@@ -50,13 +51,13 @@ func (p *List) Warnf(at Position, format string, args ...any) {
 	switch {
 	case p.again(w):
 	case len(p.Warnings) >= maxProblems:
-		p.Unsaid++
+		p.Omitted++
 	default:
 		p.Warnings = append(p.Warnings, config.Warning(w))
 	}
 }
 
-// Notef tells how a value is read.
+// Notef notes how a value is read.
 func (p *List) Notef(at Position, format string, args ...any) {
 	if n := p.New(at, format, args); len(p.Notes) < maxProblems && !p.again(n) {
 		p.Notes = append(p.Notes, config.Warning(n))
@@ -133,3 +134,9 @@ func (p *List) Bounded(at Position, number, most int, what string) {
 
 // maxProblems is how many mistakes are looked for, and warnings are kept.
 const maxProblems = 1000
+
+// Dashed reports whether a key of the YAML format is written at a place as the INI format
+// spells it, which the CPI ignores there.
+func (p *List) Dashed(at Position, key string) bool {
+	return p.Words == &YAMLWords && at.Line != InEnvironment && strings.HasSuffix(at.Path, "."+Dash(key))
+}

@@ -69,12 +69,6 @@ var INIWords = Words{
 
 func (w *Words) Secret() string { return w.SecretName + " and " + w.SecretNamespace }
 
-// Dashed says that a key of the YAML format is written at a place as the INI format
-// spells it, which the CPI ignores there.
-func (p *List) Dashed(at Position, key string) bool {
-	return p.Words == &YAMLWords && at.Line != InEnvironment && strings.HasSuffix(at.Path, "."+Dash(key))
-}
-
 // Example writes the keys of an example as the format does.
 func (w *Words) Example(detail string) string {
 	if strings.HasPrefix(detail, ", here server: ") {

@@ -19,7 +19,7 @@ type CSIKey struct {
 }
 
 // The keys of the driver's file beside those of the schema, of several of its releases: see
-// foreign.
+// neighborKeys.
 var (
 	csiGlobalKeys = []CSIKey{
 		{Name: "cluster-id", Most: MaxCSIName},
@@ -80,29 +80,22 @@ type CSIValue struct {
 	At    problem.Position
 }
 
-// ofCSI are the keys of the driver's file in the section.
-func (s *Section) ofCSI(keys []CSIKey) []Field {
-	var fields []Field
-	for i := range keys {
-		k := OfCSI{CSIKey: &keys[i], Own: &s.Own}
-		if k.Name == sessionURL || k.Name == sessionToken {
-			k.Session = &s.Session
-		}
-		fields = append(fields, Field{k.Name, k})
+// Take keeps the value for the driver's file, and warns of one that asks for something.
+func (o OfCSI) Take(from Source) {
+	if value, ok := from.Single(o.Yes); ok {
+		*o.Own = append(*o.Own, CSIValue{o.CSIKey, value, from.Place()})
 	}
-	return fields
-}
-
-// csi tells of a key that has no effect here.
-func NoticeCSI(p *problem.List, at problem.Position, k OfCSI) {
-	if k.Session != nil {
-		*k.Session = at
+	if !from.Asks() {
+		return
 	}
-	why := k.Why
+	if o.Session != nil {
+		*o.Session = from.Place()
+	}
+	why := o.Why
 	if why == "" {
 		why = ForDriver
 	}
-	p.Warnf(at, "%s", why)
+	from.Problems().Warnf(from.Place(), "%s", why)
 }
 
 // maxCategories is how many the CSI driver takes.
@@ -110,3 +103,11 @@ const MaxCategories = 5
 
 // maxCSIName is how many bytes the CSI driver takes for cluster-id and supervisor-id.
 const MaxCSIName = 64
+
+// Why a key of a neighbor has no effect.
+const (
+	ForVolumes = "has no effect: it is about volumes, which are the CSI driver's"
+	ForDriver  = "has no effect: it is the CSI driver's"
+	NoSession  = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
+		"write it there, under the server's address with ."
+)

@@ -15,10 +15,11 @@ type Named struct {
 	Add           func(name string, at problem.Position) (fields []Field, unsure *bool)
 }
 
-const OnlyYAML = "only the YAML format has this: write the file in that format"
+// Take is not called: a section is not a value.
+func (n Named) Take(Source) {}
 
-// onlyInYAML are keys of the schema that are newer than the INI format.
-var onlyInYAML = []string{"caData", "networks", "excludeNetworks", "selector", "labels", "index", "matchByName"}
+// OnlyYAML is what to say of a key that the INI format does not have.
+const OnlyYAML = "only the YAML format has this: write the file in that format"
 
 // Sections are the sections of the INI format: those of the schema, and those
 // that the in-tree provider and the CSI driver have besides.
@@ -28,45 +29,46 @@ func (s *File) Sections() []Field {
 		return fields[slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })].Into.(Group)
 	}
 	global, labels, nodes := group("global"), group("labels"), group("nodes")
-	older := Field{"datacenter", OlderName{list: &s.Global.Datacenters, Name: "datacenters"}}
-	global.Fields = append(append(dashed(global.Fields), s.Global.foreign(true)...), older)
-	labels.Fields = append(dashed(labels.Fields), Field{"topology-categories", &s.Categories})
+	older := Field{Name: "datacenter", Into: OlderName{list: &s.Global.Datacenters, Name: "datacenters"}}
+	global.Fields = append(append(dashed(global.Fields), s.Global.neighborKeys(true)...), older)
+	labels.Fields = append(dashed(labels.Fields), Field{Name: "topology-categories", Into: &s.Categories})
 	nodes.Fields = dashed(nodes.Fields)
 	return []Field{
-		{"Global", global},
-		{"VirtualCenter", Named{Such: "vc.example.com", Unnamed: NoName, Add: s.VirtualCenter}},
-		{"Labels", labels},
-		{"TopologyCategory", Named{Such: "k8s-zone", Add: s.category}},
-		{"Nodes", nodes},
-		{"Workspace", Ignored(ForVolumes)},
-		{"Disk", Ignored(ForVolumes)},
-		{"Network", Ignored(inTree)},
-		{"NetPermissions", Ignored(ForVolumes)},
-		{"NetPermission", Ignored(ForVolumes)},
-		{"Snapshot", Ignored(ForVolumes)},
-		{"FeatureStates", Ignored(ForDriver)},
-		{"GC", Ignored(ForDriver)},
-		{"LoadBalancer", Refused{Why: noNSXT}},
-		{"LoadBalancerClass", Refused{Why: noNSXT}},
-		{"Route", Refused{Why: noNSXT}},
-		{"NSXT", Refused{Why: noNSXT}},
-		{"NSX-T", Refused{Why: noNSXT}},
+		{Name: "Global", Into: global},
+		{Name: "VirtualCenter", Into: Named{Such: "vc.example.com", Unnamed: NoName, Add: s.VirtualCenter}},
+		{Name: "Labels", Into: labels},
+		{Name: "TopologyCategory", Into: Named{Such: "k8s-zone", Add: s.category}},
+		{Name: "Nodes", Into: nodes},
+		{Name: "Workspace", Into: Ignored(ForVolumes)},
+		{Name: "Disk", Into: Ignored(ForVolumes)},
+		{Name: "Network", Into: Ignored(inTree)},
+		{Name: "NetPermissions", Into: Ignored(ForVolumes)},
+		{Name: "NetPermission", Into: Ignored(ForVolumes)},
+		{Name: "Snapshot", Into: Ignored(ForVolumes)},
+		{Name: "FeatureStates", Into: Ignored(ForDriver)},
+		{Name: "GC", Into: Ignored(ForDriver)},
+		{Name: "LoadBalancer", Into: Refused{Why: noNSXT}},
+		{Name: "LoadBalancerClass", Into: Refused{Why: noNSXT}},
+		{Name: "Route", Into: Refused{Why: noNSXT}},
+		{Name: "NSXT", Into: Refused{Why: noNSXT}},
+		{Name: "NSX-T", Into: Refused{Why: noNSXT}},
 	}
 }
 
 // dashed names fields as the INI format does: insecureFlag is insecure-flag.
 func dashed(fields []Field) []Field {
-	var all []Field
-	for _, f := range fields {
-		into := f.Into
-		if slices.Contains(onlyInYAML, f.Name) {
-			into = Refused{Why: OnlyYAML}
+	fields = slices.Clone(fields)
+	for i := range fields {
+		f := &fields[i]
+		if f.YAMLOnly {
+			f.Into = Refused{Why: OnlyYAML}
 		}
-		all = append(all, Field{problem.Dash(f.Name), into})
+		f.Name = problem.Dash(f.Name)
 	}
-	return all
+	return fields
 }
 
+// VirtualCenter makes room for the section of a vCenter.
 func (s *File) VirtualCenter(name string, at problem.Position) ([]Field, *bool) {
 	i := slices.IndexFunc(s.VCenters, func(e *Section) bool { return e.Name == name })
 	if i < 0 {
@@ -74,7 +76,7 @@ func (s *File) VirtualCenter(name string, at problem.Position) ([]Field, *bool) 
 		i = len(s.VCenters) - 1
 	}
 	entry := s.VCenters[i]
-	return append(dashed(entry.Fields(false)), entry.foreign(false)...), &entry.Unsure
+	return append(dashed(entry.Fields(false)), entry.neighborKeys(false)...), &entry.Unsure
 }
 
 func (s *File) category(name string, at problem.Position) ([]Field, *bool) {
@@ -83,5 +85,5 @@ func (s *File) category(name string, at problem.Position) ([]Field, *bool) {
 		s.CategoryLabels = append(s.CategoryLabels, &categoryLabel{Name: name, At: at})
 		i = len(s.CategoryLabels) - 1
 	}
-	return []Field{{"label", &s.CategoryLabels[i].Label}}, nil
+	return []Field{{Name: "label", Into: &s.CategoryLabels[i].Label}}, nil
 }

@@ -1,15 +1,16 @@
-package schema
+package schema_test
 
 import (
 	"strings"
 	"testing"
 
+	"vzones/config/internal/schema"
 	"vzones/config/internal/suggest"
 )
 
 func TestNearest(t *testing.T) {
 	var known []string
-	for _, f := range (&Section{}).Fields(true) {
+	for _, f := range (&schema.Section{}).Fields(true) {
 		known = append(known, f.Name)
 	}
 	for unknown, want := range map[string]string{

@@ -22,28 +22,44 @@ type (
 	// YAML format with a warning.
 	Spelling struct {
 		Key  string
-		Into any
+		Into Target
 	}
-	// OlderName is the older name of a list. Told says that it is a warning.
+	// OlderName is the older name of a list, with a warning if warns is set.
 	OlderName struct {
-		list *List
-		Name string
-		told bool
+		list  *List
+		Name  string
+		warns bool
 	}
 )
 
-const (
-	ForVolumes = "has no effect: it is about volumes, which are the CSI driver's"
-	ForDriver  = "has no effect: it is the CSI driver's"
-	forCPI     = "has no effect: it is the vSphere CPI's"
-	inTree     = "has no effect: it is the in-tree provider's"
-	NoSession  = "has no effect: vzones reads a session manager's address and token from a Secret or a directory: " +
-		"write it there, under the server's address with ."
-	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
-)
+// Take reads the value of the key that is meant.
+func (s Spelling) Take(from Source) {
+	from.Respelled(s.Key)
+	s.Into.Take(from)
+}
 
-// foreign are the keys of the global section, or of an entry, that only a neighbor has.
-func (s *Section) foreign(global bool) []Field {
+func (s Spelling) misspelled(at problem.Position) { Misspelled(s.Into, at) }
+
+// Take reads the list where its newer name is not written, as the in-tree provider does.
+func (o OlderName) Take(from Source) {
+	p, t := from.Problems(), from.Text()
+	switch {
+	case t.Bad:
+		return
+	case o.list.Set:
+		p.Warnf(t.At, "has no effect beside %s", o.Name)
+		return
+	case o.warns && t.Usable():
+		p.Warnf(t.At, "is the in-tree provider's name of %s and counts as that, but the vSphere CPI ignores it: write %s", o.Name, o.Name)
+	}
+	*o.list = Split(t)
+	for i := range o.list.V {
+		o.list.V[i].Hidden = t.Hidden
+	}
+}
+
+// neighborKeys are the keys of the global section, or of an entry, that only a neighbor has.
+func (s *Section) neighborKeys(global bool) []Field {
 	if !global {
 		return slices.Concat(s.ofCSI(csiVCenterKeys),
 			withoutEffect(ForVolumes, "default-datastore"),
@@ -51,7 +67,7 @@ func (s *Section) foreign(global bool) []Field {
 		)
 	}
 	return slices.Concat(s.ofCSI(csiGlobalKeys),
-		[]Field{{"vcenterip", Spelling{Key: "server", Into: &s.Server}}},
+		[]Field{{Name: "vcenterip", Into: Spelling{Key: "server", Into: &s.Server}}},
 		withoutEffect(inTree, "working-dir", "vm-uuid", "vm-name", "secret-not-managed"),
 		withoutEffect(ForVolumes, "datastore", "default-datastore"),
 		withoutEffect(forCPI, "service-account"),
@@ -61,65 +77,10 @@ func (s *Section) foreign(global bool) []Field {
 func withoutEffect(why string, keys ...string) []Field {
 	var fields []Field
 	for _, key := range keys {
-		fields = append(fields, Field{key, Ignored(why)})
+		fields = append(fields, Field{Name: key, Into: Ignored(why)})
 	}
 	return fields
 }
-
-// InYAML are the fields of the schema with what a neighbor's file has besides.
-func (s *File) InYAML() []Field {
-	fields := s.Fields()
-	for i, f := range fields {
-		switch into := f.Into.(type) {
-		case Group:
-			into.Fields = append(into.Fields, spellings(into.Fields)...)
-			switch f.Name {
-			case "global":
-				older := Field{"datacenter", OlderName{&s.Global.Datacenters, "datacenters", true}}
-				into.Fields = append(append(into.Fields, s.Global.foreign(true)...), older)
-			case "labels":
-				into.Fields = append(into.Fields, withoutEffect(noCategories, "topology-categories")...)
-			}
-			fields[i].Into = into
-		case Entries:
-			add := into.Add
-			into.Add = func(name string, at problem.Position) []Field {
-				fields := add(name, at)
-				entry := s.VCenters[len(s.VCenters)-1]
-				return slices.Concat(fields, spellings(fields), entry.foreign(false))
-			}
-			fields[i].Into = into
-		}
-	}
-	for _, f := range s.Sections() {
-		if why, ok := f.Into.(Ignored); ok {
-			fields = append(fields, withoutEffect(string(why), f.Name, strings.ToLower(f.Name))...)
-		}
-	}
-	return append(fields, withoutEffect(noCategories, "TopologyCategory", "topologycategory")...)
-}
-
-// spellings are the keys of fields as the CPI's INI format has them. The chart of the CPI
-// writes ca-file into a file in the YAML format, where the CPI ignores it.
-func spellings(fields []Field) []Field {
-	var all []Field
-	for _, f := range fields {
-		key := problem.Dash(f.Name)
-		if key == f.Name || slices.Contains(onlyInYAML, f.Name) || slices.Contains(notCPIs, f.Name) {
-			continue
-		}
-		switch f.Into.(type) {
-		case Ignored:
-			all = append(all, Field{key, f.Into})
-		default:
-			all = append(all, Field{key, Spelling{f.Name, f.Into}})
-		}
-	}
-	return all
-}
-
-// notCPIs are keys that the INI format has here and not in the CPI.
-var notCPIs = []string{"skipDeletion"}
 
 // Stands returns the key of fields that a key stands for: itself, mostly.
 func Stands(fields []Field, key string) string {
@@ -147,18 +108,21 @@ func NewerFirst(fields []Field, a, b string) int {
 	return older(a) - older(b)
 }
 
-// instead takes the older name of a key where the newer is not written, as the
-// in-tree provider does.
-func TakeOlder(p *problem.List, t Text, into OlderName) {
-	switch {
-	case into.list.Set:
-		p.Warnf(t.At, "has no effect beside %s", into.Name)
-		return
-	case into.told && t.Usable():
-		p.Warnf(t.At, "is the in-tree provider's name of %s and counts as that, but the vSphere CPI ignores it: write %s", into.Name, into.Name)
+const (
+	forCPI       = "has no effect: it is the vSphere CPI's"
+	inTree       = "has no effect: it is the in-tree provider's"
+	noCategories = "has no effect in the YAML format: write region and zone, and further categories under topology.levels"
+)
+
+// ofCSI are the keys of the driver's file in the section.
+func (s *Section) ofCSI(keys []CSIKey) []Field {
+	var fields []Field
+	for i := range keys {
+		k := OfCSI{CSIKey: &keys[i], Own: &s.Own}
+		if k.Name == sessionURL || k.Name == sessionToken {
+			k.Session = &s.Session
+		}
+		fields = append(fields, Field{Name: k.Name, Into: k})
 	}
-	*into.list = Split(t)
-	for i := range into.list.V {
-		into.list.V[i].Mute = t.Mute
-	}
+	return fields
 }

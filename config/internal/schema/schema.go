@@ -14,7 +14,7 @@ type File struct {
 	Global     Section
 	VCenters   []*Section
 	VCentersAt problem.Position
-	// Broken says that there are entries that could not be read.
+	// Broken reports whether there are entries that could not be read.
 	Broken bool
 
 	Region, Zone Rule
@@ -51,10 +51,10 @@ type Section struct {
 	Session problem.Position
 	// Own is what the section has for the CSI driver alone.
 	Own []CSIValue
-	// Apart says that the section's account is not for the entries, since the file names
+	// Apart reports whether the section's account is not for the entries, since the file names
 	// one place besides where theirs are. The environment has no part in that.
 	Apart bool
-	// Unsure says that the section holds more than could be read, perhaps
+	// Unsure reports whether the section holds more than could be read, perhaps
 	// the credentials.
 	Unsure bool
 }
@@ -77,9 +77,9 @@ type Rule struct {
 	// Value is how the label's value is made of several sources.
 	Value    Text
 	Required Toggle
-	// Short says that the rule is the name of a tag category alone, and no mapping.
+	// Short reports whether the rule is the name of a tag category alone, and no mapping.
 	Short bool
-	// Bad says that the mapping could not be read.
+	// Bad reports whether the mapping could not be read.
 	Bad bool
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // CutGlued cuts a value from a key to which it is glued; what is before it may be
-// the key of a password, misspelt, and is that key then.
+// the key of a password, misspelled, and is that key then.
 func CutGlued(key string) (before string, found bool) {
 	const password = "password"
 	if i := strings.IndexAny(key, ":= \t"); i > 0 && suggest.Nearest(key[:i], []string{password}) != "" {

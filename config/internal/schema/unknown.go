@@ -34,6 +34,7 @@ func Unknown(p *problem.List, name string, at problem.Position, fields []Field, 
 	p.Errorf(at, "unknown key: remove it, or write one of %s", strings.Join(known, ", "))
 }
 
+// Useful reports whether a key is one of those to offer: it has an effect, under its own name.
 func Useful(fields []Field, name string) bool {
 	for _, f := range fields {
 		switch f.Into.(type) {
@@ -46,25 +47,27 @@ func Useful(fields []Field, name string) bool {
 	return true
 }
 
-// Misspelled takes what stands under a misspelt key as given, if only wrongly, so
-// that it is not reported as missing too.
-func Misspelled(into any, at problem.Position) {
-	switch into := into.(type) {
-	case Group:
-		if into.Unsure != nil {
-			*into.Unsure = true
+// Places maps each key of the schema to where it belongs, for a hint where it
+// stands elsewhere. A key that belongs in several places gets no hint.
+func Places(root []Field) map[string]string {
+	where := make(map[string]string)
+	note := func(fields []Field, place string) {
+		for _, f := range fields {
+			if other, known := where[f.Name]; known && other != place {
+				where[f.Name] = ""
+			} else {
+				where[f.Name] = place
+			}
 		}
-	case Entries:
-		*into.Broken = true
-	case *Text:
-		spoil(into, at)
-	case *Secret:
-		spoil(into, at)
-	case *List:
-		spoil(into, at)
-	case *Rule:
-		into.Bad = true
-	case Spelling:
-		Misspelled(into.Into, at)
 	}
+	note(root, "at the top level")
+	for _, f := range root {
+		switch into := f.Into.(type) {
+		case Group:
+			note(into.Fields, "under "+f.Name)
+		case Entries:
+			note((&Section{}).Fields(false), "in an entry under "+f.Name)
+		}
+	}
+	return where
 }

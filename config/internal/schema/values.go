@@ -12,17 +12,18 @@ import (
 type Value[T any] struct {
 	V  T
 	At problem.Position
-	// Set says that the file gives a value, if only a wrong one. What is
+	// Set reports whether the file gives a value, if only a wrong one. What is
 	// written but empty (null, "", [], a port of 0) is not set, as in the CPI.
 	Set bool
-	// Bad says that the value was reported as wrong: v is not to be used, nor
+	// Bad reports whether the value was reported as wrong: v is not to be used, nor
 	// the field to be reported as missing.
 	Bad bool
-	// Mute says that the text also serves elsewhere in the file, perhaps as a
+	// Hidden reports whether the text also serves elsewhere in the file, perhaps as a
 	// password, and must not appear in a message.
-	Mute bool
+	Hidden bool
 }
 
+// The values that fields have.
 type (
 	Text   = Value[string]
 	Number = Value[int]
@@ -31,7 +32,7 @@ type (
 	Secret = Value[config.Password]
 )
 
-// Either is the entry's value where it has one.
+// Either returns the entry's value where it has one.
 func Either[T any](entry, global Value[T]) Value[T] {
 	if entry.Set {
 		return entry
@@ -39,6 +40,7 @@ func Either[T any](entry, global Value[T]) Value[T] {
 	return global
 }
 
+// Otherwise returns a value, or what holds where it is not set.
 func Otherwise[T any](v Value[T], unset T) T {
 	if v.Set {
 		return v.V
@@ -51,35 +53,11 @@ type Table struct {
 	Rows []Row
 }
 
+// A Row is a key of a Table with its value.
 type Row struct {
 	Key   string
 	At    problem.Position
 	Value Text
-}
-
-func spoil[T any](v *Value[T], at problem.Position) {
-	if !v.Set {
-		v.At, v.Set, v.Bad = at, true, true
-	}
-}
-
-// Given returns where a single value is set, if it is one and set.
-func Given(into any) (problem.Position, bool) {
-	switch into := into.(type) {
-	case *Text:
-		return into.At, into.Set
-	case *Number:
-		return into.At, into.Set
-	case *Toggle:
-		return into.At, into.Set
-	case *List:
-		return into.At, into.Set
-	case *Table:
-		if len(into.Rows) > 0 {
-			return into.Rows[0].At, true
-		}
-	}
-	return problem.Position{}, false
 }
 
 // Split takes what is between commas. Blank parts do not count, as in the CPI.
@@ -94,15 +72,22 @@ func Split(t Text) List {
 	return l
 }
 
-func NumberOf(d *problem.List, t Text) Number {
+// NumberOf takes a text for a number.
+func NumberOf(p *problem.List, t Text) Number {
 	n, err := strconv.ParseInt(strings.TrimSpace(t.V), 10, 32)
 	if t.Set && err != nil {
-		d.Errorf(t.At, "is no whole number: write it in decimal digits")
+		p.Errorf(t.At, "is not a whole number: write it in decimal digits")
 	}
 	return Number{V: int(n), At: t.At, Set: t.Set && (err != nil || n != 0), Bad: t.Set && err != nil}
 }
 
-// Written says that the file has the field at all.
+// Written reports whether the file has the field at all.
 func (v Value[T]) Written() bool { return v.At.Line != 0 }
 
+// Usable reports whether the file gives a value that was not reported as wrong.
 func (v Value[T]) Usable() bool { return v.Set && !v.Bad }
+
+// SecretOf takes a text for a secret.
+func SecretOf(t Text) Secret {
+	return Secret{V: config.NewPassword(t.V), At: t.At, Set: t.Set, Bad: t.Bad, Hidden: true}
+}

@@ -26,7 +26,7 @@ func Nearest(unknown string, known []string) string {
 // holds more mistakes than a short one before it could mean something else.
 func tolerance(key string) int { return min(max(1, len(key)/3), 3) }
 
-// abbreviates says that one is the beginning of the other: insecure and
+// abbreviates reports whether one is the beginning of the other: insecure and
 // insecureFlag, username and user.
 func abbreviates(a, b string) bool {
 	return min(len(a), len(b)) >= 4 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
@@ -42,7 +42,7 @@ func Plain(key string) string {
 }
 
 // editDistance counts the bytes to insert, delete, replace or swap with their
-// neighbour to turn a into b.
+// neighbor to turn a into b.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return max(len(a), len(b)) // No key is that long.

@@ -20,13 +20,6 @@ import (
 	"vzones/topology/quote"
 )
 
-// authority is what a server's certificate is verified with: nothing set means
-// the system's certificates.
-type authority struct {
-	File string
-	pem  []byte
-}
-
 // authority takes the one that a section gives.
 func (c *checker) authority(file, data schema.Text) schema.Value[authority] {
 	if file.Set && data.Set {
@@ -41,9 +34,9 @@ func (c *checker) authority(file, data schema.Text) schema.Value[authority] {
 	}
 	v := schema.Value[authority]{At: data.At, Set: true, Bad: data.Bad}
 	if data.Usable() && strings.TrimSpace(data.V) != check.SystemCA {
-		data.Mute = true
+		data.Hidden = true
 		inline := c.inline(data.V)
-		v.Bad = c.complain(data, inline.wrong)
+		v.Bad = c.reject(data, inline.wrong)
 		v.V = authority{pem: inline.data}
 	}
 	return v
@@ -69,11 +62,11 @@ func (c *checker) authorityFile(path schema.Text) schema.Value[authority] {
 	}
 	v.V.File = path.V
 	if strings.Contains(path.V, check.BeginPEM) {
-		v.Bad = c.complain(path, &check.Mistake{What: "is a certificate: write " + c.Words.InlineCA + "the path of a file that holds it"})
+		v.Bad = c.reject(path, &check.Mistake{What: "is a certificate: write " + c.Words.InlineCA + "the path of a file that holds it"})
 		return v
 	}
 	files := filepath.SplitList(path.V)
-	if v.Bad = c.complain(path, check.ParseFiles(files)); v.Bad {
+	if v.Bad = c.reject(path, check.ParseFiles(files)); v.Bad {
 		return v
 	}
 	data, kept := c.lists[path.V]
@@ -103,12 +96,6 @@ func (c *checker) listed(path schema.Text, files []string) (data []byte, bad boo
 		c.lists[path.V] = slices.Clip(data)
 	}
 	return data, bad
-}
-
-// caFile is what a file of certificates holds, or what is wrong with it.
-type caFile struct {
-	data  []byte
-	wrong *check.Mistake
 }
 
 // caFile reads a file of certificates, once.
@@ -151,7 +138,7 @@ func (c *checker) authorityOf(path schema.Text, i int, files []string) (data []b
 	}
 	if len(files) > 1 {
 		which := fmt.Sprintf("file %d of %d", i+1, len(files))
-		if !path.Mute && isPath(files[i]) {
+		if !path.Hidden && isPath(files[i]) {
 			which += ", " + quote.Value(files[i])
 		}
 		wrong.What = which + ": " + wrong.What
@@ -159,12 +146,12 @@ func (c *checker) authorityOf(path schema.Text, i int, files []string) (data []b
 			wrong.What += fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
 		}
 	}
-	c.complain(path, &wrong)
+	c.reject(path, &wrong)
 	c.Errors[len(c.Errors)-1].Path = files[i]
 	return nil, true
 }
 
-// isPath says that a text is a path for certain, and not a secret at the wrong place: it
+// isPath reports whether a text is a path for certain, and not a secret at the wrong place: it
 // leads into a directory that is there.
 func isPath(s string) bool {
 	dir := filepath.Dir(s)
@@ -205,11 +192,11 @@ func (c *checker) user(user *schema.Text) {
 	switch {
 	case !user.Usable():
 	case !check.IsPEM(user.V):
-		user.Bad = c.complain(*user, check.ParseName(user.V))
+		user.Bad = c.reject(*user, check.ParseName(user.V))
 	default:
-		user.V, user.Mute = strings.TrimSpace(user.V), true
+		user.V, user.Hidden = strings.TrimSpace(user.V), true
 		_, wrong := c.leaf(user.V)
-		user.Bad = c.complain(*user, wrong)
+		user.Bad = c.reject(*user, wrong)
 	}
 }
 
@@ -247,7 +234,7 @@ func (c *checker) pair(user schema.Text, password schema.Secret) {
 	switch {
 	case !user.Usable() || !password.Usable():
 	case !check.IsPEM(user.V) && check.IsPEM(key):
-		c.Errorf(user.At, "is no certificate, but the password is PEM: write the certificate here that belongs to the private key")
+		c.Errorf(user.At, "is not a certificate, but the password is PEM: write the certificate here that belongs to the private key")
 	case check.IsPEM(user.V):
 		leaf, _ := c.leaf(user.V) // It was checked.
 		if wrong := check.ParseKey(key, leaf); wrong != "" {
@@ -267,3 +254,11 @@ func (c *checker) validity(at problem.Position, leaf *x509.Certificate) {
 			leaf.NotBefore.UTC().Format(time.DateOnly))
 	}
 }
+
+// Bounds on what a configuration may cost.
+const (
+	// maxCAFiles is how many CA files are named, each of which is watched, and maxCABytes
+	// how much is kept of them.
+	maxCAFiles = 1000
+	maxCABytes = 64 << 20
+)

@@ -55,7 +55,7 @@ func (c *checker) categoryNames(s *schema.File) []string {
 	var names []string
 	for _, category := range s.Categories.V {
 		switch {
-		case c.complain(category, check.ParseName(category.V)):
+		case c.reject(category, check.ParseName(category.V)):
 		case slices.Contains(names, category.V):
 			c.Errorf(category.At, "names a category twice: remove one of the two%s", check.Found(category.V))
 		default:
@@ -95,7 +95,7 @@ func (c *checker) categoryLabels(s *schema.File, names []string) map[string]stri
 			labels[given.Name], by[label] = label, given.At
 		case topology.CSIDomain:
 		default:
-			c.complain(given.Label, &check.Mistake{What: "is no label of a topology: write " + topology.LabelRegion + " or " +
+			c.reject(given.Label, &check.Mistake{What: "is not a topology label: write " + topology.LabelRegion + " or " +
 				topology.LabelZone, Detail: check.Found(given.Label.V)})
 		}
 	}
@@ -126,7 +126,7 @@ func (c *checker) role(s *schema.File, names []string, labels map[string]string,
 	}
 }
 
-// HasWord says that a category may be the region or the zone by its name.
+// HasWord reports whether a category may be the region or the zone by its name.
 func HasWord(name, word string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.Contains(words, word)

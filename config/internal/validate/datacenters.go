@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"slices"
 	"strings"
 
 	"vzones/config"
@@ -24,11 +25,11 @@ func (c *checker) datacenters(given schema.List) schema.Value[[]string] {
 			form, wrong := config.FormOfDatacenter(part)
 			switch {
 			case part == "":
-				v.Bad = c.complain(element, &check.Mistake{What: "has an empty name: write the names of datacenters, or remove the element"})
+				v.Bad = c.reject(element, &check.Mistake{What: "has an empty name: write the names of datacenters, or remove the element"})
 			case check.ParseName(part) != nil:
-				v.Bad = c.complain(element, check.ParseName(part))
+				v.Bad = c.reject(element, check.ParseName(part))
 			case wrong != nil:
-				v.Bad = c.complain(element, &check.Mistake{What: wrong.Error(), Detail: check.Found(part)})
+				v.Bad = c.reject(element, &check.Mistake{What: wrong.Error(), Detail: check.Found(part)})
 			case have[part]:
 				c.Warnf(element.At, "names a datacenter again that the list already has")
 			default:
@@ -38,4 +39,8 @@ func (c *checker) datacenters(given schema.List) schema.Value[[]string] {
 		}
 	}
 	return v
+}
+
+func allBlank(elements []schema.Text) bool {
+	return !slices.ContainsFunc(elements, func(t schema.Text) bool { return strings.TrimSpace(t.V) != "" })
 }

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"slices"
-	"strings"
 
 	"vzones/config"
 	"vzones/config/internal/check"
@@ -29,9 +28,9 @@ func (c *checker) fleet(s *schema.File) []config.VCenter {
 		c.Errorf(at, "no vCenter: write at least one %s", c.Words.Entry)
 	}
 
-	c.idleAccount(all, global)
-	c.unverified(all, global)
-	c.verifiedAgain(all, global)
+	c.unusedAccount(all, global)
+	c.warnUnverified(all, global)
+	c.warnVerified(all, global)
 	var fleet []config.VCenter
 	seen := make(map[string][]config.VCenter)
 	for _, e := range all {
@@ -39,20 +38,20 @@ func (c *checker) fleet(s *schema.File) []config.VCenter {
 		vc := assemble(e, global)
 		c.inherited = append(c.inherited, inherit(e, global))
 		vc.At, vc.TrustAt = c.Where(e.At), c.Where(trustedAt(e, global))
-		c.verification(e, global)
+		c.trustWithoutEffect(e, global)
 		if e.Server.Usable() && !schema.Either(e.Port, global.Port).Bad {
-			c.twice(e.Server.At, &vc, seen[vc.Address()], all)
+			c.sameVCenter(e.Server.At, &vc, seen[vc.Address()], all)
 			seen[vc.Address()] = append(seen[vc.Address()], vc)
 		}
 		fleet = append(fleet, vc)
 	}
-	c.borrowed(s)
+	c.accountFromEnvironment(s)
 	return fleet
 }
 
-// twice reports an entry that is another one of the same vCenter in all that could make
+// sameVCenter reports an entry that is another one of the same vCenter in all that could make
 // a difference. With another account or other datacenters it is meant, as in the CPI.
-func (c *checker) twice(at problem.Position, vc *config.VCenter, others []config.VCenter, all []Settings) {
+func (c *checker) sameVCenter(at problem.Position, vc *config.VCenter, others []config.VCenter, all []Settings) {
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
 	for i := range others {
 		o := &others[i]
@@ -105,8 +104,10 @@ func (c *checker) globalServer(global Settings, entries []Settings) (Settings, b
 	return global, true
 }
 
-// ownSecret says that an entry names a Secret itself, and not the global section for it.
-func ownSecret(e, global Settings) bool { return e.Secret.Set && e.Secret.At != global.Secret.At }
+// ownSecret reports whether an entry names a Secret itself, and not the global section for it.
+func ownSecret(e, global Settings) bool {
+	return e.SecretRef.Set && e.SecretRef.At != global.SecretRef.At
+}
 
 // account returns the user and the password for an entry, each from the entry
 // or from the global section. Where a Secret or a directory applies, the entry's
@@ -120,7 +121,7 @@ func account(e, global Settings) (user schema.Text, password schema.Secret) {
 }
 
 func ownAccount(e, global Settings) bool {
-	return ownSecret(e, global) || global.apart
+	return ownSecret(e, global) || global.Apart
 }
 
 // directory returns where an entry's credentials are besides its Secret. As in the
@@ -129,13 +130,13 @@ func directory(e, global Settings) schema.Text {
 	if ownSecret(e, global) {
 		return schema.Text{}
 	}
-	return global.Directory
+	return global.SecretsDirectory
 }
 
 // credentials demands a user with a password, a Secret or a directory.
 func (c *checker) credentials(e, global Settings) {
 	user, password := account(e, global)
-	secret, directory := schema.Either(e.Secret, global.Secret), directory(e, global)
+	secret, directory := schema.Either(e.SecretRef, global.SecretRef), directory(e, global)
 	elsewhere := "the Secret"
 	if directory.Set {
 		elsewhere = directory.At.Key()
@@ -143,7 +144,7 @@ func (c *checker) credentials(e, global Settings) {
 	switch given := secret.Set || directory.Set; {
 	case user.Set && password.Set:
 		c.pair(user, password)
-	case e.unsure, global.unsure:
+	case e.Unsure, global.Unsure:
 	case user.Set && given:
 		c.Warnf(user.At, "has no effect without a password: the credentials come from %s", elsewhere)
 	case password.Set && given:
@@ -154,7 +155,7 @@ func (c *checker) credentials(e, global Settings) {
 		c.Errorf(password.At, "has no user beside it: write user, or %s instead", c.Words.Secret())
 	case !given:
 		also := ""
-		if e.session.Line != 0 || global.session.Line != 0 {
+		if e.Session.Line != 0 || global.Session.Line != 0 {
 			also = ": a session manager's address counts in a Secret or a directory alone"
 		}
 		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
@@ -162,18 +163,18 @@ func (c *checker) credentials(e, global Settings) {
 	}
 }
 
-// idleAccount tells of a global user or password that no vCenter gets.
-func (c *checker) idleAccount(all []Settings, global Settings) {
+// unusedAccount warns of a global user or password that no vCenter gets.
+func (c *checker) unusedAccount(all []Settings, global Settings) {
 	for _, e := range all {
 		if !ownAccount(e, global) || e.At == global.Server.At {
 			return
 		}
 	}
 	why := "has no effect: every vCenter has a Secret"
-	if global.Directory.Set {
-		why = "has no effect: every vCenter has a Secret or " + global.Directory.At.Key()
+	if global.SecretsDirectory.Set {
+		why = "has no effect: every vCenter has a Secret or " + global.SecretsDirectory.At.Key()
 	}
-	// Of those in the environment borrowed tells.
+	// accountFromEnvironment warns of those in the environment.
 	if global.User.Set && global.User.At.Line != problem.InEnvironment {
 		c.Warnf(global.User.At, "%s", why)
 	}
@@ -194,9 +195,9 @@ func trustedAt(e, global Settings) problem.Position {
 	return e.At
 }
 
-// verification tells of settings that insecureFlag makes idle. A session manager is
-// verified whatever it says.
-func (c *checker) verification(e, global Settings) {
+// trustWithoutEffect warns of settings that have no effect beside insecureFlag. A session manager
+// is verified whatever it says.
+func (c *checker) trustWithoutEffect(e, global Settings) {
 	insecure := schema.Either(e.Insecure, global.Insecure)
 	if !insecure.V {
 		return
@@ -213,9 +214,9 @@ func (c *checker) verification(e, global Settings) {
 	}
 }
 
-// unverified warns of vCenters whose certificates are not verified, once for each
+// warnUnverified warns of vCenters whose certificates are not verified, once for each
 // setting that says so.
-func (c *checker) unverified(all []Settings, global Settings) {
+func (c *checker) warnUnverified(all []Settings, global Settings) {
 	var settings []problem.Position
 	names := make(map[problem.Position][]string)
 	for _, e := range all {
@@ -234,10 +235,10 @@ func (c *checker) unverified(all []Settings, global Settings) {
 	}
 }
 
-// verifiedAgain warns of vCenters whose certificates are verified although the global
+// warnVerified warns of vCenters whose certificates are verified although the global
 // section says otherwise: to the CPI and the CSI driver true there holds for all, but to
 // the CPI not in another format's spelling.
-func (c *checker) verifiedAgain(all []Settings, global Settings) {
+func (c *checker) warnVerified(all []Settings, global Settings) {
 	on := global.Insecure
 	if !on.Usable() || !on.V || on.At.Line == problem.InEnvironment {
 		return
@@ -272,12 +273,12 @@ func inherit(e, global Settings) Settings {
 		user, password = schema.Text{}, schema.Secret{}
 	}
 	e.User, e.Password = user, password
-	e.Directory = directory(e, global)
-	if !e.Secret.Set {
-		e.Secret, e.Namespace = global.Secret, global.Namespace
+	e.SecretsDirectory = directory(e, global)
+	if !e.SecretRef.Set {
+		e.SecretRef, e.SecretNamespace = global.SecretRef, global.SecretNamespace
 	}
 	e.Port = schema.Either(e.Port, global.Port)
-	e.Datacenters = schema.Either(e.Datacenters, global.Datacenters)
+	e.DatacenterList = schema.Either(e.DatacenterList, global.DatacenterList)
 	e.Insecure = schema.Either(e.Insecure, global.Insecure)
 	e.Authority = schema.Either(e.Authority, global.Authority)
 	e.Thumbprint = schema.Either(e.Thumbprint, global.Thumbprint)
@@ -289,39 +290,30 @@ func inherit(e, global Settings) Settings {
 
 // assemble makes the VCenter of an entry.
 func assemble(e, global Settings) config.VCenter {
-	const roundTrips = 3
 	e = inherit(e, global)
 	return config.VCenter{
 		Name:        e.Name,
 		Server:      e.Server.V,
-		Port:        schema.Otherwise(e.Port, check.DefaultPort),
-		Datacenters: slices.Clone(e.Datacenters.V),
+		Port:        schema.Otherwise(e.Port, schema.DefaultPort),
+		Datacenters: slices.Clone(e.DatacenterList.V),
 		User:        e.User.V,
 		Password:    e.Password.V,
-		Secret:      e.Secret.V,
+		Secret:      e.SecretRef.V,
 
-		SecretsDirectory: e.Directory.V,
+		SecretsDirectory: e.SecretsDirectory.V,
 
 		Insecure:   e.Insecure.V,
 		CAFile:     e.Authority.V.File,
 		CA:         e.Authority.V.pem,
 		Thumbprint: e.Thumbprint.V,
-		Followed:   e.Index.V == IndexFollowed,
-		RoundTrips: schema.Otherwise(e.RoundTrips, roundTrips),
-		IPFamilies: slices.Clone(schema.Otherwise(e.Families, []string{"ipv4"})),
+		Followed:   e.Index.V == schema.IndexFollowed,
+		RoundTrips: schema.Otherwise(e.RoundTrips, schema.DefaultRoundTrips),
+		IPFamilies: slices.Clone(schema.Otherwise(e.Families, schema.DefaultFamilies())),
 	}
 }
 
-// underscore warns of a server that is taken although its name has a _.
-func (c *checker) underscore(server schema.Text) {
-	if server.Usable() && strings.Contains(server.V, "_") {
-		c.Warnf(server.At, "has a _, which RFC 1123 does not allow in the name of a host: it is taken as it is, "+
-			"but DNS servers, proxies and authorities that sign certificates may refuse it")
-	}
-}
-
-// borrowed tells which vCenters of the file have an account from the environment.
-func (c *checker) borrowed(s *schema.File) {
+// accountFromEnvironment warns which vCenters of the file have an account from the environment.
+func (c *checker) accountFromEnvironment(s *schema.File) {
 	if !s.NamesVCenters() {
 		return
 	}
@@ -331,18 +323,15 @@ func (c *checker) borrowed(s *schema.File) {
 			have[at] = append(have[at], quote.Value(e.Name))
 		}
 	}
-	for _, half := range []struct {
-		name string
-		at   problem.Position
-	}{{schema.VariableUser, s.Global.User.At}, {schema.VariablePassword, s.Global.Password.At}} {
-		if half.at != problem.Variable(half.name) {
-			continue
+	for _, v := range s.Variables() {
+		at, _ := schema.Given(v.Into)
+		switch {
+		case v.Variable != schema.VariableUser && v.Variable != schema.VariablePassword, at != problem.Variable(v.Variable):
+		case have[at] == nil:
+			s.Unused(c.List, schema.Text{At: at}, v.Field)
+		default:
+			c.Warnf(at, "is the %s for %s, because the file has none there: write %s %s instead",
+				v.Name, vCenters(have[at]), c.Words.Secret(), c.Words.Global)
 		}
-		if have[half.at] == nil {
-			schema.Unused(c.List, schema.Text{At: half.at}, half.name, s.Global.CredentialsSource())
-			continue
-		}
-		c.Warnf(half.at, "is the %s for %s, because the file has none there: write %s %s instead",
-			schema.Inherited[half.name], vCenters(have[half.at]), c.Words.Secret(), c.Words.Global)
 	}
 }

@@ -25,12 +25,12 @@ func (c *checker) addresses(n schema.Nodes) config.AddressRules {
 	}
 	for _, element := range n.ExcludeNetworks.V {
 		if strings.Trim(element.V, "*") == "" && element.V != "" {
-			c.complain(element, &check.Mistake{What: "excludes every network: write the names of those to leave out"})
+			c.reject(element, &check.Mistake{What: "excludes every network: write the names of those to leave out"})
 		}
 	}
 	for _, name := range []schema.Text{n.InternalNetwork, n.ExternalNetwork} {
 		if name.Usable() && !rules.Considers(name.V) {
-			c.complain(name, &check.Mistake{What: "is a network that networks or excludeNetworks leaves out: change one of the two"})
+			c.reject(name, &check.Mistake{What: "is a network that networks or excludeNetworks leaves out: change one of the two"})
 		}
 	}
 	return rules
@@ -42,14 +42,14 @@ func (c *checker) subnets(t schema.Text) []netip.Prefix {
 	}
 	subnets, wrong := check.ParseSubnets(t.V)
 	for _, w := range wrong {
-		c.complain(t, &w)
+		c.reject(t, &w)
 	}
 	return subnets
 }
 
 func (c *checker) network(t schema.Text) string {
 	if t.Usable() {
-		c.complain(t, check.ParseName(t.V))
+		c.reject(t, check.ParseName(t.V))
 	}
 	return t.V
 }
@@ -62,11 +62,11 @@ func (c *checker) patterns(given schema.List) []string {
 	}
 	var patterns []string
 	for i, element := range given.V {
-		c.Bounded(element.At, i+1, MaxNetworks, "names of networks")
+		c.Bounded(element.At, i+1, schema.MaxNetworks, "names of networks")
 		switch wrong := check.ParseName(element.V); {
 		case wrong != nil && strings.TrimSpace(element.V) == "":
-			c.complain(element, &check.Mistake{What: "is blank: write the name of a network, or remove the element"})
-		case c.complain(element, wrong):
+			c.reject(element, &check.Mistake{What: "is blank: write the name of a network, or remove the element"})
+		case c.reject(element, wrong):
 		case slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, element.V) }):
 			c.Warnf(element.At, "names a network again that the list already has")
 		default:
@@ -83,7 +83,7 @@ func (c *checker) selector(t schema.Text) labels.Selector {
 	}
 	selector, err := labels.Parse(t.V)
 	if err != nil || selector.Empty() {
-		c.complain(t, &check.Mistake{What: "is no label selector: write one as for kubectl get nodes -l, such as vsphere=true,!metal",
+		c.reject(t, &check.Mistake{What: "is not a valid label selector: write one as for kubectl get nodes -l, such as vsphere=true,!metal",
 			Detail: check.Found(t.V)})
 		return labels.Everything()
 	}
@@ -100,10 +100,10 @@ func (c *checker) nodeLabels(t schema.Table, levels []*schema.Level) map[string]
 		key := schema.Text{V: r.Key, At: r.At}
 		i := slices.IndexFunc(levels, func(l *schema.Level) bool { return l.Label.Usable() && l.Label.V == r.Key })
 		switch {
-		case c.complain(key, check.ParseLabelKey(r.Key)):
+		case c.reject(key, check.ParseLabelKey(r.Key)):
 		case i >= 0:
 			c.Errorf(r.At, "is the label of %v too: remove one of the two", levels[i].At)
-		case c.complain(schema.Text{At: r.At, Mute: r.Value.Mute}, check.ParseLabelValue(r.Value.V)):
+		case c.reject(schema.Text{At: r.At, Hidden: r.Value.Hidden}, check.ParseLabelValue(r.Value.V)):
 		default:
 			if labels == nil {
 				labels = make(map[string]string)

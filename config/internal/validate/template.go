@@ -17,7 +17,7 @@ func (c *checker) template(s *schema.File, r *schema.Rule, label string) topolog
 	template, err := topology.ParseTemplate(r.Value.V, label, composable(s))
 	source := len(r.Sources()) > 0
 	switch {
-	case err != nil && r.Value.Mute:
+	case err != nil && r.Value.Hidden:
 		c.Errorf(r.Value.At, "is not made of text and names of sources in braces, such as {region}: write it so")
 		r.Value.Bad = true
 	case err != nil:
@@ -66,8 +66,8 @@ func (c *checker) cycle(s *schema.File, policy topology.Policy) {
 	c.Errorf(at, "is composed of itself: %s: take one of them out of the value of the one before it", strings.Join(append(labels, labels[0]), ", of "))
 }
 
-// idle tells of settings that no rule needs.
-func (c *checker) idle(t *schema.Placement, policy topology.Policy) {
+// withoutEffect warns of settings that no rule needs.
+func (c *checker) withoutEffect(t *schema.Placement, policy topology.Policy) {
 	together := 0
 	for _, r := range policy.Rules {
 		if r.Category != "" {

@@ -12,10 +12,7 @@ import (
 	"vzones/topology"
 )
 
-const (
-	defaultSettle = 60 * time.Second
-	maxSettle     = 24 * time.Hour
-)
+const maxSettle = 24 * time.Hour
 
 // topology checks the labels and the topology sections together.
 func (c *checker) topology(s *schema.File, fleet []config.VCenter) config.Topology {
@@ -24,16 +21,16 @@ func (c *checker) topology(s *schema.File, fleet []config.VCenter) config.Topolo
 	policy := topology.Policy{
 		Rules:      c.rules(s),
 		Levels:     c.levels(s),
-		Precedence: topology.Precedence(c.choice(t.Precedence, "is no precedence", string(topology.PrecedenceCSI), string(topology.PrecedenceNearest))),
+		Precedence: topology.Precedence(schema.Otherwise(t.Precedence, string(topology.PrecedenceCSI))),
 		Paths:      c.paths(t.Paths),
 	}
 	c.cycle(s, policy)
 	c.vcenterNames(s, fleet)
-	c.idle(t, policy)
+	c.withoutEffect(t, policy)
 	return config.Topology{
 		Policy:   policy,
 		Backfill: schema.Otherwise(t.Backfill, true),
-		Drift:    config.Drift(c.choice(t.Drift, "is no policy", string(config.DriftReport), string(config.DriftTaint), string(config.DriftUpdate))),
+		Drift:    config.Drift(schema.Otherwise(t.Drift, string(config.DriftReport))),
 		Settle:   c.settle(t.Settle),
 	}
 }
@@ -46,7 +43,7 @@ func (c *checker) rules(s *schema.File) topology.Rules {
 	for _, given := range s.CategoryLabels {
 		c.Warnf(given.At, "has no effect without topology-categories")
 	}
-	c.alone(&s.Region, &s.Zone)
+	c.regionWithoutZone(&s.Region, &s.Zone)
 	var rules topology.Rules
 	for _, label := range []struct {
 		key, what string
@@ -65,14 +62,14 @@ func (c *checker) rules(s *schema.File) topology.Rules {
 			c.notCSI(r)
 		}
 		if r.Value.Usable() {
-			c.Warnf(r.Value.At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet by themselves")
+			c.Warnf(r.Value.At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
 		}
 	}
 	return rules
 }
 
-// alone warns of a region without a zone, or the reverse: the CPI's zones label neither.
-func (c *checker) alone(region, zone *schema.Rule) {
+// regionWithoutZone warns of a region without a zone, or the reverse: the CPI's zones label neither.
+func (c *checker) regionWithoutZone(region, zone *schema.Rule) {
 	given := func(r *schema.Rule) bool { return !r.Bad && (len(r.Sources()) > 0 || r.Value.Set) }
 	const why = "Nodes get a %s and no %s, where the vSphere CPI sets neither of the two labels: write %s too, or remove this key if Nodes are to get neither"
 	switch {
@@ -106,14 +103,10 @@ func (c *checker) rule(s *schema.File, r *schema.Rule, label string, required bo
 		}
 	}
 	if r.Tag.Usable() {
-		r.Tag.Bad = c.complain(r.Tag, check.ParseName(r.Tag.V))
-	}
-	if r.Inventory.Usable() && !slices.Contains(topology.Inventories(), topology.Inventory(r.Inventory.V)) {
-		r.Inventory.Bad = c.complain(r.Inventory, &check.Mistake{
-			What: "is no part of the inventory: write vcenter, datacenter, cluster, host, resourcePool, folder or vsanFaultDomain", Detail: check.Found(r.Inventory.V)})
+		r.Tag.Bad = c.reject(r.Tag, check.ParseName(r.Tag.V))
 	}
 	if r.HostGroup.Usable() {
-		r.HostGroup.Bad = c.complain(r.HostGroup, check.ParseHostGroup(r.HostGroup.V))
+		r.HostGroup.Bad = c.reject(r.HostGroup, check.ParseHostGroup(r.HostGroup.V))
 	}
 	return topology.Rule{
 		Label:     label,
@@ -157,7 +150,7 @@ func (c *checker) levels(s *schema.File) topology.Rules {
 		switch {
 		case !l.Label.Set:
 			c.Errorf(l.At, "has no label: write the key of a Node label, such as example.com/rack")
-		case l.Label.Bad || !topology.IsReservedLevel(l.Label.V) && c.complain(l.Label, check.ParseLabelKey(l.Label.V)):
+		case l.Label.Bad || !topology.IsReservedLevel(l.Label.V) && c.reject(l.Label, check.ParseLabelKey(l.Label.V)):
 		case again:
 			c.Errorf(l.Label.At, "is the label of %s in line %d too: remove one of the two", first.Path, first.Line)
 		default:
@@ -184,7 +177,7 @@ func (c *checker) vcenterNames(s *schema.File, fleet []config.VCenter) {
 	if i < 0 {
 		return
 	}
-	const wrong = "is no label value, which %s in line %d makes of it: %s: "
+	const wrong = "is not a valid label value, which %s in line %d makes of it: %s: "
 	for _, vc := range fleet {
 		why := topology.InvalidLabelValue(vc.Name)
 		if why == "" {
@@ -201,25 +194,8 @@ func (c *checker) vcenterNames(s *schema.File, fleet []config.VCenter) {
 	}
 }
 
-// pathKinds are the paths by the words for them.
-func pathKinds() map[string]topology.PathKind {
-	return map[string]topology.PathKind{
-		"compute": topology.ComputePath, "resourcePool": topology.PoolPath, "folder": topology.FolderPath,
-	}
-}
-
-// PathWord returns the word for a path.
-func PathWord(kind topology.PathKind) string {
-	for word, k := range pathKinds() {
-		if k == kind {
-			return word
-		}
-	}
-	panic(fmt.Sprintf("config: no word for the path %v", kind))
-}
-
 func (c *checker) paths(given schema.List) []topology.PathKind {
-	kinds := pathKinds()
+	kinds := schema.PathKinds()
 	if !given.Usable() {
 		return topology.DefaultPaths()
 	}
@@ -229,7 +205,7 @@ func (c *checker) paths(given schema.List) []topology.PathKind {
 		switch {
 		case element.Bad:
 		case !known:
-			c.complain(element, &check.Mistake{What: "is no path: write compute, resourcePool or folder, each as an element of its own", Detail: check.Found(element.V)})
+			c.reject(element, &check.Mistake{What: "is not a valid path: write compute, resourcePool or folder, each as an element of its own", Detail: check.Found(element.V)})
 		case slices.Contains(paths, kind):
 			c.Errorf(element.At, "is listed twice: remove one of the two")
 		default:
@@ -239,35 +215,14 @@ func (c *checker) paths(given schema.List) []topology.PathKind {
 	return paths
 }
 
-// choice returns one of the given words, the first unless configured.
-func (c *checker) choice(t schema.Text, wrong string, words ...string) string {
-	if !t.Usable() {
-		return words[0]
-	}
-	if !slices.Contains(words, t.V) {
-		c.complain(t, &check.Mistake{What: wrong + ": write " + Alternatives(words), Detail: check.Found(t.V)})
-	}
-	return t.V
-}
-
-func Alternatives(words []string) string {
-	text := words[0]
-	for _, word := range words[1 : len(words)-1] {
-		text += ", " + word
-	}
-	return text + " or " + words[len(words)-1]
-}
-
 func (c *checker) settle(t schema.Text) time.Duration {
-	if !t.Usable() {
-		return defaultSettle
-	}
-	d, err := time.ParseDuration(t.V)
+	d, err := time.ParseDuration(schema.Otherwise(t, schema.DefaultSettle))
 	switch {
+	case t.Bad:
 	case err != nil:
-		c.complain(t, &check.Mistake{What: "is no duration: write a number with its unit, such as 60s or 5m", Detail: check.Found(t.V)})
+		c.reject(t, &check.Mistake{What: "is not a valid duration: write a number with its unit, such as 60s or 5m", Detail: check.Found(t.V)})
 	case d < 0 || d > maxSettle:
-		c.complain(t, &check.Mistake{What: fmt.Sprintf("is out of range: write a duration from 0s to %gh", maxSettle.Hours()), Detail: check.Found(t.V)})
+		c.reject(t, &check.Mistake{What: fmt.Sprintf("is out of range: write a duration from 0s to %gh", maxSettle.Hours()), Detail: check.Found(t.V)})
 	}
 	return d
 }

@@ -130,7 +130,7 @@ func FuzzINI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkWithGCFG(t, data) })
 }
 
-// TestManyMistakesCostLittle: reading begins anew after each.
+// TestManyMistakesCostLittle: reading begins again after each.
 func TestManyMistakesCostLittle(t *testing.T) {
 	const lines = 20000
 	p := &problem.List{File: "f", Words: &problem.INIWords}

@@ -4,14 +4,12 @@ package ini
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/gcfg.v1/types"
 
-	"vzones/config"
 	"vzones/config/internal/check"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
@@ -23,7 +21,7 @@ var (
 	keyAndValue   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
 )
 
-// Is says that a file is in the INI format. Its first line that says anything
+// Is reports whether a file is in the INI format. Its first line that says anything
 // decides, so that a mistake further down is one of that format: no file in the
 // YAML format begins with a [, nor with a key and an =.
 func Is(data []byte) bool {
@@ -47,7 +45,7 @@ func Read(data []byte, p *problem.List) *schema.File {
 	}
 	for _, entry := range s.VCenters {
 		if !entry.Server.Set {
-			entry.Server = schema.Text{V: entry.Name, At: entry.At, Set: true, Mute: schema.GluedSecret(entry.Name) > 0}
+			entry.Server = schema.Text{V: entry.Name, At: entry.At, Set: true, Hidden: schema.GluedSecret(entry.Name) > 0}
 		}
 	}
 	return s
@@ -162,7 +160,11 @@ func (d *decoder) keys(b *Block, fields []schema.Field) {
 			schema.Misspelled(fields[i].Into, k.at)
 			continue
 		}
-		d.field(k, fields[i].Into)
+		v := value{d, k}
+		if k.glued {
+			v.cutShort()
+		}
+		fields[i].Into.Take(v)
 	}
 }
 
@@ -196,97 +198,85 @@ func (d *decoder) place(key string) string {
 	return ""
 }
 
-func (d *decoder) field(k Key, into any) {
-	if _, ok := into.(*schema.Secret); ok && k.continued {
-		d.Warnf(k.at, `goes on in the next line, which is taken for a part of it, since a \ ends this one: `+
+// value is the value of a key, as a schema.Source.
+type value struct {
+	*decoder
+	Key
+}
+
+func (v value) Problems() *problem.List { return v.decoder.List }
+
+// Asks reports whether something is written behind the =, or there is none.
+func (v value) Asks() bool { return v.value != "" || v.blank }
+
+func (v value) Respelled(key string) {
+	if key := v.Words.Key(key); v.value != "" {
+		v.Warnf(v.at, "counts as %s, but the vSphere CPI ignores it: write %s", key, key)
+	}
+}
+
+func (v value) Text() schema.Text {
+	if v.blank {
+		v.Errorf(v.at, "has no value: write %s = and the value behind it", v.Name)
+		return schema.Text{At: v.at, Set: true, Bad: true}
+	}
+	return schema.Text{V: v.value, At: v.at, Set: v.value != ""}
+}
+
+// cutShort warns of a comment that may be a part of the value.
+func (v value) cutShort() {
+	v.Warnf(v.at, "ends at the ; or # that begins a comment: put the value in quotes if the rest belongs to it")
+}
+
+func (v value) Secret() schema.Secret {
+	if v.continued {
+		v.Warnf(v.at, `goes on in the next line, which is taken for a part of it, since a \ ends this one: `+
 			`put the value in quotes, and write \\ for a \ that belongs to it`)
 	}
-	// Of a password, what is behind a blank may be a part too.
-	if _, ok := into.(*schema.Secret); k.glued || ok && k.cut && !k.quoted {
-		d.Warnf(k.at, "ends at the ; or # that begins a comment: put the value in quotes if the rest belongs to it")
+	// What is behind a blank may be a part too.
+	if !v.glued && v.cut && !v.quoted {
+		v.cutShort()
 	}
-	if other, ok := into.(schema.Spelling); ok {
-		into = d.spelt(k, other)
+	t := v.Text()
+	if !t.Set && v.cut {
+		v.Errorf(v.at, "is empty, since a comment begins at a ; or #: put the value in quotes")
+		t.Set, t.Bad = true, true
 	}
-	switch into := into.(type) {
-	case schema.Ignored:
-		if k.value != "" || k.blank {
-			d.Warnf(k.at, "%s", string(into))
-		}
-		return
-	case schema.OfCSI:
-		*into.Own = CSIValueOf(into.CSIKey, k, *into.Own)
-		if k.value != "" || k.blank {
-			schema.NoticeCSI(d.List, k.at, into)
-		}
-		return
-	case schema.Refused:
-		if k.value != "" || k.blank {
-			d.Errorf(k.at, "%s", into.Why)
-			if into.Seen != nil {
-				*into.Seen = true
-			}
-		}
-		return
-	case *schema.Toggle:
-		*into = d.toggle(k)
-		return
-	}
-	if k.blank {
-		d.Errorf(k.at, "has no value: write %s = and the value behind it", k.Name)
-		schema.Misspelled(into, k.at)
-		return
-	}
-	t := schema.Text{V: k.value, At: k.at, Set: k.value != ""}
-	switch into := into.(type) {
-	case *schema.Text:
-		*into = t
-	case *schema.Secret:
-		if !t.Set && k.cut {
-			d.Errorf(k.at, "is empty, since a comment begins at a ; or #: put the value in quotes")
-			t.Set, t.Bad = true, true
-		}
-		*into = schema.Secret{V: config.NewPassword(t.V), At: t.At, Set: t.Set, Bad: t.Bad, Mute: true}
-	case *schema.Number:
-		*into = schema.NumberOf(d.List, t)
-	case *schema.List:
-		*into = schema.Split(t)
-	case schema.OlderName:
-		schema.TakeOlder(d.List, t, into)
-	case *schema.Rule:
-		*into = schema.Rule{At: t.At, Tag: t, Short: true}
-	default:
-		panic(fmt.Sprintf("config: the schema has a %T at %s", into, k.at.Path))
-	}
+	return schema.SecretOf(t)
 }
 
-// spelt returns what another name of a key stands for.
-func (d *decoder) spelt(k Key, other schema.Spelling) any {
-	if key := d.Words.Key(other.Key); k.value != "" {
-		d.Warnf(k.at, "counts as %s, but the vSphere CPI ignores it: write %s", key, key)
+func (v value) Number() schema.Number {
+	t := v.Text()
+	if t.Bad {
+		return schema.Number{At: t.At, Set: true, Bad: true}
 	}
-	return other.Into
+	return schema.NumberOf(v.decoder.List, t)
 }
 
-// toggle takes the words that gcfg takes, and a key without a value for true.
-func (d *decoder) toggle(k Key) schema.Toggle {
-	if k.blank {
-		return schema.Toggle{V: true, At: k.at, Set: true}
+func (v value) List() schema.List {
+	t := v.Text()
+	if t.Bad {
+		return schema.List{At: t.At, Set: true, Bad: true}
 	}
-	on, err := types.ParseBool(k.value)
+	return schema.Split(t)
+}
+
+// Toggle takes the words that gcfg takes, and a key without a value for true.
+func (v value) Toggle() schema.Toggle {
+	if v.blank {
+		return schema.Toggle{V: true, At: v.at, Set: true}
+	}
+	on, err := types.ParseBool(v.value)
 	if err != nil {
-		d.Errorf(k.at, "is neither true nor false: write one of the two")
+		v.Errorf(v.at, "is neither true nor false: write one of the two")
 	}
-	return schema.Toggle{V: on, At: k.at, Set: true, Bad: err != nil}
+	return schema.Toggle{V: on, At: v.at, Set: true, Bad: err != nil}
 }
 
-// of appends what a key is set to. One without an = is true to gcfg.
-func CSIValueOf(k *schema.CSIKey, given Key, values []schema.CSIValue) []schema.CSIValue {
-	switch {
-	case given.blank && k.Yes:
-		return append(values, schema.CSIValue{CSIKey: k, Value: "true", At: given.at})
-	case given.value != "":
-		return append(values, schema.CSIValue{CSIKey: k, Value: given.value, At: given.at})
+// Single returns what a key is set to. One without an = is true to gcfg.
+func (k Key) Single(truth bool) (string, bool) {
+	if k.blank && truth {
+		return "true", true
 	}
-	return values
+	return k.value, k.value != ""
 }

@@ -19,7 +19,7 @@ type Block struct {
 	named         bool
 	At            problem.Position
 	Keys          []Key
-	// bad says that the header could not be read, so that whose the keys are is
+	// bad reports whether the header could not be read, so that whose the keys are is
 	// not known; lossy that there is more than the keys which could be read.
 	bad, lossy bool
 }
@@ -28,16 +28,19 @@ type Block struct {
 type Key struct {
 	Name, value string
 	at          problem.Position
-	// blank says that there is no =, quoted that there are quotes, cut that a
+	// blank reports whether there is no =, quoted that there are quotes, cut that a
 	// comment follows, and glued that no blank is before that.
 	blank, quoted, cut, glued bool
-	// continued says that a \ at the end of a line makes the next one a part of it.
+	// continued reports whether a \ at the end of a line makes the next one a part of it.
 	continued bool
-	// bad says that the value could not be read, which was reported.
+	// bad reports whether the value could not be read, which was reported.
 	bad bool
 }
 
-// unset says that nothing is written behind the =.
+// Place returns where the key is.
+func (k Key) Place() problem.Position { return k.at }
+
+// unset reports whether nothing is written behind the =.
 func (k Key) unset() bool { return k.value == "" && !k.blank && !k.bad }
 
 // A scan reads the blocks of a file. Sections, keys and values are found by the
@@ -101,7 +104,7 @@ func (r *scan) offset() int { return r.base + r.file.Offset(r.pos) }
 // at returns the token's line.
 func (r *scan) at() int { return r.line + r.file.Position(r.pos).Line - 1 }
 
-// ended says that a line is at its end. A fault is then one of the next line,
+// ended reports whether a line is at its end. A fault is then one of the next line,
 // into which the scanner looks, or of a comment.
 func (r *scan) ended() bool {
 	return r.tok == token.EOL || r.tok == token.EOF || r.tok == token.COMMENT
@@ -173,7 +176,7 @@ func (r *scan) said() string {
 
 const (
 	noKey    = "the line is neither a section such as [Global] nor a key with a value: write key = value"
-	noHeader = `this is no section: write one such as [Global] or [VirtualCenter "vc.example.com"]`
+	noHeader = `this is not a section: write one such as [Global] or [VirtualCenter "vc.example.com"]`
 	noQuotes = `the name in a section is not in quotes: write it as in [VirtualCenter "vc.example.com"]`
 )
 

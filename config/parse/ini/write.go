@@ -32,7 +32,7 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }
 
-// Holds says that a value can be written in the INI format. It has no escape for
+// Holds reports whether a value can be written in the INI format. It has no escape for
 // a carriage return, which it drops, nor for a NUL.
 func Holds(s string) bool {
 	return !strings.ContainsAny(s, "\r\x00") && utf8.ValidString(s)

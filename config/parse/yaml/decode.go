@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"vzones/config"
 	"vzones/config/internal/check"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
@@ -23,6 +22,7 @@ type Decoder struct {
 	Others func(p Pair, fields []schema.Field)
 }
 
+// Mapping reads a mapping with known keys.
 func (d *Decoder) Mapping(n *Node, at problem.Position, fields []schema.Field) {
 	pairs := d.pairs(n, at, schema.ShownKey, func(key string) string { return schema.Stands(fields, key) })
 	slices.SortStableFunc(pairs, func(a, b Pair) int { return schema.NewerFirst(fields, a.Name, b.Name) })
@@ -39,81 +39,81 @@ func (d *Decoder) Mapping(n *Node, at problem.Position, fields []schema.Field) {
 		if i < 0 {
 			continue
 		}
-		d.field(p, fields[i].Into)
+		fields[i].Into.Take(Value{d, p})
 	}
 }
 
-func (d *Decoder) field(p Pair, into any) {
-	switch into := into.(type) {
-	case schema.Group:
-		if d.isMapping(p.Node, p.At) {
-			d.Mapping(p.Node, p.At, into.Fields)
-		} else if into.Unsure != nil {
-			*into.Unsure = true
-		}
-	case schema.Entries:
-		d.entries(p, into)
-	case schema.Elements:
-		d.elements(p, into)
-	case *schema.Rule:
-		d.rule(p, into)
-	case schema.Spelling:
-		if !Unset(p.Node) {
-			d.Warnf(p.At, "is the INI format's spelling of %s and counts as that, but the vSphere CPI ignores it in the YAML format: write %s", into.Key, into.Key)
-		}
-		d.field(p, into.Into)
-	case schema.OlderName:
-		schema.TakeOlder(d.List, d.Text(p.Node, p.At), into)
-	case schema.OfCSI:
-		d.ofCSI(p, into)
-	case schema.Ignored:
-		if !Empty(p.Node) {
-			d.Warnf(p.At, "%s", string(into))
-		}
-	case schema.Refused:
-		if !Empty(p.Node) {
-			d.Errorf(p.At, "%s", into.Why)
-			if into.Seen != nil {
-				*into.Seen = true
-			}
-		}
-	case *schema.Text:
-		*into = d.Text(p.Node, p.At)
-	case *schema.Secret:
-		v := d.Text(p.Node, p.At)
-		*into = schema.Secret{V: config.NewPassword(v.V), At: v.At, Set: v.Set, Bad: v.Bad, Mute: true}
-	case *schema.Number:
-		*into = d.number(p.Node, p.At)
-	case *schema.Toggle:
-		*into = d.Toggle(p.Node, p.At)
-	case *schema.List:
-		*into = d.list(p.Node, p.At)
-	case *schema.Table:
-		d.table(p, into)
-	case Taker:
-		into.Take(d, p)
-	default:
-		panic(fmt.Sprintf("config: the schema has a %T at %s", into, p.At.Path))
+// A Value is the value of a key, as a schema.Mapping.
+type Value struct {
+	*Decoder
+	Pair
+}
+
+// Place returns where the key is.
+func (v Value) Place() problem.Position { return v.At }
+
+// Problems returns where mistakes are collected.
+func (v Value) Problems() *problem.List { return v.Decoder.List }
+
+// Text takes any single value as it is written.
+func (v Value) Text() schema.Text { return v.text(v.Node, v.At) }
+
+// Secret is Text for a secret.
+func (v Value) Secret() schema.Secret { return schema.SecretOf(v.Text()) }
+
+// Number takes a whole number.
+func (v Value) Number() schema.Number { return v.number(v.Node, v.At) }
+
+// Toggle takes a truth value.
+func (v Value) Toggle() schema.Toggle { return v.toggle(v.Node, v.At) }
+
+// List takes a list of single values.
+func (v Value) List() schema.List { return v.list(v.Node, v.At) }
+
+// Asks reports whether it is none of the zero values that generators write for everything
+// that they leave unset.
+func (v Value) Asks() bool { return !Empty(v.Node) }
+
+// Respelled warns of the INI format's spelling.
+func (v Value) Respelled(key string) {
+	if !Unset(v.Node) {
+		v.Warnf(v.At, "is the INI format's spelling of %s and counts as that, but the vSphere CPI ignores it in the YAML format: write %s", key, key)
 	}
 }
 
-// ofCSI takes a single value, whatever it is, and tells of any that asks for something.
-func (d *Decoder) ofCSI(p Pair, into schema.OfCSI) {
-	if n := Follow(p.Node); n.Kind == ScalarNode && !Unset(n) {
-		*into.Own = append(*into.Own, schema.CSIValue{CSIKey: into.CSIKey, Value: n.Value, At: p.At})
-	}
-	if !Empty(p.Node) {
-		schema.NoticeCSI(d.List, p.At, into)
+// Single takes a single value, whatever it is.
+func (v Value) Single(bool) (string, bool) {
+	n := Follow(v.Node)
+	return n.Value, n.Kind == ScalarNode && !Unset(n)
+}
+
+// Group reads a mapping with known keys.
+func (v Value) Group(into schema.Group) {
+	if v.isMapping(v.Node, v.At) {
+		v.Mapping(v.Node, v.At, into.Fields)
+	} else if into.Unsure != nil {
+		*into.Unsure = true
 	}
 }
 
-func (d *Decoder) entries(p Pair, into schema.Entries) {
-	*into.At = p.At
-	if !d.isMapping(p.Node, p.At) {
+// Fields reads a mapping with known keys if it is one.
+func (v Value) Fields(fields []schema.Field) bool {
+	is := Follow(v.Node).Kind == MappingNode
+	if is {
+		v.Mapping(v.Node, v.At, fields)
+	}
+	return is
+}
+
+// Entries reads a mapping whose keys are names.
+func (v Value) Entries(into schema.Entries) {
+	d := v.Decoder
+	*into.At = v.At
+	if !d.isMapping(v.Node, v.At) {
 		*into.Broken = true
 		return
 	}
-	for i, entry := range d.pairs(p.Node, p.At, schema.ShownName, whole) {
+	for i, entry := range d.pairs(v.Node, v.At, schema.ShownName, whole) {
 		switch {
 		case !check.IsEntryName(entry.Name):
 			d.Errorf(entry.At, schema.NoName)
@@ -128,18 +128,19 @@ func (d *Decoder) entries(p Pair, into schema.Entries) {
 	}
 }
 
-func (d *Decoder) elements(p Pair, into schema.Elements) {
-	n := Follow(p.Node)
+// Elements reads a list of mappings.
+func (v Value) Elements(into schema.Elements) {
+	d, n := v.Decoder, Follow(v.Node)
 	if Null(n) {
 		return
 	}
 	if n.Kind != SequenceNode {
-		d.Errorf(p.At, "is %s: write a list of mappings, each behind a -", describe(n))
+		d.Errorf(v.At, "is %s: write a list of mappings, each behind a -", describe(n))
 		return
 	}
 	for i, item := range n.Content {
 		d.Visit()
-		at := problem.Position{Line: item.Line, Path: fmt.Sprintf("%s[%d]", p.At.Path, i)}
+		at := problem.Position{Line: item.Line, Path: fmt.Sprintf("%s[%d]", v.At.Path, i)}
 		d.Bounded(at, i+1, schema.MaxLevels, "levels")
 		if d.isMapping(item, at) {
 			d.Mapping(item, at, into.Add(at))
@@ -147,21 +148,22 @@ func (d *Decoder) elements(p Pair, into schema.Elements) {
 	}
 }
 
-// rule takes text for the name of a tag category, as the CPI does.
-func (d *Decoder) rule(p Pair, into *schema.Rule) {
-	into.At = p.At
-	if Follow(p.Node).Kind == MappingNode {
-		d.Mapping(p.Node, p.At, into.Fields())
-		return
+// Table reads a mapping whose keys and values are any text.
+func (v Value) Table() []schema.Row {
+	if !v.isMapping(v.Node, v.At) {
+		return nil
 	}
-	into.Short = true
-	into.Tag = d.Text(p.Node, p.At)
+	var rows []schema.Row
+	for _, entry := range v.pairs(v.Node, v.At, whole, whole) {
+		rows = append(rows, schema.Row{Key: entry.Name, At: entry.At, Value: v.text(entry.Node, entry.At)})
+	}
+	return rows
 }
 
-// Text takes any single value as it is written, as the CPI does: a password of
+// text takes any single value as it is written, as the CPI does: a password of
 // digits needs no quotes.
-func (d *Decoder) Text(n *Node, at problem.Position) schema.Text {
-	v := schema.Text{At: at, Mute: n.Kind == AliasNode || n.Anchor != ""}
+func (d *Decoder) text(n *Node, at problem.Position) schema.Text {
+	v := schema.Text{At: at, Hidden: n.Kind == AliasNode || n.Anchor != ""}
 	n = Follow(n)
 	switch {
 	case n.Kind != ScalarNode:
@@ -212,7 +214,7 @@ var yaml11 = map[string]bool{
 	"n": false, "no": false, "off": false,
 }
 
-func (d *Decoder) Toggle(n *Node, at problem.Position) schema.Toggle {
+func (d *Decoder) toggle(n *Node, at problem.Position) schema.Toggle {
 	v := schema.Toggle{At: at}
 	n = Follow(n)
 	if Null(n) {
@@ -250,7 +252,7 @@ func (d *Decoder) list(n *Node, at problem.Position) schema.List {
 	for i, item := range n.Content {
 		d.Visit()
 		at := problem.Position{Line: item.Line, Path: fmt.Sprintf("%s[%d]", at.Path, i)}
-		element := d.Text(item, at)
+		element := d.text(item, at)
 		v.V, v.Bad = append(v.V, element), v.Bad || element.Bad
 	}
 	v.Set = len(v.V) > 0
@@ -266,14 +268,11 @@ func (d *Decoder) Visit() {
 	}
 }
 
-func (d *Decoder) table(p Pair, into *schema.Table) {
-	if !d.isMapping(p.Node, p.At) {
-		return
-	}
-	for _, entry := range d.pairs(p.Node, p.At, whole, whole) {
-		into.Rows = append(into.Rows, schema.Row{Key: entry.Name, At: entry.At, Value: d.Text(entry.Node, entry.At)})
-	}
+// A Pair is one key of a mapping with its value; at is the key's place.
+type Pair struct {
+	Name string
+	At   problem.Position
+	Node *Node
+	// bare reports whether the key stands in braces and has no value.
+	bare bool
 }
-
-// A Taker reads a value in a way of its own.
-type Taker interface{ Take(d *Decoder, p Pair) }

@@ -19,20 +19,20 @@ func Follow(n *Node) *Node {
 
 func Null(n *Node) bool { return n.Kind == ScalarNode && n.ShortTag() == "!!null" }
 
-// Unset says that nothing is written behind a key.
+// Unset reports whether nothing is written behind a key.
 func Unset(n *Node) bool {
 	n = Follow(n)
 	return n.Kind == ScalarNode && (Null(n) || n.Value == "")
 }
 
-// nothing says that a value is none in whatever key it is: null, an empty text, an empty
+// nothing reports whether a value is none in whatever key it is: null, an empty text, an empty
 // list or the number 0.
 func nothing(n *Node) bool {
 	n = Follow(n)
 	return Unset(n) || n.Kind == SequenceNode && len(n.Content) == 0 || n.ShortTag() == "!!int" && n.Value == "0"
 }
 
-// Empty says that a value asks for nothing, as the zero values do that
+// Empty reports whether a value asks for nothing, as the zero values do that
 // generators write for everything that they do not set.
 func Empty(n *Node) bool {
 	n = Follow(n)
@@ -42,7 +42,7 @@ func Empty(n *Node) bool {
 	return Unset(n) || n.Value == "false" || n.Value == "0"
 }
 
-// tagged says that a scalar has a tag that means nothing here.
+// tagged reports whether a scalar has a tag that means nothing here.
 func tagged(n *Node) bool {
 	switch n.ShortTag() {
 	case "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!merge":
@@ -88,7 +88,7 @@ func Documents(file io.Reader) ([]*Node, error) {
 	return all, nil
 }
 
-// Encode writes a document. It panics where a node is no YAML, which is a mistake
+// Encode writes a document. It panics where a node is not valid YAML, which is a mistake
 // of the caller: writing to a buffer does not fail.
 func Encode(b *bytes.Buffer, n *Node) {
 	e := newEncoder(b)
@@ -121,14 +121,14 @@ func Scalar(s string) *Node {
 	return n
 }
 
-// asLines says that a text, such as a certificate, can be shown as lines.
+// asLines reports whether a text, such as a certificate, can be shown as lines.
 func asLines(s string) bool {
 	plain := func(r rune) bool { return r == '\n' || r > ' ' && r < 0x7f || r == ' ' }
 	return strings.HasSuffix(s, "\n") && strings.TrimSpace(s) == s[:len(s)-1] && strings.Trim(s, "\n") != "" &&
 		strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0
 }
 
-// odd says that a character is better escaped.
+// odd reports whether a character is better escaped.
 func odd(r rune) bool { return unicode.IsControl(r) || !unicode.IsPrint(r) }
 
 // Of returns a value that can be written.

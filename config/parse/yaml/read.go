@@ -26,7 +26,7 @@ func Root(data []byte, p *problem.List) *Node {
 	documents, err := Documents(bytes.NewReader(data))
 	if err != nil {
 		if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
-			p.Errorf(problem.Position{}, "the file is UTF-16 text, and no YAML: save the file as UTF-8")
+			p.Errorf(problem.Position{}, "the file is UTF-16 text, and not YAML: save the file as UTF-8")
 			return nil
 		}
 		line, content := brokenLine(data, err)
@@ -50,7 +50,7 @@ func Root(data []byte, p *problem.List) *Node {
 	return root
 }
 
-// Hollow says that the first document of a file has nothing in it.
+// Hollow reports whether the first document of a file has nothing in it.
 func Hollow(documents []*Node) bool {
 	return len(documents) == 0 || len(documents[0].Content) == 0 || Null(documents[0].Content[0])
 }
@@ -77,7 +77,7 @@ func syntaxProblem(err error, line []byte) string {
 			"and indent text that goes on below its key"},
 		{"did not find expected key", "a key is indented differently from those before it, " +
 			"or text follows a closing quote"},
-		{"expected '-' indicator", "an element of a list is indented differently from those before it, or lacks its -"},
+		{"expected '-' indicator", "an element of a list is indented differently from those before it, or has no -"},
 		{"expected ',' or", "a bracket is not closed, or a comma is missing"},
 		{"sequence entries are not allowed", "a list begins on the line of its key: begin it on the next line"},
 		{"tag", "a value begins with !, which makes it a YAML tag: put the value in quotes"},

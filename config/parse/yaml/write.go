@@ -40,7 +40,7 @@ func (w *Writer) Mapping(fields []schema.Field) *Node {
 }
 
 // value returns nil for what is not set.
-func (w *Writer) value(into any) *Node {
+func (w *Writer) value(into schema.Target) *Node {
 	switch into := into.(type) {
 	case schema.Group:
 		return w.Mapping(into.Fields)

@@ -20,7 +20,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
-	"vzones/provider/reconcile"
+	"vzones/provider/nodes"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -84,7 +84,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	r.CustomMustRegister(
 		NewLeading(leads()),
 		NewFleet(leads(), fleet, placed),
-		NewTopology(func() *reconcile.Controller { return reconcile.New(nil, nil, nil, nil) }),
+		NewTopology(func() (nodes.Stats, bool) { s, _ := idle().Stats(); return s, true }),
 		NewUndeletedNodes(leads(), func() map[string]int { return map[string]int{"unknown": 1} }),
 	)
 
@@ -140,13 +140,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // TestOutcomesAreDocumented: as the provider counts them.
 func TestOutcomesAreDocumented(t *testing.T) {
-	counts, _ := provider.New(nil, &config.Config{}, provider.Options{}).Outcomes()
+	counts, _ := idle().Outcomes()
 	want := slices.Sorted(maps.Keys(counts))
 	if got := column(t, "### `outcome`"); !slices.Equal(got, want) {
 		t.Errorf("the reference has %v, the code %v", got, want)
 	}
 	for _, outcome := range want {
-		if !strings.Contains(provider.OutcomesHelp, outcome) {
+		if !strings.Contains(nodes.OutcomesHelp, outcome) {
 			t.Errorf("the help of the metric does not name %s", outcome)
 		}
 	}
@@ -405,4 +405,10 @@ func TestAStandbyShowsNothing(t *testing.T) {
 	if err != nil || len(families) != 0 {
 		t.Errorf("%v, %v", families, err)
 	}
+}
+
+// idle is a controller that has not begun.
+func idle() *nodes.Controller {
+	p := provider.New(nil, &config.Config{}, provider.Options{})
+	return nodes.New(nil, p.Placer(), p.Checker(), nil)
 }

@@ -3,26 +3,26 @@ package metrics
 import (
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider/reconcile"
+	"vzones/provider/nodes"
 )
 
 // Topology shows what the topology controller counts, at the time of the scrape. Where that
 // does not run it shows nothing.
 type Topology struct {
 	metrics.BaseStableCollector
-	controller func() *reconcile.Controller
+	stats func() (nodes.Stats, bool)
 
 	drifting, resized, conflicting, writes *metrics.Desc
 }
 
-// NewTopology returns the metrics of a controller that is nil until it runs.
-func NewTopology(controller func() *reconcile.Controller) *Topology {
+// NewTopology returns the metrics of a controller whose stats are false until it runs.
+func NewTopology(stats func() (nodes.Stats, bool)) *Topology {
 	desc := func(name, help string, labels ...string) *metrics.Desc {
 		return metrics.NewDesc(Subsystem+"_topology_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
 	return &Topology{
-		controller: controller,
-		drifting:   desc("drifting_nodes", "Initialized Nodes with a topology label that differs from their placement."),
+		stats:    stats,
+		drifting: desc("drifting_nodes", "Initialized Nodes with a topology label that differs from their placement."),
 		resized: metrics.NewDesc(Subsystem+"_instance_type_drifting_nodes", "Initialized Nodes with an instance type that differs from their machine's.",
 			nil, nil, metrics.ALPHA, ""),
 		conflicting: desc("conflicting_nodes", "Initialized Nodes with a conflict of tags, by its kind.", "kind"),
@@ -39,11 +39,10 @@ func (t *Topology) DescribeWithStability(ch chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector.
 func (t *Topology) CollectWithStability(ch chan<- metrics.Metric) {
-	c := t.controller()
-	if c == nil {
+	s, ok := t.stats()
+	if !ok {
 		return
 	}
-	s := c.Stats()
 	ch <- metrics.NewLazyConstMetric(t.drifting, metrics.GaugeValue, float64(s.Drifting))
 	ch <- metrics.NewLazyConstMetric(t.resized, metrics.GaugeValue, float64(s.Resized))
 	for kind, n := range s.Conflicts {

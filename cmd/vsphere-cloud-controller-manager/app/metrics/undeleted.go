@@ -3,7 +3,7 @@ package metrics
 import (
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider"
+	"vzones/provider/nodes"
 )
 
 // UndeletedNodes shows why Nodes are not deleted, at the time of the scrape. A standby shows
@@ -20,7 +20,7 @@ type UndeletedNodes struct {
 // at each scrape. Leading is closed when this instance leads.
 func NewUndeletedNodes(leading <-chan struct{}, counts func() map[string]int) *UndeletedNodes {
 	return &UndeletedNodes{leading: leading, counts: counts, nodes: metrics.NewDesc(Subsystem+"_undeleted_nodes",
-		"Nodes that are not ready, whose machines are not found and that are not deleted, by the reason: "+provider.KeptHelp+".",
+		"Nodes that are not ready, whose machines are not found and that are not deleted, by the reason: "+nodes.KeptHelp+".",
 		[]string{"reason"}, nil, metrics.ALPHA, "")}
 }
 

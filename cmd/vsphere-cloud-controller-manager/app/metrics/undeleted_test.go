@@ -6,19 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"vzones/config"
-	"vzones/provider"
+	"vzones/provider/nodes"
 )
 
 // TestReasonsAreDocumented: for which Nodes are kept, as the provider counts them.
 func TestReasonsAreDocumented(t *testing.T) {
-	counts := provider.New(nil, &config.Config{}, provider.Options{}).Kept()
+	counts := idle().Kept()
 	want := slices.Sorted(maps.Keys(counts))
 	if got := column(t, "### `reason`"); !slices.Equal(got, want) {
 		t.Errorf("the reference has %v, the code %v", got, want)
 	}
 	for _, reason := range want {
-		if !strings.Contains(provider.KeptHelp, reason) {
+		if !strings.Contains(nodes.KeptHelp, reason) {
 			t.Errorf("the help of the metric does not name %s", reason)
 		}
 	}

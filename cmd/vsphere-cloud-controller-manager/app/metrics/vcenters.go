@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"vzones/provider"
+	"vzones/provider/nodes"
 	"vzones/vcenter"
 	"vzones/vcenter/session"
 )
@@ -48,7 +48,7 @@ func NewFleet(leading <-chan struct{}, fleet Health, outcomes func() (all, waiti
 		untrusted:           desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),
 		expiry:              desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint.", "vcenter"),
 		uninitialized:       desc("uninitialized_nodes", "Nodes that are not initialized yet, by the same outcomes as all Nodes.", "outcome"),
-		nodes:               desc("nodes", "Nodes by what is known of them: "+provider.OutcomesHelp+".", "outcome"),
+		nodes:               desc("nodes", "Nodes by what is known of them: "+nodes.OutcomesHelp+".", "outcome"),
 	}
 }
 

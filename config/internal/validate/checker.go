@@ -1,0 +1,84 @@
+package validate
+
+import (
+	"slices"
+
+	"vzones/config"
+	"vzones/config/internal/check"
+	"vzones/config/internal/problem"
+	"vzones/config/internal/schema"
+)
+
+type checker struct {
+	*problem.List
+	// skipFiles leaves the files unread that the configuration names.
+	skipFiles bool
+	// inherited are the vCenters with what they take from the global section.
+	inherited []Settings
+	// files are the CA files that were read, each once, and caFiles what they hold.
+	files   []string
+	caFiles map[string]caFile
+	// caData are the certificates in the configuration itself.
+	caData map[string]caFile
+	// lists are the certificates of lists of files, which have caBytes together.
+	lists   map[string][]byte
+	caBytes int
+}
+
+// reject reports what is wrong with a value, if anything is.
+func (c *checker) reject(v schema.Text, wrong *check.Mistake) bool {
+	if wrong == nil {
+		return false
+	}
+	if v.Hidden {
+		c.Errorf(v.At, "%s", wrong.What)
+	} else {
+		c.Errorf(v.At, "%s%s", wrong.What, c.Words.Example(wrong.Detail))
+	}
+	return true
+}
+
+// described checks values as their fields are described: which words, and which numbers.
+func (c *checker) described(fields []schema.Field) {
+	for _, f := range fields {
+		switch into := f.Into.(type) {
+		case schema.Group:
+			c.described(into.Fields)
+		case *schema.Rule:
+			c.described(into.Fields())
+		case *schema.Text:
+			if into.Usable() && len(f.Words) > 0 && !slices.Contains(f.Words, into.V) {
+				into.Bad = c.reject(*into, &check.Mistake{
+					What: "is not a valid " + f.Name + ": write " + check.Alternatives(f.Words), Detail: check.Found(into.V)})
+			}
+		case *schema.Number:
+			if into.Usable() && !f.Limits.Allow(into.V) {
+				into.Bad = true
+				c.Errorf(into.At, "%d is not a valid %s: write %v", into.V, f.Limits.What, f.Limits)
+			}
+		}
+	}
+}
+
+// caFile is what a file of certificates holds, or what is wrong with it.
+type caFile struct {
+	data  []byte
+	wrong *check.Mistake
+}
+
+// authority is what a server's certificate is verified with: nothing set means
+// the system's certificates.
+type authority struct {
+	File string
+	pem  []byte
+}
+
+// Settings are a section whose values were checked one by one, and what several of them mean
+// together.
+type Settings struct {
+	schema.Section
+	DatacenterList schema.Value[[]string]
+	Families       schema.Value[[]string]
+	Authority      schema.Value[authority]
+	SecretRef      schema.Value[config.SecretRef]
+}

@@ -1,0 +1,169 @@
+package absence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"vzones/provider/nodecache"
+	"vzones/provider/nodestate"
+	"vzones/provider/placement"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// A Checker decides whether Nodes' machines exist, for the framework, which deletes the
+// Nodes of those that do not.
+type Checker struct {
+	fleet     Fleet
+	placer    *placement.Placer
+	nodes     *nodecache.Cache
+	confirmer *Confirmer
+	deletions deletions
+}
+
+// NewChecker returns a checker that has absences confirmed by Run.
+func NewChecker(fleet Fleet, placer *placement.Placer) *Checker {
+	return &Checker{fleet: fleet, placer: placer, nodes: placer.NodeCache(), confirmer: NewConfirmer(fleet)}
+}
+
+// Run searches for absent machines until the context is done.
+func (c *Checker) Run(ctx context.Context) { c.confirmer.Run(ctx) }
+
+// Drop ends the confirmation for a Node whose machine is not absent, or that is gone.
+func (c *Checker) Drop(node types.UID) { c.confirmer.Drop(node) }
+
+// CheckExists reports whether a Node's machine exists. False makes the
+// framework delete the Node, so it is said only of a machine that had been
+// found once (the Node has its provider ID), that no vCenter's complete index
+// has, and that a direct search of every vCenter has not found since then.
+// Anything short of that is an error, and so is an absence where the configuration has
+// no Node deleted. A Node of another provider always exists.
+//
+// It does not wait: the search goes on beside it, and the framework, which asks about
+// each Node that is not ready every few seconds, gets the latest result.
+func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) {
+	if c.placer.IsForeign(node) {
+		return true, nil
+	}
+	id, err := c.absence(c.fleet.States(), node)
+	if err == nil {
+		err = c.isCurrent(node)
+	}
+	if err != nil {
+		c.confirmer.Drop(node.UID)
+		if errors.Is(err, errExists) {
+			return true, nil
+		}
+		return false, err
+	}
+	if err := c.confirmer.Ask(node.UID, id); err != nil {
+		return false, fmt.Errorf("%w: the machine with %s: %w", topology.ErrUnknown, id, err)
+	}
+	c.deletions.approve(node)
+	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node), "machine", id.String())
+	return false, nil
+}
+
+// errExists says that a machine exists.
+var errExists = errors.New("the machine exists")
+
+// errDisabled says that no Node is deleted.
+var errDisabled = errors.New("nodes.skipDeletion is set in the configuration")
+
+// absence returns the machine of a Node if the Node is to be deleted once a search has
+// confirmed that no vCenter has it, and otherwise why not: errExists, or an error that
+// is topology.ErrUnknown.
+func (c *Checker) absence(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
+	id, err := c.placer.Identify(node)
+	if err != nil {
+		return id, err
+	}
+	switch err := missing(states, id); {
+	case err == nil:
+		return id, errExists
+	case !errors.Is(err, topology.ErrAbsent):
+		return id, err
+	case node.Spec.ProviderID == "":
+		return id, fmt.Errorf("%w: the machine of Node %s was never found, so nothing tells that it is gone: %w", topology.ErrUnknown, node.Name, err)
+	case c.placer.Config().SkipNodeDeletion:
+		return id, fmt.Errorf("%w: Node %s is kept, since %w: %w", topology.ErrUnknown, node.Name, errDisabled, err)
+	}
+	return id, nil
+}
+
+// missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read
+// completely and none has it, and topology.ErrUnknown otherwise.
+func missing(states []inventory.State, id inventory.Identity) error {
+	if inventory.Indexed(states, id) {
+		return nil
+	}
+	_, err := inventory.Find(states, id)
+	if errors.Is(err, topology.ErrAmbiguous) {
+		return nil
+	}
+	return err
+}
+
+// isCurrent returns an error if by now another Node has the name, or the Node is ready
+// again, or is none of ours any more. The framework deletes by name, from a list that may be minutes old.
+func (c *Checker) isCurrent(node *v1.Node) error {
+	if !c.nodes.IsStarted() {
+		return nil
+	}
+	now, err := c.nodes.Get(node.Name)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // it is gone
+	case now.UID != node.UID:
+		return fmt.Errorf("%w: there is another Node %s now", topology.ErrUnknown, node.Name)
+	case c.placer.IsForeign(now):
+		return fmt.Errorf("%w: Node %s is not looked after by vzones any more", topology.ErrUnknown, node.Name)
+	case nodestate.IsReady(now):
+		return fmt.Errorf("%w: Node %s is ready again", topology.ErrUnknown, node.Name)
+	}
+	return nil
+}
+
+// A Result is what is known of the absence of a Node's machine.
+type Result struct {
+	// Absent reports whether the machine is absent by all snapshots and the Node would be
+	// deleted once a search has confirmed that.
+	Absent bool
+	// Searching reports whether the search is still under way.
+	Searching bool
+	// Kept is why the Node is not deleted, nil if the machine exists or the framework may
+	// delete the Node.
+	Kept error
+}
+
+// Confirm has the absence of a Node's machine confirmed if the framework would delete the
+// Node, so that there is an answer when it asks.
+func (c *Checker) Confirm(states []inventory.State, n *v1.Node) Result {
+	id, err := c.wouldDelete(states, n)
+	r := Result{Absent: err == nil}
+	if r.Absent {
+		c.confirmer.Want(n.UID, id)
+		err = c.confirmer.Peek(n.UID, id)
+	}
+	switch {
+	case errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed):
+		r.Searching = true
+	case !errors.Is(err, errExists):
+		r.Kept = err
+	}
+	return r
+}
+
+// wouldDelete is absence for Nodes that the framework asks about and that were found
+// once. For others it returns errExists.
+func (c *Checker) wouldDelete(states []inventory.State, n *v1.Node) (inventory.Identity, error) {
+	if nodestate.IsReady(n) || n.Spec.ProviderID == "" {
+		return inventory.Identity{}, errExists
+	}
+	return c.absence(states, n)
+}

@@ -1,0 +1,295 @@
+// Package absence decides when a Node may be deleted.
+//
+// It owns the rule by which a machine does not exist, the direct searches that confirm it,
+// and the guard by which the framework deletes no other Node than the one that it asked
+// about. Everything short of a confirmed absence is an error. It deletes no Node.
+package absence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// searchesAtOnce and searchesPerSecond bound the searches for absent
+	// machines, however many there are: each costs a few requests in every vCenter.
+	searchesAtOnce    = 4
+	searchesPerSecond = 10
+	// searchTimeout bounds a search in all. Each of its requests has the deadline of
+	// a call.
+	searchTimeout = time.Minute
+	// confirmationLasts is how old the end of a search may be for a Node to be
+	// deleted. The framework asks every five seconds.
+	confirmationLasts = 15 * time.Second
+	// repeatAfter is when a search is repeated that the framework has not asked for
+	// yet, so that there is a fresh one whenever it does. After repeatUnasked without
+	// a question it does not: nobody deletes Nodes.
+	repeatAfter   = 10 * time.Second
+	repeatUnasked = 10 * time.Minute
+	// RetryMin and retryMax bound the delay after a search that failed, which doubles.
+	RetryMin = 5 * time.Second
+	retryMax = 30 * time.Second
+)
+
+var (
+	// ErrConfirming says that the search for an absent machine has not ended yet.
+	ErrConfirming = errors.New("every vCenter is being searched for the machine")
+	// ErrSearchFailed says that a vCenter could not be searched.
+	ErrSearchFailed = errors.New("the absence of the machine is not confirmed")
+	// ErrStillThere says that a search has found the machine.
+	ErrStillThere = errors.New("a search has found the machine, which is not in the index")
+)
+
+// Fleet is what confirmations need of the vCenters.
+type Fleet interface {
+	// States returns what is known of each vCenter now, in configured order.
+	States() []inventory.State
+	// ConfirmAbsent searches every vCenter and returns nil only if each
+	// answered and none has the machine. An error that is not topology.ErrUnknown
+	// says where the machine is.
+	ConfirmAbsent(context.Context, inventory.Identity) error
+	// Generation returns another number after each change of which vCenters those are.
+	Generation() uint64
+}
+
+// A Confirmer searches every vCenter for machines that no snapshot has any more. A
+// search begins after its machine was seen to be absent, and whatever contradicts that
+// later takes its result away.
+type Confirmer struct {
+	fleet Fleet
+	// changed is notified of a new question: those who ask send, Run receives, nobody
+	// closes it.
+	changed chan struct{}
+
+	mu sync.Mutex
+	of map[types.UID]*confirmation
+	// lastErr is why the search that ended last has confirmed nothing, if a vCenter
+	// could not be searched.
+	lastErr error
+}
+
+// confirmation is the search for the machine of one Node. Another identity is another
+// confirmation.
+type confirmation struct {
+	id        inventory.Identity
+	searching bool
+	// due is when the next search begins, asked when the framework asked last.
+	due, asked time.Time
+	failures   int
+	// done is when the last search ended, zero before; err is why that confirms
+	// nothing. Generation is that of the vCenters that were searched.
+	done       time.Time
+	err        error
+	generation uint64
+}
+
+// NewConfirmer returns a confirmer that searches once Run is called.
+func NewConfirmer(fleet Fleet) *Confirmer {
+	return &Confirmer{
+		fleet:   fleet,
+		changed: make(chan struct{}, 1),
+		of:      map[types.UID]*confirmation{},
+	}
+}
+
+// Want has the absence of a Node's machine confirmed.
+func (c *Confirmer) Want(node types.UID, id inventory.Identity) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.get(node, id)
+}
+
+// Ask returns nil if a search that ended a moment ago has confirmed that the machine is
+// absent, and otherwise has one made. It does not wait for it.
+func (c *Confirmer) Ask(node types.UID, id inventory.Identity) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := c.get(node, id)
+	of.asked = time.Now()
+	if !of.searching && of.due.Before(of.asked) {
+		notify(c.changed) // nobody had asked for long
+	}
+	return c.result(of)
+}
+
+// Peek returns what ask would, and has no search made.
+func (c *Confirmer) Peek(node types.UID, id inventory.Identity) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if of := c.of[node]; of != nil && of.isOf(id, c.fleet.Generation()) {
+		return c.result(of)
+	}
+	return ErrConfirming
+}
+
+// Drop takes the result of a search away, of one under way too: the machine is not
+// absent, or that is not known any more.
+func (c *Confirmer) Drop(node types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, node)
+}
+
+// get returns the confirmation, a new one if the Node's machine or the vCenters are
+// others than those of the last search. The caller holds mu.
+func (c *Confirmer) get(node types.UID, id inventory.Identity) *confirmation {
+	of := c.of[node]
+	if of == nil || !of.isOf(id, c.fleet.Generation()) {
+		now := time.Now()
+		of = &confirmation{id: id, due: now, asked: now}
+		c.of[node] = of
+		notify(c.changed)
+	}
+	return of
+}
+
+// isOf reports whether a confirmation is of that machine and of the present vCenters,
+// if they were searched already.
+func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
+	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Known == id.Known && of.id.KnownIn == id.KnownIn && of.id.Seen == id.Seen &&
+		(of.done.IsZero() || of.generation == generation)
+}
+
+// result returns nil if a confirmation confirms that its machine is absent. The caller
+// holds mu.
+func (c *Confirmer) result(of *confirmation) error {
+	switch {
+	case of.done.IsZero() && c.lastErr != nil:
+		return fmt.Errorf("%w; the latest search, for another one, failed: %w", ErrConfirming, c.lastErr)
+	case of.done.IsZero():
+		return ErrConfirming
+	case of.err != nil:
+		return of.err
+	case time.Since(of.done) > confirmationLasts:
+		return ErrConfirming
+	}
+	return nil
+}
+
+// Run searches until the context is done, and returns when no search is under way.
+func (c *Confirmer) Run(ctx context.Context) {
+	pace := flowcontrol.NewTokenBucketRateLimiter(searchesPerSecond, searchesAtOnce)
+	defer pace.Stop()
+	var searches sync.WaitGroup
+	defer searches.Wait()
+	slots := make(chan struct{}, searchesAtOnce)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.changed:
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		for {
+			node, of, wait := c.next()
+			if of == nil {
+				timer.Reset(wait)
+				break
+			}
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			if pace.Wait(ctx) != nil {
+				return
+			}
+			searches.Go(func() {
+				defer func() { <-slots }()
+				c.finish(node, of, func() (uint64, error) { return c.search(ctx, of.id) })
+			})
+		}
+	}
+}
+
+// next returns the confirmation that has been due for longest, as being searched for, or
+// how long nothing is due.
+func (c *Confirmer) next() (types.UID, *confirmation, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var first types.UID
+	var of *confirmation
+	for node, other := range c.of {
+		idle := !other.done.IsZero() && time.Since(other.asked) > repeatUnasked
+		if !other.searching && !idle && (of == nil || other.due.Before(of.due)) {
+			first, of = node, other
+		}
+	}
+	if of == nil {
+		return "", nil, time.Hour
+	}
+	if wait := time.Until(of.due); wait > 0 {
+		return "", nil, wait
+	}
+	of.searching = true
+	return first, of, 0
+}
+
+// search returns the generation of the vCenters that were searched, and nil if none has
+// the machine.
+func (c *Confirmer) search(ctx context.Context, id inventory.Identity) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	generation := c.fleet.Generation()
+	// It may have been due for a while.
+	if err := missing(c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
+		return generation, ErrConfirming
+	}
+	// A provider ID that something else has set may be in the other byte order.
+	for _, u := range id.UUIDs[:len(id.UUIDs):len(id.UUIDs)] {
+		if s := u.Swapped(); s != u {
+			id.UUIDs = append(id.UUIDs, s)
+		}
+	}
+	switch err := c.fleet.ConfirmAbsent(ctx, id); {
+	case err == nil:
+		return generation, nil
+	case errors.Is(err, topology.ErrUnknown), ctx.Err() != nil:
+		return generation, fmt.Errorf("%w: %w", ErrSearchFailed, err)
+	default:
+		return generation, fmt.Errorf("%w: %w", ErrStillThere, err)
+	}
+}
+
+// finish makes a search and notes its result, unless nobody wants to know it any more.
+func (c *Confirmer) finish(node types.UID, of *confirmation, search func() (uint64, error)) {
+	generation, err := search()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of.searching = false
+	c.lastErr = nil
+	if errors.Is(err, ErrSearchFailed) {
+		c.lastErr = err
+	}
+	if c.of[node] != of {
+		return
+	}
+	of.generation, of.err, of.done = generation, err, time.Now()
+	if err == nil {
+		of.failures, of.due = 0, of.done.Add(repeatAfter)
+	} else {
+		of.due = of.done.Add(min(RetryMin<<min(of.failures, 8), retryMax))
+		of.failures++
+	}
+	notify(c.changed)
+}
+
+// notify makes a channel with room for one value ready.
+func notify(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default: // it is
+	}
+}

@@ -1,0 +1,80 @@
+package absence
+
+import (
+	"errors"
+	"strings"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// ReasonNotDeleted is the reason of the Event that says why a Node is not deleted.
+const ReasonNotDeleted = "NodeNotDeleted"
+
+// kept are the reasons for which Nodes are not deleted that are not ready and whose
+// machines are not found, in the order in which an error is compared with them. The
+// last is for whatever is none of them.
+var kept = []struct {
+	err error
+	// name is the value of the metric's label.
+	name string
+}{
+	{errDisabled, "deletion_disabled"},
+	{ErrConfirming, "being_confirmed"},
+	{ErrSearchFailed, "search_failed"},
+	{ErrStillThere, "found_by_search"},
+	{inventory.ErrOutside, "outside_datacenters"},
+	{inventory.ErrUnreachable, "vcenter_unreachable"},
+	{inventory.ErrUnreadable, "machine_unreadable"},
+	{topology.ErrUnknown, "unknown"},
+}
+
+// KeptBy returns the reason that an error stands for.
+func KeptBy(err error) string {
+	for _, k := range kept {
+		if errors.Is(err, k.err) {
+			return k.name
+		}
+	}
+	return kept[len(kept)-1].name
+}
+
+// KeptKey returns the same key for errors that say the same to a person. That a search fails is
+// the same for all machines.
+func KeptKey(err error) string {
+	reason := KeptBy(err)
+	if errors.Is(err, ErrSearchFailed) {
+		reason = KeptBy(ErrSearchFailed)
+	}
+	return reason + " " + strings.Join(inventory.UnreachableIn(err), " ")
+}
+
+// KeptHelp explains the reasons in a line.
+const KeptHelp = "deletion_disabled (nodes.skipDeletion), being_confirmed (every vCenter is being searched), search_failed (a vCenter could not be), " +
+	"found_by_search, outside_datacenters, vcenter_unreachable, machine_unreadable (one that may be it), unknown (something else is)"
+
+// Kept counts the Nodes that are not ready and whose machines are not found, by why they
+// are not deleted. Every reason is in the result. Before the Nodes are known all are 0.
+func (c *Checker) Kept() map[string]int {
+	counts := map[string]int{}
+	for _, k := range kept {
+		counts[k.name] = 0
+	}
+	if !c.nodes.IsStarted() {
+		return counts
+	}
+	states := c.fleet.States()
+	for _, n := range c.nodes.All() {
+		if c.placer.IsForeign(n) {
+			continue
+		}
+		id, err := c.wouldDelete(states, n)
+		if err == nil {
+			err = c.confirmer.Peek(n.UID, id)
+		}
+		if err != nil && !errors.Is(err, errExists) {
+			counts[KeptBy(err)]++
+		}
+	}
+	return counts
+}

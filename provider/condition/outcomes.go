@@ -1,0 +1,96 @@
+// Package condition names what keeps a Node from being placed.
+//
+// It owns the table that gives each error its Event reason and its value in metrics, and
+// when a condition has lasted for long enough to be recorded. Nothing in it performs I/O.
+package condition
+
+import (
+	"errors"
+	"strings"
+
+	"vzones/provider/absence"
+	"vzones/provider/addresses"
+	"vzones/provider/identity"
+	"vzones/provider/placement"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// An Outcome is what looking for a Node's machine and its place can come to. It is the same
+// for a Node that is initialized and for one that waits.
+type Outcome struct {
+	// err is what the error is, nil for a Node that is placed.
+	err error
+	// Name is the value of the metric's label.
+	Name string
+	// Event is the reason of the Event of a Node that waits for it.
+	Event string
+}
+
+// The names of outcomes without an error.
+const (
+	Placed  = "placed"
+	Foreign = "foreign"
+)
+
+// unplaced are the outcomes of Nodes that are not placed, in the order in which
+// an error is compared with them. The last is for whatever is none of them.
+var unplaced = []Outcome{
+	{identity.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch"},
+	{placement.ErrShared, "machine_of_two_nodes", "MachineOfTwoNodes"},
+	{identity.ErrNoUUID, "system_uuid_missing", "SystemUUIDMissing"},
+	{topology.ErrMissing, "topology_missing", "TopologyMissing"},
+	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid"},
+	{topology.ErrAmbiguous, "ambiguous", "Ambiguous"},
+	{topology.ErrAbsent, "machine_not_found", "MachineNotFound"},
+	{placement.ErrUnwritten, "label_unwritten", "LabelUnwritten"},
+	{addresses.ErrClaimed, "address_conflict", "AddressConflict"},
+	{addresses.ErrNone, "address_missing", "AddressMissing"},
+	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters"},
+	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable"},
+	{inventory.ErrUnreadable, "machine_unreadable", "MachineUnreadable"},
+	{topology.ErrUnknown, "unknown", "VCenterUnknown"},
+}
+
+// Of returns the outcome that an error stands for.
+func Of(err error) Outcome {
+	for _, o := range unplaced {
+		if errors.Is(err, o.err) {
+			return o
+		}
+	}
+	return unplaced[len(unplaced)-1]
+}
+
+// Key returns the same for errors that say the same to a person. A vCenter that cannot be
+// read says so in many ways.
+func Key(err error) string {
+	vcenters := inventory.UnreachableIn(err)
+	if len(vcenters) == 0 {
+		return err.Error()
+	}
+	return Of(err).Event + " " + strings.Join(vcenters, " ")
+}
+
+// Counts returns 0 for every outcome.
+func Counts() map[string]int {
+	counts := map[string]int{Placed: 0, Foreign: 0}
+	for _, o := range unplaced {
+		counts[o.Name] = 0
+	}
+	return counts
+}
+
+// EventReasons returns the reasons of the Events about conditions, for whoever documents
+// them or alerts on them.
+func EventReasons() []string {
+	var reasons []string
+	for _, o := range unplaced {
+		reasons = append(reasons, o.Event)
+	}
+	return append(reasons, absence.ReasonNotDeleted)
+}
+
+// Help explains the outcomes in a line.
+const Help = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
+	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), system_uuid_missing (nodes.matchByName is false), machine_not_found, label_unwritten (topology-controller does not write a label), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"

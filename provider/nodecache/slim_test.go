@@ -1,0 +1,116 @@
+package nodecache
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/provider/identity"
+	"vzones/provider/keys"
+)
+
+// TestSlim: what is read of a Node, and what the framework writes back, stays as it is.
+func TestSlim(t *testing.T) {
+	whole := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidA))
+	whole.Labels = map[string]string{"a": "b"}
+	whole.Annotations = map[string]string{keys.Machine: "east/vm-1", "example.com/big": strings.Repeat("x", 100_000)}
+	whole.Finalizers, whole.OwnerReferences = []string{"example.com/f"}, []metav1.OwnerReference{{Name: "o"}}
+	whole.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+	whole.Spec.PodCIDR = "10.0.0.0/24"
+	whole.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}, {Type: v1.NodeHostName, Address: "node-1"}}
+	whole.Status.Images = []v1.ContainerImage{{Names: []string{"image"}}}
+	whole.Status.Conditions = append(whole.Status.Conditions, v1.NodeCondition{Type: v1.NodeDiskPressure})
+	whole.Status.NodeInfo.KernelVersion = "6"
+
+	got := slimmed(t, whole.DeepCopy())
+	want := whole.DeepCopy()
+	want.ManagedFields = nil
+	want.Status = v1.NodeStatus{
+		Addresses: whole.Status.Addresses, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
+		NodeInfo: v1.NodeSystemInfo{SystemUUID: uuidA},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if gone, err := slim("a tombstone"); gone != "a tombstone" || err != nil {
+		t.Error(gone, err)
+	}
+}
+
+// TestSlimIsShort: of what is too long little is kept, and it means what the whole did: a
+// provider ID is ours or another's, and never one that can be read.
+func TestSlimIsShort(t *testing.T) {
+	for id, foreign := range map[string]bool{
+		"vsphere://" + strings.Repeat("x", 1<<20):         false,
+		"vsphere://" + uuidA + strings.Repeat("x", 1<<20): false,
+		"vsphere://" + uuidA + strings.Repeat(" ", 1<<20): false,
+		"vsphere://" + strings.Repeat(" ", 1<<20) + uuidA: false,
+		"other://" + strings.Repeat("x", 1<<20):           true,
+		strings.Repeat("x", 1<<20):                        true,
+	} {
+		n := slimmed(t, aNode("node-1", withProviderID(id), withSystemUUID(uuidA+strings.Repeat(" ", 1<<20)), func(n *v1.Node) {
+			for range 1000 {
+				address(n, v1.NodeInternalIP, "10.0.0.1")
+			}
+			address(n, v1.NodeHostName, strings.Repeat("x", 1<<20))
+		}))
+		if len(n.Spec.ProviderID) > longestProviderID || identity.IsForeign(n.Spec.ProviderID) != foreign || n.Status.NodeInfo.SystemUUID != "" || len(n.Status.Addresses) != mostAddresses {
+			t.Errorf("%.60q: foreign %v, %d addresses", n.Spec.ProviderID, identity.IsForeign(n.Spec.ProviderID), len(n.Status.Addresses))
+		}
+		for _, id := range []string{id, n.Spec.ProviderID} {
+			if u, err := identity.ParseProviderID(id); err == nil || len(err.Error()) > 1000 {
+				t.Errorf("%.60q is %s: %.300v", id, u, err)
+			}
+		}
+		if !foreign && !strings.Contains(n.Spec.ProviderID, " bytes)") {
+			t.Errorf("%q does not tell its length", n.Spec.ProviderID)
+		}
+	}
+}
+
+// slimmed returns what is kept of a Node, which is the same when it is slimmed twice: an
+// informer may do that.
+func slimmed(t *testing.T, n *v1.Node) *v1.Node {
+	t.Helper()
+	var before *v1.Node
+	for range 2 {
+		object, err := slim(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = object.(*v1.Node) //nolint:forcetypeassert // of a Node it is one
+		if before != nil && !reflect.DeepEqual(before, n) {
+			t.Errorf("%+v, and after that %+v", before, n)
+		}
+		before = n.DeepCopy()
+	}
+	return n
+}
+
+const uuidA = "422e4956-ad22-1139-6d72-59cc8f26bc90"
+
+func aNode(name string, changes ...func(*v1.Node)) *v1.Node {
+	n := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}
+	for _, change := range changes {
+		change(n)
+	}
+	return n
+}
+
+func withSystemUUID(s string) func(*v1.Node) {
+	return func(n *v1.Node) { n.Status.NodeInfo.SystemUUID = s }
+}
+
+func withProviderID(s string) func(*v1.Node) {
+	return func(n *v1.Node) { n.Spec.ProviderID = s }
+}
+
+func address(n *v1.Node, kind v1.NodeAddressType, value string) {
+	n.Status.Addresses = append(n.Status.Addresses, v1.NodeAddress{Type: kind, Address: value})
+}

@@ -1,0 +1,171 @@
+package nodes
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"vzones/topology"
+)
+
+// conflictsEvery is the time between two looks at the whole fleet while it changes.
+const conflictsEvery = 5 * time.Second
+
+// fleetConflicts are what is wrong with the whole fleet, and which of that was recorded.
+type fleetConflicts struct {
+	// spanning are pairs of region and zone of several vCenters, unnested values that are
+	// in several of the level above.
+	spanning map[topology.Pair]topology.Conflict
+	unnested map[topology.Value]topology.Conflict
+	// volumes are those that keep the CSI driver from placing volumes.
+	volumes map[topology.Pair][]topology.Conflict
+	// notSeen are the texts about labels that the CSI driver does not see.
+	notSeen map[string]bool
+	// unread are the objects that count as untagged because the account may not
+	// read their tags, by vCenter, and system the folders that vSphere makes itself.
+	unread, system unread
+}
+
+func newFleetConflicts() fleetConflicts {
+	return fleetConflicts{notSeen: map[string]bool{}, unread: unread{}, system: unread{}}
+}
+
+// findConflictsSoon has conflicts of the whole fleet looked for, if labels are kept.
+func (c *Controller) findConflictsSoon() {
+	if c.labels.Load() != nil {
+		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
+	}
+}
+
+// initialized are the Nodes whose labels are kept.
+func (c *Controller) initialized() iter.Seq[*v1.Node] {
+	return func(yield func(*v1.Node) bool) {
+		for _, n := range c.nodes.All() {
+			if !isUninitialized(n) && !c.placer.IsForeign(n) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// findConflicts finds the conflicts of the whole fleet: pairs that machines of several vCenters
+// have, and values that are not nested. It enqueues all Nodes if those have changed. A
+// Node that cannot be placed now is where it was.
+func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
+	var seen unreadSeen
+	var placements []topology.Placement
+	policy := c.places.Topology().Policy
+	nesting := policy.Nesting()
+	pairs, values := map[topology.Pair]bool{}, map[topology.Value]bool{} // of Nodes of which these are not known now
+	for n := range c.initialized() {
+		place, err := c.places.Place(n)
+		if err == nil {
+			seen.add(&place)
+		}
+		placements = append(placements, place.Placement)
+		c.asBefore(n, nesting, place.Placement, err, pairs, values)
+	}
+	spanning, unnested := topology.Spanning(slices.Values(placements)), policy.Unnested(slices.Values(placements))
+	volumes := policy.Volumes(slices.Values(placements), c.places.Tagged())
+	c.mu.Lock()
+	same := take(&l.conflicts.spanning, spanning, pairs)
+	same = take(&l.conflicts.unnested, unnested, values) && same
+	same = l.conflicts.takeVolumes(volumes, pairs) && same
+	c.mu.Unlock()
+	c.recordUnread(ctx, l, &seen)
+	l.recordNotCSI(ctx, policy)
+	if same {
+		return
+	}
+	for n := range c.initialized() {
+		c.queue.Add(itemOf(n))
+	}
+}
+
+// asBefore notes the pair and the values that a Node had, if what they rest on is not
+// known now.
+func (c *Controller) asBefore(n *v1.Node, nesting []string, placed topology.Placement, err error, pairs map[topology.Pair]bool, values map[topology.Value]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.states[n.UID]
+	if s == nil {
+		return
+	}
+	if _, ok := placed.Pair(); !ok && !isCertain(placed, err) {
+		pairs[s.labels.pair] = true
+	}
+	if !slices.ContainsFunc(nesting, func(label string) bool { return isUnknown(label, placed, err) }) {
+		return
+	}
+	for _, value := range s.labels.values {
+		values[value] = true
+	}
+}
+
+// take replaces the conflicts by those that are found, and keeps those of kept. It
+// reports whether that is the same as before.
+func take[K comparable](before *map[K]topology.Conflict, found map[K]topology.Conflict, kept map[K]bool) bool {
+	if found == nil {
+		found = map[K]topology.Conflict{}
+	}
+	for k := range kept {
+		if was, ok := (*before)[k]; ok {
+			found[k] = was
+		}
+	}
+	same := maps.EqualFunc(found, *before, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
+	*before = found
+	return same
+}
+
+// takeVolumes replaces the conflicts of volumes likewise.
+func (f *fleetConflicts) takeVolumes(found map[topology.Pair][]topology.Conflict, kept map[topology.Pair]bool) bool {
+	if found == nil {
+		found = map[topology.Pair][]topology.Conflict{}
+	}
+	for pair := range kept {
+		if was, ok := f.volumes[pair]; ok && found[pair] == nil {
+			found[pair] = was
+		}
+	}
+	same := maps.EqualFunc(found, f.volumes, func(a, b []topology.Conflict) bool {
+		return slices.EqualFunc(a, b, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
+	})
+	f.volumes = found
+	return same
+}
+
+// of returns the conflicts of a placement and of the fleet.
+func (f *fleetConflicts) of(placed topology.Placement) []topology.Conflict {
+	all := placed.Conflicts[:len(placed.Conflicts):len(placed.Conflicts)]
+	if pair, ok := placed.Pair(); ok {
+		if spans, ok := f.spanning[pair]; ok {
+			all = append(all, spans)
+		}
+		all = append(all, f.volumes[pair]...)
+	}
+	for _, d := range placed.Decisions {
+		if crosses, ok := f.unnested[topology.Value{Label: d.Label, Value: d.Value}]; ok {
+			all = append(all, crosses)
+		}
+	}
+	return all
+}
+
+// recordNotCSI records once each label whose value the CSI driver does not see.
+func (l *labeler) recordNotCSI(ctx context.Context, policy topology.Policy) {
+	recorded := map[string]bool{}
+	for _, conflict := range policy.NotCSI() {
+		text := conflict.Text()
+		if recorded[text] = true; !l.conflicts.notSeen[text] {
+			klog.FromContext(ctx).Info("The CSI driver sees other values than Nodes have", "text", text)
+			l.recordOnPod(v1.EventTypeNormal, reasonConflict, text)
+		}
+	}
+	l.conflicts.notSeen = recorded
+}

@@ -1,0 +1,255 @@
+// Package nodes is the one controller of Nodes.
+//
+// It owns what is written to them beside the framework: the annotations with the location
+// of their machines, topology labels, the taint of drift, and Events. It has the fleet follow
+// the machines of all Nodes, and announces a Node to the framework once it can be
+// initialized. What is decided is in the packages it calls: placement says where a Node is,
+// condition what is wrong with it, absence whether it may be deleted, and plan what its
+// labels have to be. It never initializes a Node, never deletes one, never touches a label
+// that the configuration does not name and it did not write, and writes no label by what a
+// vCenter said more than two seconds ago.
+//
+// One goroutine takes items from one work queue and makes all decisions, so that each Node's
+// state has one owner. Requests to the API server and searches of vCenters run beside it and
+// put the Node back into the queue. An item is a Node, or something about all of them:
+//
+//	handlers     a Node has changed          → syncNode
+//	fleet        a vCenter's state is new    → observe: syncNode for each Node concerned
+//	a Node comes, goes, or frees something   → follow, observe
+//	a minute                                 → resync: syncNode for each Node
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"vzones/config"
+	"vzones/provider/absence"
+	"vzones/provider/events"
+	"vzones/provider/nodecache"
+	"vzones/provider/placement"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// Fleet is what the controller needs of the vCenters.
+type Fleet interface {
+	// States returns what is known of each vCenter now, in configured order.
+	States() []inventory.State
+	// Follow says of which machines the details are wanted.
+	Follow([]inventory.Identity)
+	// Subscribe returns a channel that is notified when a state has changed.
+	Subscribe() <-chan struct{}
+	// Probe has a vCenter prove that it answers: its state gets a new Contact,
+	// and subscribers are notified, or it gets into trouble.
+	Probe(vcenter string)
+	// ReadTags has a vCenter's tags read soon, with the names of those that matter.
+	// Subscribers are notified then, whatever the result is.
+	ReadTags(vcenter string)
+	// SearchOutside returns inventory.ErrOutside if a machine that no index has is
+	// in none of the configured datacenters. Nil says nothing.
+	SearchOutside(context.Context, inventory.Identity) error
+}
+
+// places says where Nodes are. It is a placement.Placer, whose documentation it shares.
+type places interface {
+	Observe([]inventory.State, *v1.Node) *inventory.Machine
+	Initial(*v1.Node) (*placement.Initial, error)
+	Place(*v1.Node) (placement.Place, error)
+	Topology() *config.Topology
+	Hidden() map[string][]string
+	Tagged() []topology.Tagged
+}
+
+// A Controller looks after the Nodes of a placer.
+type Controller struct {
+	fleet   Fleet
+	placer  *placement.Placer
+	places  places
+	checker *absence.Checker
+	nodes   *nodecache.Cache
+	client  kubernetes.Interface
+
+	// running is closed when queue and what is below it are set, by Run.
+	running  chan struct{}
+	queue    workqueue.TypedRateLimitingInterface[item]
+	recorder *recorder
+	annotate *annotator
+	writes   writes
+	busy     busy
+	passes   passes
+
+	// labels is nil unless labels are written.
+	labels atomic.Pointer[labeler]
+
+	mu sync.Mutex
+	// rules are those that Nodes get their labels by.
+	rules  recentRules
+	states map[types.UID]*state
+}
+
+// New returns a controller that does nothing until Run.
+func New(fleet Fleet, placer *placement.Placer, checker *absence.Checker, client kubernetes.Interface) *Controller {
+	return &Controller{
+		fleet: fleet, placer: placer, places: placer, checker: checker, nodes: placer.NodeCache(), client: client,
+		running: make(chan struct{}), states: map[types.UID]*state{},
+	}
+}
+
+// An item is a Node, or something that is about all Nodes.
+type item struct {
+	job  job
+	name string
+	uid  types.UID
+}
+
+// A job is what is done with an item.
+type job int
+
+const (
+	// syncNode decides about one Node.
+	syncNode job = iota
+	// observeNodes enqueues the Nodes that a change of the fleet, or of other Nodes, concerns.
+	observeNodes
+	// resyncNodes enqueues all Nodes, every resyncEvery.
+	resyncNodes
+	// followNodes has the fleet follow the machines of all Nodes.
+	followNodes
+	// findConflicts looks for conflicts of the whole fleet.
+	findConflicts
+)
+
+func itemOf(n *v1.Node) item { return item{name: n.Name, uid: n.UID} }
+
+const (
+	// gather is how long changes of Nodes are gathered before they are acted
+	// on, so that a burst of them costs one request and not one each.
+	gather = 100 * time.Millisecond
+	// resyncEvery is the time between two looks at all Nodes while nothing changes. They renew
+	// what is remembered of machines.
+	resyncEvery = time.Minute
+	// retryMin and retryMax bound the delay after a write that failed, which doubles.
+	retryMin, retryMax = 500 * time.Millisecond, time.Minute
+)
+
+// Run looks after Nodes from when the framework has handed over its informers until the
+// context is done. It is to be called once.
+func (c *Controller) Run(ctx context.Context) error {
+	select {
+	case <-c.nodes.Started():
+	case <-ctx.Done():
+		return nil
+	}
+	broadcast, end := events.Record(ctx, c.client, "")
+	defer end()
+	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](retryMin, retryMax))
+	defer c.queue.ShutDown()
+	c.recorder, c.annotate = newRecorder(c.fleet, broadcast), newAnnotator(c.client.CoreV1().Nodes())
+	c.recentLabels()
+	informer := c.nodes.Quiet()
+	registration, err := informer.AddEventHandler(c.handlers())
+	if err != nil {
+		return fmt.Errorf("watching Nodes: %w", err)
+	}
+	defer func() { _ = informer.RemoveEventHandler(registration) }()
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return nil
+	}
+	stop := context.AfterFunc(ctx, c.queue.ShutDown)
+	defer stop()
+	// Before the first Node is decided about, so that no change is missed.
+	changes := c.fleet.Subscribe()
+	c.queue.Add(item{job: followNodes})
+	c.queue.Add(item{job: resyncNodes})
+	close(c.running)
+	var g sync.WaitGroup
+	defer g.Wait()
+	g.Go(func() { c.recorder.run(ctx) })
+	g.Go(func() { c.checker.Run(ctx) })
+	g.Go(func() { c.notifyOf(ctx, changes) })
+	defer c.writes.wait()
+	for c.next(ctx) {
+	}
+	return nil
+}
+
+// notifyOf enqueues what follows from changes of the fleet until the context is done.
+func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
+	for {
+		select {
+		case <-changes:
+			c.fleetChanged()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *Controller) next(ctx context.Context) bool {
+	i, done := c.queue.Get()
+	if done {
+		return false
+	}
+	defer c.queue.Done(i)
+	if ctx.Err() != nil {
+		return false
+	}
+	switch i.job {
+	case syncNode:
+		if again := c.sync(ctx, i); again > 0 {
+			c.queue.AddAfter(i, again)
+		}
+	case observeNodes:
+		c.observe(ctx)
+	case resyncNodes:
+		c.resync()
+	case followNodes:
+		c.passes.interest.update(c.fleet, c.placer, c.nodes.All(), false)
+	case findConflicts:
+		if l := c.labels.Load(); l != nil {
+			c.findConflicts(ctx, l)
+		}
+	}
+	return true
+}
+
+// sync decides about a Node. It returns when that has to be done again, 0 for not before
+// something changes.
+func (c *Controller) sync(ctx context.Context, i item) time.Duration {
+	n, err := c.nodes.Lister().Get(i.name)
+	if err != nil || n.UID != i.uid {
+		c.forget(i.uid) // it is gone, or somebody else's
+		return 0
+	}
+	s := c.stateOf(n)
+	next := time.Duration(0)
+	// Where vCenters are searched for each machine, a Node waits for that only so long.
+	search := c.placer.StartSearch(n.UID)
+	states := c.fleet.States()
+	if isSearched(states) {
+		next = sooner(next, search)
+	}
+	if isUninitialized(n) {
+		next = sooner(next, c.syncUninitialized(ctx, n, s, states))
+	} else {
+		next = sooner(next, c.syncInitialized(ctx, n, s))
+	}
+	return sooner(next, c.syncAbsence(n, s, states))
+}
+
+// sooner returns the shorter of two delays. One that is not positive is none.
+func sooner(a, b time.Duration) time.Duration {
+	if b <= 0 || a > 0 && a < b {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,111 @@
+package nodes
+
+import (
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"vzones/provider/keys"
+	"vzones/provider/nodestate"
+	"vzones/provider/placement"
+	"vzones/provider/plan"
+)
+
+// handlers enqueue a Node that comes, goes, or changes in what is decided about, those of
+// others too, which the lister hides. Kubelets report far more often than that.
+func (c *Controller) handlers() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(o any, there bool) {
+			if n, ok := o.(*v1.Node); ok {
+				c.added(n, there)
+			}
+		},
+		UpdateFunc: func(before, now any) {
+			b, ok1 := before.(*v1.Node)
+			n, ok2 := now.(*v1.Node)
+			switch {
+			case !ok1 || !ok2:
+				c.nodesChanged()
+			case b.UID != n.UID:
+				c.deleted(b)
+				c.updated(b, n)
+			default:
+				c.updated(b, n)
+			}
+		},
+		DeleteFunc: func(o any) {
+			if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = gone.Obj
+			}
+			if n, ok := o.(*v1.Node); ok {
+				c.deleted(n)
+			} else {
+				c.nodesChanged()
+			}
+		},
+	}
+}
+
+func (c *Controller) added(n *v1.Node, there bool) {
+	if !there {
+		c.placer.NodeAdded(n)
+	}
+	c.queue.Add(itemOf(n))
+	c.findConflictsSoon()
+	c.nodesChanged()
+}
+
+func (c *Controller) updated(b, n *v1.Node) {
+	c.placer.NodeUpdated(b, n)
+	if b.UID == n.UID && isUninitialized(b) && !isUninitialized(n) {
+		c.adopt(b, n)
+		c.findConflictsSoon()
+	}
+	relevant := c.isRelevant(b, n)
+	if relevant || isDecidedBy(b, n) {
+		c.queue.Add(itemOf(n))
+	}
+	if relevant {
+		c.nodesChanged()
+	}
+}
+
+func (c *Controller) deleted(n *v1.Node) {
+	c.placer.NodeDeleted(n)
+	c.mu.Lock()
+	delete(c.states, n.UID)
+	c.mu.Unlock()
+	c.queue.Add(itemOf(n)) // which forgets it
+	c.nodesChanged()
+}
+
+// isRelevant reports whether a Node has changed in what says which machine it is, whether it
+// is ours, whether it waits or is ready, or gives up an address: others may wait for that.
+func (c *Controller) isRelevant(b, n *v1.Node) bool {
+	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
+		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
+		isUninitialized(b) != isUninitialized(n) || nodestate.IsReady(b) != nodestate.IsReady(n) ||
+		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.Readdressed(b, n) && placement.Releases(b, n)
+}
+
+// isDecidedBy reports whether a Node has changed in what its labels and taints are decided by.
+func isDecidedBy(b, n *v1.Node) bool {
+	return !maps.Equal(b.Labels, n.Labels) || b.Annotations[keys.Labels] != n.Annotations[keys.Labels] || plan.IsTainted(b) != plan.IsTainted(n)
+}
+
+// standbyHandlers call changed for a Node that comes, goes, or changes in which machine it
+// is.
+func (c *Controller) standbyHandlers(changed func()) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { changed() },
+		DeleteFunc: func(any) { changed() },
+		UpdateFunc: func(before, now any) {
+			b, ok1 := before.(*v1.Node)
+			n, ok2 := now.(*v1.Node)
+			if !ok1 || !ok2 || c.isRelevant(b, n) {
+				changed()
+			}
+		},
+	}
+}

@@ -1,0 +1,133 @@
+package nodes
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"vzones/config"
+	"vzones/provider/absence"
+	"vzones/provider/placement"
+)
+
+const uuidB = "422e4956-ad22-1139-6d72-000000000002"
+
+// idle is a controller with a queue that nobody takes from, for Nodes that a selector
+// chooses.
+func idle(t *testing.T, selector labels.Selector) *Controller {
+	t.Helper()
+	f := &fakeSource{topology: &config.Topology{}}
+	placer := placement.New(f, &config.Config{NodeSelector: selector}, placement.Options{})
+	c := New(f, placer, absence.NewChecker(f, placer), nil)
+	c.places = f
+	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[item]())
+	t.Cleanup(c.queue.ShutDown)
+	return c
+}
+
+// waits is a Node that is ready.
+func waits() *v1.Node {
+	return uninitialised(&v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1"},
+		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	})
+}
+
+func labeled(labels map[string]string) func(*v1.Node) {
+	return func(n *v1.Node) { n.Labels = labels }
+}
+
+// TestRelevantChanges: which changes of a Node concern others, and which have it decided
+// about at all. Heartbeats do neither.
+func TestRelevantChanges(t *testing.T) {
+	for name, c := range map[string]struct {
+		change             func(*v1.Node)
+		relevant, enqueued bool
+	}{
+		"a heartbeat":    {func(n *v1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.Now() }, false, false},
+		"not ready":      {func(n *v1.Node) { n.Status.Conditions[0].Status = v1.ConditionUnknown }, true, true},
+		"labels":         {labeled(map[string]string{"a": "b"}), false, true},
+		"another taint":  {func(n *v1.Node) { n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "b"}) }, false, false},
+		"drift's taint":  {withTaint, false, true},
+		"the taint goes": {func(n *v1.Node) { n.Spec.Taints = nil }, true, true},
+		"provider ID":    {func(n *v1.Node) { n.Spec.ProviderID = "vsphere://" + uuidB }, true, true},
+		"system UUID":    {func(n *v1.Node) { n.Status.NodeInfo.SystemUUID = uuidB }, true, true},
+		"another Node":   {func(n *v1.Node) { n.UID = "another" }, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			control, before := idle(t, nil), waits()
+			now := before.DeepCopy()
+			c.change(now)
+			if got := control.isRelevant(before, now); got != c.relevant {
+				t.Errorf("relevant: %v", got)
+			}
+			control.handlers().OnUpdate(before, now)
+			if got := control.queue.Len() > 0; got != c.enqueued {
+				t.Errorf("enqueued: %v", got)
+			}
+		})
+	}
+	control, node := idle(t, nil), waits()
+	for range 3 { // what nobody has taken yet holds nobody up
+		control.handlers().OnAdd(node, false)
+		control.handlers().OnDelete(cache.DeletedFinalStateUnknown{Key: "node-1", Obj: node})
+		control.handlers().OnUpdate(node, cache.DeletedFinalStateUnknown{Key: "node-1"})
+	}
+	if control.queue.Len() != 1 {
+		t.Error("Nodes that come or go are relevant")
+	}
+}
+
+// TestLabelsThatMakeANodeOurs are relevant; other labels are not.
+func TestLabelsThatMakeANodeOurs(t *testing.T) {
+	control := idle(t, labels.SelectorFromSet(labels.Set{"cloud": "vsphere"}))
+	of := func(changes ...func(*v1.Node)) *v1.Node {
+		n := waits()
+		for _, change := range changes {
+			change(n)
+		}
+		return n
+	}
+	ours, other := of(labeled(map[string]string{"cloud": "vsphere"})), of(labeled(map[string]string{"a": "b"}))
+	for name, c := range map[string]struct {
+		before, now *v1.Node
+		want        bool
+	}{
+		"becomes ours":    {other, ours, true},
+		"is ours no more": {ours, other, true},
+		"another label":   {of(), other, false},
+	} {
+		if got := control.isRelevant(c.before, c.now); got != c.want {
+			t.Errorf("%s: relevant: %v", name, got)
+		}
+	}
+}
+
+// TestPause: few Nodes are looked at at once, and many at most once a second.
+func TestPause(t *testing.T) {
+	for nodes, most := range map[int]bool{0: false, fewNodes: false, 10_000: true} {
+		var p passes
+		p.begin(nodes)
+		if got := p.pause(); got > observeEvery || got > 0 != most {
+			t.Errorf("%d Nodes: %v", nodes, got)
+		}
+	}
+}
+
+// TestForgottenNodes: of a Node that is gone nothing is kept.
+func TestForgottenNodes(t *testing.T) {
+	control, node := idle(t, nil), waits()
+	control.annotate = newAnnotator(nil)
+	control.stateOf(node)
+	control.busy.add(node.UID)
+	control.annotate.written[node.UID] = annotation{}
+	control.forget(node.UID)
+	if len(control.states) > 0 || control.busy.is() || len(control.annotate.written) > 0 {
+		t.Errorf("kept: %v", []types.UID{node.UID})
+	}
+}

@@ -1,0 +1,55 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/condition"
+	"vzones/provider/placement"
+	"vzones/topology"
+)
+
+// patienceRunning is how long something is wrong with an initialized Node before an Event
+// says so: nothing waits for it, and a vCenter that is back soon concerns nobody.
+const patienceRunning = 30 * time.Second
+
+// syncInitialized annotates an initialized Node with the location of its machine, has an
+// Event say what is wrong with it, and keeps its labels.
+func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) time.Duration {
+	c.busy.done(n.UID)
+	c.placer.EndNameWait(n.UID)
+	s.announced = nil
+	place, err := c.places.Place(n)
+	if s.later && !place.Later && place.Machine != nil {
+		c.fleet.Probe(place.Machine.Ref.VCenter) // its labels may be written again
+	}
+	s.later = place.Later
+	c.mu.Lock()
+	s.node, s.machine = n, place.Machine
+	if place.Problem != nil {
+		s.machine = nil // look again whenever something changes
+	}
+	c.mu.Unlock()
+	next := c.annotateLocation(ctx, n, s, place.Location)
+	next = sooner(next, c.recordProblem(n, s, place.Problem))
+	if l := c.labels.Load(); l != nil {
+		next = sooner(next, c.syncLabels(ctx, l, n, s, place, err))
+	}
+	return next
+}
+
+// recordProblem has an Event say what is wrong with an initialized Node.
+func (c *Controller) recordProblem(n *v1.Node, s *state, err error) time.Duration {
+	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
+	if err == nil || never && !errors.Is(err, placement.ErrShared) {
+		s.waits.Clear() // or the Node never was ours, as far as is known
+		s.event.done()
+		return 0
+	}
+	return s.waits.Observe(condition.Key(err), patienceRunning, func() time.Duration {
+		return c.recorder.record(&s.event, problem{node: n, what: "Node is in doubt", err: err})
+	})
+}

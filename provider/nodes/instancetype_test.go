@@ -1,0 +1,178 @@
+package nodes
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"vzones/config"
+	"vzones/provider/plan"
+	"vzones/topology"
+)
+
+const (
+	small = "vsphere-vm.cpu-4.mem-8gb.os-ubuntu"
+	large = "vsphere-vm.cpu-8.mem-32gb.os-ubuntu"
+)
+
+// typed are the labels of an instance type in both keys.
+func typed(beta, stable string) []string {
+	return []string{v1.LabelInstanceType + "=" + beta, plan.LabelType + "=" + stable}
+}
+
+// resize says what Nodes' machines are from now on.
+func (f *fakeSource) resize(is string, nodes ...string) { f.resized(is, "", nodes...) }
+
+// resized is resize with what was written for such a machine before.
+func (f *fakeSource) resized(is, former string, nodes ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range nodes {
+		p := f.places[n]
+		machine := *p.Machine
+		p.Machine, p.InstanceType, p.FormerType = &machine, is, former
+		f.places[n] = p
+	}
+	f.announce()
+}
+
+// TestInstanceTypeIsUpdated: both keys in one write, once it has settled, also where
+// the Node has no place.
+func TestInstanceTypeIsUpdated(t *testing.T) {
+	for name, unplaced := range map[string]error{"placed": nil, "without a place": topology.ErrMissing} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+				w.source.place(at("r", "a", ""), unplaced, "east-1")
+				w.source.resize(large, "east-1")
+				w.pass(settle - time.Millisecond)
+				if s := w.stats(); w.patches() > 0 || s.Resized != 1 || s.Drifting != 0 {
+					t.Errorf("%d patches, %+v", w.patches(), s)
+				}
+				w.pass(time.Millisecond)
+				w.wantLabels("east-1", append(zoned("r", "a"), typed(large, large)...)...)
+				if s := w.stats(); w.patches() != 1 || s.Resized != 0 || s.Writes[plan.ActionUpdate] != 1 {
+					t.Errorf("%d patches, %+v", w.patches(), s)
+				}
+				if unplaced == nil {
+					w.wantEvents("east-1 InstanceTypeUpdated")
+				}
+			}, named("east-1", append(zoned("r", "a"), typed(small, small)...)...))
+		})
+	}
+}
+
+// TestInstanceTypeIsReported and nothing else, with taint too: no Pod has to be kept
+// away. It is told once, and again when the machine has been what it was.
+func TestInstanceTypeIsReported(t *testing.T) {
+	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint} {
+		inWorld(t, topologyOf(drift), func(w *world) {
+			w.source.place(at("r", "a", ""), nil, "east-1")
+			w.source.resize(large, "east-1")
+			w.pass(time.Hour)
+			w.wantEvents("east-1 InstanceTypeDrift")
+			w.source.resize("", "east-1") // its configuration cannot be read
+			w.pass(time.Hour)
+			w.source.resize(large, "east-1")
+			w.pass(time.Hour)
+			w.wantEvents("east-1 InstanceTypeDrift")
+			w.source.resize(small, "east-1")
+			w.pass(time.Hour)
+			w.source.resize(large, "east-1")
+			w.pass(settle - time.Second)
+			w.wantEvents("east-1 InstanceTypeDrift")
+			w.pass(time.Second)
+			if got := w.events(); len(got) != 2 || w.patches() > 0 {
+				t.Errorf("%s: Events %q, %d patches", drift, got, w.patches())
+			}
+		}, named("east-1", append(zoned("r", "a"), typed(small, small)...)...))
+	}
+}
+
+// TestInstanceTypeOfOthers: what vzones and the CPI would not write was chosen.
+func TestInstanceTypeOfOthers(t *testing.T) {
+	for _, labels := range [][]string{typed("m5", "m5"), typed(small, "m5"), typed("m5", small), {plan.LabelType + "=m5"}, typed("", "")} {
+		inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+			w.source.place(at("r", "a", ""), nil, "east-1")
+			w.source.resize(large, "east-1")
+			w.pass(time.Hour)
+			w.wantLabels("east-1", append(zoned("r", "a"), labels...)...)
+			w.wantEvents()
+		}, named("east-1", append(zoned("r", "a"), labels...)...))
+	}
+}
+
+// TestInstanceTypeOfAFormerName: a Node keeps what was written for the same machine
+// before its guest system had a name, in both keys, and loses it when the machine is
+// resized.
+func TestInstanceTypeOfAFormerName(t *testing.T) {
+	const former, named4, unknown4 = "vsphere-vm.cpu-8.mem-32gb.os-unknown", "vsphere-vm.cpu-4.mem-8gb.os-rhel9", "vsphere-vm.cpu-4.mem-8gb.os-unknown"
+	const now = "vsphere-vm.cpu-8.mem-32gb.os-rhel9"
+	for _, c := range []struct{ has, want, resized []string }{
+		{typed(former, former), typed(former, former), typed(named4, named4)},
+		{[]string{plan.LabelType + "=" + former}, typed(former, former), typed(named4, named4)},
+		{[]string{v1.LabelInstanceType + "=" + former}, typed(former, former), typed(named4, named4)},
+		{nil, typed(now, now), typed(named4, named4)},
+		{typed(unknown4, unknown4), typed(now, now), typed(named4, named4)}, // of another size
+		{typed(former, unknown4), typed(now, now), typed(named4, named4)},
+	} {
+		inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+			w.source.place(at("r", "a", ""), nil, "east-1")
+			w.source.resized(now, former, "east-1")
+			w.pass(time.Hour)
+			w.wantLabels("east-1", append(zoned("r", "a"), c.want...)...)
+			w.source.resized(named4, unknown4, "east-1")
+			w.pass(time.Hour)
+			w.wantLabels("east-1", append(zoned("r", "a"), c.resized...)...)
+		}, named("east-1", append(zoned("r", "a"), c.has...)...))
+	}
+}
+
+// TestInstanceTypeIsBackfilled where a key is missing, if that is wanted, and not
+// where the other one differs.
+func TestInstanceTypeIsBackfilled(t *testing.T) {
+	for _, c := range []struct {
+		has, want []string
+		backfill  bool
+	}{
+		{nil, typed(large, large), true},
+		{[]string{plan.LabelType + "=" + large}, typed(large, large), true},
+		{[]string{v1.LabelInstanceType + "=" + large}, typed(large, large), true},
+		{[]string{plan.LabelType + "=" + small}, []string{plan.LabelType + "=" + small}, true},
+		{nil, nil, false},
+	} {
+		cfg := topologyOf(config.DriftReport)
+		cfg.Backfill = c.backfill
+		inWorld(t, cfg, func(w *world) {
+			w.source.place(at("r", "a", ""), nil, "east-1")
+			w.source.resize(large, "east-1")
+			w.settle()
+			w.wantLabels("east-1", append(zoned("r", "a"), c.want...)...)
+		}, named("east-1", append(zoned("r", "a"), c.has...)...))
+	}
+}
+
+// TestInstanceTypeSettlesByItself: it does not wait for a zone that differs, nor does
+// a zone wait for it; and a write that fails is tried again.
+func TestInstanceTypeSettlesByItself(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.pass(settle / 2)
+		w.source.resize(large, "east-1")
+		w.pass(settle / 2)
+		w.wantLabels("east-1", append(zoned("r", "b"), typed(small, small)...)...)
+		failed := false
+		w.refusing(func(string) error {
+			if failed {
+				return nil
+			}
+			failed = true
+			return apierrors.NewInternalError(errors.New("no"))
+		})
+		w.pass(settle/2 + time.Second)
+		w.wantLabels("east-1", append(zoned("r", "b"), typed(large, large)...)...)
+		w.wantEvents("east-1 TopologyUpdated", "east-1 InstanceTypeUpdated")
+	}, named("east-1", append(zoned("r", "a"), typed(small, small)...)...))
+}

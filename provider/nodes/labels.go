@@ -1,0 +1,154 @@
+package nodes
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/time/rate"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"vzones/provider/events"
+	"vzones/provider/placement"
+	"vzones/provider/plan"
+)
+
+const (
+	// writesPerSecond and eventsPerSecond bound what a retagged cluster of thousands
+	// of Nodes may cost the API server. Each write has an Event besides.
+	writesPerSecond = 20
+	eventsPerSecond = 20
+	// fresh is how old the vCenter's last answer may be when a Node is written.
+	fresh = 2 * time.Second
+	// conflictDelay is the time before a Node that somebody else has written is
+	// decided about again. It does not grow: a frequent writer would starve us.
+	conflictDelay = 200 * time.Millisecond
+	// writeTimeout bounds a write.
+	writeTimeout = 10 * time.Second
+	// namesTime bounds how long names of tags are waited for before those that were read
+	// since then serve no more.
+	namesTime = 10 * time.Minute
+)
+
+// labeler is what the labels of all Nodes have in common. What changes in it is changed
+// under the controller's lock.
+type labeler struct {
+	client kubernetes.Interface
+	events record.EventRecorder
+	// recordOnPod has an Event on the daemon's own Pod written. It does not wait.
+	recordOnPod func(eventType, reason, message string)
+	// pace limits the writes, eventPace the Events.
+	pace, eventPace *rate.Limiter
+
+	writes    map[plan.Action]int
+	conflicts fleetConflicts
+}
+
+// KeepLabels has the labels of running Nodes kept, and those written that Nodes wait for, as
+// long as Run runs, until the context is done. It records what concerns many Nodes on the
+// daemon's own Pod, by a function that must not wait.
+func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface, recordOnPod func(eventType, reason, message string)) error {
+	select {
+	case <-c.running:
+	case <-ctx.Done():
+		return nil
+	}
+	recorder, end := events.Record(ctx, client, "")
+	defer end()
+	l := &labeler{
+		client: client, events: recorder, recordOnPod: recordOnPod,
+		pace: rate.NewLimiter(writesPerSecond, writesPerSecond), eventPace: rate.NewLimiter(eventsPerSecond, 1),
+		writes: map[plan.Action]int{}, conflicts: newFleetConflicts(),
+	}
+	c.labels.Store(l)
+	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
+	for _, n := range c.nodes.All() {
+		c.queue.Add(itemOf(n))
+	}
+	<-ctx.Done()
+	c.writes.wait()
+	return nil
+}
+
+// syncLabels decides about the labels of an initialized Node that is at a place, or why it is
+// not, and writes that.
+func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) time.Duration {
+	todo := c.decide(ctx, l, n, s, place, err)
+	next := until(todo.Due)
+	if !todo.Writes() {
+		c.queue.Forget(itemOf(n))
+		s.write.done()
+		return next
+	}
+	if todo.RestsOnVCenter() && !c.isFresh(s, &place) {
+		return next
+	}
+	if wait := c.writes.pause(n.UID); wait > 0 {
+		return sooner(next, wait)
+	}
+	if wait := s.write.wait(l.pace); wait > 0 {
+		return sooner(next, wait)
+	}
+	s.write.done()
+	c.writeLabels(ctx, l, n, s, todo)
+	return next
+}
+
+// isFresh reports whether a Node may be written by what its vCenter said. If not, it is
+// looked at again once the vCenter has proved that it answers, or has read the names of its tags.
+func (c *Controller) isFresh(s *state, place *placement.Place) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := s.labels.waitsForNames(place)
+	if !old && time.Since(place.Contact) <= fresh {
+		return true
+	}
+	s.labels.waiting = true
+	if now := c.passes.current(); s.labels.asked != now+1 {
+		s.labels.asked = now + 1 // once until something has changed
+		if old {
+			c.fleet.ReadTags(place.Machine.Ref.VCenter)
+		} else {
+			c.fleet.Probe(place.Machine.Ref.VCenter)
+		}
+	}
+	return false
+}
+
+// writeUnwritten writes labels that an uninitialized Node waits for, since the framework
+// would not write them.
+func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node, s *state, labels map[string]string) time.Duration {
+	if wait := c.writes.pause(n.UID); wait > 0 {
+		return wait
+	}
+	c.writeLabels(ctx, l, n, s, &plan.Plan{Set: labels, First: true})
+	return 0
+}
+
+// writeLabels writes a plan for a Node as it was decided about.
+func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) {
+	again := func() {}
+	c.writes.start(n.UID, func() {
+		err := c.write(ctx, l, n, s, todo)
+		switch {
+		case ctx.Err() != nil:
+		case err == nil, apierrors.IsNotFound(err):
+			c.queue.Forget(itemOf(n)) // the Node is announced as changed
+		case apierrors.IsConflict(err):
+			again = func() { c.queue.AddAfter(itemOf(n), conflictDelay) } // somebody else wrote
+		default:
+			klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", klog.KObj(n))
+			again = func() { c.queue.AddRateLimited(itemOf(n)) }
+		}
+	}, func() { again() })
+}
+
+func until(due time.Time) time.Duration {
+	if due.IsZero() {
+		return 0
+	}
+	return max(time.Until(due), time.Millisecond)
+}

@@ -1,0 +1,170 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/provider/condition"
+	"vzones/provider/placement"
+	"vzones/provider/plan"
+	"vzones/topology"
+	"vzones/topology/quote"
+)
+
+// The reasons of Events.
+const (
+	reasonDrift     = "TopologyDrift"
+	reasonConflict  = "TopologyConflict"
+	reasonTypeDrift = "InstanceTypeDrift"
+
+	// unplaced stands for the reasons of a Node that cannot be placed.
+	unplaced = "unplaced"
+)
+
+// mostLabels is how many labels one Event names. The annotation that lists those to be
+// removed is the kubelet's to write.
+const mostLabels = 10
+
+// patienceUnplaced is how long a Node has to be without a placement before an Event says so:
+// after a move the tags of its new host are read first.
+const patienceUnplaced = 10 * time.Second
+
+// patienceUnknownPlace is the same where something cannot be read: nothing waits for it.
+const patienceUnknownPlace = 30 * time.Second
+
+// recordOnce records a Warning once for each change of its text. It returns when it will,
+// if the Node has to wait for its turn, and zero otherwise.
+func (l *labeler) recordOnce(ctx context.Context, n *v1.Node, k *labelState, key, reason, text string) time.Time {
+	if k.recorded[key] == text {
+		return time.Time{}
+	}
+	if wait := k.turn.wait(l.eventPace); wait > 0 {
+		return time.Now().Add(wait)
+	}
+	k.turn.done()
+	k.recorded[key] = text
+	l.events.Event(n, v1.EventTypeWarning, reason, text)
+	klog.FromContext(ctx).Info("The topology of the Node needs attention", "node", klog.KObj(n), "reason", reason, "text", quote.Line(text))
+	return time.Time{}
+}
+
+// recordUnplaced records why a Node has no placement, or does so later. Without an
+// error it has one.
+func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState, err error) time.Time {
+	if err == nil {
+		k.unplaced = ""
+		delete(k.recorded, unplaced)
+		return time.Time{}
+	}
+	text := err.Error()
+	if k.unplaced != text {
+		k.unplaced, k.unplacedSince = text, time.Now()
+	}
+	wait := patienceUnplaced
+	if errors.Is(err, topology.ErrUnknown) {
+		wait = patienceUnknownPlace
+	}
+	if due := k.unplacedSince.Add(wait); due.After(time.Now()) {
+		return due
+	}
+	return l.recordOnce(ctx, n, k, unplaced, condition.Of(err).Event, text)
+}
+
+// recordConflicts records each conflict once while it lasts. It is over when it is
+// not found although everything was read that its labels rest on. Of objects that may
+// not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
+// concern many Nodes.
+func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState, placed topology.Placement, err error) time.Time {
+	var due time.Time
+	now := map[string]bool{}
+	for _, conflict := range k.conflicts {
+		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI {
+			continue
+		}
+		text := conflict.Text()
+		now[text] = true
+		if d := l.recordOnce(ctx, n, k, reasonConflict+text, reasonConflict, text); !d.IsZero() {
+			due = d
+		}
+		k.reported[text] = conflict.Labels
+	}
+	if errors.Is(err, topology.ErrUnknown) {
+		return due
+	}
+	for text, labels := range k.reported {
+		if !now[text] && !slices.ContainsFunc(labels, func(label string) bool { return errors.Is(placed.WhyUndecided(label), topology.ErrUnknown) }) {
+			delete(k.reported, text)
+			delete(k.recorded, reasonConflict+text)
+		}
+	}
+	return due
+}
+
+// recordDrift records the differences that have settled and are not about to be
+// written. Where a label of the Node may be wrong nothing is over yet.
+func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, todo *plan.Plan, uncertain error) time.Time {
+	var texts []string
+	var advice, uncertainly string
+	for _, d := range todo.Drifts {
+		if d.Since.Add(by.Settle).After(time.Now()) || slices.ContainsFunc(todo.Changes, func(c plan.Change) bool { return c.Label == d.Label }) {
+			continue
+		}
+		texts = append(texts, d.Text())
+		if d.IsCertain() {
+			advice = by.Advice()
+		} else {
+			uncertainly = fmt.Sprintf("; what is not certain is left as it is: %v", d.Uncertain)
+		}
+	}
+	if len(texts) == 0 {
+		if len(todo.Drifts) == 0 && uncertain == nil {
+			delete(k.recorded, reasonDrift)
+		}
+		return time.Time{}
+	}
+	for _, d := range todo.Held {
+		texts = append(texts, d.Text())
+	}
+	return l.recordOnce(ctx, n, k, reasonDrift, reasonDrift, quote.Reasons(texts, mostLabels)+uncertainly+advice)
+}
+
+// recordWritten records what was written, once it is.
+func (l *labeler) recordWritten(ctx context.Context, n *v1.Node, todo *plan.Plan) {
+	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
+		var texts []string
+		for _, ch := range todo.Changes {
+			if ch.Reason() == reason {
+				texts = append(texts, ch.Text())
+			}
+		}
+		if len(texts) > 0 {
+			text := quote.Reasons(texts, mostLabels)
+			l.events.Event(n, v1.EventTypeNormal, reason, text)
+			klog.FromContext(ctx).Info("Wrote topology of Node", "node", klog.KObj(n), "reason", reason, "changes", quote.Line(text))
+		}
+	}
+}
+
+// recordType records an instance type that has differed for long enough and is not
+// about to be written. It returns when it will, zero if nothing is to be recorded.
+func (l *labeler) recordType(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, place *placement.Place, todo *plan.Plan) time.Time {
+	if len(todo.Resized) == 0 {
+		if place.InstanceType != "" { // or nothing is known to be right again
+			delete(k.recorded, reasonTypeDrift)
+		}
+		return time.Time{}
+	}
+	d := todo.Resized[0]
+	if by.Drift == config.DriftUpdate || d.Since.Add(by.Settle).After(time.Now()) {
+		return time.Time{}
+	}
+	const advice = "; it stays as it is: correct it, or set topology.drift to update in the configuration"
+	return l.recordOnce(ctx, n, k, reasonTypeDrift, reasonTypeDrift, d.Text()+advice)
+}

@@ -1,0 +1,344 @@
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/config"
+	"vzones/provider/keys"
+	"vzones/provider/plan"
+	"vzones/topology"
+)
+
+// TestBackfill: all missing labels come in one write, with the record of what is
+// ours, and nothing of others changes.
+func TestBackfill(t *testing.T) {
+	n := named("east-1", "example.com/team=x")
+	n.Spec.Taints = []v1.Taint{{Key: "example.com/dedicated", Effect: v1.TaintEffectNoExecute}}
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.pass(time.Second)
+		if w.patches() > 0 || w.source.probed() > 0 {
+			t.Error("written or asked before anything is known")
+		}
+		w.source.place(at("r", "a", "r1"), nil, "east-1")
+		w.settle()
+		w.wantLabels("east-1", append(zoned("r", "a"), "example.com/team=x", rack+"=r1")...)
+		if w.patches() != 1 || w.node("east-1").Annotations[keys.Labels] != rack || len(w.node("east-1").Spec.Taints) != 1 {
+			t.Errorf("%d patches, %+v", w.patches(), w.node("east-1"))
+		}
+		w.pass(time.Hour)
+		w.wantEvents("east-1 TopologyBackfilled")
+		if s := w.stats(); s.Writes[plan.ActionBackfill] != 3 || w.patches() != 1 {
+			t.Errorf("%+v, %d patches", s, w.patches())
+		}
+	}, n)
+}
+
+func TestUpdateAfterSettle(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.pass(settle - time.Millisecond)
+		w.wantLabels("east-1", zoned("r", "a")...)
+		if s := w.stats(); s.Drifting != 1 {
+			t.Errorf("%+v", s)
+		}
+		w.pass(time.Millisecond)
+		w.wantLabels("east-1", zoned("r", "b")...)
+		w.pass(time.Hour)
+		if s := w.stats(); s.Drifting != 0 || s.Writes[plan.ActionUpdate] != 1 || w.patches() != 1 {
+			t.Errorf("%+v, %d patches", s, w.patches())
+		}
+		w.wantEvents("east-1 TopologyUpdated")
+	}, named("east-1", zoned("r", "a")...))
+}
+
+// TestFlapping: what does not last as long as settle is neither written nor told.
+func TestFlapping(t *testing.T) {
+	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate} {
+		inWorld(t, topologyOf(drift), func(w *world) {
+			for range 5 {
+				for _, zone := range []string{"b", "c", "a"} {
+					w.source.place(at("r", zone, ""), nil, "east-1")
+					w.pass(settle - time.Second)
+				}
+				w.source.place(at("r", "b", ""), nil, "east-1")
+				w.pass(settle - time.Second)
+				w.source.lose("east-1") // trouble begins it anew
+				w.pass(settle)
+			}
+			w.wantEvents()
+			if w.patches() > 0 {
+				t.Errorf("%s: %d patches", drift, w.patches())
+			}
+		}, named("east-1", zoned("r", "a")...))
+	}
+}
+
+// TestPairSettlesWhole: a region that differs since later holds the zone back.
+func TestPairSettlesWhole(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.pass(settle / 2)
+		w.source.place(at("s", "b", ""), nil, "east-1")
+		w.pass(settle - time.Millisecond)
+		w.wantLabels("east-1", zoned("r", "a")...)
+		w.pass(time.Millisecond)
+		w.wantLabels("east-1", zoned("s", "b")...)
+		if w.patches() != 1 {
+			t.Errorf("%d patches", w.patches())
+		}
+	}, named("east-1", zoned("r", "a")...))
+}
+
+func TestTaintAndHomeAgain(t *testing.T) {
+	n := named("east-1", zoned("r", "a")...)
+	n.Spec.Taints = []v1.Taint{{Key: "example.com/dedicated", Effect: v1.TaintEffectNoExecute}}
+	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.pass(settle - time.Millisecond)
+		if plan.IsTainted(w.node("east-1")) {
+			t.Error("tainted before it has settled")
+		}
+		w.pass(time.Millisecond)
+		if !plan.IsTainted(w.node("east-1")) || len(w.node("east-1").Spec.Taints) != 2 {
+			t.Errorf("taints %v", w.node("east-1").Spec.Taints)
+		}
+		w.wantEvents("east-1 TopologyDrift")
+		w.source.lose("east-1")
+		w.pass(time.Hour)
+		if !plan.IsTainted(w.node("east-1")) {
+			t.Error("the taint went though nothing is known")
+		}
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.settle()
+		if got := w.node("east-1").Spec.Taints; len(got) != 1 || got[0].Key != "example.com/dedicated" {
+			t.Errorf("taints %v", got)
+		}
+		w.wantLabels("east-1", zoned("r", "a")...)
+		if s := w.stats(); s.Writes[plan.ActionTaint] != 1 || s.Writes[plan.ActionUntaint] != 1 {
+			t.Errorf("%+v", s)
+		}
+	}, n)
+}
+
+// TestTaintStaysWhileUndecided: and that is told, also after a restart.
+func TestTaintStaysWhileUndecided(t *testing.T) {
+	n := named("east-1", zoned("r", "a")...)
+	withTaint(n)
+	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
+		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
+		w.pass(time.Hour)
+		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
+			t.Error("the taint was taken off")
+		}
+		w.wantEvents("east-1 VCenterUnknown")
+	}, n)
+}
+
+// TestConflictIsDecidedAnew: somebody else's write between the decision and ours is
+// kept, and counts.
+func TestConflictIsDecidedAnew(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		met := false
+		w.refusing(func(name string) error {
+			if !met {
+				met = true
+				n := named(name, rack+"=by-hand")
+				n.ResourceVersion = "2"
+				n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "example.com/new", Effect: v1.TaintEffectNoSchedule})
+				return w.client.Tracker().Update(v1.SchemeGroupVersion.WithResource("nodes"), n, "")
+			}
+			return nil
+		})
+		w.source.place(at("r", "a", "r1"), nil, "east-1")
+		w.pass(10 * time.Second)
+		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=by-hand")...)
+		n := w.node("east-1")
+		if w.patches() != 2 || len(n.Spec.Taints) != 1 || n.Annotations[keys.Labels] != "" {
+			t.Errorf("%d patches, %+v", w.patches(), n)
+		}
+	}, named("east-1"))
+}
+
+// TestErrorsAreRetried: with delays that grow, and without an Event of a write that
+// has not happened.
+func TestErrorsAreRetried(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.refusing(func(string) error { return errors.New("etcd is slow") })
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.pass(20 * time.Second)
+		if n := w.patches(); n < 4 || n > 8 {
+			t.Errorf("%d tries", n)
+		}
+		for i := 2; i < len(w.at); i++ {
+			if w.at[i].Sub(w.at[i-1]) <= w.at[i-1].Sub(w.at[i-2]) {
+				t.Errorf("tries at %v", w.at)
+				break
+			}
+		}
+		w.wantEvents()
+		w.refusing(nil)
+		w.pass(time.Minute)
+		w.wantLabels("east-1", zoned("r", "a")...)
+		w.wantEvents("east-1 TopologyBackfilled")
+		if s := w.stats(); s.Writes[plan.ActionBackfill] != 2 {
+			t.Errorf("%+v", s)
+		}
+	}, named("east-1"))
+}
+
+// TestReplacedNode: what was seen of a Node says nothing of another one by its name.
+func TestReplacedNode(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.pass(settle - time.Second)
+		if err := w.client.CoreV1().Nodes().Delete(w.ctx, "east-1", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		again := named("east-1", zoned("r", "a")...)
+		again.UID = "another"
+		if _, err := w.client.CoreV1().Nodes().Create(w.ctx, again, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(settle - time.Second)
+		w.wantLabels("east-1", zoned("r", "a")...)
+		w.pass(time.Second)
+		w.wantLabels("east-1", zoned("r", "b")...)
+	}, named("east-1", zoned("r", "a")...))
+}
+
+// TestGoneNodesAreForgotten: also one that goes while it is being written.
+func TestGoneNodesAreForgotten(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.refusing(func(name string) error {
+			return w.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("nodes"), "", name)
+		})
+		w.source.place(at("r", "b", "r1"), nil, "east-1")
+		w.pass(time.Hour)
+		if s := w.stats(); s.Drifting != 0 || len(w.controller.states) > 0 {
+			t.Errorf("%+v, %d states", s, len(w.controller.states))
+		}
+		w.wantEvents()
+	}, named("east-1", zoned("r", "a")...))
+}
+
+func TestUninitialisedNodesAreTheFrameworks(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.source.place(at("r", "b", "r1"), nil, "east-1")
+		w.pass(time.Hour)
+		if s := w.stats(); w.patches() > 0 || s.Drifting > 0 {
+			t.Errorf("%d patches, %+v", w.patches(), s)
+		}
+	}, uninitialised(named("east-1", zoned("r", "a")...)))
+}
+
+// TestSteadyState: 500 Nodes, all in place or drifted and told, whose kubelets and
+// vCenter talk all the time.
+func TestSteadyState(t *testing.T) {
+	var nodes []*v1.Node
+	var names []string
+	for i := range 500 {
+		labels := append(zoned("r", "a"), rack+"=r1", "example.com/row=1", "example.com/hall=2")
+		if i%5 == 0 {
+			labels = append(zoned("r", "b"), rack+"=r1", "example.com/row=1", "example.com/hall=2")
+		}
+		names = append(names, fmt.Sprint("east-", i))
+		nodes = append(nodes, named(names[i], labels...))
+	}
+	cfg := topologyOf(config.DriftReport)
+	for _, l := range []string{"example.com/row", "example.com/hall"} {
+		cfg.Policy.Levels = append(cfg.Policy.Levels, topology.Rule{Label: l, Category: l})
+	}
+	here := placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=r1", "example.com/row=1", "example.com/hall=2")
+	inWorld(t, cfg, func(w *world) {
+		w.source.place(here, nil, names...)
+		w.pass(10 * time.Minute)
+		told := len(w.events())
+		if told != 100 {
+			t.Errorf("%d Events of 100 drifted Nodes", told)
+		}
+		w.client.ClearActions()
+		for range 10 {
+			w.source.place(here, nil, names...)
+			w.edit("east-7", func(n *v1.Node) { n.Annotations["example.com/heartbeat"] += "x" })
+			w.pass(time.Minute)
+		}
+		if w.patches() > 0 || w.source.probed() > 0 || len(w.events()) > 0 {
+			t.Errorf("%d patches, %d probes, Events %q", w.patches(), w.source.probed(), w.events())
+		}
+		if s := w.stats(); s.Drifting != 100 {
+			t.Errorf("%+v", s)
+		}
+	}, nodes...)
+}
+
+// TestClaims: labels of levels that came with the write which took the taint off
+// are ours; those that were there before, or came later, are not.
+func TestClaims(t *testing.T) {
+	cfg := topologyOf(config.DriftReport)
+	cfg.Policy.Levels = append(cfg.Policy.Levels, topology.Rule{Label: "example.com/row", Category: "row"}, topology.Rule{Label: "pool", Category: "pool"})
+	here := placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=r1", "example.com/row=1", "pool=p")
+	first := uninitialised(named("east-1", "example.com/row=1"))
+	inWorld(t, cfg, func(w *world) {
+		w.source.place(here, nil, "east-1")
+		w.edit("east-1", func(n *v1.Node) {
+			n.Spec.Taints = nil
+			n.Labels = named("", append(zoned("r", "a"), rack+"=r1", "example.com/row=1", "pool=p")...).Labels
+		})
+		w.settle()
+		if got := w.node("east-1").Annotations[keys.Labels]; got != rack+",pool" {
+			t.Errorf("annotation %q", got)
+		}
+		w.edit("east-1", func(n *v1.Node) { delete(n.Annotations, keys.Labels) })
+		w.pass(time.Hour)
+		if got := w.node("east-1").Annotations[keys.Labels]; got != "" || w.patches() != 1 {
+			t.Errorf("claimed again: %q", got)
+		}
+	}, first)
+}
+
+// TestLevelsThatLeaveTheConfiguration: after a restart, by the annotation, under any
+// policy, without a vCenter, and only what is ours.
+func TestLevelsThatLeaveTheConfiguration(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "a", "r1"), nil, "east-1", "east-2")
+		w.settle()
+		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=r1")...)
+		w.stop()
+		cfg := topologyOf(config.DriftReport)
+		cfg.Policy.Levels = topology.Rules{{Label: "example.com/row", Category: "rack"}}
+		w.source.lose("east-1", "east-2")
+		w.start(cfg)
+		w.settle()
+		w.wantLabels("east-1", zoned("r", "a")...)
+		w.wantLabels("east-2", append(zoned("r", "a"), rack+"=r1")...)
+		if _, there := w.node("east-1").Annotations[keys.Labels]; there || w.source.probed() > 0 {
+			t.Errorf("annotations %v", w.node("east-1").Annotations)
+		}
+		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", "example.com/row=1"), nil, "east-1")
+		w.settle()
+		w.wantLabels("east-1", append(zoned("r", "a"), "example.com/row=1")...)
+	}, named("east-1"), named("east-2", append(zoned("r", "a"), rack+"=r1")...))
+}
+
+// TestARestartFollowsTheFirst: nothing that is in place is written again.
+func TestARestartFollowsTheFirst(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.source.place(at("r", "a", "r1"), nil, "east-1")
+		w.settle()
+		w.stop()
+		w.start(topologyOf(config.DriftUpdate))
+		w.pass(time.Hour)
+		if w.patches() != 1 {
+			t.Errorf("%d patches", w.patches())
+		}
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.pass(settle)
+		w.wantLabels("east-1", zoned("r", "a")...)
+	}, named("east-1"))
+}

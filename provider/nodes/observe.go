@@ -1,0 +1,166 @@
+package nodes
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/provider/nodestate"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// timePerNode is how much time lies between two looks at all Nodes for each of them, so
+	// that a burst of changes costs a tenth of a processor at most. It is observeEvery at most, and none for
+	// few Nodes.
+	timePerNode  = 200 * time.Microsecond
+	observeEvery = time.Second
+	fewNodes     = 100
+)
+
+// passes are the looks at all Nodes. They belong to the goroutine that decides but for what
+// is below the lock.
+type passes struct {
+	interest interest
+	// basis is what the Nodes were last decided by.
+	basis basis
+
+	mu sync.Mutex
+	// generation counts the changes of the fleet.
+	generation int
+	// last is when all Nodes were looked at, nodes how many there were.
+	last  time.Time
+	nodes int
+}
+
+// basis is what the placements of all Nodes rest on beside their own machines.
+type basis struct {
+	// by is how they get their labels.
+	by *config.Topology
+	// hidden are the tag categories that each vCenter does not show.
+	hidden map[string][]string
+}
+
+func (c *Controller) basis() basis { return basis{c.places.Topology(), c.places.Hidden()} }
+
+func (b basis) equal(as basis) bool {
+	return b.by == as.by && maps.EqualFunc(b.hidden, as.hidden, slices.Equal)
+}
+
+// pause returns how long the next look at all Nodes has to wait.
+func (p *passes) pause() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.nodes <= fewNodes {
+		return 0
+	}
+	return max(time.Until(p.last.Add(min(time.Duration(p.nodes)*timePerNode, observeEvery))), 0)
+}
+
+// begin notes a look at all Nodes.
+func (p *passes) begin(nodes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.nodes = time.Now(), nodes
+}
+
+// changed notes a change of the fleet.
+func (p *passes) changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.generation++
+}
+
+// current returns the number of changes of the fleet.
+func (p *passes) current() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.generation
+}
+
+// fleetChanged enqueues what a change of the fleet concerns. Nodes whose machine is absent do
+// not wait for the others: whatever contradicts that must not be missed.
+func (c *Controller) fleetChanged() {
+	c.passes.changed()
+	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
+	c.findConflictsSoon()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uid, s := range c.states {
+		if s.absent && s.node != nil {
+			c.queue.Add(item{name: s.node.Name, uid: uid})
+		}
+	}
+}
+
+// nodesChanged enqueues what follows for other Nodes when one comes, goes, or gives up
+// something that another may wait for.
+func (c *Controller) nodesChanged() {
+	c.queue.AddAfter(item{job: followNodes}, gather)
+	c.queue.AddAfter(item{job: observeNodes}, max(gather, c.passes.pause()))
+}
+
+// observe enqueues the Nodes whose place may have changed: all of them when what they all
+// rest on has, and otherwise those whose machine has, or of which it is not known.
+func (c *Controller) observe(ctx context.Context) {
+	now := c.basis()
+	all := !now.equal(c.passes.basis)
+	c.passes.basis = now
+	if all {
+		c.recentLabels()
+	}
+	states := c.fleet.States()
+	nodes := c.nodes.All()
+	c.passes.begin(len(nodes))
+	for _, n := range nodes {
+		if ctx.Err() != nil {
+			return
+		}
+		if c.placer.IsForeign(n) {
+			continue
+		}
+		if m := c.places.Observe(states, n); all || c.isConcerned(n, m) {
+			c.queue.Add(itemOf(n))
+		}
+	}
+}
+
+// isConcerned reports whether a Node has to be decided about when it has this machine, nil if
+// that is not certain.
+func (c *Controller) isConcerned(n *v1.Node, m *inventory.Machine) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.states[n.UID]
+	switch {
+	case s == nil || m == nil || s.machine != m || s.labels.waiting:
+		return true
+	case nodestate.IsUninitialized(n):
+		return s.node != n || s.announced == nil || c.nodes.Deferred.IsPending(n.UID)
+	}
+	return false
+}
+
+// resync enqueues all Nodes, and does so again later.
+func (c *Controller) resync() {
+	c.queue.AddAfter(item{job: resyncNodes}, resyncEvery)
+	nodes := c.nodes.All()
+	c.passes.begin(len(nodes))
+	for _, n := range nodes {
+		if !c.placer.IsForeign(n) {
+			c.queue.Add(itemOf(n))
+		}
+	}
+	c.passes.interest.update(c.fleet, c.placer, nodes, true)
+}
+
+// isSearched reports whether a vCenter is searched for each machine.
+func isSearched(states []inventory.State) bool {
+	return slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Searched != nil })
+}
+
+func isUninitialized(n *v1.Node) bool { return nodestate.IsUninitialized(n) }

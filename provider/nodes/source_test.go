@@ -1,0 +1,177 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"vzones/config"
+	"vzones/provider/absence"
+	"vzones/provider/placement"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// fakeSource has the places that a test gives it. The vCenter of a Node is what
+// comes before the dash of its name.
+type fakeSource struct {
+	mu       sync.Mutex
+	topology *config.Topology
+	absent   []string
+	places   map[string]placement.Place
+	errs     map[string]error
+	// unwritten are the labels that Nodes wait for.
+	unwritten map[string]map[string]string
+	hanging   map[string]bool
+	contacts  map[string]time.Time
+	probes    map[string]int
+	tagReads  int
+	// oldNames are the Nodes for which names of tags are to be read first.
+	oldNames map[string]bool
+	// slowNames is how long names take to be read, which are old by then.
+	slowNames time.Duration
+	tagged    []topology.Tagged
+	channels  []chan struct{}
+}
+
+var (
+	_ Fleet         = (*fakeSource)(nil)
+	_ places        = (*fakeSource)(nil)
+	_ absence.Fleet = (*fakeSource)(nil)
+)
+
+// States returns none: where Nodes are is said by Place.
+func (f *fakeSource) States() []inventory.State { return nil }
+
+func (f *fakeSource) Follow([]inventory.Identity) {}
+
+func (f *fakeSource) SearchOutside(context.Context, inventory.Identity) error { return nil }
+
+func (f *fakeSource) ConfirmAbsent(context.Context, inventory.Identity) error {
+	return errors.New("not to be asked")
+}
+
+func (f *fakeSource) Generation() uint64 { return 1 }
+
+// Initial is for Nodes that wait.
+func (f *fakeSource) Initial(n *v1.Node) (*placement.Initial, error) {
+	return &placement.Initial{Metadata: &cloudprovider.InstanceMetadata{}, Unwritten: f.Unwritten(n)}, nil
+}
+
+func vcenterOf(node string) string { vc, _, _ := strings.Cut(node, "-"); return vc }
+
+func (f *fakeSource) Place(n *v1.Node) (placement.Place, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, ok := f.places[n.Name]
+	p.Topology, p.OldNames = f.topology, f.oldNames[n.Name]
+	if !ok {
+		p.Problem = fmt.Errorf("%w: trouble", topology.ErrUnknown)
+		return p, p.Problem
+	}
+	p.Contact = f.contacts[vcenterOf(n.Name)]
+	return p, f.errs[n.Name]
+}
+
+func (f *fakeSource) Topology() *config.Topology {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.topology
+}
+
+func (f *fakeSource) Hidden() map[string][]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return map[string][]string{"east": f.absent}
+}
+
+// configure changes how Nodes get their labels.
+func (f *fakeSource) configure(cfg config.Topology) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.topology = &cfg
+	f.announce()
+}
+
+func (f *fakeSource) Observe(_ []inventory.State, n *v1.Node) *inventory.Machine {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.places[n.Name].Machine
+}
+
+func (f *fakeSource) Subscribe() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := make(chan struct{}, 1)
+	f.channels = append(f.channels, ch)
+	return ch
+}
+
+func (f *fakeSource) announce() {
+	for _, ch := range f.channels {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Probe is answered at once by a vCenter that does not hang.
+func (f *fakeSource) Probe(vcenter string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.probes[vcenter]++
+	if !f.hanging[vcenter] {
+		f.contacts[vcenter] = time.Now()
+		f.announce()
+	}
+}
+
+// place says where Nodes are from now on; the vCenter has answered just now.
+func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range nodes {
+		vc := vcenterOf(n)
+		for i := range placed.Decisions {
+			by := *placed.Decisions[i].By
+			by.Ref.VCenter = vc
+			placed.Decisions[i].By = &by
+		}
+		f.places[n] = placement.Place{Machine: &inventory.Machine{Ref: topology.Ref{VCenter: vc, ID: n}}, Placement: placed}
+		f.contacts[vc], f.errs[n] = time.Now(), err
+	}
+	f.announce()
+}
+
+// lose takes the machines of Nodes away, as trouble does.
+func (f *fakeSource) lose(nodes ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range nodes {
+		delete(f.places, n)
+	}
+	f.announce()
+}
+
+func (f *fakeSource) hang(vcenter string, hangs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hanging[vcenter] = hangs
+}
+
+func (f *fakeSource) probed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, p := range f.probes {
+		n += p
+	}
+	return n
+}

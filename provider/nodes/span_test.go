@@ -1,0 +1,125 @@
+package nodes
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/topology"
+)
+
+// TestTwoRegions: a zone of two regions is told of on the Nodes of both, once.
+// Trouble of one of their vCenters does not end it, nor does it change what is said.
+func TestTwoRegions(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		place := func() {
+			w.source.place(at("r", "a", ""), nil, "east-1")
+			w.source.place(at("s", "a", ""), nil, "west-1")
+			w.source.place(at("t", "a", ""), nil, "south-1")
+			w.source.place(at("r", "b", ""), nil, "east-2")
+		}
+		place()
+		for range 5 {
+			w.pass(10 * time.Second)
+			w.source.lose("east-1")
+			w.pass(10 * time.Second)
+			place()
+		}
+		w.pass(10 * time.Second)
+		if n := len(w.events()); n != 3 {
+			t.Errorf("Events %q", w.events())
+		}
+		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 3 {
+			t.Errorf("%+v", s)
+		}
+		w.source.place(at("s", "c", ""), nil, "west-1")
+		w.source.place(at("t", "d", ""), nil, "south-1")
+		w.pass(10 * time.Second)
+		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 0 {
+			t.Errorf("%+v", s)
+		}
+	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("s", "a")...), named("south-1", zoned("t", "a")...), named("east-2", zoned("r", "b")...))
+}
+
+// TestNotNested: a rack of two zones counts on the Nodes in it, unless the level goes
+// across.
+func TestNotNested(t *testing.T) {
+	for nested, want := range map[bool]int{true: 2, false: 0} {
+		cfg := topologyOf(config.DriftReport)
+		cfg.Policy.Levels[0].Nested = nested
+		inWorld(t, cfg, func(w *world) {
+			w.source.place(at("r", "a", "r1"), nil, "east-1")
+			w.source.place(at("r", "b", "r1"), nil, "west-1")
+			w.pass(10 * time.Second)
+			if s := w.stats(); s.Conflicts[topology.ConflictNotNested] != want {
+				t.Errorf("nested %t: %+v", nested, s)
+			}
+		}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "b")...))
+	}
+}
+
+// TestNotSeenByCSIIsToldOnce: on the daemon's Pod, whatever Nodes there are.
+func TestNotSeenByCSIIsToldOnce(t *testing.T) {
+	cfg := topologyOf(config.DriftReport)
+	cfg.Policy.Rules[1].Value = topology.Template{{Label: topology.LabelRegion}, {Text: "-"}, {Own: true}}
+	inWorld(t, cfg, func(w *world) {
+		p := at("r", "r-a", "")
+		p.Conflicts = cfg.Policy.NotCSI()
+		for range 3 {
+			w.source.place(p, nil, "east-1", "east-2")
+			w.pass(10 * time.Second)
+		}
+		if got := fmt.Sprint(w.pod); strings.Count(got, "is composed as") != 1 || len(w.events()) != 0 {
+			t.Errorf("got %s, Events %q", got, w.events())
+		}
+		if s := w.stats(); s.Conflicts[topology.ConflictNotCSI] != 2 {
+			t.Errorf("%+v", s)
+		}
+	}, named("east-1", zoned("r", "r-a")...), named("east-2", zoned("r", "r-a")...))
+}
+
+// Unwritten is for Nodes that wait.
+func (f *fakeSource) Unwritten(n *v1.Node) map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, value := range f.unwritten[n.Name] {
+		if n.Labels[key] != value {
+			return f.unwritten[n.Name]
+		}
+	}
+	return nil
+}
+
+// await lets a Node wait for labels, which are not asked for once it has them.
+func (f *fakeSource) await(node string, labels map[string]string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unwritten = map[string]map[string]string{node: labels}
+}
+
+// TestUnwrittenLabels: those that a Node waits for are written to it, and again if
+// that fails; one that cannot be initialised gets none.
+func TestUnwrittenLabels(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.await("east-1", map[string]string{topology.LabelRack: "r1"})
+		failed := 0
+		w.refusing(func(string) error {
+			if failed++; failed < 3 {
+				return fmt.Errorf("refused")
+			}
+			return nil
+		})
+		w.edit("east-1", func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} })
+		w.edit("east-2", func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} })
+		w.pass(10 * time.Second)
+		w.wantLabels("east-1", "a=b", topology.LabelRack+"=r1")
+		w.wantLabels("east-2", "a=b")
+		if failed != 3 {
+			t.Errorf("%d attempts", failed)
+		}
+	}, uninitialised(named("east-1")), uninitialised(named("east-2")))
+}

@@ -1,0 +1,73 @@
+package nodes
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"vzones/provider/condition"
+	"vzones/vcenter/inventory"
+)
+
+// state is what is known of one Node. It belongs to the goroutine that decides, and what
+// others read of it is changed under the controller's lock.
+type state struct {
+	// node and machine are what the last sync went by; machine is nil if the Node has to be
+	// looked at whenever something changes.
+	node    *v1.Node
+	machine *inventory.Machine
+	// announced is what the framework was last announced that the Node can be initialized
+	// with, and announcedAt when that was.
+	announced   *cloudprovider.InstanceMetadata
+	announcedAt time.Time
+	// waits is what an uninitialized Node waits for, or what is wrong with an initialized
+	// one; kept is why it is not deleted.
+	waits, kept condition.Condition
+	// later reports whether another Node with the machine of an initialized one was
+	// before it.
+	later bool
+	// absent reports whether the machine is absent, which is being confirmed.
+	absent bool
+	// event, keptEvent, annotation and write are when it is the Node's turn for these.
+	event, keptEvent, annotation, write turn
+
+	// Of the labels. They are changed under the lock.
+	labels labelState
+	// adopted are labels that the framework wrote for us and that are not in the
+	// annotation yet, with their values.
+	adopted map[string]string
+}
+
+// stateOf returns the state of a Node.
+func (c *Controller) stateOf(n *v1.Node) *state {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stateLocked(n.UID)
+}
+
+func (c *Controller) stateLocked(uid types.UID) *state {
+	s := c.states[uid]
+	if s == nil {
+		s = &state{}
+		c.states[uid] = s
+	}
+	return s
+}
+
+// forget ends all that is known of a Node that is gone, or somebody else's.
+func (c *Controller) forget(node types.UID) {
+	c.mu.Lock()
+	delete(c.states, node)
+	c.mu.Unlock()
+	c.placer.Forget(node)
+	c.checker.Drop(node)
+	c.annotate.forget(node)
+	c.busy.done(node)
+	c.nodes.Deferred.Forget(node)
+}
+
+// A turn is when a Node may do what only so many may at a time. It is zero if the Node
+// does not want to.
+type turn struct{ at time.Time }

@@ -1,0 +1,117 @@
+package nodes
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/absence"
+	"vzones/provider/condition"
+	"vzones/provider/identity"
+	"vzones/provider/nodestate"
+	"vzones/provider/plan"
+	"vzones/topology"
+)
+
+// Stats are what is counted of the labels of Nodes.
+type Stats struct {
+	// Drifting is the number of Nodes whose labels are not those of their place.
+	Drifting int
+	// Resized is the number of Nodes whose instance type is not what their machine is.
+	Resized int
+	// Conflicts are the numbers of Nodes by kind of conflict.
+	Conflicts map[topology.ConflictKind]int
+	// Writes are the changes written, by action.
+	Writes map[plan.Action]int
+}
+
+// Stats returns what is counted of labels now, with every kind and action, and whether labels
+// are kept.
+func (c *Controller) Stats() (Stats, bool) {
+	s := Stats{Conflicts: map[topology.ConflictKind]int{}, Writes: map[plan.Action]int{}}
+	for _, kind := range topology.ConflictKinds() {
+		s.Conflicts[kind] = 0
+	}
+	for _, a := range plan.Actions() {
+		s.Writes[a] = 0
+	}
+	l := c.labels.Load()
+	if l == nil {
+		return s, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.Copy(s.Writes, l.writes)
+	for _, k := range c.states {
+		if len(k.labels.drifts) > 0 {
+			s.Drifting++
+		}
+		if len(k.labels.resized) > 0 {
+			s.Resized++
+		}
+		var kinds []topology.ConflictKind
+		for _, conflict := range k.labels.conflicts {
+			if !slices.Contains(kinds, conflict.Kind) {
+				kinds = append(kinds, conflict.Kind)
+				s.Conflicts[conflict.Kind]++
+			}
+		}
+	}
+	return s, true
+}
+
+// KeptHelp explains the reasons of Kept in a line.
+const KeptHelp = absence.KeptHelp
+
+// EventReasons returns the reasons of the Events about what a Node waits for, or what keeps
+// it, for whoever documents them or alerts on them.
+func EventReasons() []string { return condition.EventReasons() }
+
+// LabelEventReasons returns the reasons of the Events about the labels of Nodes.
+func LabelEventReasons() []string {
+	return []string{reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated}
+}
+
+// Kept counts the Nodes that are not ready and whose machines are not found, by why they
+// are not deleted. Every reason is in the result. Before the Nodes are known all are 0.
+func (c *Controller) Kept() map[string]int { return c.checker.Kept() }
+
+// OutcomesHelp explains the outcomes in a line.
+const OutcomesHelp = condition.Help
+
+// Outcomes counts the Nodes by what is known of them now, and those of them that are not
+// initialized as the same. Every outcome is in both results. Before the Nodes are known all
+// are 0. A Node that waits and is placed is about to be initialized.
+func (c *Controller) Outcomes() (all, waiting map[string]int) {
+	all, waiting = condition.Counts(), condition.Counts()
+	if !c.nodes.IsStarted() {
+		return all, waiting
+	}
+	for _, n := range c.nodes.All() {
+		o := c.outcomeOf(n)
+		all[o]++
+		if nodestate.IsUninitialized(n) {
+			waiting[o]++
+		}
+	}
+	return all, waiting
+}
+
+func (c *Controller) outcomeOf(n *v1.Node) string {
+	if c.placer.IsForeign(n) {
+		return condition.Foreign
+	}
+	d, err := c.placer.Describe(n)
+	if err == nil && nodestate.IsUninitialized(n) {
+		err = d.Waits(n)
+	}
+	switch {
+	case err == nil:
+		return condition.Placed
+	case (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) && n.Spec.ProviderID == "" && !nodestate.IsUninitialized(n):
+		return condition.Foreign // it never was ours, and waits for nothing
+	}
+	return condition.Of(err).Name
+}

@@ -1,0 +1,100 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/absence"
+	"vzones/provider/condition"
+	"vzones/provider/placement"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// patience is how long a Node waits before an Event says for what. Every
+	// Node waits for a moment.
+	patience = 10 * time.Second
+	// busyTime is how long the framework may take to initialize Nodes before
+	// anything else is written.
+	busyTime = 2 * time.Second
+)
+
+// syncUninitialized announces a Node that can be initialized to the framework, writes labels
+// that it waits for, and has an Event say what another one waits for.
+func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state, states []inventory.State) time.Duration {
+	c.forgetLabels(s)
+	if c.nodes.Deferred.Take(n.UID) {
+		s.announced = nil // the framework does not go by that
+	}
+	var machine *inventory.Machine
+	d, err := c.places.Initial(n)
+	next := time.Duration(0)
+	if err == nil {
+		machine = d.Machine
+		if l := c.labels.Load(); l != nil && len(d.Unwritten) > 0 {
+			next = c.writeUnwritten(ctx, l, n, s, d.Unwritten)
+		}
+		err = d.Waits(n)
+	}
+	c.mu.Lock()
+	s.node, s.machine = n, machine
+	c.mu.Unlock()
+	if err == nil {
+		c.announce(n, s, d)
+		s.waits.Clear()
+		s.event.done()
+		return next
+	}
+	s.announced = nil
+	if errors.Is(err, placement.ErrQuiet) {
+		for _, of := range states {
+			if of.Trouble == nil {
+				c.fleet.Probe(of.VCenter)
+			}
+		}
+	}
+	return sooner(next, s.waits.Observe(condition.Key(err), patience, func() time.Duration {
+		return c.recorder.record(&s.event, problem{node: n, what: "Node waits", err: err})
+	}))
+}
+
+// announce announces a Node that can be initialized, unless that was done with the same.
+func (c *Controller) announce(n *v1.Node, s *state, d *placement.Initial) {
+	if reflect.DeepEqual(s.announced, d.Metadata) {
+		return
+	}
+	c.mu.Lock()
+	s.announced, s.announcedAt = d.Metadata, time.Now()
+	c.mu.Unlock()
+	c.busy.add(n.UID)
+	c.nodes.Announce(n)
+}
+
+// syncAbsence has the absence of a machine confirmed if the framework would delete its Node,
+// so that there is an answer when it asks, and has an Event say what keeps the Node.
+func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State) time.Duration {
+	is := c.checker.Confirm(states, n)
+	if !is.Absent {
+		c.checker.Drop(n.UID)
+	}
+	c.mu.Lock()
+	s.absent = is.Absent
+	c.mu.Unlock()
+	switch {
+	case is.Searching:
+		return absence.RetryMin // to see the result
+	case is.Kept == nil:
+		s.kept.Clear()
+		s.keptEvent.done()
+		return 0
+	}
+	why := fmt.Errorf("the Node is not ready and its machine is not found, but the Node is not deleted: %w", is.Kept)
+	return s.kept.Observe(absence.KeptKey(is.Kept), patienceRunning, func() time.Duration {
+		return c.recorder.record(&s.keptEvent, problem{node: n, what: "Node is not deleted", err: why, event: absence.ReasonNotDeleted})
+	})
+}

@@ -1,0 +1,289 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	"k8s.io/klog/v2"
+
+	"vzones/config"
+	"vzones/provider/absence"
+	"vzones/provider/placement"
+	"vzones/provider/plan"
+	"vzones/topology"
+)
+
+func TestMain(m *testing.M) {
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	if err := flags.Parse([]string{"--logtostderr=false", "--stderrthreshold=FATAL"}); err != nil {
+		panic(err)
+	}
+	klog.SetOutput(io.Discard)
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// world is a controller beside a fake API server that checks resource versions, in
+// a bubble of its own time.
+type world struct {
+	*testing.T
+	ctx        context.Context
+	client     *fake.Clientset
+	source     *fakeSource
+	controller *Controller
+	stop       func()
+	mu         sync.Mutex
+	// refuse answers patches, if it is set.
+	refuse func(node string) error
+	// at are when Nodes were patched.
+	at []time.Time
+	// pod are the Events on the daemon's Pod.
+	pod []string
+}
+
+const (
+	rack   = "example.com/rack"
+	settle = time.Minute
+)
+
+// aHost is one whose tags may not be read.
+var aHost = &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "HostSystem", ID: "host-1"}, Path: "/dc1/host/c1/h1"}
+
+var errUnreadable = fmt.Errorf("%w: tags of /dc1 cannot be read", topology.ErrUnknown)
+
+// topologyOf has region, zone and one level.
+func topologyOf(drift config.Drift) config.Topology {
+	return config.Topology{
+		Policy: topology.Policy{
+			Rules:  topology.Rules{{Label: topology.LabelRegion, Category: "k8s-region"}, {Label: topology.LabelZone, Category: "k8s-zone"}},
+			Levels: topology.Rules{{Label: rack, Category: "rack"}},
+		},
+		Backfill: true, Drift: drift, Settle: settle,
+	}
+}
+
+func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.Node) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var objects []runtime.Object
+		for _, n := range nodes {
+			objects = append(objects, n.DeepCopy())
+		}
+		w := &world{T: t, client: fake.NewClientset(objects...), source: &fakeSource{
+			places: map[string]placement.Place{}, errs: map[string]error{}, hanging: map[string]bool{},
+			contacts: map[string]time.Time{}, probes: map[string]int{}, oldNames: map[string]bool{},
+		}}
+		w.client.PrependReactor("patch", "nodes", w.patched)
+		w.start(cfg)
+		defer func() { w.stop() }()
+		test(w)
+	})
+}
+
+func (w *world) tell(eventType, reason, message string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pod = append(w.pod, eventType+" "+reason+" "+message)
+}
+
+// start runs a controller, another one after stop.
+func (w *world) start(cfg config.Topology) {
+	ctx, cancel := context.WithCancel(w.Context())
+	w.ctx = ctx
+	factory := informers.NewSharedInformerFactory(w.client, 0)
+	w.source.configure(cfg)
+	placer := placement.New(w.source, &config.Config{}, placement.Options{})
+	placer.NodeCache().Watch(factory)
+	placer.NodeCache().Start()
+	w.controller = New(w.source, placer, absence.NewChecker(w.source, placer), w.client)
+	w.controller.places = w.source
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := w.controller.Run(ctx); err != nil {
+			w.Errorf("Run: %v", err)
+		}
+	})
+	running.Go(func() {
+		if err := w.controller.KeepLabels(ctx, w.client, w.tell); err != nil {
+			w.Errorf("KeepLabels: %v", err)
+		}
+	})
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		factory.Shutdown()
+	})
+	factory.Start(ctx.Done())
+	w.pass(time.Second) // the informer has synced
+}
+
+// patched does what an API server does with a merge patch.
+func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
+	patch := a.(clienttesting.PatchAction)
+	w.mu.Lock()
+	w.at = append(w.at, time.Now())
+	refuse := w.refuse
+	w.mu.Unlock()
+	if refuse != nil {
+		if err := refuse(patch.GetName()); err != nil {
+			return true, nil, err
+		}
+	}
+	nodes := v1.SchemeGroupVersion.WithResource("nodes")
+	o, err := w.client.Tracker().Get(nodes, "", patch.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	n := o.(*v1.Node)
+	var asked struct{ Metadata metav1.ObjectMeta }
+	if err := json.Unmarshal(patch.GetPatch(), &asked); err != nil {
+		return true, nil, err
+	}
+	if asked.Metadata.ResourceVersion != n.ResourceVersion || asked.Metadata.UID != n.UID {
+		return true, nil, apierrors.NewConflict(v1.Resource("nodes"), n.Name, errors.New("the object has been modified"))
+	}
+	after, err := applied(n, patch.GetPatch())
+	if err != nil {
+		return true, nil, err
+	}
+	after.ResourceVersion = later(n)
+	return true, after, w.client.Tracker().Update(nodes, after, "")
+}
+
+func later(n *v1.Node) string { v, _ := strconv.Atoi(n.ResourceVersion); return strconv.Itoa(v + 1) }
+
+// refusing has patches answered so, or as usual.
+func (w *world) refusing(refuse func(node string) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse = refuse
+}
+
+// edit changes a Node as somebody else would.
+func (w *world) edit(name string, change func(*v1.Node)) {
+	w.Helper()
+	n := w.node(name).DeepCopy()
+	change(n)
+	n.ResourceVersion = later(n)
+	if _, err := w.client.CoreV1().Nodes().Update(w.ctx, n, metav1.UpdateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) node(name string) *v1.Node {
+	w.Helper()
+	n, err := w.client.CoreV1().Nodes().Get(w.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return n
+}
+
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (w *world) settle() { synctest.Wait() }
+
+// patches is how often Nodes were patched, successfully or not.
+func (w *world) patches() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.at)
+}
+
+// events are those that were recorded, as "Node reason", in their order, each with
+// a text.
+func (w *world) events() []string {
+	var out []string
+	for _, a := range w.client.Actions() {
+		if create, ok := a.(clienttesting.CreateAction); ok {
+			if e, ok := create.GetObject().(*v1.Event); ok {
+				out = append(out, e.InvolvedObject.Name+" "+e.Reason)
+				if e.Message == "" || e.InvolvedObject.UID == "" {
+					w.Errorf("an Event that tells nobody anything: %+v", e)
+				}
+			}
+		}
+		if patch, ok := a.(clienttesting.PatchAction); ok && a.GetResource().Resource == "events" {
+			out = append(out, "again "+patch.GetName())
+		}
+	}
+	return out
+}
+
+func (w *world) wantEvents(want ...string) {
+	w.Helper()
+	if got := w.events(); !slices.Equal(got, want) {
+		w.Errorf("Events %q, want %q", got, want)
+	}
+}
+
+// wantLabels compares all labels of a Node, written key=value.
+func (w *world) wantLabels(name string, want ...string) {
+	w.Helper()
+	if got, expected := w.node(name).Labels, aNode(want...).Labels; !maps.Equal(got, expected) {
+		w.Errorf("labels of %s are %v, want %v", name, got, expected)
+	}
+}
+
+func named(name string, labels ...string) *v1.Node {
+	n := aNode(labels...)
+	n.Name, n.UID = name, types.UID("uid-"+name)
+	return n
+}
+
+func uninitialised(n *v1.Node) *v1.Node {
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule})
+	return n
+}
+
+// zoned are the labels of a region and a zone with their twins.
+func zoned(region, zone string) []string {
+	var labels []string
+	for _, key := range plan.Twins(topology.LabelRegion) {
+		labels = append(labels, key+"="+region)
+	}
+	for _, key := range plan.Twins(topology.LabelZone) {
+		labels = append(labels, key+"="+zone)
+	}
+	return labels
+}
+
+// at is a placement with a region, a zone and a rack; an empty rack is absent.
+func at(region, zone, level string) topology.Placement {
+	return placedIn(topology.LabelRegion+"="+region, topology.LabelZone+"="+zone, rack+"="+level)
+}
+
+func (w *world) stats() Stats {
+	s, _ := w.controller.Stats()
+	return s
+}

@@ -1,0 +1,33 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// ErrQuiet says that a vCenter has not answered for a while, although nothing is known to
+// be wrong with it. It is in a topology.ErrUnknown.
+var ErrQuiet = errors.New("it is being asked whether it still is so")
+
+// tooOld returns an error if a vCenter's snapshot must not initialize a Node: the
+// vCenter has not answered for so long that its machines may be elsewhere by now.
+// Nodes that are initialized keep what they have. The error says when the vCenter
+// answered last and not how long ago, so that it stays the same.
+func (p *Placer) tooOld(s inventory.State) error {
+	if time.Since(s.Contact) <= p.maxAge {
+		return nil
+	}
+	reason := s.Reach()
+	if reason == nil {
+		reason = ErrQuiet
+	}
+	if s.Contact.IsZero() {
+		return fmt.Errorf("%w: vCenter %q has not answered yet: %w", topology.ErrUnknown, s.VCenter, reason)
+	}
+	return fmt.Errorf("%w: vCenter %q last answered at %s, which is too long ago to initialize a Node by what it said: %w",
+		topology.ErrUnknown, s.VCenter, s.Contact.UTC().Format(time.RFC3339), reason)
+}

@@ -1,0 +1,99 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/provider/addresses"
+	"vzones/provider/nodestate"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// Readdressed reports whether a Node has other addresses than before, or its kubelet
+// another --node-ip.
+func Readdressed(before, now *v1.Node) bool {
+	const provided = cloudproviderapi.AnnotationAlphaProvidedIPAddr
+	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
+}
+
+// Releases reports whether a Node no longer claims an address that it claimed before.
+// Another may wait for that.
+func Releases(before, now *v1.Node) bool {
+	left := addresses.ClaimedBy(now)
+	return slices.ContainsFunc(addresses.ClaimedBy(before), func(a netip.Addr) bool { return !slices.Contains(left, a) })
+}
+
+// claim adds the claims of other Nodes to what a Node's addresses are chosen by. Before
+// the Nodes are known there are none, and nobody is initialized either.
+func (p *Placer) claim(in *addresses.Input, states []inventory.State, m *inventory.Machine, node *v1.Node) error {
+	if !p.nodes.IsStarted() {
+		return nil
+	}
+	for _, a := range in.Candidates() {
+		claim, err := p.claimTo(a, states, m, node)
+		if err != nil {
+			return err
+		}
+		if claim == nil {
+			continue
+		}
+		if in.Claims == nil {
+			in.Claims = map[netip.Addr]addresses.Claim{}
+		}
+		in.Claims[a] = *claim
+	}
+	return nil
+}
+
+// claimTo returns the claim of another Node to an address, one that is not void if
+// there are several, or nil. Another Node with the same machine claims nothing of that:
+// the one that was first gets its addresses, and the other one waits.
+func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
+	claimants, err := p.nodes.ByAddress(a.String())
+	if err != nil {
+		return nil, fmt.Errorf("%w: which Nodes have the address %s: %w", topology.ErrUnknown, a, err)
+	}
+	var claim *addresses.Claim
+	for _, other := range claimants {
+		if other.Name == node.Name || p.has(states, other, m) {
+			continue
+		}
+		why, holds := p.holds(states, other, a)
+		if claim == nil || holds && (claim.Void || other.Name < claim.Node) {
+			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
+		}
+	}
+	if other := p.grants.to(a, node); claim == nil && other != "" {
+		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
+	}
+	return claim, nil
+}
+
+// holds reports whether a Node's machine may have an address that the Node claims, and
+// why. What the Node says is not enough, since any kubelet may say it: the machine has to
+// back it. Where it cannot be known whether it does now, it is enough that it did when
+// this process last knew.
+func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
+	if p.IsForeign(node) {
+		return "", false
+	}
+	m, in, err := p.inContact(states, node)
+	why := "what its machine has is not known now"
+	switch {
+	case err == nil && in.Trouble == nil:
+		var backing addresses.Backing
+		backing, why = addresses.Back(m, a)
+		if backing != addresses.Unclear {
+			return why, backing == addresses.Backed
+		}
+	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodestate.IsReady(node):
+		return "", false
+	}
+	return why, p.lastSeen.backed(node.UID, a)
+}

@@ -1,0 +1,204 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"vzones/provider/identity"
+	"vzones/provider/instancetype"
+	"vzones/provider/nodestate"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// namesAgeRunning is how old names may be for a running Node to be written to, if the
+// refresh interval is shorter.
+const namesAgeRunning = 15 * time.Second
+
+// ErrUnwritten says that a Node has to have a label before it is initialized.
+var ErrUnwritten = errors.New("a label is not written yet")
+
+// Initial is all that an uninitialized Node gets.
+type Initial struct {
+	// Machine is the Node's.
+	Machine   *inventory.Machine
+	placement topology.Placement
+	// Metadata is what the framework writes.
+	Metadata *cloudprovider.InstanceMetadata
+	// Unwritten are labels that the framework writes to no Node, although it is asked to,
+	// and that this one does not have.
+	Unwritten map[string]string
+}
+
+// Initial returns what a Node is to be initialized with, which is what is known if the
+// names of tags were read recently. Otherwise it has them read again, since a tag may have
+// been renamed, which no vCenter reports. It is all or nothing: a Node without its zone
+// would have Pods scheduled to it for good.
+func (p *Placer) Initial(node *v1.Node) (*Initial, error) {
+	d, in, err := p.describe(node)
+	since := time.Now().Add(-p.namesAge)
+	old := p.namesBefore(in, since)
+	if !old || err != nil {
+		p.nameWaits.forget(node.UID) // it waits for nothing, or for something else
+	}
+	if !old {
+		return d, err
+	}
+	if err == nil {
+		// What was read since it began to wait serves, however slow the vCenter is.
+		if !p.namesBefore(in, p.nameWaits.since(node.UID)) {
+			p.nameWaits.serve(node.UID)
+			return d, nil
+		}
+		err = fmt.Errorf("%w: the names of tags in vCenter %q are being read again, since one may have been renamed", topology.ErrUnknown, in.VCenter)
+		if down := in.Reach(); down != nil {
+			err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
+		}
+		if unwritten := d.Waits(node); unwritten != nil {
+			err = unwritten // which it waits for before and after
+		}
+	}
+	p.fleet.ReadTags(in.VCenter)
+	return nil, err
+}
+
+// EndNameWait notes that a Node waits for no names of tags any more.
+func (p *Placer) EndNameWait(node types.UID) { p.nameWaits.forget(node) }
+
+// Describe is Initial without regard to the age of the names of tags, for Nodes in any state.
+func (p *Placer) Describe(node *v1.Node) (*Initial, error) {
+	d, _, err := p.describe(node)
+	return d, err
+}
+
+// describe is Describe, and returns the state of the machine's vCenter if it is known.
+func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
+	states := p.fleet.States()
+	m, err := p.machine(states, node)
+	if err == nil {
+		err = p.alone(states, m, node)
+	}
+	if err != nil {
+		return nil, inventory.State{}, err
+	}
+	in := inventory.StateOf(states, m.Ref.VCenter)
+	if err := p.tooOld(in); err != nil {
+		return nil, in, err
+	}
+	cfg := p.Config()
+	placement, err := p.placements.resolve(node.UID, &cfg.Topology.Policy, states, m)
+	if err != nil {
+		return nil, in, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, quote.Name(m.InventoryPath), err)
+	}
+	addrs, err := p.newNodeAddresses(states, m, node)
+	if err != nil {
+		return nil, in, err
+	}
+	return &Initial{
+		Machine:   m,
+		placement: placement,
+		Metadata: &cloudprovider.InstanceMetadata{
+			ProviderID:    identity.ProviderID(m.UUID),
+			InstanceType:  instancetype.Of(m),
+			NodeAddresses: addrs,
+			Region:        placement.Value(topology.LabelRegion),
+			Zone:          placement.Value(topology.LabelZone),
+
+			AdditionalLabels: furtherLabels(placement, cfg.NodeLabels),
+		},
+		Unwritten: unwritten(placement, node),
+	}, in, nil
+}
+
+// Give gives a Node its machine and its addresses, or returns which other Node was given
+// either.
+func (p *Placer) Give(node *v1.Node, d *Initial) error {
+	err := p.assumed.give(d.Machine.UUID, node, func(uid types.UID, name string) bool {
+		n, err := p.nodes.Get(name)
+		return err == nil && n.UID == uid && nodestate.IsUninitialized(n)
+	})
+	if err != nil {
+		return err
+	}
+	return p.grants.give(node, d.Metadata.NodeAddresses)
+}
+
+// Waits returns why a Node that could be initialized is not yet.
+func (d *Initial) Waits(node *v1.Node) error {
+	if len(d.Unwritten) == 0 {
+		return nil
+	}
+	keys := slices.Sorted(maps.Keys(d.Unwritten))
+	return fmt.Errorf("%w: %s, which controller topology-controller writes before Node %s is initialized: it has to run, see --controllers",
+		ErrUnwritten, strings.Join(keys, ", "), node.Name)
+}
+
+// Log logs what decided about a Node.
+func (d *Initial) Log(ctx context.Context, node *v1.Node) {
+	log := klog.FromContext(ctx).V(2)
+	if !log.Enabled() {
+		return
+	}
+	var deciders []string
+	for _, by := range d.placement.Decisions {
+		deciders = append(deciders, by.Source())
+	}
+	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.Machine.Ref.VCenter, "moid", quote.Plain(d.Machine.Ref.ID),
+		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
+}
+
+// unwritten returns the labels of a placement that the framework writes to no Node,
+// although it is asked to, as far as the Node does not have them.
+func unwritten(placement topology.Placement, node *v1.Node) map[string]string {
+	var labels map[string]string
+	for _, d := range placement.Decisions {
+		if !topology.IsReservedLevel(d.Label) || node.Labels[d.Label] == d.Value {
+			continue
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[d.Label] = d.Value
+	}
+	return labels
+}
+
+// furtherLabels are those of the levels that the framework writes, and those that every
+// Node gets. No level has a label of the latter, which the validation of the configuration
+// ensures.
+func furtherLabels(placement topology.Placement, every map[string]string) map[string]string {
+	levels := placement.Further()
+	maps.DeleteFunc(levels, func(key, _ string) bool { return topology.IsReservedLevel(key) }) // see unwritten
+	if len(levels) == 0 {
+		levels = nil
+	}
+	if len(every) == 0 {
+		return levels
+	}
+	all := maps.Clone(every)
+	maps.Copy(all, levels)
+	return all
+}
+
+// namesBefore reports whether the names of tags that the configuration needs were read
+// before a time. Where none could be read they were not.
+func (p *Placer) namesBefore(in inventory.State, t time.Time) bool {
+	categories := p.Topology().Policy.Categories()
+	return len(categories) > 0 && !in.Named.At.IsZero() && !in.Named.Since(t, categories)
+}
+
+// namesTooOld is namesBefore for the labels of a running Node.
+func (p *Placer) namesTooOld(in inventory.State) bool {
+	return p.namesBefore(in, time.Now().Add(-max(p.namesAge, namesAgeRunning)))
+}

@@ -1,0 +1,139 @@
+// Package placement says where Nodes are and what they get from that.
+//
+// It owns the search for a Node's machine, what this process remembers for it (where the
+// machine was last seen, which machine and addresses a Node was given a moment ago), the
+// Nodes that share a machine, and the placement that a machine's tags give. Each Node has
+// one placement for each state of its machine, whoever asks. It writes to no Node and
+// contacts no vCenter; it only asks for tags to be read again.
+package placement
+
+import (
+	"cmp"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/config"
+	"vzones/provider/identity"
+	"vzones/provider/nodecache"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// Fleet is what placements need of the vCenters.
+type Fleet interface {
+	// States returns what is known of each vCenter now, in configured order.
+	States() []inventory.State
+	// ReadTags has a vCenter's tags read soon, with the names of those that matter.
+	// Subscribers are notified then, whatever the result is.
+	ReadTags(vcenter string)
+}
+
+// Options tune a placer. The zero value is what a daemon wants.
+type Options struct {
+	// MaxSnapshotAge is how long ago a vCenter may have answered last for a Node to
+	// be initialized by what it said; 5 minutes if zero.
+	MaxSnapshotAge time.Duration
+	// TagRefresh is the time between two readings of tags; 30 s if zero.
+	TagRefresh time.Duration
+}
+
+// A Placer says where Nodes are, by the states of a fleet.
+type Placer struct {
+	fleet  Fleet
+	nodes  *nodecache.Cache
+	maxAge time.Duration
+	// namesAge is how old the names of tags may be that a Node is initialized with.
+	namesAge time.Duration
+	settings atomic.Pointer[settings]
+
+	lastSeen   lastSeen
+	grants     grants
+	assumed    assumed
+	nameWaits  nameWaits
+	placements placements
+}
+
+// settings are what the configuration says now.
+type settings struct {
+	cfg      *config.Config
+	families map[string][]string
+	selector labels.Selector
+}
+
+// New returns a placer for the Nodes in its cache, which is NodeCache.
+func New(fleet Fleet, cfg *config.Config, opts Options) *Placer {
+	p := &Placer{
+		fleet:    fleet,
+		maxAge:   cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
+		namesAge: cmp.Or(opts.TagRefresh, 30*time.Second),
+	}
+	p.nodes = nodecache.New(p.IsForeign)
+	p.Apply(cfg)
+	return p
+}
+
+// NodeCache returns the cache of Nodes, which hides those that are foreign.
+func (p *Placer) NodeCache() *nodecache.Cache { return p.nodes }
+
+// Apply makes this the configuration from now on.
+func (p *Placer) Apply(cfg *config.Config) {
+	s := &settings{cfg: cfg, families: make(map[string][]string, len(cfg.VCenters)), selector: cfg.NodeSelector}
+	if s.selector == nil {
+		s.selector = labels.Everything()
+	}
+	for _, v := range cfg.VCenters {
+		s.families[v.Name] = v.IPFamilies
+	}
+	p.settings.Store(s)
+}
+
+// Config returns the configuration.
+func (p *Placer) Config() *config.Config { return p.settings.Load().cfg }
+
+// Topology returns how Nodes get their labels now. It is another one, at another address,
+// when that has changed.
+func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
+
+// IsForeign reports whether a Node is somebody else's: it has another provider's ID,
+// or the configuration's selector leaves it out.
+func (p *Placer) IsForeign(node *v1.Node) bool {
+	return identity.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
+}
+
+// Hidden returns the tag categories of the configuration that each vCenter does not
+// show, nil if each shows all or not all vCenters were read.
+func (p *Placer) Hidden() map[string][]string { return inventory.Hidden(p.fleet.States()) }
+
+// Tagged returns the tags of regions and zones in all vCenters that are attached to
+// anything, as far as that was read.
+func (p *Placer) Tagged() []topology.Tagged { return tagged(p.fleet.States()) }
+
+// Forget ends what is remembered of a Node that is gone.
+func (p *Placer) Forget(node types.UID) {
+	p.lastSeen.forget(node)
+	p.grants.forget(node)
+	p.nameWaits.forget(node)
+	p.placements.forget(node)
+}
+
+// NodeAdded notes that a Node comes while this process leads.
+func (p *Placer) NodeAdded(node *v1.Node) {
+	if p.nodes.IsStarted() {
+		p.assumed.noteCame(node)
+	}
+}
+
+// NodeDeleted notes that a Node is gone.
+func (p *Placer) NodeDeleted(node *v1.Node) { p.assumed.forget(node.UID) }
+
+// NodeUpdated notes a change of a Node.
+func (p *Placer) NodeUpdated(before, now *v1.Node) {
+	if Readdressed(before, now) {
+		p.grants.shown(now)
+	}
+	p.assumed.update(before, now, p.nodes.IsStarted())
+}

@@ -1,0 +1,167 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// A basis is what all placements rest on beside the machines: which tag categories the
+// vCenters show, and under which name each is the first entry. It is never changed.
+type basis struct {
+	snapshots []*inventory.Snapshot
+	none      []string
+	hidden    map[string][]string
+	first     map[string]string
+}
+
+func newBasis(states []inventory.State) *basis {
+	b := &basis{none: inventory.NoCategory(states), hidden: inventory.Hidden(states), first: make(map[string]string, len(states))}
+	for _, s := range states {
+		b.snapshots = append(b.snapshots, s.Snapshot)
+		b.first[s.VCenter] = inventory.First(states, s.VCenter)
+	}
+	return b
+}
+
+// isOf reports whether a basis is that of states, by their snapshots.
+func (b *basis) isOf(states []inventory.State) bool {
+	return slices.EqualFunc(b.snapshots, states, func(of *inventory.Snapshot, s inventory.State) bool {
+		_, named := b.first[s.VCenter]
+		return of == s.Snapshot && named
+	})
+}
+
+// places reports whether two bases give every machine the same placement.
+func (b *basis) places(as *basis) bool {
+	return slices.Equal(b.none, as.none) && maps.EqualFunc(b.hidden, as.hidden, slices.Equal) && maps.Equal(b.first, as.first) &&
+		slices.EqualFunc(b.snapshots, as.snapshots, func(x, y *inventory.Snapshot) bool { return slices.Equal(noCategory(x), noCategory(y)) })
+}
+
+func noCategory(s *inventory.Snapshot) []string {
+	if s == nil {
+		return nil
+	}
+	return s.NoCategory
+}
+
+// placements are the placements of Nodes' machines. Each is made once for a machine, which
+// is another value whenever anything of it has changed, and serves until then.
+type placements struct {
+	mu    sync.Mutex
+	basis *basis
+	of    map[types.UID]placed
+}
+
+// placed is a placement and what it was made of.
+type placed struct {
+	machine   *inventory.Machine
+	policy    *topology.Policy
+	basis     *basis
+	placement topology.Placement
+	err       error
+}
+
+// resolve returns the placement of a Node's machine.
+func (p *placements) resolve(node types.UID, policy *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.basis == nil || !p.basis.isOf(states) {
+		now := newBasis(states)
+		if p.basis != nil && p.basis.places(now) {
+			p.basis.snapshots = now.snapshots // the lock is held, and nobody else reads them
+		} else {
+			p.basis = now
+		}
+	}
+	if was, ok := p.of[node]; ok && was.machine == m && was.policy == policy && was.basis == p.basis {
+		return was.placement, was.err
+	}
+	placement, err := resolve(*policy, states, m)
+	if p.of == nil {
+		p.of = map[types.UID]placed{}
+	}
+	p.of[node] = placed{m, policy, p.basis, placement, err}
+	return placement, err
+}
+
+func (p *placements) forget(node types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.of, node)
+}
+
+// resolve places a machine by what its vCenter shows to the account, and says where
+// no other vCenter shows a category either, and what the CSI driver does not see.
+func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
+		policy.Invisible = in.NoCategory
+	}
+	placement, err := topology.Resolve(policy, paths(states, m))
+	none := policy.NoCategory(inventory.NoCategory(states))
+	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.Hidden(states)), policy.NotCSI())
+	if errors.Is(err, topology.ErrNoCategory) {
+		for _, conflict := range none {
+			if policy.IsRequired(conflict.Labels[0]) {
+				return placement, fmt.Errorf("%w. %s", err, conflict.Text())
+			}
+		}
+	}
+	return placement, err
+}
+
+// paths returns those of a machine. What is above it is of the vCenter, which has the name
+// of its first entry, whichever of them has found the machine.
+func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
+	first := inventory.First(states, m.Ref.VCenter)
+	if first == m.Ref.VCenter {
+		return m.Paths
+	}
+	renamed := map[*topology.Object]*topology.Object{}
+	all := slices.Clone(m.Paths)
+	for i := range all {
+		all[i].Objects = slices.Clone(all[i].Objects)
+		for j, o := range all[i].Objects {
+			if renamed[o] == nil {
+				now := *o
+				now.Ref.VCenter = first
+				renamed[o] = &now
+			}
+			all[i].Objects[j] = renamed[o]
+		}
+	}
+	return all
+}
+
+// tagged is Tagged of these states. Of a tag that several entries of one vCenter show,
+// that of the one which shows most objects counts.
+func tagged(states []inventory.State) []topology.Tagged {
+	type tag struct{ vcenter, category, name string }
+	var all []topology.Tagged
+	at := map[tag]int{}
+	for _, s := range states {
+		if s.Snapshot == nil {
+			continue
+		}
+		first := inventory.First(states, s.VCenter)
+		for _, t := range s.Snapshot.Tagged {
+			t.VCenter = first
+			i, again := at[tag{first, t.Category, t.Name}]
+			switch {
+			case !again:
+				at[tag{first, t.Category, t.Name}] = len(all)
+				all = append(all, t)
+			case len(t.NoHosts)+t.Further > len(all[i].NoHosts)+all[i].Further:
+				all[i] = t
+			}
+		}
+	}
+	return all
+}

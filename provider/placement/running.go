@@ -1,0 +1,72 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"vzones/provider/identity"
+	"vzones/provider/instancetype"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// Running returns the metadata of an initialized Node. Only the addresses count, and there
+// are none if they are to stay as they are. It is empty for a Node that never was ours.
+func (p *Placer) Running(node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	states := p.fleet.States()
+	m, err := p.machine(states, node)
+	if node.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) {
+		return &cloudprovider.InstanceMetadata{}, nil // it never was ours
+	}
+	if errors.Is(err, topology.ErrUnknown) && !errors.Is(err, identity.ErrContradiction) {
+		// The framework would log the error for each Node, at each start before the vCenters
+		// are read and while one is down. That is logged once, with the vCenter.
+		return &cloudprovider.InstanceMetadata{}, nil
+	}
+	if err == nil {
+		err = p.unshared(states, m, node)
+	}
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := p.changedAddresses(states, m, node)
+	if err != nil {
+		return nil, err
+	}
+	return &cloudprovider.InstanceMetadata{
+		ProviderID:    identity.ProviderID(m.UUID),
+		InstanceType:  instancetype.Of(m),
+		NodeAddresses: addrs,
+	}, nil
+}
+
+// IsShutDown reports whether a Node's machine is powered off or suspended, by a vCenter
+// that can be read.
+func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
+	id, err := p.Identify(node)
+	if err != nil {
+		return false, err
+	}
+	if err := identity.Contradiction(node); err != nil {
+		return false, err
+	}
+	states := p.fleet.States()
+	m, err := inventory.FindStopped(states, id)
+	if err != nil {
+		return false, err
+	}
+	if trouble := inventory.StateOf(states, m.Ref.VCenter).Trouble; trouble != nil {
+		return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, quote.Name(m.InventoryPath), trouble)
+	}
+	switch m.Power {
+	case inventory.PowerOn:
+		return false, nil
+	case inventory.PowerOff, inventory.PowerSuspended:
+		return true, nil
+	}
+	return false, fmt.Errorf("%w: the power state of vCenter %q %s cannot be read", topology.ErrUnknown, m.Ref.VCenter, quote.Name(m.InventoryPath))
+}

@@ -1,0 +1,90 @@
+package placement
+
+import (
+	"errors"
+	"testing"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// twoEntries are states of one vCenter, and what is above a machine that the second one
+// shows.
+func twoEntries() (states []inventory.State, m *inventory.Machine) {
+	ref := topology.Ref{VCenter: "second", Type: "VirtualMachine", ID: "vm-1"}
+	datacenter := &topology.Object{Ref: topology.Ref{VCenter: "second", Type: "Datacenter", ID: "datacenter-2"}, Name: "dc", Path: "/dc"}
+	root := &topology.Object{Ref: topology.Ref{VCenter: "second", Type: "Folder", ID: "group-d1"}, Name: "Datacenters", Path: "/"}
+	m = &inventory.Machine{Ref: ref, UUID: inventory.UUID{1}, Paths: []topology.Path{
+		{Kind: topology.ComputePath, Objects: []*topology.Object{datacenter, root}},
+		{Kind: topology.FolderPath, Objects: []*topology.Object{datacenter, root}},
+	}}
+	of := func(name string) inventory.State {
+		return inventory.State{VCenter: name, Address: "vc:443", Snapshot: &inventory.Snapshot{VCenter: name, Instance: "i"}}
+	}
+	return []inventory.State{of("first"), of("second"), {VCenter: "other", Address: "other:443"}}, m
+}
+
+// TestTheVCenterHasOneName: what is above a machine is of the first entry of its vCenter,
+// whichever shows it and whether or not the first one was ever read.
+func TestTheVCenterHasOneName(t *testing.T) {
+	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Inventory: topology.InventoryVCenter, Required: true}}}
+	states, m := twoEntries()
+	for range 2 {
+		placement, err := resolve(policy, states, m)
+		if err != nil || placement.Value(topology.LabelZone) != "first" || placement.Decisions[0].By.Ref.VCenter != "first" {
+			t.Errorf("got %v, %v", placement, err)
+		}
+		states[0].Snapshot, states[0].Trouble = nil, errors.New("the password is rejected")
+	}
+	if m.Paths[0].Objects[0].Ref.VCenter != "second" {
+		t.Error("the snapshot was changed")
+	}
+	p := paths(states, m)
+	if p[0].Objects[0] != p[1].Objects[0] {
+		t.Error("one object became two")
+	}
+	if p := paths(states[1:], m); p[0].Objects[0] != m.Paths[0].Objects[0] {
+		t.Error("copied without need")
+	}
+}
+
+// TestTagsOfOneVCenter: tags that two entries of one vCenter show are those of one.
+func TestTagsOfOneVCenter(t *testing.T) {
+	states, _ := twoEntries()
+	states[2].Snapshot = &inventory.Snapshot{VCenter: "other", Instance: "j"}
+	pool := []*topology.Object{{Name: "pool", Path: "/pool"}}
+	states[0].Snapshot.Tagged = []topology.Tagged{{VCenter: "first", Category: "zone", Name: "a"}}
+	states[1].Snapshot.Tagged = []topology.Tagged{{VCenter: "second", Category: "zone", Name: "a", NoHosts: pool}, {VCenter: "second", Category: "zone", Name: "b"}}
+	states[2].Snapshot.Tagged = []topology.Tagged{{VCenter: "other", Category: "zone", Name: "a"}}
+	got := tagged(states)
+	if len(got) != 3 || got[0].VCenter != "first" || len(got[0].NoHosts) != 1 || got[1].VCenter != "first" || got[2].VCenter != "other" {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestRecordInAnOutage: a record that names another entry of the machine's vCenter stays as
+// long as that one is in trouble, and no longer.
+func TestRecordInAnOutage(t *testing.T) {
+	states, m := twoEntries()
+	id := inventory.Identity{UUIDs: []inventory.UUID{m.UUID}, Known: topology.Ref{VCenter: "first", Type: "VirtualMachine", ID: "vm-1"}, KnownIn: "i"}
+	is := func() bool { return isRecorded(states, id, m, states[1].Snapshot) }
+	if is() {
+		t.Error("stays although the entry is well")
+	}
+	states[0].Trouble = errors.New("down")
+	if !is() {
+		t.Error("is written during an outage")
+	}
+	for name, change := range map[string]func(*inventory.Identity){
+		"of another machine":     func(id *inventory.Identity) { id.Known.ID = "vm-2" },
+		"of another vCenter":     func(id *inventory.Identity) { id.KnownIn = "j" },
+		"of an unknown vCenter":  func(id *inventory.Identity) { id.KnownIn = "" },
+		"of an entry that is no": func(id *inventory.Identity) { id.Known.VCenter = "gone" },
+	} {
+		before := id
+		if change(&id); is() {
+			t.Errorf("one %s stays", name)
+		}
+		id = before
+	}
+}

@@ -1,0 +1,184 @@
+package placement
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/identity"
+	"vzones/provider/nodecache"
+	"vzones/provider/nodestate"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// ErrShared says that another Node has the machine of a Node. It is in a
+// topology.ErrUnknown: which of the two runs on the machine cannot be said.
+var ErrShared = errors.New("two Nodes have one machine")
+
+// sharing is which other Nodes have the machine of a Node, before it and after it.
+type sharing struct {
+	node          *v1.Node
+	machine       *inventory.Machine
+	before, after []*v1.Node
+}
+
+// any reports whether another Node has the machine.
+func (s *sharing) any() bool { return len(s.before)+len(s.after) > 0 }
+
+// isLater reports whether another Node with the machine comes first.
+func (s *sharing) isLater() bool { return len(s.before) > 0 }
+
+// shared returns which other Nodes have a Node's machine, in their order. Before the
+// Nodes are known there are none, and nobody is initialized either.
+func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1.Node) (sharing, error) {
+	s := sharing{node: node, machine: m}
+	if !p.nodes.IsStarted() {
+		return s, nil
+	}
+	keys := []string{m.UUID.String(), nodecache.NameKey(m.HostName), nodecache.NameKey(m.Name)}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if key == "" {
+			continue
+		}
+		others, err := p.nodes.ByMachine(key)
+		if err != nil {
+			return s, fmt.Errorf("%w: which Nodes have the machine of Node %s: %w", topology.ErrUnknown, node.Name, err)
+		}
+		for _, other := range others {
+			switch {
+			case other.Name == node.Name || !p.has(states, other, m):
+			case p.precedes(other, node):
+				s.before = append(s.before, other)
+			default:
+				s.after = append(s.after, other)
+			}
+		}
+	}
+	for _, nodes := range [][]*v1.Node{s.before, s.after} {
+		slices.SortFunc(nodes, func(a, b *v1.Node) int {
+			switch {
+			case a.UID == b.UID:
+				return 0
+			case p.precedes(a, b):
+				return -1
+			}
+			return 1
+		})
+	}
+	return s, nil
+}
+
+// has reports whether a machine is a Node's, or may be, as its UUID or one of its names
+// says: by what is found, and not by how the Node writes the UUID. A Node that cannot be
+// initialized, since it names two machines or several fit, has none.
+func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
+	if p.IsForeign(node) {
+		return false
+	}
+	waits := nodestate.IsUninitialized(node)
+	if waits && identity.Contradiction(node) != nil {
+		return false
+	}
+	id, err := p.Identify(node)
+	if err != nil || waits && inventory.Claims(states, id, m) {
+		return false
+	}
+	found, err := inventory.Find(states, id)
+	switch {
+	case err == nil:
+		return found.UUID == m.UUID
+	case errors.Is(err, topology.ErrAbsent), len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
+		return false
+	}
+	return !waits || !errors.Is(err, topology.ErrAmbiguous)
+}
+
+// precedes reports whether a machine that two Nodes have is the first one's. A Node that
+// is initialized comes before one that waits: nothing is taken from it, whatever another
+// one says later. Otherwise it is the one that the API server made first. That order is
+// the same after each restart, and no kubelet can write what it rests on: it cannot
+// take off the taint, and what it registers without it counts as if it had the taint.
+func (p *Placer) precedes(a, b *v1.Node) bool {
+	if first := p.settled(a); first != p.settled(b) {
+		return first
+	}
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID)) < 0
+}
+
+// settled reports whether a Node is initialized, and did not come so.
+func (p *Placer) settled(n *v1.Node) bool {
+	return !nodestate.IsUninitialized(n) && n.Spec.ProviderID != "" && !p.assumed.cameInitialized(n.UID)
+}
+
+// waits returns why the Node has to wait, nil if the machine is its own.
+func (s *sharing) waits() error {
+	if len(s.before) == 0 {
+		return nil
+	}
+	name := s.node.Name
+	return fmt.Errorf("%w: %w: %s came before Node %s and of the same machine, %s; "+
+		"is that this machine under an older name? Then delete it, and Node %s goes on at once; otherwise its kubelet reports another machine's UUID or provider ID",
+		topology.ErrUnknown, ErrShared, listNodes(s.before), name, s.where(), name)
+}
+
+// err returns what is wrong with an initialized Node, nil if no other Node has its
+// machine.
+func (s *sharing) err() error {
+	switch {
+	case len(s.before) > 0:
+		return fmt.Errorf("%w: %w: %s came before Node %s and of the same machine, %s; "+
+			"delete the one that is not this machine's: until then the labels and addresses of Node %s stay as they are",
+			topology.ErrUnknown, ErrShared, listNodes(s.before), s.node.Name, s.where(), s.node.Name)
+	case len(s.after) > 0:
+		return fmt.Errorf("%w: %w: %s came after Node %s and of the same machine, %s; "+
+			"delete the one that is not this machine's: until then Node %s goes on as before",
+			topology.ErrUnknown, ErrShared, listNodes(s.after), s.node.Name, s.where(), s.node.Name)
+	}
+	return nil
+}
+
+// where names the machine.
+func (s *sharing) where() string {
+	return fmt.Sprintf("vCenter %q %s (%s)", s.machine.Ref.VCenter, quote.Name(s.machine.InventoryPath), s.machine.Ref.ID)
+}
+
+// listNodes names Nodes, the first of them if there are many.
+func listNodes(nodes []*v1.Node) string {
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Name
+	}
+	if len(names) == 1 {
+		return "Node " + names[0]
+	}
+	return "Nodes " + quote.Some(names, quote.Most)
+}
+
+// alone returns an error if another Node has a Node's machine: one that was before it, or
+// any if the Node is initialized, so that it is counted.
+func (p *Placer) alone(states []inventory.State, m *inventory.Machine, node *v1.Node) error {
+	s, err := p.shared(states, m, node)
+	switch {
+	case err != nil:
+		return err
+	case nodestate.IsUninitialized(node):
+		return s.waits()
+	}
+	return s.err()
+}
+
+// unshared returns an error for an initialized Node that came after another one with its
+// machine: nothing is done about it until one of the two is gone.
+func (p *Placer) unshared(states []inventory.State, m *inventory.Machine, node *v1.Node) error {
+	s, err := p.shared(states, m, node)
+	if err == nil && len(s.before) > 0 {
+		err = s.err()
+	}
+	return err
+}

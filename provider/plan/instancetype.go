@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/provider/placement"
+	"vzones/topology/quote"
+)
+
+const (
+	// LabelType is the label of a Node's instance type. It has a beta twin.
+	LabelType = v1.LabelInstanceTypeStable
+	// ourTypes is how the instance types begin that vzones and the vSphere CPI write.
+	// Any other was chosen by somebody else, and stays.
+	ourTypes = "vsphere-vm."
+)
+
+// ForType adds to a plan what is done to the label of a Node's instance type, which does not depend on
+// where the Node is. An instance type that differs never taints the Node: it is no
+// reason to keep Pods away.
+func (p *Policy) ForType(out *Plan, node *v1.Node, place *placement.Place, before []Timed, now time.Time) {
+	d, differs := compareType(node, place)
+	switch {
+	case !differs:
+		return
+	case d.Missing:
+		if p.Backfill {
+			out.write(ActionBackfill, d)
+		}
+		return
+	}
+	since := beganAt(d, before, now)
+	out.Resized = []Timed{{d, since}}
+	end := since.Add(p.Settle)
+	switch {
+	case end.After(now):
+		if out.Due.IsZero() || end.Before(out.Due) {
+			out.Due = end
+		}
+	case p.Drift == config.DriftUpdate:
+		out.write(ActionUpdate, d)
+	}
+}
+
+// compareType returns how the label of a Node's instance type differs from what its
+// machine is. One that cannot be read differs from nothing, and a former name of the
+// same type is kept: that a guest system has got a name changes nothing about the machine.
+func compareType(node *v1.Node, place *placement.Place) (Difference, bool) {
+	if place.Machine == nil || place.InstanceType == "" {
+		return Difference{}, false
+	}
+	d := Difference{
+		Label: LabelType, Want: place.InstanceType,
+		Source: fmt.Sprintf("the configuration of vCenter %q %s", place.Machine.Ref.VCenter, quote.Name(place.Machine.InventoryPath)),
+	}
+	there, differs, former := 0, false, false
+	keys := Twins(LabelType)
+	for _, key := range keys {
+		have, ok := node.Labels[key]
+		if !ok {
+			continue
+		}
+		there++
+		if !strings.HasPrefix(have, ourTypes) {
+			return Difference{}, false
+		}
+		switch {
+		case have == d.Want || differs:
+		case have == place.FormerType:
+			former = true
+		default:
+			d.Have, differs = have, true
+		}
+	}
+	if former && !differs {
+		d.Want = place.FormerType // for a key that is missing
+	}
+	d.Missing = !differs && there < len(keys)
+	return d, differs || d.Missing
+}

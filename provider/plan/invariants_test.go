@@ -1,0 +1,325 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/quick"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/provider/keys"
+	"vzones/topology"
+)
+
+// merged is RFC 7386: what an API server makes of a merge patch.
+func merged(doc, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := map[string]any{}
+	if d, ok := doc.(map[string]any); ok {
+		maps.Copy(out, d)
+	}
+	for key, v := range p {
+		if v == nil {
+			delete(out, key)
+		} else {
+			out[key] = merged(out[key], v)
+		}
+	}
+	return out
+}
+
+// applied returns a Node after a patch.
+func applied(n *v1.Node, patch []byte) (*v1.Node, error) {
+	data, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	var doc, change any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(patch, &change); err != nil {
+		return nil, err
+	}
+	if data, err = json.Marshal(merged(doc, change)); err != nil {
+		return nil, err
+	}
+	out := &v1.Node{}
+	return out, json.Unmarshal(data, out)
+}
+
+func (p *Plan) appliedTo(t *testing.T, n *v1.Node) *v1.Node {
+	t.Helper()
+	patch, err := json.Marshal(p.Patch(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := applied(n, patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after
+}
+
+// situation is a random Node, place and policy. Few keys and values make every
+// combination common.
+type situation struct {
+	policy *Policy
+	node   *v1.Node
+	placed topology.Placement
+	lost   bool // it has no placement
+	claims map[string]string
+	age    time.Duration
+}
+
+var (
+	someLevels = []string{"example.com/rack", "pool", "example.com/row"}
+	twinKeys   = append(Twins(topology.LabelRegion), Twins(topology.LabelZone)...)
+	strangers  = []string{"kubernetes.io/hostname", "node-restriction.kubernetes.io/pci", "topology.csi.vmware.com/zone", "example.com/team"}
+)
+
+func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
+	maybe := func(n int) bool { return r.Intn(n) > 0 }
+	value := func() string { return []string{"a", "b", "c", ""}[r.Intn(4)] }
+	some := func(keys []string) (out []string) {
+		for _, k := range keys {
+			if maybe(2) {
+				out = append(out, k)
+			}
+		}
+		return out
+	}
+	s := situation{
+		policy: aPolicy([]config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate}[r.Intn(3)]),
+		node:   aNode(), claims: map[string]string{}, lost: !maybe(8),
+		age: []time.Duration{0, settle - 1, settle}[r.Intn(3)],
+	}
+	s.policy.Backfill = maybe(4)
+	s.policy.Policy.Levels = nil
+	for _, l := range some(someLevels) {
+		s.policy.Policy.Levels = append(s.policy.Policy.Levels, topology.Rule{Label: l, Category: "c"})
+	}
+	s.policy.Policy.Rules = s.policy.Policy.Rules[r.Intn(3):]
+	for _, k := range some(slices.Concat(someLevels, twinKeys, strangers)) {
+		s.node.Labels[k] = value()
+	}
+	if maybe(2) {
+		s.node.Annotations[keys.Labels] = strings.Join(some(slices.Concat(someLevels, twinKeys, strangers[:3])), ",")
+		s.node.Annotations["example.com/note"] = "kept"
+	}
+	for _, taint := range []string{"example.com/dedicated", keys.DriftTaint, "example.com/other"} {
+		if maybe(2) {
+			s.node.Spec.Taints = append(s.node.Spec.Taints, v1.Taint{Key: taint, Value: "v", Effect: v1.TaintEffectNoExecute})
+		}
+	}
+	var labels []string
+	for _, l := range s.policy.Policy.Labels() {
+		labels = append(labels, l+"="+[]string{"a", "b", "a!", "b!", "?", ""}[r.Intn(6)])
+		if v, ok := s.node.Labels[l]; ok && IsLevel(l) && maybe(2) {
+			s.claims[l] = v
+		}
+	}
+	s.placed = placedIn(labels...)
+	return reflect.ValueOf(s)
+}
+
+// plan decides as the controller does at its second look.
+func (s situation) plan(n *v1.Node, before []Timed, claims map[string]string) *Plan {
+	if s.lost {
+		return s.policy.WithoutPlacement(n, claims)
+	}
+	if before == nil {
+		before = s.policy.For(n, s.placed, nil, nil, noon).Drifts
+	}
+	return s.policy.For(n, s.placed, before, claims, noon.Add(s.age))
+}
+
+// written are the keys of labels that differ between two Nodes.
+func written(a, b *v1.Node) []string {
+	var keys []string
+	for key := range merged(asAny(a.Labels), asAny(b.Labels)).(map[string]any) {
+		v, had := a.Labels[key]
+		if w, has := b.Labels[key]; had != has || v != w {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func asAny(m map[string]string) any {
+	out := map[string]any{}
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// broken says what a plan does that it must not, or nothing.
+func (s situation) broken(t *testing.T, p *Plan) string {
+	n, after := s.node, p.appliedTo(t, s.node)
+	configured := s.policy.Policy.Labels()
+	ours := append(ownedBy(n), slices.Collect(maps.Keys(s.claims))...)
+	for _, key := range written(n, after) {
+		base := key
+		for _, l := range []string{topology.LabelRegion, topology.LabelZone} {
+			if slices.Contains(Twins(l), key) {
+				base = l
+			}
+		}
+		_, stays := after.Labels[key]
+		gone := !slices.Contains(configured, base)
+		switch {
+		case slices.Contains(strangers, key):
+			return "touches a label of others: " + key
+		case gone && (stays || !slices.Contains(ours, key)):
+			return "touches a label that is neither configured nor ours: " + key
+		case !stays && !IsLevel(base):
+			return "removes a region or zone: " + key
+		case !stays && !slices.Contains(ours, key):
+			return "removes a label of others: " + key
+		case s.placed.WhyUndecided(base) != nil && !gone:
+			return "touches an undecided label: " + key
+		case s.lost && !gone:
+			return "writes without a placement: " + key
+		case stays && after.Labels[key] != s.placed.Value(base):
+			return "writes what is not so: " + key
+		case !gone && s.doubted(base) && n.Labels[key] != "" && n.Labels[key] != after.Labels[key]:
+			return "changes a label that another object may decide: " + key
+		case s.policy.Drift != config.DriftUpdate && !gone && (!stays || n.Labels[key] != ""):
+			if v, had := n.Labels[key]; had && v != after.Labels[key] {
+				return "changes a label under another policy: " + key
+			}
+		}
+		for _, twin := range Twins(base) {
+			if after.Labels[twin] != after.Labels[key] {
+				return "leaves twins apart: " + base
+			}
+		}
+	}
+	if reason := s.mixed(after, written(n, after)); reason != "" {
+		return reason
+	}
+	foreign := func(taint v1.Taint) bool { return taint.Key == keys.DriftTaint }
+	if !slices.Equal(slices.DeleteFunc(slices.Clone(n.Spec.Taints), foreign), slices.DeleteFunc(slices.Clone(after.Spec.Taints), foreign)) {
+		return "touches the taints of others"
+	}
+	if after.Annotations["example.com/note"] != n.Annotations["example.com/note"] {
+		return "touches annotations of others"
+	}
+	if IsTainted(after) && s.policy.Drift != config.DriftTaint {
+		return "keeps a taint under another policy"
+	}
+	if reason := s.mistainted(after); reason != "" {
+		return reason
+	}
+	if p.RestsOnVCenter() && s.lost {
+		return "rests on a vCenter that said nothing"
+	}
+	return ""
+}
+
+// doubted says whether an object that may not be read might decide a label.
+func (s situation) doubted(label string) bool {
+	return slices.ContainsFunc(s.placed.Decisions, func(d topology.Decision) bool { return d.Label == label && len(d.Unread) > 0 })
+}
+
+// mistainted says whether the taint changes for what is in doubt.
+func (s situation) mistainted(after *v1.Node) string {
+	if s.policy.Drift != config.DriftTaint || s.lost || IsTainted(s.node) == IsTainted(after) {
+		return ""
+	}
+	certain, doubtful := false, false
+	for _, l := range s.policy.Policy.Labels() {
+		for _, key := range Twins(l) {
+			v, there := s.node.Labels[key]
+			switch {
+			case !there:
+			case s.placed.WhyUndecided(l) != nil || s.doubted(l):
+				doubtful = true
+			case s.placed.Value(l) == "" || v != s.placed.Value(l):
+				certain = true
+			}
+		}
+	}
+	switch {
+	case IsTainted(after) && !certain:
+		return "taints for what is in doubt"
+	case !IsTainted(after) && doubtful:
+		return "takes the taint off while something is in doubt"
+	}
+	return ""
+}
+
+// mixed says whether a written region or zone stands beside one that is not that
+// of the place.
+func (s situation) mixed(after *v1.Node, written []string) string {
+	if !slices.ContainsFunc(written, func(key string) bool { return slices.Contains(twinKeys, key) }) {
+		return ""
+	}
+	for _, l := range s.policy.Policy.Labels() {
+		if IsLevel(l) || s.placed.Value(l) == "" && s.placed.WhyUndecided(l) == nil {
+			continue
+		}
+		for _, key := range Twins(l) {
+			if v, there := after.Labels[key]; there && v != s.placed.Value(l) {
+				return "writes half of a pair, beside " + key
+			}
+		}
+	}
+	return ""
+}
+
+func TestInvariants(t *testing.T) {
+	writes, again := 0, 0
+	property := func(s situation) bool {
+		untouched := s.node.DeepCopy()
+		p := s.plan(s.node, nil, s.claims)
+		if !reflect.DeepEqual(untouched, s.node) {
+			t.Log("the Node is changed in place")
+			return false
+		}
+		if reason := s.broken(t, p); reason != "" {
+			t.Log(reason)
+			return false
+		}
+		if !p.Writes() {
+			return true
+		}
+		writes++
+		after := p.appliedTo(t, s.node)
+		if second := s.plan(after, p.Drifts, nil); second.Writes() {
+			again++
+			t.Logf("not done with one write: then %s, patch %v", acts(second), second.Patch(after))
+			return false
+		}
+		return true
+	}
+	if err := quick.Check(property, &quick.Config{MaxCount: 10000, Rand: rand.New(rand.NewSource(1))}); err != nil {
+		t.Error(describe(err))
+	}
+	if writes < 3000 {
+		t.Errorf("only %d situations led to a write", writes)
+	}
+}
+
+func describe(err error) string {
+	failed, ok := err.(*quick.CheckError) //nolint:errorlint // it is what Check returns
+	if !ok {
+		return err.Error()
+	}
+	s := failed.In[0].(situation)
+	return fmt.Sprintf("labels %v, annotations %v, taints %v, claims %v, placed %+v, lost %t, drift %s, backfill %t, labels of the policy %v, age %v",
+		s.node.Labels, s.node.Annotations, s.node.Spec.Taints, s.claims, s.placed, s.lost, s.policy.Drift, s.policy.Backfill, s.policy.Policy.Labels(), s.age)
+}

@@ -1,0 +1,347 @@
+// Package plan decides what is written to the labels of a running Node.
+//
+// It owns the policy for labels that are missing or differ, the form of the patch, and the
+// texts that say what differs and what was written. Everything in it is a pure function of
+// its arguments: it performs no I/O, reads no clock, and keeps nothing.
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/provider/keys"
+	"vzones/topology"
+)
+
+// A Difference is a label of a Node that is not what it should be. An empty Want is
+// a label that should not be there.
+type Difference struct {
+	Label      string
+	Have, Want string
+	// Missing reports whether the label or its twin is not there, and what is there
+	// is right.
+	Missing bool
+	// Source is what gives Want, empty if nothing does.
+	Source string
+	// Uncertain is why Want is not certain, nil if it is. It is good for a label that is
+	// missing, and no reason to change or remove one, or to taint the Node.
+	Uncertain error
+}
+
+// Timed is a difference and since when it is there.
+type Timed struct {
+	Difference
+	Since time.Time
+}
+
+// A Plan is what is to be done to a Node.
+type Plan struct {
+	// Drifts are all labels that differ from the place.
+	Drifts []Timed
+	// Resized is the instance type, if it differs from what the machine is.
+	Resized []Timed
+	// Held are labels that are missing and may not be written, since the Node would
+	// get a pair of region and zone that it is not in.
+	Held []Difference
+	// Due is when the first of the drifts is settled, zero if none is awaited.
+	Due time.Time
+
+	// Set and Remove are labels to be written, Changes what they are for.
+	Set     map[string]string
+	Remove  []string
+	Changes []Change
+	// Owned is what the annotation has to be, Taint whether there has to be one.
+	Owned []string
+	Taint bool
+	// TaintKept is why the taint stays although no label is known to differ.
+	TaintKept error
+
+	// First reports whether the Node is not initialized before this is written.
+	First bool
+
+	Annotate, Retaint bool // whether these differ from what the Node has
+	// placed reports whether the taint rests on where the Node is.
+	placed bool
+}
+
+// A Change is one difference that a write does away with.
+type Change struct {
+	Action Action
+	Difference
+}
+
+// Action is what a write does to a label or a Node.
+type Action string
+
+// The actions. Their values are those of a metric's label.
+const (
+	ActionBackfill Action = "backfill" // write a label that is missing
+	ActionUpdate   Action = "update"   // write a label that differs
+	ActionRemove   Action = "remove"   // remove a label that vzones wrote
+	ActionTaint    Action = "taint"    // add the taint
+	ActionUntaint  Action = "untaint"  // take the taint off
+)
+
+// Actions returns all actions.
+func Actions() []Action {
+	return []Action{ActionBackfill, ActionUpdate, ActionRemove, ActionTaint, ActionUntaint}
+}
+
+// Writes reports whether there is anything to write.
+func (p *Plan) Writes() bool {
+	return len(p.Set) > 0 || len(p.Remove) > 0 || p.Annotate || p.Retaint
+}
+
+// RestsOnVCenter reports whether what is to be written rests on what a vCenter said.
+func (p *Plan) RestsOnVCenter() bool {
+	return p.Retaint && p.placed || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action != ActionRemove || c.Source != levelGone })
+}
+
+// levelGone is the source of the removal of a label that the configuration has
+// no more.
+const levelGone = "the configuration"
+
+// For plans for a Node that has a placement. before are the drifts of the plan
+// made last, assumed the labels that the framework wrote for us and their values.
+func (p *Policy) For(node *v1.Node, placed topology.Placement, before []Timed, assumed map[string]string, now time.Time) *Plan {
+	out := p.begin(node, assumed)
+	var missing []Difference
+	for _, label := range p.Policy.Labels() {
+		switch d, differs := compare(node, label, placed, out.Owned); {
+		case !differs:
+		case d.Missing:
+			missing = append(missing, d)
+		default:
+			out.Drifts = append(out.Drifts, Timed{d, beganAt(d, before, now)})
+		}
+	}
+	out.pair()
+	settled := out.settle(p.Settle, now)
+	whole := p.whole(node, placed, out.Drifts, settled)
+	if p.Drift == config.DriftUpdate {
+		for _, d := range settled {
+			if d.Uncertain == nil && (IsLevel(d.Label) || whole && !isPairUncertain(placed)) {
+				out.update(d)
+			}
+		}
+	}
+	for _, d := range missing {
+		switch {
+		case !p.Backfill:
+		case IsLevel(d.Label) || whole:
+			out.write(ActionBackfill, d)
+		default:
+			out.Held = append(out.Held, d)
+		}
+	}
+	tainted := IsTainted(node)
+	if p.Drift == config.DriftTaint {
+		out.placed = true
+		out.Taint = slices.ContainsFunc(settled, Difference.IsCertain) || tainted && len(out.Drifts) > 0
+		if label, why := UncertainLabel(node, placed); tainted && !out.Taint && why != nil {
+			out.Taint, out.TaintKept = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", keys.DriftTaint, label, why)
+		}
+	}
+	out.finish(node, tainted)
+	return out
+}
+
+// IsCertain reports whether a Difference may lead to a change.
+func (d Difference) IsCertain() bool { return d.Uncertain == nil }
+
+// isPairUncertain reports whether objects that may not be read might give another region
+// or zone.
+func isPairUncertain(placed topology.Placement) bool {
+	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !IsLevel(d.Label) && d.Doubt() != nil })
+}
+
+// UncertainLabel returns the first label of a Node of which it is not known whether it is
+// right, and why. Of a label that the Node does not have nothing can be wrong.
+func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
+	has := func(label string) bool {
+		return slices.ContainsFunc(Twins(label), func(key string) bool { _, there := node.Labels[key]; return there })
+	}
+	for _, u := range placed.Undecided {
+		if has(u.Label) {
+			return u.Label, u.Err
+		}
+	}
+	for _, d := range placed.Decisions {
+		if why := d.Doubt(); why != nil && has(d.Label) {
+			return d.Label, why
+		}
+	}
+	return "", nil
+}
+
+// WithoutPlacement plans for a Node that has no placement: what was said of it before is
+// kept, and only what the configuration has no more goes.
+func (p *Policy) WithoutPlacement(node *v1.Node, assumed map[string]string) *Plan {
+	out := p.begin(node, assumed)
+	tainted := IsTainted(node)
+	out.Taint = tainted && p.Drift == config.DriftTaint
+	out.finish(node, tainted)
+	return out
+}
+
+// beganAt is since when a Difference is there.
+func beganAt(d Difference, before []Timed, now time.Time) time.Time {
+	for _, b := range before {
+		if b.same(d) {
+			return b.Since
+		}
+	}
+	return now
+}
+
+// same reports whether two differences are one, whatever gives the value.
+func (d Difference) same(as Difference) bool {
+	return d.Label == as.Label && d.Have == as.Have && d.Want == as.Want
+}
+
+// pair lets region and zone settle together, with the later of them: half of a
+// pair that is written would be one that the Node is not in.
+func (p *Plan) pair() {
+	var since time.Time
+	for _, d := range p.Drifts {
+		if !IsLevel(d.Label) && d.Since.After(since) {
+			since = d.Since
+		}
+	}
+	for i := range p.Drifts {
+		if d := &p.Drifts[i]; !IsLevel(d.Label) {
+			d.Since = since
+		}
+	}
+}
+
+// settle returns the drifts that have settled, and notes when the next will have.
+func (p *Plan) settle(after time.Duration, now time.Time) []Difference {
+	var settled []Difference
+	for _, d := range p.Drifts {
+		switch end := d.Since.Add(after); {
+		case !end.After(now):
+			settled = append(settled, d.Difference)
+		case p.Due.IsZero() || end.Before(p.Due):
+			p.Due = end
+		}
+	}
+	return settled
+}
+
+// whole reports whether region and zone can be written so that the Node has the pair
+// that it is in afterwards, as far as it is in one.
+func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed, settled []Difference) bool {
+	for _, u := range placed.Undecided {
+		if IsLevel(u.Label) {
+			continue
+		}
+		for _, key := range Twins(u.Label) {
+			if _, there := node.Labels[key]; there {
+				return false
+			}
+		}
+	}
+	return !slices.ContainsFunc(drifts, func(d Timed) bool {
+		written := p.Drift == config.DriftUpdate && !isPairUncertain(placed) && slices.ContainsFunc(settled, d.same)
+		return !IsLevel(d.Label) && d.Want != "" && !written
+	})
+}
+
+// begin plans the removal of labels that vzones wrote for levels that are gone
+// from the configuration.
+func (p *Policy) begin(node *v1.Node, assumed map[string]string) *Plan {
+	out := &Plan{Owned: ownedBy(node)}
+	labels := p.Policy.Labels()
+	for label, written := range assumed {
+		if have, there := node.Labels[label]; there && have == written && IsRemovable(label) {
+			out.own(label)
+		}
+	}
+	for _, label := range slices.Clone(out.Owned) {
+		if !slices.Contains(labels, label) {
+			out.drop(Difference{Label: label, Have: node.Labels[label], Source: levelGone})
+		}
+	}
+	return out
+}
+
+func (p *Plan) finish(node *v1.Node, tainted bool) {
+	p.Annotate = strings.Join(p.Owned, ",") != node.Annotations[keys.Labels]
+	p.Retaint = p.Taint != tainted
+}
+
+// compare returns how a label differs from the placement. A label that the place
+// does not have is to be removed only if vzones wrote it; an undecided one is
+// what it is. Where twins differ, have is the one that is not right.
+func compare(node *v1.Node, label string, placed topology.Placement, owned []string) (Difference, bool) {
+	d := Difference{Label: label}
+	for _, decision := range placed.Decisions {
+		if decision.Label == label {
+			d.Want, d.Source, d.Uncertain = decision.Value, decision.Source(), decision.Doubt()
+		}
+	}
+	if d.Want == "" && placed.WhyUndecided(label) != nil {
+		return Difference{}, false
+	}
+	there, differs := 0, false
+	keys := Twins(label)
+	for _, key := range keys {
+		v, ok := node.Labels[key]
+		if ok {
+			there++
+		}
+		if ok && v != d.Want && !differs {
+			d.Have, differs = v, true
+		}
+	}
+	switch {
+	case d.Want == "":
+		return d, there > 0 && (!IsRemovable(label) || slices.Contains(owned, label))
+	case !differs && there < len(keys):
+		d.Missing, differs = true, true
+	}
+	return d, differs
+}
+
+func (p *Plan) write(action Action, d Difference) {
+	if p.Set == nil {
+		p.Set = map[string]string{}
+	}
+	for _, key := range Twins(d.Label) {
+		p.Set[key] = d.Want
+	}
+	p.Changes = append(p.Changes, Change{action, d})
+	if IsRemovable(d.Label) {
+		p.own(d.Label)
+	}
+}
+
+// update does away with a settled Difference. A label of Kubernetes' own that has no
+// value any more is only reported.
+func (p *Plan) update(d Difference) {
+	switch {
+	case d.Want != "":
+		p.write(ActionUpdate, d)
+	case IsRemovable(d.Label):
+		p.drop(d)
+	}
+}
+
+func (p *Plan) drop(d Difference) {
+	p.Remove = append(p.Remove, d.Label)
+	p.Changes = append(p.Changes, Change{ActionRemove, d})
+	p.Owned = slices.DeleteFunc(p.Owned, func(l string) bool { return l == d.Label })
+}
+
+func (p *Plan) own(label string) {
+	if !slices.Contains(p.Owned, label) {
+		p.Owned = append(p.Owned, label)
+		slices.Sort(p.Owned)
+	}
+}

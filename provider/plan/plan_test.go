@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/config"
+	"vzones/provider/keys"
+	"vzones/topology"
+)
+
+var update = flag.Bool("update", false, "write what is decided into the golden file")
+
+const (
+	rack     = "example.com/rack"
+	betaZone = v1.LabelFailureDomainBetaZone
+	settle   = time.Minute
+)
+
+// aHost is one whose tags may not be read.
+var aHost = &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "HostSystem", ID: "host-1"}, Path: "/dc1/host/c1/h1"}
+
+var (
+	noon          = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	errUnreadable = fmt.Errorf("%w: tags of /dc1 cannot be read", topology.ErrUnknown)
+)
+
+// aPolicy has region, zone and one level.
+func aPolicy(drift config.Drift) *Policy {
+	return &Policy{&config.Topology{
+		Policy: topology.Policy{
+			Rules:  topology.Rules{{Label: topology.LabelRegion, Category: "k8s-region"}, {Label: topology.LabelZone, Category: "k8s-zone"}},
+			Levels: topology.Rules{{Label: rack, Category: "rack"}},
+		},
+		Backfill: true, Drift: drift, Settle: settle,
+	}}
+}
+
+// placedIn is a placement with these labels, written label=value. An empty value
+// is absent, a question mark an undecided label, and with an exclamation mark behind
+// the value another object may decide, whose tags may not be read.
+func placedIn(labels ...string) topology.Placement {
+	var p topology.Placement
+	for _, l := range labels {
+		label, value, _ := strings.Cut(l, "=")
+		value, unread := strings.CutSuffix(value, "!")
+		switch value {
+		case "":
+		case "?":
+			p.Undecided = append(p.Undecided, topology.Undecided{Label: label, Err: errUnreadable})
+		default:
+			p.Decisions = append(p.Decisions, topology.Decision{
+				Label: label, Value: value, Category: "c",
+				By: &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"},
+			})
+			if unread {
+				p.Decisions[len(p.Decisions)-1].Unread = []*topology.Object{aHost}
+				p.Conflicts = []topology.Conflict{{Kind: topology.ConflictUnread, Labels: []string{label}, Objects: []*topology.Object{aHost}}}
+			}
+		}
+	}
+	return p
+}
+
+// aNode has labels, written key=value.
+func aNode(labels ...string) *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1", ResourceVersion: "1", Labels: map[string]string{}, Annotations: map[string]string{}}}
+	for _, l := range labels {
+		key, value, _ := strings.Cut(l, "=")
+		n.Labels[key] = value
+	}
+	return n
+}
+
+func withTaint(n *v1.Node) {
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
+}
+
+// acts renders a plan in words.
+func acts(p *Plan) string {
+	var words []string
+	for _, c := range p.Changes {
+		words = append(words, string(c.Action))
+	}
+	switch {
+	case p.Retaint && p.Taint:
+		words = append(words, "taint")
+	case p.Retaint:
+		words = append(words, "untaint")
+	}
+	if p.Annotate && len(p.Changes) == 0 {
+		words = append(words, "annotate")
+	}
+	for _, c := range []struct {
+		word string
+		is   bool
+	}{{"wait", !p.Due.IsZero()}, {"hold", len(p.Held) > 0}, {"doubt", p.TaintKept != nil}} {
+		if c.is {
+			words = append(words, c.word)
+		}
+	}
+	return cmp.Or(strings.Join(words, " "), "-")
+}
+
+// TestMatrix decides about one label in every state it can be in, under every
+// policy, and compares that with testdata/matrix.txt. A cell has what is written,
+// and "wait" for what settles.
+func TestMatrix(t *testing.T) {
+	zone := topology.LabelZone
+	both := func(v string) []string { return []string{betaZone + "=" + v, zone + "=" + v} }
+	states := []struct {
+		name   string
+		labels []string
+		place  string
+		owned  bool
+	}{
+		{"zone missing", nil, zone + "=a", false},
+		{"zone missing, beta there", []string{betaZone + "=a"}, zone + "=a", false},
+		{"zone missing, stable there", []string{zone + "=a"}, zone + "=a", false},
+		{"zone equal", both("a"), zone + "=a", false},
+		{"zone empty", both(""), zone + "=a", false},
+		{"zone differs", both("b"), zone + "=a", false},
+		{"zone differs, beta missing", []string{zone + "=b"}, zone + "=a", false},
+		{"zone differs, beta alone", []string{betaZone + "=b", zone + "=a"}, zone + "=a", false},
+		{"zone differs, stable alone", []string{betaZone + "=a", zone + "=b"}, zone + "=a", false},
+		{"zone undecided", both("b"), zone + "=?", false},
+		{"zone undecided, missing", nil, zone + "=?", false},
+		{"zone absent", both("b"), zone + "=", false},
+		{"zone absent, missing", nil, zone + "=", false},
+		{"zone missing, in doubt", nil, zone + "=a!", false},
+		{"zone equal, in doubt", both("a"), zone + "=a!", false},
+		{"zone differs, in doubt", both("b"), zone + "=a!", false},
+		{"level missing", nil, rack + "=r1", false},
+		{"level equal", []string{rack + "=r1"}, rack + "=r1", false},
+		{"level equal, ours", []string{rack + "=r1"}, rack + "=r1", true},
+		{"level empty", []string{rack + "="}, rack + "=r1", false},
+		{"level differs", []string{rack + "=r2"}, rack + "=r1", false},
+		{"level differs, ours", []string{rack + "=r2"}, rack + "=r1", true},
+		{"level missing, in doubt", nil, rack + "=r1!", false},
+		{"level differs, ours, in doubt", []string{rack + "=r2"}, rack + "=r1!", true},
+		{"level undecided, ours", []string{rack + "=r2"}, rack + "=?", true},
+		{"level undecided, missing", nil, rack + "=?", false},
+		{"level absent", []string{rack + "=r2"}, rack + "=", false},
+		{"level absent, ours", []string{rack + "=r2"}, rack + "=", true},
+		{"level gone", []string{"example.com/gone=x"}, rack + "=", false},
+		{"level gone, ours", []string{"example.com/gone=x"}, rack + "=", true},
+		{"no placement", both("b"), "", false},
+		{"no placement, level gone, ours", []string{"example.com/gone=x"}, "", true},
+	}
+	drifts := []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate}
+	var got strings.Builder
+	fmt.Fprintf(&got, "%-32s%-9s", "", "tainted")
+	for _, d := range drifts {
+		fmt.Fprintf(&got, "%-18s%-18s", d, "settled")
+	}
+	fmt.Fprintln(&got, "no backfill")
+	for _, s := range states {
+		for _, tainted := range []bool{false, true} {
+			n := aNode(s.labels...)
+			if s.owned {
+				n.Annotations[keys.Labels] = strings.Join(keysOf(n), ",")
+			}
+			if tainted {
+				withTaint(n)
+			}
+			fmt.Fprintf(&got, "%-32s%-9t", s.name, tainted)
+			cell := func(p *Policy, age time.Duration) string {
+				if s.place == "" {
+					return acts(p.WithoutPlacement(n, nil))
+				}
+				first := p.For(n, placedIn(s.place), nil, nil, noon)
+				return acts(p.For(n, placedIn(s.place), first.Drifts, nil, noon.Add(age)))
+			}
+			for _, d := range drifts {
+				fmt.Fprintf(&got, "%-18s%-18s", cell(aPolicy(d), settle-1), cell(aPolicy(d), settle))
+			}
+			off := aPolicy(config.DriftUpdate)
+			off.Backfill = false
+			fmt.Fprintln(&got, cell(off, settle))
+		}
+	}
+	const file = "testdata/matrix.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := gocmp.Diff(string(want), got.String()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func keysOf(n *v1.Node) []string {
+	var keys []string
+	for key := range n.Labels {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/provider/keys"
+	"vzones/topology"
+)
+
+// A Policy says what may be done to running Nodes.
+type Policy struct{ *config.Topology }
+
+// Twins returns the keys that have a label's value. The framework's node
+// controller copies the beta label over the stable one, so it comes first.
+func Twins(label string) []string {
+	switch label {
+	case topology.LabelRegion:
+		return []string{v1.LabelFailureDomainBetaRegion, label}
+	case topology.LabelZone:
+		return []string{v1.LabelFailureDomainBetaZone, label}
+	case LabelType:
+		return []string{v1.LabelInstanceType, label}
+	}
+	return []string{label}
+}
+
+// IsLevel reports whether a label is one of a further level, and neither region nor zone.
+func IsLevel(label string) bool {
+	switch label {
+	case topology.LabelRegion, topology.LabelZone, v1.LabelFailureDomainBetaRegion, v1.LabelFailureDomainBetaZone:
+		return false
+	}
+	return true
+}
+
+// IsRemovable reports whether a label can be one that vzones may remove. Region and zone
+// are none: volumes are bound to them. Nor is any other label that is reserved,
+// although the annotation may list it: kubelets may write annotations of their Nodes,
+// and may not take Kubernetes' own labels off them.
+func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
+
+// ownedBy returns the labels that vzones wrote to a Node and that are still there.
+func ownedBy(node *v1.Node) []string {
+	var own []string
+	for key := range strings.SplitSeq(node.Annotations[keys.Labels], ",") {
+		if _, there := node.Labels[key]; there && IsRemovable(key) {
+			own = append(own, key)
+		}
+	}
+	slices.Sort(own)
+	return slices.Compact(own)
+}
+
+// IsTainted reports whether a Node has the taint of drift.
+func IsTainted(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == keys.DriftTaint })
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"fmt"
+
+	"vzones/config"
+)
+
+// The reasons of Events about what was written.
+const (
+	ReasonBackfilled  = "TopologyBackfilled"
+	ReasonUpdated     = "TopologyUpdated"
+	ReasonTypeUpdated = "InstanceTypeUpdated"
+)
+
+// Text says how the label differs.
+func (d Difference) Text() string {
+	switch {
+	case d.Missing:
+		return fmt.Sprintf("label %s is missing, and %q is not written beside a region or zone that is not right", d.Label, d.Want)
+	case d.Want == "":
+		return fmt.Sprintf("label %s is %q, and nothing gives it that value", d.Label, d.Have)
+	case d.Uncertain != nil:
+		return fmt.Sprintf("label %s is %q, and by %s it is %q, which is not certain", d.Label, d.Have, d.Source, d.Want)
+	}
+	return fmt.Sprintf("label %s is %q, but by %s it is %q", d.Label, d.Have, d.Source, d.Want)
+}
+
+// Advice says what happens to a Node that is not at home.
+func (p *Policy) Advice() string {
+	switch p.Drift {
+	case config.DriftTaint:
+		return "; new Pods are kept away until the Node is back, or its labels are corrected"
+	case config.DriftUpdate:
+		return "; Kubernetes' own labels are not removed"
+	}
+	return "; the labels stay as they are: move the machine back, correct them, or set topology.drift in the configuration"
+}
+
+// Reason returns the reason of the Event about a change.
+func (ch Change) Reason() string {
+	switch {
+	case ch.Label == LabelType:
+		return ReasonTypeUpdated
+	case ch.Action == ActionBackfill:
+		return ReasonBackfilled
+	}
+	return ReasonUpdated
+}
+
+// Text says what was written.
+func (ch Change) Text() string {
+	switch {
+	case ch.Action == ActionBackfill:
+		return fmt.Sprintf("label %s=%s was missing, by %s", ch.Label, ch.Want, ch.Source)
+	case ch.Action == ActionUpdate:
+		return fmt.Sprintf("label %s was %q and is %q, by %s", ch.Label, ch.Have, ch.Want, ch.Source)
+	case ch.Source == levelGone:
+		return fmt.Sprintf("label %s=%s, which vzones had written, is removed: the configuration has no such level", ch.Label, ch.Have)
+	}
+	return fmt.Sprintf("label %s=%s, which vzones had written, is removed: nothing gives it a value", ch.Label, ch.Have)
+}

@@ -1,0 +1,224 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"vzones/topology"
+)
+
+// TestUnreadableCandidates: what a machine without a UUID is to a Node whose machine was seen.
+func TestUnreadableCandidates(t *testing.T) {
+	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
+	for name, c := range map[string]struct {
+		seen      Sighting
+		state     State
+		uncertain bool
+	}{
+		"never seen":                            {Sighting{}, stateOf("east", vm{id: "vm-1", unreadable: true}), true},
+		"there before it was seen":              {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}), false},
+		"there since it was seen":               {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 1}), false},
+		"came after it was seen":                {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2}), true},
+		"elsewhere, for as long as a move":      {Sighting{VCenter: "east", At: minute(61)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), false},
+		"elsewhere, for a little less":          {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), true},
+		"elsewhere, came after it was seen":     {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 90}), true},
+		"known as it by its ID":                 {Sighting{VCenter: "east", ID: "vm-1", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), true},
+		"arrived after it was seen":             {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), false},
+		"elsewhere, arrived while it was there": {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 59, arrived: true}), true},
+		"elsewhere, arrived as it went":         {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 62, arrived: true}), true},
+		"elsewhere, arrived when it was gone":   {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 63, arrived: true}), false},
+		"elsewhere, unreadable for an hour":     {Sighting{VCenter: "east", At: minute(10)}, contact(70, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10})), false},
+		"elsewhere, for a little less now":      {Sighting{VCenter: "east", At: minute(10)}, contact(69, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10, arrived: true})), true},
+		"one beside it, one that came after":    {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}, vm{id: "vm-2", unreadable: true, since: 2}), true},
+		"one whose UUID is known to be another": {Sighting{}, stateOf("east", vm{id: "vm-1", uuid: UUID{7}, unreadable: true}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := Identity{UUIDs: []UUID{u}, Seen: c.seen}
+			states := []State{c.state}
+			if c.seen.VCenter != "" && c.seen.VCenter != c.state.VCenter {
+				states = append(states, stateOf(c.seen.VCenter))
+			}
+			_, err := Find(states, id)
+			if c.uncertain && (!errors.Is(err, topology.ErrUnknown) || !errors.Is(err, ErrUnreadable)) {
+				t.Errorf("absence: %v", err)
+			}
+			if !c.uncertain && !errors.Is(err, topology.ErrAbsent) {
+				t.Errorf("absence: %v", err)
+			}
+			// A running machine may be among them, so one that is off is not picked.
+			states = append(states, stateOf("north", vm{id: "vm-9", uuid: u}))
+			if _, err := Find(states, id); (err != nil) != c.uncertain {
+				t.Errorf("one that is off: %v", err)
+			}
+			id.Seen, id.Known = Sighting{}, topology.Ref{VCenter: "north", Type: "VirtualMachine", ID: "vm-9"}
+			if m, err := FindStopped(states, id); err != nil || m.Ref.ID != "vm-9" {
+				t.Errorf("one that is off, for a Node that may be: %v, %v", m, err)
+			}
+		})
+	}
+}
+
+func contact(at int, s State) State { s.Contact = minute(at); return s }
+
+// TestFaultTolerance: the secondary is never the machine, and while it is there the
+// machine exists.
+func TestFaultTolerance(t *testing.T) {
+	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
+	primary, secondary := vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true, secondary: true}
+	id := Identity{UUIDs: []UUID{u}}
+	if m, err := Find([]State{stateOf("east", primary, secondary)}, id); err != nil || m.Ref.ID != "vm-1" {
+		t.Errorf("the pair: %v, %v", m, err)
+	}
+	primary.on = false
+	if m, err := Find([]State{stateOf("east", primary, secondary)}, id); err != nil || m.Ref.ID != "vm-1" {
+		t.Errorf("the pair, switched off: %v, %v", m, err)
+	}
+	alone := []State{stateOf("east", secondary)}
+	if _, err := Find(alone, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "/dc1/vm/vm-2") {
+		t.Errorf("the secondary alone: %v", err)
+	}
+	if !Indexed(alone, id) {
+		t.Error("the secondary alone: the machine does not exist")
+	}
+	primary.name, secondary.name = "n1", "n1"
+	if m, err := Find([]State{stateOf("east", primary, secondary)}, Identity{Name: "n1"}); err != nil || m.Ref.ID != "vm-1" {
+		t.Errorf("by name: %v, %v", m, err)
+	}
+}
+
+// TestCandidatesAreNamed: a few of them, so that a person can look, and not all.
+func TestCandidatesAreNamed(t *testing.T) {
+	var vms []vm
+	for i := range 9 {
+		vms = append(vms, vm{id: fmt.Sprint("vm-", 9-i), unreadable: true})
+	}
+	_, err := Find([]State{stateOf("east", vms...)}, Identity{UUIDs: []UUID{{1}}})
+	for _, s := range []string{"of 9 machines", "vCenter east /dc1/vm/vm-1 (vm-1)", "(vm-2)", "(vm-3)"} {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("%q is not in: %v", s, err)
+		}
+	}
+	if strings.Contains(err.Error(), "vm-4") {
+		t.Errorf("too long: %v", err)
+	}
+}
+
+// TestFoundButNotUsable: machines that are known to be the Node's, and of which
+// nothing can be said now.
+func TestFoundButNotUsable(t *testing.T) {
+	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
+	id := Identity{UUIDs: []UUID{u}}
+	for name, c := range map[string]struct {
+		states []State
+		is     []error
+		not    []error
+	}{
+		"outside":                    {[]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true})}, []error{topology.ErrUnknown, ErrOutside}, nil},
+		"outside, off":               {[]State{stateOf("east", vm{id: "vm-1", uuid: u, outside: true})}, []error{topology.ErrUnknown, ErrOutside}, nil},
+		"outside, unread elsewhere":  {[]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true}), overdue(notRead("west"))}, []error{topology.ErrUnknown, ErrOutside}, nil},
+		"another's outside":          {[]State{stateOf("east", vm{id: "vm-1", uuid: UUID{7}, on: true, outside: true})}, []error{topology.ErrAbsent}, []error{ErrOutside}},
+		"running inside and outside": {[]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true}), stateOf("west", vm{id: "vm-2", uuid: u, on: true})}, []error{topology.ErrAmbiguous}, []error{topology.ErrUnknown}},
+		"unreadable":                 {[]State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true})}, []error{topology.ErrUnknown, ErrUnreadable}, nil},
+		"unreadable, running":        {[]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, unreadable: true})}, []error{topology.ErrUnknown, ErrUnreadable}, nil},
+		"unreadable and another off": {[]State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true}), stateOf("west", vm{id: "vm-2", uuid: u})}, []error{topology.ErrAmbiguous}, nil},
+		"an unreadable template":     {[]State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true, template: true})}, []error{topology.ErrAbsent}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := Find(c.states, id)
+			for _, is := range c.is {
+				if m != nil || !errors.Is(err, is) {
+					t.Errorf("%v, %v, want %v", m, err, is)
+				}
+			}
+			for _, not := range c.not {
+				if errors.Is(err, not) {
+					t.Errorf("%v is %v", err, not)
+				}
+			}
+			if _, err := FindStopped(c.states, id); err == nil {
+				t.Error("it counts as shut down")
+			}
+		})
+	}
+	t.Run("running inside, off outside", func(t *testing.T) {
+		m, err := Find([]State{stateOf("east", vm{id: "vm-1", uuid: u, outside: true}, vm{id: "vm-2", uuid: u, on: true})}, id)
+		if err != nil || m.Ref.ID != "vm-2" {
+			t.Errorf("%v, %v", m, err)
+		}
+	})
+	t.Run("details of another UUID", func(t *testing.T) {
+		s := stateOf("east", vm{id: "vm-1", uuid: u, on: true})
+		s.Snapshot.Machines["vm-1"].UUID = UUID{7} // changed since the index was read
+		if m, err := Find([]State{s}, id); !errors.Is(err, topology.ErrUnknown) {
+			t.Errorf("%v, %v", m, err)
+		}
+	})
+}
+
+// TestRemovedVCenter: a vCenter that had the machine and is not configured any more.
+func TestRemovedVCenter(t *testing.T) {
+	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
+	id := Identity{UUIDs: []UUID{u}, Known: topology.Ref{VCenter: "old", Type: "VirtualMachine", ID: "vm-7"}}
+	east := stateOf("east")
+	if _, err := Find([]State{east}, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"old"`) || !strings.Contains(err.Error(), "vm-7") {
+		t.Errorf("absence: %v", err)
+	}
+	if _, err := Find([]State{east, stateOf("old")}, id); !errors.Is(err, topology.ErrAbsent) {
+		t.Errorf("absence, configured: %v", err)
+	}
+	if m, err := Find([]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id); err != nil || m.Ref.VCenter != "east" {
+		t.Errorf("found elsewhere: %v, %v", m, err)
+	}
+	if _, err := Find([]State{stateOf("east", vm{id: "vm-1", uuid: u})}, id); !errors.Is(err, topology.ErrUnknown) {
+		t.Errorf("off elsewhere: %v", err)
+	}
+}
+
+func TestUnreachableIn(t *testing.T) {
+	east, west := troubled(stateOf("east")), troubled(notRead("west"))
+	for name, c := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"none":             {nil, nil},
+		"another error":    {errRefused, nil},
+		"one":              {east.Reach(), []string{"east"}},
+		"no trouble":       {stateOf("east").Reach(), nil},
+		"wrapped":          {fmt.Errorf("a: %w", fmt.Errorf("b: %w", east.Reach())), []string{"east"}},
+		"joined, unsorted": {errors.Join(west.Reach(), errRefused, east.Reach()), []string{"east", "west"}},
+		"twice":            {fmt.Errorf("%w: %w", east.Reach(), errors.Join(east.Reach())), []string{"east"}},
+	} {
+		if got := UnreachableIn(c.err); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	_, err := Find([]State{west, stateOf("north"), east}, Identity{UUIDs: []UUID{{1}}})
+	if got := UnreachableIn(err); !slices.Equal(got, []string{"east", "west"}) {
+		t.Errorf("in %v: %q", err, got)
+	}
+	if !errors.Is(err, ErrUnreachable) || !errors.Is(err, errRefused) {
+		t.Errorf("%v does not say what is wrong", err)
+	}
+	// That a vCenter is not read yet, or not in whole, is not its trouble.
+	_, err = Find([]State{notRead("west"), incomplete(stateOf("east"))}, Identity{UUIDs: []UUID{{1}}})
+	if got := UnreachableIn(err); len(got) > 0 || errors.Is(err, ErrUnreachable) {
+		t.Errorf("in %v: %q", err, got)
+	}
+}
+
+// TestASightingInAVCenterThatIsGone: a Node that has no record yet is uncertain too.
+func TestASightingInAVCenterThatIsGone(t *testing.T) {
+	states := []State{stateOf("west")}
+	id := Identity{UUIDs: []UUID{mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")}}
+	if _, err := Find(states, id); !errors.Is(err, topology.ErrAbsent) {
+		t.Errorf("never seen: %v", err)
+	}
+	id.Seen = Sighting{VCenter: "east", At: time.Now()}
+	if _, err := Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"east"`) {
+		t.Errorf("seen in one that is gone: %v", err)
+	}
+}

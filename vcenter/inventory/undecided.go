@@ -1,0 +1,175 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+
+	"vzones/topology/quote"
+)
+
+// undecided is why nothing may be said yet of machines that fit a Node, which are all
+// on or all off: what is missing may change the answer, so that otherwise the vCenter
+// that is read first would decide. Nil means that they count.
+//
+//   - The vCenter where the Node's machine was last found has the first word. While
+//     it cannot be read, no machine of another vCenter is the Node's.
+//   - Several that run are ambiguous, whatever else there is.
+//   - A vCenter that was not read since it is configured, and did not fail either, is
+//     waited for, until it is overdue. Then the Nodes of others go on without it.
+//   - A machine that is not where the Node's was last found counts only if every
+//     vCenter can be read: the Node has a place, and keeps it until it is certain to
+//     have another one.
+func undecided(states []State, id Identity, fits []match) error {
+	if err := lastUnread(states, id, fits); err != nil {
+		return err
+	}
+	if len(fits) > 1 {
+		return nil
+	}
+	if err := stillReading(states, id); err != nil {
+		return err
+	}
+	return moved(states, id, fits)
+}
+
+// last returns where the Node's machine was last found: by what the Node tells, and
+// by this process. Both count, so that a restart changes nothing.
+func (id Identity) last() []Sighting {
+	var all []Sighting
+	if id.Known.VCenter != "" {
+		all = append(all, Sighting{VCenter: id.Known.VCenter, ID: id.Known.ID, Instance: id.KnownIn})
+	}
+	if id.Seen.VCenter != "" {
+		all = append(all, id.Seen)
+	}
+	return all
+}
+
+// homes returns the vCenter where the machine was last seen, by its own UUID where that is known, as often
+// as it is configured. One of that name that was not read yet may be it too.
+func (was Sighting) homes(states []State) []State {
+	var homes []State
+	for _, s := range states {
+		unknown := was.Instance == "" || s.Snapshot == nil || s.Snapshot.Instance == ""
+		if was.isIn(s.Snapshot) || unknown && s.VCenter == was.VCenter {
+			homes = append(homes, s)
+		}
+	}
+	return homes
+}
+
+// lastIn reports whether the machines are in the vCenter where the Node's was last
+// found, and that is known.
+func (id Identity) lastIn(states []State, fits []match) bool {
+	last := id.last()
+	return len(last) > 0 && !slices.ContainsFunc(last, func(was Sighting) bool {
+		homes := was.homes(states)
+		return len(homes) == 0 || slices.ContainsFunc(fits, func(m match) bool {
+			return !was.is(m) && !slices.ContainsFunc(homes, func(home State) bool { return m.snapshot.VCenter == home.VCenter })
+		})
+	})
+}
+
+// lastUnread is why the vCenter where the Node's machine was last found cannot say
+// whether it still is there, while another one has a machine that fits, or another entry
+// of that vCenter has another machine.
+func lastUnread(states []State, id Identity, fits []match) error {
+	for _, was := range id.last() {
+		for _, home := range was.homes(states) {
+			if !slices.ContainsFunc(fits, func(m match) bool { return m.snapshot.VCenter != home.VCenter && !was.is(m) }) {
+				continue
+			}
+			only := []State{home}
+			if err := join(unread(only), unsearched(only, id)); err != nil {
+				return fmt.Errorf("vCenter %q, which had the machine as %s, cannot say whether it still has it: %w", home.VCenter, quote.Plain(was.ID), err)
+			}
+		}
+	}
+	return nil
+}
+
+// stillReading joins the vCenters that may have a machine that fits, are about to report it, and
+// are waited for.
+func stillReading(states []State, id Identity) error {
+	var reasons []error
+	for _, s := range states {
+		switch {
+		case s.Trouble != nil, s.Overdue:
+		case s.Snapshot == nil:
+			reasons = append(reasons, s.unreadable())
+		case !id.Waited:
+			reasons = append(reasons, unsearched([]State{s}, id))
+		}
+	}
+	return some(reasons)
+}
+
+// moved is why one machine may not be taken for the Node's, which was last found
+// elsewhere.
+func moved(states []State, id Identity, fits []match) error {
+	if err := mayStillRun(states, id, fits); err != nil {
+		return err
+	}
+	if len(id.last()) == 0 || id.lastIn(states, fits) {
+		return nil
+	}
+	reasons := []error{unsearched(states, id)}
+	for _, s := range states {
+		reasons = append(reasons, s.unreadable())
+	}
+	if err := some(reasons); err != nil {
+		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last()[0].VCenter), err)
+	}
+	return nil
+}
+
+// mayStillRun is why the machine that the Node was last found as may still run, though it is
+// none of those that fit: it is there with its UUID and cannot be read.
+func mayStillRun(states []State, id Identity, fits []match) error {
+	for _, was := range id.last() {
+		for _, home := range was.homes(states) {
+			if home.Snapshot == nil {
+				continue
+			}
+			it := match{snapshot: home.Snapshot, entry: Entry{ID: was.ID}}
+			if slices.ContainsFunc(fits, it.same) {
+				continue
+			}
+			if err := id.mayStillRunIn(home.Snapshot, was); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mayStillRunIn is mayStillRun for one vCenter.
+func (id Identity) mayStillRunIn(home *Snapshot, was Sighting) error {
+	name := home.describe(was.ID)
+	if e, ok := id.recorded(home); ok && e.Unreadable && e.ID == was.ID {
+		return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+	}
+	for _, u := range id.UUIDs {
+		i := slices.IndexFunc(home.Index[u], func(e Entry) bool { return e.ID == was.ID })
+		if i < 0 {
+			continue
+		}
+		m := home.Machines[was.ID]
+		switch {
+		case home.Index[u][i].Unreadable:
+			return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+		case m != nil && m.Power == PowerUnknown:
+			return fmt.Errorf("%s, which was the machine, is still there and may run: its power state cannot be read", name)
+		}
+	}
+	return nil
+}
+
+// Claims reports whether the Node says that its machine was found as another one than m,
+// which is there and cannot be read. As long as it is, m is not the Node's: see mayStillRun.
+func Claims(states []State, id Identity, m *Machine) bool {
+	return slices.ContainsFunc(states, func(s State) bool {
+		e, ok := id.recorded(s.Snapshot)
+		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref && !IsShown(states, m.Ref, s.Snapshot.Ref(e.ID), s.Snapshot.Instance)
+	})
+}

@@ -1,0 +1,90 @@
+package watch
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch/model"
+)
+
+// counting is a vCenter that takes any machine on a list and counts what is read of machines.
+type counting struct{ read int }
+
+func (c *counting) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+	switch res := res.(type) {
+	case *methods.ModifyListViewBody:
+		res.Res = &types.ModifyListViewResponse{}
+	case *methods.RetrievePropertiesExBody:
+		c.read += len(req.(*methods.RetrievePropertiesExBody).Req.SpecSet[0].ObjectSet)
+		res.Res = &types.RetrievePropertiesExResponse{}
+	}
+	return nil
+}
+
+// TestDetailsAreTransferredOnce: while a vCenter is loaded its filter is waited for, which
+// reports the details of each machine that is followed. What it does not report is read after
+// a while; and once the vCenter is read, a machine that is followed is read at once.
+func TestDetailsAreTransferredOnce(t *testing.T) {
+	const other = "99999999-2222-3333-4444-555555555555"
+	indexed := types.ManagedObjectReference{Type: "PropertyFilter", Value: "index"}
+	index := func(moid, uuid string) *types.UpdateSet {
+		return &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: indexed, ObjectSet: []types.ObjectUpdate{
+			{Kind: types.ObjectUpdateKindEnter, Obj: model.MachineRef(moid), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}},
+		}}}}
+	}
+	details := types.ManagedObjectReference{Type: "PropertyFilter", Value: "details"}
+	reported := &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: details, ObjectSet: []types.ObjectUpdate{
+		update(types.ObjectUpdateKindEnter, "config.uuid", stranger, "name", "n1"),
+	}}}}
+	for name, c := range map[string]struct {
+		do   func(w *Watch, follow func(...string))
+		want int
+	}{
+		"reported": {func(w *Watch, _ func(...string)) {
+			w.poller.updates <- reported
+			time.Sleep(time.Minute)
+		}, 0},
+		"not yet": {func(*Watch, func(...string)) { time.Sleep(syncTime - time.Nanosecond) }, 0},
+		"not reported": {func(*Watch, func(...string)) { time.Sleep(syncTime) }, 1},
+		"another one, later": {func(w *Watch, follow func(...string)) {
+			w.poller.updates <- reported
+			w.poller.updates <- index("vm-2", other)
+			follow(stranger, other)
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				server := &counting{}
+				w, _ := newWatch(server, nil)
+				w.views.details[details], w.views.index[indexed] = true, true
+				follow := func(uuids ...string) {
+					var ids []inventory.Identity
+					for _, u := range uuids {
+						ids = append(ids, identity(t, u))
+					}
+					w.inbox.Follow(NewInterest(ids))
+				}
+				follow(stranger)
+				ended := make(chan error, 1)
+				go func() { ended <- w.follow(ctx) }()
+				w.poller.updates <- index("vm-1", stranger)
+				synctest.Wait()
+				c.do(w, follow)
+				synctest.Wait()
+				if server.read != c.want {
+					t.Errorf("%d machines were read, not %d", server.read, c.want)
+				}
+				cancel()
+				<-ended
+			})
+		})
+	}
+}
