@@ -3,11 +3,11 @@ package topology
 import "slices"
 
 // compare looks for what the operator or the CSI driver might see otherwise.
-func (r *resolution) compare(v verdict, traces []trace) {
+func (r *resolution) compare(v choice, traces []trace) {
 	if v.path.Kind != ComputePath {
 		r.compareWithDriver()
 	}
-	if v.cut || r.invisible(false) != "" {
+	if v.truncated || r.invisible(false) != "" {
 		return // how far the tags that were not read reach is not known
 	}
 	for i := range r.policy.Rules {
@@ -19,10 +19,10 @@ func (r *resolution) compare(v verdict, traces []trace) {
 		d := disagreement{
 			subject: rule.subject(), category: rule.Category,
 			// The driver gives up at an object whose tags the account may not read.
-			nearest: r.policy.Precedence == PrecedenceNearest, compute: v.path.Kind == ComputePath && v.passed.none(), trace: *t,
+			nearest: r.policy.Precedence == PrecedenceNearest, compute: v.path.Kind == ComputePath && v.skipped.none(), trace: *t,
 		}
 		switch {
-		case t.mixed() && d.compute:
+		case t.dependsOnTagOrder() && d.compute:
 			r.conflict(ConflictTagOrder, rule.Label, tagOrder{d}, d.objects()...)
 		case t.near.differs(t.far):
 			r.conflict(ConflictPrecedence, rule.Label, precedences{d}, t.near.by, t.far.by)
@@ -36,7 +36,7 @@ func (r *resolution) conflict(kind ConflictKind, label string, why explanation, 
 }
 
 // unread notes the objects that count as untagged in what was decided.
-func (r *resolution) unread() {
+func (r *resolution) noteUnread() {
 	c := Conflict{Kind: ConflictUnread}
 	for i := range r.placement.Decisions {
 		d := &r.placement.Decisions[i]
@@ -62,7 +62,7 @@ func (r *resolution) compareWithDriver() {
 	p := r.path(ComputePath)
 	var few [4]trace
 	traces := append(few[:0], make([]trace, len(rules))...)
-	if got := r.walk(p, traces); got.cut() || len(got.passed.objects) > 0 || r.invisible(false) != "" {
+	if got := r.walk(p, traces); got.truncated() || len(got.skipped.objects) > 0 || r.invisible(false) != "" {
 		return
 	}
 	c := Conflict{Kind: ConflictOffPath}
@@ -70,7 +70,7 @@ func (r *resolution) compareWithDriver() {
 	for i := range rules {
 		d, decided := r.placement.decision(rules[i].Label)
 		h := traces[i].far
-		if !decided || d.Category == "" || h.by != nil && !h.several && !traces[i].mixed() && h.name == d.Value {
+		if !decided || d.Category == "" || h.by != nil && !h.several && !traces[i].dependsOnTagOrder() && h.name == d.Value {
 			continue
 		}
 		c.Labels = append(c.Labels, d.Label)

@@ -15,7 +15,7 @@ type composition struct {
 	*resolution
 	plain []Decision
 	// done are the labels whose values are made, open those that are being made.
-	done, open map[string]bool
+	done, inProgress map[string]bool
 }
 
 // compose replaces the values of rules with a template. Where a required label has
@@ -24,7 +24,7 @@ func (r *resolution) compose() {
 	if r.err != nil || !r.policy.composes() {
 		return
 	}
-	c := composition{resolution: r, plain: slices.Clone(r.placement.Decisions), done: map[string]bool{}, open: map[string]bool{}}
+	c := composition{resolution: r, plain: slices.Clone(r.placement.Decisions), done: map[string]bool{}, inProgress: map[string]bool{}}
 	for _, rules := range []Rules{r.policy.Rules, r.policy.Levels} {
 		for i := range rules {
 			c.label(&rules[i])
@@ -38,10 +38,10 @@ func (c *composition) label(rule *Rule) {
 	if rule.Value == nil || c.done[rule.Label] {
 		return
 	}
-	if c.open[rule.Label] {
+	if c.inProgress[rule.Label] {
 		return // which is refused in a configuration
 	}
-	c.open[rule.Label] = true
+	c.inProgress[rule.Label] = true
 	for _, part := range rule.Value {
 		if other := c.policy.rule(part.Label); other != nil {
 			c.label(other)
@@ -63,7 +63,7 @@ func (c *composition) label(rule *Rule) {
 	switch reason := InvalidLabelValue(whole.Value); {
 	case errors.Is(trouble, ErrMissing) && !rule.Required, c.placement.WhyUndecided(rule.Label) != nil:
 	case trouble != nil:
-		c.fail(rule, fmt.Errorf("label %s of value %q: %w", rule.Label, rule.Value.of(rule.Label), trouble))
+		c.fail(rule, fmt.Errorf("label %s of value %q: %w", rule.Label, rule.Value.format(rule.Label), trouble))
 	case reason != "":
 		why := invalidComposed{*rule, whole.Value, parts}
 		c.conflict(ConflictInvalidValue, rule.Label, why, why.objects()...)
@@ -102,7 +102,7 @@ func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 		if err := c.placement.WhyUndecided(label); err != nil {
 			return Decision{}, err
 		}
-		if c.open[label] && !c.done[label] {
+		if c.inProgress[label] && !c.done[label] {
 			return Decision{}, fmt.Errorf("%w: its value is made of itself", ErrUnknown)
 		}
 		return Decision{}, fmt.Errorf("%w: nothing gives label %s a value", ErrMissing, label)
@@ -116,17 +116,17 @@ func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 		if i := slices.IndexFunc(c.policy.Rules, func(r Rule) bool { return r.Category == part.Category }); i >= 0 {
 			return decided(c.plain, c.policy.Rules[i].Label)
 		}
-		return c.alone(Rule{Label: rule.Label, Category: part.Category, Required: true, Value: rule.Value})
+		return c.decidePart(Rule{Label: rule.Label, Category: part.Category, Required: true, Value: rule.Value})
 	case part.Inventory != "":
-		return c.alone(Rule{Label: rule.Label, Inventory: part.Inventory, Required: true, Value: rule.Value})
+		return c.decidePart(Rule{Label: rule.Label, Inventory: part.Inventory, Required: true, Value: rule.Value})
 	}
 	return Decision{Value: part.Text}, nil
 }
 
 // alone decides a source that no label has.
-func (c *composition) alone(rule Rule) (Decision, error) {
+func (c *composition) decidePart(rule Rule) (Decision, error) {
 	one := resolution{policy: c.policy, paths: c.paths}
-	one.level(&rule)
+	one.decideLevel(&rule)
 	for _, o := range one.placement.SystemUnread {
 		c.placement.SystemUnread = with(c.placement.SystemUnread, o)
 	}
@@ -182,7 +182,7 @@ func (v invalidComposed) what() string {
 		of = append(of, fmt.Sprintf("%s is %s by %s", part, quote.Value(p.is.Value), p.is.By.located()))
 	}
 	return fmt.Sprintf("%s, which is composed as %q, cannot be the value of label %s: %s (%s)",
-		quote.Value(v.value), v.rule.Value.of(v.rule.Label), v.rule.Label, InvalidLabelValue(v.value), strings.Join(of, ", "))
+		quote.Value(v.value), v.rule.Value.format(v.rule.Label), v.rule.Label, InvalidLabelValue(v.value), strings.Join(of, ", "))
 }
 
 func (v invalidComposed) text() string {

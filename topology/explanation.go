@@ -32,14 +32,14 @@ func (d disagreement) objects() []*Object {
 func (d disagreement) levels(objects ...*Object) string {
 	has := make([]string, len(objects))
 	for i, o := range objects {
-		has[i] = fmt.Sprintf("%s has %s", o.located(), quoted(o.named(d.category)))
+		has[i] = fmt.Sprintf("%s has %s", o.located(), quoted(o.tagNames(d.category)))
 	}
 	return fmt.Sprintf("Several levels have tags of category %q: %s.", d.category, strings.Join(has, ", "))
 }
 
 // either returns what a walk may take of an object.
 func (d disagreement) either(h hit) string {
-	return joined(h.by.named(d.category), " or ")
+	return joined(h.by.tagNames(d.category), " or ")
 }
 
 const detachOthers = "Keep the tags of one level, and detach the others."
@@ -92,7 +92,7 @@ func (all offPath) text() string {
 		if u.driver == nil {
 			lacks = append(lacks, d.Category)
 		} else {
-			sees = append(sees, fmt.Sprintf("%s of category %q on %s", quoted(u.driver.named(d.Category)), d.Category, u.driver.located()))
+			sees = append(sees, fmt.Sprintf("%s of category %q on %s", quoted(u.driver.tagNames(d.Category)), d.Category, u.driver.located()))
 		}
 	}
 	finds := "finds " + strings.Join(sees, " and ") + " there"
@@ -109,7 +109,7 @@ type twoTags struct {
 }
 
 func (t twoTags) text() string {
-	names := t.by.named(t.rule.Category)
+	names := t.by.tagNames(t.rule.Category)
 	return fmt.Sprintf("Of category %q %s has %d tags: %s. Label %s takes one: detach the others.",
 		t.rule.Category, t.by.located(), len(names), quoted(names), t.rule.Label)
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // inventory decides a rule by the name of what the machine is in.
-func (r *resolution) inventory(rule *Rule) {
+func (r *resolution) decideByInventory(rule *Rule) {
 	if rule.HostGroup != "" || rule.Inventory == InventoryFaultDomain {
-		r.membership(rule)
+		r.decideByMembership(rule)
 		return
 	}
 	by, absent, unknown := r.find(rule.Inventory)
@@ -19,7 +19,7 @@ func (r *resolution) inventory(rule *Rule) {
 		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrUnknown, unknown))
 		return
 	case by == nil && rule.Required:
-		r.fail(rule, fmt.Errorf("label %s: %w: %s%s", rule.Label, ErrMissing, absent, r.looked(rule.Inventory)))
+		r.fail(rule, fmt.Errorf("label %s: %w: %s%s", rule.Label, ErrMissing, absent, r.searchedPath(rule.Inventory)))
 		return
 	case by == nil:
 		return
@@ -32,7 +32,7 @@ func (r *resolution) inventory(rule *Rule) {
 		}
 		name = unescaped(by.Name)
 	}
-	if reason := rule.refuses(name); reason != "" {
+	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidName{*rule, by, name}, by)
 		r.fail(rule, fmt.Errorf("%w: the name %s of %s cannot be the value of label %s: %s", ErrInvalid, quote.Value(name), by, rule.Label, reason))
 		return
@@ -43,7 +43,7 @@ func (r *resolution) inventory(rule *Rule) {
 }
 
 // looked lists where something was looked for that the machine is in none of.
-func (r *resolution) looked(what Inventory) string {
+func (r *resolution) searchedPath(what Inventory) string {
 	kind := ComputePath
 	switch what {
 	case InventoryPool:

@@ -33,7 +33,7 @@ func (n notCSI) text() string {
 type differsFromTags struct{ rule Rule }
 
 func (d differsFromTags) text() string {
-	composed := fmt.Sprintf("Label %s is composed as %q, which the CSI driver does not see", d.rule.Label, d.rule.Value.of(d.rule.Label))
+	composed := fmt.Sprintf("Label %s is composed as %q, which the CSI driver does not see", d.rule.Label, d.rule.Value.format(d.rule.Label))
 	if d.rule.Category == "" {
 		return composed + ": it reads tags alone. Without the driver this is of no matter; with it, take region and zone from tags."
 	}

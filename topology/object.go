@@ -134,7 +134,7 @@ func (h hit) differs(other hit) bool {
 
 // named returns the names of the distinct tags of one category, sorted: the order
 // in which they are listed means nothing.
-func (o *Object) named(category string) []string {
+func (o *Object) tagNames(category string) []string {
 	var names []string
 	for _, t := range o.Tags {
 		if t.Category == category && !slices.Contains(names, t.Name) {

@@ -46,7 +46,7 @@ func (p Part) String() string {
 func (p Part) isSource() bool { return p.Text == "" }
 
 // of returns the template as the configuration of a label has it.
-func (t Template) of(label string) string {
+func (t Template) format(label string) string {
 	var b strings.Builder
 	for _, part := range t {
 		if part.Own {

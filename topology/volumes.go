@@ -43,9 +43,9 @@ func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pai
 		d := v.domains[pair]
 		var both []Conflict
 		if len(p.VolumeCategories()) > 1 { // of one category it is meant so
-			both = v.both(d)
+			both = v.regionAndZone(d)
 		}
-		for _, found := range slices.Concat(v.elsewhere(pair.Pair, d), both, p.withoutHosts(d, tagged)) {
+		for _, found := range slices.Concat(v.namesInOtherVCenters(pair.Pair, d), both, p.withoutHosts(d, tagged)) {
 			if !slices.ContainsFunc(conflicts[pair.Pair], func(c Conflict) bool { return c.Text() == found.Text() }) {
 				conflicts[pair.Pair] = append(conflicts[pair.Pair], found)
 			}
@@ -171,7 +171,7 @@ func (d Decision) tag() (string, bool) {
 
 // elsewhere is for a pair of one vCenter both of whose tags another one has too. The pair
 // itself, in several vCenters, is what Spanning finds.
-func (v *volumes) elsewhere(pair Pair, d *domain) []Conflict {
+func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	if len(d.by) != 1 {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (v *volumes) has(pair Pair, vcenter string) bool {
 }
 
 // both is for names that are a region's and a zone's.
-func (v *volumes) both(d *domain) []Conflict {
+func (v *volumes) regionAndZone(d *domain) []Conflict {
 	var conflicts []Conflict
 	for _, name := range slices.Compact(slices.Sorted(maps.Values(d.tags))) {
 		regions, zones := v.uses[tagUse{LabelRegion, name}], v.uses[tagUse{LabelZone, name}]

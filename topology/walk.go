@@ -32,7 +32,7 @@ func (t *trace) chosen(precedence Precedence) hit {
 
 // mixed says that the CSI driver may stop within the last object before it takes
 // this category's tag there, so that its answer depends on the order of the tags.
-func (t *trace) mixed() bool { return t.before.by != nil }
+func (t *trace) dependsOnTagOrder() bool { return t.before.by != nil }
 
 // A reach is how far a walk came.
 type reach struct {
@@ -45,11 +45,11 @@ type reach struct {
 	// nothing says that no object of the path is known.
 	nothing bool
 	// passed are the objects that the walk passed over on its way.
-	passed passed
+	skipped skipped
 }
 
 // cut says that the walk ended where more might have come.
-func (r reach) cut() bool { return r.unreadable != nil || r.broken != nil }
+func (r reach) truncated() bool { return r.unreadable != nil || r.broken != nil }
 
 // walk goes upwards until every category has a value, and passes over objects whose
 // tags the account may not read. There is a trace for each of the rules. Categories
@@ -67,7 +67,7 @@ func (r *resolution) walk(p *Path, traces []trace) reach {
 	for i, o := range p.Objects {
 		if o.TagsErr != nil {
 			if errors.Is(o.TagsErr, ErrNotPermitted) {
-				got.passed.note(p, i)
+				got.skipped.note(p, i)
 				continue
 			}
 			got.unreadable = o
@@ -118,7 +118,7 @@ func (r *resolution) step(o *Object, traces []trace) int {
 
 // lacking returns the categories that the walk has not seen, the required ones alone
 // or all. Those that the vCenter does not show are not among them.
-func (r *resolution) lacking(traces []trace, all bool) []string {
+func (r *resolution) notSeen(traces []trace, all bool) []string {
 	var categories []string
 	for i := range traces {
 		rule := &r.policy.Rules[i]

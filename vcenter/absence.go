@@ -106,11 +106,11 @@ func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
 	here := func(vcenter, of string) bool { return vcenter == m.name || of != "" && of == instance }
-	if here(id.Known.VCenter, id.KnownIn) && id.Known.ID != "" {
-		ids = append(ids, id.Known.ID)
+	if here(id.Recorded.VCenter, id.RecordedInstance) && id.Recorded.ID != "" {
+		ids = append(ids, id.Recorded.ID)
 	}
-	if here(id.Seen.VCenter, id.Seen.Instance) && id.Seen.ID != "" {
-		ids = append(ids, id.Seen.ID)
+	if here(id.LastSeen.VCenter, id.LastSeen.Instance) && id.LastSeen.ID != "" {
+		ids = append(ids, id.LastSeen.ID)
 	}
 	ids = append(ids, m.memory.LastSeen.Of(instance, id.UUIDs)...)
 	slices.Sort(ids)

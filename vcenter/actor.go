@@ -144,7 +144,7 @@ func (a *actor) loop(ctx context.Context) {
 		}
 		a.readDelay = a.newReadDelay()
 		lost := faults.SessionLost(err)
-		delay := retries.after(time.Since(began), a.now.state.Trouble == nil, lost)
+		delay := retries.after(time.Since(began), a.now.state.Err == nil, lost)
 		if delay == 0 {
 			// Nothing is wrong yet: vCenters end sessions.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
@@ -256,7 +256,7 @@ func (a *actor) fail(ctx context.Context, err error) {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
 	a.update(func(now *status) bool {
-		now.state.Trouble, now.state.NextLogin = err, next
+		now.state.Err, now.state.NextLogin = err, next
 		return true
 	})
 }

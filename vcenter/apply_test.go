@@ -30,7 +30,7 @@ func TestVCentersComeAndGo(t *testing.T) {
 	}
 	// What is known of its machines tells that nobody can say they are gone.
 	known := n1
-	known.Known = topology.Ref{VCenter: "east", ID: "vm-1"}
+	known.Recorded = topology.Ref{VCenter: "east", ID: "vm-1"}
 	if _, err := inventory.Find(w.fleet.States(), known); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("n1 is not unknown: %v", err)
 	}
@@ -115,7 +115,7 @@ func TestTagsAreWantedLater(t *testing.T) {
 	})
 	w.fleet.Apply(w.cfgs, Wanted{Tags: true, Categories: []string{"region", "rack"}})
 	w.until("the missing category known", func(states []inventory.State) bool {
-		return slices.Equal(inventory.NoCategory(states), []string{"rack"})
+		return slices.Equal(inventory.InvisibleCategories(states), []string{"rack"})
 	})
 	if n := logins(w.sim.VCenter("east")); n != 1 {
 		t.Errorf("%d logins", n)
@@ -154,7 +154,7 @@ func TestAnotherCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("the certificate refused", func([]inventory.State) bool {
-		err := w.east().Trouble
+		err := w.east().Err
 		return err != nil && strings.Contains(err.Error(), "SHA-256")
 	})
 	if w.east().Snapshot == nil {
@@ -163,7 +163,7 @@ func TestAnotherCertificate(t *testing.T) {
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].CA = east.Certificate()
 	w.fleet.Apply(cfgs, opts.Wanted)
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (a *actor) untilOverdue() <-chan time.Time {
 // mayBeOverdue reports whether the vCenter was neither read nor has failed.
 func (a *actor) mayBeOverdue() bool {
 	s := &a.now.state
-	return !s.Overdue && s.Snapshot == nil && s.Trouble == nil
+	return !s.Overdue && s.Snapshot == nil && s.Err == nil
 }
 
 // leftToRead is how long the vCenter may still take.

@@ -83,10 +83,10 @@ func TestOverdue(t *testing.T) {
 	}
 	for name, happens := range map[string]func(*actor){
 		"read": func(a *actor) {
-			(&reporter{actor: a}).publish(t.Context(), watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, Contact: time.Now()})
+			(&reporter{actor: a}).publish(t.Context(), watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
 		},
 		"failed": func(a *actor) {
-			a.updates <- func(now *status) bool { now.state.Trouble = context.DeadlineExceeded; return true }
+			a.updates <- func(now *status) bool { now.state.Err = context.DeadlineExceeded; return true }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

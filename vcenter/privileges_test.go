@@ -154,7 +154,7 @@ func (d *deprived) restart() {
 func (d *deprived) reads(before *inventory.Snapshot, had int) {
 	d.Helper()
 	d.until("a watch without the privilege", func(states []inventory.State) bool {
-		return logins(d.east) > had && (denies(states[0].Trouble) || states[0].Trouble == nil && states[0].Snapshot != before)
+		return logins(d.east) > had && (denies(states[0].Err) || states[0].Err == nil && states[0].Snapshot != before)
 	})
 }
 
@@ -170,7 +170,7 @@ func (d *deprived) promises() {
 	d.until("w1 placed", func([]inventory.State) bool { return d.zone(d.w1) == "west/a" })
 	for _, id := range []inventory.Identity{d.n1, d.n2, d.n3, d.w1} {
 		if err := d.fleet.ConfirmAbsent(d.ctx, id); err == nil {
-			d.Errorf("the absence of %s is confirmed", id.Known.ID)
+			d.Errorf("the absence of %s is confirmed", id.Recorded.ID)
 		}
 	}
 }

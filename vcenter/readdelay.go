@@ -93,7 +93,7 @@ func (a *actor) waitToRead(ctx context.Context) error {
 func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
 	klog.FromContext(ctx).Info("Waits before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
 	a.update(func(now *status) bool {
-		now.state.Trouble = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.spread())
+		now.state.Err = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.spread())
 		return true
 	})
 }

@@ -92,8 +92,8 @@ func TestChangedCredentialsReplaceTheSession(t *testing.T) {
 	watches := east.Requests()["CreatePropertyCollector"]
 	w.until("watched by the new session", func([]inventory.State) bool {
 		s := w.east()
-		if s.Snapshot == nil || s.Trouble != nil {
-			t.Errorf("on the way there: trouble %v, snapshot %v", s.Trouble, s.Snapshot)
+		if s.Snapshot == nil || s.Err != nil {
+			t.Errorf("on the way there: trouble %v, snapshot %v", s.Err, s.Snapshot)
 		}
 		return east.Requests()["CreatePropertyCollector"] > watches
 	})
@@ -134,7 +134,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
-	if trouble := w.east().Trouble; trouble != nil {
+	if trouble := w.east().Err; trouble != nil {
 		t.Error(trouble)
 	}
 	if n := logins(east); n != 3 {
@@ -142,13 +142,13 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 	}
 	// The session ends: what is known to be wrong is not tried for a new one.
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
-	if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || w.east().Snapshot == nil {
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || w.east().Snapshot == nil {
 		t.Errorf("trouble is %v", err)
 	}
 	a.set(east.User(), good)
 	w.fleet.Renew()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 4 {
 		t.Errorf("%d logins", n)
 	}
@@ -166,13 +166,13 @@ func TestCredentialsThatAreGone(t *testing.T) {
 	}
 	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
-	if err := w.east().Trouble; !strings.Contains(err.Error(), "no such Secret") {
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	if err := w.east().Err; !strings.Contains(err.Error(), "no such Secret") {
 		t.Error(err)
 	}
 	a.set(user, good)
 	w.fleet.Renew()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 2 {
 		t.Errorf("%d logins", n)
 	}
@@ -192,11 +192,11 @@ func TestAVCenterThatIsDownWhenThePasswordChanges(t *testing.T) {
 	}
 	a.set(east.User(), east.Password())
 	east.Refuse()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
 	}
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 }
 
 // TestNothingNewEndsNoPause: that files or Secrets may have changed is said far more
@@ -207,8 +207,8 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	var a accounts
 	w := runWith(t, twoVCenters, opts, a.read, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectPassword() })
 	east := w.sim.VCenter("east")
-	w.until("rejected", func([]inventory.State) bool { return w.east().Trouble != nil })
-	said := w.east().Trouble.Error()
+	w.until("rejected", func([]inventory.State) bool { return w.east().Err != nil })
+	said := w.east().Err.Error()
 	asked := a.count()
 	for range 100 {
 		w.fleet.Renew()
@@ -220,7 +220,7 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	if n := a.count(); n == asked {
 		t.Error("nobody looked")
 	}
-	if now := w.east().Trouble.Error(); now != said || !strings.Contains(now, "; next attempt at ") {
+	if now := w.east().Err.Error(); now != said || !strings.Contains(now, "; next attempt at ") {
 		t.Errorf("trouble is %s and was %s", now, said)
 	}
 	if err := east.Recover(); err != nil {
@@ -230,6 +230,6 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	began := time.Now()
 	a.set(east.User(), "second")
 	w.fleet.Renew()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil && w.east().Snapshot != nil })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.east().Snapshot != nil })
 	t.Logf("recovered in %v", time.Since(began))
 }

@@ -34,8 +34,8 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	}
 	a.update(publish)
 	a.fail(t.Context(), errors.New("of the one before"))
-	a.update(func(now *status) bool { now.state.Contact = time.Now(); return false })
-	if s := a.status.Load().state; s.Snapshot != nil || s.Trouble != nil || !s.Contact.IsZero() {
+	a.update(func(now *status) bool { now.state.LastContact = time.Now(); return false })
+	if s := a.status.Load().state; s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 		t.Errorf("it shows: %+v", s)
 	}
 	a.adopt(t.Context())

@@ -99,8 +99,8 @@ func TestAPasswordThatComesTooEarly(t *testing.T) {
 	east.SetPassword("second-example")
 	try("second-example", 3)
 	w.until("one session", func([]inventory.State) bool { return east.SOAPSessions() == 1 })
-	if s := w.east(); s.Trouble != nil || logins(east) != 3 {
-		t.Errorf("trouble %v, %d logins", s.Trouble, logins(east))
+	if s := w.east(); s.Err != nil || logins(east) != 3 {
+		t.Errorf("trouble %v, %d logins", s.Err, logins(east))
 	}
 }
 
@@ -114,7 +114,7 @@ func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
 	a.set(east.User(), "second-example")
 	forgetREST(w)
 	w.until("logged in anew", func([]inventory.State) bool {
-		if s := w.east(); s.Trouble != nil || s.Snapshot == nil {
+		if s := w.east(); s.Err != nil || s.Snapshot == nil {
 			t.Fatalf("on the way there: %+v", s)
 		}
 		return logins(east) == 2 && east.SOAPSessions() == 1
@@ -153,14 +153,14 @@ func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
 	})
 	east.SetPassword("second-example")
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
 	for range 5 {
 		w.fleet.Renew()
 	}
 	a.set(east.User(), former)
 	w.until("the former one tried", func([]inventory.State) bool { return logins(east) == 3 })
 	a.set(east.User(), "second-example")
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 4 {
 		t.Errorf("%d logins", n)
 	}

@@ -23,8 +23,8 @@ func TestAPasswordInTheFile(t *testing.T) {
 	cfgs[0].Password = config.NewPassword("second-example")
 	w.fleet.Apply(cfgs, slow.Wanted)
 	w.until("logged in anew", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
-	if s := w.east(); s.Trouble != nil || s.Snapshot == nil {
-		t.Errorf("trouble %v, snapshot %v", s.Trouble, s.Snapshot)
+	if s := w.east(); s.Err != nil || s.Snapshot == nil {
+		t.Errorf("trouble %v, snapshot %v", s.Err, s.Snapshot)
 	}
 	if n := logins(west); n != 1 {
 		t.Errorf("%d logins to west", n)
@@ -67,7 +67,7 @@ func TestAnAddressThatChangesWhileTheVCenterHangs(t *testing.T) {
 	swapped[0].Name, swapped[1].Name = "east", "west"
 	w.fleet.Apply(swapped, slow.Wanted)
 	for _, s := range w.fleet.States() {
-		if s.Snapshot != nil || s.Trouble != nil || !s.Contact.IsZero() {
+		if s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 			t.Errorf("%s is known: %+v", s.VCenter, s)
 		}
 	}

@@ -72,8 +72,8 @@ func TestAReadingThatWaits(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- a.waitToRead(t.Context()) }()
 		synctest.Wait()
-		if s := a.status.Load().state; s.Trouble == nil || s.Snapshot != snapshot {
-			t.Fatalf("while it waits: error %v, snapshot %v", s.Trouble, s.Snapshot)
+		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot {
+			t.Fatalf("while it waits: error %v, snapshot %v", s.Err, s.Snapshot)
 		}
 		a.inbox.Probe() // which does not end it
 		if err := <-done; err != nil || time.Since(began) != time.Minute {
@@ -151,10 +151,10 @@ func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
 	west := w.sim.VCenter("west")
 	west.ResetRequests()
 	west.EndSessions()
-	w.until("the wait", func(states []inventory.State) bool { return states[1].Trouble != nil })
+	w.until("the wait", func(states []inventory.State) bool { return states[1].Err != nil })
 	if n := west.Requests()["CreatePropertyCollector"]; n == 0 { // otherwise it was a very short wait
 		nobody := identity(t, stranger)
-		if states := w.fleet.States(); states[1].Trouble != nil {
+		if states := w.fleet.States(); states[1].Err != nil {
 			if _, err := inventory.Find(states, w1); err != nil {
 				t.Errorf("w1 is not found: %v", err)
 			}
@@ -163,7 +163,7 @@ func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
 			}
 		}
 	}
-	w.until("read again", func(states []inventory.State) bool { return states[1].Trouble == nil })
+	w.until("read again", func(states []inventory.State) bool { return states[1].Err == nil })
 	if n := west.Requests()["Login"]; n != 1 {
 		t.Errorf("%d logins", n)
 	}

@@ -108,8 +108,8 @@ func TestTaggingHangs(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.until("n1 absent", func(states []inventory.State) bool {
-				if s := states[0]; s.Trouble != nil {
-					t.Fatalf("trouble %v", s.Trouble)
+				if s := states[0]; s.Err != nil {
+					t.Fatalf("trouble %v", s.Err)
 				}
 				_, err := inventory.Find(states, id)
 				return errors.Is(err, topology.ErrAbsent)
@@ -182,14 +182,14 @@ func TestCategoryThatIsHidden(t *testing.T) {
 		w.until("hidden", func(states []inventory.State) bool {
 			o := w.tagsErr(id, "ClusterComputeResource")
 			zone := w.zone(id)
-			if zone != "east/a" && o == nil && !slices.Contains(w.fleet.States()[0].Snapshot.NoCategory, "zone") {
+			if zone != "east/a" && o == nil && !slices.Contains(w.fleet.States()[0].Snapshot.InvisibleCategories, "zone") {
 				t.Fatalf("%d: a hidden category counts as no tag: %s", status, zone)
 			}
-			return slices.Equal(states[0].Snapshot.NoCategory, []string{"zone"})
+			return slices.Equal(states[0].Snapshot.InvisibleCategories, []string{"zone"})
 		})
 		east.ShowCategory("zone")
 		w.until("shown", func(states []inventory.State) bool {
-			return len(states[0].Snapshot.NoCategory) == 0 && w.zone(id) == "east/a"
+			return len(states[0].Snapshot.InvisibleCategories) == 0 && w.zone(id) == "east/a"
 		})
 	}
 }

@@ -106,7 +106,7 @@ func (a *actor) read(ctx context.Context, p watch.Publication) update {
 		if a.outage.End() {
 			klog.FromContext(ctx).Info("Reads the vCenter again")
 		}
-		now.state = inventory.State{VCenter: now.state.VCenter, Snapshot: p.Snapshot, Contact: p.Contact, Named: p.Named}
+		now.state = inventory.State{VCenter: now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 		return true
 	}
 }
@@ -139,15 +139,15 @@ func (r *reporter) Started() {
 // Contact sends when the vCenter has answered. That alone is not a change.
 func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
 	r.send(ctx, func(now *status) bool {
-		now.state.Contact = at
+		now.state.LastContact = at
 		return probed
 	})
 }
 
 // TagNames sends when the names of the tags in the snapshot were read again.
-func (r *reporter) TagNames(ctx context.Context, named inventory.Named) {
+func (r *reporter) TagNames(ctx context.Context, named inventory.TagNames) {
 	r.send(ctx, func(now *status) bool {
-		now.state.Named = named
+		now.state.TagNames = named
 		return true
 	})
 }

@@ -86,7 +86,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 		return false
 	}
 	id, err := p.Identify(node)
-	if err != nil || waits && inventory.Claims(states, id, m) {
+	if err != nil || waits && inventory.RecordsAnother(states, id, m) {
 		return false
 	}
 	found, err := inventory.Find(states, id)

@@ -32,7 +32,7 @@ func FindStopped(states []State, id Identity) (*Machine, error) {
 			return err
 		}
 		if len(id.last()) == 0 {
-			return join(unread(states), unsearched(states, id))
+			return join(incompleteIndexes(states), pendingSearches(states, id))
 		}
 		return uncertain(states, id, off)
 	})
@@ -61,14 +61,14 @@ func find(states []State, id Identity, check check) (*Machine, error) {
 	case found.entry.Unreadable:
 		return nil, fmt.Errorf("%w: %s: %w; is the machine inaccessible, or orphaned?", topology.ErrUnknown, found, ErrUnreadable)
 	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
-		return nil, unreadYet(states, found)
+		return nil, detailsPending(states, found)
 	}
 	return m, nil
 }
 
 // unreadYet says why a machine in an index has no details.
-func unreadYet(states []State, m match) error {
-	if err := StateOf(states, m.snapshot.VCenter).Reach(); err != nil {
+func detailsPending(states []State, m match) error {
+	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
 		return fmt.Errorf("%w: the details of %s are not read yet: %w", topology.ErrUnknown, m, err)
 	}
 	return fmt.Errorf("%w: the details of %s are not read yet", topology.ErrUnknown, m)
@@ -125,9 +125,9 @@ func findByUUID(states []State, id Identity, check check) (match, error) {
 	on, off := matches(states, id)
 	if len(on) > 0 {
 		if err := undecided(states, id, on); err != nil {
-			return match{}, fmt.Errorf("%w: whether %s is the machine with %s cannot be said: %w", topology.ErrUnknown, list(on), id, err)
+			return match{}, fmt.Errorf("%w: whether %s is the machine with %s cannot be said: %w", topology.ErrUnknown, listMatches(on), id, err)
 		}
-		return only(on, id)
+		return uniqueMatch(on, id)
 	}
 	if len(off) == 0 {
 		check = uncertain
@@ -142,7 +142,7 @@ func findByUUID(states []State, id Identity, check check) (match, error) {
 	if err != nil {
 		return match{}, fmt.Errorf("%w: no running machine with %s found: %w", topology.ErrUnknown, id, err)
 	}
-	return only(off, id)
+	return uniqueMatch(off, id)
 }
 
 // secondary names a Fault Tolerance secondary with one of the UUIDs, "" if there
@@ -185,22 +185,22 @@ func findByName(states []State, id Identity) (match, error) {
 	}
 	if len(byHostName) > 0 && len(byName) > 0 {
 		return match{}, fmt.Errorf("%w: machines with %s: by guest host name %s, by their own name %s; have the kubelet report the system UUID, or rename one of them",
-			topology.ErrAmbiguous, id, list(byHostName), list(byName))
+			topology.ErrAmbiguous, id, listMatches(byHostName), listMatches(byName))
 	}
-	return only(append(byHostName, byName...), id)
+	return uniqueMatch(append(byHostName, byName...), id)
 }
 
-func only(matches []match, id Identity) (match, error) {
+func uniqueMatch(matches []match, id Identity) (match, error) {
 	switch len(matches) {
 	case 0:
 		return match{}, fmt.Errorf("%w: no vCenter has a machine with %s", topology.ErrAbsent, id)
 	case 1:
 		return matches[0], nil
 	}
-	return match{}, fmt.Errorf("%w: %d machines have %s: %s", topology.ErrAmbiguous, len(matches), id, list(matches))
+	return match{}, fmt.Errorf("%w: %d machines have %s: %s", topology.ErrAmbiguous, len(matches), id, listMatches(matches))
 }
 
-func list(matches []match) string {
+func listMatches(matches []match) string {
 	names := make([]string, len(matches))
 	for i, m := range matches[:min(len(matches), quote.Most)] {
 		names[i] = m.String()
@@ -211,7 +211,7 @@ func list(matches []match) string {
 // Indexed says whether any vCenter's index has a machine, which is not a
 // template, with one of the Node's UUIDs, or has the unreadable one that the Node says
 // its machine was found as. It may be one of several, and out of date.
-func Indexed(states []State, id Identity) bool {
+func IsIndexed(states []State, id Identity) bool {
 	for _, s := range states {
 		if s.Snapshot == nil {
 			continue

@@ -18,19 +18,19 @@ type Identity struct {
 	// Known is where the machine was found last, as the Node tells, zero if it does not.
 	// It has a UUID then, and UUIDs is that one. Its kubelet may have written it, so it
 	// counts for this Node only.
-	Known topology.Ref
+	Recorded topology.Ref
 	// KnownIn is the own UUID of that vCenter, empty if nothing tells.
-	KnownIn string
+	RecordedInstance string
 	// Seen is when the machine was last seen, zero if it was not since this
 	// process began.
-	Seen Sighting
+	LastSeen LastSeen
 	// Waited reports whether vCenters with index: followed had the time to be searched
 	// for it. One that was not by then is not waited for.
-	Waited bool
+	SearchOverdue bool
 }
 
 // A Sighting says that a machine was in a vCenter at a time.
-type Sighting struct {
+type LastSeen struct {
 	VCenter string
 	// ID is the managed object ID.
 	ID string
@@ -54,12 +54,12 @@ func (id Identity) String() string {
 // of it.
 func (id Identity) recorded(s *Snapshot) (Entry, bool) {
 	switch {
-	case s == nil || id.Known.VCenter != s.VCenter:
+	case s == nil || id.Recorded.VCenter != s.VCenter:
 		return Entry{}, false
-	case id.KnownIn != "" && s.Instance != "" && id.KnownIn != s.Instance:
+	case id.RecordedInstance != "" && s.Instance != "" && id.RecordedInstance != s.Instance:
 		return Entry{}, false // the vCenter of that name is another one now
 	}
-	e, ok := s.Told[id.Known.ID]
+	e, ok := s.Recorded[id.Recorded.ID]
 	return e, ok
 }
 
@@ -84,7 +84,7 @@ const (
 // So it is another one if it came after the Node's was gone, or if its configuration
 // could not be read for longer than a move takes.
 func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
-	seen := id.Seen
+	seen := id.LastSeen
 	here := seen.VCenter == s.VCenter || seen.isIn(s.Snapshot)
 	switch {
 	case seen.VCenter == "" || here && seen.ID == moid:
@@ -95,8 +95,8 @@ func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 		return true
 	}
 	latest := seen.At
-	if s.Contact.After(latest) {
-		latest = s.Contact
+	if s.LastContact.After(latest) {
+		latest = s.LastContact
 	}
 	return !first.At.Add(moveTime).After(latest)
 }

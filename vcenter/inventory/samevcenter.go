@@ -11,12 +11,12 @@ import (
 // and a state of its own, so that what fails for one account does not concern the others.
 
 // isIn reports whether a snapshot is of the vCenter where the machine was last seen, whatever its name is.
-func (was Sighting) isIn(s *Snapshot) bool {
+func (was LastSeen) isIn(s *Snapshot) bool {
 	return s != nil && was.Instance != "" && s.Instance == was.Instance
 }
 
 // is reports whether a machine is the one that was last seen.
-func (was Sighting) is(m match) bool {
+func (was LastSeen) is(m match) bool {
 	return m.entry.ID == was.ID && (m.snapshot.VCenter == was.VCenter && (was.Instance == "" || m.snapshot.Instance == "") || was.isIn(m.snapshot))
 }
 
@@ -53,7 +53,7 @@ func onePerMachine(states []State, all []match) []match {
 func (m match) rank(states []State) (n int) {
 	details := m.snapshot.Machines[m.entry.ID]
 	for _, well := range []bool{
-		StateOf(states, m.snapshot.VCenter).Trouble == nil, !m.outside, !m.entry.Unreadable, details != nil && !details.UUID.IsZero(),
+		StateOf(states, m.snapshot.VCenter).Err == nil, !m.outside, !m.entry.Unreadable, details != nil && !details.UUID.IsZero(),
 	} {
 		n *= 2
 		if well {
@@ -67,7 +67,7 @@ func (m match) rank(states []State) (n int) {
 // them: what that vCenter is called where its name means the vCenter and not the account.
 // They are the same by the vCenter's own UUID, or, while one of them was never read, by
 // their address.
-func First(states []State, vcenter string) string {
+func FirstEntry(states []State, vcenter string) string {
 	of := StateOf(states, vcenter)
 	for _, s := range states {
 		switch {
@@ -86,7 +86,7 @@ func First(states []State, vcenter string) string {
 
 // IsShown reports whether a machine that one entry shows is the one at a reference of
 // another entry of the same vCenter, whose own UUID the reference's was.
-func IsShown(states []State, m topology.Ref, at topology.Ref, instance string) bool {
+func IsSameMachine(states []State, m topology.Ref, at topology.Ref, instance string) bool {
 	in := StateOf(states, m.VCenter).Snapshot
 	return m.ID == at.ID && in != nil && in.Instance != "" && in.Instance == instance
 }

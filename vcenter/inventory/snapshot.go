@@ -38,11 +38,11 @@ type Snapshot struct {
 	// else tells, by managed object ID: unreadable ones, whose UUID was never known, and
 	// ones in none of the configured datacenters, whose details are in Machines. Each
 	// counts for the Nodes that say so and for no other one.
-	Told map[string]Entry
+	Recorded map[string]Entry
 	// Coming are the machines that Nodes say theirs were found as and of which the vCenter
 	// has not said yet whether there are such, by managed object ID. Those Nodes wait for
 	// them.
-	Coming map[string]bool
+	Pending map[string]bool
 	// Names has the machines whose guest host name or own name is that of a
 	// followed Node without a UUID, each once, by the Node's name. With Searched own
 	// names are not looked for. A name that is no key was not
@@ -51,7 +51,7 @@ type Snapshot struct {
 	// NoCategory are the tag categories of the configuration that the vCenter
 	// does not show to the account, in that order: nothing tells whether they do not
 	// exist or may not be read. It is empty where they could not be asked for.
-	NoCategory []string
+	InvisibleCategories []string
 	// Tagged are the tags of regions and zones that are attached to anything in the
 	// vCenter, which is read now and then: empty until then.
 	Tagged []topology.Tagged
@@ -117,7 +117,7 @@ type State struct {
 	Snapshot *Snapshot
 	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has reported.
-	Trouble error
+	Err error
 	// Overdue reports whether the vCenter was neither read nor failed in the time that
 	// it has for that after it is configured. Then it may be hung, and other vCenters'
 	// machines count without it.
@@ -127,22 +127,22 @@ type State struct {
 	NextLogin time.Time
 	// Contact is when the vCenter last answered, zero if it never did. Snapshot has
 	// all that it had reported by then.
-	Contact time.Time
+	LastContact time.Time
 	// Named says how old the names of the tags in Snapshot are.
-	Named Named
+	TagNames TagNames
 }
 
 // Named is when the names of the tags of some categories, and of these, were read: the
 // oldest of them. What is attached to which object is read more often.
-type Named struct {
-	At         time.Time
+type TagNames struct {
+	ReadAt         time.Time
 	Categories []string
 }
 
 // Since reports whether the names of all tags of these categories were read at a time or
 // later.
-func (n Named) Since(t time.Time, categories []string) bool {
-	return !n.At.Before(t) && !slices.ContainsFunc(categories, func(name string) bool { return !slices.Contains(n.Categories, name) })
+func (n TagNames) ReadSince(t time.Time, categories []string) bool {
+	return !n.ReadAt.Before(t) && !slices.ContainsFunc(categories, func(name string) bool { return !slices.Contains(n.Categories, name) })
 }
 
 // StateOf returns the state of a vCenter, zero if it is not among them.
@@ -157,16 +157,16 @@ func StateOf(states []State, vcenter string) State {
 
 // NoCategory returns the tag categories of the configuration that no vCenter shows.
 // A vCenter that was not read may have any.
-func NoCategory(states []State) []string {
+func InvisibleCategories(states []State) []string {
 	var absent []string
 	for i, s := range states {
 		switch {
-		case s.Snapshot == nil || len(s.Snapshot.NoCategory) == 0:
+		case s.Snapshot == nil || len(s.Snapshot.InvisibleCategories) == 0:
 			return nil
 		case i == 0:
-			absent = s.Snapshot.NoCategory
+			absent = s.Snapshot.InvisibleCategories
 		default:
-			absent = slices.DeleteFunc(slices.Clone(absent), func(name string) bool { return !slices.Contains(s.Snapshot.NoCategory, name) })
+			absent = slices.DeleteFunc(slices.Clone(absent), func(name string) bool { return !slices.Contains(s.Snapshot.InvisibleCategories, name) })
 		}
 	}
 	return absent
@@ -175,26 +175,26 @@ func NoCategory(states []State) []string {
 // Hidden returns the tag categories of the configuration that each vCenter, by the name of
 // its first entry, does not show,
 // nil if each shows all, or not all of them were read.
-func Hidden(states []State) map[string][]string {
+func InvisibleByVCenter(states []State) map[string][]string {
 	some := false
 	for _, s := range states {
 		if s.Snapshot == nil {
 			return nil
 		}
-		some = some || len(s.Snapshot.NoCategory) > 0
+		some = some || len(s.Snapshot.InvisibleCategories) > 0
 	}
 	if !some {
 		return nil
 	}
 	hidden := make(map[string][]string, len(states))
 	for _, s := range states {
-		first := First(states, s.VCenter)
+		first := FirstEntry(states, s.VCenter)
 		if shown, again := hidden[first]; again {
 			// Another account of the same vCenter may be shown more.
-			hidden[first] = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !slices.Contains(s.Snapshot.NoCategory, name) })
+			hidden[first] = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !slices.Contains(s.Snapshot.InvisibleCategories, name) })
 			continue
 		}
-		hidden[first] = s.Snapshot.NoCategory
+		hidden[first] = s.Snapshot.InvisibleCategories
 	}
 	return hidden
 }

@@ -30,11 +30,11 @@ func (u *Unreachable) Error() string   { return u.Err.Error() }
 func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Err} }
 
 // Reach returns the trouble of the vCenter, an *Unreachable, nil if there is none.
-func (s State) Reach() error {
-	if s.Trouble == nil {
+func (s State) CheckReachable() error {
+	if s.Err == nil {
 		return nil
 	}
-	return &Unreachable{s.VCenter, s.Trouble}
+	return &Unreachable{s.VCenter, s.Err}
 }
 
 // UnreachableIn returns the vCenters whose trouble is in an error, in order.
@@ -59,27 +59,27 @@ func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...
 
 // some joins errors likewise, of many vCenters: the text names the first of them, and all
 // of them are in it.
-func some(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
+func joinFew(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
 
 // unread joins the reasons for which machines may exist that no snapshot has.
-func unread(states []State) error {
+func incompleteIndexes(states []State) error {
 	var reasons []error
 	for _, s := range states {
-		err := s.unreadable()
+		err := s.whyUnreadable()
 		if err == nil && s.Snapshot.Incomplete != nil {
 			err = s.Snapshot.Incomplete
 		}
 		reasons = append(reasons, err)
 	}
-	return some(reasons)
+	return joinFew(reasons)
 }
 
 // unreadable is why the vCenter cannot be read now, nil if it can.
-func (s State) unreadable() error {
-	if s.Trouble == nil && s.Snapshot == nil {
+func (s State) whyUnreadable() error {
+	if s.Err == nil && s.Snapshot == nil {
 		return fmt.Errorf("vCenter %q is not read yet", s.VCenter)
 	}
-	return s.Reach()
+	return s.CheckReachable()
 }
 
 // unreadableCandidates joins the machines that may be the Node's because nothing says
@@ -106,24 +106,24 @@ func unreadableCandidates(states []State, id Identity) error {
 		}
 		reasons = append(reasons, fmt.Errorf("%w of %d machines that may be it: %s", ErrUnreadable, len(ids), strings.Join(names, ", ")))
 	}
-	return some(reasons)
+	return joinFew(reasons)
 }
 
 // uncertain returns why the Node's machine may be where nothing shows it.
 func uncertain(states []State, id Identity, _ []match) error {
-	return join(unread(states), removedVCenter(states, id), unreadableCandidates(states, id), unsearched(states, id))
+	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
 
 // unsearched joins the vCenters that were not searched for the Node's machine yet: by
 // its name, or by its UUIDs where the index does not have all machines.
-func unsearched(states []State, id Identity) error {
+func pendingSearches(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		if s.Snapshot != nil && !s.Snapshot.searchedFor(id) {
 			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it", s.VCenter))
 		}
 	}
-	return some(reasons)
+	return joinFew(reasons)
 }
 
 func (s *Snapshot) searchedFor(id Identity) bool {
@@ -131,7 +131,7 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 		_, done := s.Names[id.Name]
 		return done
 	}
-	if id.Known.VCenter == s.VCenter && s.Coming[id.Known.ID] {
+	if id.Recorded.VCenter == s.VCenter && s.Pending[id.Recorded.ID] {
 		return false
 	}
 	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })
@@ -143,21 +143,21 @@ func removedVCenter(states []State, id Identity) error {
 		return vcenter == "" || slices.ContainsFunc(states, func(s State) bool { return s.VCenter == vcenter })
 	}
 	switch {
-	case !configured(id.Known.VCenter):
-		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration", quote.Value(id.Known.VCenter), quote.Plain(id.Known.ID))
-	case !configured(id.Seen.VCenter):
-		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.Seen.VCenter)
-	case replaced(states, Sighting{VCenter: id.Known.VCenter, Instance: id.KnownIn}):
-		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID", quote.Value(id.Known.VCenter), quote.Plain(id.Known.ID))
-	case replaced(states, id.Seen):
-		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.Seen.VCenter)
+	case !configured(id.Recorded.VCenter):
+		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration", quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
+	case !configured(id.LastSeen.VCenter):
+		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.LastSeen.VCenter)
+	case isReplaced(states, LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}):
+		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID", quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
+	case isReplaced(states, id.LastSeen):
+		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.LastSeen.VCenter)
 	}
 	return nil
 }
 
 // replaced says whether the vCenter that had the machine is not among these, though
 // one of that name is.
-func replaced(states []State, seen Sighting) bool {
+func isReplaced(states []State, seen LastSeen) bool {
 	now := StateOf(states, seen.VCenter).Snapshot
 	if now == nil || seen.Instance == "" || now.Instance == "" {
 		return false

@@ -257,8 +257,8 @@ func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) 
 	if w.searcher != nil {
 		snap.Searched = w.searcher.done()
 	}
-	snap.Coming = w.coming(i)
-	w.publish(ctx, Publication{Snapshot: snap, Contact: w.contact, Named: w.tags.published()})
+	snap.Pending = w.coming(i)
+	w.publish(ctx, Publication{Snapshot: snap, LastContact: w.contact, TagNames: w.tags.published()})
 	w.published.Notify()
 }
 

@@ -36,7 +36,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		Index:      index,
 		Unreadable: m.unread,
 		Names:      v.Names,
-		NoCategory: m.tags.Absent,
+		InvisibleCategories: m.tags.Absent,
 		Tagged:     m.tagged,
 		Machines:   make(map[string]*inventory.Machine, len(v.Machines)),
 	}
@@ -57,14 +57,14 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 			snap.Outside = append(snap.Outside, id)
 		}
 	}
-	snap.Told = m.recorded // which is replaced when it changes
+	snap.Recorded = m.recorded // which is replaced when it changes
 	if len(v.Recorded) > 0 {
-		snap.Told = make(map[string]inventory.Entry, len(m.recorded)+len(v.Recorded))
-		maps.Copy(snap.Told, m.recorded)
+		snap.Recorded = make(map[string]inventory.Entry, len(m.recorded)+len(v.Recorded))
+		maps.Copy(snap.Recorded, m.recorded)
 	}
 	for _, id := range v.Recorded {
 		if snap.Machines[id] != nil {
-			snap.Told[id] = inventory.Entry{ID: id}
+			snap.Recorded[id] = inventory.Entry{ID: id}
 		}
 	}
 	return snap
