@@ -28,9 +28,9 @@ func Of(node *v1.Node) (inventory.Identity, error) {
 			return inventory.Identity{}, fmt.Errorf("%w: %w", topology.ErrUnknown, err)
 		}
 		return inventory.Identity{
-			UUIDs:   []inventory.UUID{u},
-			Name:    node.Name,
-			Recorded:   ParseLocation(node.Annotations[keys.Machine]),
+			UUIDs:            []inventory.UUID{u},
+			Name:             node.Name,
+			Recorded:         ParseLocation(node.Annotations[keys.Machine]),
 			RecordedInstance: parseInstance(node.Annotations[keys.VCenter]),
 		}, nil
 	}

@@ -8,28 +8,27 @@ import (
 	"vzones/topology/quote"
 )
 
-// An Identity is what a Node tells about its machine.
+// An Identity is what a Node says about its machine.
 type Identity struct {
 	// UUIDs are the forms that the machine's UUID may have; a machine with any
 	// of them matches.
 	UUIDs []UUID
 	// Name is the Node's name. It counts only where UUIDs is empty.
 	Name string
-	// Known is where the machine was found last, as the Node tells, zero if it does not.
-	// It has a UUID then, and UUIDs is that one. Its kubelet may have written it, so it
-	// counts for this Node only.
+	// Recorded is where the machine was last found by the record on the Node, an
+	// annotation; zero if it has none. With a record the Node has a UUID, and UUIDs is
+	// that one. The kubelet may have written the record, so it counts for this Node only.
 	Recorded topology.Ref
-	// KnownIn is the own UUID of that vCenter, empty if nothing tells.
+	// RecordedInstance is the own UUID of that vCenter, empty if the record has none.
 	RecordedInstance string
-	// Seen is when the machine was last seen, zero if it was not since this
-	// process began.
+	// LastSeen is where this process last saw the machine, zero if it never did.
 	LastSeen LastSeen
-	// Waited reports whether vCenters with index: followed had the time to be searched
-	// for it. One that was not by then is not waited for.
+	// SearchOverdue reports whether vCenters with index: followed had the time to be
+	// searched for the machine. Nothing waits longer for one that was not.
 	SearchOverdue bool
 }
 
-// A Sighting says that a machine was in a vCenter at a time.
+// LastSeen says when a machine was last in a vCenter.
 type LastSeen struct {
 	VCenter string
 	// ID is the managed object ID.
@@ -50,8 +49,8 @@ func (id Identity) String() string {
 	return "UUID " + strings.Join(forms, " or ")
 }
 
-// recorded returns the machine that the Node says its machine was found as, if only Nodes name
-// of it.
+// recorded returns the machine of the Node's record, if the snapshot knows it from such
+// records only.
 func (id Identity) recorded(s *Snapshot) (Entry, bool) {
 	switch {
 	case s == nil || id.Recorded.VCenter != s.VCenter:
@@ -68,12 +67,12 @@ const (
 	// a readable configuration.
 	moveTime = time.Hour
 	// lastSeenLag is how long a machine may still have been in its vCenter after it
-	// was last seen there: a long poll, and a round through the Nodes.
+	// was last seen there: a long poll, and a sync of all Nodes.
 	lastSeenLag = 2 * time.Minute
 )
 
 // isAnother reports whether a machine without a known UUID is certainly not the
-// Node's, whose machine was last seen by this process as id.Seen.
+// Node's, whose machine this process last saw as id.LastSeen.
 //
 // One vCenter has a machine once. So in the vCenter that had the Node's, it is
 // another one if it was there beside it, or if it has come since: a managed object

@@ -13,23 +13,24 @@ import (
 var (
 	// ErrOutside: the machine is in none of the configured datacenters.
 	ErrOutside = errors.New("outside the configured datacenters")
-	// ErrUnreachable: a vCenter is in trouble; see Unreachable.
+	// ErrUnreachable: a vCenter cannot be reached or read; see Unreachable.
 	ErrUnreachable = errors.New("vCenter unreachable")
 	// ErrUnreadable: a machine's configuration cannot be read.
 	ErrUnreadable = errors.New("configuration not readable")
 )
 
-// Unreachable is the trouble of a vCenter. It is ErrUnreachable.
+// Unreachable is the error of a vCenter that cannot be read. It wraps ErrUnreachable.
 type Unreachable struct {
 	VCenter string
-	// Err names the vCenter too.
+	// Err is the error, which names the vCenter too.
 	Err error
 }
 
 func (u *Unreachable) Error() string   { return u.Err.Error() }
 func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Err} }
 
-// Reach returns the trouble of the vCenter, an *Unreachable, nil if there is none.
+// CheckReachable returns the error of the vCenter as an *Unreachable, nil if it can be
+// read.
 func (s State) CheckReachable() error {
 	if s.Err == nil {
 		return nil
@@ -37,7 +38,8 @@ func (s State) CheckReachable() error {
 	return &Unreachable{s.VCenter, s.Err}
 }
 
-// UnreachableIn returns the vCenters whose trouble is in an error, in order.
+// UnreachableIn returns the names of the vCenters whose *Unreachable an error wraps, in
+// order.
 func UnreachableIn(err error) []string {
 	var vcenters []string
 	switch e := err.(type) { //nolint:errorlint // this is the walk
@@ -57,11 +59,11 @@ func UnreachableIn(err error) []string {
 // join joins errors as errors.Join does, on one line.
 func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...) }
 
-// some joins errors likewise, of many vCenters: the text names the first of them, and all
-// of them are in it.
+// joinFew joins errors of many vCenters likewise: the text names the first of them, and
+// the error wraps all.
 func joinFew(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
 
-// unread joins the reasons for which machines may exist that no snapshot has.
+// incompleteIndexes joins the reasons why machines may exist that are in no snapshot.
 func incompleteIndexes(states []State) error {
 	var reasons []error
 	for _, s := range states {
@@ -74,7 +76,7 @@ func incompleteIndexes(states []State) error {
 	return joinFew(reasons)
 }
 
-// unreadable is why the vCenter cannot be read now, nil if it can.
+// whyUnreadable returns why the vCenter cannot be read now, nil if it can.
 func (s State) whyUnreadable() error {
 	if s.Err == nil && s.Snapshot == nil {
 		return fmt.Errorf("vCenter %q is not read yet", s.VCenter)
@@ -82,8 +84,8 @@ func (s State) whyUnreadable() error {
 	return s.CheckReachable()
 }
 
-// unreadableCandidates joins the machines that may be the Node's because nothing says
-// what their UUIDs are.
+// unreadableCandidates joins the machines that may be the Node's because their UUIDs
+// cannot be read.
 func unreadableCandidates(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
@@ -109,12 +111,13 @@ func unreadableCandidates(states []State, id Identity) error {
 	return joinFew(reasons)
 }
 
-// uncertain returns why the Node's machine may be where nothing shows it.
+// uncertain returns why the Node's machine may exist although no snapshot shows it, nil if
+// it certainly does not.
 func uncertain(states []State, id Identity, _ []match) error {
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
 
-// unsearched joins the vCenters that were not searched for the Node's machine yet: by
+// pendingSearches joins the vCenters that were not searched for the Node's machine yet: by
 // its name, or by its UUIDs where the index does not have all machines.
 func pendingSearches(states []State, id Identity) error {
 	var reasons []error
@@ -137,7 +140,8 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })
 }
 
-// removedVCenter is the vCenter that had the machine and is not configured any more.
+// removedVCenter returns an error if the vCenter that had the machine is not configured
+// any more, or if another vCenter has its name now.
 func removedVCenter(states []State, id Identity) error {
 	configured := func(vcenter string) bool {
 		return vcenter == "" || slices.ContainsFunc(states, func(s State) bool { return s.VCenter == vcenter })
@@ -155,8 +159,8 @@ func removedVCenter(states []State, id Identity) error {
 	return nil
 }
 
-// replaced says whether the vCenter that had the machine is not among these, though
-// one of that name is.
+// isReplaced reports whether the vCenter that had the machine is not configured any more,
+// though one of that name is.
 func isReplaced(states []State, seen LastSeen) bool {
 	now := StateOf(states, seen.VCenter).Snapshot
 	if now == nil || seen.Instance == "" || now.Instance == "" {

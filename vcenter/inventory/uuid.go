@@ -13,7 +13,7 @@ import (
 // between vCenters carry the same one.
 type UUID [16]byte
 
-// LongestUUID is how many bytes the text of a UUID may have, with all that may be around
+// MaxUUIDLength is how many bytes the text of a UUID may have, with all that may be around
 // it.
 const MaxUUIDLength = 64
 
@@ -49,7 +49,7 @@ func ParseUUID(s string) (UUID, error) {
 	return u, nil
 }
 
-// IsZero says whether u identifies no machine.
+// IsZero reports whether u identifies no machine.
 func (u UUID) IsZero() bool { return u == UUID{} }
 
 // String is the form that vSphere and provider IDs use: lower case, dashes.

@@ -10,8 +10,8 @@ import (
 // A Publication is a snapshot, when the vCenter answered that had reported everything in it,
 // and how old the names of its tags are.
 type Publication struct {
-	Snapshot *inventory.Snapshot
-	LastContact  time.Time
+	Snapshot    *inventory.Snapshot
+	LastContact time.Time
 	TagNames    inventory.TagNames
 }
 

@@ -75,10 +75,10 @@ func (r *recorder) contact() (at time.Time, last *inventory.Snapshot) {
 	return at, last
 }
 
-func (r *recorder) Started()                                  {}
+func (r *recorder) Started()                                     {}
 func (r *recorder) TagNames(context.Context, inventory.TagNames) {}
-func (r *recorder) TagsRead(context.Context, error)           {}
-func (r *recorder) CredentialsRejected()                      {}
+func (r *recorder) TagsRead(context.Context, error)              {}
+func (r *recorder) CredentialsRejected()                         {}
 
 // noTags reads no tags.
 type noTags struct{}

@@ -29,16 +29,16 @@ type View struct {
 func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	index := m.ByUUID() // which makes unread
 	snap := &inventory.Snapshot{
-		VCenter:    m.vcenter,
-		Instance:   m.instance,
-		ReadAt:     time.Now(),
-		Incomplete: v.Incomplete,
-		Index:      index,
-		Unreadable: m.unread,
-		Names:      v.Names,
+		VCenter:             m.vcenter,
+		Instance:            m.instance,
+		ReadAt:              time.Now(),
+		Incomplete:          v.Incomplete,
+		Index:               index,
+		Unreadable:          m.unread,
+		Names:               v.Names,
 		InvisibleCategories: m.tags.Absent,
-		Tagged:     m.tagged,
-		Machines:   make(map[string]*inventory.Machine, len(v.Machines)),
+		Tagged:              m.tagged,
+		Machines:            make(map[string]*inventory.Machine, len(v.Machines)),
 	}
 	p := placed{
 		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &memberships{facts: v.Hosts},
