@@ -2,7 +2,8 @@ package topology
 
 import "slices"
 
-// compare looks for what the operator or the CSI driver might see otherwise.
+// compare notes conflicts where the operator may expect, or the CSI driver find, another
+// value.
 func (r *resolution) compare(v choice, traces []trace) {
 	if v.path.Kind != ComputePath {
 		r.compareWithDriver()
@@ -35,7 +36,7 @@ func (r *resolution) conflict(kind ConflictKind, label string, why explanation, 
 		Conflict{Kind: kind, Labels: []string{label}, Objects: objects, why: why})
 }
 
-// unread notes the objects that count as untagged in what was decided.
+// noteUnread notes the objects that count as untagged in what was decided.
 func (r *resolution) noteUnread() {
 	c := Conflict{Kind: ConflictUnread}
 	for i := range r.placement.Decisions {
@@ -55,7 +56,7 @@ func (r *resolution) noteUnread() {
 }
 
 // compareWithDriver compares what was decided off the compute path with what the
-// CSI driver finds on it. Where that cannot be read nothing is said. System folders
+// CSI driver finds on it. Where that cannot be read there is no conflict. System folders
 // count as untagged.
 func (r *resolution) compareWithDriver() {
 	rules := r.policy.Rules

@@ -14,7 +14,7 @@ import (
 type composition struct {
 	*resolution
 	plain []Decision
-	// done are the labels whose values are made, open those that are being made.
+	// done are the labels whose values are made, inProgress those that are being made.
 	done, inProgress map[string]bool
 }
 
@@ -123,7 +123,7 @@ func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 	return Decision{Value: part.Text}, nil
 }
 
-// alone decides a source that no label has.
+// decidePart decides a source that no label has.
 func (c *composition) decidePart(rule Rule) (Decision, error) {
 	one := resolution{policy: c.policy, paths: c.paths}
 	one.decideLevel(&rule)

@@ -16,7 +16,7 @@ const (
 	ConflictTwoTags ConflictKind = "two_tags"
 	// ConflictTwoGroups: the host is in two DRS host groups of one rule.
 	ConflictTwoGroups ConflictKind = "two_groups"
-	// ConflictInvalidValue: the deciding name is no label value.
+	// ConflictInvalidValue: the deciding name is not a valid label value.
 	ConflictInvalidValue ConflictKind = "invalid_value"
 	// ConflictOffPath: a value comes from where the CSI driver does not look, and
 	// where it does there is none or another.
@@ -72,7 +72,7 @@ type Conflict struct {
 	why explanation
 }
 
-// Text says to a person what is the matter and what to change. It names objects by
+// Text returns what is wrong and what to change, for a person. It names objects by
 // vCenter and inventory path, and is the same for all machines below them.
 func (c Conflict) Text() string {
 	if c.why == nil {
@@ -81,6 +81,6 @@ func (c Conflict) Text() string {
 	return c.why.text()
 }
 
-// An explanation is what a text is made of. Texts are made only when somebody
-// reads them, since placements are resolved far more often than that.
+// An explanation is what a text is made of. Texts are made only when they are
+// read, since placements are resolved far more often than that.
 type explanation interface{ text() string }

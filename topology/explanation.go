@@ -28,7 +28,7 @@ func (d disagreement) objects() []*Object {
 	return objects
 }
 
-// levels says what the objects have.
+// levels returns a text with the tags that the objects have.
 func (d disagreement) levels(objects ...*Object) string {
 	has := make([]string, len(objects))
 	for i, o := range objects {
@@ -155,7 +155,7 @@ func (c countsAsUntagged) text() string {
 		c.objects[0].Ref.VCenter, Named(c.objects), what, strings.Join(c.labels, ", "))
 }
 
-// subject is what a text says that a tag decides.
+// subject returns what a tag decides, for a text.
 func (r *Rule) subject() string {
 	if r.Value != nil {
 		return "the tag for label " + r.Label

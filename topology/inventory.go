@@ -7,7 +7,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// inventory decides a rule by the name of what the machine is in.
+// decideByInventory decides a rule by the name of what the machine is in.
 func (r *resolution) decideByInventory(rule *Rule) {
 	if rule.HostGroup != "" || rule.Inventory == InventoryFaultDomain {
 		r.decideByMembership(rule)
@@ -42,7 +42,7 @@ func (r *resolution) decideByInventory(rule *Rule) {
 	})
 }
 
-// looked lists where something was looked for that the machine is in none of.
+// searchedPath lists the objects among which something was looked for and not found.
 func (r *resolution) searchedPath(what Inventory) string {
 	kind := ComputePath
 	switch what {
@@ -122,8 +122,8 @@ func (r *resolution) findAbove(kind, without, absent string) (*Object, string, s
 	return nil, "", unknown
 }
 
-// findPool returns the machine's resource pool. Whether it is the one that a
-// cluster has by itself shows in what is above it.
+// findPool returns the machine's resource pool. The one that
+// vSphere makes for each cluster shows in what is above it.
 func (r *resolution) findPool() (*Object, string, string) {
 	p := r.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
@@ -140,8 +140,8 @@ func (r *resolution) findPool() (*Object, string, string) {
 
 func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typeVApp }
 
-// findFolder returns the machine's VM folder. The one that a datacenter has by
-// itself is right below it.
+// findFolder returns the machine's VM folder. The one that vSphere makes for
+// each datacenter is right below it.
 func (r *resolution) findFolder() (*Object, string, string) {
 	p := r.path(FolderPath)
 	if len(p.Objects) < 2 {

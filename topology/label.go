@@ -2,8 +2,8 @@ package topology
 
 import "strings"
 
-// InvalidLabelValue says what keeps s from being the value of a Kubernetes
-// label, or nothing. Kubernetes allows 63 characters of [-A-Za-z0-9_.], the
+// InvalidLabelValue returns why s cannot be the value of a Kubernetes label, empty if it
+// can. Kubernetes allows 63 characters of [-A-Za-z0-9_.], the
 // first and last of them a letter or digit.
 func InvalidLabelValue(s string) string {
 	if s == "" {
@@ -36,8 +36,8 @@ const (
 	LabelZone   = "topology.kubernetes.io/zone"
 )
 
-// ReservedDomain returns the domain, of those in which no label may be set by
-// whoever likes, that the key of a label is in, and nothing for any other key.
+// ReservedDomain returns the domain of a label's key if only its owner may set labels in
+// it, empty for any other key.
 func ReservedDomain(key string) string {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	if !prefixed {

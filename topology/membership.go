@@ -8,7 +8,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// membership decides a rule by what the machine's host belongs to in its cluster: a
+// decideByMembership decides a rule by what the machine's host belongs to in its cluster: a
 // DRS host group or a vSAN fault domain. What is not read is unknown, never absent.
 func (r *resolution) decideByMembership(rule *Rule) {
 	host, cluster, absent, unknown := r.hostAndCluster()
@@ -34,7 +34,7 @@ func (r *resolution) decideByMembership(rule *Rule) {
 	}
 }
 
-// conclusion gives a label the name of a host group or fault domain of a cluster.
+// decideByGroup gives a label the name of a host group or fault domain of a cluster.
 func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
 	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidGroup{*rule, name, cluster}, cluster)
@@ -97,7 +97,7 @@ func member(rule *Rule, host, cluster *Object) (names []string, unknown string) 
 	return names, ""
 }
 
-// outside says of a host that it belongs to nothing that the rule means.
+// outside returns the text that a host it belongs to nothing that the rule means.
 func outside(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
 		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host.located())

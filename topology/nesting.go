@@ -28,8 +28,8 @@ func (p Policy) Nesting() []string {
 	return labels
 }
 
-// lies is where the machines with one value are, of one outer label: its values, and
-// for each an object that decided the inner one. The value of machines for which
+// outerValues has the values of an outer label that the machines with one inner value
+// have, and for each an object that decided the inner one. The value of machines for which
 // everything was read and that have none is empty.
 type outerValues map[string]*Object
 
@@ -67,7 +67,7 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	return conflicts
 }
 
-// lie notes in which values of the outer labels a machine is.
+// noteOuterValues notes in which values of the outer labels a machine is.
 func (p Placement) noteOuterValues(in []outerValues, labels []string, by *Object) {
 	for i := range in {
 		if p.WhyUndecided(labels[i]) != nil {

@@ -101,16 +101,16 @@ const (
 	typeDatastore  = "Datastore"
 )
 
-// A hit is what one object says of one category.
+// A hit is the tag of one category on one object.
 type hit struct {
-	// by is the object, nil if it says nothing.
+	// by is the object, nil if there is no tag.
 	by *Object
 	// name is that of the only tag, or of one of several.
 	name    string
 	several bool
 }
 
-// tagged returns what the object says of a category. The same tag twice is one.
+// tagged returns the object's tag of a category. The same tag twice is one.
 func (o *Object) tagged(category string) hit {
 	var h hit
 	for i := range o.Tags {
@@ -127,12 +127,12 @@ func (o *Object) tagged(category string) hit {
 	return h
 }
 
-// differs says whether another object's tags give another answer.
+// differs reports whether another object's tags give another answer.
 func (h hit) differs(other hit) bool {
 	return h.by != other.by && (h.several || other.several || h.name != other.name)
 }
 
-// named returns the names of the distinct tags of one category, sorted: the order
+// tagNames returns the names of the distinct tags of one category, sorted: the order
 // in which they are listed means nothing.
 func (o *Object) tagNames(category string) []string {
 	var names []string

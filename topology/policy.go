@@ -22,7 +22,7 @@ type Policy struct {
 	// them. Their categories are decided together, by Precedence and on one path;
 	// each category occurs in one rule only, or in those of region and zone.
 	Rules Rules
-	// Levels are those of further labels, each decided by itself: by the nearest
+	// Levels are those of further labels, each decided alone: by the nearest
 	// tag on the first path that has one. They have labels of their own.
 	Levels Rules
 	// Precedence is PrecedenceCSI if empty.

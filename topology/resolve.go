@@ -18,8 +18,8 @@ import (
 // An object's tags are taken together before the walk may stop. What comes from
 // the inventory is the machine's, whatever the path.
 //
-// Each level is decided by itself: by the nearest tag on the first path that has
-// one. What a value is composed of is decided before, each part by itself.
+// Each level is decided alone: by the nearest tag on the first path that has
+// one. What a value is composed of is decided before, each part alone.
 //
 // An object whose tags the account may not read counts as untagged if what can be
 // read decides. Where it does not, nothing is missing: it is unknown.
@@ -37,7 +37,7 @@ import (
 //     required category, and there are objects whose tags the account may not read.
 //     Or the vCenter does not show a required category (ErrNoCategory).
 //   - ErrAmbiguous: the deciding object has two tags of one category.
-//   - ErrInvalid: the deciding name is no label value.
+//   - ErrInvalid: the deciding name is not a valid label value.
 //
 // With an error the placement has conflicts only. What concerns a label that is
 // not required is no error: the label is then undecided.
@@ -70,8 +70,8 @@ type resolution struct {
 	err error
 }
 
-// path returns the machine's path of a kind. One that the machine is said to have
-// none of is broken before its first object: nothing is known of it.
+// path returns the machine's path of a kind. A path that was not given is broken before
+// its first object: nothing is known of it.
 func (r *resolution) path(kind PathKind) *Path {
 	for i := range r.paths {
 		if r.paths[i].Kind == kind {
@@ -92,7 +92,7 @@ func (r *resolution) fail(rule *Rule, err error) {
 	}
 }
 
-// together decides the policy's rules.
+// decideRules decides the policy's rules.
 func (r *resolution) decideRules(traces []trace) {
 	rules := r.policy.Rules
 	var v choice
@@ -126,7 +126,7 @@ func (r *resolution) decideRules(traces []trace) {
 	r.noteSystemFolders(v.skipped)
 }
 
-// system notes the system folders that were passed over.
+// noteSystemFolders notes the system folders that were passed over.
 func (r *resolution) noteSystemFolders(over skipped) {
 	for _, o := range over.system {
 		r.placement.SystemUnread = with(r.placement.SystemUnread, o)
@@ -142,20 +142,20 @@ func (r *resolution) hasCategories() bool {
 	return false
 }
 
-// A verdict is what the walks have come to.
+// A choice is the result of the walks.
 type choice struct {
 	// path is the one that decides, nil if none does.
 	path *Path
 	// unknown says why categories that were not seen may still have a value. Nil
 	// means that they have none.
 	unknown error
-	// cut says that the path ended where more might have come.
+	// truncated reports whether the path ended where more might have come.
 	truncated bool
-	// endless is a category that the vCenter does not show, without which nobody
-	// knows where the walk of precedence csi ends. Only what is the same wherever it
+	// invisible is a category that the vCenter does not show, without which it is not
+	// known where the walk of precedence csi ends. Only what is the same wherever it
 	// ends is certain.
 	invisible string
-	// passed are the objects that count as untagged, on all paths walked.
+	// skipped are the objects that count as untagged, on all paths walked.
 	skipped skipped
 }
 
@@ -205,7 +205,7 @@ func (r *resolution) choose(traces []trace) choice {
 	return v
 }
 
-// qualify says what is not known although the path that decides was walked to its
+// qualify notes what is not known although the path that decides was walked to its
 // end.
 func (r *resolution) qualify(v *choice, traces []trace) {
 	if lacked := r.notSeen(traces, true); len(lacked) > 0 && !v.skipped.none() {
@@ -216,7 +216,7 @@ func (r *resolution) qualify(v *choice, traces []trace) {
 	}
 }
 
-// seen says whether the walk has seen any category, and all that are required.
+// seen reports whether the walk has seen any category, and all that are required.
 func (r *resolution) seen(traces []trace) (some, all bool) {
 	all = true
 	for i := range traces {
@@ -231,7 +231,7 @@ func (r *resolution) seen(traces []trace) (some, all bool) {
 	return some, all
 }
 
-// missing says where the required categories were looked for. It leaves the
+// missing returns where the required categories were looked for. It leaves the
 // traces empty.
 func (r *resolution) missing(traces []trace) error {
 	var where []string
@@ -246,7 +246,7 @@ func (r *resolution) missing(traces []trace) error {
 
 var errNoPath = errors.New("the machine is not said to have one")
 
-// level decides one of the policy's levels.
+// decideLevel decides one of the policy's levels.
 func (r *resolution) decideLevel(rule *Rule) {
 	switch {
 	case !rule.hasSource():
@@ -307,8 +307,8 @@ func nearest(category string, p *Path) (hit, reach) {
 	return hit{}, got
 }
 
-// refuses says what keeps a name from being the label's value, or nothing. What the
-// value is composed of need not be one.
+// whyInvalid returns why a name cannot be the label's value, empty if it can. A part of
+// a composed value need not be a label value.
 func (r *Rule) whyInvalid(name string) string {
 	if r.Value != nil {
 		return ""
@@ -316,7 +316,7 @@ func (r *Rule) whyInvalid(name string) string {
 	return InvalidLabelValue(name)
 }
 
-// conclude gives a label the name of the tag that decides, if there is one only
+// decideByTag gives a label the name of the tag that decides, if there is one only
 // and it can be a label's value. Over are the objects that count as untagged.
 func (r *resolution) decideByTag(rule *Rule, h hit, over []*Object) {
 	if h.several {

@@ -7,12 +7,12 @@ import (
 	"vzones/topology/quote"
 )
 
-// passed are objects that were passed over because the account may not read their
+// skipped are objects that were passed over because the account may not read their
 // tags. They count as untagged.
 type skipped struct {
 	// objects may well have tags.
 	objects []*Object
-	// system are folders that vSphere makes itself and that hardly anybody tags:
+	// system are folders that vSphere makes and that are rarely tagged:
 	// the root folder, and those right below a datacenter. Roles that do not
 	// propagate leave them out.
 	system []*Object
@@ -64,14 +64,14 @@ func isSystem(p *Path, i int) bool {
 	return p.Objects[i+1].Ref.Type == typeDatacenter
 }
 
-// notPermitted says that categories were not seen where tags may be read.
+// notPermitted returns the error that categories were not seen where tags may be read.
 func notPermitted(categories []string, over skipped) error {
 	return fmt.Errorf("%w: no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
 		"attach one where it may read, or give it the role Read-only there, without propagation",
 		ErrUnknown, quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))
 }
 
-// Doubt returns why the decision is not certain, and nil if it is. Objects whose tags
+// Uncertainty returns why the decision is not certain, nil if it is. Objects whose tags
 // the account may not read might have decided otherwise.
 func (d Decision) Uncertainty() error {
 	if len(d.Unread) == 0 {
@@ -112,7 +112,7 @@ func (r *resolution) invisible(requiredOnly bool) string {
 	return ""
 }
 
-// noCategory says that the machine's vCenter does not show a category.
+// noCategory returns the error that the machine's vCenter does not show a category.
 func (r *resolution) noCategory(category string) error {
 	where := "the vCenter"
 	for i := range r.paths {

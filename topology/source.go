@@ -15,14 +15,14 @@ const (
 	InventoryCluster Inventory = "cluster"
 	// InventoryHost is the host.
 	InventoryHost Inventory = "host"
-	// InventoryPool is the resource pool or vApp. The pool that each cluster and
-	// standalone host has by itself, Resources, is none.
+	// InventoryPool is the resource pool or vApp. The pool that vSphere makes
+	// for each cluster and standalone host, Resources, does not count.
 	InventoryPool Inventory = "resourcePool"
-	// InventoryFolder is the VM folder. The one that each datacenter has by
-	// itself, vm, is none.
+	// InventoryFolder is the VM folder. The one that vSphere makes for each
+	// datacenter, vm, does not count.
 	InventoryFolder Inventory = "folder"
 	// InventoryFaultDomain is the vSAN fault domain of the host. The one that vSAN
-	// gives by itself to each host without one is none.
+	// makes for each host without one does not count.
 	InventoryFaultDomain Inventory = "vsanFaultDomain"
 )
 
@@ -32,7 +32,7 @@ func Inventories() []Inventory {
 }
 
 // Nested reports whether what has its name from here is a part of a zone, and of the
-// levels before it, unless somebody says otherwise.
+// levels before it, unless the configuration says otherwise.
 func (i Inventory) Nested() bool {
 	switch i {
 	case InventoryVCenter, InventoryDatacenter, InventoryCluster, InventoryPool, InventoryFolder:

@@ -45,7 +45,7 @@ func (p Part) String() string {
 // isSource reports whether the part is more than a text.
 func (p Part) isSource() bool { return p.Text == "" }
 
-// of returns the template as the configuration of a label has it.
+// format returns the template as the configuration of a label has it.
 func (t Template) format(label string) string {
 	var b strings.Builder
 	for _, part := range t {

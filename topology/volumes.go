@@ -130,7 +130,7 @@ func (v *volumes) use(label, name, vcenter string) {
 	v.uses[tagUse{label, name}][vcenter] = true
 }
 
-// place takes up a placement. A pair that does not come from tags is none of the driver's.
+// place adds a placement. A pair that does not come from tags does not concern the driver.
 func (v *volumes) place(placed Placement) {
 	pair, ok := placed.Pair()
 	if !ok {
@@ -169,7 +169,8 @@ func (d Decision) tag() (string, bool) {
 	return h.name, h.by != nil && !h.several
 }
 
-// elsewhere is for a pair of one vCenter both of whose tags another one has too. The pair
+// namesInOtherVCenters returns the conflict of a pair of one vCenter both of whose tags
+// another one has too. The pair
 // itself, in several vCenters, is what Spanning finds.
 func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	if len(d.by) != 1 {
@@ -206,7 +207,7 @@ func (v *volumes) has(pair Pair, vcenter string) bool {
 	return false
 }
 
-// both is for names that are a region's and a zone's.
+// regionAndZone returns the conflicts of names that are a region's and a zone's.
 func (v *volumes) regionAndZone(d *domain) []Conflict {
 	var conflicts []Conflict
 	for _, name := range slices.Compact(slices.Sorted(maps.Values(d.tags))) {
@@ -222,7 +223,8 @@ func (v *volumes) regionAndZone(d *domain) []Conflict {
 	return conflicts
 }
 
-// withoutHosts is for tags that are attached where the driver looks for no hosts.
+// withoutHosts returns the conflicts of tags that are attached where the driver looks for
+// no hosts.
 func (p Policy) withoutHosts(d *domain, tagged []Tagged) []Conflict {
 	var conflicts []Conflict
 	for _, t := range tagged {
@@ -268,7 +270,7 @@ func (n namesElsewhere) text() string {
 		where = "vCenters"
 	}
 	return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node there has this region and zone. "+
-		"The CSI driver looks for each name by itself, finds them in several vCenters, and places no volume. "+
+		"The CSI driver looks for each name alone, finds them in several vCenters, and places no volume. "+
 		"Give one of the tags another name in one of the vCenters, or detach it there.",
 		n.pair.described(), n.by.Ref.VCenter, n.by.located(), where, quoted(n.others), n.tags)
 }
