@@ -107,7 +107,7 @@ func TestConfirmationsLeaveRoom(t *testing.T) {
 func TestGeneration(t *testing.T) {
 	f := NewFleet(nil, FromFile, Options{})
 	before := f.Generation()
-	f.Apply(nil, Wanted{})
+	f.Apply(nil, Requirements{})
 	if now := f.Generation(); now == before {
 		t.Errorf("still %d", now)
 	}

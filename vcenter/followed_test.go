@@ -323,7 +323,7 @@ func TestIndexChangedAtRunTime(t *testing.T) {
 		for i := range cfgs {
 			cfgs[i].Followed = followed
 		}
-		w.fleet.Apply(cfgs, slow.Wanted)
+		w.fleet.Apply(cfgs, slow.Requirements)
 		w.until("the other index", func(states []inventory.State) bool {
 			return (states[0].Snapshot.Searched != nil) == followed && (len(states[0].Snapshot.Index) == 1) == followed
 		})

@@ -125,7 +125,7 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	began := time.Now()
 	for i := 0; time.Since(began) < 10*hasty.Window; i++ {
 		a.set(east.User(), []string{good, "wrong-1", "wrong-2", "wrong-3"}[i%4])
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		if i == 20 {
 			east.EndSessions()
 		}
@@ -139,7 +139,7 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	}
 	east.FaultREST("POST /com/vmware/cis/tagging/*", 0)
 	a.set(east.User(), "not-in-the-Secret-yet")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.zone(w.id("n1")) == "east/a" })
 }
 
@@ -275,7 +275,7 @@ func TestALoginThatTimesOutIsNotRepeatedSoon(t *testing.T) {
 			return logins(east) == n && s.Err != nil && strings.Contains(s.Err.Error(), "no answer within 600ms") && time.Until(s.NextLogin) > time.Minute
 		})
 		asked := a.count()
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
 		if got := logins(east); got != n {
 			t.Errorf("%d logins, want %d", got, n)
@@ -323,7 +323,7 @@ func TestASlowLoginHoldsNobodyUp(t *testing.T) {
 				before = logins(east)
 				east.SlowLogin(time.Hour)
 				a.set("another-user", "made-up")
-				w.fleet.Renew()
+				w.fleet.CredentialsChanged()
 			}
 			w.until("a login under way", func([]inventory.State) bool { return logins(east) > before })
 			began := time.Now()
@@ -342,14 +342,14 @@ func swap(w *world) {
 	swapped[0].Name, swapped[1].Name = "east", "west"
 	swapped[0].User, swapped[1].User = w.cfgs[1].User, w.cfgs[0].User
 	w.sim.VCenter("east").SlowLogin(0)
-	w.fleet.Apply(swapped, quick.Wanted)
+	w.fleet.Apply(swapped, quick.Requirements)
 }
 
 // narrow leaves one datacenter of east.
 func narrow(w *world) {
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].Datacenters = []string{"dc1"}
-	w.fleet.Apply(cfgs, quick.Wanted)
+	w.fleet.Apply(cfgs, quick.Requirements)
 }
 
 // TestALoginThatAGatewayGivesUp may have opened a session: the second is not tried

@@ -55,7 +55,7 @@ func TestOverdue(t *testing.T) {
 		"another address": func(t *testing.T, a *actor) {
 			pass(2 * silentTime)
 			want(t, a, true)
-			a.configure(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+			a.sendTarget(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
 			want(t, a, false)
 			pass(time.Nanosecond)
@@ -63,7 +63,7 @@ func TestOverdue(t *testing.T) {
 		},
 		"another address while it is waited for": func(t *testing.T, a *actor) {
 			pass(silentTime - time.Nanosecond)
-			a.configure(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+			a.sendTarget(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
 			want(t, a, false)
 			pass(time.Nanosecond)

@@ -88,7 +88,7 @@ func TestChangedCredentialsReplaceTheSession(t *testing.T) {
 	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
 	east.SetPassword("second")
 	a.set(east.User(), "second")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	watches := east.Requests()["CreatePropertyCollector"]
 	w.until("watched by the new session", func([]inventory.State) bool {
 		s := w.east()
@@ -102,7 +102,7 @@ func TestChangedCredentialsReplaceTheSession(t *testing.T) {
 		t.Errorf("%d logins to east, %d to west", e, w)
 	}
 	for range 3 {
-		w.fleet.Renew() // nothing has changed
+		w.fleet.CredentialsChanged() // nothing has changed
 	}
 	w.sim.VCenter("east").EndSessions()
 	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 3 })
@@ -122,14 +122,14 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 	for _, wrong := range []string{"wrong-1", "wrong-2"} {
 		n := logins(east)
 		a.set(east.User(), wrong)
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		w.until("tried", func([]inventory.State) bool { return logins(east) > n })
 		for range 5 {
-			w.fleet.Renew()
+			w.fleet.CredentialsChanged()
 		}
 	}
 	a.set(east.User(), "wrong-1") // known to be wrong
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 		t.Errorf("trouble is %v", err)
 	}
 	a.set(east.User(), good)
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 4 {
 		t.Errorf("%d logins", n)
@@ -160,7 +160,7 @@ func TestCredentialsThatAreGone(t *testing.T) {
 	east := w.sim.VCenter("east")
 	user, good := east.User(), east.Password()
 	a.lose()
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestCredentialsThatAreGone(t *testing.T) {
 		t.Error(err)
 	}
 	a.set(user, good)
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 2 {
 		t.Errorf("%d logins", n)
@@ -185,7 +185,7 @@ func TestAVCenterThatIsDownWhenThePasswordChanges(t *testing.T) {
 	east.SetPassword("second")
 	east.RejectPassword() // refuses every login, the session lives
 	a.set(east.User(), "second")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("tried", func([]inventory.State) bool { return logins(east) == 2 })
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	said := w.east().Err.Error()
 	asked := a.count()
 	for range 100 {
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		time.Sleep(time.Millisecond)
 	}
 	if n := logins(east); n != 1 {
@@ -229,7 +229,7 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	east.SetPassword("second")
 	began := time.Now()
 	a.set(east.User(), "second")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.east().Snapshot != nil })
 	t.Logf("recovered in %v", time.Since(began))
 }

@@ -55,9 +55,9 @@ func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
 		end   func(*world)
 	}{
 		"SOAP, the daemon stops":        {isLogin, func(w *world) { w.stop() }},
-		"SOAP, the vCenter is removed":  {isLogin, func(w *world) { w.fleet.Apply(nil, slow.Wanted) }},
+		"SOAP, the vCenter is removed":  {isLogin, func(w *world) { w.fleet.Apply(nil, slow.Requirements) }},
 		"REST, the daemon stops":        {isRESTLogin, func(w *world) { w.stop() }},
-		"REST, the vCenter is removed":  {isRESTLogin, func(w *world) { w.fleet.Apply(nil, slow.Wanted) }},
+		"REST, the vCenter is removed":  {isRESTLogin, func(w *world) { w.fleet.Apply(nil, slow.Requirements) }},
 		"REST, another login fails now": {isRESTLogin, func(w *world) { w.sim.VCenter("east").EndSessions(); w.stop() }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,17 +83,17 @@ func TestAPasswordThatComesTooEarly(t *testing.T) {
 	try := func(password string, total int) {
 		t.Helper()
 		a.set(east.User(), password)
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		w.until("tried", func([]inventory.State) bool { return logins(east) >= total })
 		for range 5 {
-			w.fleet.Renew()
+			w.fleet.CredentialsChanged()
 		}
 	}
 	try("second-example", 2) // the vCenter does not have it yet
 	a.set(east.User(), former)
 	for range 2 { // the first may have begun before
 		reads := a.count()
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		w.until("the former one read", func([]inventory.State) bool { return a.count() > reads })
 	}
 	east.SetPassword("second-example")
@@ -130,9 +130,9 @@ func forgetREST(w *world) {
 	east := w.sim.VCenter("east")
 	east.FaultREST(list, http.StatusUnauthorized)
 	before := restLogins(east)
-	wanted := slow.Wanted
-	wanted.Categories = []string{"zone"}
-	w.fleet.Apply(w.cfgs, wanted)
+	requirements := slow.Requirements
+	requirements.Categories = []string{"zone"}
+	w.fleet.Apply(w.cfgs, requirements)
 	w.until("logged in to the tagging API", func([]inventory.State) bool { return restLogins(east) > before })
 	east.FaultREST(list, 0)
 }
@@ -147,7 +147,7 @@ func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
 	east := w.sim.VCenter("east")
 	former := east.Password()
 	a.set(east.User(), "second-example")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("rejected", func([]inventory.State) bool { // and not only asked for
 		return slices.ContainsFunc(seen.Logins(), func(err error) bool { return errors.Is(err, session.ErrRejected) })
 	})
@@ -155,7 +155,7 @@ func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
 	east.EndSessions()
 	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
 	for range 5 {
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 	}
 	a.set(east.User(), former)
 	w.until("the former one tried", func([]inventory.State) bool { return logins(east) == 3 })

@@ -21,7 +21,7 @@ func TestAPasswordInTheFile(t *testing.T) {
 	east.SetPassword("second-example")
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].Password = config.NewPassword("second-example")
-	w.fleet.Apply(cfgs, slow.Wanted)
+	w.fleet.Apply(cfgs, slow.Requirements)
 	w.until("logged in anew", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
 	if s := w.east(); s.Err != nil || s.Snapshot == nil {
 		t.Errorf("trouble %v, snapshot %v", s.Err, s.Snapshot)
@@ -41,7 +41,7 @@ func TestAPasswordWithOtherDatacenters(t *testing.T) {
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].Password = config.NewPassword("second-example")
 	cfgs[0].Datacenters = []string{"dc1"}
-	w.fleet.Apply(cfgs, slow.Wanted)
+	w.fleet.Apply(cfgs, slow.Requirements)
 	w.until("logged in anew", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
 	w.until("n3 not found", func(states []inventory.State) bool {
 		_, err := inventory.Find(states, w.id("n3"))
@@ -61,11 +61,11 @@ func TestAnAddressThatChangesWhileTheVCenterHangs(t *testing.T) {
 	contents := east.Requests()["RetrieveServiceContent"]
 	east.SetDelay(3 * time.Second)
 	a.set(east.User(), "wrong-example")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("the login under way", func([]inventory.State) bool { return east.Requests()["RetrieveServiceContent"] > contents })
 	swapped := []config.VCenter{w.cfgs[1], w.cfgs[0]}
 	swapped[0].Name, swapped[1].Name = "east", "west"
-	w.fleet.Apply(swapped, slow.Wanted)
+	w.fleet.Apply(swapped, slow.Requirements)
 	for _, s := range w.fleet.States() {
 		if s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 			t.Errorf("%s is known: %+v", s.VCenter, s)

@@ -149,7 +149,7 @@ func TestRunLogsOut(t *testing.T) {
 }
 
 func TestRunEndsWhileAVCenterHangs(t *testing.T) {
-	w := run(t, twoVCenters, Options{Wanted: Wanted{Tags: true}}, nil)
+	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}}, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))
 	w.found(w.id("w1"))

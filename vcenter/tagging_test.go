@@ -78,7 +78,7 @@ func TestOnlyPathsThatAreWantedAreAskedFor(t *testing.T) {
 		t.Errorf("%d objects were refused", n)
 	}
 	opts.Paths = nil
-	w.fleet.Apply(w.cfgs, opts.Wanted)
+	w.fleet.Apply(w.cfgs, opts.Requirements)
 	w.until("all paths read", func(states []inventory.State) bool { return len(states[0].Snapshot.NotPermitted) == 1 })
 	if n := east.Requests()[anyWatches]; n != 1 {
 		t.Errorf("%d watches", n)
@@ -128,7 +128,7 @@ func TestTaggingHangs(t *testing.T) {
 
 // TestTaggingHangsFromTheStart: the index is there before the deadline of the tags.
 func TestTaggingHangsFromTheStart(t *testing.T) {
-	w := run(t, twoVCenters, Options{Wanted: Wanted{Tags: true}}, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").HangTagging() })
+	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}}, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").HangTagging() })
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
 	began := time.Now()

@@ -39,9 +39,9 @@ type Place struct {
 	// Contact is when the machine's vCenter last answered.
 	Contact time.Time
 	// OldNames reports whether a tag may have got another name since the names were read,
-	// which was at Named, zero if not all of them were.
-	OldNames bool
-	Named    time.Time
+	// which was at TagNamesReadAt, zero if not all of them were.
+	OldNames       bool
+	TagNamesReadAt time.Time
 	// Topology is what the placement was decided by, machine or not.
 	Topology *config.Topology
 }
@@ -80,7 +80,7 @@ func (p *Placer) Place(node *v1.Node) (Place, error) {
 	place.Machine, place.Contact = m, in.LastContact
 	place.InstanceType, place.FormerType = instancetype.IfKnown(m), instancetype.Former(m)
 	if place.OldNames = p.namesTooOld(in); !p.namesBefore(in, in.TagNames.ReadAt) {
-		place.Named = in.TagNames.ReadAt // of all that are needed
+		place.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
 	}
 	place.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
 	place.Placement, err = p.placements.resolve(node.UID, &place.Topology.Policy, states, m)

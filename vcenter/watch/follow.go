@@ -177,7 +177,7 @@ func (w *Watch) settle(ctx context.Context) error {
 	w.metadata.request(w.model.Tree)
 	w.memory.guests.write(ctx, w.model.Tree)
 	shown := slices.Concat(ids, out.recorded)
-	above := w.model.Above(w.model.Eligible(shown), w.inbox.wants.Load().Paths)
+	above := w.model.Above(w.model.Eligible(shown), w.inbox.tags.Load().Paths)
 	if w.opts.Tags {
 		w.tags.follow(above, w.model.Tree)
 	}

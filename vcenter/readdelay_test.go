@@ -26,7 +26,7 @@ func TestSpread(t *testing.T) {
 		{100, true, 2 * time.Second},
 		{1 << 40, true, 2 * time.Minute},
 	} {
-		if got := spread(c.machines, c.followed); got != c.want {
+		if got := readWindow(c.machines, c.followed); got != c.want {
 			t.Errorf("%d machines, followed %t: %v, want %v", c.machines, c.followed, got, c.want)
 		}
 	}
@@ -39,7 +39,7 @@ func large(wait time.Duration) *actor {
 	a.lastRead, a.readDelay = Credentials{User: "u"}, wait
 	// It was read before, so it is not overdue.
 	a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}
-	a.show()
+	a.publishStatus()
 	return a
 }
 
@@ -97,7 +97,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 			do   func(a *actor, cancel func())
 			want error
 		}{
-			"configuration":    {func(a *actor, _ func()) { a.configure(other(a)) }, errReconfigured},
+			"configuration":    {func(a *actor, _ func()) { a.sendTarget(other(a)) }, errReconfigured},
 			"end":              {func(_ *actor, cancel func()) { cancel() }, context.Canceled},
 			"same credentials": {func(a *actor, _ func()) { a.credentialsChanged.Notify() }, nil},
 		} {

@@ -45,7 +45,7 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 			a.next(ctx, awaited{ended: over})
 			return nil, errReconfigured
 		}
-		fresh, err := a.renew(ctx, s)
+		fresh, err := a.logInAgain(ctx, s)
 		switch {
 		case fresh != nil, errors.Is(err, errReconfigured):
 			cancel()
@@ -60,22 +60,26 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 			}
 			continue
 		}
-		next := session.NextAttempt(err)
-		check.Reset(max(a.opts.retryMax, time.Until(next)))
+		check.Reset(max(a.opts.retryMax, time.Until(session.NextAttempt(err))))
 		if logged != err.Error() {
 			logged = err.Error()
-			log := klog.FromContext(ctx)
-			if !next.IsZero() {
-				log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
-			}
-			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
+			untilNextLogin(ctx, err).Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
 		}
 	}
 }
 
-// renew logs in again when the credentials have changed, and returns the session, nil if they
-// have not. Changed credentials that do not serve leave the session as it is.
-func (a *actor) renew(ctx context.Context, s *session.Session) (*session.Session, error) {
+// untilNextLogin returns the logger with the time until the next login, if the error has one.
+func untilNextLogin(ctx context.Context, err error) klog.Logger {
+	log := klog.FromContext(ctx)
+	if next := session.NextAttempt(err); !next.IsZero() {
+		log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+	}
+	return log
+}
+
+// logInAgain logs in with changed credentials and returns the session, nil if they have
+// not changed. If they are not accepted, the session stays as it is.
+func (a *actor) logInAgain(ctx context.Context, s *session.Session) (*session.Session, error) {
 	creds, err := a.readCredentials(ctx)
 	if err != nil {
 		return nil, err
