@@ -65,13 +65,13 @@ func (s *lastSeen) last(node types.UID) inventory.LastSeen {
 	return s.seen[node]
 }
 
-func (s *lastSeen) note(node types.UID, sighting inventory.LastSeen) {
+func (s *lastSeen) note(node types.UID, at inventory.LastSeen) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil {
 		s.seen = map[types.UID]inventory.LastSeen{}
 	}
-	s.seen[node] = sighting
+	s.seen[node] = at
 }
 
 // noteBacked notes which of the addresses that a Node claims its machine has. Of one that is
