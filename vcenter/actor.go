@@ -245,7 +245,8 @@ func (a *actor) retrust(ctx context.Context) {
 // fail publishes why the vCenter cannot be read and logs it once in an outage.
 func (a *actor) fail(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
-	log := untilNextLogin(ctx, err)
+	log := klog.FromContext(ctx)
+	log = withNextLogin(log, err)
 	if a.outage.Begins(err) {
 		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
 	} else {

@@ -81,11 +81,11 @@ func TestOverdue(t *testing.T) {
 			})
 		})
 	}
-	for name, happens := range map[string]func(*actor){
-		"read": func(a *actor) {
-			(&reporter{actor: a}).publish(t.Context(), watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
+	for name, happens := range map[string]func(context.Context, *actor){
+		"read": func(ctx context.Context, a *actor) {
+			(&reporter{actor: a}).publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
 		},
-		"failed": func(a *actor) {
+		"failed": func(_ context.Context, a *actor) {
 			a.updates <- func(now *status) bool { now.state.Err = context.DeadlineExceeded; return true }
 		},
 	} {
@@ -93,7 +93,7 @@ func TestOverdue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, _, end := begin(t)
 				pass(silentTime / 2)
-				happens(a)
+				happens(t.Context(), a)
 				pass(readTime)
 				want(t, a, false)
 				end()

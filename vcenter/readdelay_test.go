@@ -12,7 +12,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-func TestSpread(t *testing.T) {
+func TestReadWindow(t *testing.T) {
 	for _, c := range []struct {
 		machines int
 		followed bool
@@ -43,8 +43,8 @@ func large(wait time.Duration) *actor {
 	return a
 }
 
-// TestReadingsAreSpread: the delays of many daemons are spread over the whole time.
-func TestReadingsAreSpread(t *testing.T) {
+// TestReadingsAreSpreadOverTheWindow: the delays of many daemons are spread over the whole time.
+func TestReadingsAreSpreadOverTheWindow(t *testing.T) {
 	const all, daemons = time.Minute, 1000
 	early := 0
 	for range daemons {

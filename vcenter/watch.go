@@ -63,16 +63,17 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 		check.Reset(max(a.opts.retryMax, time.Until(session.NextAttempt(err))))
 		if logged != err.Error() {
 			logged = err.Error()
-			untilNextLogin(ctx, err).Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
+			log := klog.FromContext(ctx)
+			log = withNextLogin(log, err)
+			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
 		}
 	}
 }
 
-// untilNextLogin returns the logger with the time until the next login, if the error has one.
-func untilNextLogin(ctx context.Context, err error) klog.Logger {
-	log := klog.FromContext(ctx)
+// withNextLogin adds to a logger the time until the next login, if the error has one.
+func withNextLogin(log klog.Logger, err error) klog.Logger {
 	if next := session.NextAttempt(err); !next.IsZero() {
-		log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+		return log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
 	}
 	return log
 }
