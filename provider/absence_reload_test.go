@@ -34,7 +34,7 @@ func TestAbsenceWhileVCentersChange(t *testing.T) {
 				return nil
 			}
 			exists, err := asked(t, p, f, ours())
-			if back := inventory.Indexed(c.after, inventory.Identity{UUIDs: []inventory.UUID{mustUUID(uuidA)}}); exists != back || (c.absent || back) != (err == nil) || err != nil && !errors.Is(err, topology.ErrUnknown) {
+			if back := inventory.IsIndexed(c.after, inventory.Identity{UUIDs: []inventory.UUID{mustUUID(uuidA)}}); exists != back || (c.absent || back) != (err == nil) || err != nil && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("%v, %v", exists, err)
 			}
 		})

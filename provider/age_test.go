@@ -14,7 +14,7 @@ import (
 // TestAQuietVCenterIsAsked, and its Node is initialized when it has answered.
 func TestAQuietVCenterIsAsked(t *testing.T) {
 	s := stateOf("east", machine(uuidA))
-	s.Contact = time.Time{}
+	s.LastContact = time.Time{}
 	fleet := &fakeFleet{states: states{s}, quiet: true}
 	withFramework(t, fleet, func(c *cluster) {
 		c.pass(time.Second)
@@ -24,7 +24,7 @@ func TestAQuietVCenterIsAsked(t *testing.T) {
 		if !nodestate.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node is initialized")
 		}
-		s.Contact = time.Now()
+		s.LastContact = time.Now()
 		fleet.become(s)
 		c.pass(time.Second)
 		if nodestate.IsUninitialized(c.node("node-1")) {
@@ -51,7 +51,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateOf("west", machine(uuidA))
-			s.Trouble, s.Contact = c.err, time.Now().Add(-c.age)
+			s.Err, s.LastContact = c.err, time.Now().Add(-c.age)
 			p, fleet := provide(states{s})
 			fleet.quiet = true
 			node := aNode("node-1", withSystemUUID(uuidA))

@@ -40,7 +40,7 @@ func unreadable(vcenter, uuid string, since time.Time) inventory.State {
 }
 
 func trouble(s inventory.State, says string) inventory.State {
-	s.Trouble = errors.New(says)
+	s.Err = errors.New(says)
 	return s
 }
 
@@ -141,45 +141,45 @@ func TestNoEventForARunningNode(t *testing.T) {
 // long as its Node is there.
 func TestSightings(t *testing.T) {
 	alone(t, &fakeFleet{}, func(c *cluster) {
-		seen := func(want inventory.Sighting) {
+		seen := func(want inventory.LastSeen) {
 			t.Helper()
 			c.settle()
 			if got := c.lastSeen("uid-node-1"); got.VCenter != want.VCenter || !got.At.Equal(want.At) {
 				t.Errorf("seen %v, want %v", got, want)
 			}
 		}
-		seen(inventory.Sighting{})
+		seen(inventory.LastSeen{})
 		east := stateOf("east", machine(uuidA))
-		east.Contact = time.Now().Add(-time.Second)
+		east.LastContact = time.Now().Add(-time.Second)
 		c.fleet.become(east, stateOf("west"))
-		first := inventory.Sighting{VCenter: "east", At: east.Contact}
+		first := inventory.LastSeen{VCenter: "east", At: east.LastContact}
 		seen(first)
 
 		later := trouble(east, "refused")
-		later.Contact = time.Now()
+		later.LastContact = time.Now()
 		c.fleet.become(later, stateOf("west"))
 		seen(first) // what a vCenter in trouble showed last is no sighting
 
 		// An answer without a change is no change of the states; the round of a
 		// minute sees it.
-		east.Contact = time.Now()
+		east.LastContact = time.Now()
 		c.fleet.mu.Lock()
 		c.fleet.states = states{east, stateOf("west")}
 		c.fleet.mu.Unlock()
 		seen(first)
 		c.pass(again)
-		seen(inventory.Sighting{VCenter: "east", At: east.Contact})
+		seen(inventory.LastSeen{VCenter: "east", At: east.LastContact})
 
 		west := stateOf("west", machine(uuidA))
-		west.Contact = time.Now()
+		west.LastContact = time.Now()
 		c.fleet.become(stateOf("east"), west)
-		seen(inventory.Sighting{VCenter: "west", At: west.Contact})
+		seen(inventory.LastSeen{VCenter: "west", At: west.LastContact})
 
 		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		c.pass(2 * gather)
-		seen(inventory.Sighting{})
+		seen(inventory.LastSeen{})
 	}, running())
 }
 

@@ -251,9 +251,9 @@ func (c *cluster) wantEvents(want ...string) {
 }
 
 // lastSeen is where the machine of a Node was last seen, as this process remembers.
-func (c *cluster) lastSeen(node types.UID) inventory.Sighting {
+func (c *cluster) lastSeen(node types.UID) inventory.LastSeen {
 	id, _ := c.provider.placer.Identify(&v1.Node{ObjectMeta: metav1.ObjectMeta{UID: node}})
-	return id.Seen
+	return id.LastSeen
 }
 
 // machine is the one that a Node has to itself.

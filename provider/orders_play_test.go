@@ -74,7 +74,7 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	s := stateOf(vcenterName(vcenter), machines...).Snapshot
 	s.Instance = fmt.Sprintf("instance-%d", vcenter)
 	if len(p.lies) > 0 {
-		s.Told = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true, PoweredOn: true}}
+		s.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true, PoweredOn: true}}
 	}
 	names := map[string][]inventory.NameEntry{}
 	for name := range p.named[vcenter] {
@@ -102,8 +102,8 @@ func (p *orderPlay) States() []inventory.State {
 	defer p.mu.Unlock()
 	now := slices.Clone(p.states)
 	for i := range now {
-		if now[i].Snapshot != nil && now[i].Trouble == nil {
-			now[i].Contact = time.Now()
+		if now[i].Snapshot != nil && now[i].Err == nil {
+			now[i].LastContact = time.Now()
 		}
 	}
 	return now
@@ -174,7 +174,7 @@ func (p *orderPlay) searchAfter(lag float64, vcenter int, done func()) {
 		p.mu.Unlock()
 		if current {
 			p.change(vcenter, func(s *inventory.State) {
-				if s.Snapshot != nil && s.Trouble == nil {
+				if s.Snapshot != nil && s.Err == nil {
 					s.Snapshot = p.snapshot(vcenter)
 				}
 			})
@@ -189,7 +189,7 @@ func (p *orderPlay) SearchOutside(context.Context, inventory.Identity) error { r
 // ConfirmAbsent asks the vCenters that answer now.
 func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) error {
 	for i, s := range p.States() {
-		if s.Trouble != nil || s.Snapshot == nil {
+		if s.Err != nil || s.Snapshot == nil {
 			return errors.New("no answer")
 		}
 		for j, n := range p.nodes {
@@ -277,14 +277,14 @@ func (p *orderPlay) events(l life) []orderEvent {
 			all = append(all, orderEvent{seconds(at), func() { p.change(vcenter, change) }})
 		}
 	}
-	fails := func(s *inventory.State) { s.Trouble = fmt.Errorf("vCenter %q: connection refused", s.VCenter) }
+	fails := func(s *inventory.State) { s.Err = fmt.Errorf("vCenter %q: connection refused", s.VCenter) }
 	for i, plan := range l.plans {
 		add(plan.fails, i, fails)
 		add(plan.read, i, func(s *inventory.State) {
-			*s = inventory.State{VCenter: s.VCenter, Snapshot: p.snapshot(i), Contact: time.Now()}
+			*s = inventory.State{VCenter: s.VCenter, Snapshot: p.snapshot(i), LastContact: time.Now()}
 		})
 		add(plan.ends, i, fails)
-		add(waitFor.Seconds(), i, func(s *inventory.State) { s.Overdue = s.Snapshot == nil && s.Trouble == nil })
+		add(waitFor.Seconds(), i, func(s *inventory.State) { s.Overdue = s.Snapshot == nil && s.Err == nil })
 	}
 	for at := 5.0; at < 60; at += 5 {
 		all = append(all, orderEvent{seconds(at), func() {}}) // only to look

@@ -12,7 +12,7 @@ import (
 // hiding returns a state whose vCenter does not show categories.
 func hiding(s inventory.State, categories ...string) inventory.State {
 	snapshot := *s.Snapshot
-	snapshot.NoCategory = categories
+	snapshot.InvisibleCategories = categories
 	s.Snapshot = &snapshot
 	return s
 }

@@ -83,8 +83,8 @@ func (f *fakeFleet) read() (states []inventory.State, reading func()) {
 	f.asked++
 	now := slices.Clone(f.states)
 	for i := range now {
-		if now[i].Contact.IsZero() && now[i].Snapshot != nil && !f.quiet {
-			now[i].Contact = time.Now() // it was read a moment ago
+		if now[i].LastContact.IsZero() && now[i].Snapshot != nil && !f.quiet {
+			now[i].LastContact = time.Now() // it was read a moment ago
 		}
 	}
 	reading, f.reading = f.reading, nil
@@ -128,7 +128,7 @@ func (f *fakeFleet) Probe(vcenter string) {
 	f.states = slices.Clone(f.states)
 	for i := range f.states {
 		if f.states[i].VCenter == vcenter {
-			f.states[i].Contact = time.Now()
+			f.states[i].LastContact = time.Now()
 		}
 	}
 	f.announce()
@@ -223,7 +223,7 @@ var errRefused = errors.New(`vCenter "west": connection refused`)
 
 // troubled is a state that could not be renewed.
 func troubled(s inventory.State) inventory.State {
-	s.Trouble = errRefused
+	s.Err = errRefused
 	return s
 }
 

@@ -244,7 +244,7 @@ func TestRecordsAreFollowed(t *testing.T) {
 	alone(t, fleet, func(c *cluster) {
 		c.pass(10 * again)
 		follows := fleet.followed()
-		if len(follows) != 2 || follows[0][0].Known.ID != "" || follows[1][0].Known != identity.ParseLocation("east/vm-1") {
+		if len(follows) != 2 || follows[0][0].Recorded.ID != "" || follows[1][0].Recorded != identity.ParseLocation("east/vm-1") {
 			t.Errorf("followed %+v", follows)
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))

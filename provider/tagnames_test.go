@@ -14,7 +14,7 @@ import (
 
 // named returns a state whose names of tags were read so long ago.
 func named(s inventory.State, age time.Duration, categories ...string) inventory.State {
-	s.Named = inventory.Named{At: time.Now().Add(-age), Categories: categories}
+	s.TagNames = inventory.TagNames{ReadAt: time.Now().Add(-age), Categories: categories}
 	return s
 }
 
@@ -38,7 +38,7 @@ func TestNamesThatAreOld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := named(stateOf("east", machine(uuidA)), c.age, c.categories...)
 			if c.categories == nil {
-				s.Named = inventory.Named{}
+				s.TagNames = inventory.TagNames{}
 			}
 			p, fleet := provide(states{s})
 			node := aNode("node-1", withSystemUUID(uuidA))
@@ -64,7 +64,7 @@ func TestNamesThatAreOld(t *testing.T) {
 func TestANodeWaitsForNames(t *testing.T) {
 	for _, took := range []time.Duration{time.Second, 45 * time.Second, 150 * time.Second} {
 		s := stateOf("east", machine(uuidA))
-		s.Named = inventory.Named{At: time.Unix(0, 0), Categories: needed}
+		s.TagNames = inventory.TagNames{ReadAt: time.Unix(0, 0), Categories: needed}
 		fleet := &fakeFleet{states: states{s}}
 		withFramework(t, fleet, func(c *cluster) {
 			c.pass(time.Second)

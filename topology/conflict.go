@@ -1,7 +1,5 @@
 package topology
 
-import "slices"
-
 // A ConflictKind is one of a closed set.
 type ConflictKind string
 
@@ -18,7 +16,7 @@ const (
 	ConflictTwoTags ConflictKind = "two_tags"
 	// ConflictTwoGroups: the host is in two DRS host groups of one rule.
 	ConflictTwoGroups ConflictKind = "two_groups"
-	// ConflictInvalidValue: the deciding name is no label value.
+	// ConflictInvalidValue: the deciding name is not a valid label value.
 	ConflictInvalidValue ConflictKind = "invalid_value"
 	// ConflictOffPath: a value comes from where the CSI driver does not look, and
 	// where it does there is none or another.
@@ -74,7 +72,7 @@ type Conflict struct {
 	why explanation
 }
 
-// Text says to a person what is the matter and what to change. It names objects by
+// Text returns what is wrong and what to change, for a person. It names objects by
 // vCenter and inventory path, and is the same for all machines below them.
 func (c Conflict) Text() string {
 	if c.why == nil {
@@ -83,99 +81,6 @@ func (c Conflict) Text() string {
 	return c.why.text()
 }
 
-// An explanation is what a text is made of. Texts are made only when somebody
-// reads them, since placements are resolved far more often than that.
+// An explanation is what a text is made of. Texts are made only when they are
+// read, since placements are resolved far more often than that.
 type explanation interface{ text() string }
-
-// compare looks for what the operator or the CSI driver might see otherwise.
-func (r *resolution) compare(v verdict, traces []trace) {
-	if v.path.Kind != ComputePath {
-		r.compareWithDriver()
-	}
-	if v.cut || r.invisible(false) != "" {
-		return // how far the tags that were not read reach is not known
-	}
-	for i := range r.policy.Rules {
-		rule, t := &r.policy.Rules[i], &traces[i]
-		chosen := t.chosen(r.policy.Precedence)
-		if chosen.by == nil || chosen.several {
-			continue
-		}
-		d := disagreement{
-			subject: rule.subject(), category: rule.Category,
-			// The driver gives up at an object whose tags the account may not read.
-			nearest: r.policy.Precedence == PrecedenceNearest, compute: v.path.Kind == ComputePath && v.passed.none(), trace: *t,
-		}
-		switch {
-		case t.mixed() && d.compute:
-			r.conflict(ConflictTagOrder, rule.Label, tagOrder{d}, d.objects()...)
-		case t.near.differs(t.far):
-			r.conflict(ConflictPrecedence, rule.Label, precedences{d}, t.near.by, t.far.by)
-		}
-	}
-}
-
-// subject is what a text says that a tag decides.
-func (r *Rule) subject() string {
-	if r.Value != nil {
-		return "the tag for label " + r.Label
-	}
-	return "label " + r.Label
-}
-
-func (r *resolution) conflict(kind ConflictKind, label string, why explanation, objects ...*Object) {
-	r.placement.Conflicts = append(r.placement.Conflicts,
-		Conflict{Kind: kind, Labels: []string{label}, Objects: objects, why: why})
-}
-
-// unread notes the objects that count as untagged in what was decided.
-func (r *resolution) unread() {
-	c := Conflict{Kind: ConflictUnread}
-	for i := range r.placement.Decisions {
-		d := &r.placement.Decisions[i]
-		if len(d.Unread) == 0 {
-			continue
-		}
-		c.Labels = append(c.Labels, d.Label)
-		for _, o := range d.Unread {
-			c.Objects = with(c.Objects, o)
-		}
-	}
-	if len(c.Objects) > 0 {
-		c.why = countsAsUntagged{c.Labels, c.Objects}
-		r.placement.Conflicts = append(r.placement.Conflicts, c)
-	}
-}
-
-// compareWithDriver compares what was decided off the compute path with what the
-// CSI driver finds on it. Where that cannot be read nothing is said. System folders
-// count as untagged.
-func (r *resolution) compareWithDriver() {
-	rules := r.policy.Rules
-	p := r.path(ComputePath)
-	var few [4]trace
-	traces := append(few[:0], make([]trace, len(rules))...)
-	if got := r.walk(p, traces); got.cut() || len(got.passed.objects) > 0 || r.invisible(false) != "" {
-		return
-	}
-	c := Conflict{Kind: ConflictOffPath}
-	var why offPath
-	for i := range rules {
-		d, decided := r.placement.decision(rules[i].Label)
-		h := traces[i].far
-		if !decided || d.Category == "" || h.by != nil && !h.several && !traces[i].mixed() && h.name == d.Value {
-			continue
-		}
-		c.Labels = append(c.Labels, d.Label)
-		for _, o := range []*Object{d.By, h.by} {
-			if o != nil && !slices.Contains(c.Objects, o) {
-				c.Objects = append(c.Objects, o)
-			}
-		}
-		why = append(why, unseen{decision: d, subject: rules[i].subject(), driver: h.by})
-	}
-	if len(why) > 0 {
-		c.why = why
-		r.placement.Conflicts = append(r.placement.Conflicts, c)
-	}
-}

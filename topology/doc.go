@@ -1,5 +1,5 @@
 // Package topology decides where a machine is: which region, which zone, which
-// further level, and which managed object said so.
+// further level, and which managed object decided it.
 //
 // It owns references to managed objects, the paths that lead upwards from a
 // machine, the rules that turn tags and names into label values, the conflicts

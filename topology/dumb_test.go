@@ -71,7 +71,7 @@ func end(p *Path) int {
 func (d *dumb) having(p *Path, category string) []int {
 	var indices []int
 	for i, o := range p.Objects[:end(p)] {
-		if !forbidden(o) && !d.isHidden(category) && len(o.named(category)) > 0 {
+		if !forbidden(o) && !d.isHidden(category) && len(o.tagNames(category)) > 0 {
 			indices = append(indices, i)
 		}
 	}
@@ -194,7 +194,7 @@ func (d *dumb) decide(p *Path, certain bool, passed [2][]string) {
 			}
 			continue
 		}
-		names := func(i int) []string { return p.Objects[indices[i]].named(r.Category) }
+		names := func(i int) []string { return p.Objects[indices[i]].tagNames(r.Category) }
 		near, far := names(0), names(len(indices)-1)
 		chosen, by := far, p.Objects[indices[len(indices)-1]]
 		if d.policy.Precedence == PrecedenceNearest {
@@ -231,7 +231,7 @@ func (d *dumb) byOrder(p *Path, category string) bool {
 	if n < 2 || indices[n-1] != d.stop(p) {
 		return false
 	}
-	return differ(p.Objects[indices[n-2]].named(category), p.Objects[indices[n-1]].named(category))
+	return differ(p.Objects[indices[n-2]].tagNames(category), p.Objects[indices[n-1]].tagNames(category))
 }
 
 func (d *dumb) offPath() {
@@ -257,7 +257,7 @@ func (d *dumb) offPath() {
 		}
 		indices := d.upTo(p, r.Category)
 		if len(indices) > 0 && !d.byOrder(p, r.Category) {
-			names := p.Objects[indices[len(indices)-1]].named(r.Category)
+			names := p.Objects[indices[len(indices)-1]].tagNames(r.Category)
 			if len(names) == 1 && strings.HasPrefix(value, names[0]+" ") {
 				continue
 			}
@@ -284,7 +284,7 @@ func (d *dumb) level(r Rule, order []PathKind) {
 		if indices := d.having(p, r.Category); len(indices) > 0 {
 			o := p.Objects[indices[0]]
 			passed = d.passes(p, indices[0], passed)
-			d.conclude(r, o.named(r.Category), o, passed[1])
+			d.conclude(r, o.tagNames(r.Category), o, passed[1])
 			return
 		}
 		passed = d.passes(p, end(p), passed)

@@ -28,18 +28,18 @@ func (d disagreement) objects() []*Object {
 	return objects
 }
 
-// levels says what the objects have.
+// levels returns a text with the tags that the objects have.
 func (d disagreement) levels(objects ...*Object) string {
 	has := make([]string, len(objects))
 	for i, o := range objects {
-		has[i] = fmt.Sprintf("%s has %s", o.located(), quoted(o.named(d.category)))
+		has[i] = fmt.Sprintf("%s has %s", o.located(), quoted(o.tagNames(d.category)))
 	}
 	return fmt.Sprintf("Several levels have tags of category %q: %s.", d.category, strings.Join(has, ", "))
 }
 
 // either returns what a walk may take of an object.
 func (d disagreement) either(h hit) string {
-	return joined(h.by.named(d.category), " or ")
+	return joined(h.by.tagNames(d.category), " or ")
 }
 
 const detachOthers = "Keep the tags of one level, and detach the others."
@@ -92,7 +92,7 @@ func (all offPath) text() string {
 		if u.driver == nil {
 			lacks = append(lacks, d.Category)
 		} else {
-			sees = append(sees, fmt.Sprintf("%s of category %q on %s", quoted(u.driver.named(d.Category)), d.Category, u.driver.located()))
+			sees = append(sees, fmt.Sprintf("%s of category %q on %s", quoted(u.driver.tagNames(d.Category)), d.Category, u.driver.located()))
 		}
 	}
 	finds := "finds " + strings.Join(sees, " and ") + " there"
@@ -109,7 +109,7 @@ type twoTags struct {
 }
 
 func (t twoTags) text() string {
-	names := t.by.named(t.rule.Category)
+	names := t.by.tagNames(t.rule.Category)
 	return fmt.Sprintf("Of category %q %s has %d tags: %s. Label %s takes one: detach the others.",
 		t.rule.Category, t.by.located(), len(names), quoted(names), t.rule.Label)
 }
@@ -139,21 +139,6 @@ func (n invalidName) text() string {
 		quote.Value(n.name), where, n.rule.Label, InvalidLabelValue(n.name), what)
 }
 
-// spanning is a pair of several vCenters.
-type spanning struct {
-	pair Pair
-	by   []*Object
-}
-
-func (s spanning) text() string {
-	where := make([]string, len(s.by))
-	for i, o := range s.by {
-		where[i] = o.located()
-	}
-	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
-		"Give the zone or the region a name of its own in each vCenter.", s.pair.described(), len(s.by), quote.Some(where, mostNamed))
-}
-
 // countsAsUntagged are objects whose tags the account may not read.
 type countsAsUntagged struct {
 	labels  []string
@@ -168,4 +153,12 @@ func (c countsAsUntagged) text() string {
 	return fmt.Sprintf("The account may not read all tags: in vCenter %q it lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
 		"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
 		c.objects[0].Ref.VCenter, Named(c.objects), what, strings.Join(c.labels, ", "))
+}
+
+// subject returns what a tag decides, for a text.
+func (r *Rule) subject() string {
+	if r.Value != nil {
+		return "the tag for label " + r.Label
+	}
+	return "label " + r.Label
 }

@@ -7,10 +7,10 @@ import (
 	"vzones/topology/quote"
 )
 
-// inventory decides a rule by the name of what the machine is in.
-func (r *resolution) inventory(rule *Rule) {
+// decideByInventory decides a rule by the name of what the machine is in.
+func (r *resolution) decideByInventory(rule *Rule) {
 	if rule.HostGroup != "" || rule.Inventory == InventoryFaultDomain {
-		r.membership(rule)
+		r.decideByMembership(rule)
 		return
 	}
 	by, absent, unknown := r.find(rule.Inventory)
@@ -19,7 +19,7 @@ func (r *resolution) inventory(rule *Rule) {
 		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrUnknown, unknown))
 		return
 	case by == nil && rule.Required:
-		r.fail(rule, fmt.Errorf("label %s: %w: %s%s", rule.Label, ErrMissing, absent, r.looked(rule.Inventory)))
+		r.fail(rule, fmt.Errorf("label %s: %w: %s%s", rule.Label, ErrMissing, absent, r.searchedPath(rule.Inventory)))
 		return
 	case by == nil:
 		return
@@ -32,7 +32,7 @@ func (r *resolution) inventory(rule *Rule) {
 		}
 		name = unescaped(by.Name)
 	}
-	if reason := rule.refuses(name); reason != "" {
+	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidName{*rule, by, name}, by)
 		r.fail(rule, fmt.Errorf("%w: the name %s of %s cannot be the value of label %s: %s", ErrInvalid, quote.Value(name), by, rule.Label, reason))
 		return
@@ -42,8 +42,8 @@ func (r *resolution) inventory(rule *Rule) {
 	})
 }
 
-// looked lists where something was looked for that the machine is in none of.
-func (r *resolution) looked(what Inventory) string {
+// searchedPath lists the objects among which something was looked for and not found.
+func (r *resolution) searchedPath(what Inventory) string {
 	kind := ComputePath
 	switch what {
 	case InventoryPool:
@@ -122,8 +122,8 @@ func (r *resolution) findAbove(kind, without, absent string) (*Object, string, s
 	return nil, "", unknown
 }
 
-// findPool returns the machine's resource pool. Whether it is the one that a
-// cluster has by itself shows in what is above it.
+// findPool returns the machine's resource pool. The one that
+// vSphere makes for each cluster shows in what is above it.
 func (r *resolution) findPool() (*Object, string, string) {
 	p := r.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
@@ -140,8 +140,8 @@ func (r *resolution) findPool() (*Object, string, string) {
 
 func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typeVApp }
 
-// findFolder returns the machine's VM folder. The one that a datacenter has by
-// itself is right below it.
+// findFolder returns the machine's VM folder. The one that vSphere makes for
+// each datacenter is right below it.
 func (r *resolution) findFolder() (*Object, string, string) {
 	p := r.path(FolderPath)
 	if len(p.Objects) < 2 {

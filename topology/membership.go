@@ -8,9 +8,9 @@ import (
 	"vzones/topology/quote"
 )
 
-// membership decides a rule by what the machine's host belongs to in its cluster: a
+// decideByMembership decides a rule by what the machine's host belongs to in its cluster: a
 // DRS host group or a vSAN fault domain. What is not read is unknown, never absent.
-func (r *resolution) membership(rule *Rule) {
+func (r *resolution) decideByMembership(rule *Rule) {
 	host, cluster, absent, unknown := r.hostAndCluster()
 	var names []string
 	if host != nil {
@@ -30,13 +30,13 @@ func (r *resolution) membership(rule *Rule) {
 		r.fail(rule, fmt.Errorf("%w: %s is in %d DRS host groups that %q stands for (%s), and label %s takes one",
 			ErrAmbiguous, host.located(), len(names), rule.HostGroup, quoted(names), rule.Label))
 	default:
-		r.conclusion(rule, names[0], cluster)
+		r.decideByGroup(rule, names[0], cluster)
 	}
 }
 
-// conclusion gives a label the name of a host group or fault domain of a cluster.
-func (r *resolution) conclusion(rule *Rule, name string, cluster *Object) {
-	if reason := rule.refuses(name); reason != "" {
+// decideByGroup gives a label the name of a host group or fault domain of a cluster.
+func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
+	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidGroup{*rule, name, cluster}, cluster)
 		r.fail(rule, fmt.Errorf("%w: the name %s of a %s of %s cannot be the value of label %s: %s",
 			ErrInvalid, quote.Value(name), rule.group(), cluster.located(), rule.Label, reason))
@@ -97,7 +97,7 @@ func member(rule *Rule, host, cluster *Object) (names []string, unknown string) 
 	return names, ""
 }
 
-// outside says of a host that it belongs to nothing that the rule means.
+// outside returns the text that a host it belongs to nothing that the rule means.
 func outside(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
 		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host.located())

@@ -28,20 +28,10 @@ func (p Policy) Nesting() []string {
 	return labels
 }
 
-// Nested reports whether what has its name from here is a part of a zone, and of the
-// levels before it, unless somebody says otherwise.
-func (i Inventory) Nested() bool {
-	switch i {
-	case InventoryVCenter, InventoryDatacenter, InventoryCluster, InventoryPool, InventoryFolder:
-		return false // they are wider than a zone, or go across
-	}
-	return true
-}
-
-// lies is where the machines with one value are, of one outer label: its values, and
-// for each an object that decided the inner one. The value of machines for which
+// outerValues has the values of an outer label that the machines with one inner value
+// have, and for each an object that decided the inner one. The value of machines for which
 // everything was read and that have none is empty.
-type lies map[string]*Object
+type outerValues map[string]*Object
 
 // Unnested returns a conflict for each value that lies in several of an outer label:
 // zones of several regions, and values of nested levels. A machine that has no value
@@ -53,15 +43,15 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	if len(labels) < 2 {
 		return nil
 	}
-	seen := map[Value][]lies{} // by the index of the outer label
+	seen := map[Value][]outerValues{} // by the index of the outer label
 	for placed := range placements {
 		for i, label := range labels[1:] {
 			if inner, ok := placed.decision(label); ok {
 				v := Value{label, inner.Value}
 				if seen[v] == nil {
-					seen[v] = make([]lies, i+1)
+					seen[v] = make([]outerValues, i+1)
 				}
-				placed.lie(seen[v], labels, inner.By)
+				placed.noteOuterValues(seen[v], labels, inner.By)
 			}
 		}
 	}
@@ -69,7 +59,7 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	for v, in := range seen {
 		for i, where := range slices.Backward(in) {
 			if len(where) > 1 {
-				conflicts[v] = crossing(v, labels[i], where)
+				conflicts[v] = notNestedConflict(v, labels[i], where)
 				break
 			}
 		}
@@ -77,14 +67,14 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	return conflicts
 }
 
-// lie notes in which values of the outer labels a machine is.
-func (p Placement) lie(in []lies, labels []string, by *Object) {
+// noteOuterValues notes in which values of the outer labels a machine is.
+func (p Placement) noteOuterValues(in []outerValues, labels []string, by *Object) {
 	for i := range in {
 		if p.WhyUndecided(labels[i]) != nil {
 			continue
 		}
 		if in[i] == nil {
-			in[i] = lies{}
+			in[i] = outerValues{}
 		}
 		outer := p.Value(labels[i])
 		if known := in[i][outer]; known == nil || CompareObjects(by, known) < 0 {
@@ -93,7 +83,7 @@ func (p Placement) lie(in []lies, labels []string, by *Object) {
 	}
 }
 
-func crossing(v Value, outer string, where lies) Conflict {
+func notNestedConflict(v Value, outer string, where outerValues) Conflict {
 	c := Conflict{Kind: ConflictNotNested, Labels: []string{outer, v.Label}}
 	if v.Label == LabelZone {
 		c.Kind = ConflictTwoRegions

@@ -101,16 +101,16 @@ const (
 	typeDatastore  = "Datastore"
 )
 
-// A hit is what one object says of one category.
+// A hit is the tag of one category on one object.
 type hit struct {
-	// by is the object, nil if it says nothing.
+	// by is the object, nil if there is no tag.
 	by *Object
 	// name is that of the only tag, or of one of several.
 	name    string
 	several bool
 }
 
-// tagged returns what the object says of a category. The same tag twice is one.
+// tagged returns the object's tag of a category. The same tag twice is one.
 func (o *Object) tagged(category string) hit {
 	var h hit
 	for i := range o.Tags {
@@ -127,14 +127,14 @@ func (o *Object) tagged(category string) hit {
 	return h
 }
 
-// differs says whether another object's tags give another answer.
+// differs reports whether another object's tags give another answer.
 func (h hit) differs(other hit) bool {
 	return h.by != other.by && (h.several || other.several || h.name != other.name)
 }
 
-// named returns the names of the distinct tags of one category, sorted: the order
+// tagNames returns the names of the distinct tags of one category, sorted: the order
 // in which they are listed means nothing.
-func (o *Object) named(category string) []string {
+func (o *Object) tagNames(category string) []string {
 	var names []string
 	for _, t := range o.Tags {
 		if t.Category == category && !slices.Contains(names, t.Name) {
@@ -143,36 +143,4 @@ func (o *Object) named(category string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// PathKind tells the ways that lead upwards from a machine apart.
-type PathKind string
-
-// The paths, in the order in which they are tried.
-const (
-	// ComputePath is host, cluster, host folders, datacenter, datacenter
-	// folders, root. It is the only one that the CSI driver reads.
-	ComputePath PathKind = "compute"
-	// PoolPath is resource pool, parent pools, cluster and on as ComputePath.
-	PoolPath PathKind = "resource pool"
-	// FolderPath is the machine itself, its VM folders, datacenter and on as
-	// ComputePath.
-	FolderPath PathKind = "folder"
-)
-
-// defaultPaths are all paths, in the vSphere CPI's order.
-var defaultPaths = [...]PathKind{ComputePath, PoolPath, FolderPath}
-
-// DefaultPaths returns the paths that are walked unless a policy says otherwise,
-// in that order.
-func DefaultPaths() []PathKind { return slices.Clone(defaultPaths[:]) }
-
-// A Path is one way upwards from a machine.
-type Path struct {
-	Kind PathKind
-	// Objects are ordered from the nearest to the root.
-	Objects []*Object
-	// Broken says why the path ends before the root folder, e.g. for lack of a
-	// privilege. Nil means that it reaches the root.
-	Broken error
 }

@@ -47,7 +47,7 @@ type Decision struct {
 	Unread []*Object
 }
 
-// Source says what gave the value, for a person.
+// Source returns what gave the value, for a person.
 func (d Decision) Source() string {
 	if d.Parts != nil {
 		sources := make([]string, len(d.Parts))
@@ -65,7 +65,7 @@ func (d Decision) Source() string {
 	return d.Category + " on " + d.By.String()
 }
 
-// Undecided is a label of which nothing can be said.
+// Undecided is a label whose value is not known.
 type Undecided struct {
 	Label string
 	// Err is ErrUnknown, ErrAmbiguous or ErrInvalid.

@@ -18,8 +18,8 @@ import (
 // An object's tags are taken together before the walk may stop. What comes from
 // the inventory is the machine's, whatever the path.
 //
-// Each level is decided by itself: by the nearest tag on the first path that has
-// one. What a value is composed of is decided before, each part by itself.
+// Each level is decided alone: by the nearest tag on the first path that has
+// one. What a value is composed of is decided before, each part alone.
 //
 // An object whose tags the account may not read counts as untagged if what can be
 // read decides. Where it does not, nothing is missing: it is unknown.
@@ -37,7 +37,7 @@ import (
 //     required category, and there are objects whose tags the account may not read.
 //     Or the vCenter does not show a required category (ErrNoCategory).
 //   - ErrAmbiguous: the deciding object has two tags of one category.
-//   - ErrInvalid: the deciding name is no label value.
+//   - ErrInvalid: the deciding name is not a valid label value.
 //
 // With an error the placement has conflicts only. What concerns a label that is
 // not required is no error: the label is then undecided.
@@ -49,12 +49,12 @@ func Resolve(policy Policy, paths []Path) (Placement, error) {
 	var few [4]trace // kept off the heap
 	r := resolution{policy: &policy, paths: paths}
 	r.placement.Decisions = make([]Decision, 0, labels)
-	r.together(append(few[:0], make([]trace, len(policy.Rules))...))
+	r.decideRules(append(few[:0], make([]trace, len(policy.Rules))...))
 	for i := range policy.Levels {
-		r.level(&policy.Levels[i])
+		r.decideLevel(&policy.Levels[i])
 	}
 	r.compose()
-	r.unread()
+	r.noteUnread()
 	if r.err != nil {
 		return Placement{Conflicts: r.placement.Conflicts}, r.err
 	}
@@ -70,8 +70,8 @@ type resolution struct {
 	err error
 }
 
-// path returns the machine's path of a kind. One that the machine is said to have
-// none of is broken before its first object: nothing is known of it.
+// path returns the machine's path of a kind. A path that was not given is broken before
+// its first object: nothing is known of it.
 func (r *resolution) path(kind PathKind) *Path {
 	for i := range r.paths {
 		if r.paths[i].Kind == kind {
@@ -92,10 +92,10 @@ func (r *resolution) fail(rule *Rule, err error) {
 	}
 }
 
-// together decides the policy's rules.
-func (r *resolution) together(traces []trace) {
+// decideRules decides the policy's rules.
+func (r *resolution) decideRules(traces []trace) {
 	rules := r.policy.Rules
-	var v verdict
+	var v choice
 	if r.hasCategories() {
 		v = r.choose(traces)
 	}
@@ -104,13 +104,13 @@ func (r *resolution) together(traces []trace) {
 		switch {
 		case !rule.hasSource():
 		case rule.Category == "":
-			r.inventory(rule)
+			r.decideByInventory(rule)
 		case r.isInvisible(rule.Category):
 			r.fail(rule, r.noCategory(rule.Category))
-		case v.endless != "" && traces[i].varied:
-			r.fail(rule, r.noCategory(v.endless))
+		case v.invisible != "" && traces[i].varied:
+			r.fail(rule, r.noCategory(v.invisible))
 		case h.by != nil:
-			r.conclude(rule, h, v.passed.objects)
+			r.decideByTag(rule, h, v.skipped.objects)
 		case rule.Required && v.unknown == nil:
 			if r.err == nil {
 				r.fail(rule, r.missing(traces))
@@ -123,11 +123,11 @@ func (r *resolution) together(traces []trace) {
 		r.placement.Path = v.path.Kind
 		r.compare(v, traces)
 	}
-	r.system(v.passed)
+	r.noteSystemFolders(v.skipped)
 }
 
-// system notes the system folders that were passed over.
-func (r *resolution) system(over passed) {
+// noteSystemFolders notes the system folders that were passed over.
+func (r *resolution) noteSystemFolders(over skipped) {
 	for _, o := range over.system {
 		r.placement.SystemUnread = with(r.placement.SystemUnread, o)
 	}
@@ -142,81 +142,81 @@ func (r *resolution) hasCategories() bool {
 	return false
 }
 
-// A verdict is what the walks have come to.
-type verdict struct {
+// A choice is the result of the walks.
+type choice struct {
 	// path is the one that decides, nil if none does.
 	path *Path
 	// unknown says why categories that were not seen may still have a value. Nil
 	// means that they have none.
 	unknown error
-	// cut says that the path ended where more might have come.
-	cut bool
-	// endless is a category that the vCenter does not show, without which nobody
-	// knows where the walk of precedence csi ends. Only what is the same wherever it
+	// truncated reports whether the path ended where more might have come.
+	truncated bool
+	// invisible is a category that the vCenter does not show, without which it is not
+	// known where the walk of precedence csi ends. Only what is the same wherever it
 	// ends is certain.
-	endless string
-	// passed are the objects that count as untagged, on all paths walked.
-	passed passed
+	invisible string
+	// skipped are the objects that count as untagged, on all paths walked.
+	skipped skipped
 }
 
 // choose leaves the traces of the path that decides, or empty ones.
-func (r *resolution) choose(traces []trace) verdict {
+func (r *resolution) choose(traces []trace) choice {
 	if category := r.invisible(true); category != "" {
-		return verdict{unknown: r.noCategory(category)}
+		return choice{unknown: r.noCategory(category)}
 	}
-	var v verdict
+	var v choice
 	var lacked []string // where nothing decides
 	invisible := r.invisible(false)
 	for _, kind := range r.policy.paths() {
 		p := r.path(kind)
 		got := r.walk(p, traces)
-		v.passed.add(got.passed)
+		v.skipped.add(got.skipped)
 		some, all := r.seen(traces)
 		switch {
-		case got.complete, !got.cut() && some && all:
+		case got.complete, !got.truncated() && some && all:
 			v.path = p
 			r.qualify(&v, traces)
 			return v
-		case !got.cut() && all && invisible != "":
+		case !got.truncated() && all && invisible != "":
 			// A tag of that category may be what decides here.
 			v.unknown = r.noCategory(invisible)
 			clear(traces)
 			return v
-		case !got.cut():
-			for _, category := range r.lacking(traces, all) {
+		case !got.truncated():
+			for _, category := range r.notSeen(traces, all) {
 				if !slices.Contains(lacked, category) {
 					lacked = append(lacked, category)
 				}
 			}
 			continue
 		case r.policy.Precedence == PrecedenceNearest && some && all:
-			v.path, v.cut, v.unknown = p, true, got.unknown(r.lacking(traces, true), kind)
+			v.path, v.truncated, v.unknown = p, true, got.unknown(r.notSeen(traces, true), kind)
 			return v
 		}
 		// Farther tags might have overwritten what was seen.
-		v.unknown = got.unknown(r.lacking(traces, all), kind)
+		v.unknown = got.unknown(r.notSeen(traces, all), kind)
 		clear(traces)
 		return v
 	}
 	clear(traces)
-	if !v.passed.none() {
-		v.unknown = notPermitted(lacked, v.passed)
+	if !v.skipped.none() {
+		v.unknown = notPermitted(lacked, v.skipped)
 	}
 	return v
 }
 
-// qualify says what is not known although the path that decides was walked to its
+// qualify notes what is not known although the path that decides was walked to its
 // end.
-func (r *resolution) qualify(v *verdict, traces []trace) {
-	if lacked := r.lacking(traces, true); len(lacked) > 0 && !v.passed.none() {
-		v.unknown = notPermitted(lacked, v.passed)
+func (r *resolution) qualify(v *choice, traces []trace) {
+	if lacked := r.notSeen(traces, true); len(lacked) > 0 && !v.skipped.none() {
+		v.unknown = notPermitted(lacked, v.skipped)
 	}
 	if r.policy.Precedence != PrecedenceNearest {
-		v.endless = r.invisible(false)
+		v.invisible = r.invisible(false)
 	}
 }
 
-// seen says whether the walk has seen any category, and all that are required.
+// seen reports whether the walk has seen any category, and all that are required.
 func (r *resolution) seen(traces []trace) (some, all bool) {
 	all = true
 	for i := range traces {
@@ -231,14 +231,14 @@ func (r *resolution) seen(traces []trace) (some, all bool) {
 	return some, all
 }
 
-// missing says where the required categories were looked for. It leaves the
+// missing returns where the required categories were looked for. It leaves the
 // traces empty.
 func (r *resolution) missing(traces []trace) error {
 	var where []string
 	for _, kind := range r.policy.paths() {
 		p := r.path(kind)
 		r.walk(p, traces)
-		where = append(where, nowhere(r.lacking(traces, false), p))
+		where = append(where, nowhere(r.notSeen(traces, false), p))
 	}
 	clear(traces)
 	return fmt.Errorf("%w: %s", ErrMissing, strings.Join(where, "; "))
@@ -246,35 +246,35 @@ func (r *resolution) missing(traces []trace) error {
 
 var errNoPath = errors.New("the machine is not said to have one")
 
-// level decides one of the policy's levels.
-func (r *resolution) level(rule *Rule) {
+// decideLevel decides one of the policy's levels.
+func (r *resolution) decideLevel(rule *Rule) {
 	switch {
 	case !rule.hasSource():
 		return
 	case rule.Category == "":
-		r.inventory(rule)
+		r.decideByInventory(rule)
 		return
 	case r.isInvisible(rule.Category):
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, r.noCategory(rule.Category)))
 		return
 	}
-	var over passed
+	var over skipped
 	for _, kind := range r.policy.paths() {
 		p := r.path(kind)
 		h, got := nearest(rule.Category, p)
-		over.add(got.passed)
+		over.add(got.skipped)
 		if h.by != nil {
-			r.system(over)
-			r.conclude(rule, h, over.objects)
+			r.noteSystemFolders(over)
+			r.decideByTag(rule, h, over.objects)
 			return
 		}
-		if got.cut() {
-			r.system(over)
+		if got.truncated() {
+			r.noteSystemFolders(over)
 			r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, got.unknown([]string{rule.Category}, kind)))
 			return
 		}
 	}
-	r.system(over)
+	r.noteSystemFolders(over)
 	switch {
 	case !over.none():
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, notPermitted([]string{rule.Category}, over)))
@@ -292,7 +292,7 @@ func nearest(category string, p *Path) (hit, reach) {
 	for i, o := range p.Objects {
 		if o.TagsErr != nil {
 			if errors.Is(o.TagsErr, ErrNotPermitted) {
-				got.passed.note(p, i)
+				got.skipped.note(p, i)
 				continue
 			}
 			got.unreadable = o
@@ -307,26 +307,26 @@ func nearest(category string, p *Path) (hit, reach) {
 	return hit{}, got
 }
 
-// refuses says what keeps a name from being the label's value, or nothing. What the
-// value is composed of need not be one.
-func (r *Rule) refuses(name string) string {
+// whyInvalid returns why a name cannot be the label's value, empty if it can. A part of
+// a composed value need not be a label value.
+func (r *Rule) whyInvalid(name string) string {
 	if r.Value != nil {
 		return ""
 	}
 	return InvalidLabelValue(name)
 }
 
-// conclude gives a label the name of the tag that decides, if there is one only
+// decideByTag gives a label the name of the tag that decides, if there is one only
 // and it can be a label's value. Over are the objects that count as untagged.
-func (r *resolution) conclude(rule *Rule, h hit, over []*Object) {
+func (r *resolution) decideByTag(rule *Rule, h hit, over []*Object) {
 	if h.several {
-		names := h.by.named(rule.Category)
+		names := h.by.tagNames(rule.Category)
 		r.conflict(ConflictTwoTags, rule.Label, twoTags{*rule, h.by}, h.by)
 		r.fail(rule, fmt.Errorf("%w: %s has %d tags of category %q (%s), which allows one",
 			ErrAmbiguous, h.by, len(names), rule.Category, quoted(names)))
 		return
 	}
-	if reason := rule.refuses(h.name); reason != "" {
+	if reason := rule.whyInvalid(h.name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidTag{*rule, h}, h.by)
 		r.fail(rule, fmt.Errorf("%w: tag %s of category %q on %s cannot be the value of label %s: %s",
 			ErrInvalid, quote.Value(h.name), rule.Category, h.by, rule.Label, reason))

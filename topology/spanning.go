@@ -2,8 +2,11 @@ package topology
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
+
+	"vzones/topology/quote"
 )
 
 // A Pair is a region and a zone. Volumes are placed by it, so each may exist in
@@ -63,4 +66,28 @@ func CompareObjects(a, b *Object) int {
 		cmp.Compare(a.Ref.VCenter, b.Ref.VCenter), cmp.Compare(a.Path, b.Path),
 		cmp.Compare(a.Ref.Type, b.Ref.Type), cmp.Compare(a.Ref.ID, b.Ref.ID),
 	)
+}
+
+// spanning is a pair of several vCenters.
+type spanning struct {
+	pair Pair
+	by   []*Object
+}
+
+func (s spanning) text() string {
+	where := make([]string, len(s.by))
+	for i, o := range s.by {
+		where[i] = o.located()
+	}
+	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
+		"Give the zone or the region a name of its own in each vCenter.", s.pair.described(), len(s.by), quote.Some(where, mostNamed))
+}
+
+// described names the pair for a person.
+func (p Pair) described() string {
+	what := fmt.Sprintf("Zone %q", p.Zone)
+	if p.Region != "" {
+		what += fmt.Sprintf(" of region %q", p.Region)
+	}
+	return what
 }

@@ -43,9 +43,9 @@ func (p Policy) Volumes(placements iter.Seq[Placement], tagged []Tagged) map[Pai
 		d := v.domains[pair]
 		var both []Conflict
 		if len(p.VolumeCategories()) > 1 { // of one category it is meant so
-			both = v.both(d)
+			both = v.regionAndZone(d)
 		}
-		for _, found := range slices.Concat(v.elsewhere(pair.Pair, d), both, p.withoutHosts(d, tagged)) {
+		for _, found := range slices.Concat(v.namesInOtherVCenters(pair.Pair, d), both, p.withoutHosts(d, tagged)) {
 			if !slices.ContainsFunc(conflicts[pair.Pair], func(c Conflict) bool { return c.Text() == found.Text() }) {
 				conflicts[pair.Pair] = append(conflicts[pair.Pair], found)
 			}
@@ -130,7 +130,7 @@ func (v *volumes) use(label, name, vcenter string) {
 	v.uses[tagUse{label, name}][vcenter] = true
 }
 
-// place takes up a placement. A pair that does not come from tags is none of the driver's.
+// place adds a placement. A pair that does not come from tags does not concern the driver.
 func (v *volumes) place(placed Placement) {
 	pair, ok := placed.Pair()
 	if !ok {
@@ -169,9 +169,10 @@ func (d Decision) tag() (string, bool) {
 	return h.name, h.by != nil && !h.several
 }
 
-// elsewhere is for a pair of one vCenter both of whose tags another one has too. The pair
+// namesInOtherVCenters returns the conflict of a pair of one vCenter both of whose tags
+// another one has too. The pair
 // itself, in several vCenters, is what Spanning finds.
-func (v *volumes) elsewhere(pair Pair, d *domain) []Conflict {
+func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	if len(d.by) != 1 {
 		return nil
 	}
@@ -206,8 +207,8 @@ func (v *volumes) has(pair Pair, vcenter string) bool {
 	return false
 }
 
-// both is for names that are a region's and a zone's.
-func (v *volumes) both(d *domain) []Conflict {
+// regionAndZone returns the conflicts of names that are a region's and a zone's.
+func (v *volumes) regionAndZone(d *domain) []Conflict {
 	var conflicts []Conflict
 	for _, name := range slices.Compact(slices.Sorted(maps.Values(d.tags))) {
 		regions, zones := v.uses[tagUse{LabelRegion, name}], v.uses[tagUse{LabelZone, name}]
@@ -222,7 +223,8 @@ func (v *volumes) both(d *domain) []Conflict {
 	return conflicts
 }
 
-// withoutHosts is for tags that are attached where the driver looks for no hosts.
+// withoutHosts returns the conflicts of tags that are attached where the driver looks for
+// no hosts.
 func (p Policy) withoutHosts(d *domain, tagged []Tagged) []Conflict {
 	var conflicts []Conflict
 	for _, t := range tagged {
@@ -268,18 +270,9 @@ func (n namesElsewhere) text() string {
 		where = "vCenters"
 	}
 	return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node there has this region and zone. "+
-		"The CSI driver looks for each name by itself, finds them in several vCenters, and places no volume. "+
+		"The CSI driver looks for each name alone, finds them in several vCenters, and places no volume. "+
 		"Give one of the tags another name in one of the vCenters, or detach it there.",
 		n.pair.described(), n.by.Ref.VCenter, n.by.located(), where, quoted(n.others), n.tags)
-}
-
-// described names the pair for a person.
-func (p Pair) described() string {
-	what := fmt.Sprintf("Zone %q", p.Zone)
-	if p.Region != "" {
-		what += fmt.Sprintf(" of region %q", p.Region)
-	}
-	return what
 }
 
 type nameOfBoth struct {
@@ -330,37 +323,4 @@ func HasHosts(objectType string, childTypes []string) bool {
 		return slices.ContainsFunc(childTypes, func(child string) bool { return child != typeFolder && HasHosts(child, nil) })
 	}
 	return false
-}
-
-// MissingCategories returns a conflict for each category of region and zone that some
-// vCenters show to the account and others do not. Absent are the categories that each of
-// the vCenters does not show, all of which were read. It is the whole fleet's, and equal
-// for all Nodes.
-func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
-	var conflicts []Conflict
-	for _, category := range p.VolumeCategories() {
-		var lacking []string
-		for vcenter, names := range absent {
-			if slices.Contains(names, category) {
-				lacking = append(lacking, vcenter)
-			}
-		}
-		if len(lacking) == 0 || len(lacking) == len(absent) {
-			continue // where no vCenter has it, that is another conflict
-		}
-		slices.Sort(lacking)
-		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: p.labelsOf(category), why: missingCategory{category, lacking}})
-	}
-	return conflicts
-}
-
-type missingCategory struct {
-	category string
-	lacking  []string
-}
-
-func (m missingCategory) text() string {
-	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The CSI driver needs the category in each of its vCenters: "+
-		"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
-		quoted(m.lacking), m.category)
 }

@@ -18,7 +18,7 @@ type trace struct {
 	// before is what far was before the walk's last object overwrote it with
 	// something else.
 	before hit
-	// varied says that a farther object gives another answer than near.
+	// varied reports whether a farther object gives another answer than near.
 	varied bool
 }
 
@@ -30,26 +30,26 @@ func (t *trace) chosen(precedence Precedence) hit {
 	return t.far
 }
 
-// mixed says that the CSI driver may stop within the last object before it takes
+// dependsOnTagOrder reports whether the CSI driver may stop within the last object before it takes
 // this category's tag there, so that its answer depends on the order of the tags.
-func (t *trace) mixed() bool { return t.before.by != nil }
+func (t *trace) dependsOnTagOrder() bool { return t.before.by != nil }
 
 // A reach is how far a walk came.
 type reach struct {
-	// complete says that every category has a value.
+	// complete reports whether every category has a value.
 	complete bool
 	// unreadable is the object whose tags cannot be read, nil if there is none.
 	unreadable *Object
 	// broken is why the path ends before the root, nil if it does not.
 	broken error
-	// nothing says that no object of the path is known.
+	// nothing reports whether no object of the path is known.
 	nothing bool
-	// passed are the objects that the walk passed over on its way.
-	passed passed
+	// skipped are the objects that the walk passed over on its way.
+	skipped skipped
 }
 
-// cut says that the walk ended where more might have come.
-func (r reach) cut() bool { return r.unreadable != nil || r.broken != nil }
+// truncated reports whether the walk ended where more might have come.
+func (r reach) truncated() bool { return r.unreadable != nil || r.broken != nil }
 
 // walk goes upwards until every category has a value, and passes over objects whose
 // tags the account may not read. There is a trace for each of the rules. Categories
@@ -67,7 +67,7 @@ func (r *resolution) walk(p *Path, traces []trace) reach {
 	for i, o := range p.Objects {
 		if o.TagsErr != nil {
 			if errors.Is(o.TagsErr, ErrNotPermitted) {
-				got.passed.note(p, i)
+				got.skipped.note(p, i)
 				continue
 			}
 			got.unreadable = o
@@ -116,9 +116,9 @@ func (r *resolution) step(o *Object, traces []trace) int {
 	return fresh
 }
 
-// lacking returns the categories that the walk has not seen, the required ones alone
+// notSeen returns the categories that the walk has not seen, the required ones alone
 // or all. Those that the vCenter does not show are not among them.
-func (r *resolution) lacking(traces []trace, all bool) []string {
+func (r *resolution) notSeen(traces []trace, all bool) []string {
 	var categories []string
 	for i := range traces {
 		rule := &r.policy.Rules[i]
@@ -130,7 +130,7 @@ func (r *resolution) lacking(traces []trace, all bool) []string {
 	return categories
 }
 
-// unknown says why nothing can be said of categories on a path that was cut.
+// unknown returns why categories are not known on a path that was truncated.
 func (r reach) unknown(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
 		return fmt.Errorf("%w: tags of %s: %w", ErrUnknown, r.unreadable, r.unreadable.TagsErr)

@@ -19,14 +19,13 @@ import (
 	"vzones/vcenter/watch/search"
 )
 
-// ConfirmAbsent asks every vCenter directly for the machine: for each of its
-// UUIDs in all datacenters, configured or not, and where it was found last. Nil
-// means that each answered and none has it, and that they were the configured ones
-// all the time. A vCenter with index: followed has no list of the machines whose
-// UUID cannot be read, which a search may not find: then it has to be known where
-// the machine was last, and that it is not there any more. topology.ErrUnknown means that one
-// could not say; any other error names a vCenter that has it. Templates do not
-// count.
+// ConfirmAbsent searches every vCenter directly for the machine: for each of its UUIDs in
+// all datacenters, configured or not, and where it was found last. Nil means that each
+// answered and none has it, and that the configuration did not change meanwhile. A vCenter
+// with index: followed has no list of the machines whose UUID cannot be read, which a
+// search may not find: then it has to be known where the machine last was, and that it is
+// not there any more. The error is topology.ErrUnknown if a vCenter could not be searched,
+// and names the vCenter if one has the machine. Templates do not count.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	asked := f.members.Load()
 	members := *asked
@@ -45,11 +44,11 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 	if f.members.Load() != asked {
 		errs = append(errs, fmt.Errorf("%w: the configuration has changed meanwhile", topology.ErrUnknown))
 	}
-	return certain(errs)
+	return joinAnswers(errs)
 }
 
-// confirmAbsent asks all questions side by side. That the vCenter has the machine
-// counts more than what it could not say.
+// confirmAbsent makes all requests in parallel. That the vCenter has the machine counts
+// more than what could not be read.
 func (m *member) confirmAbsent(ctx context.Context, id inventory.Identity) error {
 	s := m.session()
 	if s == nil {
@@ -57,7 +56,7 @@ func (m *member) confirmAbsent(ctx context.Context, id inventory.Identity) error
 	}
 	last := m.lastSeen(s, id)
 	errs := make([]error, 1+len(last))
-	m.sideBySide(ctx, errs, func(i int) error {
+	m.inParallel(ctx, errs, func(i int) error {
 		if i > 0 {
 			return m.confirmGone(ctx, s, last[i-1])
 		}
@@ -75,11 +74,11 @@ func (m *member) confirmAbsent(ctx context.Context, id inventory.Identity) error
 			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, m.name, faults.Printable{Err: err})
 		}
 	}
-	return certain(errs)
+	return joinAnswers(errs)
 }
 
-// sideBySide fills errs with what do returns for each index. None panics.
-func (m *member) sideBySide(ctx context.Context, errs []error, do func(int) error) {
+// inParallel fills errs with what do returns for each index. None panics.
+func (m *member) inParallel(ctx context.Context, errs []error, do func(int) error) {
 	var g errgroup.Group
 	for i := range errs {
 		g.Go(func() error {
@@ -90,8 +89,9 @@ func (m *member) sideBySide(ctx context.Context, errs []error, do func(int) erro
 	_ = g.Wait()
 }
 
-// certain joins the errors that name a vCenter that has the machine, or else all.
-func certain(errs []error) error {
+// joinAnswers joins the errors that name a vCenter that has the machine, or all if there
+// is none.
+func joinAnswers(errs []error) error {
 	has := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, topology.ErrUnknown) })
 	if len(has) > 0 {
 		return quote.Errors(quote.Most, has...)
@@ -99,26 +99,26 @@ func certain(errs []error) error {
 	return quote.Errors(quote.Most, errs...)
 }
 
-// lastSeen returns the managed object IDs that the machine had in this vCenter last, through
-// whichever of its entries: as its Node tells, as this process saw the Node's machine, and
-// as its own watch knows.
+// lastSeen returns the managed object IDs that the machine last had in this vCenter,
+// through whichever of its entries: by its Node's record, by this process, and by the
+// vCenter's watch.
 func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
 	here := func(vcenter, of string) bool { return vcenter == m.name || of != "" && of == instance }
-	if here(id.Known.VCenter, id.KnownIn) && id.Known.ID != "" {
-		ids = append(ids, id.Known.ID)
+	if here(id.Recorded.VCenter, id.RecordedInstance) && id.Recorded.ID != "" {
+		ids = append(ids, id.Recorded.ID)
 	}
-	if here(id.Seen.VCenter, id.Seen.Instance) && id.Seen.ID != "" {
-		ids = append(ids, id.Seen.ID)
+	if here(id.LastSeen.VCenter, id.LastSeen.Instance) && id.LastSeen.ID != "" {
+		ids = append(ids, id.LastSeen.ID)
 	}
 	ids = append(ids, m.memory.LastSeen.Of(instance, id.UUIDs)...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// canConfirm returns an error if a vCenter has an index of followed machines only and
-// nothing tells where the machine was last.
+// canConfirm returns an error if a vCenter has an index of followed machines only and it
+// is not known where the machine last was.
 func canConfirm(members []member, id inventory.Identity) error {
 	for _, m := range members {
 		if s := m.session(); s != nil && len(m.lastSeen(s, id)) > 0 {
@@ -157,7 +157,7 @@ func (m *member) confirmGone(ctx context.Context, s *session.Session, id string)
 func (m *member) withUUID(ctx context.Context, s *session.Session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
 	found := make([]*types.ManagedObjectReference, len(uuids))
 	errs := make([]error, len(uuids))
-	m.sideBySide(ctx, errs, func(i int) (err error) {
+	m.inParallel(ctx, errs, func(i int) (err error) {
 		found[i], err = m.find(ctx, s, uuids[i])
 		return err
 	})

@@ -90,9 +90,9 @@ func TestConfirmationsLeaveRoom(t *testing.T) {
 		})
 	}
 	a.await(t, cap(search.NewSlots()))
-	before := w.fleet.States()[0].Contact
+	before := w.fleet.States()[0].LastContact
 	w.fleet.Probe("east")
-	w.until("a probe is answered", func(states []inventory.State) bool { return states[0].Contact.After(before) })
+	w.until("a probe is answered", func(states []inventory.State) bool { return states[0].LastContact.After(before) })
 	a.mu.Lock()
 	held := a.held
 	a.mu.Unlock()
@@ -107,7 +107,7 @@ func TestConfirmationsLeaveRoom(t *testing.T) {
 func TestGeneration(t *testing.T) {
 	f := NewFleet(nil, FromFile, Options{})
 	before := f.Generation()
-	f.Apply(nil, Wanted{})
+	f.Apply(nil, Requirements{})
 	if now := f.Generation(); now == before {
 		t.Errorf("still %d", now)
 	}

@@ -31,11 +31,11 @@ func TestConfirmAbsent(t *testing.T) {
 	// The entry that had it leads elsewhere by now, and another one to its vCenter.
 	byAnother := func(entry, moid string) inventory.Identity {
 		id := known(nobody, entry, moid)
-		id.KnownIn = east.InstanceUUID()
+		id.RecordedInstance = east.InstanceUUID()
 		return id
 	}
 	seenByAnother := nobody
-	seenByAnother.Seen = inventory.Sighting{VCenter: "west", ID: w.moid("n3"), Instance: east.InstanceUUID()}
+	seenByAnother.LastSeen = inventory.LastSeen{VCenter: "west", ID: w.moid("n3"), Instance: east.InstanceUUID()}
 	for _, c := range []struct {
 		name  string
 		id    inventory.Identity

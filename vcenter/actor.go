@@ -23,9 +23,9 @@ import (
 	"vzones/vcenter/watch/search"
 )
 
-// An actor follows one vCenter. Its goroutine, which run is, alone logs in, starts watches
-// one after the other, and knows how the vCenter is. What others want goes in by messages,
-// and what it knows comes out as its status.
+// An actor follows one vCenter. The goroutine that calls run alone logs in, starts watches
+// one after the other, and owns the vCenter's state. Configuration and credentials go in by
+// messages; the state comes out as its status.
 type actor struct {
 	name        string
 	credentials CredentialSource
@@ -44,8 +44,8 @@ type actor struct {
 	// memory is what a watch leaves to the next.
 	memory *watch.Memory
 
-	// inbox goes to the watches. targets has the last target that was not taken up: the
-	// fleet sends, the actor receives, nobody closes it. credentialsChanged says that the
+	// inbox goes to the watches. targets has the last target that was not received: the
+	// fleet sends, the actor receives, it is never closed. credentialsChanged says that the
 	// credentials may be others. updates come from the watch that runs.
 	inbox              *watch.Inbox
 	targets            chan *target
@@ -55,7 +55,7 @@ type actor struct {
 	// status is what was published last.
 	status atomic.Pointer[status]
 
-	// What follows is known to the actor's goroutine only.
+	// The fields below belong to the actor's goroutine.
 
 	// now is what is published next.
 	now status
@@ -84,12 +84,12 @@ func newActor(t *target, credentials CredentialSource, opts timing, states func(
 		name: t.cfg.Name, credentials: credentials, opts: opts, states: states, announce: announce,
 		guard: &panics.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
 		slots: search.NewSlots(), parse: guestinfo.Addresses, memory: watch.NewMemory(),
-		inbox: watch.NewInbox(t.wants), targets: make(chan *target, 1), credentialsChanged: signal.New(), updates: make(chan update),
+		inbox: watch.NewInbox(t.tagRequirements), targets: make(chan *target, 1), credentialsChanged: signal.New(), updates: make(chan update),
 		desired: t, cfg: &t.cfg,
 	}
 	a.tags = newTagReader(a.name, a.opts)
 	a.now = status{cfg: a.cfg, state: inventory.State{VCenter: a.name}, endpoint: a.newEndpoint()}
-	a.show()
+	a.publishStatus()
 	return a
 }
 
@@ -100,17 +100,17 @@ func (a *actor) newEndpoint() *session.Endpoint {
 	})
 }
 
-// configure replaces the target. Only one goroutine may call it at a time.
-func (a *actor) configure(t *target) {
+// sendTarget replaces the target. Only one goroutine may call it at a time.
+func (a *actor) sendTarget(t *target) {
 	select {
-	case <-a.targets: // it was not taken up
+	case <-a.targets: // it was not received
 	default:
 	}
 	a.targets <- t
 }
 
-// run follows the vCenter until the context is done and logs out then. A
-// vCenter that fails is tried again after a growing, jittered delay.
+// run follows the vCenter until the context is done, and logs out then. After a failure it
+// tries again with a growing, jittered delay.
 func (a *actor) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", a.name))
 	a.configured = time.Now()
@@ -131,7 +131,7 @@ func (a *actor) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := a.guard.Run(ctx, "following the vCenter", func() error {
-			a.adopt(ctx)
+			a.applyTarget(ctx)
 			return a.follow(ctx)
 		})
 		switch {
@@ -144,7 +144,7 @@ func (a *actor) loop(ctx context.Context) {
 		}
 		a.readDelay = a.newReadDelay()
 		lost := faults.SessionLost(err)
-		delay := retries.after(time.Since(began), a.now.state.Trouble == nil, lost)
+		delay := retries.after(time.Since(began), a.now.state.Err == nil, lost)
 		if delay == 0 {
 			// Nothing is wrong yet: vCenters end sessions.
 			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
@@ -166,7 +166,7 @@ func sooner(delay time.Duration, moment time.Time) time.Duration {
 	return delay
 }
 
-// pause ends early when there is something new to try.
+// pause waits, unless the configuration or the credentials change before.
 func (a *actor) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -207,9 +207,9 @@ func (a *actor) follow(ctx context.Context) error {
 	return err
 }
 
-// adopt takes up the target, between two watches.
-func (a *actor) adopt(ctx context.Context) {
-	a.restart = false // this is the answer to it
+// applyTarget begins to follow the target, between two watches.
+func (a *actor) applyTarget(ctx context.Context) {
+	a.restart = false
 	before := a.cfg
 	a.cfg = &a.desired.cfg
 	if sameAddress(before, a.cfg) {
@@ -224,15 +224,15 @@ func (a *actor) adopt(ctx context.Context) {
 	klog.FromContext(ctx).Info("Connecting to another address", "server", a.cfg.Server)
 	a.logout(ctx)
 	a.now.endpoint, a.now.tags = a.newEndpoint(), TagsNotRead
-	a.show()
+	a.publishStatus()
 	a.throttle.Moved()
 	a.tags = newTagReader(a.name, a.opts)
 	a.memory.Moved()
 	a.outage = nil
 }
 
-// retrust has the session go on with connections whose certificates are trusted
-// now.
+// retrust replaces the connections of the session by ones with the certificates that are
+// trusted now.
 func (a *actor) retrust(ctx context.Context) {
 	if a.now.session == nil {
 		return
@@ -245,18 +245,15 @@ func (a *actor) retrust(ctx context.Context) {
 // fail publishes why the vCenter cannot be read and logs it once in an outage.
 func (a *actor) fail(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
-	next := session.NextAttempt(err)
 	log := klog.FromContext(ctx)
-	if !next.IsZero() {
-		log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
-	}
+	log = withNextLogin(log, err)
 	if a.outage.Begins(err) {
 		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
 	} else {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
 	a.update(func(now *status) bool {
-		now.state.Trouble, now.state.NextLogin = err, next
+		now.state.Err, now.state.NextLogin = err, session.NextAttempt(err)
 		return true
 	})
 }

@@ -20,7 +20,7 @@ func TestVCentersComeAndGo(t *testing.T) {
 	w.found(n1)
 	w.found(w1)
 
-	w.fleet.Apply(w.cfgs[1:], slow.Wanted)
+	w.fleet.Apply(w.cfgs[1:], slow.Requirements)
 	if _, err := inventory.Find(w.fleet.States(), w1); err != nil {
 		t.Errorf("w1: %v", err)
 	}
@@ -30,12 +30,12 @@ func TestVCentersComeAndGo(t *testing.T) {
 	}
 	// What is known of its machines tells that nobody can say they are gone.
 	known := n1
-	known.Known = topology.Ref{VCenter: "east", ID: "vm-1"}
+	known.Recorded = topology.Ref{VCenter: "east", ID: "vm-1"}
 	if _, err := inventory.Find(w.fleet.States(), known); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("n1 is not unknown: %v", err)
 	}
 
-	w.fleet.Apply(w.cfgs, slow.Wanted)
+	w.fleet.Apply(w.cfgs, slow.Requirements)
 	if _, err := inventory.Find(w.fleet.States(), n1); !errors.Is(err, topology.ErrUnknown) && err != nil {
 		t.Errorf("n1: %v", err)
 	}
@@ -43,7 +43,7 @@ func TestVCentersComeAndGo(t *testing.T) {
 		t.Errorf("n1 is in %s", got)
 	}
 	if logins(west) != 1 || west.Requests()["CreatePropertyCollector"] != 1 {
-		t.Errorf("west was asked anew: %v", west.Requests())
+		t.Errorf("requests went to west again: %v", west.Requests())
 	}
 }
 
@@ -55,7 +55,7 @@ func TestAnotherAddress(t *testing.T) {
 	// East's entry has west's address now, and the other way round.
 	swapped := []config.VCenter{w.cfgs[1], w.cfgs[0]}
 	swapped[0].Name, swapped[1].Name = "east", "west"
-	w.fleet.Apply(swapped, slow.Wanted)
+	w.fleet.Apply(swapped, slow.Requirements)
 	w.until("n1 found in west", func(states []inventory.State) bool {
 		m, err := inventory.Find(states, w.id("n1"))
 		return err == nil && m.Ref.VCenter == "west"
@@ -82,7 +82,7 @@ func TestOtherDatacenters(t *testing.T) {
 	w.found(n3)
 	cfgs := []config.VCenter{w.cfgs[0], w.cfgs[1]}
 	cfgs[0].Datacenters = []string{"dc1"}
-	w.fleet.Apply(cfgs, slow.Wanted)
+	w.fleet.Apply(cfgs, slow.Requirements)
 	w.until("n3 not found", func(states []inventory.State) bool {
 		_, err := inventory.Find(states, n3)
 		return err != nil
@@ -90,7 +90,7 @@ func TestOtherDatacenters(t *testing.T) {
 	if err := w.fleet.SearchOutside(w.ctx, n3); !errors.Is(err, inventory.ErrOutside) {
 		t.Errorf("n3: %v", err)
 	}
-	w.fleet.Apply(w.cfgs, slow.Wanted)
+	w.fleet.Apply(w.cfgs, slow.Requirements)
 	w.found(n3)
 	if n := logins(w.sim.VCenter("east")); n != 1 {
 		t.Errorf("%d logins", n)
@@ -100,12 +100,12 @@ func TestOtherDatacenters(t *testing.T) {
 // TestTagsAreWantedLater: until they are read, they are unknown and not missing.
 func TestTagsAreWantedLater(t *testing.T) {
 	opts := slow
-	opts.Wanted = Wanted{}
+	opts.Requirements = Requirements{}
 	w := run(t, twoVCenters, opts, nil)
 	n1 := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{n1})
 	w.found(n1)
-	w.fleet.Apply(w.cfgs, Wanted{Tags: true, Categories: []string{"region", "zone"}})
+	w.fleet.Apply(w.cfgs, Requirements{Tags: true, Categories: []string{"region", "zone"}})
 	w.until("n1 placed", func([]inventory.State) bool {
 		p, err := topology.Resolve(policy, w.found(n1).Paths)
 		if errors.Is(err, topology.ErrMissing) {
@@ -113,9 +113,9 @@ func TestTagsAreWantedLater(t *testing.T) {
 		}
 		return err == nil && p.Value(topology.LabelZone) == "a"
 	})
-	w.fleet.Apply(w.cfgs, Wanted{Tags: true, Categories: []string{"region", "rack"}})
+	w.fleet.Apply(w.cfgs, Requirements{Tags: true, Categories: []string{"region", "rack"}})
 	w.until("the missing category known", func(states []inventory.State) bool {
-		return slices.Equal(inventory.NoCategory(states), []string{"rack"})
+		return slices.Equal(inventory.InvisibleCategories(states), []string{"rack"})
 	})
 	if n := logins(w.sim.VCenter("east")); n != 1 {
 		t.Errorf("%d logins", n)
@@ -131,13 +131,13 @@ func TestARemovedVCenterThatHangs(t *testing.T) {
 	w.found(w1)
 	w.sim.VCenter("east").Hang()
 	began := time.Now()
-	w.fleet.Apply(w.cfgs[1:], slow.Wanted)
-	w.fleet.Apply(w.cfgs, slow.Wanted)
-	w.fleet.Apply(w.cfgs[1:], slow.Wanted)
+	w.fleet.Apply(w.cfgs[1:], slow.Requirements)
+	w.fleet.Apply(w.cfgs, slow.Requirements)
+	w.fleet.Apply(w.cfgs[1:], slow.Requirements)
 	if err := w.sim.VCenter("east").Recover(); err != nil {
 		t.Fatal(err)
 	}
-	w.fleet.Apply(w.cfgs, slow.Wanted)
+	w.fleet.Apply(w.cfgs, slow.Requirements)
 	w.found(n1)
 	t.Logf("took %v", time.Since(began))
 }
@@ -154,7 +154,7 @@ func TestAnotherCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("the certificate refused", func([]inventory.State) bool {
-		err := w.east().Trouble
+		err := w.east().Err
 		return err != nil && strings.Contains(err.Error(), "SHA-256")
 	})
 	if w.east().Snapshot == nil {
@@ -162,8 +162,8 @@ func TestAnotherCertificate(t *testing.T) {
 	}
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].CA = east.Certificate()
-	w.fleet.Apply(cfgs, opts.Wanted)
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.fleet.Apply(cfgs, opts.Requirements)
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
 		t.Fatal(err)
 	}

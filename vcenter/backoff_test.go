@@ -75,7 +75,7 @@ func TestSessionsThatEndAsSoonAsTheyAreUsed(t *testing.T) {
 	east := w.sim.VCenter("east")
 	var last time.Time
 	for limit, waiting := time.After(15*time.Second), true; waiting; {
-		if s := w.fleet.States()[0]; s.Trouble == nil && s.Snapshot != nil && s.Snapshot.ReadAt.After(last) {
+		if s := w.fleet.States()[0]; s.Err == nil && s.Snapshot != nil && s.Snapshot.ReadAt.After(last) {
 			last = time.Now() // what is published of this session comes before
 			east.EndSessions()
 		}

@@ -26,7 +26,7 @@ func TestAbsentCategories(t *testing.T) {
 	absent := func(want ...string) {
 		t.Helper()
 		w.until("absent categories", func(states []inventory.State) bool {
-			return states[0].Snapshot != nil && slices.Equal(inventory.NoCategory(states), want)
+			return states[0].Snapshot != nil && slices.Equal(inventory.InvisibleCategories(states), want)
 		})
 	}
 	absent("zone", "room")
@@ -54,7 +54,7 @@ func TestAbsentCategoriesOfAnIdleVCenter(t *testing.T) {
 	opts.Categories = []string{"rack", "zone"}
 	w := run(t, oneCategory, opts, nil)
 	w.until("absent categories", func(states []inventory.State) bool {
-		return states[0].Snapshot != nil && slices.Equal(inventory.NoCategory(states), []string{"zone"})
+		return states[0].Snapshot != nil && slices.Equal(inventory.InvisibleCategories(states), []string{"zone"})
 	})
 }
 
@@ -69,7 +69,7 @@ func waitABit(t *testing.T) {
 
 func TestNoCategory(t *testing.T) {
 	has := func(absent ...string) inventory.State {
-		return inventory.State{Snapshot: &inventory.Snapshot{NoCategory: absent}}
+		return inventory.State{Snapshot: &inventory.Snapshot{InvisibleCategories: absent}}
 	}
 	for _, c := range []struct {
 		name   string
@@ -82,7 +82,7 @@ func TestNoCategory(t *testing.T) {
 		{"one not read", []inventory.State{has("zone"), {}}, nil},
 		{"all there", []inventory.State{has(), has("zone")}, nil},
 	} {
-		if got := inventory.NoCategory(c.states); !slices.Equal(got, c.want) {
+		if got := inventory.InvisibleCategories(c.states); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

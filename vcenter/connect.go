@@ -42,7 +42,7 @@ func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 		a.fail(ctx, fmt.Errorf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, a.opts.timeout, a.opts.loginTimeout))
 	})
 	a.now.session = s
-	a.show()
+	a.publishStatus()
 	return s, err
 }
 
@@ -62,12 +62,12 @@ func (a *actor) credentialsDiffer(ctx context.Context) bool {
 // another vCenter than is followed, or for one that is trusted otherwise, the error
 // is errReconfigured: neither of the two may be shown the other's.
 func (a *actor) readCredentials(ctx context.Context) (creds Credentials, err error) {
-	a.checkCredentials = false // this is the answer to it
+	a.checkCredentials = false
 	cfg := &a.desired.cfg
 	if !sameAddress(cfg, a.cfg) || !sameTrust(cfg, a.cfg) {
 		return Credentials{}, errReconfigured
 	}
-	a.do(ctx, func() {
+	a.await(ctx, func() {
 		err = session.WithDeadline(ctx, a.opts.timeout, func(ctx context.Context) (err error) {
 			creds, err = a.credentials(ctx, cfg)
 			return err
@@ -119,7 +119,7 @@ func (a *actor) logIn(ctx context.Context, creds Credentials, slow func(server s
 func (a *actor) replaceSession(ctx context.Context, fresh *session.Session) {
 	old := a.now.session
 	a.now.session = fresh
-	a.show()
+	a.publishStatus()
 	a.closeSession(ctx, old)
 }
 
@@ -127,7 +127,7 @@ func (a *actor) replaceSession(ctx context.Context, fresh *session.Session) {
 func (a *actor) logout(ctx context.Context) {
 	if old := a.now.session; old != nil {
 		a.now.session = nil
-		a.show()
+		a.publishStatus()
 		a.closeSession(ctx, old)
 	}
 }
@@ -135,7 +135,7 @@ func (a *actor) logout(ctx context.Context) {
 // closeSession ends a session. The context may be done, so it gets a bounded one of its own.
 func (a *actor) closeSession(ctx context.Context, s *session.Session) {
 	var err error
-	a.do(ctx, func() {
+	a.await(ctx, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.logoutTimeout)
 		defer cancel()
 		err = s.Close(ctx)

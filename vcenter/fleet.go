@@ -47,17 +47,17 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 		interest:    watch.NewInterest(nil),
 	}
 	f.members.Store(new([]member))
-	f.Apply(vcenters, opts.Wanted)
+	f.Apply(vcenters, opts.Requirements)
 	return f
 }
 
-// Apply makes these the vCenters of the fleet, by name. Those that were not
-// there are connected to, those that are not there any more are logged out of and
-// not in States from now on. One that stays keeps its session unless its address
-// or its credentials are others, and its watch unless the certificates that it may
-// have or its datacenters are others, or tags or what hosts belong to begin to be read. A vCenter with
-// another address is one of which nothing is known yet.
-func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
+// Apply replaces the vCenters of the fleet, which are told apart by name. New ones are
+// connected to; those that are not there any more are logged out of and not in States from
+// now on. One that stays keeps its session unless its address or its credentials change,
+// and its watch unless the trusted certificates or its datacenters change, or tags, host
+// groups or fault domains begin to be read. Of a vCenter with another address nothing is
+// known yet.
+func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.mu.Lock()
 	before := make(map[string]*actor)
 	for _, m := range *f.members.Load() {
@@ -65,13 +65,13 @@ func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 	}
 	members := make([]member, len(vcenters))
 	for i := range vcenters {
-		t := newTarget(&vcenters[i], wanted)
+		t := newTarget(&vcenters[i], requirements)
 		a := before[t.cfg.Name]
 		if a == nil {
 			a = newActor(t, f.credentials, f.timing, f.States, f.announce)
 			a.inbox.Follow(f.interest)
 		} else {
-			a.configure(t)
+			a.sendTarget(t)
 		}
 		members[i] = member{a, t}
 	}
@@ -82,9 +82,9 @@ func (f *Fleet) Apply(vcenters []config.VCenter, wanted Wanted) {
 	f.announce()
 }
 
-// Renew says that credentials may have changed. A vCenter whose have is logged in
-// to again, which its watch survives if they serve.
-func (f *Fleet) Renew() {
+// CredentialsChanged notes that credentials may have changed. A vCenter whose credentials
+// have is logged in to again; its watch goes on if they are accepted.
+func (f *Fleet) CredentialsChanged() {
 	for _, m := range *f.members.Load() {
 		m.credentialsChanged.Notify()
 	}
@@ -173,8 +173,7 @@ func (f *Fleet) announce() {
 	}
 }
 
-// Follow says of which machines the details are wanted, instead of those before.
-// Machines that are not known yet are looked for at once.
+// Follow replaces the machines whose details are read.
 func (f *Fleet) Follow(ids []inventory.Identity) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

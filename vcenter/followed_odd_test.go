@@ -32,7 +32,7 @@ func TestFollowedThatNoListTakes(t *testing.T) {
 				if outcome(states, n2, topology.ErrAbsent) {
 					t.Error("n2 is absent")
 				}
-				return w.zone(n1) == "east/a" && w.zone(n3) == "east/c" && states[0].Trouble == nil
+				return w.zone(n1) == "east/a" && w.zone(n3) == "east/c" && states[0].Err == nil
 			})
 			if !outcome(w.fleet.States(), n2, topology.ErrUnknown) {
 				t.Error("n2 is not unknown")
@@ -55,7 +55,7 @@ func TestFollowedIsNotForgottenByAWatchThatFails(t *testing.T) {
 		if outcome(states, n2, topology.ErrAbsent) {
 			t.Fatal("n2 is absent")
 		}
-		return states[0].Trouble == nil && outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable)
+		return states[0].Err == nil && outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable)
 	}
 	w.until("n2 unreadable", unreadable)
 	before := w.fleet.States()[0].Snapshot
@@ -63,7 +63,7 @@ func TestFollowedIsNotForgottenByAWatchThatFails(t *testing.T) {
 	east.Fault("FindAllByUuid", &types.RuntimeFault{})
 	east.EndSessions()
 	w.until("some watches that fail", func(states []inventory.State) bool {
-		return states[0].Trouble != nil && east.Requests()["FindAllByUuid"] >= 3
+		return states[0].Err != nil && east.Requests()["FindAllByUuid"] >= 3
 	})
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)

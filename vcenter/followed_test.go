@@ -154,7 +154,7 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 	}
 	w.until("absence of n1", func(states []inventory.State) bool { return outcome(states, n1, topology.ErrAbsent) })
 	seen := func(id inventory.Identity, vcenter, moid string) inventory.Identity {
-		id.Seen = inventory.Sighting{VCenter: vcenter, ID: moid, At: time.Now()}
+		id.LastSeen = inventory.LastSeen{VCenter: vcenter, ID: moid, At: time.Now()}
 		return id
 	}
 	for name, c := range map[string]struct {
@@ -189,7 +189,7 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 			if outcome(states, n2, topology.ErrAbsent) {
 				t.Errorf("n2 is absent %s", when)
 			}
-			return outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.Indexed(states, n2)
+			return outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, n2)
 		})
 	}
 	kept("while it is watched", w)
@@ -272,10 +272,10 @@ func TestASearchThatFails(t *testing.T) {
 				if outcome(states, n1, topology.ErrAbsent) {
 					t.Error("n1 is absent")
 				}
-				return states[0].Trouble != nil
+				return states[0].Err != nil
 			})
-			if states := w.fleet.States(); states[1].Trouble != nil {
-				t.Errorf("west is in trouble: %v", states[1].Trouble)
+			if states := w.fleet.States(); states[1].Err != nil {
+				t.Errorf("west is in trouble: %v", states[1].Err)
 			}
 			if err := w.sim.VCenter("east").Recover(); err != nil {
 				t.Fatal(err)
@@ -297,7 +297,7 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 		east.EndSessions()
 		w.restarted()
 		for range 10 {
-			if states := w.fleet.States(); outcome(states, n1) && states[0].Trouble == nil {
+			if states := w.fleet.States(); outcome(states, n1) && states[0].Err == nil {
 				_, err := inventory.Find(states, n1)
 				t.Fatalf("n1 is not found after a restart: %v", err)
 			}
@@ -323,7 +323,7 @@ func TestIndexChangedAtRunTime(t *testing.T) {
 		for i := range cfgs {
 			cfgs[i].Followed = followed
 		}
-		w.fleet.Apply(cfgs, slow.Wanted)
+		w.fleet.Apply(cfgs, slow.Requirements)
 		w.until("the other index", func(states []inventory.State) bool {
 			return (states[0].Snapshot.Searched != nil) == followed && (len(states[0].Snapshot.Index) == 1) == followed
 		})

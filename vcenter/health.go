@@ -6,8 +6,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Health is a vCenter's state, with what beside it somebody who watches the vCenter wants
-// to know. Nodes do not depend on that.
+// A Health is a vCenter's state, with what else serves to monitor it. Nodes do not depend
+// on that.
 type Health struct {
 	inventory.State
 	// Rejected reports whether the vCenter has rejected credentials and has accepted none
@@ -21,7 +21,7 @@ type Health struct {
 	CertificateEnds time.Time
 }
 
-// Health returns that of each vCenter in the order of the configuration.
+// Health returns the health of each vCenter in the order of the configuration.
 func (f *Fleet) Health() []Health {
 	members := *f.members.Load()
 	all := make([]Health, len(members))

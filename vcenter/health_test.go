@@ -20,9 +20,9 @@ func TestTagsAreKnownOnceTheyWereRead(t *testing.T) {
 	w.reading("west", TagsRead)
 	w.reading("east", TagsNotRead)
 	apply := func(tags bool) {
-		wanted := opts.Wanted
-		wanted.Tags = tags
-		w.fleet.Apply(w.cfgs, wanted)
+		requirements := opts.Requirements
+		requirements.Tags = tags
+		w.fleet.Apply(w.cfgs, requirements)
 	}
 	apply(false)
 	w.reading("east", TagsRead) // none is needed

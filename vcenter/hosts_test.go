@@ -57,7 +57,7 @@ func (w *world) fact(id inventory.Identity, want string) {
 	})
 }
 
-var byHost = Options{Wanted: Wanted{HostGroups: true, FaultDomains: true}, Timeout: 2 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+var byHost = Options{Requirements: Requirements{HostGroups: true, FaultDomains: true}, Timeout: 2 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 // inBothModes runs a test with each way to index machines.
 func inBothModes(t *testing.T, description string, opts Options, test func(*world)) {
@@ -123,16 +123,16 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 // read begins and ends with the rule.
 func TestNobodyNeedsHostGroups(t *testing.T) {
 	opts := byHost
-	opts.Wanted = Wanted{}
+	opts.Requirements = Requirements{}
 	inBothModes(t, stretched, opts, func(w *world) {
 		n1 := w.id("n1")
 		w.fleet.Follow([]inventory.Identity{n1})
 		w.fact(n1, "not read / not read")
-		w.fleet.Apply(w.cfgs, Wanted{HostGroups: true})
+		w.fleet.Apply(w.cfgs, Requirements{HostGroups: true})
 		w.fact(n1, "licensed site-a / not read")
-		w.fleet.Apply(w.cfgs, Wanted{FaultDomains: true})
+		w.fleet.Apply(w.cfgs, Requirements{FaultDomains: true})
 		w.fact(n1, "not read / fd-a")
-		w.fleet.Apply(w.cfgs, Wanted{})
+		w.fleet.Apply(w.cfgs, Requirements{})
 		w.fact(n1, "not read / not read")
 		if n := w.sim.VCenter("east").Requests()["Login"]; n != 1 {
 			w.Errorf("%d logins", n)
@@ -213,9 +213,9 @@ func TestPropertiesThatAVCenterDoesNotTake(t *testing.T) {
 // the first placement.
 func TestHostGroupsCostNoRequest(t *testing.T) {
 	var counts []map[string]int
-	for _, wanted := range []Wanted{{}, byHost.Wanted} {
+	for _, requirements := range []Requirements{{}, byHost.Requirements} {
 		opts := byHost
-		opts.Wanted = wanted
+		opts.Requirements = requirements
 		w := run(t, stretched, opts, nil)
 		ids := []inventory.Identity{w.id("n1"), w.id("n2"), w.id("n3"), w.id("n5")}
 		w.fleet.Follow(ids)

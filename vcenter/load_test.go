@@ -61,7 +61,7 @@ func TestLoad(t *testing.T) {
 	defer modes.Wait()
 	for _, mode := range loadModes() {
 		test := func(t *testing.T) {
-			opts := Options{Wanted: Wanted{Tags: true, Categories: []string{"region", "zone"}}}
+			opts := Options{Requirements: Requirements{Tags: true, Categories: []string{"region", "zone"}}}
 			if mode.opts != nil {
 				mode.opts(&opts)
 			}
@@ -122,7 +122,7 @@ func every(d time.Duration, do func(v *fleet.VCenter, n int) error) func(context
 	}
 }
 
-// begins is something that goes on by itself.
+// begins starts something that goes on in the background.
 func begins(do func(v *fleet.VCenter)) func(context.Context, *testing.T, *fleet.VCenter) {
 	return func(_ context.Context, _ *testing.T, v *fleet.VCenter) { do(v) }
 }

@@ -68,13 +68,13 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	}
 	east := w.sim.VCenter("east")
 	w.until("rejected three times", func([]inventory.State) bool { return logins(east) == 3 })
-	if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects right ones while its identity source is down or the account is locked; next attempt at ") {
+	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects right ones while its identity source is down or the account is locked; next attempt at ") {
 		t.Errorf("trouble is %v", err)
 	}
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
 	}
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil && w.zone(w.id("n1")) == "east/a" })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.zone(w.id("n1")) == "east/a" })
 	if s := w.east(); !s.NextLogin.IsZero() {
 		t.Errorf("a login waits until %v", s.NextLogin)
 	}
@@ -98,8 +98,8 @@ func TestAnAccountThatAnotherClientLocks(t *testing.T) {
 		east.FailLogin()
 	}
 	east.EndSessions()
-	w.until("locked out", func([]inventory.State) bool { return errors.Is(w.east().Trouble, session.ErrRejected) })
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.until("locked out", func([]inventory.State) bool { return errors.Is(w.east().Err, session.ErrRejected) })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if most, all := seen.most(hasty.Window); most > 2 || all == 0 {
 		t.Errorf("%d of %d logins failed within one window", most, all)
 	}
@@ -125,7 +125,7 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	began := time.Now()
 	for i := 0; time.Since(began) < 10*hasty.Window; i++ {
 		a.set(east.User(), []string{good, "wrong-1", "wrong-2", "wrong-3"}[i%4])
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		if i == 20 {
 			east.EndSessions()
 		}
@@ -139,8 +139,8 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	}
 	east.FaultREST("POST /com/vmware/cis/tagging/*", 0)
 	a.set(east.User(), "not-in-the-Secret-yet")
-	w.fleet.Renew()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil && w.zone(w.id("n1")) == "east/a" })
+	w.fleet.CredentialsChanged()
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.zone(w.id("n1")) == "east/a" })
 }
 
 // TestTheTaggingAPIRejectsWhatSOAPAccepts: machines, their moves and absence are read,
@@ -163,15 +163,15 @@ func TestTheTaggingAPIRejectsWhatSOAPAccepts(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("what the guest says", func([]inventory.State) bool { return w.found(id).HostName == "another" })
-	if s := w.east(); s.Trouble != nil {
-		t.Error(s.Trouble)
+	if s := w.east(); s.Err != nil {
+		t.Error(s.Err)
 	}
 	if n := restLogins(east); n != 1 {
 		t.Errorf("%d logins to the tagging API", n)
 	}
 	east.EndSessions() // another SOAP session makes the tagging API no more willing
 	w.until("another session", func([]inventory.State) bool {
-		return logins(east) == 2 && east.SOAPSessions() == 1 && w.east().Trouble == nil
+		return logins(east) == 2 && east.SOAPSessions() == 1 && w.east().Err == nil
 	})
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
@@ -191,12 +191,12 @@ func TestAVCenterThatIsLostWhileItsTaggingAPIRejects(t *testing.T) {
 	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectRESTLogin() })
 	rejected := func() bool { return w.fleet.Health()[0].Rejected }
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
-	w.until("the tagging API rejects", func([]inventory.State) bool { return rejected() && w.east().Trouble == nil })
+	w.until("the tagging API rejects", func([]inventory.State) bool { return rejected() && w.east().Err == nil })
 	w.sim.VCenter("east").Refuse()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
 	time.Sleep(2 * time.Second) // several attempts
-	if s := w.east(); s.Trouble == nil || errors.Is(s.Trouble, session.ErrRejected) || !rejected() {
-		t.Errorf("%v, rejected %v", s.Trouble, rejected())
+	if s := w.east(); s.Err == nil || errors.Is(s.Err, session.ErrRejected) || !rejected() {
+		t.Errorf("%v, rejected %v", s.Err, rejected())
 	}
 }
 
@@ -213,10 +213,10 @@ func TestFaultsOfLogins(t *testing.T) {
 			t.Parallel()
 			var a accounts
 			w := runWith(t, twoVCenters, quick, a.read, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").Fault("Login", fault) })
-			w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+			w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
 			asked := a.count()
 			w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
-			if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), says) {
+			if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), says) {
 				t.Errorf("trouble is %v", err)
 			}
 			if n := logins(w.sim.VCenter("east")); n != 1 {
@@ -243,10 +243,10 @@ func TestASlowLoginSucceeds(t *testing.T) {
 		t.Errorf("w1 is in %s", got)
 	}
 	w.until("told", func([]inventory.State) bool {
-		return w.east().Trouble != nil && strings.Contains(w.east().Trouble.Error(), "no answer within 300ms; waiting for up to 20s")
+		return w.east().Err != nil && strings.Contains(w.east().Err.Error(), "no answer within 300ms; waiting for up to 20s")
 	})
 	// The tagging API is as slow, which does not keep the machines from being read.
-	w.until("machines read", func([]inventory.State) bool { return w.east().Trouble == nil && w.east().Snapshot != nil })
+	w.until("machines read", func([]inventory.State) bool { return w.east().Err == nil && w.east().Snapshot != nil })
 	if n := east.RESTSessions(); n != 0 || !strings.Contains(w.zone(w.id("n1")), "no answer within 300ms") {
 		t.Errorf("n1 is in %s with %d REST sessions", w.zone(w.id("n1")), n)
 	}
@@ -272,10 +272,10 @@ func TestALoginThatTimesOutIsNotRepeatedSoon(t *testing.T) {
 		t.Helper()
 		w.until("timed out", func([]inventory.State) bool {
 			s := w.east()
-			return logins(east) == n && s.Trouble != nil && strings.Contains(s.Trouble.Error(), "no answer within 600ms") && time.Until(s.NextLogin) > time.Minute
+			return logins(east) == n && s.Err != nil && strings.Contains(s.Err.Error(), "no answer within 600ms") && time.Until(s.NextLogin) > time.Minute
 		})
 		asked := a.count()
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
 		if got := logins(east); got != n {
 			t.Errorf("%d logins, want %d", got, n)
@@ -323,7 +323,7 @@ func TestASlowLoginHoldsNobodyUp(t *testing.T) {
 				before = logins(east)
 				east.SlowLogin(time.Hour)
 				a.set("another-user", "made-up")
-				w.fleet.Renew()
+				w.fleet.CredentialsChanged()
 			}
 			w.until("a login under way", func([]inventory.State) bool { return logins(east) > before })
 			began := time.Now()
@@ -342,14 +342,14 @@ func swap(w *world) {
 	swapped[0].Name, swapped[1].Name = "east", "west"
 	swapped[0].User, swapped[1].User = w.cfgs[1].User, w.cfgs[0].User
 	w.sim.VCenter("east").SlowLogin(0)
-	w.fleet.Apply(swapped, quick.Wanted)
+	w.fleet.Apply(swapped, quick.Requirements)
 }
 
 // narrow leaves one datacenter of east.
 func narrow(w *world) {
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].Datacenters = []string{"dc1"}
-	w.fleet.Apply(cfgs, quick.Wanted)
+	w.fleet.Apply(cfgs, quick.Requirements)
 }
 
 // TestALoginThatAGatewayGivesUp may have opened a session: the second is not tried

@@ -24,17 +24,17 @@ const (
 	credentialsToCheck
 )
 
-// awaited are the events that an actor waits for at a time. Restart and credentials ask for
-// reconfigured and credentialsToCheck, which come again until adopt or readCredentials has
-// taken care of them.
+// awaited are the events that an actor waits for at a time. Restart and credentials
+// request reconfigured and credentialsToCheck, which repeat until applyTarget or
+// readCredentials has handled them.
 type awaited struct {
 	ended, begun, stop   <-chan struct{}
 	timer                <-chan time.Time
 	restart, credentials bool
 }
 
-// next returns the next event of those that are awaited, and takes up messages until then:
-// whatever an actor waits for, it waits here.
+// next returns the next of the awaited events, and handles messages until then. It is the
+// only place where an actor waits.
 func (a *actor) next(ctx context.Context, w awaited) event {
 	for {
 		switch {
@@ -45,7 +45,7 @@ func (a *actor) next(ctx context.Context, w awaited) event {
 		}
 		select {
 		case t := <-a.targets:
-			a.retarget(t)
+			a.setTarget(t)
 		case <-a.credentialsChanged:
 			a.checkCredentials = true
 		case u := <-a.updates:
@@ -64,48 +64,49 @@ func (a *actor) next(ctx context.Context, w awaited) event {
 	}
 }
 
-// do calls f in another goroutine and returns when that has ended, so that f may block.
-func (a *actor) do(ctx context.Context, f func()) {
+// await calls f in another goroutine and returns when that has ended, so that f may block
+// while the actor handles messages.
+func (a *actor) await(ctx context.Context, f func()) {
 	over, wait := panics.Go(f)
 	a.next(ctx, awaited{ended: over})
 	wait()
 }
 
-// retarget takes over another target. What that does not concern is left alone: the session
+// setTarget replaces the target. What the change does not concern stays: the session
 // unless another address is configured, the watch unless it does not serve the target.
-func (a *actor) retarget(t *target) {
+func (a *actor) setTarget(t *target) {
 	before := a.desired
 	a.desired = t
 	if !sameAddress(&before.cfg, &t.cfg) {
 		// It may be another vCenter, of which nothing is known. What the one before
-		// still reports is not taken up.
+		// still reports is dropped.
 		a.now.cfg, a.now.state, a.now.tags = &t.cfg, inventory.State{VCenter: a.name}, TagsNotRead
 		a.configured = time.Now()
 	}
 	if before.tags != t.tags {
 		a.now.tags = TagsNotRead
 	}
-	a.show()
+	a.publishStatus()
 	a.restart = a.restart || t.needsRestart(before)
-	a.inbox.SetTagWants(t.wants, !t.needsRestart(before))
+	a.inbox.SetTagRequirements(t.tagRequirements, !t.needsRestart(before))
 	a.checkCredentials = true // the account may be another
 }
 
-// update takes over what was found out of the vCenter, unless another one is configured by
+// update publishes what was read of the vCenter, unless another address is configured by
 // now.
 func (a *actor) update(u update) {
 	if !sameAddress(&a.desired.cfg, a.cfg) {
 		return
 	}
 	announce := u(&a.now)
-	a.show()
+	a.publishStatus()
 	if announce {
 		a.announce()
 	}
 }
 
-// show publishes the status.
-func (a *actor) show() {
+// publishStatus publishes the status.
+func (a *actor) publishStatus() {
 	s := a.now
 	a.status.Store(&s)
 }

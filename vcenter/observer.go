@@ -6,7 +6,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-// An Observer sees what is asked of vCenters. Its methods are called
+// An Observer learns of the requests to vCenters. Its methods are called
 // concurrently and must not block.
 type Observer interface {
 	session.Observer
@@ -14,7 +14,7 @@ type Observer interface {
 	WatchStarted(vcenter string)
 }
 
-// unobserved is the Observer of who wants none.
+// unobserved is an Observer that does nothing.
 type unobserved struct{}
 
 func (unobserved) Requested(string, string, time.Duration, error) {}

@@ -73,7 +73,7 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 			w.fleet.Follow([]inventory.Identity{w.id("n1"), w1})
 			w.until("trouble", func(states []inventory.State) bool {
 				w.fleet.Probe("east")
-				err := states[0].Trouble
+				err := states[0].Err
 				return err != nil && panics.Recovered(err) && strings.HasSuffix(err.Error(), "panic: injected")
 			})
 			w.until("w1 placed", func([]inventory.State) bool { return w.zone(w1) == "west/a" })
@@ -117,7 +117,7 @@ func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
 			w.until("a login", func([]inventory.State) bool { return east.Requests()["Login"] == 1 })
 			w.fleet.Follow([]inventory.Identity{id, late})
 			w.until("n2 placed", func([]inventory.State) bool { return w.zone(late) == "east/b" })
-			if err := w.fleet.States()[0].Trouble; err != nil {
+			if err := w.fleet.States()[0].Err; err != nil {
 				t.Errorf("it counts as an outage: %v", err)
 			}
 			if soap, rest := east.SOAPSessions(), east.RESTSessions(); soap != 1 || rest != 1 {
@@ -197,7 +197,7 @@ func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 	w.until("waiting for the first page", func([]inventory.State) bool { return west.Requests()["Login"] == 2 && west.Owned("ListView") == 1 })
 	west.Hang()
 	hung := time.Now()
-	w.until("trouble", func(states []inventory.State) bool { return states[1].Trouble != nil })
+	w.until("trouble", func(states []inventory.State) bool { return states[1].Err != nil })
 	if took := time.Since(hung); took > 15*time.Second {
 		t.Errorf("that it hangs is known after %v", took)
 	}
@@ -223,7 +223,7 @@ func TestListsThatRefuseMachines(t *testing.T) {
 			w.fleet.Follow([]inventory.Identity{n1, n2, n3})
 			w.until("n1 and n3 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" && w.zone(n3) == "east/c" })
 			w.until("all read again", func([]inventory.State) bool { return east.Requests()["CreatePropertyCollector"] == 2 })
-			w.until("read", func(states []inventory.State) bool { return states[0].Trouble == nil })
+			w.until("read", func(states []inventory.State) bool { return states[0].Err == nil })
 			modified := east.Requests()["ModifyListView"]
 			limit := time.Now().Add(2*time.Second + 2*time.Second)
 			w.until("some time", func([]inventory.State) bool { return time.Now().After(limit) })
@@ -233,7 +233,7 @@ func TestListsThatRefuseMachines(t *testing.T) {
 			if _, err := inventory.Find(w.fleet.States(), n2); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("n2: %v", err)
 			}
-			if err := w.fleet.States()[0].Trouble; err != nil {
+			if err := w.fleet.States()[0].Err; err != nil {
 				t.Errorf("trouble %v", err)
 			}
 		})

@@ -8,28 +8,28 @@ import (
 	"vzones/vcenter/session"
 )
 
-// Wanted is what of the vCenters somebody needs beside their machines.
-type Wanted struct {
-	// Tags says whether tags are read at all: nobody needs them where no rule
-	// is configured.
+// Requirements are what is read of the vCenters besides machines.
+type Requirements struct {
+	// Tags reports whether tags are read at all: without a rule none are needed.
 	Tags bool
-	// Categories are the tag categories that somebody needs. Snapshots tell which
-	// of them a vCenter does not have.
+	// Categories are the tag categories that are needed. Snapshots show which of them a
+	// vCenter does not have.
 	Categories []string
-	// Surveyed are those of the categories whose tags are looked for in the whole vCenter.
-	Surveyed []string
+	// VolumeCategories are those of the categories whose tags are looked for in the whole
+	// vCenter.
+	VolumeCategories []string
 	// Paths are the paths whose objects' tags are read; all if empty.
 	Paths []topology.PathKind
-	// HostGroups says whether the DRS host groups of clusters are read, and
-	// FaultDomains whether the vSAN fault domains of hosts are. A change has the watch
-	// of each vCenter begin again.
+	// HostGroups reports whether the DRS host groups of clusters are read, and
+	// FaultDomains whether the vSAN fault domains of hosts are. A change restarts the
+	// watch of each vCenter.
 	HostGroups, FaultDomains bool
 }
 
-// Options tune a fleet. The zero value is what a daemon wants, without tags.
+// Options tune a fleet. The zero value serves a daemon that needs no tags.
 type Options struct {
-	// Wanted is what of the vCenters somebody needs, until Apply says otherwise.
-	Wanted
+	// Requirements are what is read of the vCenters until the first Apply.
+	Requirements
 	// Timeout bounds each remote call but logins; 15 s if zero.
 	Timeout time.Duration
 	// LoginTimeout bounds each request that shows credentials, which may have to wait
@@ -43,9 +43,9 @@ type Options struct {
 	// RetryMin and RetryMax bound the delay after a failure; 500 ms and 10 s
 	// if zero.
 	RetryMin, RetryMax time.Duration
-	// PollTime is how long the server may hold a long poll open while nothing changes,
-	// in whole seconds; 25 s if zero. Its return proves contact. The answer to each is
-	// waited for Timeout longer.
+	// PollTime is how long the server may hold a long poll open while nothing changes, in
+	// whole seconds; 25 s if zero. Its return proves contact. Each answer may take Timeout
+	// longer.
 	PollTime time.Duration
 	// FirstPage bounds the wait for the first page of a vCenter's machines, for which
 	// it has to collect all of them; 5 min if zero.
@@ -55,7 +55,7 @@ type Options struct {
 	SearchEvery time.Duration
 	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
 	InFlight int
-	// Observer sees what is asked of vCenters; nil for none.
+	// Observer is called for each request to a vCenter; nil for none.
 	Observer Observer
 }
 

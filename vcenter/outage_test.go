@@ -26,7 +26,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 			a.fail(ctx, slow)
 			a.fail(ctx, refused)
 		}
-		a.update(a.read(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, Contact: time.Now()}))
+		a.update(a.read(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()}))
 	}
 	text := log.GetSink().(ktesting.Underlier).GetBuffer().String()
 	for what, want := range map[string]int{

@@ -43,7 +43,7 @@ func (w *world) isOutside(id inventory.Identity, moid string) func([]inventory.S
 }
 
 // TestMovedOutOfTheConfiguredDatacenters and back, and destroyed there, as seen by
-// watches that begin anew.
+// watches that begin again.
 func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
 	w := run(t, twoVCenters, slow, only("dc1"))
 	moid := w.moid("n1")
@@ -79,7 +79,7 @@ func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
 // isThere reports whether a machine, and no other, is outside, by what was read or by what
 // its Node tells.
 func isThere(s *inventory.Snapshot, moid string) bool {
-	all := slices.Collect(maps.Keys(s.Told))
+	all := slices.Collect(maps.Keys(s.Recorded))
 	all = append(all, s.Outside...)
 	slices.Sort(all)
 	return slices.Equal(slices.Compact(all), []string{moid})
@@ -159,7 +159,7 @@ func TestRestartWithARecord(t *testing.T) {
 			if outcome(states, n1, topology.ErrAbsent) {
 				t.Error("n1 is absent")
 			}
-			return outcome(states, n1, inventory.ErrUnreadable) && inventory.Indexed(states, n1)
+			return outcome(states, n1, inventory.ErrUnreadable) && inventory.IsIndexed(states, n1)
 		})
 		if err := w.fleet.ConfirmAbsent(w.ctx, n1); err == nil || errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("it is there: %v", err)
@@ -178,8 +178,8 @@ func TestARecordOfAMachineThatMayNotBeSeen(t *testing.T) {
 	n3 = known(n3, "east", w.moid("n3"))
 	w.fleet.Follow([]inventory.Identity{n1, n3})
 	w.until("n3 outside, from the watch", func(states []inventory.State) bool {
-		if states[0].Trouble != nil {
-			t.Fatalf("trouble: %v", states[0].Trouble)
+		if states[0].Err != nil {
+			t.Fatalf("trouble: %v", states[0].Err)
 		}
 		return outcome(states, n3, inventory.ErrOutside)
 	})

@@ -23,17 +23,17 @@ func (a *actor) untilOverdue() <-chan time.Time {
 	if !a.mayBeOverdue() {
 		return nil
 	}
-	return time.After(a.leftToRead())
+	return time.After(a.timeToRead())
 }
 
 // mayBeOverdue reports whether the vCenter was neither read nor has failed.
 func (a *actor) mayBeOverdue() bool {
 	s := &a.now.state
-	return !s.Overdue && s.Snapshot == nil && s.Trouble == nil
+	return !s.Overdue && s.Snapshot == nil && s.Err == nil
 }
 
-// leftToRead is how long the vCenter may still take.
-func (a *actor) leftToRead() time.Duration {
+// timeToRead returns how long the vCenter may still take.
+func (a *actor) timeToRead() time.Duration {
 	answered := a.configured
 	if at := a.now.endpoint.LastAnswer(); at.After(a.configured) {
 		answered = at
@@ -43,11 +43,11 @@ func (a *actor) leftToRead() time.Duration {
 
 // noteOverdue publishes that the vCenter is overdue, if it is.
 func (a *actor) noteOverdue(ctx context.Context) {
-	if a.leftToRead() > 0 {
+	if a.timeToRead() > 0 {
 		return // it has answered meanwhile
 	}
 	a.now.state.Overdue = true
-	a.show()
+	a.publishStatus()
 	klog.FromContext(ctx).Info("The vCenter takes long to be read; new Nodes of other vCenters do not wait for it any more")
 	a.announce()
 }

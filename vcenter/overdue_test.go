@@ -55,7 +55,7 @@ func TestOverdue(t *testing.T) {
 		"another address": func(t *testing.T, a *actor) {
 			pass(2 * silentTime)
 			want(t, a, true)
-			a.configure(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+			a.sendTarget(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
 			want(t, a, false)
 			pass(time.Nanosecond)
@@ -63,7 +63,7 @@ func TestOverdue(t *testing.T) {
 		},
 		"another address while it is waited for": func(t *testing.T, a *actor) {
 			pass(silentTime - time.Nanosecond)
-			a.configure(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+			a.sendTarget(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
 			want(t, a, false)
 			pass(time.Nanosecond)
@@ -81,19 +81,19 @@ func TestOverdue(t *testing.T) {
 			})
 		})
 	}
-	for name, happens := range map[string]func(*testing.T, *actor){
-		"read": func(t *testing.T, a *actor) {
-			(&reporter{actor: a}).publish(t.Context(), watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, Contact: time.Now()})
+	for name, happens := range map[string]func(context.Context, *actor){
+		"read": func(ctx context.Context, a *actor) {
+			(&reporter{actor: a}).publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
 		},
-		"failed": func(_ *testing.T, a *actor) {
-			a.updates <- func(now *status) bool { now.state.Trouble = context.DeadlineExceeded; return true }
+		"failed": func(_ context.Context, a *actor) {
+			a.updates <- func(now *status) bool { now.state.Err = context.DeadlineExceeded; return true }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, _, end := begin(t)
 				pass(silentTime / 2)
-				happens(t, a)
+				happens(t.Context(), a)
 				pass(readTime)
 				want(t, a, false)
 				end()

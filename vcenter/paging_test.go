@@ -24,8 +24,8 @@ func TestFurtherPagesAreDenied(t *testing.T) {
 	w.fleet.Follow([]inventory.Identity{n1, n2, named})
 	for id, zone := range map[*inventory.Identity]string{&n1: "east/a", &n2: "east/b", &named: "east/c"} {
 		w.until(id.String()+" placed", func(states []inventory.State) bool {
-			if states[0].Trouble != nil {
-				t.Fatalf("trouble: %v", states[0].Trouble)
+			if states[0].Err != nil {
+				t.Fatalf("trouble: %v", states[0].Err)
 			}
 			return w.zone(*id) == zone
 		})
@@ -50,7 +50,7 @@ func TestCategoriesMayNotBeListed(t *testing.T) {
 	n1 := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{n1})
 	w.until("n1 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" })
-	if got := w.fleet.States()[0].Snapshot.NoCategory; len(got) != 1 || got[0] != "rack" {
+	if got := w.fleet.States()[0].Snapshot.InvisibleCategories; len(got) != 1 || got[0] != "rack" {
 		t.Errorf("not shown are %v", got)
 	}
 }

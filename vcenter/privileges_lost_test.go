@@ -78,14 +78,14 @@ func (d *deprived) unplaced(id inventory.Identity) {
 	d.Helper()
 	d.until("an unknown zone", func(states []inventory.State) bool {
 		p := policy
-		p.Invisible = states[0].Snapshot.NoCategory
+		p.Invisible = states[0].Snapshot.InvisibleCategories
 		_, err := topology.Resolve(p, d.found(id).Paths)
 		return errors.Is(err, topology.ErrUnknown)
 	})
 }
 
 func down(d *deprived) {
-	d.until("trouble", func(states []inventory.State) bool { return denies(states[0].Trouble) })
+	d.until("trouble", func(states []inventory.State) bool { return denies(states[0].Err) })
 	if !d.fresh {
 		d.placed() // by what was read before
 	}
@@ -95,14 +95,14 @@ func down(d *deprived) {
 func harmless(d *deprived) {
 	d.placed()
 	d.said()
-	d.until("no trouble", func(states []inventory.State) bool { return states[0].Trouble == nil })
+	d.until("no trouble", func(states []inventory.State) bool { return states[0].Err == nil })
 }
 
 func untidy(d *deprived) {
 	d.east.Fault("WaitForUpdatesEx", &types.SystemError{})
-	d.until("trouble", func(states []inventory.State) bool { return faults.Is[types.SystemError](states[0].Trouble) })
+	d.until("trouble", func(states []inventory.State) bool { return faults.Is[types.SystemError](states[0].Err) })
 	d.east.Fault("WaitForUpdatesEx", nil)
-	d.until("no trouble", func(states []inventory.State) bool { return states[0].Trouble == nil })
+	d.until("no trouble", func(states []inventory.State) bool { return states[0].Err == nil })
 	harmless(d)
 	if n := d.east.Requests()["DestroyView"]; n == 0 {
 		d.Errorf("nothing was to be destroyed: %v", d.east.Requests())
@@ -141,7 +141,7 @@ func searchless(d *deprived) {
 
 func partial(d *deprived) {
 	d.until("an incomplete index", func(states []inventory.State) bool {
-		return states[0].Snapshot.Incomplete != nil && states[0].Trouble == nil && outcome(states, d.n1, topology.ErrUnknown)
+		return states[0].Snapshot.Incomplete != nil && states[0].Err == nil && outcome(states, d.n1, topology.ErrUnknown)
 	})
 	d.in(d.n3, "east/c")
 	d.unsaid()
@@ -158,7 +158,7 @@ func unseen(d *deprived) {
 
 func unreadable(d *deprived) {
 	d.until("n1 unreadable", func(states []inventory.State) bool {
-		return outcome(states, d.n1, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.Indexed(states, d.n1)
+		return outcome(states, d.n1, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, d.n1)
 	})
 	d.in(d.n2, "east/b")
 	if d.fresh && !d.followed {
@@ -210,7 +210,7 @@ func nameless(d *deprived) {
 func uncategorized(d *deprived) {
 	nameless(d)
 	d.until("a category that is not shown", func(states []inventory.State) bool {
-		return slices.Equal(states[0].Snapshot.NoCategory, []string{"zone"})
+		return slices.Equal(states[0].Snapshot.InvisibleCategories, []string{"zone"})
 	})
 }
 

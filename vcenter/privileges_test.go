@@ -22,9 +22,9 @@ type privilege struct {
 	row, what string
 	// datacenters are those of east that are configured.
 	datacenters []string
-	// all says that it is of no use with index: followed, anew that what was known
+	// all says that it is of no use with index: followed, again that what was known
 	// before serves on for a while.
-	all, anew bool
+	all, again bool
 	// take takes it from the account of east; give gives it back, nil where that is
 	// not noticed within the time of a test.
 	take, give func(*deprived) error
@@ -59,8 +59,8 @@ var privileges = []privilege{
 		take: func(d *deprived) error { d.east.HideCategory("zone", 403); return nil },
 		give: func(d *deprived) error { d.east.ShowCategory("zone"); return nil },
 	},
-	{row: "Tags and categories", what: "no tag", take: forbid(getTag), anew: true, give: recovered, lost: nameless},
-	{row: "Tags and categories", what: "no category", take: forbid("GET /com/vmware/cis/tagging/category/id:{id}"), anew: true, give: recovered, lost: nameless},
+	{row: "Tags and categories", what: "no tag", take: forbid(getTag), again: true, give: recovered, lost: nameless},
+	{row: "Tags and categories", what: "no category", take: forbid("GET /com/vmware/cis/tagging/category/id:{id}"), again: true, give: recovered, lost: nameless},
 	{row: "Tags and categories", what: "no list", take: forbid("GET /com/vmware/cis/tagging/category"), give: recovered, lost: harmless},
 	{row: "Tagging events", take: without("CreateCollectorForEvents", "SetCollectorPageSize"), give: recovered, lost: eventless},
 }
@@ -128,7 +128,7 @@ func deprive(t *testing.T, p privilege, followed bool) *deprived {
 	if err := p.take(d); err != nil {
 		t.Fatal(err)
 	}
-	if p.anew {
+	if p.again {
 		d.restart()
 		return d
 	}
@@ -154,7 +154,7 @@ func (d *deprived) restart() {
 func (d *deprived) reads(before *inventory.Snapshot, had int) {
 	d.Helper()
 	d.until("a watch without the privilege", func(states []inventory.State) bool {
-		return logins(d.east) > had && (denies(states[0].Trouble) || states[0].Trouble == nil && states[0].Snapshot != before)
+		return logins(d.east) > had && (denies(states[0].Err) || states[0].Err == nil && states[0].Snapshot != before)
 	})
 }
 
@@ -170,7 +170,7 @@ func (d *deprived) promises() {
 	d.until("w1 placed", func([]inventory.State) bool { return d.zone(d.w1) == "west/a" })
 	for _, id := range []inventory.Identity{d.n1, d.n2, d.n3, d.w1} {
 		if err := d.fleet.ConfirmAbsent(d.ctx, id); err == nil {
-			d.Errorf("the absence of %s is confirmed", id.Known.ID)
+			d.Errorf("the absence of %s is confirmed", id.Recorded.ID)
 		}
 	}
 }

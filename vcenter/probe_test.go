@@ -52,13 +52,13 @@ func TestProbeProvesContact(t *testing.T) {
 	w.fleet.Probe("nobody's")
 	asked := time.Now()
 	w.fleet.Probe("east")
-	w.until("contact", func(states []inventory.State) bool { return states[0].Contact.After(asked) })
+	w.until("contact", func(states []inventory.State) bool { return states[0].LastContact.After(asked) })
 	w.quiet()
 	after := w.fleet.States()
-	if after[0].Snapshot != before[0].Snapshot || after[0].Trouble != nil {
+	if after[0].Snapshot != before[0].Snapshot || after[0].Err != nil {
 		t.Errorf("a proof of contact changed more than that: %+v", after[0])
 	}
-	if after[1].Contact != before[1].Contact || after[1].Snapshot != before[1].Snapshot || after[1].Trouble != nil {
+	if after[1].LastContact != before[1].LastContact || after[1].Snapshot != before[1].Snapshot || after[1].Err != nil {
 		t.Error("west was not asked")
 	}
 	for name, want := range map[string]int{"east": 1, "west": 0} {
@@ -80,7 +80,7 @@ func TestProbesAreGathered(t *testing.T) {
 	for range 500 {
 		w.fleet.Probe("east")
 	}
-	w.until("contact", func(states []inventory.State) bool { return states[0].Contact.After(asked) })
+	w.until("contact", func(states []inventory.State) bool { return states[0].LastContact.After(asked) })
 	w.quiet()
 	if n := east.Requests()["CurrentTime"]; n < 1 || n > 2 {
 		t.Errorf("%d requests for 500 probes at once", n)
@@ -98,18 +98,18 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 	w.sim.VCenter("east").Hang()
 	began := time.Now()
 	w.fleet.Probe("east")
-	w.until("trouble", func(states []inventory.State) bool { return states[0].Trouble != nil })
+	w.until("trouble", func(states []inventory.State) bool { return states[0].Err != nil })
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	states := w.fleet.States()
-	if states[0].Contact.After(began) || states[1].Trouble != nil {
+	if states[0].LastContact.After(began) || states[1].Err != nil {
 		t.Errorf("states %+v", states)
 	}
 	if err := w.sim.VCenter("east").Recover(); err != nil {
 		t.Fatal(err)
 	}
-	w.until("recovery", func(states []inventory.State) bool { return states[0].Trouble == nil && states[0].Contact.After(began) })
+	w.until("recovery", func(states []inventory.State) bool { return states[0].Err == nil && states[0].LastContact.After(began) })
 }
 
 // TestNoContactBeforeTheNewSnapshot: the same through a session that is lost, while
@@ -128,8 +128,8 @@ func TestNoContactBeforeTheNewSnapshot(t *testing.T) {
 	w.fleet.Probe("east")
 	w.until("a new snapshot", func(states []inventory.State) bool {
 		s := states[0]
-		if s.Snapshot == before.Snapshot && s.Contact.After(before.Contact) {
-			t.Errorf("contact %v after the old snapshot", s.Contact.Sub(before.Contact))
+		if s.Snapshot == before.Snapshot && s.LastContact.After(before.LastContact) {
+			t.Errorf("contact %v after the old snapshot", s.LastContact.Sub(before.LastContact))
 			return true
 		}
 		return s.Snapshot != before.Snapshot

@@ -233,7 +233,7 @@ vcenters:
     tags: {region: east}
     clusters: [{name: c1, tags: {zone: a}, hosts: 4}]
     vms: [{name: n, count: COUNT}]
-`, "COUNT", count), Options{Wanted: Wanted{Tags: true}}, nil)
+`, "COUNT", count), Options{Requirements: Requirements{Tags: true}}, nil)
 		var ids []inventory.Identity
 		for _, m := range w.sim.Machines() {
 			ids = append(ids, identity(t, m.UUID))

@@ -12,36 +12,36 @@ import (
 // These bound how long an actor waits before it reads a vCenter again that had
 // ended its session or could not be reached. Many daemons notice that at the same
 // time, and each reads its whole index: together they would overload the vCenter
-// that has just started. The waits are random, so that the readings are spread over
-// a time that grows with their size.
+// that has just started. The waits are random, within a window
+// that grows with the size of the index.
 const (
-	// spreadPerMachine is that time for each machine of the index, whose properties
+	// windowPerMachine is the window for each machine of the index, whose properties
 	// are read in pages: 2 minutes for 40,000 machines, under a second for 300.
-	spreadPerMachine = 3 * time.Millisecond
-	// spreadPerSearch is that time for each machine where the index has only those
+	windowPerMachine = 3 * time.Millisecond
+	// windowPerSearch is the window for each machine where the index has only those
 	// that are followed, since each of them is searched for on its own.
-	spreadPerSearch = 20 * time.Millisecond
-	// spreadMax bounds it for any size.
-	spreadMax = 2 * time.Minute
+	windowPerSearch = 20 * time.Millisecond
+	// maxWindow bounds it for any size.
+	maxWindow = 2 * time.Minute
 )
 
-// spread returns the time over which readings of an index of that size are spread.
-func spread(machines int, followed bool) time.Duration {
-	per := spreadPerMachine
+// readWindow returns the time within which an index of that size is read again.
+func readWindow(machines int, followed bool) time.Duration {
+	per := windowPerMachine
 	if followed {
-		per = spreadPerSearch
+		per = windowPerSearch
 	}
 	// In this order, since a product could be out of range.
-	if machines >= int(spreadMax/per) {
-		return spreadMax
+	if machines >= int(maxWindow/per) {
+		return maxWindow
 	}
 	return time.Duration(machines) * per
 }
 
 // newReadDelay returns, after a watch or an attempt to begin one has failed, how long the next
-// reading has to wait: a random part of the spread. The first reading of a process
+// reading has to wait: a random part of the window. The first reading of a process
 // does not wait, nor does one after a change of the configuration.
-func (a *actor) newReadDelay() time.Duration { return random(a.spread()) }
+func (a *actor) newReadDelay() time.Duration { return random(a.readWindow()) }
 
 // random returns a random part of a time, zero of none.
 func random(all time.Duration) time.Duration {
@@ -51,13 +51,14 @@ func random(all time.Duration) time.Duration {
 	return rand.N(all)
 }
 
-// spread is the time over which readings of the vCenter are spread, zero if it was never read.
-func (a *actor) spread() time.Duration {
+// readWindow returns the time within which the vCenter is read again, zero if it was never
+// read.
+func (a *actor) readWindow() time.Duration {
 	machines, watched := a.memory.Machines()
 	if !watched {
 		return 0
 	}
-	return spread(machines, a.cfg.Followed)
+	return readWindow(machines, a.cfg.Followed)
 }
 
 // waitToRead lets the time pass that the next reading has to wait. Meanwhile the state
@@ -93,7 +94,7 @@ func (a *actor) waitToRead(ctx context.Context) error {
 func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
 	klog.FromContext(ctx).Info("Waits before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
 	a.update(func(now *status) bool {
-		now.state.Trouble = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.spread())
+		now.state.Err = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.readWindow())
 		return true
 	})
 }

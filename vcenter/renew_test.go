@@ -88,12 +88,12 @@ func TestChangedCredentialsReplaceTheSession(t *testing.T) {
 	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
 	east.SetPassword("second")
 	a.set(east.User(), "second")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	watches := east.Requests()["CreatePropertyCollector"]
 	w.until("watched by the new session", func([]inventory.State) bool {
 		s := w.east()
-		if s.Snapshot == nil || s.Trouble != nil {
-			t.Errorf("on the way there: trouble %v, snapshot %v", s.Trouble, s.Snapshot)
+		if s.Snapshot == nil || s.Err != nil {
+			t.Errorf("on the way there: trouble %v, snapshot %v", s.Err, s.Snapshot)
 		}
 		return east.Requests()["CreatePropertyCollector"] > watches
 	})
@@ -102,7 +102,7 @@ func TestChangedCredentialsReplaceTheSession(t *testing.T) {
 		t.Errorf("%d logins to east, %d to west", e, w)
 	}
 	for range 3 {
-		w.fleet.Renew() // nothing has changed
+		w.fleet.CredentialsChanged() // nothing has changed
 	}
 	w.sim.VCenter("east").EndSessions()
 	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 3 })
@@ -122,19 +122,19 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 	for _, wrong := range []string{"wrong-1", "wrong-2"} {
 		n := logins(east)
 		a.set(east.User(), wrong)
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		w.until("tried", func([]inventory.State) bool { return logins(east) > n })
 		for range 5 {
-			w.fleet.Renew()
+			w.fleet.CredentialsChanged()
 		}
 	}
 	a.set(east.User(), "wrong-1") // known to be wrong
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
-	if trouble := w.east().Trouble; trouble != nil {
+	if trouble := w.east().Err; trouble != nil {
 		t.Error(trouble)
 	}
 	if n := logins(east); n != 3 {
@@ -142,13 +142,13 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 	}
 	// The session ends: what is known to be wrong is not tried for a new one.
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
-	if err := w.east().Trouble; !errors.Is(err, session.ErrRejected) || w.east().Snapshot == nil {
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || w.east().Snapshot == nil {
 		t.Errorf("trouble is %v", err)
 	}
 	a.set(east.User(), good)
-	w.fleet.Renew()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.fleet.CredentialsChanged()
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 4 {
 		t.Errorf("%d logins", n)
 	}
@@ -160,43 +160,43 @@ func TestCredentialsThatAreGone(t *testing.T) {
 	east := w.sim.VCenter("east")
 	user, good := east.User(), east.Password()
 	a.lose()
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	if err := east.MoveVM("n1", "c2-host-1"); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
-	if err := w.east().Trouble; !strings.Contains(err.Error(), "no such Secret") {
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	if err := w.east().Err; !strings.Contains(err.Error(), "no such Secret") {
 		t.Error(err)
 	}
 	a.set(user, good)
-	w.fleet.Renew()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.fleet.CredentialsChanged()
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 2 {
 		t.Errorf("%d logins", n)
 	}
 }
 
-// TestAVCenterThatIsDownWhenThePasswordChanges is asked again by itself.
+// TestAVCenterThatIsDownWhenThePasswordChanges is tried again without a change of the configuration.
 func TestAVCenterThatIsDownWhenThePasswordChanges(t *testing.T) {
 	w, a := renewing(t)
 	east := w.sim.VCenter("east")
 	east.SetPassword("second")
 	east.RejectPassword() // refuses every login, the session lives
 	a.set(east.User(), "second")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("tried", func([]inventory.State) bool { return logins(east) == 2 })
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
 	}
 	a.set(east.User(), east.Password())
 	east.Refuse()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
 	}
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 }
 
 // TestNothingNewEndsNoPause: that files or Secrets may have changed is said far more
@@ -207,11 +207,11 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	var a accounts
 	w := runWith(t, twoVCenters, opts, a.read, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectPassword() })
 	east := w.sim.VCenter("east")
-	w.until("rejected", func([]inventory.State) bool { return w.east().Trouble != nil })
-	said := w.east().Trouble.Error()
+	w.until("rejected", func([]inventory.State) bool { return w.east().Err != nil })
+	said := w.east().Err.Error()
 	asked := a.count()
 	for range 100 {
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		time.Sleep(time.Millisecond)
 	}
 	if n := logins(east); n != 1 {
@@ -220,7 +220,7 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	if n := a.count(); n == asked {
 		t.Error("nobody looked")
 	}
-	if now := w.east().Trouble.Error(); now != said || !strings.Contains(now, "; next attempt at ") {
+	if now := w.east().Err.Error(); now != said || !strings.Contains(now, "; next attempt at ") {
 		t.Errorf("trouble is %s and was %s", now, said)
 	}
 	if err := east.Recover(); err != nil {
@@ -229,7 +229,7 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	east.SetPassword("second")
 	began := time.Now()
 	a.set(east.User(), "second")
-	w.fleet.Renew()
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil && w.east().Snapshot != nil })
+	w.fleet.CredentialsChanged()
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.east().Snapshot != nil })
 	t.Logf("recovered in %v", time.Since(began))
 }

@@ -20,9 +20,9 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// afterwards has the vCenter do what it is asked first, and answer a while later.
+// delayed has the vCenter do what it is asked first, and answer a while later.
 // Began is closed when it has been done for the first time.
-func afterwards(behind http.Handler, late func(*http.Request, string) bool) (instead func(http.ResponseWriter, *http.Request, string) bool, began chan struct{}) {
+func delayed(behind http.Handler, late func(*http.Request, string) bool) (instead func(http.ResponseWriter, *http.Request, string) bool, began chan struct{}) {
 	began = make(chan struct{})
 	var once sync.Once
 	return func(w http.ResponseWriter, r *http.Request, body string) bool {
@@ -55,15 +55,15 @@ func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
 		end   func(*world)
 	}{
 		"SOAP, the daemon stops":        {isLogin, func(w *world) { w.stop() }},
-		"SOAP, the vCenter is removed":  {isLogin, func(w *world) { w.fleet.Apply(nil, slow.Wanted) }},
+		"SOAP, the vCenter is removed":  {isLogin, func(w *world) { w.fleet.Apply(nil, slow.Requirements) }},
 		"REST, the daemon stops":        {isRESTLogin, func(w *world) { w.stop() }},
-		"REST, the vCenter is removed":  {isRESTLogin, func(w *world) { w.fleet.Apply(nil, slow.Wanted) }},
+		"REST, the vCenter is removed":  {isRESTLogin, func(w *world) { w.fleet.Apply(nil, slow.Requirements) }},
 		"REST, another login fails now": {isRESTLogin, func(w *world) { w.sim.VCenter("east").EndSessions(); w.stop() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sim, f, cfg := vcentertest.EastBehindFront(t)
 			east := sim.VCenters()[0]
-			instead, began := afterwards(east, c.login)
+			instead, began := delayed(east, c.login)
 			f.Answer(instead)
 			w := follow(t, sim, cfg, FromFile, slow)
 			w.fleet.Follow([]inventory.Identity{w.id("n1")})
@@ -83,24 +83,24 @@ func TestAPasswordThatComesTooEarly(t *testing.T) {
 	try := func(password string, total int) {
 		t.Helper()
 		a.set(east.User(), password)
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		w.until("tried", func([]inventory.State) bool { return logins(east) >= total })
 		for range 5 {
-			w.fleet.Renew()
+			w.fleet.CredentialsChanged()
 		}
 	}
 	try("second-example", 2) // the vCenter does not have it yet
 	a.set(east.User(), former)
 	for range 2 { // the first may have begun before
 		reads := a.count()
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 		w.until("the former one read", func([]inventory.State) bool { return a.count() > reads })
 	}
 	east.SetPassword("second-example")
 	try("second-example", 3)
 	w.until("one session", func([]inventory.State) bool { return east.SOAPSessions() == 1 })
-	if s := w.east(); s.Trouble != nil || logins(east) != 3 {
-		t.Errorf("trouble %v, %d logins", s.Trouble, logins(east))
+	if s := w.east(); s.Err != nil || logins(east) != 3 {
+		t.Errorf("trouble %v, %d logins", s.Err, logins(east))
 	}
 }
 
@@ -113,8 +113,8 @@ func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
 	east.SetPassword("second-example")
 	a.set(east.User(), "second-example")
 	forgetREST(w)
-	w.until("logged in anew", func([]inventory.State) bool {
-		if s := w.east(); s.Trouble != nil || s.Snapshot == nil {
+	w.until("logged in again", func([]inventory.State) bool {
+		if s := w.east(); s.Err != nil || s.Snapshot == nil {
 			t.Fatalf("on the way there: %+v", s)
 		}
 		return logins(east) == 2 && east.SOAPSessions() == 1
@@ -130,9 +130,9 @@ func forgetREST(w *world) {
 	east := w.sim.VCenter("east")
 	east.FaultREST(list, http.StatusUnauthorized)
 	before := restLogins(east)
-	wanted := slow.Wanted
-	wanted.Categories = []string{"zone"}
-	w.fleet.Apply(w.cfgs, wanted)
+	requirements := slow.Requirements
+	requirements.Categories = []string{"zone"}
+	w.fleet.Apply(w.cfgs, requirements)
 	w.until("logged in to the tagging API", func([]inventory.State) bool { return restLogins(east) > before })
 	east.FaultREST(list, 0)
 }
@@ -147,20 +147,20 @@ func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
 	east := w.sim.VCenter("east")
 	former := east.Password()
 	a.set(east.User(), "second-example")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("rejected", func([]inventory.State) bool { // and not only asked for
 		return slices.ContainsFunc(seen.Logins(), func(err error) bool { return errors.Is(err, session.ErrRejected) })
 	})
 	east.SetPassword("second-example")
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Trouble != nil })
+	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
 	for range 5 {
-		w.fleet.Renew()
+		w.fleet.CredentialsChanged()
 	}
 	a.set(east.User(), former)
 	w.until("the former one tried", func([]inventory.State) bool { return logins(east) == 3 })
 	a.set(east.User(), "second-example")
-	w.until("recovery", func([]inventory.State) bool { return w.east().Trouble == nil })
+	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 4 {
 		t.Errorf("%d logins", n)
 	}

@@ -21,16 +21,16 @@ func TestChangesOfAllKindsAtOnce(t *testing.T) {
 	swapped[0].Name, swapped[1].Name = "east", "west"
 	narrow := slices.Clone(w.cfgs)
 	narrow[0].Datacenters, narrow[0].RoundTrips = []string{"dc1"}, 1
-	tagless := quick.Wanted
+	tagless := quick.Requirements
 	tagless.Tags = false
 	changes := []func(){
-		func() { w.fleet.Apply(w.cfgs, quick.Wanted) },
-		func() { w.fleet.Apply(w.cfgs[1:], quick.Wanted) },
-		func() { w.fleet.Apply(narrow, quick.Wanted) },
-		func() { w.fleet.Apply(swapped, quick.Wanted) },
+		func() { w.fleet.Apply(w.cfgs, quick.Requirements) },
+		func() { w.fleet.Apply(w.cfgs[1:], quick.Requirements) },
+		func() { w.fleet.Apply(narrow, quick.Requirements) },
+		func() { w.fleet.Apply(swapped, quick.Requirements) },
 		func() { w.fleet.Apply(w.cfgs, tagless) },
-		func() { a.set(east.User(), "wrong-example"); w.fleet.Renew() },
-		func() { a.set(east.User(), good); w.fleet.Renew() },
+		func() { a.set(east.User(), "wrong-example"); w.fleet.CredentialsChanged() },
+		func() { a.set(east.User(), good); w.fleet.CredentialsChanged() },
 		func() { east.EndSessions() },
 		func() { west.EndSessions() },
 		func() { w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("n3")}) },
@@ -47,8 +47,8 @@ func TestChangesOfAllKindsAtOnce(t *testing.T) {
 	}
 	g.Wait()
 	a.set(east.User(), good)
-	w.fleet.Apply(w.cfgs, quick.Wanted)
-	w.fleet.Renew()
+	w.fleet.Apply(w.cfgs, quick.Requirements)
+	w.fleet.CredentialsChanged()
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	// The tags may be read after the machines are found.
 	w.until("n1 and w1 placed", func([]inventory.State) bool {

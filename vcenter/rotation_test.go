@@ -21,10 +21,10 @@ func TestAPasswordInTheFile(t *testing.T) {
 	east.SetPassword("second-example")
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].Password = config.NewPassword("second-example")
-	w.fleet.Apply(cfgs, slow.Wanted)
-	w.until("logged in anew", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
-	if s := w.east(); s.Trouble != nil || s.Snapshot == nil {
-		t.Errorf("trouble %v, snapshot %v", s.Trouble, s.Snapshot)
+	w.fleet.Apply(cfgs, slow.Requirements)
+	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
+	if s := w.east(); s.Err != nil || s.Snapshot == nil {
+		t.Errorf("trouble %v, snapshot %v", s.Err, s.Snapshot)
 	}
 	if n := logins(west); n != 1 {
 		t.Errorf("%d logins to west", n)
@@ -41,8 +41,8 @@ func TestAPasswordWithOtherDatacenters(t *testing.T) {
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].Password = config.NewPassword("second-example")
 	cfgs[0].Datacenters = []string{"dc1"}
-	w.fleet.Apply(cfgs, slow.Wanted)
-	w.until("logged in anew", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
+	w.fleet.Apply(cfgs, slow.Requirements)
+	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
 	w.until("n3 not found", func(states []inventory.State) bool {
 		_, err := inventory.Find(states, w.id("n3"))
 		return err != nil
@@ -61,13 +61,13 @@ func TestAnAddressThatChangesWhileTheVCenterHangs(t *testing.T) {
 	contents := east.Requests()["RetrieveServiceContent"]
 	east.SetDelay(3 * time.Second)
 	a.set(east.User(), "wrong-example")
-	w.fleet.Renew()
+	w.fleet.CredentialsChanged()
 	w.until("the login under way", func([]inventory.State) bool { return east.Requests()["RetrieveServiceContent"] > contents })
 	swapped := []config.VCenter{w.cfgs[1], w.cfgs[0]}
 	swapped[0].Name, swapped[1].Name = "east", "west"
-	w.fleet.Apply(swapped, slow.Wanted)
+	w.fleet.Apply(swapped, slow.Requirements)
 	for _, s := range w.fleet.States() {
-		if s.Snapshot != nil || s.Trouble != nil || !s.Contact.IsZero() {
+		if s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 			t.Errorf("%s is known: %+v", s.VCenter, s)
 		}
 	}
@@ -75,7 +75,7 @@ func TestAnAddressThatChangesWhileTheVCenterHangs(t *testing.T) {
 	if err := w.fleet.ConfirmAbsent(w.ctx, absent); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("absence is confirmed by sessions with other vCenters: %v", err)
 	}
-	// west has read w1 anew under the name east only once east's login is over.
+	// west has read w1 again under the name east only once east's login is over.
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, id := range []inventory.Identity{n1, w1} {
 			if _, err := inventory.Find(w.fleet.States(), id); errors.Is(err, topology.ErrAmbiguous) || errors.Is(err, topology.ErrAbsent) {

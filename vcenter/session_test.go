@@ -49,7 +49,7 @@ func TestRejectedPasswordIsTriedOnce(t *testing.T) {
 	if n := east.Requests()["Login"]; n != 1 {
 		t.Errorf("%d logins with a password that is rejected", n)
 	}
-	if trouble := f.States()[0].Trouble; trouble == nil || strings.Contains(trouble.Error(), "wrong") {
+	if trouble := f.States()[0].Err; trouble == nil || strings.Contains(trouble.Error(), "wrong") {
 		t.Errorf("trouble is %v", trouble)
 	}
 	<-current
@@ -89,8 +89,8 @@ func TestPasswordChangedUnderALivingSession(t *testing.T) {
 	if n := requests[list]; n > 20 {
 		t.Errorf("%d readings", n)
 	}
-	if s := w.east(); east.SOAPSessions() != 1 || s.Trouble != nil {
-		t.Errorf("%d sessions, trouble %v", east.SOAPSessions(), s.Trouble)
+	if s := w.east(); east.SOAPSessions() != 1 || s.Err != nil {
+		t.Errorf("%d sessions, trouble %v", east.SOAPSessions(), s.Err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestLostSessionsAreReplaced(t *testing.T) {
 		east.EndSessions()
 		before := w.fleet.States()[0].Snapshot.ReadAt
 		w.until("a newer snapshot", func(states []inventory.State) bool {
-			return states[0].Trouble == nil && states[0].Snapshot.ReadAt.After(before) && states[0].Snapshot.Machines != nil
+			return states[0].Err == nil && states[0].Snapshot.ReadAt.After(before) && states[0].Snapshot.Machines != nil
 		})
 		if got := w.zone(id); got != "east/a" {
 			t.Errorf("n1 is in %s", got)
@@ -125,7 +125,7 @@ func TestSessionsThatEndAtOnceAreNoStorm(t *testing.T) {
 	began := time.Now()
 	for range 6 {
 		logins := east.Requests()["Login"]
-		w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil && states[0].Trouble == nil })
+		w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil && states[0].Err == nil })
 		east.EndSessions()
 		w.until("a new session", func([]inventory.State) bool { return east.Requests()["Login"] > logins || logins == 0 })
 	}
@@ -149,7 +149,7 @@ func TestRunLogsOut(t *testing.T) {
 }
 
 func TestRunEndsWhileAVCenterHangs(t *testing.T) {
-	w := run(t, twoVCenters, Options{Wanted: Wanted{Tags: true}}, nil)
+	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}}, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))
 	w.found(w.id("w1"))

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFleetByClonedSession: machines and tags are read with one session, and when it
-// ends the session manager is asked anew.
+// ends the session manager is asked again.
 func TestFleetByClonedSession(t *testing.T) {
 	sim, vc, cfg := vcentertest.EastBehindFront(t)
 	east := sim.VCenters()[0]
@@ -34,7 +34,7 @@ func TestFleetByClonedSession(t *testing.T) {
 	east.EndSessions()
 	before := time.Now()
 	w.until("a newer snapshot of another session", func(states []inventory.State) bool {
-		return len(manager.Requests("/session", "")) == 2 && east.Requests()["CreatePropertyCollector"] == 2 && states[0].Trouble == nil && states[0].Snapshot.ReadAt.After(before) && w.zone(id) == "east/a"
+		return len(manager.Requests("/session", "")) == 2 && east.Requests()["CreatePropertyCollector"] == 2 && states[0].Err == nil && states[0].Snapshot.ReadAt.After(before) && w.zone(id) == "east/a"
 	})
 	sessions := east.SOAPSessions()
 	w.stop()
@@ -58,7 +58,7 @@ func TestTagsOfAnOlderVCenter(t *testing.T) {
 	w.fleet.Follow([]inventory.Identity{id})
 	want := "the tagging API of " + strings.TrimPrefix(vc.URL, "https://") + " does not know the session that was cloned, as a vCenter before 8.0 U3 does not"
 	w.until("tags unknown", func([]inventory.State) bool { return strings.Contains(w.zone(id), want) })
-	if err := w.fleet.States()[0].Trouble; err != nil {
+	if err := w.fleet.States()[0].Err; err != nil {
 		t.Errorf("trouble: %v", err)
 	}
 	if n := len(manager.Requests("/session", "")); n != 1 {

@@ -78,7 +78,7 @@ func TestOnlyPathsThatAreWantedAreAskedFor(t *testing.T) {
 		t.Errorf("%d objects were refused", n)
 	}
 	opts.Paths = nil
-	w.fleet.Apply(w.cfgs, opts.Wanted)
+	w.fleet.Apply(w.cfgs, opts.Requirements)
 	w.until("all paths read", func(states []inventory.State) bool { return len(states[0].Snapshot.NotPermitted) == 1 })
 	if n := east.Requests()[anyWatches]; n != 1 {
 		t.Errorf("%d watches", n)
@@ -108,8 +108,8 @@ func TestTaggingHangs(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.until("n1 absent", func(states []inventory.State) bool {
-				if s := states[0]; s.Trouble != nil {
-					t.Fatalf("trouble %v", s.Trouble)
+				if s := states[0]; s.Err != nil {
+					t.Fatalf("trouble %v", s.Err)
 				}
 				_, err := inventory.Find(states, id)
 				return errors.Is(err, topology.ErrAbsent)
@@ -128,7 +128,7 @@ func TestTaggingHangs(t *testing.T) {
 
 // TestTaggingHangsFromTheStart: the index is there before the deadline of the tags.
 func TestTaggingHangsFromTheStart(t *testing.T) {
-	w := run(t, twoVCenters, Options{Wanted: Wanted{Tags: true}}, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").HangTagging() })
+	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}}, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").HangTagging() })
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
 	began := time.Now()
@@ -182,14 +182,14 @@ func TestCategoryThatIsHidden(t *testing.T) {
 		w.until("hidden", func(states []inventory.State) bool {
 			o := w.tagsErr(id, "ClusterComputeResource")
 			zone := w.zone(id)
-			if zone != "east/a" && o == nil && !slices.Contains(w.fleet.States()[0].Snapshot.NoCategory, "zone") {
+			if zone != "east/a" && o == nil && !slices.Contains(w.fleet.States()[0].Snapshot.InvisibleCategories, "zone") {
 				t.Fatalf("%d: a hidden category counts as no tag: %s", status, zone)
 			}
-			return slices.Equal(states[0].Snapshot.NoCategory, []string{"zone"})
+			return slices.Equal(states[0].Snapshot.InvisibleCategories, []string{"zone"})
 		})
 		east.ShowCategory("zone")
 		w.until("shown", func(states []inventory.State) bool {
-			return len(states[0].Snapshot.NoCategory) == 0 && w.zone(id) == "east/a"
+			return len(states[0].Snapshot.InvisibleCategories) == 0 && w.zone(id) == "east/a"
 		})
 	}
 }

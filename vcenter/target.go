@@ -15,14 +15,14 @@ type target struct {
 	// tags reports whether tags are read, groups whether host groups are, and domains
 	// whether fault domains are.
 	tags, groups, domains bool
-	// wants are whose tags are.
-	wants watch.TagWants
+	// tagRequirements are the tags that are read.
+	tagRequirements watch.TagRequirements
 }
 
-func newTarget(cfg *config.VCenter, wanted Wanted) *target {
+func newTarget(cfg *config.VCenter, requirements Requirements) *target {
 	return &target{
-		cfg: *cfg, tags: wanted.Tags, groups: wanted.HostGroups, domains: wanted.FaultDomains,
-		wants: watch.TagWants{Categories: wanted.Categories, Surveyed: wanted.Surveyed, Paths: wanted.Paths},
+		cfg: *cfg, tags: requirements.Tags, groups: requirements.HostGroups, domains: requirements.FaultDomains,
+		tagRequirements: watch.TagRequirements{Categories: requirements.Categories, VolumeCategories: requirements.VolumeCategories, Paths: requirements.Paths},
 	}
 }
 

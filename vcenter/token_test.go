@@ -58,13 +58,13 @@ func TestRejectedCertificateIsTriedOnce(t *testing.T) {
 		})
 	})
 	for range 4 {
-		w.until("trouble", func(states []inventory.State) bool { return states[0].Trouble != nil })
+		w.until("trouble", func(states []inventory.State) bool { return states[0].Err != nil })
 		<-w.changed
 	}
 	if n := len(f.Requests(vcentertest.STSPath, "")); n != 1 {
 		t.Errorf("the certificate was shown %d times", n)
 	}
-	if err := w.fleet.States()[0].Trouble; !errors.Is(err, session.ErrRejected) {
+	if err := w.fleet.States()[0].Err; !errors.Is(err, session.ErrRejected) {
 		t.Errorf("%v", err)
 	}
 }

@@ -36,10 +36,10 @@ func TestTroubleFromTheStartStaysItsOwn(t *testing.T) {
 			if got := w.zone(w.id("w1")); got != "west/a" {
 				t.Errorf("w1 is in %s", got)
 			}
-			w.until("east's trouble known", func(states []inventory.State) bool { return states[0].Trouble != nil })
+			w.until("east's trouble known", func(states []inventory.State) bool { return states[0].Err != nil })
 			east := w.fleet.States()[0]
-			if !strings.Contains(east.Trouble.Error(), trouble.says) || !strings.Contains(east.Trouble.Error(), `vCenter "east"`) {
-				t.Errorf("trouble is %v", east.Trouble)
+			if !strings.Contains(east.Err.Error(), trouble.says) || !strings.Contains(east.Err.Error(), `vCenter "east"`) {
+				t.Errorf("trouble is %v", east.Err)
 			}
 			if _, err := inventory.Find(w.fleet.States(), w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("n1: %v", err)
@@ -62,7 +62,7 @@ func TestTroubleLaterKeepsTheSnapshot(t *testing.T) {
 			w.found(id)
 			east := w.sim.VCenter("east")
 			trouble.begin(east)
-			w.until("trouble known", func(states []inventory.State) bool { return states[0].Trouble != nil })
+			w.until("trouble known", func(states []inventory.State) bool { return states[0].Err != nil })
 			if got := w.zone(id); got != "east/a" {
 				t.Errorf("n1 is in %s", got)
 			}
@@ -75,7 +75,7 @@ func TestTroubleLaterKeepsTheSnapshot(t *testing.T) {
 			if err := east.Recover(); err != nil {
 				t.Fatal(err)
 			}
-			w.until("recovery", func(states []inventory.State) bool { return states[0].Trouble == nil })
+			w.until("recovery", func(states []inventory.State) bool { return states[0].Err == nil })
 		})
 	}
 }

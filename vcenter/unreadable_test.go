@@ -14,7 +14,7 @@ import (
 const stranger = "11111111-2222-3333-4444-555555555555"
 
 func known(id inventory.Identity, vcenter, moid string) inventory.Identity {
-	id.Known = topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: moid}
+	id.Recorded = topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: moid}
 	return id
 }
 
@@ -36,7 +36,7 @@ func (w *world) restarted() {
 	before := w.fleet.States()[0].Snapshot
 	east.EndSessions()
 	w.until("a new watch of east", func(states []inventory.State) bool {
-		return east.Requests()["Login"] > polls && states[0].Trouble == nil && states[0].Snapshot != before
+		return east.Requests()["Login"] > polls && states[0].Err == nil && states[0].Snapshot != before
 	})
 }
 
@@ -123,14 +123,14 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 		t.Helper()
 		w.until("claimed "+when, func(states []inventory.State) bool {
 			for _, id := range claimants {
-				if !outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) || !inventory.Indexed(states, id) {
+				if !outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) || !inventory.IsIndexed(states, id) {
 					return false
 				}
 			}
 			return true
 		})
 		doubted(when) // for all others
-		if states := w.fleet.States(); inventory.Indexed(states, n2) || inventory.Indexed(states, nobody) {
+		if states := w.fleet.States(); inventory.IsIndexed(states, n2) || inventory.IsIndexed(states, nobody) {
 			t.Errorf("%s: it counts for a Node that claims nothing", when)
 		}
 	}
@@ -146,12 +146,12 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 	claimed("again", mine)
 	// A claim on the same ID in another vCenter is none, nor is one in another instance.
 	elsewhere, replaced := known(n2, "west", moid), mine
-	replaced.KnownIn = "another"
-	if states := w.fleet.States(); inventory.Indexed(states, elsewhere) || inventory.Indexed(states, replaced) {
+	replaced.RecordedInstance = "another"
+	if states := w.fleet.States(); inventory.IsIndexed(states, elsewhere) || inventory.IsIndexed(states, replaced) {
 		t.Error("a claim in another vCenter counts")
 	}
 	w.fleet.Follow([]inventory.Identity{n2, nobody})
-	w.until("no claim", func(states []inventory.State) bool { return len(states[0].Snapshot.Told) == 0 })
+	w.until("no claim", func(states []inventory.State) bool { return len(states[0].Snapshot.Recorded) == 0 })
 	doubted("without the claim")
 }
 
@@ -167,7 +167,7 @@ func TestAClaimBesideAReadableMachine(t *testing.T) {
 	liar := known(n1, "east", w.moid("n2"))
 	w.fleet.Follow([]inventory.Identity{n1, liar, nobody})
 	w.until("the claim", func(states []inventory.State) bool {
-		return states[0].Snapshot != nil && len(states[0].Snapshot.Told) == 1
+		return states[0].Snapshot != nil && len(states[0].Snapshot.Recorded) == 1
 	})
 	if m := w.found(n1); m.Name != "n1" {
 		t.Errorf("n1 is %s", m.Name)

@@ -61,7 +61,7 @@ func TestCollectorsOfEventsThatFail(t *testing.T) {
 			if r["Login"] != 1 || r["CreatePropertyCollector"] != 1 || r["CreateCollectorForEvents"] != c.requests {
 				t.Errorf("requests %v", r)
 			}
-			if err := w.fleet.States()[0].Trouble; err != nil {
+			if err := w.fleet.States()[0].Err; err != nil {
 				t.Errorf("trouble %v", err)
 			}
 		})

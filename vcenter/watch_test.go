@@ -14,7 +14,7 @@ import (
 )
 
 // slow are timings under which only the watch can have brought a change.
-var slow = Options{Wanted: Wanted{Tags: true}, Timeout: 5 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+var slow = Options{Requirements: Requirements{Tags: true}, Timeout: 5 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 func TestTheWatchBringsMoves(t *testing.T) {
 	w := run(t, twoVCenters, slow, nil)
@@ -95,7 +95,7 @@ func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 	east := w.sim.VCenter("east")
 	for i := range 5 {
 		east.Refuse()
-		w.until("trouble", func(states []inventory.State) bool { return states[0].Trouble != nil })
+		w.until("trouble", func(states []inventory.State) bool { return states[0].Err != nil })
 		if got := w.zone(id); got != "east/a" {
 			t.Errorf("while east refuses connections n1 is in %s", got)
 		}
@@ -106,7 +106,7 @@ func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 		if err := east.Recover(); err != nil {
 			t.Fatal(err)
 		}
-		w.until("recovery", func(states []inventory.State) bool { return states[0].Trouble == nil })
+		w.until("recovery", func(states []inventory.State) bool { return states[0].Err == nil })
 		w.until("the new zone", func([]inventory.State) bool { return w.zone(id) == fmt.Sprint("east/z", i) })
 		if err := east.Retag("c1", "zone", "a"); err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestSessionsEndedTenTimes(t *testing.T) {
 					t.Errorf("lost meanwhile: %v", err)
 				}
 			}
-			return east.Requests()["Login"] > logins && states[0].Trouble == nil
+			return east.Requests()["Login"] > logins && states[0].Err == nil
 		})
 	}
 	w.stop()

@@ -63,7 +63,7 @@ type world struct {
 }
 
 // quick are timings under which a test need not wait.
-var quick = Options{Wanted: Wanted{Tags: true}, Timeout: 2 * time.Second, TagRefresh: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+var quick = Options{Requirements: Requirements{Tags: true}, Timeout: 2 * time.Second, TagRefresh: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 func run(t *testing.T, description string, opts Options, change func(*fleet.Fleet, []config.VCenter)) *world {
 	t.Helper()
@@ -109,7 +109,7 @@ func (w *world) until(what string, ok func([]inventory.State) bool) {
 		case <-time.After(20 * time.Millisecond): // not all that is asked for is announced
 		case <-limit:
 			for _, s := range w.fleet.States() {
-				w.Logf("%s: trouble %v, snapshot %+v", s.VCenter, s.Trouble, s.Snapshot)
+				w.Logf("%s: trouble %v, snapshot %+v", s.VCenter, s.Err, s.Snapshot)
 			}
 			w.Fatalf("never came: %s", what)
 		}

@@ -99,7 +99,7 @@ func (c *Checker) absence(states []inventory.State, node *v1.Node) (inventory.Id
 // missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read
 // completely and none has it, and topology.ErrUnknown otherwise.
 func missing(states []inventory.State, id inventory.Identity) error {
-	if inventory.Indexed(states, id) {
+	if inventory.IsIndexed(states, id) {
 		return nil
 	}
 	_, err := inventory.Find(states, id)

@@ -156,7 +156,7 @@ func (c *Confirmer) get(node types.UID, id inventory.Identity) *confirmation {
 // isOf reports whether a confirmation is of that machine and of the present vCenters,
 // if they were searched already.
 func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
-	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Known == id.Known && of.id.KnownIn == id.KnownIn && of.id.Seen == id.Seen &&
+	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Recorded == id.Recorded && of.id.RecordedInstance == id.RecordedInstance && of.id.LastSeen == id.LastSeen &&
 		(of.done.IsZero() || of.generation == generation)
 }
 

@@ -28,10 +28,10 @@ func Of(node *v1.Node) (inventory.Identity, error) {
 			return inventory.Identity{}, fmt.Errorf("%w: %w", topology.ErrUnknown, err)
 		}
 		return inventory.Identity{
-			UUIDs:   []inventory.UUID{u},
-			Name:    node.Name,
-			Known:   ParseLocation(node.Annotations[keys.Machine]),
-			KnownIn: parseInstance(node.Annotations[keys.VCenter]),
+			UUIDs:            []inventory.UUID{u},
+			Name:             node.Name,
+			Recorded:         ParseLocation(node.Annotations[keys.Machine]),
+			RecordedInstance: parseInstance(node.Annotations[keys.VCenter]),
 		}, nil
 	}
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)

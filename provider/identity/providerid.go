@@ -27,7 +27,7 @@ func ParseProviderID(id string) (inventory.UUID, error) {
 	if !ok {
 		return inventory.UUID{}, fmt.Errorf("provider ID %s does not begin with %s", quote.Value(id), scheme)
 	}
-	if len(rest) > inventory.LongestUUID {
+	if len(rest) > inventory.MaxUUIDLength {
 		return inventory.UUID{}, fmt.Errorf("provider ID %s is too long to hold a UUID: delete the Node, and give its kubelet another one or none", quote.Value(id))
 	}
 	u, err := inventory.ParseUUID(rest)

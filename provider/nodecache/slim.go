@@ -40,7 +40,7 @@ func slim(object any) (any, error) {
 	n.ManagedFields = nil
 	n.Spec.ProviderID = shortened(n.Spec.ProviderID)
 	status := v1.NodeStatus{Addresses: n.Status.Addresses}
-	if u := n.Status.NodeInfo.SystemUUID; len(u) <= inventory.LongestUUID {
+	if u := n.Status.NodeInfo.SystemUUID; len(u) <= inventory.MaxUUIDLength {
 		status.NodeInfo.SystemUUID = u
 	}
 	for _, c := range n.Status.Conditions {

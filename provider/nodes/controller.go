@@ -66,7 +66,7 @@ type places interface {
 	Initial(*v1.Node) (*placement.Initial, error)
 	Place(*v1.Node) (placement.Place, error)
 	Topology() *config.Topology
-	Hidden() map[string][]string
+	InvisibleCategories() map[string][]string
 	Tagged() []topology.Tagged
 }
 

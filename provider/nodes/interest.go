@@ -33,8 +33,8 @@ func (i *interest) update(fleet Fleet, placer *placement.Placer, nodes []*v1.Nod
 	locations := make([]string, 0, len(ids))
 	for j, id := range ids {
 		machines[j] = machineKey(id)
-		if id.Known.VCenter != "" {
-			locations = append(locations, identity.FormatLocation(id.Known))
+		if id.Recorded.VCenter != "" {
+			locations = append(locations, identity.FormatLocation(id.Recorded))
 		}
 	}
 	slices.Sort(machines)

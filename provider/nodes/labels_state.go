@@ -113,7 +113,7 @@ func (k *labelState) waitsForNames(place *placement.Place) bool {
 	case k.namesSince.IsZero() || time.Since(k.namesSince) > namesTime:
 		k.namesSince = time.Now()
 	}
-	return place.Named.Before(k.namesSince)
+	return place.TagNamesReadAt.Before(k.namesSince)
 }
 
 // decide plans for a Node, and records what is found. The error is why it has no placement.

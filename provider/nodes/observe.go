@@ -46,7 +46,7 @@ type basis struct {
 	hidden map[string][]string
 }
 
-func (c *Controller) basis() basis { return basis{c.places.Topology(), c.places.Hidden()} }
+func (c *Controller) basis() basis { return basis{c.places.Topology(), c.places.InvisibleCategories()} }
 
 func (b basis) equal(as basis) bool {
 	return b.by == as.by && maps.EqualFunc(b.hidden, as.hidden, slices.Equal)

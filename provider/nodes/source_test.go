@@ -85,7 +85,7 @@ func (f *fakeSource) Topology() *config.Topology {
 	return f.topology
 }
 
-func (f *fakeSource) Hidden() map[string][]string {
+func (f *fakeSource) InvisibleCategories() map[string][]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return map[string][]string{"east": f.absent}

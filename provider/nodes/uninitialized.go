@@ -53,7 +53,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 	s.announced = nil
 	if errors.Is(err, placement.ErrQuiet) {
 		for _, of := range states {
-			if of.Trouble == nil {
+			if of.Err == nil {
 				c.fleet.Probe(of.VCenter)
 			}
 		}

@@ -20,7 +20,7 @@ func (f *fakeSource) ReadTags(vcenter string) {
 			defer f.mu.Unlock()
 			for n, p := range f.places {
 				if vcenterOf(n) == vcenter {
-					p.Named = began
+					p.TagNamesReadAt = began
 					f.places[n] = p
 				}
 			}

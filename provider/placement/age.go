@@ -18,16 +18,16 @@ var ErrQuiet = errors.New("it is being asked whether it still is so")
 // Nodes that are initialized keep what they have. The error says when the vCenter
 // answered last and not how long ago, so that it stays the same.
 func (p *Placer) tooOld(s inventory.State) error {
-	if time.Since(s.Contact) <= p.maxAge {
+	if time.Since(s.LastContact) <= p.maxAge {
 		return nil
 	}
-	reason := s.Reach()
+	reason := s.CheckReachable()
 	if reason == nil {
 		reason = ErrQuiet
 	}
-	if s.Contact.IsZero() {
+	if s.LastContact.IsZero() {
 		return fmt.Errorf("%w: vCenter %q has not answered yet: %w", topology.ErrUnknown, s.VCenter, reason)
 	}
 	return fmt.Errorf("%w: vCenter %q last answered at %s, which is too long ago to initialize a Node by what it said: %w",
-		topology.ErrUnknown, s.VCenter, s.Contact.UTC().Format(time.RFC3339), reason)
+		topology.ErrUnknown, s.VCenter, s.LastContact.UTC().Format(time.RFC3339), reason)
 }

@@ -86,7 +86,7 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	m, in, err := p.inContact(states, node)
 	why := "what its machine has is not known now"
 	switch {
-	case err == nil && in.Trouble == nil:
+	case err == nil && in.Err == nil:
 		var backing addresses.Backing
 		backing, why = addresses.Back(m, a)
 		if backing != addresses.Unclear {

@@ -20,7 +20,7 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 // Identify returns what a Node says about its machine, with what this process remembers.
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
-	id.Seen, id.Waited = p.lastSeen.last(node.UID), p.lastSeen.waited(node.UID)
+	id.LastSeen, id.SearchOverdue = p.lastSeen.last(node.UID), p.lastSeen.waited(node.UID)
 	return id, err
 }
 
@@ -54,7 +54,7 @@ func reached(states []inventory.State, m *inventory.Machine, err error) (*invent
 		return nil, inventory.State{}, err
 	}
 	in := inventory.StateOf(states, m.Ref.VCenter)
-	if err := in.Reach(); err != nil {
+	if err := in.CheckReachable(); err != nil {
 		return nil, inventory.State{}, err
 	}
 	return m, in, nil

@@ -62,7 +62,7 @@ func (p *Placer) Initial(node *v1.Node) (*Initial, error) {
 			return d, nil
 		}
 		err = fmt.Errorf("%w: the names of tags in vCenter %q are being read again, since one may have been renamed", topology.ErrUnknown, in.VCenter)
-		if down := in.Reach(); down != nil {
+		if down := in.CheckReachable(); down != nil {
 			err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
 		}
 		if unwritten := d.Waits(node); unwritten != nil {
@@ -195,7 +195,7 @@ func furtherLabels(placement topology.Placement, every map[string]string) map[st
 // before a time. Where none could be read they were not.
 func (p *Placer) namesBefore(in inventory.State, t time.Time) bool {
 	categories := p.Topology().Policy.Categories()
-	return len(categories) > 0 && !in.Named.At.IsZero() && !in.Named.Since(t, categories)
+	return len(categories) > 0 && !in.TagNames.ReadAt.IsZero() && !in.TagNames.ReadSince(t, categories)
 }
 
 // namesTooOld is namesBefore for the labels of a running Node.

@@ -39,9 +39,9 @@ type Place struct {
 	// Contact is when the machine's vCenter last answered.
 	Contact time.Time
 	// OldNames reports whether a tag may have got another name since the names were read,
-	// which was at Named, zero if not all of them were.
-	OldNames bool
-	Named    time.Time
+	// which was at TagNamesReadAt, zero if not all of them were.
+	OldNames       bool
+	TagNamesReadAt time.Time
 	// Topology is what the placement was decided by, machine or not.
 	Topology *config.Topology
 }
@@ -77,12 +77,12 @@ func (p *Placer) Place(node *v1.Node) (Place, error) {
 		place.VCenter = m.Ref.VCenter
 		return place, err
 	}
-	place.Machine, place.Contact = m, in.Contact
+	place.Machine, place.Contact = m, in.LastContact
 	place.InstanceType, place.FormerType = instancetype.IfKnown(m), instancetype.Former(m)
-	if place.OldNames = p.namesTooOld(in); !p.namesBefore(in, in.Named.At) {
-		place.Named = in.Named.At // of all that are needed
+	if place.OldNames = p.namesTooOld(in); !p.namesBefore(in, in.TagNames.ReadAt) {
+		place.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
 	}
-	place.VCenter = inventory.First(states, m.Ref.VCenter)
+	place.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
 	place.Placement, err = p.placements.resolve(node.UID, &place.Topology.Policy, states, m)
 	return place, err
 }
@@ -115,14 +115,14 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (*inventory.Machine,
 	named, err := p.named(states, n)
 	m, in, err := reached(states, named, err)
 	if err == nil {
-		p.NoteSeen(n.UID, inventory.Sighting{VCenter: in.VCenter, ID: m.Ref.ID, At: in.Contact, Instance: in.Snapshot.Instance})
+		p.NoteSeen(n.UID, inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance})
 		p.lastSeen.noteBacked(n, m)
 	}
 	return m, in, err
 }
 
 // NoteSeen remembers where the machine of a Node was seen.
-func (p *Placer) NoteSeen(node types.UID, at inventory.Sighting) { p.lastSeen.note(node, at) }
+func (p *Placer) NoteSeen(node types.UID, at inventory.LastSeen) { p.lastSeen.note(node, at) }
 
 // StartSearch notes that the machine of a Node is searched for from now on, if it was not
 // before, and returns how long that still may take.
@@ -143,9 +143,9 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *in
 // isRecorded reports whether a Node says where its machine is. One that names another entry
 // of the same vCenter, which is in trouble just now, does: it is not written for each outage.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
-	if id.Known == m.Ref {
-		return id.KnownIn == in.Instance || in.Instance == ""
+	if id.Recorded == m.Ref {
+		return id.RecordedInstance == in.Instance || in.Instance == ""
 	}
-	named := inventory.StateOf(states, id.Known.VCenter)
-	return named.VCenter != "" && named.Trouble != nil && inventory.IsShown(states, m.Ref, id.Known, id.KnownIn)
+	named := inventory.StateOf(states, id.Recorded.VCenter)
+	return named.VCenter != "" && named.Err != nil && inventory.IsSameMachine(states, m.Ref, id.Recorded, id.RecordedInstance)
 }

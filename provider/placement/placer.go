@@ -104,9 +104,11 @@ func (p *Placer) IsForeign(node *v1.Node) bool {
 	return identity.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
-// Hidden returns the tag categories of the configuration that each vCenter does not
+// InvisibleCategories returns the tag categories of the configuration that each vCenter does not
 // show, nil if each shows all or not all vCenters were read.
-func (p *Placer) Hidden() map[string][]string { return inventory.Hidden(p.fleet.States()) }
+func (p *Placer) InvisibleCategories() map[string][]string {
+	return inventory.InvisibleByVCenter(p.fleet.States())
+}
 
 // Tagged returns the tags of regions and zones in all vCenters that are attached to
 // anything, as far as that was read.

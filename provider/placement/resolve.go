@@ -23,10 +23,10 @@ type basis struct {
 }
 
 func newBasis(states []inventory.State) *basis {
-	b := &basis{none: inventory.NoCategory(states), hidden: inventory.Hidden(states), first: make(map[string]string, len(states))}
+	b := &basis{none: inventory.InvisibleCategories(states), hidden: inventory.InvisibleByVCenter(states), first: make(map[string]string, len(states))}
 	for _, s := range states {
 		b.snapshots = append(b.snapshots, s.Snapshot)
-		b.first[s.VCenter] = inventory.First(states, s.VCenter)
+		b.first[s.VCenter] = inventory.FirstEntry(states, s.VCenter)
 	}
 	return b
 }
@@ -49,7 +49,7 @@ func noCategory(s *inventory.Snapshot) []string {
 	if s == nil {
 		return nil
 	}
-	return s.NoCategory
+	return s.InvisibleCategories
 }
 
 // placements are the placements of Nodes' machines. Each is made once for a machine, which
@@ -102,11 +102,11 @@ func (p *placements) forget(node types.UID) {
 // no other vCenter shows a category either, and what the CSI driver does not see.
 func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
-		policy.Invisible = in.NoCategory
+		policy.Invisible = in.InvisibleCategories
 	}
 	placement, err := topology.Resolve(policy, paths(states, m))
-	none := policy.NoCategory(inventory.NoCategory(states))
-	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.Hidden(states)), policy.NotCSI())
+	none := policy.NoCategory(inventory.InvisibleCategories(states))
+	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.InvisibleByVCenter(states)), policy.NotCSI())
 	if errors.Is(err, topology.ErrNoCategory) {
 		for _, conflict := range none {
 			if policy.IsRequired(conflict.Labels[0]) {
@@ -120,7 +120,7 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 // paths returns those of a machine. What is above it is of the vCenter, which has the name
 // of its first entry, whichever of them has found the machine.
 func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
-	first := inventory.First(states, m.Ref.VCenter)
+	first := inventory.FirstEntry(states, m.Ref.VCenter)
 	if first == m.Ref.VCenter {
 		return m.Paths
 	}
@@ -150,7 +150,7 @@ func tagged(states []inventory.State) []topology.Tagged {
 		if s.Snapshot == nil {
 			continue
 		}
-		first := inventory.First(states, s.VCenter)
+		first := inventory.FirstEntry(states, s.VCenter)
 		for _, t := range s.Snapshot.Tagged {
 			t.VCenter = first
 			i, again := at[tag{first, t.Category, t.Name}]

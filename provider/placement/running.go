@@ -59,7 +59,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if trouble := inventory.StateOf(states, m.Ref.VCenter).Trouble; trouble != nil {
+	if trouble := inventory.StateOf(states, m.Ref.VCenter).Err; trouble != nil {
 		return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, quote.Name(m.InventoryPath), trouble)
 	}
 	switch m.Power {

@@ -34,7 +34,7 @@ func TestTheVCenterHasOneName(t *testing.T) {
 		if err != nil || placement.Value(topology.LabelZone) != "first" || placement.Decisions[0].By.Ref.VCenter != "first" {
 			t.Errorf("got %v, %v", placement, err)
 		}
-		states[0].Snapshot, states[0].Trouble = nil, errors.New("the password is rejected")
+		states[0].Snapshot, states[0].Err = nil, errors.New("the password is rejected")
 	}
 	if m.Paths[0].Objects[0].Ref.VCenter != "second" {
 		t.Error("the snapshot was changed")
@@ -66,20 +66,20 @@ func TestTagsOfOneVCenter(t *testing.T) {
 // long as that one is in trouble, and no longer.
 func TestRecordInAnOutage(t *testing.T) {
 	states, m := twoEntries()
-	id := inventory.Identity{UUIDs: []inventory.UUID{m.UUID}, Known: topology.Ref{VCenter: "first", Type: "VirtualMachine", ID: "vm-1"}, KnownIn: "i"}
+	id := inventory.Identity{UUIDs: []inventory.UUID{m.UUID}, Recorded: topology.Ref{VCenter: "first", Type: "VirtualMachine", ID: "vm-1"}, RecordedInstance: "i"}
 	is := func() bool { return isRecorded(states, id, m, states[1].Snapshot) }
 	if is() {
 		t.Error("stays although the entry is well")
 	}
-	states[0].Trouble = errors.New("down")
+	states[0].Err = errors.New("down")
 	if !is() {
 		t.Error("is written during an outage")
 	}
 	for name, change := range map[string]func(*inventory.Identity){
-		"of another machine":     func(id *inventory.Identity) { id.Known.ID = "vm-2" },
-		"of another vCenter":     func(id *inventory.Identity) { id.KnownIn = "j" },
-		"of an unknown vCenter":  func(id *inventory.Identity) { id.KnownIn = "" },
-		"of an entry that is no": func(id *inventory.Identity) { id.Known.VCenter = "gone" },
+		"of another machine":     func(id *inventory.Identity) { id.Recorded.ID = "vm-2" },
+		"of another vCenter":     func(id *inventory.Identity) { id.RecordedInstance = "j" },
+		"of an unknown vCenter":  func(id *inventory.Identity) { id.RecordedInstance = "" },
+		"of an entry that is no": func(id *inventory.Identity) { id.Recorded.VCenter = "gone" },
 	} {
 		before := id
 		if change(&id); is() {

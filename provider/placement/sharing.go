@@ -16,10 +16,6 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// ErrShared says that another Node has the machine of a Node. It is in a
-// topology.ErrUnknown: which of the two runs on the machine cannot be said.
-var ErrShared = errors.New("two Nodes have one machine")
-
 // sharing is which other Nodes have the machine of a Node, before it and after it.
 type sharing struct {
 	node          *v1.Node
@@ -86,7 +82,7 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 		return false
 	}
 	id, err := p.Identify(node)
-	if err != nil || waits && inventory.Claims(states, id, m) {
+	if err != nil || waits && inventory.RecordsAnother(states, id, m) {
 		return false
 	}
 	found, err := inventory.Find(states, id)

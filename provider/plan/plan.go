@@ -157,7 +157,7 @@ func (d Difference) IsCertain() bool { return d.Uncertain == nil }
 // isPairUncertain reports whether objects that may not be read might give another region
 // or zone.
 func isPairUncertain(placed topology.Placement) bool {
-	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !IsLevel(d.Label) && d.Doubt() != nil })
+	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !IsLevel(d.Label) && d.Uncertainty() != nil })
 }
 
 // UncertainLabel returns the first label of a Node of which it is not known whether it is
@@ -172,7 +172,7 @@ func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 		}
 	}
 	for _, d := range placed.Decisions {
-		if why := d.Doubt(); why != nil && has(d.Label) {
+		if why := d.Uncertainty(); why != nil && has(d.Label) {
 			return d.Label, why
 		}
 	}
@@ -283,7 +283,7 @@ func compare(node *v1.Node, label string, placed topology.Placement, owned []str
 	d := Difference{Label: label}
 	for _, decision := range placed.Decisions {
 		if decision.Label == label {
-			d.Want, d.Source, d.Uncertain = decision.Value, decision.Source(), decision.Doubt()
+			d.Want, d.Source, d.Uncertain = decision.Value, decision.Source(), decision.Uncertainty()
 		}
 	}
 	if d.Want == "" && placed.WhyUndecided(label) != nil {

@@ -43,7 +43,7 @@ func Errors(most int, errs ...error) error {
 	return &all
 }
 
-// joined are errors that are told of together.
+// joined are errors that are reported together.
 type joined struct {
 	errs []error
 	most int

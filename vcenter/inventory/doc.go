@@ -3,6 +3,6 @@
 //
 // It owns the snapshot of a vCenter, the detail of a machine, the forms of a
 // UUID, and the lookup that keeps found, absent, unknown and ambiguous apart.
-// Everything in it is plain data: it performs no I/O, and what it hands out is
-// never changed afterwards, so that readers need no lock.
+// Everything in it is plain data: it performs no I/O, and what it returns
+// never changes, so that readers need no lock.
 package inventory

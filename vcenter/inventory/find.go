@@ -21,18 +21,18 @@ import (
 // that several entries of one vCenter show is one: see onePerMachine.
 func Find(states []State, id Identity) (*Machine, error) { return find(states, id, uncertain) }
 
-// FindStopped is Find for a Node that may be shut down: a machine that is off
-// counts where the Node's was last found, although other vCenters, or some of their
-// machines, cannot be seen, so that another vCenter's trouble does not hide it. If
-// nothing tells where that was, every vCenter has to be read, but not each machine. It
-// must not decide where a Node is, since a machine that runs may be among those.
+// FindStopped is Find for a Node that may be shut down: a machine that is off counts where
+// the Node's was last found, although other vCenters, or some of their machines, cannot be
+// read, so that the failure of another vCenter does not hide it. If it is not known where
+// that was, every vCenter has to be read, but not each machine. The result must not decide
+// where a Node is, since a machine that runs may be among those not read.
 func FindStopped(states []State, id Identity) (*Machine, error) {
 	return find(states, id, func(states []State, id Identity, off []match) error {
 		if err := undecided(states, id, off); err != nil || id.lastIn(states, off) {
 			return err
 		}
 		if len(id.last()) == 0 {
-			return join(unread(states), unsearched(states, id))
+			return join(incompleteIndexes(states), pendingSearches(states, id))
 		}
 		return uncertain(states, id, off)
 	})
@@ -41,8 +41,7 @@ func FindStopped(states []State, id Identity) (*Machine, error) {
 // A check returns why machines that are off may not be the Node's.
 type check func(states []State, id Identity, off []match) error
 
-// find looks for a machine. What needs to be known before a machine that is off
-// counts is asked of the check.
+// find looks for a machine. A machine that is off counts only if check returns no error.
 func find(states []State, id Identity, check check) (*Machine, error) {
 	var found match
 	var err error
@@ -61,21 +60,22 @@ func find(states []State, id Identity, check check) (*Machine, error) {
 	case found.entry.Unreadable:
 		return nil, fmt.Errorf("%w: %s: %w; is the machine inaccessible, or orphaned?", topology.ErrUnknown, found, ErrUnreadable)
 	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
-		return nil, unreadYet(states, found)
+		return nil, detailsPending(states, found)
 	}
 	return m, nil
 }
 
-// unreadYet says why a machine in an index has no details.
-func unreadYet(states []State, m match) error {
-	if err := StateOf(states, m.snapshot.VCenter).Reach(); err != nil {
+// detailsPending returns why a machine in an index has no details.
+func detailsPending(states []State, m match) error {
+	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
 		return fmt.Errorf("%w: the details of %s are not read yet: %w", topology.ErrUnknown, m, err)
 	}
 	return fmt.Errorf("%w: the details of %s are not read yet", topology.ErrUnknown, m)
 }
 
-// matches returns the machines with one of the Node's UUIDs, in configured order. If
-// there is none, the unreadable machine that the Node says its was found as is one.
+// matches returns the machines with one of the Node's UUIDs, in configured order. If there
+// is none, and the machine of the Node's record exists and cannot be read, it returns that
+// one.
 func matches(states []State, id Identity) (on, off []match) {
 	var all []match
 	note := func(m match) { all = append(all, m) }
@@ -117,17 +117,17 @@ func matches(states []State, id Identity) (on, off []match) {
 	return on, off
 }
 
-// findByUUID prefers the one machine that is powered on, unless another vCenter has
-// to be read first. Machines that are not count only where nothing is uncertain, since
-// the one that runs may be where nothing can be seen. That there is none at all is
-// said only when all vCenters were read completely.
+// findByUUID prefers the one machine that is powered on, unless another vCenter has to be
+// read first. Machines that are off count only where nothing is uncertain, since the one
+// that runs may be where nothing can be read. The error is ErrAbsent only if all vCenters
+// were read completely.
 func findByUUID(states []State, id Identity, check check) (match, error) {
 	on, off := matches(states, id)
 	if len(on) > 0 {
 		if err := undecided(states, id, on); err != nil {
-			return match{}, fmt.Errorf("%w: whether %s is the machine with %s cannot be said: %w", topology.ErrUnknown, list(on), id, err)
+			return match{}, fmt.Errorf("%w: whether %s is the machine with %s cannot be said: %w", topology.ErrUnknown, listMatches(on), id, err)
 		}
-		return only(on, id)
+		return uniqueMatch(on, id)
 	}
 	if len(off) == 0 {
 		check = uncertain
@@ -142,11 +142,11 @@ func findByUUID(states []State, id Identity, check check) (match, error) {
 	if err != nil {
 		return match{}, fmt.Errorf("%w: no running machine with %s found: %w", topology.ErrUnknown, id, err)
 	}
-	return only(off, id)
+	return uniqueMatch(off, id)
 }
 
-// secondary names a Fault Tolerance secondary with one of the UUIDs, "" if there
-// is none. Where the primary is not there, it is about to take over.
+// secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, empty
+// if there is none. Where the primary does not exist, the secondary is about to take over.
 func secondary(states []State, uuids []UUID) string {
 	for _, s := range states {
 		if s.Snapshot == nil {
@@ -161,9 +161,9 @@ func secondary(states []State, uuids []UUID) string {
 	return ""
 }
 
-// findByName takes a unique match only, so it needs to know all vCenters. A guest reports
-// whatever host name it likes, so a machine whose host name it is does not come before
-// another one whose own name it is.
+// findByName takes a unique match only, so it needs all vCenters. A guest reports whatever
+// host name it likes, so a machine with that host name does not come before another one
+// with that name of its own.
 func findByName(states []State, id Identity) (match, error) {
 	if err := uncertain(states, id, nil); err != nil {
 		return match{}, fmt.Errorf("%w: whether %s is unique cannot be said: %w", topology.ErrUnknown, id, err)
@@ -185,22 +185,22 @@ func findByName(states []State, id Identity) (match, error) {
 	}
 	if len(byHostName) > 0 && len(byName) > 0 {
 		return match{}, fmt.Errorf("%w: machines with %s: by guest host name %s, by their own name %s; have the kubelet report the system UUID, or rename one of them",
-			topology.ErrAmbiguous, id, list(byHostName), list(byName))
+			topology.ErrAmbiguous, id, listMatches(byHostName), listMatches(byName))
 	}
-	return only(append(byHostName, byName...), id)
+	return uniqueMatch(append(byHostName, byName...), id)
 }
 
-func only(matches []match, id Identity) (match, error) {
+func uniqueMatch(matches []match, id Identity) (match, error) {
 	switch len(matches) {
 	case 0:
 		return match{}, fmt.Errorf("%w: no vCenter has a machine with %s", topology.ErrAbsent, id)
 	case 1:
 		return matches[0], nil
 	}
-	return match{}, fmt.Errorf("%w: %d machines have %s: %s", topology.ErrAmbiguous, len(matches), id, list(matches))
+	return match{}, fmt.Errorf("%w: %d machines have %s: %s", topology.ErrAmbiguous, len(matches), id, listMatches(matches))
 }
 
-func list(matches []match) string {
+func listMatches(matches []match) string {
 	names := make([]string, len(matches))
 	for i, m := range matches[:min(len(matches), quote.Most)] {
 		names[i] = m.String()
@@ -208,10 +208,10 @@ func list(matches []match) string {
 	return quote.Some(names, quote.Most)
 }
 
-// Indexed says whether any vCenter's index has a machine, which is not a
-// template, with one of the Node's UUIDs, or has the unreadable one that the Node says
-// its machine was found as. It may be one of several, and out of date.
-func Indexed(states []State, id Identity) bool {
+// IsIndexed reports whether any vCenter's index has a machine with one of the Node's UUIDs
+// that is not a template, or the unreadable machine of the Node's record. It may be one of
+// several, and out of date.
+func IsIndexed(states []State, id Identity) bool {
 	for _, s := range states {
 		if s.Snapshot == nil {
 			continue

@@ -74,7 +74,7 @@ func stateOf(vcenter string, vms ...vm) State {
 
 var errRefused = errors.New("connection refused")
 
-func troubled(s State) State { s.Trouble = errRefused; return s }
+func troubled(s State) State { s.Err = errRefused; return s }
 
 func incomplete(s State) State {
 	s.Snapshot.Incomplete = errors.New("datacenter dc9 cannot be listed")
@@ -187,7 +187,7 @@ func TestOutcomesExclude(t *testing.T) {
 	outcomes := []error{topology.ErrAbsent, topology.ErrUnknown, topology.ErrAmbiguous}
 	// Trouble may itself wrap whatever the reading of a vCenter came upon.
 	west := stateOf("west")
-	west.Trouble = errors.New("vCenter west: 503")
+	west.Err = errors.New("vCenter west: 503")
 	for i, states := range [][]State{
 		{stateOf("east")},
 		{stateOf("east"), west},
@@ -208,8 +208,8 @@ func TestFindStopped(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	never := Identity{UUIDs: []UUID{u}, Name: "n1"}
 	here, there := never, never
-	here.Known = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}
-	there.Seen = Sighting{VCenter: "west", ID: "vm-1", At: began}
+	here.Recorded = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}
+	there.LastSeen = LastSeen{VCenter: "west", ID: "vm-1", At: began}
 	off := stateOf("east", vm{id: "vm-1", uuid: u})
 	for name, other := range map[string]State{
 		"machines that cannot be seen": incomplete(stateOf("west")),
@@ -259,7 +259,7 @@ func TestIndexed(t *testing.T) {
 		"nobody's":     {[]State{stateOf("east")}, false},
 		"nothing read": {[]State{{VCenter: "east"}}, false},
 	} {
-		if got := Indexed(c.states, Identity{UUIDs: []UUID{u.Swapped(), u}}); got != c.want {
+		if got := IsIndexed(c.states, Identity{UUIDs: []UUID{u.Swapped(), u}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -8,29 +8,28 @@ import (
 	"vzones/topology/quote"
 )
 
-// An Identity is what a Node tells about its machine.
+// An Identity is what a Node says about its machine.
 type Identity struct {
 	// UUIDs are the forms that the machine's UUID may have; a machine with any
 	// of them matches.
 	UUIDs []UUID
 	// Name is the Node's name. It counts only where UUIDs is empty.
 	Name string
-	// Known is where the machine was found last, as the Node tells, zero if it does not.
-	// It has a UUID then, and UUIDs is that one. Its kubelet may have written it, so it
-	// counts for this Node only.
-	Known topology.Ref
-	// KnownIn is the own UUID of that vCenter, empty if nothing tells.
-	KnownIn string
-	// Seen is when the machine was last seen, zero if it was not since this
-	// process began.
-	Seen Sighting
-	// Waited reports whether vCenters with index: followed had the time to be searched
-	// for it. One that was not by then is not waited for.
-	Waited bool
+	// Recorded is where the machine was last found by the record on the Node, an
+	// annotation; zero if it has none. With a record the Node has a UUID, and UUIDs is
+	// that one. The kubelet may have written the record, so it counts for this Node only.
+	Recorded topology.Ref
+	// RecordedInstance is the own UUID of that vCenter, empty if the record has none.
+	RecordedInstance string
+	// LastSeen is where this process last saw the machine, zero if it never did.
+	LastSeen LastSeen
+	// SearchOverdue reports whether vCenters with index: followed had the time to be
+	// searched for the machine. Nothing waits longer for one that was not.
+	SearchOverdue bool
 }
 
-// A Sighting says that a machine was in a vCenter at a time.
-type Sighting struct {
+// LastSeen says when a machine was last in a vCenter.
+type LastSeen struct {
 	VCenter string
 	// ID is the managed object ID.
 	ID string
@@ -50,16 +49,16 @@ func (id Identity) String() string {
 	return "UUID " + strings.Join(forms, " or ")
 }
 
-// recorded returns the machine that the Node says its machine was found as, if only Nodes name
-// of it.
+// recorded returns the machine of the Node's record, if the snapshot knows it from such
+// records only.
 func (id Identity) recorded(s *Snapshot) (Entry, bool) {
 	switch {
-	case s == nil || id.Known.VCenter != s.VCenter:
+	case s == nil || id.Recorded.VCenter != s.VCenter:
 		return Entry{}, false
-	case id.KnownIn != "" && s.Instance != "" && id.KnownIn != s.Instance:
+	case id.RecordedInstance != "" && s.Instance != "" && id.RecordedInstance != s.Instance:
 		return Entry{}, false // the vCenter of that name is another one now
 	}
-	e, ok := s.Told[id.Known.ID]
+	e, ok := s.Recorded[id.Recorded.ID]
 	return e, ok
 }
 
@@ -68,12 +67,12 @@ const (
 	// a readable configuration.
 	moveTime = time.Hour
 	// lastSeenLag is how long a machine may still have been in its vCenter after it
-	// was last seen there: a long poll, and a round through the Nodes.
+	// was last seen there: a long poll, and a sync of all Nodes.
 	lastSeenLag = 2 * time.Minute
 )
 
 // isAnother reports whether a machine without a known UUID is certainly not the
-// Node's, whose machine was last seen by this process as id.Seen.
+// Node's, whose machine this process last saw as id.LastSeen.
 //
 // One vCenter has a machine once. So in the vCenter that had the Node's, it is
 // another one if it was there beside it, or if it has come since: a managed object
@@ -84,7 +83,7 @@ const (
 // So it is another one if it came after the Node's was gone, or if its configuration
 // could not be read for longer than a move takes.
 func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
-	seen := id.Seen
+	seen := id.LastSeen
 	here := seen.VCenter == s.VCenter || seen.isIn(s.Snapshot)
 	switch {
 	case seen.VCenter == "" || here && seen.ID == moid:
@@ -95,8 +94,8 @@ func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 		return true
 	}
 	latest := seen.At
-	if s.Contact.After(latest) {
-		latest = s.Contact
+	if s.LastContact.After(latest) {
+		latest = s.LastContact
 	}
 	return !first.At.Add(moveTime).After(latest)
 }

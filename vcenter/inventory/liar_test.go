@@ -33,18 +33,18 @@ func (l liar) lied() []State {
 		if s == nil {
 			continue
 		}
-		s.Told = map[string]Entry{}
+		s.Recorded = map[string]Entry{}
 		for _, m := range v.vms {
 			_, unknown := s.Unreadable[m.id]
 			if (unknown || m.outside) && r.Intn(2) == 0 {
-				s.Told[m.id] = Entry{ID: m.id, Unreadable: unknown, PoweredOn: unknown && m.on, Template: unknown && m.template}
+				s.Recorded[m.id] = Entry{ID: m.id, Unreadable: unknown, PoweredOn: unknown && m.on, Template: unknown && m.template}
 			}
 		}
 		if r.Intn(2) == 0 {
 			s.Searched = &Searched{UUIDs: map[UUID]bool{oracleUUID: true, oracleUUID.Swapped(): true}}
 		}
 		if r.Intn(2) == 0 {
-			s.Coming = map[string]bool{"vm-0": r.Intn(2) == 0, "vm-1": true}
+			s.Pending = map[string]bool{"vm-0": r.Intn(2) == 0, "vm-1": true}
 		}
 	}
 	return states
@@ -54,14 +54,14 @@ func (l liar) lied() []State {
 func (l liar) honest() []State {
 	states := l.lied()
 	mine := func(vcenter, id string) bool {
-		return l.id.Known == topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: id}
+		return l.id.Recorded == topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: id}
 	}
 	for _, s := range states {
 		if s.Snapshot == nil {
 			continue
 		}
-		maps.DeleteFunc(s.Snapshot.Told, func(id string, _ Entry) bool { return !mine(s.VCenter, id) })
-		maps.DeleteFunc(s.Snapshot.Coming, func(id string, _ bool) bool { return !mine(s.VCenter, id) })
+		maps.DeleteFunc(s.Snapshot.Recorded, func(id string, _ Entry) bool { return !mine(s.VCenter, id) })
+		maps.DeleteFunc(s.Snapshot.Pending, func(id string, _ bool) bool { return !mine(s.VCenter, id) })
 	}
 	return states
 }
@@ -74,7 +74,7 @@ func TestALiarHarmsNobodyElse(t *testing.T) {
 		lied, honest := l.lied(), l.honest()
 		for i, s := range lied {
 			if s.Snapshot != nil {
-				claims += len(s.Snapshot.Told) - len(honest[i].Snapshot.Told)
+				claims += len(s.Snapshot.Recorded) - len(honest[i].Snapshot.Recorded)
 			}
 		}
 		for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
@@ -85,13 +85,13 @@ func TestALiarHarmsNobodyElse(t *testing.T) {
 				return false
 			}
 		}
-		if Indexed(lied, l.id) != Indexed(honest, l.id) {
+		if IsIndexed(lied, l.id) != IsIndexed(honest, l.id) {
 			return false
 		}
 		for _, s := range lied {
 			if e, ok := l.id.recorded(s.Snapshot); ok && e.Unreadable {
 				kept++
-				if _, err := Find(lied, l.id); !e.Template && (errors.Is(err, topology.ErrAbsent) || !Indexed(lied, l.id)) {
+				if _, err := Find(lied, l.id); !e.Template && (errors.Is(err, topology.ErrAbsent) || !IsIndexed(lied, l.id)) {
 					return false
 				}
 			}
@@ -118,14 +118,14 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 		"beside one that is off": {[]vm{{id: "vm-9", unreadable: true}, {id: "vm-1", uuid: u}}, ErrUnreadable},
 	} {
 		states := []State{stateOf("east", c.vms...)}
-		states[0].Snapshot.Told = map[string]Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: c.vms[0].on}}
+		states[0].Snapshot.Recorded = map[string]Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: c.vms[0].on}}
 		id := Identity{UUIDs: []UUID{u}}
 		m, err := Find(states, id)
 		if on := len(c.vms) > 1 && c.vms[1].on; on && (err != nil || m.Ref.ID != "vm-1") || !on && !errors.Is(err, c.want) {
 			t.Errorf("%s, another Node: %v, %v", name, m, err)
 		}
-		id.Known = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
-		if m, err := Find(states, id); !errors.Is(err, c.want) || errors.Is(err, topology.ErrAmbiguous) || !Indexed(states, id) {
+		id.Recorded = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
+		if m, err := Find(states, id); !errors.Is(err, c.want) || errors.Is(err, topology.ErrAmbiguous) || !IsIndexed(states, id) {
 			t.Errorf("%s, the Node itself: %v, %v", name, m, err)
 		}
 	}
@@ -139,12 +139,12 @@ func TestTheMachineOfANodeMayRunBesideOneThatIsOff(t *testing.T) {
 	for i := range states {
 		states[i].Snapshot.Searched = &Searched{UUIDs: map[UUID]bool{u: true}}
 	}
-	states[0].Snapshot.Told = map[string]Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: true}}
+	states[0].Snapshot.Recorded = map[string]Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: true}}
 	id := Identity{UUIDs: []UUID{u}}
 	if m, err := Find(states, id); err != nil || m.Ref.ID != "vm-1" {
 		t.Errorf("another Node: %v, %v", m, err)
 	}
-	id.Known = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
+	id.Recorded = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
 	for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
 		if m, err := find(states, id); !errors.Is(err, ErrUnreadable) || !errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("%s, the Node itself: %v, %v", name, m, err)

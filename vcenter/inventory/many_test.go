@@ -32,7 +32,7 @@ func TestManyVCenters(t *testing.T) {
 	var states []State
 	for i := range 50 {
 		name := fmt.Sprint("vc-", i)
-		states = append(states, State{VCenter: name, Trouble: fmt.Errorf("vCenter %q: connection refused", name)})
+		states = append(states, State{VCenter: name, Err: fmt.Errorf("vCenter %q: connection refused", name)})
 	}
 	u := UUID{1}
 	_, err := Find(states, Identity{UUIDs: []UUID{u}})

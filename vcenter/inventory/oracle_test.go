@@ -60,10 +60,10 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 		{Name: "n1"},
 	}[r.Intn(3)]
 	if len(w.id.UUIDs) == 1 && one(2) {
-		w.id.Known = topology.Ref{VCenter: fmt.Sprint("vc-", r.Intn(4)), Type: "VirtualMachine", ID: "vm-0"}
+		w.id.Recorded = topology.Ref{VCenter: fmt.Sprint("vc-", r.Intn(4)), Type: "VirtualMachine", ID: "vm-0"}
 	}
 	if one(2) {
-		w.id.Seen = Sighting{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
+		w.id.LastSeen = LastSeen{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
 	}
 	return reflect.ValueOf(w)
 }
@@ -72,7 +72,7 @@ func (w world) states() []State {
 	states := make([]State, len(w.vcenters))
 	for i, v := range w.vcenters {
 		states[i] = stateOf(fmt.Sprint("vc-", i), v.vms...)
-		states[i].Contact = minute(v.contact)
+		states[i].LastContact = minute(v.contact)
 		if v.incomplete {
 			states[i] = incomplete(states[i])
 		}
@@ -97,15 +97,15 @@ func (w world) states() []State {
 // may be the target of a move, for an hour, unless it came two minutes after the
 // Node's machine was last seen, or later.
 func (w world) mayBe(i int, m vm) bool {
-	seen := int(w.id.Seen.At.Sub(began).Minutes())
+	seen := int(w.id.LastSeen.At.Sub(began).Minutes())
 	switch {
 	case !m.unreadable || m.outside || !m.uuid.IsZero():
 		return false
-	case w.id.Seen.VCenter == "":
+	case w.id.LastSeen.VCenter == "":
 		return true
-	case w.id.Seen.VCenter == fmt.Sprint("vc-", i) && w.id.Seen.ID == m.id:
+	case w.id.LastSeen.VCenter == fmt.Sprint("vc-", i) && w.id.LastSeen.ID == m.id:
 		return true
-	case w.id.Seen.VCenter == fmt.Sprint("vc-", i):
+	case w.id.LastSeen.VCenter == fmt.Sprint("vc-", i):
 		return !m.arrived && m.since > seen
 	case m.arrived && m.since > seen+2:
 		return false
@@ -116,13 +116,13 @@ func (w world) mayBe(i int, m vm) bool {
 // sees says whether every vCenter that may have the Node's machine was read, and
 // all of its machines are told apart from it.
 func (w world) sees() bool {
-	configured, seen := w.id.Known.VCenter == "", w.id.Seen.VCenter == ""
+	configured, seen := w.id.Recorded.VCenter == "", w.id.LastSeen.VCenter == ""
 	for i, v := range w.vcenters {
 		if v.unread || v.troubled || v.incomplete || v.unnamed && len(w.id.UUIDs) == 0 {
 			return false
 		}
-		configured = configured || w.id.Known.VCenter == fmt.Sprint("vc-", i)
-		seen = seen || w.id.Seen.VCenter == fmt.Sprint("vc-", i)
+		configured = configured || w.id.Recorded.VCenter == fmt.Sprint("vc-", i)
+		seen = seen || w.id.LastSeen.VCenter == fmt.Sprint("vc-", i)
 		for _, m := range v.vms {
 			if w.mayBe(i, m) {
 				return false
@@ -214,7 +214,7 @@ func (w world) oracle() (found string, outcome error) {
 // in the vCenters in where, once for each way in which one is.
 func (w world) settled(on []string, where map[string]bool) bool {
 	moved := false
-	for _, last := range []string{w.id.Known.VCenter + "/" + w.id.Known.ID, w.id.Seen.VCenter + "/" + w.id.Seen.ID} {
+	for _, last := range []string{w.id.Recorded.VCenter + "/" + w.id.Recorded.ID, w.id.LastSeen.VCenter + "/" + w.id.LastSeen.ID} {
 		vcenter, machine, _ := strings.Cut(last, "/")
 		if vcenter == "" {
 			continue
@@ -297,7 +297,7 @@ func TestAbsenceIsSure(t *testing.T) {
 				if m.secondary && !m.outside && slices.Contains(w.id.UUIDs, m.uuid) {
 					return false
 				}
-				if m.arrived && w.id.Seen.VCenter != fmt.Sprint("vc-", i) {
+				if m.arrived && w.id.LastSeen.VCenter != fmt.Sprint("vc-", i) {
 					absent["beside one that came to another vCenter"]++
 				}
 				if m.unreadable && m.uuid.IsZero() {
@@ -306,10 +306,10 @@ func TestAbsenceIsSure(t *testing.T) {
 			}
 		}
 		last := fmt.Sprint("vc-", len(w.vcenters)-1)
-		if w.id.Known.VCenter != "" {
+		if w.id.Recorded.VCenter != "" {
 			absent["of a machine known before"]++
 		}
-		return w.id.Known.VCenter <= last && w.id.Seen.VCenter <= last
+		return w.id.Recorded.VCenter <= last && w.id.LastSeen.VCenter <= last
 	}
 	if err := quick.Check(property, &quick.Config{MaxCount: 60000, Rand: rand.New(rand.NewSource(2))}); err != nil {
 		t.Error(err)

@@ -10,13 +10,14 @@ import (
 // own for each. Its own UUID tells that they are one. Each entry has a session, a snapshot
 // and a state of its own, so that what fails for one account does not concern the others.
 
-// isIn reports whether a snapshot is of the vCenter where the machine was last seen, whatever its name is.
-func (was Sighting) isIn(s *Snapshot) bool {
+// isIn reports whether a snapshot is of the vCenter where the machine was last seen,
+// whatever its name is.
+func (was LastSeen) isIn(s *Snapshot) bool {
 	return s != nil && was.Instance != "" && s.Instance == was.Instance
 }
 
 // is reports whether a machine is the one that was last seen.
-func (was Sighting) is(m match) bool {
+func (was LastSeen) is(m match) bool {
 	return m.entry.ID == was.ID && (m.snapshot.VCenter == was.VCenter && (was.Instance == "" || m.snapshot.Instance == "") || was.isIn(m.snapshot))
 }
 
@@ -29,11 +30,11 @@ func (s *Snapshot) sameVCenter(other *Snapshot) bool {
 	return s.VCenter == other.VCenter || s.Instance != "" && s.Instance == other.Instance
 }
 
-// onePerMachine leaves of matches that are one machine the one that counts: that of an entry which
-// is in contact before one that fails, of one in whose datacenters it is before one of
-// whose it is outside, of one that can read it before one that cannot, and of these the
-// first in the configuration. So which entry was read first does not matter, and what one
-// of them cannot see any more is not lost while another one can.
+// onePerMachine returns one match for each machine. Of several it takes that of an entry
+// which is in contact before one that fails, of one in whose datacenters the machine is
+// before one outside of whose it is, of one that can read it before one that cannot, and
+// of these the first in the configuration. So it does not matter which entry was read
+// first, and what one entry no longer sees is not lost while another does.
 func onePerMachine(states []State, all []match) []match {
 	var left []match
 	for _, m := range all {
@@ -48,12 +49,12 @@ func onePerMachine(states []State, all []match) []match {
 	return left
 }
 
-// rank is how much an entry's word on a machine counts beside those of others of the
-// same vCenter.
+// rank returns how much an entry's match counts beside those of other entries of the same
+// vCenter.
 func (m match) rank(states []State) (n int) {
 	details := m.snapshot.Machines[m.entry.ID]
 	for _, well := range []bool{
-		StateOf(states, m.snapshot.VCenter).Trouble == nil, !m.outside, !m.entry.Unreadable, details != nil && !details.UUID.IsZero(),
+		StateOf(states, m.snapshot.VCenter).Err == nil, !m.outside, !m.entry.Unreadable, details != nil && !details.UUID.IsZero(),
 	} {
 		n *= 2
 		if well {
@@ -63,11 +64,11 @@ func (m match) rank(states []State) (n int) {
 	return n
 }
 
-// First returns the first of the configured entries that are the same vCenter as one of
-// them: what that vCenter is called where its name means the vCenter and not the account.
-// They are the same by the vCenter's own UUID, or, while one of them was never read, by
+// FirstEntry returns the name of the first configured entry of the vCenter that the given
+// entry belongs to: the vCenter's name where not the account but the vCenter is meant.
+// Entries belong to one vCenter by its own UUID or, while one of them was never read, by
 // their address.
-func First(states []State, vcenter string) string {
+func FirstEntry(states []State, vcenter string) string {
 	of := StateOf(states, vcenter)
 	for _, s := range states {
 		switch {
@@ -84,9 +85,9 @@ func First(states []State, vcenter string) string {
 	return vcenter
 }
 
-// IsShown reports whether a machine that one entry shows is the one at a reference of
-// another entry of the same vCenter, whose own UUID the reference's was.
-func IsShown(states []State, m topology.Ref, at topology.Ref, instance string) bool {
+// IsSameMachine reports whether a machine that one entry shows is the one at a reference
+// of another entry of the same vCenter, whose own UUID is given with the reference.
+func IsSameMachine(states []State, m topology.Ref, at topology.Ref, instance string) bool {
 	in := StateOf(states, m.VCenter).Snapshot
 	return m.ID == at.ID && in != nil && in.Instance != "" && in.Instance == instance
 }

@@ -26,8 +26,8 @@ func (w *world) instances(states []State) {
 			states[i].Snapshot.Instance = instance(states[i].VCenter)
 		}
 	}
-	w.id.KnownIn = instance(w.id.Known.VCenter)
-	w.id.Seen.Instance = instance(w.id.Seen.VCenter)
+	w.id.RecordedInstance = instance(w.id.Recorded.VCenter)
+	w.id.LastSeen.Instance = instance(w.id.LastSeen.VCenter)
 }
 
 // split makes two entries of the i-th vCenter of a world. Each machine is shown by both
@@ -158,7 +158,7 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 			return true
 		}
 		last := w.id.last()
-		if len(last) == 0 || slices.ContainsFunc(last, func(was Sighting) bool { return was.ID != before.Ref.ID || !was.isIn(other) }) {
+		if len(last) == 0 || slices.ContainsFunc(last, func(was LastSeen) bool { return was.ID != before.Ref.ID || !was.isIn(other) }) {
 			return true
 		}
 		t.Logf("%v was found before: %v", before.Ref, err)
@@ -179,7 +179,7 @@ func TestCopyBesideAnEntryThatIsDown(t *testing.T) {
 	first := stateOf("first", vm{id: "vm-1", uuid: oracleUUID, on: true})
 	second := stateOf("second", vm{id: "vm-2", uuid: oracleUUID, on: true})
 	first.Snapshot.Instance, second.Snapshot.Instance = "i", "i"
-	id := Identity{UUIDs: []UUID{oracleUUID}, Known: first.Snapshot.Ref("vm-1"), KnownIn: "i"}
+	id := Identity{UUIDs: []UUID{oracleUUID}, Recorded: first.Snapshot.Ref("vm-1"), RecordedInstance: "i"}
 	down := overdue(troubled(notRead("first")))
 	for _, states := range [][]State{{down, second}, {second, down}} {
 		if m, err := Find(states, id); !errors.Is(err, topology.ErrUnknown) {
@@ -271,7 +271,7 @@ func TestFirst(t *testing.T) {
 		{[]State{state("a", "x", "i"), state("b", "x", "i"), state("c", "x", "i")}, "a"},
 	} {
 		last := c.states[len(c.states)-1].VCenter
-		if got := First(c.states, last); got != c.want {
+		if got := FirstEntry(c.states, last); got != c.want {
 			t.Errorf("of %v: got %s, want %s", c.states, got, c.want)
 		}
 	}
@@ -280,12 +280,12 @@ func TestFirst(t *testing.T) {
 func TestHiddenFromOneAccount(t *testing.T) {
 	a, b, other := stateOf("a"), stateOf("b"), stateOf("c")
 	a.Snapshot.Instance, b.Snapshot.Instance, other.Snapshot.Instance = "i", "i", "j"
-	b.Snapshot.NoCategory = []string{"zone"}
-	if got := Hidden([]State{a, b, other}); len(got["a"]) != 0 || len(got) != 2 {
+	b.Snapshot.InvisibleCategories = []string{"zone"}
+	if got := InvisibleByVCenter([]State{a, b, other}); len(got["a"]) != 0 || len(got) != 2 {
 		t.Errorf("hidden from one of two accounts: %v", got)
 	}
-	a.Snapshot.NoCategory = []string{"region", "zone"}
-	if got := Hidden([]State{a, b, other}); !slices.Equal(got["a"], []string{"zone"}) {
+	a.Snapshot.InvisibleCategories = []string{"region", "zone"}
+	if got := InvisibleByVCenter([]State{a, b, other}); !slices.Equal(got["a"], []string{"zone"}) {
 		t.Errorf("hidden from both accounts: %v", got)
 	}
 }

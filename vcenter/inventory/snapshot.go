@@ -8,7 +8,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// A Snapshot is what one vCenter said at one time. It is never changed.
+// A Snapshot is what was read of one vCenter at one time. It is never changed.
 type Snapshot struct {
 	VCenter string
 	// Instance is the vCenter's own UUID, whatever name and address it has in the
@@ -23,8 +23,7 @@ type Snapshot struct {
 	// Index has all machines of the configured datacenters whose UUID is known,
 	// templates included, or only those that Searched names.
 	Index map[UUID][]Entry
-	// Searched says for which Nodes' machines the vCenter was searched, where it is
-	// watched with index: followed. Nil means that Index has all machines.
+	// Searched lists the searches of a vCenter with index: followed. Nil means that Index has all machines.
 	Searched *Searched
 	// Unreadable are the machines of the configured datacenters of which no
 	// UUID was ever known, by managed object ID, and when they were first seen.
@@ -34,24 +33,24 @@ type Snapshot struct {
 	// Outside are the followed machines that are in the vCenter but in none of
 	// the configured datacenters, in order. Their details are in Machines.
 	Outside []string
-	// Told are the machines that Nodes say theirs were found as and of which nothing
-	// else tells, by managed object ID: unreadable ones, whose UUID was never known, and
-	// ones in none of the configured datacenters, whose details are in Machines. Each
-	// counts for the Nodes that say so and for no other one.
-	Told map[string]Entry
-	// Coming are the machines that Nodes say theirs were found as and of which the vCenter
-	// has not said yet whether there are such, by managed object ID. Those Nodes wait for
-	// them.
-	Coming map[string]bool
+	// Recorded are the machines that are recorded on Nodes and known from these records
+	// only, by managed object ID: unreadable ones, whose UUID was never known, and ones in
+	// none of the configured datacenters, whose details are in Machines. Each counts for
+	// the Nodes with that record and for no other Node.
+	Recorded map[string]Entry
+	// Pending are the machines that are recorded on Nodes and that the vCenter has not
+	// reported yet, neither as existing nor as gone, by managed object ID. These Nodes wait
+	// for them.
+	Pending map[string]bool
 	// Names has the machines whose guest host name or own name is that of a
 	// followed Node without a UUID, each once, by the Node's name. With Searched own
-	// names are not looked for. A name that is no key was not
-	// looked for yet; one without machines was, and none has it.
+	// names are not looked for. A name that is not a key
+	// was not looked for yet; no machine has a name whose list is empty.
 	Names map[string][]NameEntry
-	// NoCategory are the tag categories of the configuration that the vCenter
-	// does not show to the account, in that order: nothing tells whether they do not
-	// exist or may not be read. It is empty where they could not be asked for.
-	NoCategory []string
+	// InvisibleCategories are the tag categories of the configuration that the vCenter
+	// does not show to the account, in that order. They may not exist, or the account may
+	// not read them. It is empty where they could not be asked for.
+	InvisibleCategories []string
 	// Tagged are the tags of regions and zones that are attached to anything in the
 	// vCenter, which is read now and then: empty until then.
 	Tagged []topology.Tagged
@@ -79,7 +78,7 @@ type FirstSeen struct {
 	Arrived bool
 }
 
-// An Entry is all that is kept of a machine that is no Node's.
+// An Entry is all that is kept of a machine that does not belong to a Node.
 type Entry struct {
 	// ID is the managed object ID.
 	ID       string
@@ -115,9 +114,9 @@ type State struct {
 	Address string
 	// Snapshot is the latest one, nil before the first.
 	Snapshot *Snapshot
-	// Trouble says why the vCenter cannot be read now. Nil means that Snapshot
+	// Err says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has reported.
-	Trouble error
+	Err error
 	// Overdue reports whether the vCenter was neither read nor failed in the time that
 	// it has for that after it is configured. Then it may be hung, and other vCenters'
 	// machines count without it.
@@ -125,24 +124,24 @@ type State struct {
 	// NextLogin is when the vCenter is logged in to again that has rejected a login or
 	// not answered it. It is zero if nothing waits for that.
 	NextLogin time.Time
-	// Contact is when the vCenter last answered, zero if it never did. Snapshot has
+	// LastContact is when the vCenter last answered, zero if it never did. Snapshot has
 	// all that it had reported by then.
-	Contact time.Time
-	// Named says how old the names of the tags in Snapshot are.
-	Named Named
+	LastContact time.Time
+	// TagNames says how old the names of the tags in Snapshot are.
+	TagNames TagNames
 }
 
-// Named is when the names of the tags of some categories, and of these, were read: the
-// oldest of them. What is attached to which object is read more often.
-type Named struct {
-	At         time.Time
+// TagNames says when the names of the tags of some categories were read: the oldest of
+// them. What is attached to which object is read more often.
+type TagNames struct {
+	ReadAt     time.Time
 	Categories []string
 }
 
-// Since reports whether the names of all tags of these categories were read at a time or
+// ReadSince reports whether the names of all tags of these categories were read at a time or
 // later.
-func (n Named) Since(t time.Time, categories []string) bool {
-	return !n.At.Before(t) && !slices.ContainsFunc(categories, func(name string) bool { return !slices.Contains(n.Categories, name) })
+func (n TagNames) ReadSince(t time.Time, categories []string) bool {
+	return !n.ReadAt.Before(t) && !slices.ContainsFunc(categories, func(name string) bool { return !slices.Contains(n.Categories, name) })
 }
 
 // StateOf returns the state of a vCenter, zero if it is not among them.
@@ -155,46 +154,45 @@ func StateOf(states []State, vcenter string) State {
 	return State{}
 }
 
-// NoCategory returns the tag categories of the configuration that no vCenter shows.
+// InvisibleCategories returns the tag categories of the configuration that no vCenter shows.
 // A vCenter that was not read may have any.
-func NoCategory(states []State) []string {
+func InvisibleCategories(states []State) []string {
 	var absent []string
 	for i, s := range states {
 		switch {
-		case s.Snapshot == nil || len(s.Snapshot.NoCategory) == 0:
+		case s.Snapshot == nil || len(s.Snapshot.InvisibleCategories) == 0:
 			return nil
 		case i == 0:
-			absent = s.Snapshot.NoCategory
+			absent = s.Snapshot.InvisibleCategories
 		default:
-			absent = slices.DeleteFunc(slices.Clone(absent), func(name string) bool { return !slices.Contains(s.Snapshot.NoCategory, name) })
+			absent = slices.DeleteFunc(slices.Clone(absent), func(name string) bool { return !slices.Contains(s.Snapshot.InvisibleCategories, name) })
 		}
 	}
 	return absent
 }
 
-// Hidden returns the tag categories of the configuration that each vCenter, by the name of
-// its first entry, does not show,
-// nil if each shows all, or not all of them were read.
-func Hidden(states []State) map[string][]string {
-	some := false
+// InvisibleByVCenter returns the tag categories of the configuration that each vCenter, by
+// the name of its first entry, does not show to the account. It returns nil if each shows all, or not all of them were read.
+func InvisibleByVCenter(states []State) map[string][]string {
+	incomplete := false
 	for _, s := range states {
 		if s.Snapshot == nil {
 			return nil
 		}
-		some = some || len(s.Snapshot.NoCategory) > 0
+		incomplete = incomplete || len(s.Snapshot.InvisibleCategories) > 0
 	}
-	if !some {
+	if !incomplete {
 		return nil
 	}
 	hidden := make(map[string][]string, len(states))
 	for _, s := range states {
-		first := First(states, s.VCenter)
-		if shown, again := hidden[first]; again {
+		first := FirstEntry(states, s.VCenter)
+		if before, ok := hidden[first]; ok {
 			// Another account of the same vCenter may be shown more.
-			hidden[first] = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !slices.Contains(s.Snapshot.NoCategory, name) })
+			hidden[first] = slices.DeleteFunc(slices.Clone(before), func(name string) bool { return !slices.Contains(s.Snapshot.InvisibleCategories, name) })
 			continue
 		}
-		hidden[first] = s.Snapshot.NoCategory
+		hidden[first] = s.Snapshot.InvisibleCategories
 	}
 	return hidden
 }

@@ -13,31 +13,33 @@ import (
 var (
 	// ErrOutside: the machine is in none of the configured datacenters.
 	ErrOutside = errors.New("outside the configured datacenters")
-	// ErrUnreachable: a vCenter is in trouble; see Unreachable.
+	// ErrUnreachable: a vCenter cannot be reached or read; see Unreachable.
 	ErrUnreachable = errors.New("vCenter unreachable")
 	// ErrUnreadable: a machine's configuration cannot be read.
 	ErrUnreadable = errors.New("configuration not readable")
 )
 
-// Unreachable is the trouble of a vCenter. It is ErrUnreachable.
+// Unreachable is the error of a vCenter that cannot be read. It wraps ErrUnreachable.
 type Unreachable struct {
 	VCenter string
-	// Err names the vCenter too.
+	// Err is the error, which names the vCenter too.
 	Err error
 }
 
 func (u *Unreachable) Error() string   { return u.Err.Error() }
 func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Err} }
 
-// Reach returns the trouble of the vCenter, an *Unreachable, nil if there is none.
-func (s State) Reach() error {
-	if s.Trouble == nil {
+// CheckReachable returns the error of the vCenter as an *Unreachable, nil if it can be
+// read.
+func (s State) CheckReachable() error {
+	if s.Err == nil {
 		return nil
 	}
-	return &Unreachable{s.VCenter, s.Trouble}
+	return &Unreachable{s.VCenter, s.Err}
 }
 
-// UnreachableIn returns the vCenters whose trouble is in an error, in order.
+// UnreachableIn returns the names of the vCenters whose *Unreachable an error wraps, in
+// order.
 func UnreachableIn(err error) []string {
 	var vcenters []string
 	switch e := err.(type) { //nolint:errorlint // this is the walk
@@ -57,33 +59,33 @@ func UnreachableIn(err error) []string {
 // join joins errors as errors.Join does, on one line.
 func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...) }
 
-// some joins errors likewise, of many vCenters: the text names the first of them, and all
-// of them are in it.
-func some(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
+// joinFew joins errors of many vCenters likewise: the text names the first of them, and
+// the error wraps all.
+func joinFew(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
 
-// unread joins the reasons for which machines may exist that no snapshot has.
-func unread(states []State) error {
+// incompleteIndexes joins the reasons why machines may exist that are in no snapshot.
+func incompleteIndexes(states []State) error {
 	var reasons []error
 	for _, s := range states {
-		err := s.unreadable()
+		err := s.whyUnreadable()
 		if err == nil && s.Snapshot.Incomplete != nil {
 			err = s.Snapshot.Incomplete
 		}
 		reasons = append(reasons, err)
 	}
-	return some(reasons)
+	return joinFew(reasons)
 }
 
-// unreadable is why the vCenter cannot be read now, nil if it can.
-func (s State) unreadable() error {
-	if s.Trouble == nil && s.Snapshot == nil {
+// whyUnreadable returns why the vCenter cannot be read now, nil if it can.
+func (s State) whyUnreadable() error {
+	if s.Err == nil && s.Snapshot == nil {
 		return fmt.Errorf("vCenter %q is not read yet", s.VCenter)
 	}
-	return s.Reach()
+	return s.CheckReachable()
 }
 
-// unreadableCandidates joins the machines that may be the Node's because nothing says
-// what their UUIDs are.
+// unreadableCandidates joins the machines that may be the Node's because their UUIDs
+// cannot be read.
 func unreadableCandidates(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
@@ -106,24 +108,25 @@ func unreadableCandidates(states []State, id Identity) error {
 		}
 		reasons = append(reasons, fmt.Errorf("%w of %d machines that may be it: %s", ErrUnreadable, len(ids), strings.Join(names, ", ")))
 	}
-	return some(reasons)
+	return joinFew(reasons)
 }
 
-// uncertain returns why the Node's machine may be where nothing shows it.
+// uncertain returns why the Node's machine may exist although no snapshot shows it, nil if
+// it certainly does not.
 func uncertain(states []State, id Identity, _ []match) error {
-	return join(unread(states), removedVCenter(states, id), unreadableCandidates(states, id), unsearched(states, id))
+	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
 
-// unsearched joins the vCenters that were not searched for the Node's machine yet: by
+// pendingSearches joins the vCenters that were not searched for the Node's machine yet: by
 // its name, or by its UUIDs where the index does not have all machines.
-func unsearched(states []State, id Identity) error {
+func pendingSearches(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		if s.Snapshot != nil && !s.Snapshot.searchedFor(id) {
 			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it", s.VCenter))
 		}
 	}
-	return some(reasons)
+	return joinFew(reasons)
 }
 
 func (s *Snapshot) searchedFor(id Identity) bool {
@@ -131,33 +134,34 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 		_, done := s.Names[id.Name]
 		return done
 	}
-	if id.Known.VCenter == s.VCenter && s.Coming[id.Known.ID] {
+	if id.Recorded.VCenter == s.VCenter && s.Pending[id.Recorded.ID] {
 		return false
 	}
 	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })
 }
 
-// removedVCenter is the vCenter that had the machine and is not configured any more.
+// removedVCenter returns an error if the vCenter that had the machine is not configured
+// any more, or if another vCenter has its name now.
 func removedVCenter(states []State, id Identity) error {
 	configured := func(vcenter string) bool {
 		return vcenter == "" || slices.ContainsFunc(states, func(s State) bool { return s.VCenter == vcenter })
 	}
 	switch {
-	case !configured(id.Known.VCenter):
-		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration", quote.Value(id.Known.VCenter), quote.Plain(id.Known.ID))
-	case !configured(id.Seen.VCenter):
-		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.Seen.VCenter)
-	case replaced(states, Sighting{VCenter: id.Known.VCenter, Instance: id.KnownIn}):
-		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID", quote.Value(id.Known.VCenter), quote.Plain(id.Known.ID))
-	case replaced(states, id.Seen):
-		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.Seen.VCenter)
+	case !configured(id.Recorded.VCenter):
+		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration", quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
+	case !configured(id.LastSeen.VCenter):
+		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.LastSeen.VCenter)
+	case isReplaced(states, LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}):
+		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID", quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
+	case isReplaced(states, id.LastSeen):
+		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.LastSeen.VCenter)
 	}
 	return nil
 }
 
-// replaced says whether the vCenter that had the machine is not among these, though
-// one of that name is.
-func replaced(states []State, seen Sighting) bool {
+// isReplaced reports whether the vCenter that had the machine is not configured any more,
+// though one of that name is.
+func isReplaced(states []State, seen LastSeen) bool {
 	now := StateOf(states, seen.VCenter).Snapshot
 	if now == nil || seen.Instance == "" || now.Instance == "" {
 		return false

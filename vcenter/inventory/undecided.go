@@ -7,18 +7,18 @@ import (
 	"vzones/topology/quote"
 )
 
-// undecided is why nothing may be said yet of machines that fit a Node, which are all
-// on or all off: what is missing may change the answer, so that otherwise the vCenter
-// that is read first would decide. Nil means that they count.
+// undecided returns why nothing can be decided yet of machines that fit a Node, which are
+// all on or all off: what is missing may change the result, so that the vCenter that is
+// read first would decide. Nil means that they count.
 //
-//   - The vCenter where the Node's machine was last found has the first word. While
-//     it cannot be read, no machine of another vCenter is the Node's.
+//   - The vCenter where the Node's machine was last found comes first. While it
+//     cannot be read, no machine of another vCenter is the Node's.
 //   - Several that run are ambiguous, whatever else there is.
 //   - A vCenter that was not read since it is configured, and did not fail either, is
 //     waited for, until it is overdue. Then the Nodes of others go on without it.
 //   - A machine that is not where the Node's was last found counts only if every
-//     vCenter can be read: the Node has a place, and keeps it until it is certain to
-//     have another one.
+//     vCenter can be read: the Node has a place, and keeps it until it certainly has
+//     another one.
 func undecided(states []State, id Identity, fits []match) error {
 	if err := lastUnread(states, id, fits); err != nil {
 		return err
@@ -29,25 +29,26 @@ func undecided(states []State, id Identity, fits []match) error {
 	if err := stillReading(states, id); err != nil {
 		return err
 	}
-	return moved(states, id, fits)
+	return moveUncertain(states, id, fits)
 }
 
-// last returns where the Node's machine was last found: by what the Node tells, and
-// by this process. Both count, so that a restart changes nothing.
-func (id Identity) last() []Sighting {
-	var all []Sighting
-	if id.Known.VCenter != "" {
-		all = append(all, Sighting{VCenter: id.Known.VCenter, ID: id.Known.ID, Instance: id.KnownIn})
+// last returns where the Node's machine was last found, by the Node's record and by this
+// process. Both count, so that a restart changes nothing.
+func (id Identity) last() []LastSeen {
+	var all []LastSeen
+	if id.Recorded.VCenter != "" {
+		all = append(all, LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance})
 	}
-	if id.Seen.VCenter != "" {
-		all = append(all, id.Seen)
+	if id.LastSeen.VCenter != "" {
+		all = append(all, id.LastSeen)
 	}
 	return all
 }
 
-// homes returns the vCenter where the machine was last seen, by its own UUID where that is known, as often
-// as it is configured. One of that name that was not read yet may be it too.
-func (was Sighting) homes(states []State) []State {
+// entries returns all configured entries of the vCenter where the machine was last seen,
+// by its own UUID where that is known. One of that name that was not read yet may be one
+// of them too.
+func (was LastSeen) entries(states []State) []State {
 	var homes []State
 	for _, s := range states {
 		unknown := was.Instance == "" || s.Snapshot == nil || s.Snapshot.Instance == ""
@@ -58,29 +59,29 @@ func (was Sighting) homes(states []State) []State {
 	return homes
 }
 
-// lastIn reports whether the machines are in the vCenter where the Node's was last
-// found, and that is known.
+// lastIn reports whether the machines are known to be in the vCenter where the Node's
+// machine was last found.
 func (id Identity) lastIn(states []State, fits []match) bool {
 	last := id.last()
-	return len(last) > 0 && !slices.ContainsFunc(last, func(was Sighting) bool {
-		homes := was.homes(states)
+	return len(last) > 0 && !slices.ContainsFunc(last, func(was LastSeen) bool {
+		homes := was.entries(states)
 		return len(homes) == 0 || slices.ContainsFunc(fits, func(m match) bool {
 			return !was.is(m) && !slices.ContainsFunc(homes, func(home State) bool { return m.snapshot.VCenter == home.VCenter })
 		})
 	})
 }
 
-// lastUnread is why the vCenter where the Node's machine was last found cannot say
-// whether it still is there, while another one has a machine that fits, or another entry
+// lastUnread returns why the vCenter where the Node's machine was last found cannot show
+// whether it still has it, while another vCenter has a machine that fits, or another entry
 // of that vCenter has another machine.
 func lastUnread(states []State, id Identity, fits []match) error {
 	for _, was := range id.last() {
-		for _, home := range was.homes(states) {
+		for _, home := range was.entries(states) {
 			if !slices.ContainsFunc(fits, func(m match) bool { return m.snapshot.VCenter != home.VCenter && !was.is(m) }) {
 				continue
 			}
 			only := []State{home}
-			if err := join(unread(only), unsearched(only, id)); err != nil {
+			if err := join(incompleteIndexes(only), pendingSearches(only, id)); err != nil {
 				return fmt.Errorf("vCenter %q, which had the machine as %s, cannot say whether it still has it: %w", home.VCenter, quote.Plain(was.ID), err)
 			}
 		}
@@ -88,46 +89,46 @@ func lastUnread(states []State, id Identity, fits []match) error {
 	return nil
 }
 
-// stillReading joins the vCenters that may have a machine that fits, are about to report it, and
-// are waited for.
+// stillReading joins the vCenters that may have a machine that fits and are still being
+// read or searched.
 func stillReading(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		switch {
-		case s.Trouble != nil, s.Overdue:
+		case s.Err != nil, s.Overdue:
 		case s.Snapshot == nil:
-			reasons = append(reasons, s.unreadable())
-		case !id.Waited:
-			reasons = append(reasons, unsearched([]State{s}, id))
+			reasons = append(reasons, s.whyUnreadable())
+		case !id.SearchOverdue:
+			reasons = append(reasons, pendingSearches([]State{s}, id))
 		}
 	}
-	return some(reasons)
+	return joinFew(reasons)
 }
 
-// moved is why one machine may not be taken for the Node's, which was last found
+// moveUncertain returns why a machine cannot be taken for the Node's, which was last found
 // elsewhere.
-func moved(states []State, id Identity, fits []match) error {
+func moveUncertain(states []State, id Identity, fits []match) error {
 	if err := mayStillRun(states, id, fits); err != nil {
 		return err
 	}
 	if len(id.last()) == 0 || id.lastIn(states, fits) {
 		return nil
 	}
-	reasons := []error{unsearched(states, id)}
+	reasons := []error{pendingSearches(states, id)}
 	for _, s := range states {
-		reasons = append(reasons, s.unreadable())
+		reasons = append(reasons, s.whyUnreadable())
 	}
-	if err := some(reasons); err != nil {
+	if err := joinFew(reasons); err != nil {
 		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.last()[0].VCenter), err)
 	}
 	return nil
 }
 
-// mayStillRun is why the machine that the Node was last found as may still run, though it is
-// none of those that fit: it is there with its UUID and cannot be read.
+// mayStillRun returns why the machine that the Node was last found as may still run,
+// though it is not among those that fit: it is there with its UUID and cannot be read.
 func mayStillRun(states []State, id Identity, fits []match) error {
 	for _, was := range id.last() {
-		for _, home := range was.homes(states) {
+		for _, home := range was.entries(states) {
 			if home.Snapshot == nil {
 				continue
 			}
@@ -144,7 +145,7 @@ func mayStillRun(states []State, id Identity, fits []match) error {
 }
 
 // mayStillRunIn is mayStillRun for one vCenter.
-func (id Identity) mayStillRunIn(home *Snapshot, was Sighting) error {
+func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 	name := home.describe(was.ID)
 	if e, ok := id.recorded(home); ok && e.Unreadable && e.ID == was.ID {
 		return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
@@ -165,11 +166,12 @@ func (id Identity) mayStillRunIn(home *Snapshot, was Sighting) error {
 	return nil
 }
 
-// Claims reports whether the Node says that its machine was found as another one than m,
-// which is there and cannot be read. As long as it is, m is not the Node's: see mayStillRun.
-func Claims(states []State, id Identity, m *Machine) bool {
+// RecordsAnother reports whether the record on the Node is of another machine than m,
+// which exists and cannot be read. As long as it does, m is not the Node's: see
+// mayStillRun.
+func RecordsAnother(states []State, id Identity, m *Machine) bool {
 	return slices.ContainsFunc(states, func(s State) bool {
 		e, ok := id.recorded(s.Snapshot)
-		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref && !IsShown(states, m.Ref, s.Snapshot.Ref(e.ID), s.Snapshot.Instance)
+		return ok && e.Unreadable && s.Snapshot.Ref(e.ID) != m.Ref && !IsSameMachine(states, m.Ref, s.Snapshot.Ref(e.ID), s.Snapshot.Instance)
 	})
 }

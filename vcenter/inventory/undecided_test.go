@@ -65,12 +65,12 @@ func TestPremature(t *testing.T) {
 		{name: "off, the record's vCenter is down", states: []State{stateOf("east", off), troubled(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: "refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			id := Identity{UUIDs: []UUID{u}, KnownIn: c.instance, Waited: c.waited}
+			id := Identity{UUIDs: []UUID{u}, RecordedInstance: c.instance, SearchOverdue: c.waited}
 			if c.known != "" {
-				id.Known = topology.Ref{VCenter: c.known, Type: "VirtualMachine", ID: "vm-1"}
+				id.Recorded = topology.Ref{VCenter: c.known, Type: "VirtualMachine", ID: "vm-1"}
 			}
 			if c.seen != "" {
-				id.Seen = Sighting{VCenter: c.seen, ID: "vm-1", At: began}
+				id.LastSeen = LastSeen{VCenter: c.seen, ID: "vm-1", At: began}
 			}
 			for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
 				m, err := find(c.states, id)
@@ -99,7 +99,7 @@ func TestPowerThatCannotBeRead(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	west := stateOf("west", vm{id: "vm-1", uuid: u})
 	states := []State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), west}
-	id := Identity{UUIDs: []UUID{u}, Known: topology.Ref{VCenter: "west", Type: "VirtualMachine", ID: "vm-1"}}
+	id := Identity{UUIDs: []UUID{u}, Recorded: topology.Ref{VCenter: "west", Type: "VirtualMachine", ID: "vm-1"}}
 	if m, err := Find(states, id); err != nil || m.Ref.VCenter != "east" {
 		t.Errorf("off: %v, %v", m, err)
 	}

@@ -13,16 +13,16 @@ import (
 // between vCenters carry the same one.
 type UUID [16]byte
 
-// LongestUUID is how many bytes the text of a UUID may have, with all that may be around
+// MaxUUIDLength is how many bytes the text of a UUID may have, with all that may be around
 // it.
-const LongestUUID = 64
+const MaxUUIDLength = 64
 
 // ParseUUID reads a UUID in any case, with or without braces, blanks around it
 // and dashes. All zeros and all ones, which firmware without a UUID shows, are
 // errors, and so is a text that is too long to be one, however much of it is blank.
 func ParseUUID(s string) (UUID, error) {
 	var u UUID
-	if len(s) > LongestUUID {
+	if len(s) > MaxUUIDLength {
 		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
 	}
 	digits := strings.TrimSpace(s)
@@ -49,7 +49,7 @@ func ParseUUID(s string) (UUID, error) {
 	return u, nil
 }
 
-// IsZero says whether u identifies no machine.
+// IsZero reports whether u identifies no machine.
 func (u UUID) IsZero() bool { return u == UUID{} }
 
 // String is the form that vSphere and provider IDs use: lower case, dashes.

@@ -177,7 +177,7 @@ func (w *Watch) settle(ctx context.Context) error {
 	w.metadata.request(w.model.Tree)
 	w.memory.guests.write(ctx, w.model.Tree)
 	shown := slices.Concat(ids, out.recorded)
-	above := w.model.Above(w.model.Eligible(shown), w.inbox.wants.Load().Paths)
+	above := w.model.Above(w.model.Eligible(shown), w.inbox.tags.Load().Paths)
 	if w.opts.Tags {
 		w.tags.follow(above, w.model.Tree)
 	}
@@ -257,8 +257,8 @@ func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) 
 	if w.searcher != nil {
 		snap.Searched = w.searcher.done()
 	}
-	snap.Coming = w.coming(i)
-	w.publish(ctx, Publication{Snapshot: snap, Contact: w.contact, Named: w.tags.published()})
+	snap.Pending = w.coming(i)
+	w.publish(ctx, Publication{Snapshot: snap, LastContact: w.contact, TagNames: w.tags.published()})
 	w.published.Notify()
 }
 

@@ -8,24 +8,25 @@ import (
 	"vzones/vcenter/signal"
 )
 
-// TagWants are whose tags are wanted.
-type TagWants struct {
-	// Categories are the tag categories that somebody needs. Snapshots have which of
-	// them the vCenter does not show.
+// TagRequirements are the tags that are read.
+type TagRequirements struct {
+	// Categories are the tag categories that are needed. Snapshots show which of them the
+	// vCenter does not have.
 	Categories []string
-	// Surveyed are those of the categories whose tags are looked for in the whole vCenter.
-	Surveyed []string
+	// VolumeCategories are those of the categories whose tags are looked for in the whole
+	// vCenter.
+	VolumeCategories []string
 	// Paths are the paths whose objects' tags are read; all if empty.
 	Paths []topology.PathKind
 }
 
-// An Inbox has what is asked of the watches of one vCenter, one after the other. Anybody
-// may write to it at any time; the watch that runs reads it.
+// An Inbox has the requests to the watches of one vCenter, one after the other. Any
+// goroutine may write to it at any time; the watch that runs reads it.
 type Inbox struct {
 	interest atomic.Pointer[Interest]
-	wants    atomic.Pointer[TagWants]
+	tags     atomic.Pointer[TagRequirements]
 
-	// interestChanged is about interest, and about the paths of wants.
+	// interestChanged is about interest, and about the paths of tags.
 	interestChanged signal.Signal
 	// probe asks for a proof that the vCenter answers.
 	probe signal.Signal
@@ -36,13 +37,13 @@ type Inbox struct {
 	statesChanged signal.Signal
 }
 
-// NewInbox returns an inbox that asks for nothing.
-func NewInbox(wants TagWants) *Inbox {
+// NewInbox returns an inbox that requires these tags and no machines.
+func NewInbox(tags TagRequirements) *Inbox {
 	i := &Inbox{
 		interestChanged: signal.New(), probe: signal.New(), refreshTags: signal.New(), readNames: signal.New(), statesChanged: signal.New(),
 	}
 	i.interest.Store(NewInterest(nil))
-	i.wants.Store(&wants)
+	i.tags.Store(&tags)
 	return i
 }
 
@@ -52,13 +53,14 @@ func (i *Inbox) Follow(now *Interest) {
 	i.interestChanged.Notify()
 }
 
-// SetTagWants replaces whose tags are wanted. The watch that runs takes that up if it goes on.
-func (i *Inbox) SetTagWants(now TagWants, goesOn bool) {
-	before := i.wants.Swap(&now)
+// SetTagRequirements replaces which tags are read. The watch that runs follows the change
+// if it goes on.
+func (i *Inbox) SetTagRequirements(now TagRequirements, goesOn bool) {
+	before := i.tags.Swap(&now)
 	switch {
 	case !goesOn:
 	case !slices.Equal(before.Paths, now.Paths):
-		i.interestChanged.Notify() // other objects' tags may be wanted
+		i.interestChanged.Notify() // other objects' tags may be required
 		i.refreshTags.Notify()
 	case !slices.Equal(before.Categories, now.Categories):
 		i.refreshTags.Notify()
@@ -71,5 +73,5 @@ func (i *Inbox) Probe() { i.probe.Notify() }
 // ReadTags has tags read soon, with names that are recent.
 func (i *Inbox) ReadTags() { i.readNames.Notify() }
 
-// StatesChanged has whoever searches for machines look at the states of the fleet.
+// StatesChanged has the searches for machines look at the states of the fleet again.
 func (i *Inbox) StatesChanged() { i.statesChanged.Notify() }

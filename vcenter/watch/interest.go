@@ -39,13 +39,13 @@ func NewInterest(ids []inventory.Identity) *Interest {
 			continue
 		}
 		n := node{uuids: id.UUIDs}
-		if vc := id.Known.VCenter; vc != "" && len(id.UUIDs) == 1 {
+		if vc := id.Recorded.VCenter; vc != "" && len(id.UUIDs) == 1 {
 			n.home = vc
 			if i.recorded[vc] == nil {
 				i.recorded[vc] = map[string][]inventory.UUID{}
 			}
-			if u := id.UUIDs[0]; !slices.Contains(i.recorded[vc][id.Known.ID], u) {
-				i.recorded[vc][id.Known.ID] = append(i.recorded[vc][id.Known.ID], u)
+			if u := id.UUIDs[0]; !slices.Contains(i.recorded[vc][id.Recorded.ID], u) {
+				i.recorded[vc][id.Recorded.ID] = append(i.recorded[vc][id.Recorded.ID], u)
 			}
 		}
 		i.nodes = append(i.nodes, n)

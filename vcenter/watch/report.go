@@ -10,9 +10,9 @@ import (
 // A Publication is a snapshot, when the vCenter answered that had reported everything in it,
 // and how old the names of its tags are.
 type Publication struct {
-	Snapshot *inventory.Snapshot
-	Contact  time.Time
-	Named    inventory.Named
+	Snapshot    *inventory.Snapshot
+	LastContact time.Time
+	TagNames    inventory.TagNames
 }
 
 // A Reporter takes over what a watch finds out beside snapshots. It may be called from
@@ -24,7 +24,7 @@ type Reporter interface {
 	// too. Probed reports whether that was asked for.
 	Contact(ctx context.Context, at time.Time, probed bool)
 	// TagNames is called when the names of tags in the last snapshot were read again.
-	TagNames(ctx context.Context, named inventory.Named)
+	TagNames(ctx context.Context, named inventory.TagNames)
 	// TagsRead is called with the outcome of each reading of tags.
 	TagsRead(ctx context.Context, err error)
 	// CredentialsRejected is called when the tagging API rejects the credentials.

@@ -55,9 +55,9 @@ func (l *tagLoop) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		wants := l.inbox.wants.Load()
-		l.query.Categories = wants.Categories
-		if len(l.query.Objects) == 0 && len(wants.Categories) == 0 {
+		required := l.inbox.tags.Load()
+		l.query.Categories = required.Categories
+		if len(l.query.Objects) == 0 && len(required.Categories) == 0 {
 			next.Reset(l.refresh)
 			continue
 		}
@@ -67,7 +67,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 		}
 		l.reporter.TagsRead(ctx, result.Err)
 		if result.Err == nil {
-			tagged = l.reader.Survey(ctx, wants.Surveyed, result)
+			tagged = l.reader.Survey(ctx, required.VolumeCategories, result)
 		}
 		next.Reset(l.pauseAfter(result, delay))
 		if result.Err != nil {
@@ -76,7 +76,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 			delay = l.retryMin
 		}
 		select {
-		case l.schedule.found <- tagReading{result, wants.Categories, tagged, awaited}:
+		case l.schedule.found <- tagReading{result, required.Categories, tagged, awaited}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

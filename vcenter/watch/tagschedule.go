@@ -46,7 +46,7 @@ type tagSchedule struct {
 	paths atomic.Pointer[map[types.ManagedObjectReference]string]
 	// named is how old the names of the model's tags are; unpublished reports whether
 	// that is to be published, since it has changed or somebody waits for it.
-	named       inventory.Named
+	named       inventory.TagNames
 	unpublished bool
 	// asked are when changes of the inventory last had tags read, and due is when
 	// further ones may, nil where there are none.
@@ -98,14 +98,14 @@ func (t *tagSchedule) requestNow() {
 
 // take takes over a reading, and reports whether it has changed the model.
 func (t *tagSchedule) take(r tagReading, m *model.Model) (changed bool) {
-	named := inventory.Named{At: r.Named, Categories: r.categories}
-	t.unpublished = t.unpublished || r.awaited || named.At != t.named.At || !slices.Equal(named.Categories, t.named.Categories)
+	named := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
+	t.unpublished = t.unpublished || r.awaited || named.ReadAt != t.named.ReadAt || !slices.Equal(named.Categories, t.named.Categories)
 	t.named = named
 	return m.SetTags(r.Attachments, r.tagged)
 }
 
 // published returns how old the names are that are published now.
-func (t *tagSchedule) published() inventory.Named {
+func (t *tagSchedule) published() inventory.TagNames {
 	t.unpublished = false
 	return t.named
 }

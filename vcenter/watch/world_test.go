@@ -36,7 +36,7 @@ func identity(t *testing.T, uuid string) inventory.Identity {
 
 // recorded is an identity whose Node says that its machine was found there.
 func recorded(id inventory.Identity, vcenter, moid string) inventory.Identity {
-	id.Known = topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: moid}
+	id.Recorded = topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: moid}
 	return id
 }
 
@@ -67,7 +67,7 @@ func (r *recorder) contact() (at time.Time, last *inventory.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := len(r.snapshots); n > 0 {
-		at, last = r.snapshots[n-1].Contact, r.snapshots[n-1].Snapshot
+		at, last = r.snapshots[n-1].LastContact, r.snapshots[n-1].Snapshot
 	}
 	if n := len(r.contacts); n > 0 && r.contacts[n-1].After(at) {
 		at = r.contacts[n-1]
@@ -75,10 +75,10 @@ func (r *recorder) contact() (at time.Time, last *inventory.Snapshot) {
 	return at, last
 }
 
-func (r *recorder) Started()                                  {}
-func (r *recorder) TagNames(context.Context, inventory.Named) {}
-func (r *recorder) TagsRead(context.Context, error)           {}
-func (r *recorder) CredentialsRejected()                      {}
+func (r *recorder) Started()                                     {}
+func (r *recorder) TagNames(context.Context, inventory.TagNames) {}
+func (r *recorder) TagsRead(context.Context, error)              {}
+func (r *recorder) CredentialsRejected()                         {}
 
 // noTags reads no tags.
 type noTags struct{}
@@ -107,7 +107,7 @@ func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorde
 		change(&opts)
 	}
 	client := &vim25.Client{RoundTripper: server, ServiceContent: types.ServiceContent{RootFolder: rootFolder}}
-	w := New(session.FromClient(client), noTags{}, NewInbox(TagWants{}), NewMemory(), opts, r.publish, r)
+	w := New(session.FromClient(client), noTags{}, NewInbox(TagRequirements{}), NewMemory(), opts, r.publish, r)
 	w.model.Tree.Apply(&types.ObjectUpdate{Obj: cluster, ChangeSet: []types.PropertyChange{{Name: "name", Val: "c%2f1"}}})
 	w.tags.refs = []types.ManagedObjectReference{cluster}
 	return w, r

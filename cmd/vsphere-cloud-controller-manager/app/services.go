@@ -51,7 +51,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 	s.watch(a.cfg)
 	s.reloads = metrics.NewReloads(a.registry)
 	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets}).Find, vcenter.Options{
-		Wanted:       wanted(a.cfg),
+		Requirements: requirements(a.cfg),
 		LoginTimeout: a.flags.loginTimeout,
 		LoginLimits:  loginLimits(a.warm()),
 		TagRefresh:   a.flags.tagRefresh,
@@ -67,7 +67,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 func (s *services) apply(cfg *config.Config) {
 	s.watch(cfg)
 	s.provider.Apply(cfg)
-	s.fleet.Apply(cfg.VCenters, wanted(cfg))
+	s.fleet.Apply(cfg.VCenters, requirements(cfg))
 }
 
 // loginLimits keeps the failed logins of up to five instances with the same credentials below
@@ -79,12 +79,12 @@ func loginLimits(warm bool) session.LoginLimits {
 	return session.LoginLimits{}
 }
 
-// wanted returns what the placement by a configuration needs of the vCenters.
-func wanted(cfg *config.Config) vcenter.Wanted {
+// requirements returns what the placement by a configuration needs of the vCenters.
+func requirements(cfg *config.Config) vcenter.Requirements {
 	policy := &cfg.Topology.Policy
 	categories := policy.Categories()
-	return vcenter.Wanted{
-		Tags: len(categories) > 0, Categories: categories, Surveyed: policy.VolumeCategories(), Paths: policy.TagPaths(),
+	return vcenter.Requirements{
+		Tags: len(categories) > 0, Categories: categories, VolumeCategories: policy.VolumeCategories(), Paths: policy.TagPaths(),
 		HostGroups: policy.HostGroups(), FaultDomains: policy.FaultDomains(),
 	}
 }
@@ -161,7 +161,7 @@ func (s *services) reloadChanges(ctx context.Context) error {
 				return nil
 			}
 			reloader.Reload(ctx)
-			s.fleet.Renew()
+			s.fleet.CredentialsChanged()
 		}
 	})
 	return g.Wait()

@@ -52,7 +52,7 @@ httpGet: {scheme: HTTPS, {{ if .root.Values.hostNetwork }}host: 127.0.0.1, {{ en
 
 {{- define "vzones.env" -}}
 {{- if not .Values.kubeconfig.secretName }}
-# A configuration that is refused is told of in an Event on this Pod.
+# An Event on this Pod reports a configuration that is rejected.
 - name: POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - name: POD_NAMESPACE

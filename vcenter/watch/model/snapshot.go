@@ -29,16 +29,16 @@ type View struct {
 func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	index := m.ByUUID() // which makes unread
 	snap := &inventory.Snapshot{
-		VCenter:    m.vcenter,
-		Instance:   m.instance,
-		ReadAt:     time.Now(),
-		Incomplete: v.Incomplete,
-		Index:      index,
-		Unreadable: m.unread,
-		Names:      v.Names,
-		NoCategory: m.tags.Absent,
-		Tagged:     m.tagged,
-		Machines:   make(map[string]*inventory.Machine, len(v.Machines)),
+		VCenter:             m.vcenter,
+		Instance:            m.instance,
+		ReadAt:              time.Now(),
+		Incomplete:          v.Incomplete,
+		Index:               index,
+		Unreadable:          m.unread,
+		Names:               v.Names,
+		InvisibleCategories: m.tags.Absent,
+		Tagged:              m.tagged,
+		Machines:            make(map[string]*inventory.Machine, len(v.Machines)),
 	}
 	p := placed{
 		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &memberships{facts: v.Hosts},
@@ -57,14 +57,14 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 			snap.Outside = append(snap.Outside, id)
 		}
 	}
-	snap.Told = m.recorded // which is replaced when it changes
+	snap.Recorded = m.recorded // which is replaced when it changes
 	if len(v.Recorded) > 0 {
-		snap.Told = make(map[string]inventory.Entry, len(m.recorded)+len(v.Recorded))
-		maps.Copy(snap.Told, m.recorded)
+		snap.Recorded = make(map[string]inventory.Entry, len(m.recorded)+len(v.Recorded))
+		maps.Copy(snap.Recorded, m.recorded)
 	}
 	for _, id := range v.Recorded {
 		if snap.Machines[id] != nil {
-			snap.Told[id] = inventory.Entry{ID: id}
+			snap.Recorded[id] = inventory.Entry{ID: id}
 		}
 	}
 	return snap

@@ -77,7 +77,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	o.LoggedIn("east", nil)
 	o.WatchStarted("east")
 	NewReloads(r)
-	fleet := fakeFleet{{State: inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}, Contact: time.Now()}, Tags: vcenter.TagsRead, CertificateEnds: time.Now()}}
+	fleet := fakeFleet{{State: inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}, LastContact: time.Now()}, Tags: vcenter.TagsRead, CertificateEnds: time.Now()}}
 	placed := func() (all, waiting map[string]int) { return map[string]int{"placed": 1}, map[string]int{} }
 	r.CustomMustRegister(
 		NewLeading(leads()),
@@ -274,12 +274,12 @@ func TestStates(t *testing.T) {
 		}
 		fleet := fakeFleet{
 			{State: inventory.State{VCenter: "new"}},
-			{State: inventory.State{VCenter: "refusing", Trouble: fmt.Errorf("logging in: %w", session.ErrRejected)}, Rejected: true},
-			{State: inventory.State{VCenter: "other", Trouble: fmt.Errorf("connecting: %w", &session.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
-			{State: inventory.State{VCenter: "well", Snapshot: snapshot(nil), Contact: now.Add(-20 * time.Second)}, Tags: vcenter.TagsRead, CertificateEnds: time.Unix(2e9, 0)},
-			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(trouble), Contact: now}, Tags: vcenter.TagsFailed},
+			{State: inventory.State{VCenter: "refusing", Err: fmt.Errorf("logging in: %w", session.ErrRejected)}, Rejected: true},
+			{State: inventory.State{VCenter: "other", Err: fmt.Errorf("connecting: %w", &session.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
+			{State: inventory.State{VCenter: "well", Snapshot: snapshot(nil), LastContact: now.Add(-20 * time.Second)}, Tags: vcenter.TagsRead, CertificateEnds: time.Unix(2e9, 0)},
+			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(trouble), LastContact: now}, Tags: vcenter.TagsFailed},
 			// The tagging API has rejected a login, and then the vCenter was lost.
-			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), Contact: now.Add(-time.Hour), Trouble: trouble}, Tags: vcenter.TagsRead, Rejected: true},
+			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), LastContact: now.Add(-time.Hour), Err: trouble}, Tags: vcenter.TagsRead, Rejected: true},
 		}
 		r := metrics.NewKubeRegistry()
 		counts := map[string]int{"placed": 7, "unknown": 0}

@@ -68,18 +68,18 @@ func (s *Fleet) CollectWithStability(ch chan<- metrics.Metric) {
 		ch <- metrics.NewLazyConstMetric(d, metrics.GaugeValue, v, label)
 	}
 	for _, v := range s.fleet.Health() {
-		gauge(s.up, number(v.Trouble == nil && v.Snapshot != nil), v.VCenter)
+		gauge(s.up, number(v.Err == nil && v.Snapshot != nil), v.VCenter)
 		if v.Tags != vcenter.TagsNotRead {
 			gauge(s.tags, number(v.Tags == vcenter.TagsRead), v.VCenter)
 		}
 		gauge(s.credentialsRejected, number(v.Rejected), v.VCenter)
-		gauge(s.loginRejected, number(errors.Is(v.Trouble, session.ErrRejected)), v.VCenter)
-		gauge(s.untrusted, number(errors.As(v.Trouble, new(*session.UntrustedError))), v.VCenter)
+		gauge(s.loginRejected, number(errors.Is(v.Err, session.ErrRejected)), v.VCenter)
+		gauge(s.untrusted, number(errors.As(v.Err, new(*session.UntrustedError))), v.VCenter)
 		if !v.CertificateEnds.IsZero() {
 			gauge(s.expiry, float64(v.CertificateEnds.Unix()), v.VCenter)
 		}
-		if !v.Contact.IsZero() {
-			gauge(s.contact, time.Since(v.Contact).Seconds(), v.VCenter)
+		if !v.LastContact.IsZero() {
+			gauge(s.contact, time.Since(v.LastContact).Seconds(), v.VCenter)
 		}
 		if v.Snapshot == nil {
 			gauge(s.complete, 0, v.VCenter)

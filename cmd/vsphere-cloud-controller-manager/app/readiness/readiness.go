@@ -61,7 +61,7 @@ func (h *Handler) answer() (int, string, []inventory.State) {
 	}
 	states := h.States()
 	for _, s := range states {
-		if s.Snapshot == nil && s.Trouble == nil {
+		if s.Snapshot == nil && s.Err == nil {
 			return http.StatusServiceUnavailable, "not ready: some vCenters have neither been read nor failed yet", states
 		}
 	}
@@ -82,10 +82,10 @@ func condition(s inventory.State) string {
 		next = fmt.Sprintf(", next login in %v", left)
 	}
 	switch {
-	case s.Trouble != nil && s.Snapshot == nil:
+	case s.Err != nil && s.Snapshot == nil:
 		return "down, never read" + next
-	case s.Trouble != nil:
-		return fmt.Sprintf("down, last answer %v ago%s", time.Since(s.Contact).Round(time.Second), next)
+	case s.Err != nil:
+		return fmt.Sprintf("down, last answer %v ago%s", time.Since(s.LastContact).Round(time.Second), next)
 	case s.Snapshot == nil:
 		return "connecting"
 	case s.Snapshot.Incomplete != nil:

@@ -38,17 +38,17 @@ func TestReadiness(t *testing.T) {
 			says  string
 		}{
 			{inventory.State{}, 503, "connecting"},
-			{inventory.State{Contact: now}, 503, "connecting"}, // pages are coming in
-			{inventory.State{Trouble: errSecret}, 200, "down, never read"},
-			{inventory.State{Trouble: errSecret, Contact: now}, 200, "down, never read"},
-			{inventory.State{Snapshot: read, Contact: now}, 200, "synced"},
-			{inventory.State{Snapshot: read, Contact: now.Add(-time.Hour)}, 200, "synced"},
-			{inventory.State{Snapshot: partial, Contact: now}, 200, "synced, but not all of its machines can be seen"},
-			{inventory.State{Snapshot: read, Contact: now.Add(-90 * time.Second), Trouble: errSecret}, 200, "down, last answer 1m30s ago"},
-			{inventory.State{Snapshot: partial, Contact: now.Add(-24 * time.Hour), Trouble: errSecret}, 200, "down, last answer 24h0m0s ago"},
-			{inventory.State{Trouble: errSecret, NextLogin: now.Add(310*time.Second - time.Millisecond)}, 200, "down, never read, next login in 5m10s"},
-			{inventory.State{Trouble: errSecret, NextLogin: now.Add(-time.Second)}, 200, "down, never read"},
-			{inventory.State{Snapshot: read, Contact: now.Add(-time.Minute), Trouble: errSecret, NextLogin: now.Add(time.Minute)}, 200, "down, last answer 1m0s ago, next login in 1m0s"},
+			{inventory.State{LastContact: now}, 503, "connecting"}, // pages are coming in
+			{inventory.State{Err: errSecret}, 200, "down, never read"},
+			{inventory.State{Err: errSecret, LastContact: now}, 200, "down, never read"},
+			{inventory.State{Snapshot: read, LastContact: now}, 200, "synced"},
+			{inventory.State{Snapshot: read, LastContact: now.Add(-time.Hour)}, 200, "synced"},
+			{inventory.State{Snapshot: partial, LastContact: now}, 200, "synced, but not all of its machines can be seen"},
+			{inventory.State{Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errSecret}, 200, "down, last answer 1m30s ago"},
+			{inventory.State{Snapshot: partial, LastContact: now.Add(-24 * time.Hour), Err: errSecret}, 200, "down, last answer 24h0m0s ago"},
+			{inventory.State{Err: errSecret, NextLogin: now.Add(310*time.Second - time.Millisecond)}, 200, "down, never read, next login in 5m10s"},
+			{inventory.State{Err: errSecret, NextLogin: now.Add(-time.Second)}, 200, "down, never read"},
+			{inventory.State{Snapshot: read, LastContact: now.Add(-time.Minute), Err: errSecret, NextLogin: now.Add(time.Minute)}, 200, "down, last answer 1m0s ago, next login in 1m0s"},
 		} {
 			c.state.VCenter = "east"
 			code, body := ask(true, c.state)
@@ -66,7 +66,7 @@ func TestReadiness(t *testing.T) {
 // TestReadinessOfAFleet: one vCenter that is neither read nor in trouble keeps
 // the daemon unready, and one in trouble does not.
 func TestReadinessOfAFleet(t *testing.T) {
-	west := inventory.State{VCenter: "west", Trouble: errSecret}
+	west := inventory.State{VCenter: "west", Err: errSecret}
 	north := inventory.State{VCenter: "north", Snapshot: &inventory.Snapshot{}}
 	code, body := ask(true, inventory.State{VCenter: "east"}, west, north)
 	want := "not ready: some vCenters have neither been read nor failed yet\n" +
@@ -101,7 +101,7 @@ func TestReadinessIsPlain(t *testing.T) {
 		{false, false, []inventory.State{east}},
 		{false, true, []inventory.State{east}},
 		{true, false, []inventory.State{east}},
-		{true, false, []inventory.State{{VCenter: "east", Trouble: errSecret}, {VCenter: "west", Snapshot: &inventory.Snapshot{}}}},
+		{true, false, []inventory.State{{VCenter: "east", Err: errSecret}, {VCenter: "west", Snapshot: &inventory.Snapshot{}}}},
 	} {
 		leading := make(chan struct{})
 		if c.leads {
@@ -123,9 +123,9 @@ func TestReadinessIsPlain(t *testing.T) {
 func TestReadinessTellsNothing(t *testing.T) {
 	partial := &inventory.Snapshot{Incomplete: errSecret}
 	for _, s := range []inventory.State{
-		{Trouble: errSecret},
+		{Err: errSecret},
 		{Snapshot: partial},
-		{Snapshot: partial, Trouble: errSecret},
+		{Snapshot: partial, Err: errSecret},
 	} {
 		_, body := ask(true, s)
 		for _, private := range []string{"S3cret", "admin", "vsphere.local", "example.com", "logging in"} {
@@ -138,7 +138,7 @@ func TestReadinessTellsNothing(t *testing.T) {
 
 // TestReadinessHeaders: no browser takes the answer for a page.
 func TestReadinessHeaders(t *testing.T) {
-	for _, states := range [][]inventory.State{{{VCenter: "<script>"}}, {{VCenter: "<script>", Trouble: errSecret}}} {
+	for _, states := range [][]inventory.State{{{VCenter: "<script>"}}, {{VCenter: "<script>", Err: errSecret}}} {
 		leads := make(chan struct{})
 		close(leads)
 		r := &Handler{Leading: leads, States: func() []inventory.State { return states }}

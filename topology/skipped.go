@@ -1,36 +1,30 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"vzones/topology/quote"
 )
 
-// ErrNoCategory says that a vCenter does not show a tag category to the account. It
-// may not exist, or the account may not read it; nothing tells which. Errors that
-// wrap it wrap ErrUnknown too.
-var ErrNoCategory = errors.New("no such tag category that the account can see")
-
-// passed are objects that were passed over because the account may not read their
+// skipped are objects that were passed over because the account may not read their
 // tags. They count as untagged.
-type passed struct {
+type skipped struct {
 	// objects may well have tags.
 	objects []*Object
-	// system are folders that vSphere makes itself and that hardly anybody tags:
+	// system are folders that vSphere makes and that are rarely tagged:
 	// the root folder, and those right below a datacenter. Roles that do not
 	// propagate leave them out.
 	system []*Object
 }
 
-func (p passed) none() bool { return len(p.objects)+len(p.system) == 0 }
+func (p skipped) none() bool { return len(p.objects)+len(p.system) == 0 }
 
 // all returns all of them.
-func (p passed) all() []*Object { return slices.Concat(p.objects, p.system) }
+func (p skipped) all() []*Object { return slices.Concat(p.objects, p.system) }
 
 // note adds the i-th object of a path.
-func (p *passed) note(path *Path, i int) {
+func (p *skipped) note(path *Path, i int) {
 	o := path.Objects[i]
 	if isSystem(path, i) {
 		p.system = with(p.system, o)
@@ -40,7 +34,7 @@ func (p *passed) note(path *Path, i int) {
 }
 
 // add adds those of another path.
-func (p *passed) add(more passed) {
+func (p *skipped) add(more skipped) {
 	for _, o := range more.objects {
 		p.objects = with(p.objects, o)
 	}
@@ -70,16 +64,16 @@ func isSystem(p *Path, i int) bool {
 	return p.Objects[i+1].Ref.Type == typeDatacenter
 }
 
-// notPermitted says that categories were not seen where tags may be read.
-func notPermitted(categories []string, over passed) error {
+// notPermitted returns the error that categories were not seen where tags may be read.
+func notPermitted(categories []string, over skipped) error {
 	return fmt.Errorf("%w: no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
 		"attach one where it may read, or give it the role Read-only there, without propagation",
 		ErrUnknown, quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))
 }
 
-// Doubt returns why the decision is not certain, and nil if it is. Objects whose tags
+// Uncertainty returns why the decision is not certain, nil if it is. Objects whose tags
 // the account may not read might have decided otherwise.
-func (d Decision) Doubt() error {
+func (d Decision) Uncertainty() error {
 	if len(d.Unread) == 0 {
 		return nil
 	}
@@ -118,7 +112,7 @@ func (r *resolution) invisible(requiredOnly bool) string {
 	return ""
 }
 
-// noCategory says that the machine's vCenter does not show a category.
+// noCategory returns the error that the machine's vCenter does not show a category.
 func (r *resolution) noCategory(category string) error {
 	where := "the vCenter"
 	for i := range r.paths {

@@ -45,7 +45,7 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 			a.next(ctx, awaited{ended: over})
 			return nil, errReconfigured
 		}
-		fresh, err := a.renew(ctx, s)
+		fresh, err := a.logInAgain(ctx, s)
 		switch {
 		case fresh != nil, errors.Is(err, errReconfigured):
 			cancel()
@@ -60,22 +60,27 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 			}
 			continue
 		}
-		next := session.NextAttempt(err)
-		check.Reset(max(a.opts.retryMax, time.Until(next)))
+		check.Reset(max(a.opts.retryMax, time.Until(session.NextAttempt(err))))
 		if logged != err.Error() {
 			logged = err.Error()
 			log := klog.FromContext(ctx)
-			if !next.IsZero() {
-				log = log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
-			}
+			log = withNextLogin(log, err)
 			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
 		}
 	}
 }
 
-// renew logs in again when the credentials have changed, and returns the session, nil if they
-// have not. Changed credentials that do not serve leave the session as it is.
-func (a *actor) renew(ctx context.Context, s *session.Session) (*session.Session, error) {
+// withNextLogin adds to a logger the time until the next login, if the error has one.
+func withNextLogin(log klog.Logger, err error) klog.Logger {
+	if next := session.NextAttempt(err); !next.IsZero() {
+		return log.WithValues("nextLoginIn", time.Until(next).Round(time.Second))
+	}
+	return log
+}
+
+// logInAgain logs in with changed credentials and returns the session, nil if they have
+// not changed. If they are not accepted, the session stays as it is.
+func (a *actor) logInAgain(ctx context.Context, s *session.Session) (*session.Session, error) {
 	creds, err := a.readCredentials(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +111,7 @@ func (a *actor) read(ctx context.Context, p watch.Publication) update {
 		if a.outage.End() {
 			klog.FromContext(ctx).Info("Reads the vCenter again")
 		}
-		now.state = inventory.State{VCenter: now.state.VCenter, Snapshot: p.Snapshot, Contact: p.Contact, Named: p.Named}
+		now.state = inventory.State{VCenter: now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 		return true
 	}
 }
@@ -139,15 +144,15 @@ func (r *reporter) Started() {
 // Contact sends when the vCenter has answered. That alone is not a change.
 func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
 	r.send(ctx, func(now *status) bool {
-		now.state.Contact = at
+		now.state.LastContact = at
 		return probed
 	})
 }
 
 // TagNames sends when the names of the tags in the snapshot were read again.
-func (r *reporter) TagNames(ctx context.Context, named inventory.Named) {
+func (r *reporter) TagNames(ctx context.Context, named inventory.TagNames) {
 	r.send(ctx, func(now *status) bool {
-		now.state.Named = named
+		now.state.TagNames = named
 		return true
 	})
 }

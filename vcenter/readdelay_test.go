@@ -12,7 +12,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-func TestSpread(t *testing.T) {
+func TestReadWindow(t *testing.T) {
 	for _, c := range []struct {
 		machines int
 		followed bool
@@ -26,7 +26,7 @@ func TestSpread(t *testing.T) {
 		{100, true, 2 * time.Second},
 		{1 << 40, true, 2 * time.Minute},
 	} {
-		if got := spread(c.machines, c.followed); got != c.want {
+		if got := readWindow(c.machines, c.followed); got != c.want {
 			t.Errorf("%d machines, followed %t: %v, want %v", c.machines, c.followed, got, c.want)
 		}
 	}
@@ -39,12 +39,12 @@ func large(wait time.Duration) *actor {
 	a.lastRead, a.readDelay = Credentials{User: "u"}, wait
 	// It was read before, so it is not overdue.
 	a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}
-	a.show()
+	a.publishStatus()
 	return a
 }
 
-// TestReadingsAreSpread: the delays of many daemons are spread over the whole time.
-func TestReadingsAreSpread(t *testing.T) {
+// TestReadingsAreSpreadOverTheWindow: the delays of many daemons are spread over the whole time.
+func TestReadingsAreSpreadOverTheWindow(t *testing.T) {
 	const all, daemons = time.Minute, 1000
 	early := 0
 	for range daemons {
@@ -72,8 +72,8 @@ func TestAReadingThatWaits(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- a.waitToRead(t.Context()) }()
 		synctest.Wait()
-		if s := a.status.Load().state; s.Trouble == nil || s.Snapshot != snapshot {
-			t.Fatalf("while it waits: error %v, snapshot %v", s.Trouble, s.Snapshot)
+		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot {
+			t.Fatalf("while it waits: error %v, snapshot %v", s.Err, s.Snapshot)
 		}
 		a.inbox.Probe() // which does not end it
 		if err := <-done; err != nil || time.Since(began) != time.Minute {
@@ -97,7 +97,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 			do   func(a *actor, cancel func())
 			want error
 		}{
-			"configuration":    {func(a *actor, _ func()) { a.configure(other(a)) }, errReconfigured},
+			"configuration":    {func(a *actor, _ func()) { a.sendTarget(other(a)) }, errReconfigured},
 			"end":              {func(_ *actor, cancel func()) { cancel() }, context.Canceled},
 			"same credentials": {func(a *actor, _ func()) { a.credentialsChanged.Notify() }, nil},
 		} {
@@ -151,10 +151,10 @@ func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
 	west := w.sim.VCenter("west")
 	west.ResetRequests()
 	west.EndSessions()
-	w.until("the wait", func(states []inventory.State) bool { return states[1].Trouble != nil })
+	w.until("the wait", func(states []inventory.State) bool { return states[1].Err != nil })
 	if n := west.Requests()["CreatePropertyCollector"]; n == 0 { // otherwise it was a very short wait
 		nobody := identity(t, stranger)
-		if states := w.fleet.States(); states[1].Trouble != nil {
+		if states := w.fleet.States(); states[1].Err != nil {
 			if _, err := inventory.Find(states, w1); err != nil {
 				t.Errorf("w1 is not found: %v", err)
 			}
@@ -163,7 +163,7 @@ func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
 			}
 		}
 	}
-	w.until("read again", func(states []inventory.State) bool { return states[1].Trouble == nil })
+	w.until("read again", func(states []inventory.State) bool { return states[1].Err == nil })
 	if n := west.Requests()["Login"]; n != 1 {
 		t.Errorf("%d logins", n)
 	}

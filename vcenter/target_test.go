@@ -28,17 +28,17 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	if a.status.Load().state.Snapshot == nil {
 		t.Fatal("not published")
 	}
-	a.retarget(at("two.example.com"))
+	a.setTarget(at("two.example.com"))
 	if _, err := a.readCredentials(t.Context()); !errors.Is(err, errReconfigured) || asked > 0 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
 	a.update(publish)
 	a.fail(t.Context(), errors.New("of the one before"))
-	a.update(func(now *status) bool { now.state.Contact = time.Now(); return false })
-	if s := a.status.Load().state; s.Snapshot != nil || s.Trouble != nil || !s.Contact.IsZero() {
+	a.update(func(now *status) bool { now.state.LastContact = time.Now(); return false })
+	if s := a.status.Load().state; s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 		t.Errorf("it shows: %+v", s)
 	}
-	a.adopt(t.Context())
+	a.applyTarget(t.Context())
 	if _, err := a.readCredentials(t.Context()); err != nil || asked != 1 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
@@ -65,7 +65,7 @@ func TestAVCenterThatGoesDuringASearch(t *testing.T) {
 	go func() { done <- w.fleet.ConfirmAbsent(w.ctx, absent) }()
 	w.until("the search under way", func([]inventory.State) bool { return west.Requests()["FindAllByUuid"] > before })
 	time.Sleep(100 * time.Millisecond) // east has answered
-	w.fleet.Apply(w.cfgs[1:], slow.Wanted)
+	w.fleet.Apply(w.cfgs[1:], slow.Requirements)
 	if err := <-done; !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("absent from east, which is gone: %v", err)
 	}

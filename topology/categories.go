@@ -1,0 +1,63 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+)
+
+// NoCategory returns a conflict for each label whose category is among those that
+// no vCenter shows to the account. It is the whole fleet's, and equal for all Nodes.
+func (p Policy) NoCategory(absent []string) []Conflict {
+	var conflicts []Conflict
+	for _, rules := range []Rules{p.Rules, p.Levels} {
+		for _, r := range rules {
+			for _, category := range r.categories() {
+				if slices.Contains(absent, category) {
+					conflicts = append(conflicts, Conflict{Kind: ConflictNoCategory, Labels: []string{r.Label}, why: noCategory{r.Label, category}})
+				}
+			}
+		}
+	}
+	return conflicts
+}
+
+type noCategory struct{ label, category string }
+
+func (n noCategory) text() string {
+	return fmt.Sprintf("No vCenter has the tag category %q that the account can see, which label %s is to come from. "+
+		"Correct its name in the configuration, make the category and attach its tags, or give the account the role Read-only in the global permissions.",
+		n.category, n.label)
+}
+
+// MissingCategories returns a conflict for each category of region and zone that some
+// vCenters show to the account and others do not. Absent are the categories that each of
+// the vCenters does not show, all of which were read. It is the whole fleet's, and equal
+// for all Nodes.
+func (p Policy) MissingCategories(absent map[string][]string) []Conflict {
+	var conflicts []Conflict
+	for _, category := range p.VolumeCategories() {
+		var lacking []string
+		for vcenter, names := range absent {
+			if slices.Contains(names, category) {
+				lacking = append(lacking, vcenter)
+			}
+		}
+		if len(lacking) == 0 || len(lacking) == len(absent) {
+			continue // where no vCenter has it, that is another conflict
+		}
+		slices.Sort(lacking)
+		conflicts = append(conflicts, Conflict{Kind: ConflictMissingCategory, Labels: p.labelsOf(category), why: missingCategory{category, lacking}})
+	}
+	return conflicts
+}
+
+type missingCategory struct {
+	category string
+	lacking  []string
+}
+
+func (m missingCategory) text() string {
+	return fmt.Sprintf("vCenter %s has no tag category %q that the account can see, and other vCenters have. The CSI driver needs the category in each of its vCenters: "+
+		"without it its topology service does not start, for the Nodes of no vCenter. Make the category there, or give the account the role Read-only in the global permissions.",
+		quoted(m.lacking), m.category)
+}
