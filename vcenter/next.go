@@ -45,7 +45,7 @@ func (a *actor) next(ctx context.Context, w awaited) event {
 		}
 		select {
 		case t := <-a.targets:
-			a.retarget(t)
+			a.applyTarget(t)
 		case <-a.credentialsChanged:
 			a.checkCredentials = true
 		case u := <-a.updates:
@@ -71,9 +71,9 @@ func (a *actor) do(ctx context.Context, f func()) {
 	wait()
 }
 
-// retarget takes over another target. What that does not concern is left alone: the session
+// applyTarget takes over another target. What the change does not concern stays: the session
 // unless another address is configured, the watch unless it does not serve the target.
-func (a *actor) retarget(t *target) {
+func (a *actor) applyTarget(t *target) {
 	before := a.desired
 	a.desired = t
 	if !sameAddress(&before.cfg, &t.cfg) {
