@@ -8,10 +8,10 @@ import (
 
 // Check says what is wrong with a name for a Secret, if anything is.
 func (r SecretRef) Check() error {
-	if len(r.Name) > 253 || !check.SecretName.MatchString(r.Name) {
+	if !check.IsSecretName(r.Name) {
 		return fmt.Errorf("%q is not a valid name of a Secret: write lower-case letters, digits, . and -", r.Name)
 	}
-	if !check.NamespaceName.MatchString(r.Namespace) {
+	if !check.IsNamespace(r.Namespace) {
 		return fmt.Errorf("%q is not a valid name of a namespace: write lower-case letters, digits and -", r.Namespace)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 // TestAccount is a certificate and its key, made for one test, as PEM.
 type TestAccount struct{ Certificate, Key string }
 
+// NewAccount makes a certificate for a key.
 func NewAccount(t *testing.T, key crypto.Signer, from, until time.Time) TestAccount {
 	t.Helper()
 	template := &x509.Certificate{
@@ -28,13 +29,15 @@ func NewAccount(t *testing.T, key crypto.Signer, from, until time.Time) TestAcco
 	if err != nil {
 		t.Fatal(err)
 	}
-	return TestAccount{Armour("CERTIFICATE", certificate), Armour("PRIVATE KEY", der)}
+	return TestAccount{Armor("CERTIFICATE", certificate), Armor("PRIVATE KEY", der)}
 }
 
-func Armour(kind string, der []byte) string {
+// Armor returns DER as PEM.
+func Armor(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
+// RSAKey makes an RSA key.
 func RSAKey(t *testing.T) *rsa.PrivateKey {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -190,7 +190,7 @@ func passwords(data []byte) []string {
 
 var iniPassword = regexp.MustCompile(`(?i)^[ \t]*password[ \t]*=[ \t]*"?([^"\\;#\r\n]*)`)
 
-// iniPasswords returns, by lines alone, the values of keys named password, with
+// INIPasswords returns, by lines alone, the values of keys named password, with
 // the same exceptions as passwords.
 func INIPasswords(data []byte) []string {
 	var found []string
@@ -210,12 +210,12 @@ func INIPasswords(data []byte) []string {
 }
 
 // Main runs the tests of a package below config in that folder, so that paths begin with
-// testdata.
-func Main(m *testing.M) {
+// testdata, and returns the exit status.
+func Main(m *testing.M) int {
 	flag.BoolVar(&update, "update", false, "rewrite the golden files")
 	for {
 		if _, err := os.Stat("testdata/ini-good"); err == nil {
-			os.Exit(m.Run())
+			return m.Run()
 		}
 		if err := os.Chdir(".."); err != nil {
 			panic(err)

@@ -34,7 +34,7 @@ var ourTolerations = []toleration{
 	{"node.kubernetes.io/network-unavailable", "Exists", "", "NoSchedule"},
 }
 
-// ConvertChart returns the values for vzones' chart that mean what a values file of one of
+// ToChart returns the values for vzones' chart that mean what a values file of one of
 // the vSphere CPI's charts means for a release in the given namespace, with what that chart
 // does where the file says nothing. The accounts are in Written.Private, as values of their
 // own. What is not carried over is in Written.Lost, and what a key says that the chart does

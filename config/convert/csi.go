@@ -31,7 +31,7 @@ type CSIOptions struct {
 	Find func(data map[string][]byte, server string) (user string, password config.Password, err error)
 }
 
-// ConvertToCSI returns the CSI driver's file for a configuration of any format, in
+// ToCSI returns the CSI driver's file for a configuration of any format, in
 // Written.Private. What the driver refuses, such as a sixth vCenter, is an error of
 // type Errors; other errors are those of Parse, and that of a name for the cluster
 // which the driver does not take. What the file has for the driver alone is carried

@@ -72,7 +72,7 @@ func (c *csiWriter) takes(label sourceOfLabel) bool {
 		c.Warnf(label.at, "the label is optional, and the CSI driver requires each category")
 	case strings.Contains(name, ","):
 		c.Errorf(label.at, "has a comma in the name of the category, which separates two in the CSI driver's file: rename it")
-	case !check.LabelName.MatchString(name):
+	case !check.IsLabelName(name):
 		// The driver names the label by the category, and our own reader names it so too.
 		c.Errorf(label.at, "has a tag category whose name a label cannot have, and the CSI driver gives Nodes the label %s/ with that name: "+
 			"rename the category: write up to 63 letters, digits, -, _ and .", topology.CSIDomain)

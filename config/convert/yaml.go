@@ -13,7 +13,7 @@ import (
 	"vzones/config/parse/yaml"
 )
 
-// Convert returns a file of any format in the YAML format, with the credentials
+// ToYAML returns a file of any format in the YAML format, with the credentials
 // in the manifest of a Secret instead: Written.Private, with the given name. What
 // the file leaves to its global section or to defaults, it leaves to them too, and
 // a vCenter that has a Secret already keeps it. Neither the environment nor the CA

@@ -32,9 +32,9 @@ func TestCertificatesWithTheirKeys(t *testing.T) {
 	ours, other := configtest.NewAccount(t, key, from, until), configtest.NewAccount(t, configtest.RSAKey(t), from, until)
 	for name, a := range map[string]configtest.TestAccount{
 		"PKCS 8":                   ours,
-		"PKCS 1":                   {Certificate: ours.Certificate, Key: configtest.Armour("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))},
+		"PKCS 1":                   {Certificate: ours.Certificate, Key: configtest.Armor("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))},
 		"issuers behind it":        {Certificate: ours.Certificate + other.Certificate, Key: ours.Key},
-		"parameters before it":     {Certificate: ours.Certificate, Key: configtest.Armour("EC PARAMETERS", []byte{6}) + ours.Key},
+		"parameters before it":     {Certificate: ours.Certificate, Key: configtest.Armor("EC PARAMETERS", []byte{6}) + ours.Key},
 		"with blanks":              {Certificate: "\n" + ours.Certificate + "\n\n", Key: "\n" + ours.Key + "\n"},
 		"the certificate, and key": {Certificate: ours.Certificate, Key: ours.Certificate + ours.Key},
 	} {
@@ -55,7 +55,7 @@ func TestCertificatesWithTheirKeys(t *testing.T) {
 			t.Errorf("got error %v", err)
 		}
 	}
-	_, err := parseAccount(configtest.Armour("PKCS7", []byte{6})+ours.Certificate, ours.Key)
+	_, err := parseAccount(configtest.Armor("PKCS7", []byte{6})+ours.Certificate, ours.Key)
 	if err == nil || !strings.Contains(err.Error(), "user: has something else before its certificate: ") {
 		t.Errorf("got error %v", err)
 	}
@@ -79,7 +79,7 @@ func TestKeysForNoToken(t *testing.T) {
 	ofCurve := configtest.NewAccount(t, curve, from, until)
 	for name, a := range map[string]configtest.TestAccount{
 		"P-256":   ofCurve,
-		"SEC 1":   {Certificate: ofCurve.Certificate, Key: configtest.Armour("EC PRIVATE KEY", sec1)},
+		"SEC 1":   {Certificate: ofCurve.Certificate, Key: configtest.Armor("EC PRIVATE KEY", sec1)},
 		"Ed25519": configtest.NewAccount(t, edwards, from, until),
 	} {
 		_, err := parseAccount(a.Certificate, a.Key)
@@ -100,7 +100,7 @@ func TestKeysThatSignNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = parseAccount(a.Certificate, configtest.Armour("PRIVATE KEY", der))
+	_, err = parseAccount(a.Certificate, configtest.Armor("PRIVATE KEY", der))
 	if err == nil || !strings.Contains(err.Error(), "is a damaged private key") {
 		t.Errorf("got error %v", err)
 	}
@@ -298,8 +298,8 @@ func TestDamagedCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sound, other := string(data), configtest.Armour("CERTIFICATE REQUEST", []byte("x"))
-	passed, unread := strings.Replace(sound, "\n", "\n!", 1), configtest.Armour("CERTIFICATE", []byte("x"))
+	sound, other := string(data), configtest.Armor("CERTIFICATE REQUEST", []byte("x"))
+	passed, unread := strings.Replace(sound, "\n", "\n!", 1), configtest.Armor("CERTIFICATE", []byte("x"))
 	for _, c := range []struct {
 		text           string
 		count, damaged int

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"vzones/config/configtest"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
@@ -285,4 +287,22 @@ func TestJSONSchemaIsCurrent(t *testing.T) {
 		return
 	}
 	configtest.GoldenFile(t, schemaFile, indented.String())
+}
+
+// eachValue calls f with each value of a document, whole mappings and lists too.
+func eachValue(n *yaml.Node, f func(*yaml.Node)) {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		eachValue(n.Content[0], f)
+	case yaml.MappingNode:
+		for i := 1; i < len(n.Content); i += 2 {
+			f(n.Content[i])
+			eachValue(n.Content[i], f)
+		}
+	case yaml.SequenceNode:
+		for _, element := range n.Content {
+			f(element)
+			eachValue(element, f)
+		}
+	}
 }

@@ -17,7 +17,7 @@ var (
 	ErrTooLarge   = errors.New("is too large")
 )
 
-// Read reads a file of at most MaxFile bytes, following links. It never waits for a
+// Read reads a file of at most MaxSize bytes, following links. It never waits for a
 // writer, and reads regular files only: opening a pipe would wait, reading a device may
 // never end.
 func Read(path string) ([]byte, error) { return ReadAtMost(path, MaxSize) }
@@ -35,6 +35,7 @@ func Check(path string) error {
 	return readable(path, info, MaxSize)
 }
 
+// ReadAtMost is Read with another bound.
 func ReadAtMost(path string, most int64) ([]byte, error) {
 	// Opening some devices does something, so what is there is looked at before. It
 	// may be another file by then, so what is open is looked at too.
@@ -87,10 +88,11 @@ func readable(path string, info fs.FileInfo, most int64) error {
 
 func unread(path string, err error) error { return &fs.PathError{Op: "read", Path: path, Err: err} }
 
-// MaxFile is how many bytes a configuration may have, which is what a ConfigMap or Secret
+// MaxSize is how many bytes a configuration may have, which is what a ConfigMap or Secret
 // holds.
 const MaxSize = 1 << 20
 
+// TooLarge is the message about a configuration of a size that is not read.
 func TooLarge(size int64) string {
 	return fmt.Sprintf("has %d bytes: at most %d can be read, which is what a ConfigMap holds", size, MaxSize)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 )
 
+// What certificates and keys begin with, and what stands for them.
 const (
 	BeginPEM         = "-----BEGIN "
 	BeginCertificate = "-----BEGIN CERTIFICATE-----"
@@ -73,6 +74,7 @@ func ParseAuthority(data string) *Mistake {
 	return nil
 }
 
+// IsPEM reports whether a text is PEM.
 func IsPEM(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), BeginPEM) }
 
 // ParseKey says what is wrong with the private key of a certificate, in words

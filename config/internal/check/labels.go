@@ -1,8 +1,9 @@
 package check
 
 import (
-	"regexp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vzones/topology"
 )
@@ -10,13 +11,9 @@ import (
 // ParseLabelKey checks the key of a label that nobody but vzones may set.
 func ParseLabelKey(key string) *Mistake {
 	const instead = ": write one with a prefix of your own, such as example.com/rack"
-	prefix, name, prefixed := strings.Cut(key, "/")
-	if !prefixed {
-		prefix, name = "", key
-	}
 	reserved := topology.ReservedDomain(key)
 	switch {
-	case !LabelName.MatchString(name) || prefixed && (len(prefix) > 253 || !labelPrefix.MatchString(prefix)):
+	case len(validation.IsQualifiedName(key)) > 0:
 		return &Mistake{"is not a valid label key: write up to 63 letters, digits, -, _ and ., behind a prefix such as example.com/", Found(key)}
 	case key == topology.LabelRegion:
 		return &Mistake{What: "is the label of labels.region: write there what gives it"}
@@ -24,12 +21,12 @@ func ParseLabelKey(key string) *Mistake {
 		return &Mistake{What: "is the label of labels.zone: write there what gives it"}
 	case reserved == topology.CSIDomain:
 		return &Mistake{What: "is reserved: kubelet sets it for the CSI driver, whose registration fails where another has" + instead}
-	case prefix == "topology.kubernetes.io":
+	case strings.HasPrefix(key, "topology.kubernetes.io/"):
 		return &Mistake{What: "is reserved: of topology.kubernetes.io, rack alone can be the label of a level besides region and zone" + instead}
 	case reserved != "":
 		return &Mistake{What: "is reserved: kubernetes.io and k8s.io are Kubernetes' own, " +
 			"and no cloud provider's label in them is kept" + instead}
-	case prefix == "vzones":
+	case strings.HasPrefix(key, "vzones/"):
 		return &Mistake{What: "is reserved: vzones/ is for what vzones itself notes on a Node" + instead}
 	}
 	return nil
@@ -57,10 +54,3 @@ func ParseHostGroup(s string) *Mistake {
 	}
 	return nil
 }
-
-// The keys that Kubernetes accepts for labels: a name, with the prefix of a DNS
-// name before it or without.
-var (
-	LabelName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
-	labelPrefix = SecretName
-)

@@ -6,9 +6,10 @@ package check
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // ParseSubnets reads CIDRs between commas.
@@ -37,11 +38,16 @@ func ParseSubnets(s string) ([]netip.Prefix, []Mistake) {
 	return subnets, wrong
 }
 
-// The names that Kubernetes accepts for Secrets and for namespaces.
-var (
-	SecretName    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
-	NamespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-)
+// IsSecretName reports whether Kubernetes accepts a name for a Secret.
+func IsSecretName(s string) bool { return len(validation.IsDNS1123Subdomain(s)) == 0 }
+
+// IsNamespace reports whether Kubernetes accepts a name for a namespace.
+func IsNamespace(s string) bool { return len(validation.IsDNS1123Label(s)) == 0 }
+
+// IsLabelName reports whether Kubernetes accepts a text for the key of a label without a prefix.
+func IsLabelName(s string) bool {
+	return !strings.Contains(s, "/") && len(validation.IsQualifiedName(s)) == 0
+}
 
 // ParseName checks a name that vSphere chose or was given, which may be nearly
 // anything.

@@ -17,6 +17,7 @@ type Mistake struct {
 	Detail string
 }
 
+// The port where none is configured, and what to write for an address.
 const (
 	DefaultPort = 443
 	WantAddress = "write a host name or an IP address"
@@ -129,6 +130,7 @@ func SameServer(address string, port int) string {
 	return strings.ToLower(strings.TrimSuffix(address, ".")) + ":" + strconv.Itoa(port)
 }
 
+// Found shows a value in a message, unless it may hold credentials.
 func Found(s string) string {
 	// An @ may separate credentials from a host.
 	if strings.Contains(s, "@") {

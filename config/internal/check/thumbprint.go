@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// noThumbprint in place of a fingerprint keeps the global section's from an entry.
+// NoThumbprint in place of a fingerprint keeps the global section's from an entry.
 const NoThumbprint = "none"
 
 // ParseThumbprint returns a fingerprint as upper-case pairs between colons.

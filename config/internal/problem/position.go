@@ -7,7 +7,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// inEnvironment is the line of what an environment variable says.
+// InEnvironment is the line of what an environment variable says.
 const InEnvironment = -1
 
 // Position is where in the file something was written.
@@ -33,6 +33,7 @@ func (at Position) Key() string {
 	return at.Path
 }
 
+// Variable is the position of an environment variable.
 func Variable(name string) Position {
 	return Position{InEnvironment, "environment variable " + name}
 }
@@ -50,5 +51,5 @@ func Child(path, key string) string {
 
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// inDefault is the line of what nothing sets.
+// InDefault is the line of what nothing sets.
 const InDefault = -2

@@ -46,6 +46,7 @@ func (p *List) Errorf(at Position, format string, args ...any) {
 	}
 }
 
+// Warnf adds a warning. What several entries inherit is one.
 func (p *List) Warnf(at Position, format string, args ...any) {
 	w := p.New(at, format, args)
 	switch {
@@ -75,6 +76,7 @@ func (p *List) again(e config.Error) bool {
 	return false
 }
 
+// New returns a message about a position, without adding it.
 func (p *List) New(at Position, format string, args []any) config.Error {
 	if at.Line == InEnvironment {
 		return config.Error{Field: at.Path, Message: fmt.Sprintf(format, args...)}
@@ -96,6 +98,7 @@ func (p *List) Err() error {
 	return Sorted(p.Errors, func(e config.Error) config.Error { return e })
 }
 
+// Sorted returns messages by line, each once.
 func Sorted[S ~[]E, E comparable](all S, as func(E) config.Error) S {
 	slices.SortStableFunc(all, func(a, b E) int { return cmp.Compare(as(a).Line, as(b).Line) })
 	seen := make(map[E]bool, len(all))

@@ -5,9 +5,8 @@ import (
 	"unicode"
 )
 
-// wording is how messages name what a format has.
+// Words are how messages name what a format has.
 type Words struct {
-	SecretName, SecretNamespace, Directory, insecure string
 	// Global is where the settings of all vCenters stand, entry one vCenter's,
 	// and vcenters the path of all of those.
 	Global, Entry, VCenters string
@@ -31,43 +30,38 @@ type Words struct {
 	Categories string
 }
 
+// YAMLWords are those of the YAML format.
 var YAMLWords = Words{
-	SecretName:      "secretName",
-	SecretNamespace: "secretNamespace",
-	Directory:       "secretsDirectory",
-	insecure:        "insecureFlag",
-	Global:          "under global",
-	Entry:           "entry under vcenter",
-	VCenters:        "vcenter",
-	Several:         "each as an element of its own",
-	NoBreak:         "after | write |-, or write it on one line in quotes",
-	InlineCA:        "it under caData, or ",
-	Lines:           "each line of it on a line of its own",
-	Trust:           "caData, caFile or thumbprint",
-	Unverified:      "to the vSphere CPI that holds for every vCenter, and it does not verify it: ",
-	assign:          ": ",
-	Key:             func(name string) string { return name },
-	Categories:      "labels.region and labels.zone, each with a tag category",
+	Global:     "under global",
+	Entry:      "entry under vcenter",
+	VCenters:   "vcenter",
+	Several:    "each as an element of its own",
+	NoBreak:    "after | write |-, or write it on one line in quotes",
+	InlineCA:   "it under caData, or ",
+	Lines:      "each line of it on a line of its own",
+	Trust:      "caData, caFile or thumbprint",
+	Unverified: "to the vSphere CPI that holds for every vCenter, and it does not verify it: ",
+	assign:     ": ",
+	Key:        func(name string) string { return name },
+	Categories: "labels.region and labels.zone, each with a tag category",
 }
 
+// INIWords are those of the INI format.
 var INIWords = Words{
-	SecretName:      "secret-name",
-	SecretNamespace: "secret-namespace",
-	Directory:       "secrets-directory",
-	insecure:        "insecure-flag",
-	Global:          "in [Global]",
-	Entry:           `section such as [VirtualCenter "vc.example.com"]`,
-	Several:         "with a comma between the two",
-	NoBreak:         `remove the \n`,
-	Lines:           `in quotes and with \n for each line break`,
-	Trust:           "ca-file or thumbprint",
-	Unverified:      "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",
-	assign:          " = ",
-	Key:             Dash,
-	Categories:      "topology-categories in [Labels]",
+	Global:     "in [Global]",
+	Entry:      `section such as [VirtualCenter "vc.example.com"]`,
+	Several:    "with a comma between the two",
+	NoBreak:    `remove the \n`,
+	Lines:      `in quotes and with \n for each line break`,
+	Trust:      "ca-file or thumbprint",
+	Unverified: "to the vSphere CPI and the CSI driver that holds for every vCenter, and they do not verify it: ",
+	assign:     " = ",
+	Key:        Dash,
+	Categories: "topology-categories in [Labels]",
 }
 
-func (w *Words) Secret() string { return w.SecretName + " and " + w.SecretNamespace }
+// Secret names the keys for a Secret.
+func (w *Words) Secret() string { return w.Key("secretName") + " and " + w.Key("secretNamespace") }
 
 // Example writes the keys of an example as the format does.
 func (w *Words) Example(detail string) string {
@@ -77,6 +71,7 @@ func (w *Words) Example(detail string) string {
 	return detail
 }
 
+// Dash names a key of the YAML format as the INI format does: insecureFlag is insecure-flag.
 func Dash(key string) string {
 	var b strings.Builder
 	for _, c := range key {

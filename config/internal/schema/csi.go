@@ -98,10 +98,10 @@ func (o OfCSI) Take(from Source) {
 	from.Problems().Warnf(from.Place(), "%s", why)
 }
 
-// maxCategories is how many the CSI driver takes.
+// MaxCategories is how many the CSI driver takes.
 const MaxCategories = 5
 
-// maxCSIName is how many bytes the CSI driver takes for cluster-id and supervisor-id.
+// MaxCSIName is how many bytes the CSI driver takes for cluster-id and supervisor-id.
 const MaxCSIName = 64
 
 // Why a key of a neighbor has no effect.

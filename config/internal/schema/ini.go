@@ -80,9 +80,9 @@ func (s *File) VirtualCenter(name string, at problem.Position) ([]Field, *bool) 
 }
 
 func (s *File) category(name string, at problem.Position) ([]Field, *bool) {
-	i := slices.IndexFunc(s.CategoryLabels, func(c *categoryLabel) bool { return c.Name == name })
+	i := slices.IndexFunc(s.CategoryLabels, func(c *CategoryLabel) bool { return c.Name == name })
 	if i < 0 {
-		s.CategoryLabels = append(s.CategoryLabels, &categoryLabel{Name: name, At: at})
+		s.CategoryLabels = append(s.CategoryLabels, &CategoryLabel{Name: name, At: at})
 		i = len(s.CategoryLabels) - 1
 	}
 	return []Field{{Name: "label", Into: &s.CategoryLabels[i].Label}}, nil

@@ -10,6 +10,7 @@ import (
 	"vzones/config/internal/problem"
 )
 
+// File is what a configuration says.
 type File struct {
 	Global     Section
 	VCenters   []*Section
@@ -18,16 +19,16 @@ type File struct {
 	Broken bool
 
 	Region, Zone Rule
-	// Categories and categoryLabels are the CSI driver's way to say where labels
+	// Categories and CategoryLabels are the CSI driver's way to say where labels
 	// come from.
 	Categories     List
-	CategoryLabels []*categoryLabel
+	CategoryLabels []*CategoryLabel
 	Topology       Placement
 	Nodes          Nodes
 }
 
-// categoryLabel is what the CSI driver's file says of one tag category.
-type categoryLabel struct {
+// CategoryLabel is what the CSI driver's file says of one tag category.
+type CategoryLabel struct {
 	Name  string
 	At    problem.Position
 	Label Text
@@ -59,6 +60,7 @@ type Section struct {
 	Unsure bool
 }
 
+// Nodes is the nodes section.
 type Nodes struct {
 	InternalSubnets, ExternalSubnets               Text
 	InternalNetwork, ExternalNetwork               Text
@@ -83,16 +85,16 @@ type Rule struct {
 	Bad bool
 }
 
-// sourceField is a field of a rule that says where the value comes from, and its name.
-type sourceField struct {
+// SourceField is a field of a rule that says where the value comes from, and its name.
+type SourceField struct {
 	Name string
 	*Text
 }
 
 // Sources returns those that are set.
-func (r *Rule) Sources() []sourceField {
-	all := []sourceField{{"tag", &r.Tag}, {"inventory", &r.Inventory}, {"hostGroup", &r.HostGroup}}
-	return slices.DeleteFunc(all, func(s sourceField) bool { return !s.Set })
+func (r *Rule) Sources() []SourceField {
+	all := []SourceField{{"tag", &r.Tag}, {"inventory", &r.Inventory}, {"hostGroup", &r.HostGroup}}
+	return slices.DeleteFunc(all, func(s SourceField) bool { return !s.Set })
 }
 
 // Placement is the topology section.
@@ -103,6 +105,7 @@ type Placement struct {
 	Backfill                  Toggle
 }
 
+// Level is the rule of a further label.
 type Level struct {
 	Label  Text
 	Nested Toggle

@@ -23,12 +23,16 @@ type Value[T any] struct {
 	Hidden bool
 }
 
-// The values that fields have.
 type (
-	Text   = Value[string]
+	// Text is a single value of any kind, as it is written.
+	Text = Value[string]
+	// Number is a whole number.
 	Number = Value[int]
+	// Toggle is a truth value.
 	Toggle = Value[bool]
-	List   = Value[[]Text]
+	// List is a list of single values.
+	List = Value[[]Text]
+	// Secret is a Text that is shown nowhere.
 	Secret = Value[config.Password]
 )
 

@@ -32,6 +32,7 @@ func abbreviates(a, b string) bool {
 	return min(len(a), len(b)) >= 4 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
+// Plain returns a key without what does not count: letter case, hyphens, underscores, blanks.
 func Plain(key string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' {

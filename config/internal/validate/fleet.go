@@ -159,7 +159,7 @@ func (c *checker) credentials(e, global Settings) {
 			also = ": a session manager's address counts in a Secret or a directory alone"
 		}
 		c.Errorf(e.At, "has no credentials: write user and password, or %s, here or %s, or %s there%s",
-			c.Words.Secret(), c.Words.Global, c.Words.Directory, also)
+			c.Words.Secret(), c.Words.Global, c.Words.Key("secretsDirectory"), also)
 	}
 }
 

@@ -74,16 +74,16 @@ func (c *checker) secret(name, namespace schema.Text) schema.Value[config.Secret
 	switch {
 	case name.Set && !namespace.Set:
 		v.Bad = true
-		c.Errorf(name.At, "has no %s beside it: write both in the same place", beside(name.At, "VSPHERE_SECRET_NAMESPACE", c.Words.SecretNamespace))
+		c.Errorf(name.At, "has no %s beside it: write both in the same place", beside(name.At, "VSPHERE_SECRET_NAMESPACE", c.Words.Key("secretNamespace")))
 	case namespace.Set && !name.Set:
 		v.At, v.Bad = namespace.At, true
-		c.Errorf(namespace.At, "has no %s beside it: write both in the same place", beside(namespace.At, "VSPHERE_SECRET_NAME", c.Words.SecretName))
+		c.Errorf(namespace.At, "has no %s beside it: write both in the same place", beside(namespace.At, "VSPHERE_SECRET_NAME", c.Words.Key("secretName")))
 	}
 	// Neither is shown: perhaps the secret itself was written there.
-	if name.Usable() && (len(name.V) > 253 || !check.SecretName.MatchString(name.V)) {
+	if name.Usable() && !check.IsSecretName(name.V) {
 		v.Bad = c.reject(name, &check.Mistake{What: "is not a valid name of a Secret: write lower-case letters, digits, - and ."})
 	}
-	if namespace.Usable() && !check.NamespaceName.MatchString(namespace.V) {
+	if namespace.Usable() && !check.IsNamespace(namespace.V) {
 		v.Bad = c.reject(namespace, &check.Mistake{What: "is not a valid name of a namespace: write lower-case letters, digits and -"})
 	}
 	v.V = config.SecretRef{Namespace: namespace.V, Name: name.V}

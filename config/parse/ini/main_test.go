@@ -1,9 +1,10 @@
 package ini
 
 import (
+	"os"
 	"testing"
 
 	"vzones/config/configtest"
 )
 
-func TestMain(m *testing.M) { configtest.Main(m) }
+func TestMain(m *testing.M) { os.Exit(configtest.Main(m)) }

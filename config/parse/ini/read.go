@@ -17,6 +17,7 @@ import (
 )
 
 var (
+	// ByteOrderMark may be at the beginning of a file.
 	ByteOrderMark = []byte("\ufeff")
 	keyAndValue   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
 )

@@ -24,7 +24,7 @@ type Block struct {
 	bad, lossy bool
 }
 
-// iniKey is one key with its value.
+// Key is one key with its value.
 type Key struct {
 	Name, value string
 	at          problem.Position

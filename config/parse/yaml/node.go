@@ -17,6 +17,7 @@ func Follow(n *Node) *Node {
 	return n
 }
 
+// Null reports whether a node is null.
 func Null(n *Node) bool { return n.Kind == ScalarNode && n.ShortTag() == "!!null" }
 
 // Unset reports whether nothing is written behind a key.
