@@ -10,11 +10,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"vzones/test/cluster"
 	"vzones/test/scenarios"
 	"vzones/test/stack"
 )
@@ -29,16 +27,10 @@ const (
 // missing says why no alert can be played.
 var missing error
 
-// stages are where alerts are played; they open when they are needed.
-var stages struct {
-	mu     sync.Mutex
-	opened []*stack.Stack
-	free   chan *stack.Stack
-	dir    string
-	daemon string
-}
+// pool has the stacks that alerts are played on.
+var pool = stack.NewPool(root, poolSize)
 
-const mostStages = 3
+const poolSize = 3
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -49,17 +41,12 @@ func run(m *testing.M) int {
 		// [no tests to run] behind its name for this line.
 		fmt.Printf("testing: warning: no tests to run\nleft out, every alert with a real Prometheus: %v\n", missing)
 	}
-	if err := flag.Set("test.parallel", strconv.Itoa(mostStages)); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(poolSize)); err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	stages.free = make(chan *stack.Stack, mostStages)
 	status := m.Run()
-	errs := []error{os.RemoveAll(stages.dir)}
-	for _, s := range stages.opened {
-		errs = append(errs, s.Stop())
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := pool.Stop(); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -79,39 +66,6 @@ func tool(name string) string {
 	return path
 }
 
-// enter returns a stage on which nothing is played.
-func enter(ctx context.Context) (*stack.Stack, error) {
-	select {
-	case s := <-stages.free:
-		return s, nil
-	default:
-	}
-	stages.mu.Lock()
-	defer stages.mu.Unlock()
-	if len(stages.opened) == mostStages {
-		return <-stages.free, nil
-	}
-	if stages.daemon == "" {
-		if _, err := cluster.Find(); err != nil {
-			return nil, err
-		}
-		var err error
-		if stages.dir, err = os.MkdirTemp("", "vzones-alerts-"); err != nil {
-			return nil, err
-		}
-		if stages.daemon = os.Getenv("VZONES_DAEMON"); stages.daemon == "" {
-			if stages.daemon, err = stack.Build(ctx, stages.dir); err != nil {
-				return nil, err
-			}
-		}
-	}
-	s, err := stack.Start(context.WithoutCancel(ctx), stack.Options{Fleet: "vcenters: [{name: none}]"})
-	if err == nil {
-		stages.opened = append(stages.opened, s)
-	}
-	return s, err
-}
-
 // play plays a file with a Prometheus beside it, and returns that and when the last step
 // was done.
 func play(t *testing.T, file string) (*prometheus, time.Time) {
@@ -123,17 +77,17 @@ func play(t *testing.T, file string) (*prometheus, time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	on, err := enter(t.Context())
+	on, binary, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stages.free <- on })
+	t.Cleanup(func() { pool.Release(on) })
 	p := startPrometheus(t, on, hurried(t))
 	s.Monitor = p
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	var last time.Time
-	if err := s.Play(ctx, on, stages.daemon, func(line string) {
+	if err := s.Play(ctx, on, binary, func(line string) {
 		last = time.Now()
 		fmt.Fprintln(t.Output(), line)
 	}); err != nil {

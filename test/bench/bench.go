@@ -37,8 +37,8 @@ const (
 	wholeShort = 20 * time.Minute
 )
 
-// say prints what is going on, with the time since the start.
-func (b *bench) say(format string, args ...any) {
+// report prints what is going on, with the time since the start.
+func (b *bench) report(format string, args ...any) {
 	fmt.Fprintf(b.progress, "[%6.1f s] %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
@@ -51,7 +51,7 @@ func (b *bench) run(ctx context.Context, todo []benchCase, report *figures.Repor
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("all cases together took longer than %s", limit))
 	defer cancel()
-	b.say("starting etcd and kube-apiserver")
+	b.report("starting etcd and kube-apiserver")
 	first := warmUp()
 	b.stack, err = stack.Start(ctx, stack.Options{Fleet: first.fleet.description(), Cluster: cluster.Options{Flags: map[string][]string{
 		cluster.APIServer: {"--delete-collection-workers=16"},
@@ -60,7 +60,7 @@ func (b *bench) run(ctx context.Context, todo []benchCase, report *figures.Repor
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stack.Stop()) }()
-	b.say("running both programs once, for files and caches to be warm")
+	b.report("running both programs once, for files and caches to be warm")
 	if err := first.measure(ctx, b, first, &figures.Case{}); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (b *bench) run(ctx context.Context, todo []benchCase, report *figures.Repor
 		report.Cases = append(report.Cases, result)
 		if err := b.one(ctx, c, result); err != nil {
 			result.Error = err.Error()
-			b.say("%s: could not be measured: %v", c.name, err)
+			b.report("%s: could not be measured: %v", c.name, err)
 		}
 		if err := b.stack.Cluster.Err(); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (b *bench) one(ctx context.Context, c benchCase, result *figures.Case) erro
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	b.say("%s: %s", c.name, c.about)
+	b.report("%s: %s", c.name, c.about)
 	if err := b.replace(ctx, c.fleet); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (b *bench) one(ctx context.Context, c benchCase, result *figures.Case) erro
 	if err := c.measure(ctx, b, c, result); err != nil {
 		return err
 	}
-	return result.Judge(c.bounds)
+	return result.Check(c.bounds)
 }
 
 // replace has a fleet take the place of the one before.

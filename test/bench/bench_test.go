@@ -50,10 +50,10 @@ func TestMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if s, w := len(settled(f.Machines())), len(wandering(f.Machines())); s != 20 || w != 2 {
+	if s, w := len(withZone(f.Machines())), len(withoutZone(f.Machines())); s != 20 || w != 2 {
 		t.Errorf("%d machines with a zone and %d without", s, w)
 	}
-	for _, m := range wandering(f.Machines()) {
+	for _, m := range withoutZone(f.Machines()) {
 		if err := migrate(f.VCenter(m.VCenter), m); err != nil {
 			t.Error(err)
 		}

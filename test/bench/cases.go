@@ -45,11 +45,11 @@ const repeats = 3
 // cases are all cases in the order of the table. The bounds are those of issue
 // 3, and of the design where it has more ("What it must cost").
 func cases() []benchCase {
-	return slices.Concat(startups(), troubles(), shared(), hostiles())
+	return slices.Concat(startups(), faultCases(), shared(), hostiles())
 }
 
-// troubles are the cases of vCenters that fail, change or are large.
-func troubles() []benchCase {
+// faultCases are the cases of vCenters that fail, change or are large.
+func faultCases() []benchCase {
 	return []benchCase{
 		{
 			name: "hung", about: "the Nodes of the others while one of three vCenters hangs",

@@ -11,13 +11,13 @@ import (
 	"vzones/test/fleet"
 )
 
-var errEnded = errors.New("the program has ended by itself")
+var errEnded = errors.New("the program has ended on its own")
 
 const (
 	// between is the pause before each change.
 	between = time.Second
-	// patience is how long changes are made: after it there is no further one.
-	patience = 45 * time.Second
+	// timeout is how long changes are made: after it there is no further one.
+	timeout = 45 * time.Second
 )
 
 // A change gives machines without a zone one.
@@ -35,8 +35,8 @@ func tag(v *fleet.VCenter, _ fleet.Machine) error {
 // creation of a Node until it is initialized.
 func changes(what string, change change) measurement {
 	return func(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
-		machines := wandering(b.stack.Fleet.Machines())
-		floor, err := b.each(ctx, c.name, b.floor, settled(b.stack.Fleet.Machines()), machines, func(m fleet.Machine) error {
+		machines := withoutZone(b.stack.Fleet.Machines())
+		floor, err := b.each(ctx, c.name, b.floor, withZone(b.stack.Fleet.Machines()), machines, func(m fleet.Machine) error {
 			return b.stack.Register(ctx, m)
 		})
 		if err != nil {
@@ -48,7 +48,7 @@ func changes(what string, change change) measurement {
 		if err != nil {
 			return err
 		}
-		b.say("%s: %s known after %.2f to %.2f s", c.name, what, daemon.All[0], daemon.Seconds)
+		b.report("%s: %s known after %.2f to %.2f s", c.name, what, daemon.All[0], daemon.Seconds)
 		result.TimeOf = fmt.Sprintf("slowest of %d", len(daemon.All))
 		result.Daemon, result.Floor = daemon, floor
 		result.Notes = append(result.Notes, "the time to the daemon's knowing includes that of the framework to write the Node, which the floor is")
@@ -63,7 +63,7 @@ func (b *bench) each(ctx context.Context, name string, p program, first, machine
 	if err != nil {
 		return nil, err
 	}
-	if err := t.await(ctx, settled(first)); err != nil {
+	if err := t.await(ctx, withZone(first)); err != nil {
 		return nil, t.abandon(err)
 	}
 	if m := t.nodes.any(machines); m != "" {
@@ -71,7 +71,7 @@ func (b *bench) each(ctx context.Context, name string, p program, first, machine
 	}
 	b.resetRequests()
 	var took []float64
-	for start := time.Now(); len(took) < len(machines) && time.Since(start) < patience; {
+	for start := time.Now(); len(took) < len(machines) && time.Since(start) < timeout; {
 		m := machines[len(took)]
 		if err := t.pause(ctx, between); err != nil {
 			return nil, t.abandon(err)

@@ -29,8 +29,8 @@ const (
 	// hostileWindow is how long the daemon runs beside hostile Nodes: its log is
 	// counted for that long, and so is what becomes of honest Nodes.
 	hostileWindow = time.Minute
-	// hostilePatience is how long honest Nodes are waited for: longer counts as this.
-	hostilePatience = 40 * time.Second
+	// hostileTimeout is how long honest Nodes are waited for: longer counts as this.
+	hostileTimeout = 40 * time.Second
 )
 
 // hostiles are the cases of Nodes and machines that lie.
@@ -82,7 +82,7 @@ func installed() (limit float64, verbosity string, err error) {
 // minute. The same is measured without them.
 func hostile(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
 	result.TimeOf = "last Node"
-	all := honestly{nodes: b.stack.Fleet.Machines()}
+	all := honestNodes{nodes: b.stack.Fleet.Machines()}
 	for i, v := range b.stack.Fleet.VCenters() {
 		victim := victimSpec(i)
 		if err := v.Create(bareDatacenter, victim); err != nil {
@@ -91,10 +91,10 @@ func hostile(ctx context.Context, b *bench, c benchCase, result *figures.Case) e
 		all.victims = append(all.victims, victimNode(victim))
 	}
 	var daemons, healthy []*figures.Reading
-	b.say("%s: in every second run the claims are of made-up UUIDs", c.name)
+	b.report("%s: in every second run the claims are of made-up UUIDs", c.name)
 	for n := range c.runs {
-		b.say("%s: run %d of %d", c.name, n+1, c.runs)
-		reading, err := b.besides(ctx, c, &all, nil, nil)
+		b.report("%s: run %d of %d", c.name, n+1, c.runs)
+		reading, err := b.runBeside(ctx, c, &all, nil, nil)
 		if err != nil {
 			return fmt.Errorf("without hostile Nodes: %w", err)
 		}
@@ -106,7 +106,7 @@ func hostile(ctx context.Context, b *bench, c benchCase, result *figures.Case) e
 		if err != nil {
 			return err
 		}
-		reading, err = b.besides(ctx, c, &all, hostileNodes(b.stack.Fleet, all.nodes, n%2 == 1), result)
+		reading, err = b.runBeside(ctx, c, &all, hostileNodes(b.stack.Fleet, all.nodes, n%2 == 1), result)
 		if err := errors.Join(err, machines.remove()); err != nil {
 			return err
 		}
@@ -117,29 +117,29 @@ func hostile(ctx context.Context, b *bench, c benchCase, result *figures.Case) e
 	return nil
 }
 
-// honestly is what nothing is wrong with: machines whose Nodes wait, and Nodes that run,
+// honestNodes are without faults: machines whose Nodes wait, and Nodes that run,
 // are not ready and whose machines cannot be read.
-type honestly struct {
+type honestNodes struct {
 	nodes   []fleet.Machine
 	victims []*v1.Node
 }
 
-// besides starts the daemon with the honest Nodes and these others, and watches what
+// runBeside starts the daemon with the honest Nodes and these others, and watches what
 // becomes of the honest ones.
-func (b *bench) besides(ctx context.Context, c benchCase, all *honestly, others []*v1.Node, result *figures.Case) (*figures.Reading, error) {
+func (b *bench) runBeside(ctx context.Context, c benchCase, all *honestNodes, others []*v1.Node, result *figures.Case) (*figures.Reading, error) {
 	b.others = append(append([]*v1.Node(nil), all.victims...), others...)
 	defer func() { b.others = nil }()
 	t, err := b.launch(ctx, c.name, b.daemon, all.nodes)
 	if err != nil {
 		return nil, err
 	}
-	took, err := t.awaitFor(ctx, all.nodes, hostilePatience)
+	took, err := t.awaitFor(ctx, all.nodes, hostileTimeout)
 	if err != nil {
 		return nil, t.abandon(err)
 	}
 	late, _ := t.nodes.missing()
 	requests := t.requests()
-	b.say("%s: %d of %d honest Nodes beside %d hostile ones in %s", c.name, len(all.nodes)-late, len(all.nodes), len(others), took.Round(time.Millisecond))
+	b.report("%s: %d of %d honest Nodes beside %d hostile ones in %s", c.name, len(all.nodes)-late, len(all.nodes), len(others), took.Round(time.Millisecond))
 	if len(others) > 0 {
 		if err := t.pause(ctx, hostileWindow-time.Since(t.started)); err != nil {
 			return nil, t.abandon(err)
@@ -168,15 +168,15 @@ func (b *bench) besides(ctx context.Context, c benchCase, all *honestly, others 
 
 // awaitFor waits until the Nodes of machines are initialized, at most for a while, and
 // returns how long that was.
-func (t *trial) awaitFor(ctx context.Context, machines []fleet.Machine, patience time.Duration) (time.Duration, error) {
+func (t *trial) awaitFor(ctx context.Context, machines []fleet.Machine, timeout time.Duration) (time.Duration, error) {
 	full := t.nodes.expect(machines)
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-full:
 		return t.sinceStart(machines), nil
 	case <-timer.C:
-		return patience, nil
+		return timeout, nil
 	case <-t.daemon.Exited():
 		return 0, t.failure(errEnded)
 	case <-ctx.Done():
@@ -185,8 +185,8 @@ func (t *trial) awaitFor(ctx context.Context, machines []fleet.Machine, patience
 }
 
 // audit counts the honest Nodes that are harmed. The note says by what, as far as others
-// lie about them, and tells of others that have an honest Node's identity.
-func (b *bench) audit(ctx context.Context, all *honestly, others []*v1.Node) (figures.Harm, string, error) {
+// lie about them, and names others that have an honest Node's identity.
+func (b *bench) audit(ctx context.Context, all *honestNodes, others []*v1.Node) (figures.Harm, string, error) {
 	var harm figures.Harm
 	list, err := b.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 	"vzones/test/fleet"
 )
 
-// madeUp is a UUID that no machine of the description has, the same each time.
-func madeUp(name string) string {
+// inventedUUID is a UUID that no machine of the description has, the same each time.
+func inventedUUID(name string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("bench/"+name)).String()
 }
 
 // victimSpec is a machine that cannot be read, of a Node that runs.
 func victimSpec(i int) fleet.VMSpec {
 	name := fmt.Sprintf("victim-%d", i)
-	return fleet.VMSpec{Name: name, UUID: madeUp(name), Unreadable: true}
+	return fleet.VMSpec{Name: name, UUID: inventedUUID(name), Unreadable: true}
 }
 
 // victimNode is its Node, whose kubelet is silent and which does not say where the
-// machine is. Only the doubt which machine it is protects it.
+// machine is. Only the uncertainty which machine it is protects it.
 func victimNode(m fleet.VMSpec) *v1.Node {
 	n := cluster.NodeSpec{Name: m.Name, SystemUUID: m.UUID, ProviderID: "vsphere://" + m.UUID}.Node()
 	n.Spec.Taints = nil
@@ -77,7 +77,7 @@ func hostileSpecs(honest []fleet.Machine) []fleet.VMSpec {
 	var all []fleet.VMSpec
 	for i, text := range bombs() {
 		name := fmt.Sprintf("bomb-%d", i)
-		all = append(all, fleet.VMSpec{Name: name, UUID: madeUp(name), Metadata: text, Encoding: "gzip+base64"})
+		all = append(all, fleet.VMSpec{Name: name, UUID: inventedUUID(name), Metadata: text, Encoding: "gzip+base64"})
 	}
 	for i := range 3 { // the last one reports what honest Nodes have
 		name := fmt.Sprintf("many-%d", i)
@@ -89,15 +89,15 @@ func hostileSpecs(honest []fleet.Machine) []fleet.VMSpec {
 			}
 			ips = append(ips, fmt.Sprintf("172.%d.%d.%d", 16+i, n/250, 1+n%250))
 		}
-		all = append(all, fleet.VMSpec{Name: name, UUID: madeUp(name), NICs: []fleet.NICSpec{{IPs: ips}}})
+		all = append(all, fleet.VMSpec{Name: name, UUID: inventedUUID(name), NICs: []fleet.NICSpec{{IPs: ips}}})
 	}
 	for i := range 5 {
 		name := fmt.Sprintf("tenant-%d", i)
-		all = append(all, fleet.VMSpec{Name: name, UUID: madeUp(name), HostName: &honest[i*7].Name})
+		all = append(all, fleet.VMSpec{Name: name, UUID: inventedUUID(name), HostName: &honest[i*7].Name})
 	}
 	for i := range 4 {
 		name := fmt.Sprintf("blank-%d", i)
-		all = append(all, fleet.VMSpec{Name: name, UUID: madeUp(name), Unreadable: true})
+		all = append(all, fleet.VMSpec{Name: name, UUID: inventedUUID(name), Unreadable: true})
 	}
 	for i := range 2 {
 		all = append(all, fleet.VMSpec{Name: fmt.Sprintf("copy-%d", i), UUID: honest[i*11].UUID, Power: "off"})
@@ -129,7 +129,7 @@ func bombs() []string {
 
 // hostileNodes are 100 Nodes that wait and lie about what a kubelet may lie about. Claims
 // to machines that cannot be read are by the UUIDs of honest Nodes, which may keep those
-// waiting, or of nobody, which may take away the doubt that protects Nodes: a machine
+// waiting, or of nobody, which may remove the uncertainty that protects Nodes: a machine
 // is claimed by one of them at a time.
 func hostileNodes(f *fleet.Fleet, honest []fleet.Machine, byNobody bool) []*v1.Node {
 	k := kubelets{honest: honest}
@@ -167,11 +167,11 @@ func (k *kubelets) victim() fleet.Machine { return k.honest[len(k.nodes)*2%len(k
 func (k *kubelets) providerIDs() {
 	for i := range 4 {
 		name := fmt.Sprintf("long-%d", i)
-		k.add(cluster.NodeSpec{Name: name, SystemUUID: madeUp(name), ProviderID: "vsphere://" + strings.Repeat("x", 1<<20)})
+		k.add(cluster.NodeSpec{Name: name, SystemUUID: inventedUUID(name), ProviderID: "vsphere://" + strings.Repeat("x", 1<<20)})
 	}
 	for i := range 16 {
 		name := fmt.Sprintf("impostor-%d", i)
-		k.add(cluster.NodeSpec{Name: name, SystemUUID: madeUp(name), ProviderID: k.victim().ProviderID()})
+		k.add(cluster.NodeSpec{Name: name, SystemUUID: inventedUUID(name), ProviderID: k.victim().ProviderID()})
 	}
 	for i := range 16 {
 		k.add(cluster.NodeSpec{Name: fmt.Sprintf("twin-%d", i), SystemUUID: k.victim().UUID})
@@ -190,7 +190,7 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 	for i := range 16 {
 		// All that claim one machine do so with one UUID: contradictions are no claim.
 		m := unreadable[i%len(unreadable)]
-		owner := madeUp("owner of " + m.Name)
+		owner := inventedUUID("owner of " + m.Name)
 		if !byNobody {
 			owner = k.honest[i%len(unreadable)*13+1].UUID
 		}
@@ -205,7 +205,7 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 	}
 	for i, text := range garbage {
 		name := fmt.Sprintf("garbage-%d", i)
-		n := k.add(cluster.NodeSpec{Name: name, SystemUUID: madeUp(name)})
+		n := k.add(cluster.NodeSpec{Name: name, SystemUUID: inventedUUID(name)})
 		n.Annotations[keys.Machine] = text
 	}
 }
@@ -214,17 +214,17 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 // those of others.
 func (k *kubelets) addresses() {
 	for _, name := range []string{"bomb-0", "bomb-1", "bomb-2", "bomb-3", "many-0", "many-1", "many-2"} {
-		n := k.add(cluster.NodeSpec{Name: name, SystemUUID: madeUp(name)})
+		n := k.add(cluster.NodeSpec{Name: name, SystemUUID: inventedUUID(name)})
 		n.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr] = strings.Repeat("10.0.0.1,", 20<<10)
 	}
 	for i := range 17 {
 		name := fmt.Sprintf("thief-%d", i)
-		spec := cluster.NodeSpec{Name: name, SystemUUID: madeUp(name)}
+		spec := cluster.NodeSpec{Name: name, SystemUUID: inventedUUID(name)}
 		if v := k.victim(); len(v.IPs) > 0 {
 			spec.ProvidedIP = v.IPs[0]
 		}
 		if i < 5 {
-			spec.SystemUUID = madeUp(fmt.Sprintf("tenant-%d", i))
+			spec.SystemUUID = inventedUUID(fmt.Sprintf("tenant-%d", i))
 		}
 		k.add(spec)
 	}

@@ -93,11 +93,11 @@ func share(total, n, i int) int { return total*(i+1)/n - total*i/n }
 // zone is the tag of a cluster.
 func zone(vcenter, cluster string) string { return vcenter + "-" + cluster }
 
-// settled returns the machines that have a zone.
-func settled(machines []fleet.Machine) []fleet.Machine { return cut(machines, false) }
+// withZone returns the machines that have a zone.
+func withZone(machines []fleet.Machine) []fleet.Machine { return cut(machines, false) }
 
-// wandering returns the machines that have none.
-func wandering(machines []fleet.Machine) []fleet.Machine { return cut(machines, true) }
+// withoutZone returns the machines that have none.
+func withoutZone(machines []fleet.Machine) []fleet.Machine { return cut(machines, true) }
 
 func cut(machines []fleet.Machine, bare bool) []fleet.Machine {
 	var some []fleet.Machine

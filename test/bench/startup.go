@@ -24,7 +24,7 @@ func startup(sick affliction) measurement {
 		}
 		var daemons, floors, healthy []*figures.Reading
 		for n := range c.runs {
-			b.say("%s: run %d of %d", c.name, n+1, c.runs)
+			b.report("%s: run %d of %d", c.name, n+1, c.runs)
 			if sick != nil {
 				reading, err := b.initialize(ctx, b.daemon, c, nil, result)
 				if err != nil {
@@ -69,7 +69,7 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 		name += ", one vCenter in trouble"
 		registered = all
 		sick(last)
-		defer func() { err = errors.Join(err, b.heal(last)) }() //nolint:contextcheck // a vCenter outlives the case's context
+		defer func() { err = errors.Join(err, b.restore(last)) }() //nolint:contextcheck // a vCenter outlives the case's context
 	}
 	t, err := b.begin(ctx, c, p, registered, counted)
 	if err != nil {
@@ -88,9 +88,9 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 		return nil, err
 	}
 	if requests != nil {
-		b.say("%s: %s: %d Nodes in %s, %d requests", c.name, name, len(counted), took.Round(time.Millisecond), requests.Total)
+		b.report("%s: %s: %d Nodes in %s, %d requests", c.name, name, len(counted), took.Round(time.Millisecond), requests.Total)
 	} else {
-		b.say("%s: %s: %d Nodes in %s", c.name, name, len(counted), took.Round(time.Millisecond))
+		b.report("%s: %s: %d Nodes in %s", c.name, name, len(counted), took.Round(time.Millisecond))
 	}
 	return reading, nil
 }
@@ -110,8 +110,8 @@ func (b *bench) begin(ctx context.Context, c benchCase, p program, registered, c
 	return t, nil
 }
 
-// heal makes a vCenter what it was when the case began.
-func (b *bench) heal(v *fleet.VCenter) error {
+// restore undoes the faults of a vCenter.
+func (b *bench) restore(v *fleet.VCenter) error {
 	err := v.Recover()
 	v.SetDelay(b.delay)
 	return err

@@ -54,7 +54,7 @@ func (b *bench) idle(ctx context.Context, p program, c benchCase, window time.Du
 	if err := t.await(ctx, machines); err != nil {
 		return nil, t.abandon(err)
 	}
-	b.say("%s: %s: watching for %s", c.name, p.name, window)
+	b.report("%s: %s: watching for %s", c.name, p.name, window)
 	if err := t.pause(ctx, calm); err != nil {
 		return nil, t.abandon(err)
 	}
@@ -87,8 +87,8 @@ func (b *bench) idle(ctx context.Context, p program, c benchCase, window time.Du
 func (t *trial) logLines() int { return strings.Count(t.daemon.Log(), "\n") }
 
 const (
-	// ceased is how long there must have been no write before the window of quiet.
-	ceased = 15 * time.Second
+	// quietBefore is how long there must have been no write before the window of quiet.
+	quietBefore = 15 * time.Second
 	// part of all machines have Nodes in a short run: the first annotations take
 	// as much less time.
 	part = 5
@@ -125,7 +125,7 @@ func (t *trial) quiet(ctx context.Context, machines []fleet.Machine, window time
 	if err := t.await(ctx, machines); err != nil {
 		return nil, "", t.abandon(err)
 	}
-	t.bench.say("%s: waiting until nothing is written", t.name)
+	t.bench.report("%s: waiting until nothing is written", t.name)
 	before, err := t.writesCease(ctx)
 	if err != nil {
 		return nil, "", t.abandon(err)
@@ -135,7 +135,7 @@ func (t *trial) quiet(ctx context.Context, machines []fleet.Machine, window time
 			return nil, "", t.abandon(err)
 		}
 	}
-	t.bench.say("%s: watching for %s", t.name, window)
+	t.bench.report("%s: watching for %s", t.name, window)
 	used, err := t.daemon.Usage()
 	if err != nil {
 		return nil, "", t.abandon(err)
@@ -183,7 +183,7 @@ func (t *trial) writesCease(ctx context.Context) (int, error) {
 			return now, err
 		}
 		last = now
-		if err := t.pause(ctx, ceased); err != nil {
+		if err := t.pause(ctx, quietBefore); err != nil {
 			return 0, err
 		}
 	}

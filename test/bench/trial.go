@@ -95,7 +95,7 @@ func (t *trial) join(ctx context.Context, after time.Duration, machines []fleet.
 	select {
 	case <-time.After(after):
 	case <-t.daemon.Exited():
-		return t.failure(fmt.Errorf("%s has ended by itself", t.program.name))
+		return t.failure(fmt.Errorf("%s has ended on its own", t.program.name))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -118,9 +118,9 @@ func (t *trial) await(ctx context.Context, machines []fleet.Machine) error {
 			return t.nodes.wrong(machines)
 		case <-progress.C:
 			missing, _ := t.nodes.missing()
-			t.bench.say("%s: %s: %d of %d Nodes are initialized", t.name, t.program.name, len(machines)-missing, len(machines))
+			t.bench.report("%s: %s: %d of %d Nodes are initialized", t.name, t.program.name, len(machines)-missing, len(machines))
 		case <-t.daemon.Exited():
-			return t.failure(fmt.Errorf("%s has ended by itself", t.program.name))
+			return t.failure(fmt.Errorf("%s has ended on its own", t.program.name))
 		case <-ctx.Done():
 			missing, one := t.nodes.missing()
 			return t.failure(fmt.Errorf("%s: %d of %d Nodes are not initialized, %s among them: %w", t.program.name, missing, len(machines), one, context.Cause(ctx)))

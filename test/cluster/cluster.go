@@ -160,7 +160,7 @@ func (c *Cluster) checkVersion() error {
 
 // Stop ends all programs, the last one started first, and removes the temporary
 // folder. It returns within seconds whatever state they are in. Its error says
-// what could not be ended or removed, and what had ended by itself before. A
+// what could not be ended or removed, and what had ended on its own before. A
 // further call does nothing and returns the same.
 func (c *Cluster) Stop() error { return c.stop() }
 

@@ -207,7 +207,7 @@ func TestAKilledProgramIsReported(t *testing.T) {
 		t.Error("nothing is reported")
 	}
 	for what, err := range map[string]error{"Err": c.Err(), "Stop": c.Stop()} {
-		if err == nil || !strings.Contains(err.Error(), "kube-apiserver has ended by itself: signal: killed") {
+		if err == nil || !strings.Contains(err.Error(), "kube-apiserver has ended on its own: signal: killed") {
 			t.Errorf("%s: %v, want that kube-apiserver was killed", what, err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestAFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
 	}{
 		"a flag that is none": {
 			Options{Flags: map[string][]string{APIServer: {"--no-such-flag"}}},
-			[]string{"starting kube-apiserver", "ended by itself: exit status 1", "unknown flag: --no-such-flag"},
+			[]string{"starting kube-apiserver", "ended on its own: exit status 1", "unknown flag: --no-such-flag"},
 		},
 		"too slow": {
 			Options{ReadyTimeout: 300 * time.Millisecond},

@@ -72,7 +72,7 @@ func TestALaunchEndsWithItsProgram(t *testing.T) {
 	leakFree(t)
 	c := pretender(t, roleFail)
 	_, err := c.launch(t.Context(), pretend(Etcd, hanging))
-	if err == nil || !strings.Contains(err.Error(), "starting etcd: etcd has ended by itself: exit status 3 ") ||
+	if err == nil || !strings.Contains(err.Error(), "starting etcd: etcd has ended on its own: exit status 3 ") ||
 		!strings.HasSuffix(err.Error(), "\nthe disk is on fire") {
 		t.Errorf("error %v, want the exit status and the end of the log", err)
 	}
@@ -93,10 +93,10 @@ func TestALaunchEndsWithAnotherProgram(t *testing.T) {
 		}
 		return errNotReady
 	}))
-	if err == nil || !strings.Contains(err.Error(), "starting kube-apiserver: etcd has ended by itself: signal: killed") {
+	if err == nil || !strings.Contains(err.Error(), "starting kube-apiserver: etcd has ended on its own: signal: killed") {
 		t.Errorf("error %v, want that etcd was killed", err)
 	}
-	if err := c.Stop(); err == nil || !strings.Contains(err.Error(), "etcd has ended by itself") {
+	if err := c.Stop(); err == nil || !strings.Contains(err.Error(), "etcd has ended on its own") {
 		t.Errorf("Stop: error %v, want that etcd was killed", err)
 	}
 }

@@ -38,7 +38,7 @@ type NodeSpec struct {
 }
 
 // Node returns the Node as a kubelet registers it that waits for a cloud
-// provider: tainted as uninitialised, but ready. It has room for 110 Pods.
+// provider: tainted as uninitialized, but ready. It has room for 110 Pods.
 func (s NodeSpec) Node() *corev1.Node {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Labels: s.labels()},

@@ -9,7 +9,7 @@ import (
 
 const loopback = "127.0.0.1"
 
-// portAttempts bounds how often a program is started anew because its port was
+// portAttempts bounds how often a program is started again because its port was
 // taken between our choice and its listening.
 const portAttempts = 5
 

@@ -215,7 +215,7 @@ func TestAnErrorOfNobodyIsEverybodys(t *testing.T) {
 	}
 }
 
-// TestSecondAttempt: what passed at the second attempt is told apart from what passed.
+// TestSecondAttempt: what passed at the second attempt is recorded as such.
 func TestSecondAttempt(t *testing.T) {
 	if got := secondAttempt(result{"a", passed, ""}); got != (result{"a", passed, "at the second attempt"}) {
 		t.Errorf("it is %+v", got)

@@ -26,7 +26,7 @@ func status() int {
 	return 0
 }
 
-func say(format string, args ...any) {
+func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stdout, "compat: "+format+"\n", args...)
 }
 
@@ -55,7 +55,7 @@ func compare(ctx context.Context, minors []string) error {
 	if err != nil {
 		return err
 	}
-	tree, err := look(ctx, root)
+	tree, err := readTree(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func compare(ctx context.Context, minors []string) error {
 		errs = append(errs, one(ctx, root, k, some, entries, tree))
 	}
 	if tree.why != "" {
-		say("nothing is recorded: %s", tree.why)
+		progress("nothing is recorded: %s", tree.why)
 	}
 	return errors.Join(errs...)
 }
@@ -78,8 +78,8 @@ func one(ctx context.Context, root string, k kubernetes, some, all []entry, t tr
 		return err
 	}
 	defer log.Close()
-	say("%s: what is printed goes to %s", k.version, name)
-	p := &player{root: root, kubernetes: k, log: log, say: say}
+	progress("%s: what is printed goes to %s", k.version, name)
+	p := &player{root: root, kubernetes: k, log: log, progress: progress}
 	if err := p.build(ctx, programs(some)); err != nil {
 		return fmt.Errorf("%s: %w", k.version, err)
 	}
@@ -97,7 +97,7 @@ func one(ctx context.Context, root string, k kubernetes, some, all []entry, t tr
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Seconds: int(time.Since(built).Seconds()), Results: results,
 	}
-	say("%s: %d of %d passed in %d s, after %.0f s of building", k.version, len(r.of(passed)), len(results), r.Seconds, built.Sub(began).Seconds())
+	progress("%s: %d of %d passed in %d s, after %.0f s of building", k.version, len(r.of(passed)), len(results), r.Seconds, built.Sub(began).Seconds())
 	if t.why == "" {
 		if err := save(root, all, r); err != nil {
 			return err
@@ -128,8 +128,8 @@ type tree struct {
 	why    string // why nothing made with it can be recorded
 }
 
-// look finds out whether the built daemon is what is committed.
-func look(ctx context.Context, root string) (tree, error) {
+// readTree finds out whether the built daemon is what is committed.
+func readTree(ctx context.Context, root string) (tree, error) {
 	commit, err := output(ctx, root, "git", "rev-parse", "HEAD")
 	if err != nil {
 		return tree{}, err

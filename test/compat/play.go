@@ -28,8 +28,8 @@ const (
 type player struct {
 	root string // absolute
 	kubernetes
-	log io.Writer // gets all that the programs print
-	say func(format string, args ...any)
+	log      io.Writer // gets all that the programs print
+	progress func(format string, args ...any)
 }
 
 // build builds the programs and makes sure that they are of the version.
@@ -108,7 +108,7 @@ func (p *player) play(ctx context.Context, entries []entry) ([]result, error) {
 	}
 	maps.Copy(became, p.test(ctx, scenarios, chosen[kindScenario]))
 	maps.Copy(became, p.test(ctx, stacks, chosen[kindTest]))
-	p.again(ctx, entries, became)
+	p.retry(ctx, entries, became)
 	// A context that has ended says nothing about Kubernetes.
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -116,20 +116,20 @@ func (p *player) play(ctx context.Context, entries []entry) ([]result, error) {
 	var results []result
 	for _, e := range entries {
 		r := became[e.Name]
-		p.say("%s: %-40s %s %s", p.version, r.Name, r.Outcome, r.Why)
+		p.progress("%s: %-40s %s %s", p.version, r.Name, r.Outcome, r.Why)
 		results = append(results, r)
 	}
 	return results, nil
 }
 
-// again runs what has failed once more, by itself: many tests expect something within
+// retry runs what has failed once more, alone: many tests expect something within
 // seconds, and the first time they ran side by side. That it took two attempts is noted.
-func (p *player) again(ctx context.Context, entries []entry, became map[string]result) {
+func (p *player) retry(ctx context.Context, entries []entry, became map[string]result) {
 	for _, e := range entries {
 		if became[e.Name].Outcome != failed || ctx.Err() != nil {
 			continue
 		}
-		p.say("%s: %s failed (%s) and is run once more", p.version, e.Name, became[e.Name].Why)
+		p.progress("%s: %s failed (%s) and is run once more", p.version, e.Name, became[e.Name].Why)
 		second := became[e.Name]
 		switch e.Kind {
 		case kindDemo:
@@ -153,7 +153,7 @@ func secondAttempt(second result) result {
 }
 
 func (p *player) demo(ctx context.Context) result {
-	p.say("%s: the demo", p.version)
+	p.progress("%s: the demo", p.version)
 	if err := p.run(ctx, p.log, p.variables(), filepath.Join(p.root, demoFile)); err != nil {
 		return result{kindDemo, failed, err.Error()}
 	}
@@ -187,7 +187,7 @@ func (p *player) test(ctx context.Context, s suite, entries []entry) map[string]
 	if len(entries) == 0 {
 		return nil
 	}
-	p.say("%s: %d of %s", p.version, len(entries), s.pkg)
+	p.progress("%s: %d of %s", p.version, len(entries), s.pkg)
 	reader, writer := io.Pipe()
 	parsed := make(chan map[string]result)
 	go func() { parsed <- outcomes(reader, p.log, s, entries) }()

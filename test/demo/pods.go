@@ -29,11 +29,11 @@ func (d *demo) schedule(ctx context.Context) error {
 	if err := d.stack.Cluster.StartScheduler(ctx); err != nil {
 		return err
 	}
-	placed, err := d.stack.Spread(ctx, pods)
+	placed, err := d.stack.SpreadPods(ctx, pods)
 	if err != nil {
 		return err
 	}
-	perZone, err := d.stack.PerZone(ctx, placed)
+	perZone, err := d.stack.PodsPerZone(ctx, placed)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package fleet
 
 import "sync"
 
-// A broadcast tells all that wait at the moment.
+// A broadcast wakes all that wait.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}

@@ -27,9 +27,9 @@ type inventory struct {
 	order    []*datacenter
 
 	// hidden are the objects that the account may not see, which are not in the
-	// registry; veils are what hid them, by the words that it was done with.
-	hidden map[types.ManagedObjectReference]mo.Entity
-	veils  map[string]*veil
+	// registry; veils are what hid them, by the name that was given.
+	hidden  map[types.ManagedObjectReference]mo.Entity
+	hidings map[string]*hiding
 }
 
 // A datacenter is where machines can be placed.
@@ -54,7 +54,7 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 	b := &inventory{
 		v: v, ctx: v.sim.Context, reg: v.registry(), index: index,
 		names: make(map[string][]types.ManagedObjectReference),
-		dcs:   make(map[string]*datacenter), hidden: make(map[types.ManagedObjectReference]mo.Entity), veils: make(map[string]*veil),
+		dcs:   make(map[string]*datacenter), hidden: make(map[types.ManagedObjectReference]mo.Entity), hidings: make(map[string]*hiding),
 	}
 	v.inv = b
 	if err := v.openTags(); err != nil {

@@ -22,12 +22,12 @@ func (c *changes) set(name string, val any) {
 // apply makes changes before the machine is in the registry.
 func (m *machine) apply(c changes) { mo.ApplyPropertyChange(m.vm, c) }
 
-// update makes changes, and tells of them.
+// update makes changes, and reports them to collectors.
 func (b *inventory) update(obj mo.Reference, c changes) {
 	b.reg.WithLock(b.ctx, obj, func() { b.reg.Update(b.ctx, obj, c) })
 }
 
-// errInVApp says that a machine is not moved out of its vApp here.
+// errInVApp returns the error that a machine is not moved out of its vApp here.
 func (v *VCenter) errInVApp(m *machine) error {
 	if m.vm.Parent != nil {
 		return nil
@@ -76,7 +76,7 @@ func (v *VCenter) MoveVM(vm, host string) error {
 	})
 }
 
-// UnassignHost lets the vCenter not tell which host a machine is on.
+// UnassignHost makes the vCenter leave out which host a machine is on.
 func (v *VCenter) UnassignHost(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		var c changes
@@ -149,7 +149,7 @@ func (v *VCenter) MoveHost(host, cluster string) error {
 	to.Host = slices.Clip(append(to.Host, h.Self))
 	b.moveCompute(h, from.Self, to.Self)
 	if b.ungroup(from, h) {
-		b.regrouped(from)
+		b.notifyGroups(from)
 	}
 	b.update(h, changes{{Name: "parent", Val: to.Self}})
 	for _, m := range b.machines {
@@ -236,7 +236,7 @@ func (b *inventory) toFolder(m *machine, to *simulator.Folder) changes {
 	return changes{{Name: "parent", Val: to.Self}}
 }
 
-// forget makes an object unfindable by its name.
+// forget removes an object from those found by name.
 func (b *inventory) forget(e mo.Entity) {
 	name, ref := e.Entity().Name, e.Reference()
 	b.names[name] = slices.DeleteFunc(b.names[name], func(r types.ManagedObjectReference) bool { return r == ref })

@@ -255,12 +255,12 @@ func TestLongPollEnds(t *testing.T) {
 	v, c := startOne(t)
 	ctx := deadline(t, 20*time.Second)
 	w := watch(t, ctx, c, v)
-	polls := 1
+	longPolls := 1
 	begin := func(ctx context.Context) <-chan error {
 		done := make(chan error, 1)
 		go func() { _, err := w.next(ctx); done <- err }()
-		polls++
-		waitFor(t, func() bool { return v.Requests()["WaitForUpdatesEx"] == polls })
+		longPolls++
+		waitFor(t, func() bool { return v.Requests()["WaitForUpdatesEx"] == longPolls })
 		return done
 	}
 	going, cancel := context.WithCancel(ctx)
@@ -269,10 +269,18 @@ func TestLongPollEnds(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("client gone: %v", err)
 	}
-	waitFor(t, func() bool { v.polls.mu.Lock(); defer v.polls.mu.Unlock(); return len(v.polls.waiting) == 0 })
+	waitFor(t, func() bool {
+		v.longPolls.mu.Lock()
+		defer v.longPolls.mu.Unlock()
+		return len(v.longPolls.waiting) == 0
+	})
 
 	done = begin(ctx)
-	waitFor(t, func() bool { v.polls.mu.Lock(); defer v.polls.mu.Unlock(); return len(v.polls.waiting) == 1 })
+	waitFor(t, func() bool {
+		v.longPolls.mu.Lock()
+		defer v.longPolls.mu.Unlock()
+		return len(v.longPolls.waiting) == 1
+	})
 	if err := w.pc.CancelWaitForUpdates(ctx); err != nil {
 		t.Error(err)
 	}

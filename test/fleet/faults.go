@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// faults is what is wrong with a vCenter just now.
+// faults are the faults of a vCenter now.
 type faults struct {
 	mu       sync.Mutex
 	password string
@@ -24,7 +24,7 @@ type faults struct {
 	// answer of a property collector.
 	delays map[string]time.Duration
 	first  time.Duration
-	// odd are the kinds of request that are answered oddly, and how.
+	// odd are the kinds of request with unexpected responses, and which.
 	odd map[string]string
 	// listing is the fault of a list view that may not have all objects; unlisted
 	// are objects that none may have although they can be seen.
@@ -42,8 +42,8 @@ type faults struct {
 	plainEvents bool
 }
 
-// afflict changes what is wrong, and tells the requests that hang or wait.
-func (v *VCenter) afflict(change func(f *faults)) {
+// setFault changes the faults, and wakes the requests that hang or wait.
+func (v *VCenter) setFault(change func(f *faults)) {
 	v.faults.mu.Lock()
 	change(&v.faults)
 	v.faults.mu.Unlock()
@@ -110,24 +110,24 @@ func (f *faults) status(kind string) int {
 }
 
 // SetDelay lets every request wait before it is answered.
-func (v *VCenter) SetDelay(d time.Duration) { v.afflict(func(f *faults) { f.delay = d }) }
+func (v *VCenter) SetDelay(d time.Duration) { v.setFault(func(f *faults) { f.delay = d }) }
 
-// Hang lets the vCenter accept connections and requests, and answer none,
+// Hang makes the vCenter accept connections and requests, and answer none,
 // until Recover or Close, or until the client goes. Requests that are being
 // answered hang too; Recover answers those whose client still waits.
-func (v *VCenter) Hang() { v.afflict(func(f *faults) { f.hang = true }) }
+func (v *VCenter) Hang() { v.setFault(func(f *faults) { f.hang = true }) }
 
 // Refuse breaks all connections and refuses new ones. The port stays reserved,
 // and sessions stay open.
 func (v *VCenter) Refuse() { v.server.stop() }
 
-// Drop lets the vCenter break each connection in the middle of an answer.
-func (v *VCenter) Drop() { v.afflict(func(f *faults) { f.drop = true }) }
+// Drop makes the vCenter break each connection in the middle of an answer.
+func (v *VCenter) Drop() { v.setFault(func(f *faults) { f.drop = true }) }
 
-// Fault lets a SOAP method answer with a fault; "*" means every method that has
-// no fault of its own. A nil fault takes it back.
+// Fault makes a SOAP method answer with a fault; "*" means every method that has
+// no fault of its own. A nil fault removes it.
 func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
-	v.afflict(func(f *faults) {
+	v.setFault(func(f *faults) {
 		if f.soap == nil {
 			f.soap = make(map[string]types.BaseMethodFault)
 		}
@@ -137,13 +137,13 @@ func (v *VCenter) Fault(method string, fault types.BaseMethodFault) {
 	})
 }
 
-// FaultREST lets a kind of request, as Requests names it, answer with an HTTP
+// FaultREST makes a kind of request, as Requests names it, answer with an HTTP
 // status. A kind that ends in "*" is a prefix, the longest one counts; "*" means
 // every REST request. The name of a SOAP method is a kind too: it then answers
-// with the bare status, as a proxy in front of vCenter does. Status 0 takes it
-// back.
+// with the bare status, as a proxy in front of vCenter does. Status 0 removes
+// it.
 func (v *VCenter) FaultREST(kind string, status int) {
-	v.afflict(func(f *faults) {
+	v.setFault(func(f *faults) {
 		if f.rest == nil {
 			f.rest = make(map[string]int)
 		}
@@ -154,18 +154,18 @@ func (v *VCenter) FaultREST(kind string, status int) {
 }
 
 // RejectPassword refuses every login. Open sessions stay.
-func (v *VCenter) RejectPassword() { v.afflict(func(f *faults) { f.reject = true }) }
+func (v *VCenter) RejectPassword() { v.setFault(func(f *faults) { f.reject = true }) }
 
 // SetPassword changes the account's password. Open sessions stay, and Recover
 // does not take it back.
-func (v *VCenter) SetPassword(p string) { v.afflict(func(f *faults) { f.password = p }) }
+func (v *VCenter) SetPassword(p string) { v.setFault(func(f *faults) { f.password = p }) }
 
 // Recover undoes SetDelay, DelayMethod, DelayFirstPage, Hang, Refuse, Drop, Fault,
 // FaultREST, AnswerOddly, FaultListing, RefuseListing, LimitPages, RejectPassword,
 // RejectRESTLogin, SlowLogin and SetLockout. The vCenter listens on the same port
 // again.
 func (v *VCenter) Recover() error {
-	v.afflict(func(f *faults) {
+	v.setFault(func(f *faults) {
 		f.reject, f.delay, f.hang, f.drop, f.soap, f.rest = false, 0, false, false, nil, nil
 		f.logins = logins{}
 		f.delays, f.first, f.odd, f.listing, f.unlisted, f.pages = nil, 0, nil, nil, nil, 0

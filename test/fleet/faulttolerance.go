@@ -10,7 +10,7 @@ import (
 
 // Protect makes a Fault Tolerance secondary of a machine on a host of its
 // cluster. As in vCenter it is a machine of its own, switched on, with the name
-// and the BIOS UUID of the primary. Only config.ftInfo tells the two apart. It is
+// and the BIOS UUID of the primary. Only config.ftInfo distinguishes the two. It is
 // not among Machines, and changes of the primary do not reach it.
 func (v *VCenter) Protect(vm, host string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
@@ -80,7 +80,7 @@ func (b *inventory) remove(vm *mo.VirtualMachine) {
 		simulator.RemoveReference(&b.folderOf(*vm.Parent).ChildEntity, vm.Self)
 	}
 	b.forget(vm)
-	b.v.viewings.destroyed(vm.Self)
+	b.v.watchedViews.destroyed(vm.Self)
 	b.reg.Remove(b.ctx, vm.Self)
 	delete(b.hidden, vm.Self)
 }

@@ -19,7 +19,7 @@ func (v *VCenter) PowerOff(vm string) error { return v.power(vm, "off") }
 // Suspend suspends a machine.
 func (v *VCenter) Suspend(vm string) error { return v.power(vm, "suspended") }
 
-// HidePower lets vCenter not say whether a machine runs, until it is powered
+// HidePower makes vCenter leave out whether a machine runs, until it is powered
 // on, off or suspended again.
 func (v *VCenter) HidePower(vm string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
@@ -133,7 +133,7 @@ func (v *VCenter) SetExtraConfig(vm, key, value string) error {
 			m.saved.ExtraConfig = entries // to be seen when the configuration can be read
 			return nil
 		}
-		// Who watches one entry is told of that one only.
+		// A client that watches one entry gets changes of that one only.
 		b.update(m.vm, changes{{Name: "config.extraConfig", Val: entries}, {Name: extraConfigPath(key), Val: entry}})
 		return nil
 	})
@@ -162,7 +162,7 @@ func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
 	})
 }
 
-// SetUUID sets the BIOS UUID, as a clone or a restored machine may carry that
+// SetUUID sets the BIOS UUID, since a clone or a restored machine may have that
 // of another.
 func (v *VCenter) SetUUID(vm, uuid string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
@@ -195,7 +195,7 @@ func (b *inventory) setConnection(m *machine, state string) {
 	b.update(m.vm, append(c, m.readable(state == "connected" || state == "disconnected")...))
 }
 
-// SetReadable says whether the machine's configuration can be read. That of a
+// SetReadable reports whether the machine's configuration can be read. That of a
 // machine that is being cloned cannot in its first seconds, although it is
 // connected.
 func (v *VCenter) SetReadable(vm string, readable bool) error {
@@ -206,7 +206,7 @@ func (v *VCenter) SetReadable(vm string, readable bool) error {
 }
 
 // SetSummaryUUID sets the BIOS UUID in the machine's summary, "" for none, and
-// leaves its configuration alone: a vCenter may know the one without the other.
+// reportLeft its configuration alone: a vCenter may know the one without the other.
 func (v *VCenter) SetSummaryUUID(vm, uuid string) error {
 	return v.change(vm, func(b *inventory, m *machine) error {
 		var c changes

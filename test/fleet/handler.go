@@ -30,8 +30,8 @@ func (r *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ServeHTTP counts a request, lets it suffer what is wrong with the vCenter,
-// and has the simulator answer it.
+// ServeHTTP counts a request, applies the faults of the vCenter, and has the simulator
+// answer it.
 func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Only once the body is read does net/http notice that a client goes.
 	body, err := io.ReadAll(r.Body)
@@ -47,13 +47,13 @@ func (v *VCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.hangs(ctx, r)
 	v.wait(ctx, v.faults.delayed(kind))
 	if isLogin(r, method) {
-		r = v.linger(r)
+		r = v.waitForLogin(r)
 	}
-	res := v.troubled(r, api, body)
+	res := v.taggingFault(r, api, body)
 	if res == nil {
 		res = v.answer(r, kind, method, body)
 	}
-	if odd := v.faults.oddity(kind); odd != nil {
+	if odd := v.faults.oddAnswer(kind); odd != nil {
 		res = odd
 	}
 	v.issued.observe(r, res)
@@ -80,7 +80,7 @@ func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter) {
 		changed := v.wake.next()
 		hang, drop := v.faults.now()
 		if drop {
-			breakOff(w)
+			breakConnection(w)
 		}
 		if !hang && ctx.Err() == nil {
 			return
@@ -93,8 +93,8 @@ func (v *VCenter) gate(ctx context.Context, w http.ResponseWriter) {
 	}
 }
 
-// breakOff closes the connection in the middle of an answer.
-func breakOff(w http.ResponseWriter) {
+// breakConnection closes the connection in the middle of a response.
+func breakConnection(w http.ResponseWriter) {
 	w.Header().Set("Content-Length", "65536")
 	w.WriteHeader(http.StatusOK)
 	_, _ = io.WriteString(w, `<?xml version="1.0"`)
@@ -102,7 +102,7 @@ func breakOff(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// wait lets a delay pass.
+// wait waits for a delay.
 func (v *VCenter) wait(ctx context.Context, delay time.Duration) {
 	if delay <= 0 {
 		return
@@ -128,11 +128,11 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	case "":
 		res := v.simulated(r, body)
 		v.sessions.observe(r, res)
-		return v.veil(r, res)
+		return v.hideTags(r, res)
 	case "WaitForUpdatesEx":
-		return v.withheld(method, v.poll(r, body))
+		return v.omit(method, v.poll(r, body))
 	case "CancelWaitForUpdates", "DestroyPropertyCollector":
-		v.polls.cancel(r, body)
+		v.longPolls.cancel(r, body)
 	}
 	if reads(method) {
 		v.world.RLock()
@@ -152,13 +152,13 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	}
 	if method == "CreateFilter" {
 		v.filters(res)
-		v.tellOfFilters()
+		v.wakeForFilters()
 	}
 	v.own(r, method, body, res)
-	return v.withheld(method, v.owned.blinded(r, method, res))
+	return v.omit(method, v.owned.blinded(r, method, res))
 }
 
-// reads tells whether a SOAP method leaves the simulator as it is.
+// reads reports whether a SOAP method leaves the simulator as it is.
 func reads(method string) bool {
 	for _, prefix := range []string{"Retrieve", "ContinueRetrieve", "Find", "Query", "CurrentTime", "SessionIsActive"} {
 		if strings.HasPrefix(method, prefix) {
@@ -199,7 +199,7 @@ func (v *VCenter) intercept(ctx *simulator.Context, m *simulator.Method) (mo.Ref
 	case operationCanceled:
 		return nil, new(types.RequestCanceled)
 	case operationListing:
-		return nil, v.faults.ofListing()
+		return nil, v.faults.listingFault()
 	}
 	if fault := v.faults.method(m.Name); fault != nil {
 		return nil, fault

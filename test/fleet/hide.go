@@ -11,9 +11,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A veil is what Hide took out of the account's sight: the object that it named
+// A hiding is what Hide hid from the account: the object that it named
 // and all below it, parents first.
-type veil struct {
+type hiding struct {
 	top mo.Entity
 	all []mo.Entity
 }
@@ -38,8 +38,8 @@ func (v *VCenter) Hide(object string) error {
 	if parent == nil || parent.Type != "Folder" || b.hidden[top.Reference()] != nil {
 		return fmt.Errorf("fleet: vCenter %q: %q cannot be hidden", v.name, object)
 	}
-	hide := &veil{top: top, all: b.below(top)}
-	b.veils[object] = hide
+	hide := &hiding{top: top, all: b.below(top)}
+	b.hidings[object] = hide
 	simulator.RemoveReference(&b.folderOf(*parent).ChildEntity, top.Reference())
 	for _, e := range slices.Backward(hide.all) {
 		b.leaveHost(e)
@@ -54,11 +54,11 @@ func (v *VCenter) Show(object string) error {
 	v.world.Lock()
 	defer v.world.Unlock()
 	b := v.inv
-	hide := b.veils[object]
+	hide := b.hidings[object]
 	if hide == nil {
 		return fmt.Errorf("fleet: vCenter %q: %q is not hidden", v.name, object)
 	}
-	delete(b.veils, object)
+	delete(b.hidings, object)
 	for _, e := range hide.all {
 		ref := e.Reference()
 		if b.hidden[ref] == nil {

@@ -47,7 +47,7 @@ func (e *eye) seen(m Machine) (listed, found bool, direct error) {
 	return listed, len(refs) > 0, property.DefaultCollector(e.w.c.Client).RetrieveOne(e.ctx, m.Reference(), []string{"name"}, &vm)
 }
 
-// kinds returns what sort of change each is that the next long poll tells of a machine.
+// kinds returns what sort of change each is that the next long poll reports of a machine.
 func (e *eye) kinds(ctx context.Context) map[string]types.ObjectUpdateKind {
 	e.Helper()
 	got, err := e.w.next(ctx)
@@ -102,7 +102,7 @@ func TestHide(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(what.hidden) > 0 {
-			// The simulator tells of all machines of a view to which some are added.
+			// The simulator reports all machines of a view to which some are added.
 			if kinds := e.kinds(ctx); kinds[what.hidden[0].MoID] != types.ObjectUpdateKindEnter {
 				t.Errorf("showing %s is seen as %v", what.object, kinds)
 			}

@@ -25,11 +25,11 @@ func vsanConfig(faultDomain string) *types.VsanHostConfigInfo {
 	return &types.VsanHostConfigInfo{Enabled: types.NewBool(true), FaultDomainInfo: &types.VsanHostFaultDomainInfo{Name: faultDomain}}
 }
 
-// regrouped tells of a cluster's groups. The simulator only knows the properties of the
+// notifyGroups reports a cluster's groups to collectors. The simulator only knows the properties of the
 // type with which a cluster's configuration is declared, which has no groups; so it is
 // given that one twice, and collectors find the other path in its place: they keep the
 // list, and read it only when nobody changes the inventory.
-func (b *inventory) regrouped(cluster *simulator.ClusterComputeResource) {
+func (b *inventory) notifyGroups(cluster *simulator.ClusterComputeResource) {
 	config := cluster.ConfigurationEx.(*types.ClusterConfigInfoEx)
 	whole := *config
 	whole.Group = nil
@@ -47,8 +47,8 @@ func (b *inventory) regrouped(cluster *simulator.ClusterComputeResource) {
 	c[1].Name, c[1].Val = "configurationEx.group", &types.ArrayOfClusterGroupInfo{ClusterGroupInfo: whole.Group}
 }
 
-// retold tells of a host's fault domain again.
-func (b *inventory) retold(h *simulator.HostSystem) {
+// notifyFaultDomain reports a host's fault domain to collectors.
+func (b *inventory) notifyFaultDomain(h *simulator.HostSystem) {
 	if vsan := h.Config.VsanHostConfig; vsan != nil {
 		b.update(h, changes{{Name: faultDomainPath, Val: vsan.FaultDomainInfo.Name}})
 	}
@@ -79,7 +79,7 @@ func (v *VCenter) AddToGroup(host, group string) error {
 		if !slices.Contains(g.Host, h.Self) {
 			g.Host = append(g.Host, h.Self)
 		}
-		b.regrouped(cluster)
+		b.notifyGroups(cluster)
 		return nil
 	})
 }
@@ -92,7 +92,7 @@ func (v *VCenter) TakeFromGroup(host, group string) error {
 			return fmt.Errorf("fleet: vCenter %q: host %q is not in group %q", v.name, host, group)
 		}
 		g.Host = slices.DeleteFunc(g.Host, func(ref types.ManagedObjectReference) bool { return ref == h.Self })
-		b.regrouped(cluster)
+		b.notifyGroups(cluster)
 		return nil
 	})
 }
@@ -104,7 +104,7 @@ func (v *VCenter) RegroupHost(host, group string) error {
 		b.ungroup(cluster, h)
 		g := b.group(cluster, group)
 		g.Host = append(g.Host, h.Self)
-		b.regrouped(cluster)
+		b.notifyGroups(cluster)
 		return nil
 	})
 }
@@ -128,13 +128,13 @@ func (v *VCenter) SetFaultDomain(host, domain string) error {
 	})
 }
 
-// LoseHost has a host not respond any more: its vCenter says that its machines are
-// disconnected, and not whether they run.
+// LoseHost makes a host stop responding: its vCenter reports its machines as disconnected,
+// and not whether they run.
 func (v *VCenter) LoseHost(host string) error {
 	return v.reach(host, types.HostSystemConnectionStateNotResponding, "disconnected")
 }
 
-// RestoreHost has a host respond again, with the machines that are still on it.
+// RestoreHost makes a host respond again, with the machines that are still on it.
 func (v *VCenter) RestoreHost(host string) error {
 	return v.reach(host, types.HostSystemConnectionStateConnected, "connected")
 }

@@ -28,7 +28,7 @@ func groupsIn(groups []types.BaseClusterGroupInfo) string {
 }
 
 // TestHostGroupsAreTold: a client that waits for the groups of a cluster, by either of
-// the two paths, is told of each change, and finds the same when it asks.
+// the two paths, gets each change, and finds the same when it asks.
 func TestHostGroupsAreTold(t *testing.T) {
 	f := start(t, `
 vcenters:
@@ -64,7 +64,7 @@ vcenters:
 			t.Fatal(err)
 		}
 		w := &watcherClient{c: c, pc: pc}
-		told := func(want string) {
+		expect := func(want string) {
 			t.Helper()
 			got, err := w.next(ctx)
 			if err != nil {
@@ -80,7 +80,7 @@ vcenters:
 					last = groupsIn(v.Group)
 				}
 				if change.Name != path {
-					t.Errorf("%s is told for %s", change.Name, path)
+					t.Errorf("%s is reported for %s", change.Name, path)
 				}
 			}
 			var read mo.ClusterComputeResource
@@ -88,7 +88,7 @@ vcenters:
 				t.Fatal(err)
 			}
 			if now := groupsIn(read.ConfigurationEx.(*types.ClusterConfigInfoEx).Group); last != want || now != want {
-				t.Errorf("%s: told %q, read %q, want %q", path, last, now, want)
+				t.Errorf("%s: reported %q, read %q, want %q", path, last, now, want)
 			}
 		}
 		do := func(err error) {
@@ -97,13 +97,13 @@ vcenters:
 				t.Fatal(err)
 			}
 		}
-		told(fmt.Sprintf("a: %s, b: %s", h1, h2))
+		expect(fmt.Sprintf("a: %s, b: %s", h1, h2))
 		do(v.AddToGroup("h2", "a"))
-		told(fmt.Sprintf("a: %s %s, b: %s", h1, h2, h2))
+		expect(fmt.Sprintf("a: %s %s, b: %s", h1, h2, h2))
 		do(v.TakeFromGroup("h2", "b"))
-		told(fmt.Sprintf("a: %s %s, b: ", h1, h2))
+		expect(fmt.Sprintf("a: %s %s, b: ", h1, h2))
 		do(v.RegroupHost("h2", "b"))
-		told(fmt.Sprintf("a: %s, b: %s", h1, h2))
+		expect(fmt.Sprintf("a: %s, b: %s", h1, h2))
 	}
 	for _, err := range []error{v.AddToGroup("nobody", "a"), v.TakeFromGroup("h1", "b"), v.SetFaultDomain("c", "x")} {
 		if err == nil {

@@ -38,7 +38,7 @@ func TestRenewCertificate(t *testing.T) {
 		t.Errorf("who trusts the old certificate: %v", err)
 	}
 	if err := dial(t, v, old); !soap.IsCertificateUntrusted(err) {
-		t.Errorf("who trusts the old certificate anew: %v", err)
+		t.Errorf("a new client that trusts the old certificate: %v", err)
 	}
 	if err := dial(t, v, v.Certificate()); err != nil {
 		t.Errorf("who trusts the new certificate: %v", err)

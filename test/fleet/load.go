@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Load is what clients have burdened a vCenter with since it was started, or since
+// Load is the load that clients have put on a vCenter since it was started, or since
 // ResetRequests.
 type Load struct {
 	// Requests are all that came in, answered or not, long polls included.

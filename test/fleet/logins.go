@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// logins is how a vCenter treats logins just now. It is part of faults, whose mutex
+// logins is how a vCenter treats logins now. It is part of faults, whose mutex
 // guards it.
 type logins struct {
 	delay      time.Duration
@@ -34,16 +34,16 @@ var DefaultLockout = Lockout{Failures: 5, Window: 180 * time.Second, Duration: 9
 
 // RejectRESTLogin refuses every login to the REST API, right passwords too, while
 // the SOAP API accepts them. Open sessions stay.
-func (v *VCenter) RejectRESTLogin() { v.afflict(func(f *faults) { f.logins.rejectREST = true }) }
+func (v *VCenter) RejectRESTLogin() { v.setFault(func(f *faults) { f.logins.rejectREST = true }) }
 
-// SlowLogin lets every login, SOAP and REST alike, take that long, and nothing else.
+// SlowLogin makes every login, SOAP and REST alike, take that long, and nothing else.
 // A login whose client has gone meanwhile opens its session all the same.
-func (v *VCenter) SlowLogin(d time.Duration) { v.afflict(func(f *faults) { f.logins.delay = d }) }
+func (v *VCenter) SlowLogin(d time.Duration) { v.setFault(func(f *faults) { f.logins.delay = d }) }
 
 // SetLockout begins to count failed logins. While the account is locked, right
 // passwords are refused as wrong ones are. Recover ends it and opens the account.
 func (v *VCenter) SetLockout(l Lockout) {
-	v.afflict(func(f *faults) { f.logins.lockout, f.logins.failures, f.logins.locked = l, nil, time.Time{} })
+	v.setFault(func(f *faults) { f.logins.lockout, f.logins.failures, f.logins.locked = l, nil, time.Time{} })
 }
 
 // FailLogin is a login of another client with a wrong password.
@@ -97,9 +97,9 @@ func isRESTLogin(r *http.Request) bool {
 // serving is the key of the context that is done when the server stops.
 type serving struct{}
 
-// linger lets the time pass that a login takes. It returns a request that is
+// waitForLogin waits for as long as a login takes. It returns a request that is
 // answered whether or not its client is still there.
-func (v *VCenter) linger(r *http.Request) *http.Request {
+func (v *VCenter) waitForLogin(r *http.Request) *http.Request {
 	began := time.Now()
 	var stopped <-chan struct{}
 	if ctx, ok := r.Context().Value(serving{}).(context.Context); ok {

@@ -9,25 +9,25 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A hole says what an answer lacks: all but what System.View shows of objects on which
+// omissions are what responses leave out: all but what System.View shows of objects on which
 // the account lacks System.Read, and a property of all objects that the vCenter does not
 // take.
-type hole struct {
+type omissions struct {
 	unread map[types.ManagedObjectReference]bool
 	path   string
 }
 
-func (v *VCenter) hole() hole {
+func (v *VCenter) omissions() omissions {
 	t := &v.tagging
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return hole{maps.Clone(t.noRead), v.faults.missingPath()}
+	return omissions{maps.Clone(t.noRead), v.faults.missingPath()}
 }
 
-func (h *hole) none() bool { return len(h.unread) == 0 && h.path == "" }
+func (h *omissions) none() bool { return len(h.unread) == 0 && h.path == "" }
 
-// lacks returns why an answer lacks a property, nil if it does not.
-func (h *hole) lacks(of types.ManagedObjectReference, path string) types.BaseMethodFault {
+// omits returns why a response lacks a property, nil if it has it.
+func (h *omissions) omits(of types.ManagedObjectReference, path string) types.BaseMethodFault {
 	switch {
 	case h.unread[of] && path != "name" && path != "parent":
 		return &types.NoPermission{Object: &of, PrivilegeId: "System.Read"}
@@ -37,17 +37,17 @@ func (h *hole) lacks(of types.ManagedObjectReference, path string) types.BaseMet
 	return nil
 }
 
-// reread tells those who watch a machine, a cluster or a host of its properties again,
-// which have become readable or are not any more.
-func (v *VCenter) reread(ref types.ManagedObjectReference) {
+// notifyReadable reports the properties of a machine, a cluster or a host to collectors again:
+// they have become readable or unreadable.
+func (v *VCenter) notifyReadable(ref types.ManagedObjectReference) {
 	v.world.Lock()
 	defer v.world.Unlock()
 	switch o := v.inv.reg.Get(ref).(type) {
 	case *simulator.ClusterComputeResource:
-		v.inv.regrouped(o)
+		v.inv.notifyGroups(o)
 		return
 	case *simulator.HostSystem:
-		v.inv.retold(o)
+		v.inv.notifyFaultDomain(o)
 		return
 	}
 	i := slices.IndexFunc(v.inv.machines, func(m *machine) bool { return m.vm.Self == ref })
@@ -66,10 +66,10 @@ func (v *VCenter) reread(ref types.ManagedObjectReference) {
 	v.inv.update(m.vm, c)
 }
 
-// withheld returns an answer without what it has to lack: such properties are missing,
-// and searches do not find machines that the account may not read.
-func (v *VCenter) withheld(method string, res *response) *response {
-	h := v.hole()
+// omit returns a response without what the account may not read: such properties are missing,
+// and searches do not find such machines.
+func (v *VCenter) omit(method string, res *response) *response {
+	h := v.omissions()
 	if h.none() {
 		return res
 	}
@@ -109,7 +109,7 @@ func amend(res *response, body any, change func() bool) *response {
 	return &response{res.status, res.header, encode("", body)}
 }
 
-func (h *hole) strip(objects []types.ObjectContent) (changed bool) {
+func (h *omissions) strip(objects []types.ObjectContent) (changed bool) {
 	for i := range objects {
 		o := &objects[i]
 		o.PropSet = slices.DeleteFunc(o.PropSet, func(p types.DynamicProperty) bool {
@@ -119,7 +119,7 @@ func (h *hole) strip(objects []types.ObjectContent) (changed bool) {
 	return changed
 }
 
-func (h *hole) stripUpdates(set *types.UpdateSet) (changed bool) {
+func (h *omissions) stripUpdates(set *types.UpdateSet) (changed bool) {
 	for i := range set.FilterSet {
 		for j := range set.FilterSet[i].ObjectSet {
 			o := &set.FilterSet[i].ObjectSet[j]
@@ -132,8 +132,8 @@ func (h *hole) stripUpdates(set *types.UpdateSet) (changed bool) {
 }
 
 // missing reports whether an answer lacks a property, and notes why.
-func (h *hole) missing(of types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
-	fault := h.lacks(of, path)
+func (h *omissions) missing(of types.ManagedObjectReference, path string, set *[]types.MissingProperty, changed *bool) bool {
+	fault := h.omits(of, path)
 	if fault == nil {
 		return false
 	}
@@ -150,7 +150,7 @@ func leaveOut(refs *[]types.ManagedObjectReference, unread map[types.ManagedObje
 
 // LimitPages lets an answer to RetrievePropertiesEx have at most n objects, whatever
 // the client asks for, 0 as many as it asks for.
-func (v *VCenter) LimitPages(n int32) { v.afflict(func(f *faults) { f.pages = n }) }
+func (v *VCenter) LimitPages(n int32) { v.setFault(func(f *faults) { f.pages = n }) }
 
 // limited returns the request with the limit of LimitPages.
 func (f *faults) limited(body []byte) []byte {

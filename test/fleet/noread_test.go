@@ -13,7 +13,7 @@ import (
 )
 
 // TestMachineWithoutRead: its name and its parent are readable, and nothing else; it
-// is not found; and who watches it is told.
+// is not found; and clients that watch it get the change.
 func TestMachineWithoutRead(t *testing.T) {
 	f := start(t, twoDatacenters)
 	v := f.VCenter("east")
@@ -60,9 +60,9 @@ func TestMachineWithoutRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, told := got[m.MoID]
-		if missing := len(u.MissingSet) > 0; !told || missing == readable {
-			t.Errorf("told of %+v", got)
+		u, reported := got[m.MoID]
+		if missing := len(u.MissingSet) > 0; !reported || missing == readable {
+			t.Errorf("reported: %+v", got)
 		}
 		check(readable)
 	}

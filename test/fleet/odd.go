@@ -11,11 +11,11 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// The ways in which AnswerOddly answers.
+// The unexpected responses of AnswerOddly.
 const (
 	// OddEmpty is HTTP 200 with a SOAP envelope whose body has nothing in it.
 	OddEmpty = "empty"
-	// OddNothing is the answer of a WaitForUpdatesEx that has nothing to tell, at once.
+	// OddNothing is the answer of a WaitForUpdatesEx without a change, at once.
 	OddNothing = "nothing"
 	// OddGarbage is HTTP 200 with a page of HTML.
 	OddGarbage = "garbage"
@@ -36,7 +36,7 @@ func (v *VCenter) AnswerOddly(kind, how string) error {
 	if oddBodies[how] == "" {
 		return fmt.Errorf("fleet: vCenter %q cannot answer in the way %q", v.name, how)
 	}
-	v.afflict(func(f *faults) {
+	v.setFault(func(f *faults) {
 		if f.odd == nil {
 			f.odd = make(map[string]string)
 		}
@@ -45,8 +45,8 @@ func (v *VCenter) AnswerOddly(kind, how string) error {
 	return nil
 }
 
-// oddity returns the odd answer to a kind of request, nil if it is none of those.
-func (f *faults) oddity(kind string) *response {
+// oddAnswer returns the unexpected response to a kind of request, nil if there is none.
+func (f *faults) oddAnswer(kind string) *response {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	how, ok := f.odd[kind]
@@ -59,7 +59,7 @@ func (f *faults) oddity(kind string) *response {
 // DelayMethod lets requests of one kind, as Requests names it, wait before they are
 // answered, longer than SetDelay has others wait.
 func (v *VCenter) DelayMethod(kind string, d time.Duration) {
-	v.afflict(func(f *faults) {
+	v.setFault(func(f *faults) {
 		if f.delays == nil {
 			f.delays = make(map[string]time.Duration)
 		}
@@ -69,9 +69,9 @@ func (v *VCenter) DelayMethod(kind string, d time.Duration) {
 
 // DelayFirstPage lets the first answer of each property collector take longer, as
 // where tens of thousands of objects have to be collected for it.
-func (v *VCenter) DelayFirstPage(d time.Duration) { v.afflict(func(f *faults) { f.first = d }) }
+func (v *VCenter) DelayFirstPage(d time.Duration) { v.setFault(func(f *faults) { f.first = d }) }
 
-func (f *faults) ofFirst() time.Duration {
+func (f *faults) firstPageDelay() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.first
@@ -81,16 +81,16 @@ func (f *faults) ofFirst() time.Duration {
 // have, since the account may not see it or it does not exist, fail as a whole.
 // Otherwise such objects come back as unresolved.
 func (v *VCenter) FaultListing(fault types.BaseMethodFault) {
-	v.afflict(func(f *faults) { f.listing = fault })
+	v.setFault(func(f *faults) { f.listing = fault })
 }
 
-// RefuseListing lets no list view have an object, although it can be seen.
+// RefuseListing keeps an object out of all list views, although it can be seen.
 func (v *VCenter) RefuseListing(object string) error {
 	ref, err := v.Reference(object)
 	if err != nil {
 		return err
 	}
-	v.afflict(func(f *faults) {
+	v.setFault(func(f *faults) {
 		if f.unlisted == nil {
 			f.unlisted = make(map[types.ManagedObjectReference]bool)
 		}
@@ -103,7 +103,7 @@ func (v *VCenter) RefuseListing(object string) error {
 // newer than it is. It answers InvalidProperty to the request, or late: in the place of
 // the property.
 func (v *VCenter) RefuseProperty(path string, late bool) {
-	v.afflict(func(f *faults) { f.noProperty, f.late = path, late })
+	v.setFault(func(f *faults) { f.noProperty, f.late = path, late })
 }
 
 // missingPath is the property path that is missing in answers.
@@ -167,7 +167,7 @@ func (v *VCenter) modifyList(r *http.Request, body []byte) *response {
 	return &response{res.status, res.header, encode("", &answer)}
 }
 
-func (f *faults) ofListing() types.BaseMethodFault {
+func (f *faults) listingFault() types.BaseMethodFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.listing

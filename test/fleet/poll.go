@@ -14,11 +14,11 @@ import (
 	"github.com/vmware/govmomi/vim25/xml"
 )
 
-// polls are the long polls (WaitForUpdatesEx) of one vCenter. The simulator's
+// longPolls are the long polls (WaitForUpdatesEx) of one vCenter. The simulator's
 // own would ignore that their client has gone or their session ended, and read
 // the inventory while it changes. So each is served as a series of immediate
 // ones, repeated when something has changed.
-type polls struct {
+type longPolls struct {
 	mu      sync.Mutex
 	waiting map[pollKey]chan struct{}
 }
@@ -69,20 +69,20 @@ func (v *VCenter) poll(r *http.Request, body []byte) *response {
 	req.Options = &options
 	immediate := encode("", &methods.WaitForUpdatesExBody{Req: req})
 
-	canceled, leave := v.polls.enter(newPollKey(r, m))
+	canceled, leave := v.longPolls.enter(newPollKey(r, m))
 	defer leave()
 	if req.Version == "" {
-		v.wait(r.Context(), v.faults.ofFirst())
+		v.wait(r.Context(), v.faults.firstPageDelay())
 	}
 	for {
 		woken := v.wake.next()
 		v.world.RLock()
-		res := v.viewings.leaves(m.This, v.simulated(r, immediate))
+		res := v.watchedViews.reportLeft(m.This, v.simulated(r, immediate))
 		v.world.RUnlock()
 		if blind := v.owned.blindPoll(r, v.machineRefs); blind != nil {
 			return blind
 		}
-		if _, drop := v.faults.now(); once || drop || !nothingNew(res) || v.faults.oddity("WaitForUpdatesEx") != nil {
+		if _, drop := v.faults.now(); once || drop || !isUnchanged(res) || v.faults.oddAnswer("WaitForUpdatesEx") != nil {
 			return res
 		}
 		select {
@@ -97,11 +97,11 @@ func (v *VCenter) poll(r *http.Request, body []byte) *response {
 	}
 }
 
-func nothingNew(res *response) bool {
+func isUnchanged(res *response) bool {
 	return res.status == http.StatusOK && !bytes.Contains(res.body, []byte("<returnval"))
 }
 
-func (p *polls) enter(key pollKey) (canceled <-chan struct{}, leave func()) {
+func (p *longPolls) enter(key pollKey) (canceled <-chan struct{}, leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting == nil {
@@ -119,7 +119,7 @@ func (p *polls) enter(key pollKey) (canceled <-chan struct{}, leave func()) {
 }
 
 // cancel ends the long poll of the collector that a request names.
-func (p *polls) cancel(r *http.Request, body []byte) {
+func (p *longPolls) cancel(r *http.Request, body []byte) {
 	m, err := decode(body)
 	if err != nil {
 		return

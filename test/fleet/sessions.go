@@ -20,7 +20,7 @@ const (
 )
 
 // restSessions are the IDs of the REST sessions of clients. The simulator does
-// not tell them.
+// not list them.
 type restSessions struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -94,9 +94,9 @@ func (v *VCenter) SOAPSessions() int { return len(v.soapSessions()) }
 // RESTSessions returns how many REST sessions are open.
 func (v *VCenter) RESTSessions() int { return v.sessions.len() }
 
-// internal makes a request of this package's own to the simulator, which is
+// internalRequest makes a request of this package's own to the simulator, which is
 // neither counted nor kept up.
-func (v *VCenter) internal(method, path string) *http.Request {
+func (v *VCenter) internalRequest(method, path string) *http.Request {
 	r, err := http.NewRequestWithContext(v.server.ctx, method, path, nil)
 	if err != nil {
 		panic(err) // only constant paths and IDs come here
@@ -111,13 +111,13 @@ func (v *VCenter) EndSessions() {
 	v.world.Lock()
 	logout := encode(operationInternal, &methods.LogoutBody{Req: &types.Logout{This: v.registry().SessionManager().Self}})
 	for _, id := range v.soapSessions() {
-		r := v.internal(http.MethodPost, vim25.Path)
+		r := v.internalRequest(http.MethodPost, vim25.Path)
 		r.AddCookie(&http.Cookie{Name: soap.SessionCookieName, Value: id})
 		v.simulated(r, logout)
 		v.disown(id)
 	}
 	for _, id := range v.sessions.take() {
-		r := v.internal(http.MethodDelete, restSessionPath)
+		r := v.internalRequest(http.MethodDelete, restSessionPath)
 		r.Header.Set(restSessionHeader, id)
 		v.simulated(r, nil)
 	}

@@ -50,13 +50,13 @@ type eventCollector struct {
 	size   int
 }
 
-// ownEvents is the event manager that is called in the place of the simulator's.
-var ownEvents = types.ManagedObjectReference{Type: "EventManager", Value: "FleetEventManager"}
+// eventManagerRef is the event manager that is called in the place of the simulator's.
+var eventManagerRef = types.ManagedObjectReference{Type: "EventManager", Value: "FleetEventManager"}
 
 // serveEvents puts the event manager into the registry.
 func (v *VCenter) serveEvents() {
 	e := &eventManager{v: v}
-	e.Self = ownEvents
+	e.Self = eventManagerRef
 	v.registry().Put(e)
 }
 
@@ -64,7 +64,7 @@ func (v *VCenter) serveEvents() {
 // one.
 func (v *VCenter) redirect(m *simulator.Method) {
 	if own := v.content().EventManager; m.Name == "CreateCollectorForEvents" && own != nil && m.This == *own {
-		m.This = ownEvents
+		m.This = eventManagerRef
 	}
 }
 
@@ -179,11 +179,11 @@ func (v *VCenter) EventCollectors() int {
 
 // LogTagEvents has Tag, Untag and Retag log the events that the tagging service
 // logs, from now on. Otherwise a change of tags is seen at the next reading only.
-func (v *VCenter) LogTagEvents() { v.afflict(func(f *faults) { f.events = true }) }
+func (v *VCenter) LogTagEvents() { v.setFault(func(f *faults) { f.events = true }) }
 
 // RefuseEventPages refuses a filter of events with a size of the page, as an older
 // vCenter does.
-func (v *VCenter) RefuseEventPages() { v.afflict(func(f *faults) { f.plainEvents = true }) }
+func (v *VCenter) RefuseEventPages() { v.setFault(func(f *faults) { f.plainEvents = true }) }
 
 // TaggingEvents logs n events that say that a tag was attached to an object, which
 // happens to many objects that are nothing to the client.

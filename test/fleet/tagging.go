@@ -16,7 +16,7 @@ import (
 // beside the one that answers SOAP.
 type tagging struct {
 	mu sync.Mutex
-	// mode is empty while the service is well.
+	// mode is empty while the service works.
 	mode taggingMode
 	// asked counts the requests since the mode began.
 	asked int
@@ -62,25 +62,25 @@ func (v *VCenter) setTagging(mode taggingMode) {
 	v.retag(func(t *tagging) { t.mode, t.asked = mode, 0 })
 }
 
-// HangTagging lets the tagging service, its sessions included, accept requests and
+// HangTagging makes the tagging service, its sessions included, accept requests and
 // answer none, while SOAP answers.
 func (v *VCenter) HangTagging() { v.setTagging(taggingHangs) }
 
-// ThrottleTagging lets it answer 429 with Retry-After and 503 with an HTML page by
+// ThrottleTagging makes it answer 429 with Retry-After and 503 with an HTML page by
 // turns.
 func (v *VCenter) ThrottleTagging() { v.setTagging(taggingThrottles) }
 
-// StartTagging lets it answer 503 as it does while it is starting.
+// StartTagging makes it answer 503 as it does while it is starting.
 func (v *VCenter) StartTagging() { v.setTagging(taggingStarts) }
 
 // RecoverTagging undoes these three.
 func (v *VCenter) RecoverTagging() { v.setTagging("") }
 
-// ServeAPI says whether sessions and tags are served below /api, as vCenters from
+// ServeAPI reports whether sessions and tags are served below /api, as vCenters from
 // 7.0 U2 do.
 func (v *VCenter) ServeAPI(on bool) { v.serve("/api", on) }
 
-// ServeREST says whether they are served below /rest, which is deprecated.
+// ServeREST reports whether they are served below /rest, which is deprecated.
 func (v *VCenter) ServeREST(on bool) { v.serve("/rest", on) }
 
 func (v *VCenter) serve(root string, on bool) {
@@ -106,7 +106,7 @@ func (v *VCenter) DenyRead(object string) error {
 		}
 		t.noRead[ref] = true
 	})
-	v.reread(ref)
+	v.notifyReadable(ref)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (v *VCenter) AllowRead(object string) error {
 	ref, err := v.Reference(object)
 	if err == nil {
 		v.retag(func(t *tagging) { delete(t.noRead, ref) })
-		v.reread(ref)
+		v.notifyReadable(ref)
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func (v *VCenter) ForgetObject(object string, how Deleted) error {
 }
 
 // HideCategory takes the account's right to read a category and its tags: every list
-// leaves them out, and reading one by its ID has this status, 403 or 404.
+// reportLeft them out, and reading one by its ID has this status, 403 or 404.
 func (v *VCenter) HideCategory(category string, status int) {
 	v.retag(func(t *tagging) {
 		if t.hidden == nil {
@@ -178,9 +178,9 @@ func (v *VCenter) hangs(ctx context.Context, r *http.Request) {
 	}
 }
 
-// troubled answers a request to the tagging service if that is not well or may not
+// taggingFault answers a request to the tagging service if that does not work or may not
 // answer it; api reports whether it came to /api.
-func (v *VCenter) troubled(r *http.Request, api bool, body []byte) *response {
+func (v *VCenter) taggingFault(r *http.Request, api bool, body []byte) *response {
 	t := &v.tagging
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -248,9 +248,9 @@ func (o taggedObject) reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: o.Type, Value: o.ID}
 }
 
-// veil leaves out of an answer what the account may not read.
-func (v *VCenter) veil(r *http.Request, res *response) *response {
-	categories, tags, deleted := v.unseen()
+// hideTags leaves out of an answer what the account may not read.
+func (v *VCenter) hideTags(r *http.Request, res *response) *response {
+	categories, tags, deleted := v.hiddenTags()
 	if res.status != http.StatusOK || len(categories)+len(tags)+len(deleted) == 0 || !strings.HasPrefix(r.URL.Path, restTagging) {
 		return res
 	}
@@ -283,9 +283,9 @@ type objectTags struct {
 	Tags   []string     `json:"tag_ids"`
 }
 
-// unseen returns the IDs of the hidden categories and of their tags with the status
+// hiddenTags returns the IDs of the hidden categories and of their tags with the status
 // that they have, and the objects that are left out.
-func (v *VCenter) unseen() (categories, tags map[string]int, deleted map[types.ManagedObjectReference]bool) {
+func (v *VCenter) hiddenTags() (categories, tags map[string]int, deleted map[types.ManagedObjectReference]bool) {
 	v.tagging.mu.Lock()
 	defer v.tagging.mu.Unlock()
 	v.tags.mu.Lock()

@@ -44,7 +44,7 @@ func (v *VCenter) send(method, path string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	r := v.internal(method, path)
+	r := v.internalRequest(method, path)
 	if path == restSessionPath {
 		r.SetBasicAuth(v.User(), v.Password())
 	}
@@ -183,7 +183,7 @@ func (v *VCenter) Retag(object, category, tag string) error {
 	return nil
 }
 
-// RenameTag gives a tag another name, on whatever objects it is. No event tells of it.
+// RenameTag gives a tag another name, on all its objects. vCenter logs no event for it.
 func (v *VCenter) RenameTag(category, tag, name string) error {
 	t := &v.tags
 	t.mu.Lock()

@@ -30,16 +30,16 @@ type VCenter struct {
 	tags     tagService
 	tagging  tagging
 
-	faults   faults
-	requests requests
-	sessions restSessions
-	issued   issued
-	polls    polls
-	viewings viewings
-	peaks    peaks
-	events   tagEvents
-	owned    owned
-	wake     broadcast // the inventory, the sessions or the faults changed
+	faults       faults
+	requests     requests
+	sessions     restSessions
+	issued       issued
+	longPolls    longPolls
+	watchedViews watchedViews
+	peaks        peaks
+	events       tagEvents
+	owned        owned
+	wake         broadcast // the inventory, the sessions or the faults changed
 
 	// world orders what reads the inventory and what changes it: the
 	// simulator's own locks leave races between traversals and changes.

@@ -14,24 +14,24 @@ import (
 	"github.com/vmware/govmomi/vim25/xml"
 )
 
-// viewings are the filters over views. The simulator's container views do not notice that
+// watchedViews are the filters over views. The simulator's container views do not notice that
 // an object moves out of what they contain or into it. Its filters know of no object that
-// leaves them but those that are deleted, and forget these too if a list view that they
+// reportLeft them but those that are deleted, and forget these too if a list view that they
 // are over is modified between the same two polls. So what leaves a view is put into the
 // answers to long polls here.
-type viewings struct {
+type watchedViews struct {
 	mu  sync.Mutex
-	all []*viewing
+	all []*watchedView
 }
 
-// A viewing is a view that a filter of a property collector is over: either of a container
+// A watchedView is a view that a filter of a property collector is over: either of a container
 // or a list.
-type viewing struct {
+type watchedView struct {
 	view              *simulator.ContainerView
 	list              *simulator.ListView
 	collector, filter types.ManagedObjectReference
 	// left are the objects that have left the view; those that map to true are
-	// still to be told of.
+	// still to be reported.
 	left map[types.ManagedObjectReference]bool
 }
 
@@ -41,10 +41,10 @@ func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
 	if !ok || ctx.Session == nil {
 		return
 	}
-	v.viewings.mu.Lock()
-	defer v.viewings.mu.Unlock()
+	v.watchedViews.mu.Lock()
+	defer v.watchedViews.mu.Unlock()
 	for _, o := range req.Spec.ObjectSet {
-		w := &viewing{collector: m.This, left: map[types.ManagedObjectReference]bool{}}
+		w := &watchedView{collector: m.This, left: map[types.ManagedObjectReference]bool{}}
 		switch view := ctx.Session.Get(o.Obj).(type) {
 		case *simulator.ContainerView:
 			w.view = view
@@ -53,7 +53,7 @@ func (v *VCenter) watches(ctx *simulator.Context, m *simulator.Method) {
 		default:
 			continue
 		}
-		v.viewings.all = append(v.viewings.all, w)
+		v.watchedViews.all = append(v.watchedViews.all, w)
 	}
 }
 
@@ -63,18 +63,18 @@ func (v *VCenter) filters(res *response) {
 	if err := open(res, &body); err != nil || body.Res == nil {
 		return
 	}
-	v.viewings.mu.Lock()
-	defer v.viewings.mu.Unlock()
-	for _, w := range v.viewings.all {
+	v.watchedViews.mu.Lock()
+	defer v.watchedViews.mu.Unlock()
+	for _, w := range v.watchedViews.all {
 		if w.filter.Value == "" {
 			w.filter = body.Res.Returnval
 		}
 	}
 }
 
-// tellOfFilters has long polls tell of what a new filter selects, as a vCenter does: one
-// that is under way returns. The simulator's wait for a change of any object.
-func (v *VCenter) tellOfFilters() {
+// wakeForFilters makes long polls report what a new filter selects, as a vCenter does: one
+// that is in flight returns. The simulator's wait for a change of any object.
+func (v *VCenter) wakeForFilters() {
 	root := v.registry().Get(vpx.ServiceContent.RootFolder)
 	v.registry().Update(v.sim.Context, root, nil)
 }
@@ -82,7 +82,7 @@ func (v *VCenter) tellOfFilters() {
 // moved puts a machine that has moved into the views that contain it now, and
 // takes it out of those that do not, as vCenter does.
 func (b *inventory) moved(vm *mo.VirtualMachine) {
-	all := &b.v.viewings
+	all := &b.v.watchedViews
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, w := range all.all {
@@ -104,7 +104,7 @@ func (b *inventory) moved(vm *mo.VirtualMachine) {
 }
 
 // destroyed takes a machine out of the list views that have it.
-func (v *viewings) destroyed(vm types.ManagedObjectReference) {
+func (v *watchedViews) destroyed(vm types.ManagedObjectReference) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, w := range v.all {
@@ -114,7 +114,7 @@ func (v *viewings) destroyed(vm types.ManagedObjectReference) {
 	}
 }
 
-// contains says whether an object is somewhere below another one.
+// contains reports whether an object is somewhere below another one.
 func (b *inventory) contains(above types.ManagedObjectReference, e mo.Entity) bool {
 	for e.Reference() != above {
 		if e = b.parentOf(e); e == nil {
@@ -124,9 +124,9 @@ func (b *inventory) contains(above types.ManagedObjectReference, e mo.Entity) bo
 	return true
 }
 
-// leaves returns the answer to a long poll with what has left a view, and
+// reportLeft returns the answer to a long poll with what has left a view, and
 // without what the simulator still says of that.
-func (v *viewings) leaves(collector types.ManagedObjectReference, res *response) *response {
+func (v *watchedViews) reportLeft(collector types.ManagedObjectReference, res *response) *response {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var body methods.WaitForUpdatesExBody
@@ -157,9 +157,9 @@ func (v *viewings) leaves(collector types.ManagedObjectReference, res *response)
 
 // order puts what filters over views say into the order in which they were made,
 // before what others say, as the simulator does.
-func (v *viewings) order(set []types.PropertyFilterUpdate) {
+func (v *watchedViews) order(set []types.PropertyFilterUpdate) {
 	place := func(f types.PropertyFilterUpdate) int {
-		if i := slices.IndexFunc(v.all, func(w *viewing) bool { return w.filter == f.Filter }); i >= 0 {
+		if i := slices.IndexFunc(v.all, func(w *watchedView) bool { return w.filter == f.Filter }); i >= 0 {
 			return i
 		}
 		return len(v.all)
@@ -167,15 +167,15 @@ func (v *viewings) order(set []types.PropertyFilterUpdate) {
 	slices.SortStableFunc(set, func(x, y types.PropertyFilterUpdate) int { return place(x) - place(y) })
 }
 
-func (w *viewing) amend(set *types.UpdateSet) {
+func (w *watchedView) amend(set *types.UpdateSet) {
 	for i := range set.FilterSet {
 		if f := &set.FilterSet[i]; f.Filter == w.filter {
 			f.ObjectSet = slices.DeleteFunc(f.ObjectSet, func(u types.ObjectUpdate) bool { _, left := w.left[u.Obj]; return left })
 		}
 	}
 	set.FilterSet = slices.DeleteFunc(set.FilterSet, func(f types.PropertyFilterUpdate) bool { return len(f.ObjectSet) == 0 })
-	for ref, untold := range w.left {
-		if untold {
+	for ref, unreported := range w.left {
+		if unreported {
 			w.left[ref] = false
 			leave := types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref}
 			set.FilterSet = append(set.FilterSet, types.PropertyFilterUpdate{Filter: w.filter, ObjectSet: []types.ObjectUpdate{leave}})

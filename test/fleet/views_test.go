@@ -101,15 +101,15 @@ func TestListViewsTellOfDestroyedMachines(t *testing.T) {
 	if err := v.Destroy("node-0000"); err != nil {
 		t.Fatal(err)
 	}
-	told := map[string]types.ObjectUpdateKind{}
-	for told[node.Value] == "" || told[other.Value] == "" {
+	updates := map[string]types.ObjectUpdateKind{}
+	for updates[node.Value] == "" || updates[other.Value] == "" {
 		kinds := e.kinds(ctx)
 		if len(kinds) == 0 {
 			break
 		}
-		maps.Copy(told, kinds)
+		maps.Copy(updates, kinds)
 	}
-	if told[node.Value] != types.ObjectUpdateKindLeave || told[other.Value] != types.ObjectUpdateKindEnter {
-		t.Errorf("destroyed and added: %v", told)
+	if updates[node.Value] != types.ObjectUpdateKindLeave || updates[other.Value] != types.ObjectUpdateKindEnter {
+		t.Errorf("destroyed and added: %v", updates)
 	}
 }

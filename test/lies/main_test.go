@@ -12,10 +12,6 @@ import (
 	"vzones/test/stack"
 )
 
-// binaryVariable names the daemon to lie to, instead of one that is built from this
-// tree, as for scenarios.
-const binaryVariable = "VZONES_DAEMON"
-
 var update = flag.Bool("update", false, "write the table of lies into the threat model")
 
 // missing says why no lie can be played.
@@ -34,13 +30,7 @@ func TestMain(m *testing.M) {
 // daemon returns the path of the daemon to lie to.
 func daemon(t *testing.T) string {
 	t.Helper()
-	if binary := os.Getenv(binaryVariable); binary != "" {
-		return binary
-	}
-	if err := stack.DependOnSources(filepath.Join("..", "..")); err != nil {
-		t.Fatal(err)
-	}
-	binary, err := stack.Build(t.Context(), t.TempDir())
+	binary, err := stack.Binary(t.Context(), filepath.Join("..", ".."), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package process runs programs that never outlive the process that started
-// them, however that one ends.
+// them, whatever ends it.
 package process
 
 import (
@@ -154,9 +154,9 @@ func (p *Process) gone(within time.Duration) bool {
 // Ended says how a program has ended that nobody stopped.
 func (p *Process) Ended() error {
 	if p.result != nil {
-		return fmt.Errorf("%s has ended by itself: %w", p.name, p.result)
+		return fmt.Errorf("%s has ended on its own: %w", p.name, p.result)
 	}
-	return fmt.Errorf("%s has ended by itself, without an error", p.name)
+	return fmt.Errorf("%s has ended on its own, without an error", p.name)
 }
 
 // Failure is the same with the end of its log.

@@ -117,7 +117,7 @@ func TestFailureShowsTheEndOfTheLog(t *testing.T) {
 		t.Fatal("still there")
 	}
 	got := p.Failure().Error()
-	for _, want := range []string{"self has ended by itself: exit status 3", "line 99\nthe disk is on fire"} {
+	for _, want := range []string{"self has ended on its own: exit status 3", "line 99\nthe disk is on fire"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in:\n%s", want, got)
 		}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// A Monitor scrapes the daemons of a scenario and judges what it sees by rules, as
+// A Monitor scrapes the daemons of a scenario and evaluates alerting rules, as
 // Prometheus does.
 type Monitor interface {
-	// Watch says at which ports of this machine daemons are, from now on.
+	// Watch sets the ports of this machine that the daemons serve on.
 	Watch(ports []int) error
 	// Alerts returns the alerts that are active now.
 	Alerts(ctx context.Context) ([]Alert, error)
@@ -27,11 +27,11 @@ type Alert struct {
 // Name returns that of its rule.
 func (a *Alert) Name() string { return a.Labels["alertname"] }
 
-// alertPatience is how long an alert is waited for where nothing else is said: it comes
+// alertTimeout is how long an alert is waited for where nothing else is said: it comes
 // after scrapes and its own time.
-const alertPatience = 3 * time.Minute
+const alertTimeout = 3 * time.Minute
 
-// alertCommands look at what a Prometheus makes of the metrics.
+// alertCommands check the alerts that follow from the metrics.
 func alertCommands() []command {
 	return []command{
 		{"alert ALERT fires [within DURATION]",
@@ -53,7 +53,7 @@ func rightCommands() []command {
 					return errors.New("the roles lack a resource already")
 				}
 				var err error
-				w.restore, err = w.stack.TakeRight(ctx, resource)
+				w.restore, err = w.stack.RemoveRight(ctx, resource)
 				return err
 			}
 		}},
@@ -78,7 +78,7 @@ var errNoMonitor = errors.New("no Prometheus watches this scenario")
 func alertCommand(verb string) func(*arguments) action {
 	return func(a *arguments) action {
 		m := a.metric()
-		within := alertPatience
+		within := alertTimeout
 		if len(a.words) > 0 {
 			within = a.within()
 		}
@@ -153,7 +153,7 @@ func listed(all []Alert) string {
 	return strings.Join(lines, "; ")
 }
 
-// watched tells the monitor which daemons there are.
+// watched gives the monitor the ports of the daemons.
 func (w *world) watched() error {
 	if w.monitor == nil {
 		return nil

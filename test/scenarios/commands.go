@@ -54,7 +54,7 @@ func (p *parser) command(words []string) (action, error) {
 	return nil, fmt.Errorf("is no command; there are: %s", strings.Join(close, " | "))
 }
 
-// read says whether a line is one of this command, and gives its arguments.
+// read reports whether a line is one of this command, and gives its arguments.
 func (c *command) read(words []string) (*arguments, bool) {
 	a := &arguments{}
 	for want := range strings.FieldsSeq(c.usage) {
@@ -102,7 +102,7 @@ func (a *arguments) word(what string) string {
 	return w
 }
 
-// next says whether the next word is this one, and takes it then.
+// next reports whether the next word is this one, and takes it then.
 func (a *arguments) next(word string) bool {
 	if len(a.words) == 0 || a.words[0] != word {
 		return false

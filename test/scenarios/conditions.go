@@ -11,7 +11,7 @@ import (
 	"vzones/test/stack"
 )
 
-// A state is one Node as it is seen.
+// A state is what is seen of one Node.
 type state struct {
 	*registration
 	// node is nil if the Node is gone.
@@ -20,7 +20,7 @@ type state struct {
 	events []*v1.Event
 }
 
-// A check returns "" if a condition holds, and else what is so instead.
+// A check returns "" if a condition holds, and else what holds instead.
 type check func(s state) string
 
 // A conditionKind is one kind of condition. The argument of parse is what

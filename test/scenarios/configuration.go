@@ -19,7 +19,7 @@ import (
 
 // A configuration is what a section gives the daemon.
 type configuration struct {
-	// parts are merged into what the harness says of the fleet.
+	// parts are merged into the configuration of the fleet that the harness makes.
 	parts map[string]any
 	// text is the whole file instead, if parts is nil.
 	text string
@@ -62,13 +62,13 @@ const directoryPlaceholder = "credentials"
 // idPlaceholder stands for the managed object ID of the object behind it.
 const idPlaceholder = "id:"
 
-// placeholders are what can be said of a vCenter.
+// placeholders are the placeholders for values of a vCenter.
 func placeholders() []string {
 	return []string{"host", "port", "user", "password", "ca", "sha1", "sha256"}
 }
 
-// stands returns what a placeholder stands for now.
-func (w *world) stands(name string) (string, error) {
+// placeholderValue returns the value of a placeholder now.
+func (w *world) placeholderValue(name string) (string, error) {
 	if name == directoryPlaceholder {
 		return w.credentials.Path(""), nil
 	}
@@ -111,11 +111,11 @@ func fingerprint(v *fleet.VCenter, hash string) (string, error) {
 	return soap.ThumbprintSHA256(cert), nil
 }
 
-// fill puts what they stand for into the place of placeholders.
+// fill replaces placeholders with their values.
 func (w *world) fill(text string) (string, error) {
 	var errs []error
 	filled := placeholder.ReplaceAllStringFunc(text, func(found string) string {
-		value, err := w.stands(strings.TrimSuffix(strings.TrimPrefix(found, "${"), "}"))
+		value, err := w.placeholderValue(strings.TrimSuffix(strings.TrimPrefix(found, "${"), "}"))
 		if err != nil {
 			errs = append(errs, err)
 		}

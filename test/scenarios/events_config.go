@@ -18,7 +18,7 @@ import (
 // configFile is the name of the configuration file in its folder.
 const configFile = "vsphere.yaml"
 
-// configCommands change what a daemon is told, and look at what it says to that.
+// configCommands change the configuration of a daemon, and check what it reports.
 func configCommands() []command {
 	return []command{
 		{"config swap FILE [in-place | renamed]",
@@ -188,7 +188,7 @@ func podEvent(a *arguments) action {
 	return func(ctx context.Context, w *world) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		err := w.eyes.until(ctx, w.ended(), func(s sight) bool { return check(s.ofPod()) == "" })
+		err := w.eyes.until(ctx, w.ended(), func(s view) bool { return check(s.ofPod()) == "" })
 		if err == nil {
 			return nil
 		}
@@ -196,13 +196,13 @@ func podEvent(a *arguments) action {
 			err = fmt.Errorf("not within %s", within)
 		}
 		var is string
-		w.eyes.now(func(s sight) { is = check(s.ofPod()) })
+		w.eyes.now(func(s view) { is = check(s.ofPod()) })
 		return fmt.Errorf("%w; instead: %s", err, is)
 	}
 }
 
 // ofPod returns the Events about the daemon's Pod.
-func (s sight) ofPod() []*v1.Event {
+func (s view) ofPod() []*v1.Event {
 	pod := stack.Pod()
 	return slices.DeleteFunc(slices.Collect(maps.Values(s.events)), func(e *v1.Event) bool {
 		about := e.InvolvedObject

@@ -36,7 +36,7 @@ func daemonCommands() []command {
 		{"daemon kill", "sends SIGKILL; the sessions that it leaves behind are not held against it", func(*arguments) action {
 			return func(_ context.Context, w *world) error { return w.kill() }
 		}},
-		{"daemon refuses TEXT", "starts the daemon, which has to end without a signal, with a status that is not 0 and TEXT in its log", refuses},
+		{"daemon refuses TEXT", "starts the daemon, which has to end on its own, with a status that is not 0 and TEXT in its log", refuses},
 		{"daemon healthy [within DURATION]", "waits until /healthz says so", func(a *arguments) action {
 			within := a.within()
 			a.p.asserts = true
@@ -63,12 +63,12 @@ func refuses(a *arguments) action {
 		}
 		d := w.daemon
 		w.daemon = nil
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 		defer cancel()
 		select {
 		case <-d.Exited():
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("runs after %s", patience), d.Kill())
+			return errors.Join(fmt.Errorf("runs after %s", defaultTimeout), d.Kill())
 		}
 		if _, err := d.Stop(); err == nil {
 			return errors.New("it ended with status 0")

@@ -2,7 +2,7 @@ package scenarios
 
 import "vzones/test/fleet"
 
-// loginCommands let something happen to the logins of a vCenter, and to nothing else.
+// loginCommands make something happen to the logins of a vCenter, and to nothing else.
 func loginCommands() []command {
 	return []command{
 		{"vcenter VCENTER reject-rest-login", "refuses every login to its tagging API, of right passwords too, while the SOAP API accepts them; sessions stay; `recover` undoes it", func(a *arguments) action {

@@ -7,7 +7,7 @@ import (
 	"vzones/test/fleet"
 )
 
-// machineCommands let something happen to machines, tags and other objects in
+// machineCommands make something happen to machines, tags and other objects in
 // a vCenter.
 func machineCommands() []command {
 	return []command{
@@ -32,7 +32,7 @@ func machineCommands() []command {
 		{"tag VCENTER OBJECT CATEGORY TAG", "attaches a tag, which is made if need be; OBJECT is a path (`/` for the root folder), or a name that is unique in its vCenter", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Tag(w[0], w[1], w[2]) })},
 		{"untag VCENTER OBJECT CATEGORY TAG", "detaches it", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Untag(w[0], w[1], w[2]) })},
 		{"retag VCENTER OBJECT CATEGORY TAG", "attaches it in place of the others of its category", onObject(3, func(v *fleet.VCenter, w []string) error { return v.Retag(w[0], w[1], w[2]) })},
-		{"rename-tag VCENTER CATEGORY TAG NAME", "gives a tag another name, on whatever objects it is; vCenter logs no event about it", renameTag},
+		{"rename-tag VCENTER CATEGORY TAG NAME", "gives a tag another name, on all its objects; vCenter logs no event for it", renameTag},
 		{"rename-category VCENTER CATEGORY NAME", "gives a tag category another name", renameCategory},
 		{"rename VCENTER OBJECT NAME", "renames any other object", onObject(2, func(v *fleet.VCenter, w []string) error { return v.Rename(w[0], w[1]) })},
 		{"vm restart VM HOST", "has vSphere HA restart a machine on another host", onMachinesWith("HOST", (*fleet.VCenter).RestartVM)},

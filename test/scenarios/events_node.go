@@ -70,7 +70,7 @@ func onNodes(patterns []string, do func(context.Context, *world, string) error) 
 			if err := do(ctx, w, n.name); err != nil {
 				return err
 			}
-			if err := w.seeNow(ctx, n.name); err != nil {
+			if err := w.awaitCurrent(ctx, n.name); err != nil {
 				return err
 			}
 		}
@@ -136,8 +136,8 @@ func createNodes(a *arguments) action {
 }
 
 // initializedAs makes the Node one that the vSphere CPI has initialized, or without an
-// instance type the in-tree provider. Region and zone have a beta twin each, and so has the
-// instance type.
+// instance type the in-tree provider. Region, zone and instance type each have a beta label
+// too.
 func (k *kubelet) initializedAs(a *arguments, value string) {
 	parts := strings.Split(value, "/")
 	if len(parts) != 3 || slices.Contains(parts, "") {

@@ -9,7 +9,7 @@ import (
 	"vzones/test/fleet"
 )
 
-// oddityCommands let a vCenter behave as real ones do at times.
+// oddityCommands make a vCenter behave as real ones sometimes do.
 func oddityCommands() []command {
 	return []command{
 		{"vcenter VCENTER delay-method METHOD DURATION", "lets requests of one kind, as `requests` counts them, take that much longer", func(a *arguments) action {
@@ -33,8 +33,8 @@ func oddityCommands() []command {
 			names, n := a.vcenters(), a.number("N")
 			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { v.LimitPages(int32(n)); return nil })
 		}},
-		{"vcenter VCENTER forget-objects", "lets it forget the views and collectors of its sessions, which stay open: ManagedObjectNotFound", forever((*fleet.VCenter).ForgetObjects)},
-		{"vcenter VCENTER blind-sessions", "lets its open sessions read no property: HTTP 200, and NotAuthenticated in the place of each", forever((*fleet.VCenter).Blind)},
+		{"vcenter VCENTER forget-objects", "lets it forget the views and collectors of its sessions, which stay open: ManagedObjectNotFound", permanent((*fleet.VCenter).ForgetObjects)},
+		{"vcenter VCENTER blind-sessions", "lets its open sessions read no property: HTTP 200, and NotAuthenticated in the place of each", permanent((*fleet.VCenter).Blind)},
 		{"vcenter VCENTER end-sessions-as-gone", "is `forget-objects` and `end-sessions` in one", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
 				v.ForgetObjects()
@@ -43,7 +43,7 @@ func oddityCommands() []command {
 				return nil
 			})
 		}},
-		{"vcenter VCENTER log-tagging", "lets `tag`, `untag` and `retag` log tagging events, as a real vCenter does, for good", forever((*fleet.VCenter).LogTagEvents)},
+		{"vcenter VCENTER log-tagging", "lets `tag`, `untag` and `retag` log tagging events, as a real vCenter does, for good", permanent((*fleet.VCenter).LogTagEvents)},
 		{"vcenter VCENTER tagging-events N OBJECT", "logs N tagging events about an object at once, with no change of its tags", func(a *arguments) action {
 			names, n, object := a.vcenters(), a.number("N"), a.word("OBJECT")
 			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { return v.TaggingEvents(n, object) })
@@ -51,8 +51,8 @@ func oddityCommands() []command {
 	}
 }
 
-// forever is a command without arguments that recover does not undo.
-func forever(do func(*fleet.VCenter)) func(*arguments) action {
+// permanent is a command without arguments that recover does not undo.
+func permanent(do func(*fleet.VCenter)) func(*arguments) action {
 	return func(a *arguments) action {
 		names := a.vcenters()
 		return func(_ context.Context, w *world) error {

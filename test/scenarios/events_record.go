@@ -12,7 +12,7 @@ import (
 	"vzones/provider/keys"
 )
 
-// recordCommands change what Nodes tell of their machines.
+// recordCommands change what Nodes record of their machines.
 func recordCommands() []command {
 	return []command{
 		{"node unrecord NODE…", "takes the annotations `vzones/machine` and `vzones/vcenter` off Nodes, as a backup of Nodes without them does", func(a *arguments) action {

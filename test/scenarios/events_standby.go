@@ -74,14 +74,14 @@ func (w *world) startStandby(ctx context.Context, flags []string) error {
 		return err
 	}
 	w.standbyFlags = flags
-	return w.poll(ctx, patience, func() bool { return strings.Contains(w.standby.Log(), waitsToLead) },
+	return w.poll(ctx, defaultTimeout, func() bool { return strings.Contains(w.standby.Log(), waitsToLead) },
 		func() error { return fmt.Errorf("the log of the standby does not contain %q", waitsToLead) })
 }
 
 // promote makes the standby the daemon.
 func (w *world) promote() {
 	w.daemon, w.last, w.flags, w.standby = w.standby, w.standby, w.standbyFlags, nil
-	w.hearing = w.daemon.Hear()
+	w.ownLog = w.daemon.OwnLog()
 }
 
 func (w *world) pollStandby(ctx context.Context, within time.Duration, met func(says string) bool) error {

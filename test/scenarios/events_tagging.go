@@ -6,13 +6,13 @@ import (
 	"vzones/test/fleet"
 )
 
-// taggingCommands let something happen to the tagging service of a vCenter, which
+// taggingCommands make something happen to the tagging service of a vCenter, which
 // is one of its own beside SOAP.
 func taggingCommands() []command {
 	return []command{
-		{"vcenter VCENTER tagging hang", "lets the tagging service answer nothing while SOAP answers", trouble((*fleet.VCenter).HangTagging)},
-		{"vcenter VCENTER tagging throttle", "lets it answer 429 with `Retry-After` and 503 with an HTML page by turns", trouble((*fleet.VCenter).ThrottleTagging)},
-		{"vcenter VCENTER tagging starting", "lets it answer 503, as it does while it is starting", trouble((*fleet.VCenter).StartTagging)},
+		{"vcenter VCENTER tagging hang", "lets the tagging service answer nothing while SOAP answers", vcenterFault((*fleet.VCenter).HangTagging)},
+		{"vcenter VCENTER tagging throttle", "lets it answer 429 with `Retry-After` and 503 with an HTML page by turns", vcenterFault((*fleet.VCenter).ThrottleTagging)},
+		{"vcenter VCENTER tagging starting", "lets it answer 503, as it does while it is starting", vcenterFault((*fleet.VCenter).StartTagging)},
 		{"vcenter VCENTER tagging recover", "undoes these three", func(a *arguments) action {
 			return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
 				delete(w.sick, v.Name())

@@ -10,12 +10,12 @@ import (
 	"vzones/test/fleet"
 )
 
-// vcenterCommands let something happen to a vCenter.
+// vcenterCommands make something happen to a vCenter.
 func vcenterCommands() []command {
 	return []command{
-		{"vcenter VCENTER hang", "lets it accept connections and answer nothing", trouble((*fleet.VCenter).Hang)},
-		{"vcenter VCENTER refuse", "breaks its connections and refuses new ones; sessions stay", trouble((*fleet.VCenter).Refuse)},
-		{"vcenter VCENTER drop", "lets it break each connection in the middle of an answer", trouble((*fleet.VCenter).Drop)},
+		{"vcenter VCENTER hang", "lets it accept connections and answer nothing", vcenterFault((*fleet.VCenter).Hang)},
+		{"vcenter VCENTER refuse", "breaks its connections and refuses new ones; sessions stay", vcenterFault((*fleet.VCenter).Refuse)},
+		{"vcenter VCENTER drop", "lets it break each connection in the middle of an answer", vcenterFault((*fleet.VCenter).Drop)},
 		{"vcenter VCENTER delay DURATION", "lets every answer take that much longer", func(a *arguments) action {
 			names, d := a.vcenters(), a.duration()
 			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { v.SetDelay(d); return nil })
@@ -77,9 +77,9 @@ func onVCenters(names []string, do func(*world, *fleet.VCenter) error) action {
 	}
 }
 
-// trouble is a command without arguments after which no logout can be asked of
+// vcenterFault is a command without arguments after which the daemon cannot log out of
 // the vCenter.
-func trouble(do func(*fleet.VCenter)) func(*arguments) action {
+func vcenterFault(do func(*fleet.VCenter)) func(*arguments) action {
 	return func(a *arguments) action {
 		return onVCenters(a.vcenters(), func(w *world, v *fleet.VCenter) error {
 			w.sick[v.Name()] = true

@@ -14,13 +14,13 @@ import (
 	"vzones/test/stack"
 )
 
-// patience is how long an expectation waits that does not say it.
-const patience = 30 * time.Second
+// defaultTimeout is how long an expectation waits without "within".
+const defaultTimeout = 30 * time.Second
 
-// briefly is how long a brief scenario holds at most.
-const briefly = 10 * time.Second
+// briefHold is how long a brief scenario holds at most.
+const briefHold = 10 * time.Second
 
-// expectations are the commands that look.
+// expectations are the commands that check.
 func expectations() []command {
 	return []command{
 		{"expect NODE… CONDITION… [within DURATION]",
@@ -78,7 +78,7 @@ func expectations() []command {
 // within takes the end of a line, if it is there.
 func (a *arguments) within() time.Duration {
 	if !a.next("within") {
-		return patience
+		return defaultTimeout
 	}
 	return stack.Slower(a.duration())
 }
@@ -122,12 +122,12 @@ func expectCommand(a *arguments) action {
 		}
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		err = w.eyes.until(ctx, w.ended(), func(s sight) bool { return s.first(nodes, checks) })
+		err = w.eyes.until(ctx, w.ended(), func(s view) bool { return s.first(nodes, checks) })
 		if err == nil {
 			return nil
 		}
 		var is string
-		w.eyes.now(func(s sight) { is = s.wrong(nodes, checks) })
+		w.eyes.now(func(s view) { is = s.wrong(nodes, checks) })
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("not within %s", within)
 		}
@@ -145,13 +145,13 @@ func holdCommand(a *arguments) action {
 			return err
 		}
 		if w.brief {
-			d = min(d, briefly)
+			d = min(d, briefHold)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, d)
 		defer cancel()
 		is := ""
-		err = w.eyes.until(ctx, w.ended(), func(s sight) bool {
+		err = w.eyes.until(ctx, w.ended(), func(s view) bool {
 			is = s.wrong(nodes, checks)
 			return is != ""
 		})
@@ -165,8 +165,8 @@ func holdCommand(a *arguments) action {
 	}
 }
 
-// first says whether all checks hold for all Nodes.
-func (s sight) first(nodes []*registration, checks []check) bool {
+// first reports whether all checks hold for all Nodes.
+func (s view) first(nodes []*registration, checks []check) bool {
 	for _, n := range nodes {
 		state := s.of(n)
 		for _, c := range checks {
@@ -178,9 +178,8 @@ func (s sight) first(nodes []*registration, checks []check) bool {
 	return true
 }
 
-// wrong lists what is not as the checks want it, with one line for each of the
-// first few Nodes.
-func (s sight) wrong(nodes []*registration, checks []check) string {
+// wrong lists what fails the checks, with one line for each of the first few Nodes.
+func (s view) wrong(nodes []*registration, checks []check) string {
 	const few = 5
 	var b strings.Builder
 	count := 0
@@ -206,7 +205,7 @@ func (s sight) wrong(nodes []*registration, checks []check) string {
 }
 
 // of returns what is seen of a Node. Another Node of the same name is not it.
-func (s sight) of(n *registration) state {
+func (s view) of(n *registration) state {
 	is := state{registration: n, node: s.nodes[n.name]}
 	if is.node != nil && is.node.UID != n.uid {
 		is.node = nil
@@ -274,7 +273,7 @@ func sessionsCommand(a *arguments) action {
 	})
 }
 
-// onEach looks at each of the named vCenters.
+// onEach checks each of the named vCenters.
 func onEach(names []string, look func(context.Context, *world, *fleet.VCenter) error) action {
 	return func(ctx context.Context, w *world) error {
 		for _, name := range names {
@@ -309,7 +308,7 @@ func logJSON(a *arguments) action {
 	a.p.asserts = true
 	return func(_ context.Context, w *world) error {
 		nodes, vcenters := 0, 0
-		for line := range strings.Lines(w.last.Written()) {
+		for line := range strings.Lines(w.last.LogWithoutRaces()) {
 			var fields struct {
 				Msg     *string           `json:"msg"`
 				Node    map[string]string `json:"node"`

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// metricCommands look at what the daemon counts.
+// metricCommands check the daemon's metrics.
 func metricCommands() []command {
 	return []command{
 		{"metric METRIC COMPARE N [within DURATION]",
@@ -128,9 +128,8 @@ func paceCommand(a *arguments) action {
 	}
 }
 
-// A pacer holds the growth of a counter against what a token bucket lets through.
-// On a machine that is too slow to look in time it allows too much, never too
-// little.
+// A pacer compares the growth of a counter with what a token bucket lets through. On a
+// machine that is too slow to check in time it allows too much, never too little.
 type pacer struct {
 	burst, rate float64
 
@@ -157,7 +156,7 @@ func (p *pacer) see(asked, answered time.Time, is float64) error {
 	return nil
 }
 
-// noMark is said of conditions that mean something since a mark only.
+// noMark is the mistake of conditions that need a mark before them.
 const noMark = "no `mark nodes` is above"
 
 // markNodes has the conditions unchanged and as-marked mean: since now. What the watch of the scenario
@@ -173,9 +172,9 @@ func markNodes(*arguments) action {
 				n.marked = &list.Items[i]
 			}
 		}
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 		defer cancel()
-		return w.eyes.until(ctx, nil, func(s sight) bool {
+		return w.eyes.until(ctx, nil, func(s view) bool {
 			for _, n := range w.nodes {
 				if n.marked != nil && !s.reached(n.marked) {
 					return false

@@ -21,27 +21,27 @@ import (
 // waits, not only what has come of several.
 type observer struct {
 	mu      sync.Mutex
-	sight   sight
+	view    view
 	waiting map[*waiter]bool
-	told    map[string]bool // what all Events have said that there have been
+	texts   map[string]bool // of all Events that there have been
 }
 
-// A sight is what is seen at one moment.
-type sight struct {
+// A view is what is seen at one moment.
+type view struct {
 	nodes  map[string]*v1.Node
 	events map[types.UID]*v1.Event
 }
 
 type waiter struct {
-	seen func(sight) bool
+	seen func(view) bool
 	done chan struct{}
 }
 
 func newObserver() *observer {
 	return &observer{
-		sight:   sight{nodes: map[string]*v1.Node{}, events: map[types.UID]*v1.Event{}},
+		view:    view{nodes: map[string]*v1.Node{}, events: map[types.UID]*v1.Event{}},
 		waiting: map[*waiter]bool{},
-		told:    map[string]bool{},
+		texts:   map[string]bool{},
 	}
 }
 
@@ -69,7 +69,7 @@ func (o *observer) observe(ctx context.Context, client kubernetes.Interface, syn
 	}
 }
 
-// note takes over a change and shows it to all that wait.
+// note records a change and shows it to all that wait.
 func (o *observer) note(object any, there bool) {
 	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = last.Obj
@@ -78,17 +78,17 @@ func (o *observer) note(object any, there bool) {
 	defer o.mu.Unlock()
 	switch object := object.(type) {
 	case *v1.Node:
-		if o.sight.nodes[object.Name] = object; !there {
-			delete(o.sight.nodes, object.Name)
+		if o.view.nodes[object.Name] = object; !there {
+			delete(o.view.nodes, object.Name)
 		}
 	case *v1.Event:
-		o.told[fmt.Sprint(object.Reason, " ", object.Message, " ", object.Action, " ", object.Annotations)] = true
-		if o.sight.events[object.UID] = object; !there {
-			delete(o.sight.events, object.UID)
+		o.texts[fmt.Sprint(object.Reason, " ", object.Message, " ", object.Action, " ", object.Annotations)] = true
+		if o.view.events[object.UID] = object; !there {
+			delete(o.view.events, object.UID)
 		}
 	}
 	for w := range o.waiting {
-		if w.seen(o.sight) {
+		if w.seen(o.view) {
 			close(w.done)
 			delete(o.waiting, w)
 		}
@@ -96,15 +96,15 @@ func (o *observer) note(object any, there bool) {
 }
 
 // errEnded is what until returns when the daemon has ended.
-var errEnded = errors.New("the daemon has ended by itself")
+var errEnded = errors.New("the daemon has ended on its own")
 
 // until calls seen with what is there now and after each change, until it
 // returns true. It returns the cause if the context is done before that, and
 // errEnded if the channel is closed.
-func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(sight) bool) error {
+func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(view) bool) error {
 	w := &waiter{seen: seen, done: make(chan struct{})}
 	o.mu.Lock()
-	if seen(o.sight) {
+	if seen(o.view) {
 		o.mu.Unlock()
 		return nil
 	}
@@ -125,16 +125,16 @@ func (o *observer) until(ctx context.Context, ended <-chan struct{}, seen func(s
 	}
 }
 
-// events returns what all Events have said that there have been.
+// events returns the texts of all Events that there have been.
 func (o *observer) events() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return strings.Join(slices.Collect(maps.Keys(o.told)), "\n")
+	return strings.Join(slices.Collect(maps.Keys(o.texts)), "\n")
 }
 
 // now returns what f makes of what is seen now.
-func (o *observer) now(f func(sight)) {
+func (o *observer) now(f func(view)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f(o.sight)
+	f(o.view)
 }

@@ -10,13 +10,13 @@ import (
 	"vzones/test/stack"
 )
 
-// Play makes the stack new for the scenario's fleet and plays its script with
-// the daemon at a path. It tells of each line that is done. The error names the
+// Play resets the stack for the scenario's fleet and plays its script with
+// the daemon at a path. It reports each line that is done. The error names the
 // line at which it ended, what was wrong there, and the end of the daemon's
 // log. Whatever else happens, the daemon is stopped and what it leaves behind
 // is checked.
-func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tell func(string)) error {
-	if err := on.Renew(ctx, s.fleet); err != nil {
+func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, report func(string)) error {
+	if err := on.Reset(ctx, s.fleet); err != nil {
 		return err
 	}
 	w, err := newWorld(on, binary, s.config)
@@ -38,19 +38,19 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	}
 	began := time.Now()
 	err = w.play(ctx, s.steps, func(step *step) {
-		tell(fmt.Sprintf("%6.2fs  %s", time.Since(began).Seconds(), step))
+		report(fmt.Sprintf("%6.2fs  %s", time.Since(began).Seconds(), step))
 	})
 	if w.writer != nil {
 		err = errors.Join(err, w.endWriter())
 	}
 	err = errors.Join(err, w.endClones(), w.restored(context.WithoutCancel(ctx)))
-	log := w.lastWords(err)
+	log := w.logTail(err)
 	for w.daemon != nil || w.standby != nil {
 		if w.daemon == nil {
 			w.promote()
 		}
 		if end := w.stop(); end != nil {
-			err, log = errors.Join(err, fmt.Errorf("at the end: %w", end)), log+w.lastWords(end)
+			err, log = errors.Join(err, fmt.Errorf("at the end: %w", end)), log+w.logTail(end)
 		}
 	}
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, tel
 	return err
 }
 
-// lastWords is the end of what the daemon has said, where something went wrong.
-func (w *world) lastWords(err error) string {
+// logTail returns the end of the daemon's log, where something went wrong.
+func (w *world) logTail(err error) string {
 	if err == nil || w.last == nil {
 		return ""
 	}

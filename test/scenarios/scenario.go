@@ -22,7 +22,7 @@ type Scenario struct {
 	Name string
 	// Story says what the scenario shows.
 	Story string
-	// Brief lets it hold nothing for long, at the cost of what it proves.
+	// Brief shortens all holds, at the cost of what they prove.
 	Brief bool
 	// Followed has every configuration that is merged into what the harness says of
 	// the fleet also say index: followed.
@@ -108,13 +108,13 @@ func (p *parser) section(s *Scenario, section txtar.File, line int) {
 		p.scripted = true
 		s.Held = p.held
 	default:
-		p.another(section, line)
+		p.namedConfiguration(section, line)
 	}
 }
 
-// another reads a further configuration, for the commands that give it to a
+// namedConfiguration reads a further configuration, for the commands that give it to a
 // daemon.
-func (p *parser) another(section txtar.File, line int) {
+func (p *parser) namedConfiguration(section txtar.File, line int) {
 	switch {
 	case !strings.HasSuffix(section.Name, mergedSuffix) && !strings.HasSuffix(section.Name, wholeSuffix):
 		p.mistake(line, "section %q is unknown", section.Name)

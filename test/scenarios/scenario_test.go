@@ -138,7 +138,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestMistakenFiles: whole files are refused, and all mistakes are told at once.
+// TestMistakenFiles: whole files are refused, and all mistakes are reported at once.
 func TestMistakenFiles(t *testing.T) {
 	good := head + "node create node\nexpect node exists\n"
 	for name, c := range map[string]struct{ content, want string }{

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,24 +20,12 @@ import (
 	"vzones/test/stack"
 )
 
-// binaryVariable names the daemon to play with, instead of one that is built
-// from this tree.
-const binaryVariable = "VZONES_DAEMON"
-
 // missing says why no scenario can be played.
 var missing error
 
-// pool has the stacks on which scenarios are played. A stack plays one after the other, since a
-// daemon manages all Nodes of its cluster. Several of them save time on any number of
-// processors, as scenarios mostly wait. They are started when they are needed.
-var pool struct {
-	mu     sync.Mutex
-	dir    string
-	binary string
-	opened []*stack.Stack
-	// free are those on which no scenario is played.
-	free chan *stack.Stack
-}
+// pool has the stacks that scenarios are played on. There are more than processors may
+// suggest: scenarios mostly wait.
+var pool = stack.NewPool(filepath.Join("..", ".."), poolSize)
 
 const poolSize = 4
 
@@ -56,77 +43,29 @@ func run(m *testing.M) int {
 		fmt.Println(err)
 		return 1
 	}
-	pool.free = make(chan *stack.Stack, poolSize)
 	status := m.Run()
-	errs := []error{os.RemoveAll(pool.dir)}
-	for _, s := range pool.opened {
-		errs = append(errs, s.Stop())
-	}
-	if err := errors.Join(append(errs, goleak.Find())...); err != nil {
+	if err := errors.Join(pool.Stop(), goleak.Find()); err != nil {
 		fmt.Println(err)
 		return 1
 	}
 	return status
 }
 
-// play plays a scenario on the next free stack.
+// play plays a scenario on a stack that is free.
 func play(t *testing.T, s *Scenario) error {
 	t.Helper()
 	if missing != nil {
 		t.Skip(missing)
 	}
-	on, err := take()
+	on, binary, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { pool.free <- on }()
+	defer pool.Release(on)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	s.Brief = testing.Short()
-	return s.Play(ctx, on, pool.binary, func(line string) { fmt.Fprintln(t.Output(), line) })
-}
-
-// take returns a stack that is free. It starts one if there are fewer than poolSize.
-func take() (*stack.Stack, error) {
-	select {
-	case s := <-pool.free:
-		return s, nil
-	default:
-	}
-	pool.mu.Lock()
-	defer pool.mu.Unlock()
-	if len(pool.opened) == poolSize {
-		return <-pool.free, nil
-	}
-	ctx := context.Background()
-	if err := build(ctx); err != nil {
-		return nil, err
-	}
-	// Each scenario brings a fleet of its own.
-	s, err := stack.Start(ctx, stack.Options{Fleet: "vcenters: [{name: none}]"})
-	if err == nil {
-		pool.opened = append(pool.opened, s)
-	}
-	return s, err
-}
-
-// build builds the daemon, once.
-func build(ctx context.Context) (err error) {
-	if pool.binary != "" {
-		return nil
-	}
-	if binary := os.Getenv(binaryVariable); binary != "" {
-		pool.binary = binary
-		return nil
-	}
-	if err := stack.DependOnSources(filepath.Join("..", "..")); err != nil {
-		return err
-	}
-	if pool.dir, err = os.MkdirTemp("", "vzones-scenarios-"); err != nil {
-		return err
-	}
-	pool.binary, err = stack.Build(ctx, pool.dir)
-	return err
+	return s.Play(ctx, on, binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
 
 // TestScenarios plays all files of this folder.
@@ -181,7 +120,7 @@ func TestFailures(t *testing.T) {
 		"addresses":     {daemon + "expect node addresses InternalIP=192.0.2.1 within 100ms", "instead:\n  node: addresses \"Hostname=node"},
 		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, not = 7:\n"},
 		"sessions left": {daemon + `vcenter east fault-rest "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 forgiven)"},
-		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon has ended by itself"},
+		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon has ended on its own"},
 		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "instead:\n  node: there is no such Node"},
 		"no Event":      {node + "expect node event Fire within 100ms", "instead:\n  node: Events: none"},
 		"log":           {node + "log has fire within 100ms", `the log does not contain "fire"`},

@@ -55,8 +55,8 @@ func addressesCheck(a *arguments, _ string) check {
 	})
 }
 
-// untouched says who else has written to a Node, or what. The API keeps who has
-// set which fields; what is not there any more tells of who has removed it.
+// untouched returns who else has written to a Node, or what. The API keeps who has
+// set which fields; what is no longer there shows who has removed it.
 func untouched(s state) string {
 	own := writers(s.made)
 	for _, writer := range writers(s.node) {
@@ -70,7 +70,7 @@ func untouched(s state) string {
 	return unless(len(s.events) == 0, "Events: "+listEvents(s.events))
 }
 
-// asMarked says what of a Node is not as it was at the mark, but for annotations of vzones.
+// asMarked returns what of a Node differs from the mark, but for annotations of vzones.
 func asMarked(s state) string {
 	if s.marked == nil {
 		return noMark
@@ -89,7 +89,7 @@ func others(all map[string]string) map[string]string {
 	return all
 }
 
-// differs says what two states of a Node with these annotations differ in.
+// differs returns in what two states of a Node with these annotations differ.
 func differs(is, was *v1.Node, isNoted, wasNoted map[string]string) string {
 	switch {
 	case !maps.Equal(is.Labels, was.Labels):

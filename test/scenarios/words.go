@@ -53,7 +53,7 @@ func repeats(words []string) (int, error) {
 	return 0, fmt.Errorf("is written: %s", repeatUsage)
 }
 
-// matches says whether a pattern, in which * stands for any characters, fits a
+// matches reports whether a pattern, in which * stands for any characters, fits a
 // name.
 func matches(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)

@@ -21,8 +21,8 @@ import (
 const (
 	// grace is how long the daemon may take to end after SIGTERM.
 	grace = 5 * time.Second
-	// glance is the time between two looks at what tells nobody when it changes.
-	glance = 20 * time.Millisecond
+	// pollInterval is the time between two checks of what sends no notice of a change.
+	pollInterval = 20 * time.Millisecond
 )
 
 // A world is what a script acts on.
@@ -30,7 +30,7 @@ type world struct {
 	stack  *stack.Stack
 	eyes   *observer
 	binary string
-	// config is what the daemon is told now, first what it began with.
+	// config is the configuration now, at first that of the start.
 	config, first *configuration
 	// mount holds the configuration file, credentials the directory of
 	// credentials, and files what is in that.
@@ -43,7 +43,7 @@ type world struct {
 	followed bool
 	// daemon is nil while none runs; last is it, or the one before.
 	daemon, last *stack.Daemon
-	hearing      *stack.Hearing // of last
+	ownLog       *stack.OwnLogReader // of last
 	flags        []string
 	// standby is a second daemon that waits to lead; nil while none does.
 	standby      *stack.Daemon
@@ -96,15 +96,15 @@ func newWorld(s *stack.Stack, binary string, config *configuration) (*world, err
 	return w, err
 }
 
-// said returns what the daemon, or the last one, has said of its own accord.
+// said returns the log of the daemon, or of the last one, without requests and responses.
 func (w *world) said() (string, error) {
-	if w.hearing == nil {
+	if w.ownLog == nil {
 		return "", nil
 	}
-	return w.hearing.Said()
+	return w.ownLog.Text()
 }
 
-// ended is closed when the daemon ends by itself; it is nil while none runs.
+// ended is closed when the daemon ends on its own; it is nil while none runs.
 func (w *world) ended() <-chan struct{} {
 	if w.daemon == nil {
 		return nil
@@ -125,7 +125,7 @@ func (w *world) start() error {
 	var err error
 	w.daemon, err = w.stack.StartDaemon(w.binary, config, append([]string{"--v=10"}, w.flags...)...)
 	if w.last = w.daemon; err == nil {
-		w.hearing = w.daemon.Hear()
+		w.ownLog = w.daemon.OwnLog()
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (w *world) stop() error {
 	return errors.Join(append(errs, w.audit(d))...)
 }
 
-// audit looks for what must never be in a log, and not in an Event either.
+// audit looks for secrets in the log and in Events.
 func (w *world) audit(d *stack.Daemon) error {
 	for _, v := range w.stack.Fleet.VCenters() {
 		for _, id := range v.SessionIDs() {
@@ -208,12 +208,11 @@ func (w *world) kill() error {
 	return w.audit(d)
 }
 
-// poll looks again and again until something is met, which tells nobody when it
-// is. After the time it returns what is wrong.
+// poll checks a condition until it is met. After the time it returns what is wrong.
 func (w *world) poll(ctx context.Context, within time.Duration, met func() bool, wrong func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	ticker := time.NewTicker(glance)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for !met() {
 		select {
@@ -229,29 +228,29 @@ func (w *world) poll(ctx context.Context, within time.Duration, met func() bool,
 
 // see waits until the observer has seen a Node with that UID, or none for "".
 func (w *world) see(ctx context.Context, name string, uid types.UID) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
-	return w.eyes.until(ctx, nil, func(s sight) bool {
+	return w.eyes.until(ctx, nil, func(s view) bool {
 		n := s.nodes[name]
 		return n == nil && uid == "" || n != nil && n.UID == uid
 	})
 }
 
-// seeNow waits until the observer has seen a Node as it is now.
-func (w *world) seeNow(ctx context.Context, name string) error {
+// awaitCurrent waits until the observer has seen a Node as it is now.
+func (w *world) awaitCurrent(ctx context.Context, name string) error {
 	is, err := w.stack.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return w.see(ctx, name, "")
 	} else if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
-	return w.eyes.until(ctx, nil, func(s sight) bool { return s.reached(is) })
+	return w.eyes.until(ctx, nil, func(s view) bool { return s.reached(is) })
 }
 
 // reached reports whether a Node is seen as it was then or later, or is gone.
-func (s sight) reached(then *v1.Node) bool {
+func (s view) reached(then *v1.Node) bool {
 	n := s.nodes[then.Name]
 	return n == nil || version(n.ResourceVersion) >= version(then.ResourceVersion)
 }

@@ -111,7 +111,7 @@ func (w *world) keepWriting(ctx context.Context, name string, every time.Duratio
 
 // writeOn checks that what was written last is there, and writes what is next.
 func (w *world) writeOn(ctx context.Context, name, last, next string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
 	nodes := w.stack.Client.CoreV1().Nodes()
 	for {

@@ -22,7 +22,7 @@ func (s *Stack) Config() []byte {
 }
 
 // CAFile returns the path of the file that WriteCA writes. Its folder has nothing
-// else: what follows the file hears of all that happens there.
+// else: a watch of the file gets all events there.
 func (s *Stack) CAFile(v *fleet.VCenter) string { return filepath.Join(s.Dir, "ca", v.Name()+".pem") }
 
 // WriteCA writes the authority of a vCenter's certificate as it is now. The file

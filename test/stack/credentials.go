@@ -52,7 +52,7 @@ func (s *Stack) Secret(ctx context.Context, name types.NamespacedName) (map[stri
 }
 
 // PutSecret makes a Secret or replaces its content. The daemon may read it: if
-// it is another one than TheSecret, that lasts until Renew.
+// it is another one than TheSecret, that lasts until Reset.
 func (s *Stack) PutSecret(ctx context.Context, name types.NamespacedName, data map[string][]byte) error {
 	if name != TheSecret() {
 		if err := s.grant(ctx, name); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSecrets: those that are put can be read by the daemon, and are gone with
-// the right to read them after Renew, but for the usual one.
+// the right to read them after Reset, but for the usual one.
 func TestSecrets(t *testing.T) {
 	s := start(t, pair)
 	ctx := t.Context()
@@ -38,7 +38,7 @@ func TestSecrets(t *testing.T) {
 	if err := s.DeleteSecret(ctx, TheSecret()); !apierrors.IsNotFound(err) {
 		t.Errorf("deleted twice: %v", err)
 	}
-	if err := s.Renew(ctx, pair); err != nil {
+	if err := s.Reset(ctx, pair); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := s.Secret(ctx, further); err != nil || data != nil || mayRead(t, ctx, s, further) {

@@ -46,7 +46,7 @@ func Build(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// Pod is what a daemon is told of the Pod that it runs in, which does not exist.
+// Pod returns the Pod that a daemon gets as its own, which does not exist.
 func Pod() v1.ObjectReference {
 	return v1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: serviceAccount + "-0", UID: "6e2f1c1e-7a53-4d0c-9a4e-5f1f0c3b2a10"}
 }
@@ -115,10 +115,10 @@ func (d *Daemon) Log() string {
 // LogPath returns the path of the file that Log reads.
 func (d *Daemon) LogPath() string { return d.process.Log() }
 
-// complaint matches a line that is an error or a warning.
-var complaint = regexp.MustCompile(`(?m)^[EWF]\d{4} .*$`)
+// errorLine matches a line that is an error or a warning.
+var errorLine = regexp.MustCompile(`(?m)^[EWF]\d{4} .*$`)
 
-// framework are the complaints of the framework that say nothing about the daemon:
+// framework are the errors of the framework that say nothing about the daemon:
 // that it lacks controllers which vzones does not have, that a worker of the
 // node controller, which nobody waits for, has recorded an Event after SIGTERM, and that
 // its update of a Node was refused since the Node had changed, which it tries again.
@@ -129,9 +129,9 @@ var framework = []string{
 	`the object has been modified; please apply your changes to the latest version and try again, requeuing" logger="UnhandledError"`,
 }
 
-// Complaints returns the errors and warnings in the log, without the framework's.
-func (d *Daemon) Complaints() []string {
-	return slices.DeleteFunc(complaint.FindAllString(d.Log(), -1), func(line string) bool {
+// LoggedErrors returns the errors and warnings in the log, without those of framework.
+func (d *Daemon) LoggedErrors() []string {
+	return slices.DeleteFunc(errorLine.FindAllString(d.Log(), -1), func(line string) bool {
 		return slices.ContainsFunc(framework, func(known string) bool { return strings.Contains(line, known) })
 	})
 }

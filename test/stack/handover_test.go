@@ -126,7 +126,7 @@ func TestHandOver(t *testing.T) {
 		"SIGKILL": {(*Daemon).kill, 15*time.Second + 4*time.Second}, // the Lease's time, and two looks of a standby at it
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := s.Renew(t.Context(), handOverFleet); err != nil {
+			if err := s.Reset(t.Context(), handOverFleet); err != nil {
 				t.Fatal(err)
 			}
 			config, err := s.WriteConfig(labels)

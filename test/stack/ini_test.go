@@ -61,7 +61,7 @@ topology-categories = "k8s-rack,k8s-zone,k8s-region"
 		t.Errorf("label k8s-rack is %q\n%s", got, d.Log())
 	}
 	if !strings.Contains(d.Log(), `csi-vsphere.conf:2: [Global] cluster-id: has no effect`) {
-		t.Errorf("the log does not tell of cluster-id:\n%s", d.Log())
+		t.Errorf("the log does not name cluster-id:\n%s", d.Log())
 	}
 	noSecret(t, s, d)
 }

@@ -52,7 +52,7 @@ func (s *Search) Add(what, secret string) {
 // hex", sorted and each but once. Secrets are found in dumps too, as client-go
 // prints bodies that are not text.
 func (s *Search) In(text string) []string {
-	found := append(s.in(text), s.in(undump(text))...)
+	found := append(s.in(text), s.in(fromHexDump(text))...)
 	slices.Sort(found)
 	return slices.Compact(found)
 }
@@ -73,8 +73,8 @@ func (s *Search) in(text string) []string {
 	return found
 }
 
-// undump returns the bytes of what hex.Dump has written into a text.
-func undump(text string) string {
+// fromHexDump returns the bytes of what hex.Dump has written into a text.
+func fromHexDump(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimLeft(line, " \t")

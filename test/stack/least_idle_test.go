@@ -77,7 +77,7 @@ func refusedAlone(t *testing.T, r grantedRight, denied []request) {
 // what the API server has refused.
 func (w *leastWorld) without(t *testing.T, log string, r *grantedRight, row leastRow) (failed []string, denied []request) {
 	t.Helper()
-	if err := w.s.Renew(t.Context(), leastFleet); err != nil {
+	if err := w.s.Reset(t.Context(), leastFleet); err != nil {
 		t.Fatal(err)
 	}
 	giveBack(t, w.s)

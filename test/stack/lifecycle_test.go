@@ -138,7 +138,7 @@ func TestEventsSayWhatANodeWaitsFor(t *testing.T) {
 		}
 		for _, e := range events.Items {
 			if e.Count > 1 || got[e.InvolvedObject.Name] != "" {
-				t.Errorf("Node %s is told of %d times: %s", e.InvolvedObject.Name, e.Count, e.Message)
+				t.Errorf("Node %s has the Event %d times: %s", e.InvolvedObject.Name, e.Count, e.Message)
 			}
 			got[e.InvolvedObject.Name] = e.Reason
 		}

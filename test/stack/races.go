@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// raceOptions let a daemon end with its own status though the race detector has
-// told of something: Races says of what.
+// raceOptions makes a daemon end with its own status although the race detector has reported
+// something, which Races returns.
 func raceOptions() string { return "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" exitcode=0") }
 
 var (
@@ -18,7 +18,7 @@ var (
 	access = regexp.MustCompile(`(?m)^(?:Read|Write|Previous read|Previous write|Atomic read|Atomic write|Previous atomic read|Previous atomic write) at .*:\n((?:  .*\n?)+)`)
 )
 
-// known are the races of the libraries, each by what both of its stacks have.
+// known are the races of libraries, each by what both of its stacks have.
 var known = []func(stack string) bool{
 	// client-go notes at -v=9 and above how long the steps of a request took, and a
 	// connection that comes too late for its request is noted too.
@@ -34,9 +34,9 @@ var known = []func(stack string) bool{
 	},
 }
 
-// Written returns the daemon's log without the reports of the race detector, which writes
+// LogWithoutRaces returns the daemon's log without the reports of the race detector, which writes
 // them itself.
-func (d *Daemon) Written() string { return framed.ReplaceAllString(d.Log(), "") }
+func (d *Daemon) LogWithoutRaces() string { return framed.ReplaceAllString(d.Log(), "") }
 
 // Races returns the reports of the race detector in a daemon's log, without those of
 // races in libraries that are known.

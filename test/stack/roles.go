@@ -11,9 +11,9 @@ import (
 // clusterRole is that of the manifest.
 const clusterRole = "system:cloud-controller-manager"
 
-// TakeRight takes a resource out of the rules of the manifest's ClusterRole. The returned
+// RemoveRight takes a resource out of the rules of the manifest's ClusterRole. The returned
 // function gives it back.
-func (s *Stack) TakeRight(ctx context.Context, resource string) (restore func(context.Context) error, err error) {
+func (s *Stack) RemoveRight(ctx context.Context, resource string) (restore func(context.Context) error, err error) {
 	roles := s.Client.RbacV1().ClusterRoles()
 	role, err := roles.Get(ctx, clusterRole, metav1.GetOptions{})
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// spreadSelector selects the Pods of Spread.
+// spreadSelector selects the Pods of SpreadPods.
 const spreadSelector = "app=spread"
 
-// Spread creates a Deployment of Pods with a topology-spread constraint on zones
+// SpreadPods creates a Deployment of Pods with a topology-spread constraint on zones
 // and returns them once all are placed. kube-scheduler and
 // kube-controller-manager have to run.
-func (s *Stack) Spread(ctx context.Context, pods int) ([]v1.Pod, error) {
+func (s *Stack) SpreadPods(ctx context.Context, pods int) ([]v1.Pod, error) {
 	if _, err := s.Client.AppsV1().Deployments(metav1.NamespaceDefault).Create(ctx, deployment(int32(pods)), metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
@@ -31,9 +31,9 @@ func (s *Stack) Spread(ctx context.Context, pods int) ([]v1.Pod, error) {
 	})
 }
 
-// Unspread deletes what Spread has made, and returns when it is gone. There are no
+// DeleteSpreadPods deletes what SpreadPods has made, and returns when it is gone. There are no
 // kubelets that would end Pods, so they are deleted without grace.
-func (s *Stack) Unspread(ctx context.Context) error {
+func (s *Stack) DeleteSpreadPods(ctx context.Context) error {
 	now, background := int64(0), metav1.DeletePropagationBackground
 	if err := s.Client.AppsV1().Deployments(metav1.NamespaceDefault).Delete(ctx, "spread", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (s *Stack) awaitPods(ctx context.Context, what string, right func([]v1.Pod)
 	}
 }
 
-// PerZone counts Pods by the label of the zone of their Nodes, as it is now.
-func (s *Stack) PerZone(ctx context.Context, pods []v1.Pod) (map[string]int, error) {
+// PodsPerZone counts Pods by the label of the zone of their Nodes, as it is now.
+func (s *Stack) PodsPerZone(ctx context.Context, pods []v1.Pod) (map[string]int, error) {
 	zones := map[string]int{}
 	for _, p := range pods {
 		n, err := s.Client.CoreV1().Nodes().Get(ctx, p.Spec.NodeName, metav1.GetOptions{})

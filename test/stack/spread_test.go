@@ -13,7 +13,7 @@ import (
 )
 
 // A machine moves into a zone of its own, with the policy update. A Deployment
-// that is started anew is spread over three zones instead of two: by the old
+// that is started again is spread over three zones instead of two: by the old
 // labels the two Nodes that were in one zone would share its Pods.
 func TestADeploymentIsPlacedByTheNewZones(t *testing.T) {
 	if _, err := cluster.Find(cluster.Scheduler, cluster.ControllerManager); errors.Is(err, cluster.ErrNoBinaries) {
@@ -71,11 +71,11 @@ vcenters:
 // spread places six Pods and checks how many are in each zone and on some Nodes.
 func spread(t *testing.T, ctx context.Context, s *Stack, zones, some map[string]int) {
 	t.Helper()
-	pods, err := s.Spread(ctx, 6)
+	pods, err := s.SpreadPods(ctx, 6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	is, err := s.PerZone(ctx, pods)
+	is, err := s.PodsPerZone(ctx, pods)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func spread(t *testing.T, ctx context.Context, s *Stack, zones, some map[string]
 	if !maps.Equal(is, zones) || !maps.Equal(on, some) {
 		t.Errorf("Pods by zone %v and by Node %v, want %v and %v", is, on, zones, some)
 	}
-	if err := s.Unspread(ctx); err != nil {
+	if err := s.DeleteSpreadPods(ctx); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -157,7 +157,7 @@ func (s *Stack) Watch(ctx context.Context, what string, seen func([]*v1.Node) bo
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changed := make(chan struct{}, 1)
-	token := func() {
+	notify := func() {
 		select {
 		case changed <- struct{}{}:
 		default:
@@ -167,9 +167,9 @@ func (s *Stack) Watch(ctx context.Context, what string, seen func([]*v1.Node) bo
 		ListerWatcher: cache.NewListWatchFromClient(s.Client.CoreV1().RESTClient(), "nodes", "", fields.Everything()),
 		ObjectType:    &v1.Node{},
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { token() },
-			UpdateFunc: func(any, any) { token() },
-			DeleteFunc: func(any) { token() },
+			AddFunc:    func(any) { notify() },
+			UpdateFunc: func(any, any) { notify() },
+			DeleteFunc: func(any) { notify() },
 		},
 	})
 	done := make(chan struct{})
@@ -200,7 +200,7 @@ func nodesIn(store cache.Store) []*v1.Node {
 	return nodes
 }
 
-// Initialized says whether a Node was initialized by a cloud provider.
+// Initialized reports whether a Node was initialized by a cloud provider.
 func Initialized(n *v1.Node) bool {
 	for _, t := range n.Spec.Taints {
 		if t.Key == "node.cloudprovider.kubernetes.io/uninitialized" {

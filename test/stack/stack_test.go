@@ -134,7 +134,7 @@ func TestFirstLight(t *testing.T) {
 		}
 	}
 	noSecret(t, s, d)
-	for _, c := range d.Complaints() {
+	for _, c := range d.LoggedErrors() {
 		t.Errorf("the daemon complains though nothing is wrong: %s", c)
 	}
 }
@@ -207,7 +207,7 @@ var sicknesses = map[string]func(*fleet.VCenter){
 	"refuse": func(v *fleet.VCenter) { v.Refuse() },
 }
 
-// withSick registers all Nodes anew, lets east fall sick, starts the daemon and
+// withSick registers all Nodes again, lets east fall sick, starts the daemon and
 // returns how long the Nodes of the other vCenters took from then on.
 func withSick(t testing.TB, s *Stack, config string, fall func(*fleet.VCenter)) (*Daemon, time.Duration) {
 	t.Helper()

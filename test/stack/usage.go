@@ -13,7 +13,7 @@ type Usage struct {
 }
 
 // StopUsage stops the daemon as Stop does and returns what it used in all. Only
-// Linux tells. No other child of this process may end meanwhile: the kernel
+// Linux shows it. No other child of this process may end meanwhile: the kernel
 // gives the times of all children that have ended as one sum.
 //
 // The peak is read just before the end, not from the ended process: to Linux,
@@ -34,9 +34,9 @@ func (d *Daemon) StopUsage() (Usage, error) {
 	return Usage{CPU: after - before, Peak: live.Peak}, err
 }
 
-// OwnCPU returns the time that this process has used so far. Only Linux tells.
+// OwnCPU returns the time that this process has used so far. Only Linux shows it.
 func OwnCPU() (time.Duration, error) { return ownCPU() }
 
 // Usage returns what the daemon has used so far, the CPU time in steps of 10 ms.
-// Only Linux tells.
+// Only Linux shows it.
 func (d *Daemon) Usage() (Usage, error) { return usageOf(d.process.PID()) }

@@ -13,7 +13,7 @@ import (
 const tick = 10 * time.Millisecond
 
 func usageOf(pid int) (Usage, error) {
-	cpu, err := liveCPU(pid)
+	cpu, err := processCPU(pid)
 	if err != nil {
 		return Usage{}, err
 	}
@@ -25,8 +25,8 @@ func usageOf(pid int) (Usage, error) {
 	return Usage{CPU: cpu, Peak: peak, Resident: resident}, err
 }
 
-// liveCPU adds the fields utime and stime of /proc/…/stat.
-func liveCPU(pid int) (time.Duration, error) {
+// processCPU adds the fields utime and stime of /proc/…/stat.
+func processCPU(pid int) (time.Duration, error) {
 	path := fmt.Sprintf("/proc/%d/stat", pid)
 	stat, err := os.ReadFile(path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // TestUsage measures this process itself.
 func TestUsage(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("left out: only Linux tells")
+		t.Skip("left out: only Linux shows it")
 	}
 	block := make([]byte, 32<<20)
 	for i := range block {

@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// daemonVariable names the daemon that takes over, instead of one that is built from
-	// this tree, as for scenarios.
-	daemonVariable = "VZONES_DAEMON"
 	// incumbentVariable names the vSphere CPI, instead of the one that make incumbent
 	// builds.
 	incumbentVariable = "VZONES_INCUMBENT"
@@ -48,13 +45,7 @@ func TestMain(m *testing.M) {
 // daemon returns the path of the daemon.
 func daemon(t *testing.T) string {
 	t.Helper()
-	if binary := os.Getenv(daemonVariable); binary != "" {
-		return binary
-	}
-	if err := stack.DependOnSources(filepath.Join("..", "..")); err != nil {
-		t.Fatal(err)
-	}
-	binary, err := stack.Build(t.Context(), t.TempDir())
+	binary, err := stack.Binary(t.Context(), filepath.Join("..", ".."), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,12 +195,12 @@ func (r *Report) Kinds() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Failed says whether a case could not be measured.
+// Failed reports whether a case could not be measured.
 func (r *Report) Failed() bool {
 	return slices.ContainsFunc(r.Cases, func(c *Case) bool { return c.Error != "" })
 }
 
-// Over says whether a limit is exceeded.
+// Over reports whether a limit is exceeded.
 func (r *Report) Over() bool {
 	return slices.ContainsFunc(r.Cases, func(c *Case) bool {
 		return slices.ContainsFunc(c.Limits, func(l Limit) bool { return !l.OK })

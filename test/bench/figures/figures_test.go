@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 	}
 	c.Compare()
 	bounds := []Bound{{TotalRequests, 90}, {RequestsPerVCenter, 31}, {RequestsPerMinute, 600}, {Seconds, 3}, {TimesFloor, 1.3}, {TimesFloorCPU, 1.5}, {TimesHealthy, 1.1}, {LaterThanHealthy, -2}, {PeakMiB, 250}, {APIWrites, 0}, {OtherRequests, 3}, {LogLinesPerMinute, 30}}
-	if err := c.Judge(bounds); err != nil {
+	if err := c.Check(bounds); err != nil {
 		t.Fatal(err)
 	}
 	want := []Limit{
@@ -90,7 +90,7 @@ func TestJudgeWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
 		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesFloorCPU, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, LogPerMinute, LogLinesPerMinute, Unserved, Deleted, "what nobody knows"} {
-			if err := c.Judge([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
+			if err := c.Check([]Bound{{q, 1000}}); err == nil || len(c.Limits) != 0 {
 				t.Errorf("%q: error %v, limits %v", q, err, c.Limits)
 			}
 		}
@@ -103,7 +103,7 @@ func TestGrowth(t *testing.T) {
 		return &Reading{RestBytes: rest, Requests: &Requests{Total: requests, Bytes: bytes}}
 	}
 	c := &Case{Daemon: reading(110, 200, 300), Smaller: reading(100, 100, 100)}
-	if err := c.Judge([]Bound{{RequestsGrowth, 1.1}, {BytesGrowth, 1.1}, {MemoryGrowth, 3}}); err != nil {
+	if err := c.Check([]Bound{{RequestsGrowth, 1.1}, {BytesGrowth, 1.1}, {MemoryGrowth, 3}}); err != nil {
 		t.Fatal(err)
 	}
 	want := []Limit{{RequestsGrowth, 1.1, 1.1, true}, {BytesGrowth, 1.1, 2, false}, {MemoryGrowth, 3, 3, true}}
@@ -118,7 +118,7 @@ func TestWorst(t *testing.T) {
 		return &Reading{Seconds: seconds, PeakBytes: peak, LogBytes: log, LogSeconds: 60, Harm: &Harm{unserved, deleted}}
 	}
 	c := &Case{Daemon: Worst([]*Reading{run(3, 1<<20, 500_000, 0, 1), run(1, 9<<20, 100_000, 4, 0), run(2, 2<<20, 2_000_000, 0, 0)})}
-	if err := c.Judge([]Bound{{Seconds, 2}, {PeakMiB, 9}, {LogPerMinute, 1}, {Unserved, 0}, {Deleted, 1}}); err != nil {
+	if err := c.Check([]Bound{{Seconds, 2}, {PeakMiB, 9}, {LogPerMinute, 1}, {Unserved, 0}, {Deleted, 1}}); err != nil {
 		t.Fatal(err)
 	}
 	want := []Limit{{Seconds, 2, 2, true}, {PeakMiB, 9, 9, true}, {LogPerMinute, 1, 2, false}, {Unserved, 0, 4, false}, {Deleted, 1, 1, true}}

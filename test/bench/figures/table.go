@@ -125,7 +125,7 @@ func table(rows [][]string) string {
 	return b.String()
 }
 
-// figures says whether a column holds nothing but numbers.
+// figures reports whether a column holds nothing but numbers.
 func figures(rows [][]string, column int) bool {
 	for _, row := range rows {
 		if strings.Trim(row[column], "0123456789.") != "" && row[column] != none {
@@ -146,13 +146,13 @@ func (c *Case) limits() string {
 	return orNone(strings.Join(texts, "; "))
 }
 
-// String is the figure, the limit and the verdict.
+// String returns the figure, the limit and whether it is met.
 func (l Limit) String() string {
-	verdict := "ok"
+	result := "ok"
 	if !l.OK {
-		verdict = "OVER"
+		result = "OVER"
 	}
-	return fmt.Sprintf("%s %.3g, limit %g: %s", l.Of, l.Value, l.Max, verdict)
+	return fmt.Sprintf("%s %.3g, limit %g: %s", l.Of, l.Value, l.Max, result)
 }
 
 func (r *Reading) seconds() string {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// A Hearing follows what a daemon says of its own accord, which at -v=10 is
-// little beside the requests and answers that it prints: those are left out. It
-// is not safe for concurrent use.
-type Hearing struct {
+// An OwnLogReader reads a daemon's log without the requests and responses, which are most of
+// it at -v=10. It is not safe for concurrent use.
+type OwnLogReader struct {
 	path   string
 	offset int64
 	rest   string // a line without its end
@@ -17,11 +16,11 @@ type Hearing struct {
 	said   strings.Builder
 }
 
-// Hear returns the hearing of a daemon from its beginning.
-func (d *Daemon) Hear() *Hearing { return &Hearing{path: d.LogPath()} }
+// OwnLog returns a reader of the daemon's log from its beginning.
+func (d *Daemon) OwnLog() *OwnLogReader { return &OwnLogReader{path: d.LogPath()} }
 
-// Said returns all whole lines that are in the log by now.
-func (h *Hearing) Said() (string, error) {
+// Text returns all complete lines that are in the log by now.
+func (h *OwnLogReader) Text() (string, error) {
 	log, err := os.Open(h.path)
 	if err != nil {
 		return "", err
@@ -40,7 +39,7 @@ func (h *Hearing) Said() (string, error) {
 	return h.said.String(), nil
 }
 
-func (h *Hearing) take(text string) {
+func (h *OwnLogReader) take(text string) {
 	h.rest = ""
 	for line := range strings.Lines(text) {
 		if !strings.HasSuffix(line, "\n") {

@@ -8,8 +8,8 @@ import (
 
 func TestHearing(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	h := &Hearing{path: log}
-	if said, err := h.Said(); err == nil {
+	h := &OwnLogReader{path: log}
+	if said, err := h.Text(); err == nil {
 		t.Errorf("of no log: %q", said)
 	}
 	var all string
@@ -32,7 +32,7 @@ func TestHearing(t *testing.T) {
 			t.Fatal(err)
 		}
 		all += c.want
-		if said, err := h.Said(); err != nil || said != all {
+		if said, err := h.Text(); err != nil || said != all {
 			t.Errorf("%d: said %q, %v; want %q", i, said, err, all)
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Renew makes the stack as good as new for another fleet, in a fraction of the
-// time that another control plane takes: it ends the daemons, removes all
+// Reset prepares the stack for another fleet, in a fraction of the time that a new
+// control plane takes: it ends the daemons, removes all
 // Nodes, the Events about them and about the daemon's Pod, the daemon's Lease
 // and the Secrets besides TheSecret, and replaces the fleet.
 // After an error the stack can only be stopped.
-func (s *Stack) Renew(ctx context.Context, description string) error {
+func (s *Stack) Reset(ctx context.Context, description string) error {
 	var errs []error
 	for _, d := range s.daemons {
 		// An ended daemon writes no further Event about a Node that is gone.
