@@ -79,10 +79,15 @@ func freePort(t *testing.T) int {
 // start starts a control plane that ends with the test.
 func start(t *testing.T) *cluster.Cluster {
 	t.Helper()
+	return startWith(t, cluster.Options{})
+}
+
+func startWith(t *testing.T, options cluster.Options) *cluster.Cluster {
+	t.Helper()
 	if _, err := cluster.Find(); err != nil {
 		t.Skipf("left out: %v", err)
 	}
-	c, err := cluster.Start(t.Context(), cluster.Options{})
+	c, err := cluster.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

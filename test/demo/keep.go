@@ -118,7 +118,9 @@ Other Pods stay Pending.
 		d.print("To begin with the vSphere CPI instead: kubectl apply -f %s/cpi.yaml\n", files)
 	}
 	go d.obey(os.Stdin)
-	return d.agent().Run(ctx)
+	err = d.agent().Run(ctx)
+	d.step("Stopped the Pods; stops the control plane and removes %s.", files)
+	return err
 }
 
 // announce prints the vCenters and the API server.
