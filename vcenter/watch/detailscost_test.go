@@ -51,7 +51,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 			w.poller.updates <- reported
 			time.Sleep(time.Minute)
 		}, 0},
-		"not yet": {func(*Watch, func(...string)) { time.Sleep(syncTime - time.Nanosecond) }, 0},
+		"not yet":      {func(*Watch, func(...string)) { time.Sleep(syncTime - time.Nanosecond) }, 0},
 		"not reported": {func(*Watch, func(...string)) { time.Sleep(syncTime) }, 1},
 		"another one, later": {func(w *Watch, follow func(...string)) {
 			w.poller.updates <- reported

@@ -180,6 +180,14 @@ func (w *Watch) begin(ctx context.Context) error {
 		return err
 	}
 	w.poller.collector = w.views.collector
+	// The filter over details is the first: the simulator reports a list that has changed
+	// once for it and once more for each filter before it.
+	if err := w.details.list.create(ctx); err != nil {
+		return err
+	}
+	if err := w.views.watchDetails(ctx, w.details.list.ref); err != nil {
+		return err
+	}
 	if w.searcher != nil {
 		if err := w.searcher.begin(ctx, w.views); err != nil {
 			return err
@@ -188,14 +196,9 @@ func (w *Watch) begin(ctx context.Context) error {
 		return err
 	}
 	if len(w.opts.Datacenters) > 0 {
-		if err := w.views.watchDatacenters(ctx); err != nil {
-			return err
-		}
+		return w.views.watchDatacenters(ctx)
 	}
-	if err := w.details.list.create(ctx); err != nil {
-		return err
-	}
-	return w.views.watchDetails(ctx, w.details.list.ref)
+	return nil
 }
 
 // followEvents has tagging events reported.
