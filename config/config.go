@@ -26,7 +26,7 @@ type Config struct {
 	Topology Topology
 	// Addresses says which addresses of a machine its Node gets.
 	Addresses AddressRules
-	// NodeSelector selects the Nodes that vzones looks after, by their labels:
+	// NodeSelector selects the Nodes that vzones manages, by their labels:
 	// all of them unless configured.
 	NodeSelector labels.Selector
 	// NodeLabels are labels that each Node gets when it is initialized, by their

@@ -68,19 +68,8 @@ func declaredBy(d ast.Decl) []string {
 	return names
 }
 
-// skipUntilMoved skips a test of names until the packages that they are in are there.
-func skipUntilMoved(t *testing.T) {
-	t.Helper()
-	for _, folder := range []string{"../vcenter/session", "../vcenter/watch", "../provider/nodes", "../config/parse", "../cmd/vsphere-cloud-controller-manager/app"} {
-		if _, err := os.Stat(folder); err != nil {
-			t.Skip(err)
-		}
-	}
-}
-
 // TestGlossaryNamesWhatExists: each identifier of the glossary is declared in its package.
 func TestGlossaryNamesWhatExists(t *testing.T) {
-	skipUntilMoved(t)
 	const page = "explanation/glossary.md"
 	all, found := declarations(t), 0
 	prose(read(t, page), func(line string) {
@@ -113,7 +102,6 @@ var step = regexp.MustCompile("(?m)^\\| (.+) \\| `([A-Za-z.]+)` \\| `([a-z0-9_/-
 // TestArchitectureNamesWhatExists: each function of the architecture is in the file that is beside it,
 // and each file and folder that it names is there. With -update the files follow functions that moved.
 func TestArchitectureNamesWhatExists(t *testing.T) {
-	skipUntilMoved(t)
 	const page = "explanation/architecture.md"
 	all, text := declarations(t), read(t, page)
 	steps := step.FindAllStringSubmatch(text, -1)

@@ -71,9 +71,9 @@ func wholeWay(t *testing.T, path string) (accounts, taken int) {
 	before := readConfig(t, path)
 	dir := t.TempDir()
 	converted, manifest, csi := filepath.Join(dir, "converted.yaml"), filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "csi.conf")
-	var told bytes.Buffer
-	if status := run([]string{"convert", path, "--secret", manifest, "--output", converted}, nil, io.Discard, &told); status != right {
-		t.Fatalf("status %d: %s", status, &told)
+	var stderr bytes.Buffer
+	if status := run([]string{"convert", path, "--secret", manifest, "--output", converted}, nil, io.Discard, &stderr); status != right {
+		t.Fatalf("status %d: %s", status, &stderr)
 	}
 	after := readConfig(t, converted)
 	var data map[string][]byte
@@ -101,21 +101,21 @@ func wholeWay(t *testing.T, path string) (accounts, taken int) {
 	if accounts < len(before.VCenters) {
 		return accounts, 0
 	}
-	told.Reset()
-	switch status := run([]string{"convert", converted, "--to", "csi", "--credentials", manifest, "--output", csi}, nil, io.Discard, &told); status {
+	stderr.Reset()
+	switch status := run([]string{"convert", converted, "--to", "csi", "--credentials", manifest, "--output", csi}, nil, io.Discard, &stderr); status {
 	case right:
 	case findings:
 		if _, err := os.Stat(csi); err == nil {
 			t.Errorf("%s: there are mistakes and a file", path)
 		}
-		for line := range strings.Lines(told.String()) {
+		for line := range strings.Lines(stderr.String()) {
 			if !strings.Contains(line, "CSI driver") {
 				t.Errorf("%s: %s", path, line)
 			}
 		}
 		return accounts, 0
 	default:
-		t.Fatalf("status %d: %s", status, &told)
+		t.Fatalf("status %d: %s", status, &stderr)
 	}
 	for i, vc := range readConfig(t, csi).VCenters {
 		if was := before.VCenters[i]; vc.Server != was.Server || vc.User != was.User || !vc.Password.Equal(was.Password) {
@@ -212,19 +212,19 @@ func TestCSIGetsWhatTheDaemonGets(t *testing.T) {
 				"or write vc-session-manager-url and vc-session-manager-token into the new file for one that does, such as 3.6\n"},
 	} {
 		manifest := "kind: Secret\nmetadata: {name: s, namespace: n}\nstringData: " + c.data + "\n"
-		var out, told bytes.Buffer
+		var out, stderr bytes.Buffer
 		args := []string{"convert", "f.yaml", "--to", "csi", "--credentials", "-", "--cluster-id", "c", "--output", "-"}
-		if status := run(args, strings.NewReader(manifest), &out, &told); status != right {
-			t.Fatalf("%s: status %d: %s", c.data, status, &told)
+		if status := run(args, strings.NewReader(manifest), &out, &stderr); status != right {
+			t.Fatalf("%s: status %d: %s", c.data, status, &stderr)
 		}
 		got, err := parse.Parse("csi.conf", out.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
 		vc := &got.VCenters[0]
-		if vc.User+" "+vc.Password.Reveal() != c.want || c.lost == "" != (told.Len() == 0) || !strings.Contains(told.String(), c.lost) ||
-			strings.Contains(told.String(), "S3cret") {
-			t.Errorf("%s: got %s, told %s", c.data, vc.User, &told)
+		if vc.User+" "+vc.Password.Reveal() != c.want || c.lost == "" != (stderr.Len() == 0) || !strings.Contains(stderr.String(), c.lost) ||
+			strings.Contains(stderr.String(), "S3cret") {
+			t.Errorf("%s: got %s, told %s", c.data, vc.User, &stderr)
 		}
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"vzones/config"
 	"vzones/config/convert"
 	"vzones/vcenter/credentials"
 )
 
-// conversion is what the flags of convert say.
+// conversion has the values of the flags of convert.
 type conversion struct {
 	to, output string
 	fromChart  bool
@@ -76,7 +77,12 @@ variables nor CA files are read.`,
 			return t.convert(args[0], &c)
 		},
 	}
-	flags := cmd.Flags()
+	c.addFlags(cmd.Flags())
+	return cmd
+}
+
+// addFlags adds the flags of convert to a set.
+func (c *conversion) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.fromChart, "from-chart", false, "the file has the values of a Helm chart of the vSphere CPI")
 	flags.StringVar(&c.to, "to", toYAML, "the format to convert to: yaml or csi")
 	flags.StringVar(&c.output, "output", "", "the file to create, or - for standard output")
@@ -85,7 +91,6 @@ variables nor CA files are read.`,
 	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace, or with --from-chart the release's")
 	flags.StringArrayVar(&c.credentials, "credentials", nil, "with --to csi: a file with manifests of the Secrets that the configuration names; may be repeated")
 	flags.StringVar(&c.clusterID, "cluster-id", "", "with --to csi: the CSI driver's name for the cluster, in place of the one that the file has")
-	return cmd
 }
 
 const (
@@ -118,7 +123,7 @@ func (c *conversion) check(given func(flag string) bool) error {
 			return errors.New("the CSI driver's file has passwords in it: name the file to create with --output, or --output - for standard output")
 		}
 	default:
-		return fmt.Errorf("--to %q is no format: write yaml or csi", c.to)
+		return fmt.Errorf("--to %q is not a format: write yaml or csi", c.to)
 	}
 	for _, flag := range others {
 		if given(flag) {
@@ -154,7 +159,7 @@ func (t *tool) convertChart(file string, c *conversion) error {
 
 // written creates the files of a conversion; private says what the credentials go into.
 func (t *tool) written(file string, w *convert.Written, c *conversion, private string) error {
-	t.told(w)
+	t.report(w)
 	secret := ""
 	switch {
 	case w.Private.IsEmpty() && c.secret != "":
@@ -198,7 +203,7 @@ func (t *tool) convertToCSI(file string, c *conversion) error {
 	if err != nil {
 		return mistakes(t.stderr, err)
 	}
-	t.told(w)
+	t.report(w)
 	return t.create(c.output, []byte(w.Private.Reveal()))
 }
 
@@ -220,7 +225,8 @@ func findAccount(data map[string][]byte, server string) (user string, password c
 	return c.User, c.Password, nil
 }
 
-func (t *tool) told(w *convert.Written) {
+// report prints the warnings of a conversion and what it leaves out.
+func (t *tool) report(w *convert.Written) {
 	remarks(t.stderr, "warning", w.Warnings)
 	remarks(t.stderr, "not carried over", w.Lost)
 }

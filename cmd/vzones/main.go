@@ -27,11 +27,11 @@ const (
 	failure  = 2
 )
 
-// errFindings says that a file has mistakes, which were printed.
+// errFindings means that a file has mistakes, which were printed.
 var errFindings = errors.New("there are mistakes")
 
-// errTold says that a failure was printed.
-var errTold = errors.New("there was a failure")
+// errReported means that a failure was printed.
+var errReported = errors.New("there was a failure")
 
 // run runs a command and returns its exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -46,7 +46,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return right
 	case errors.Is(err, errFindings):
 		return findings
-	case errors.Is(err, errTold):
+	case errors.Is(err, errReported):
 		return failure
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
@@ -60,9 +60,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 type tool struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// started says that the arguments of a command are in order.
+	// started reports whether the arguments of a command are valid.
 	started bool
-	// stdinRead says that standard input was read, which can be done once.
+	// stdinRead reports whether standard input was read, which works once.
 	stdinRead bool
 }
 
@@ -140,7 +140,7 @@ func (t *tool) write(data []byte) error {
 	return nil
 }
 
-// mistakes prints the mistakes that an error is, if it is such.
+// mistakes prints the mistakes of an error, if it consists of mistakes.
 func mistakes(to io.Writer, err error) error {
 	if all, ok := errors.AsType[config.Errors](err); ok {
 		fmt.Fprintln(to, all)
@@ -149,7 +149,7 @@ func mistakes(to io.Writer, err error) error {
 	return err
 }
 
-// remarks prints what is no mistake, behind its place and what kind it is.
+// remarks prints what is not a mistake, each after its place and kind.
 func remarks(to io.Writer, kind string, all []config.Warning) {
 	for _, w := range all {
 		place := ""

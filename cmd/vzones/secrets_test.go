@@ -23,9 +23,9 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 		}
 	}
 	shapes = append(shapes, "password", "Password", "- ", "# ", "user password ")
-	shown := func(shape, file string, out, told *bytes.Buffer) {
-		if strings.Contains(out.String()+told.String(), "S3cret") {
-			t.Errorf("%q: shown by %q:\n%s%s", shape, file, out, told)
+	shown := func(shape, file string, out, stderr *bytes.Buffer) {
+		if strings.Contains(out.String()+stderr.String(), "S3cret") {
+			t.Errorf("%q: shown by %q:\n%s%s", shape, file, out, stderr)
 		}
 	}
 	count := 0
@@ -50,11 +50,11 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 					commands = commands[:1] // The others print the same.
 				}
 				for _, command := range commands {
-					var out, told bytes.Buffer
-					if status := run(strings.Fields(command), strings.NewReader(text), &out, &told); status != findings {
+					var out, stderr bytes.Buffer
+					if status := run(strings.Fields(command), strings.NewReader(text), &out, &stderr); status != findings {
 						t.Fatalf("%q: %s has status %d", line, command, status)
 					}
-					shown(line, command, &out, &told)
+					shown(line, command, &out, &stderr)
 				}
 				count++
 			}

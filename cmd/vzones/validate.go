@@ -66,7 +66,7 @@ func (t *tool) validate(files []string, o parse.Options) error {
 			}
 		default:
 			fmt.Fprintf(t.stderr, "Error: %v\n", err)
-			result = errTold
+			result = errReported
 		}
 	}
 	return result
@@ -77,14 +77,14 @@ func (t *tool) validateFile(file string, o parse.Options) error {
 	if err != nil {
 		return err
 	}
-	var told bytes.Buffer
+	var report bytes.Buffer
 	c, err := o.Parse(file, data)
 	if err != nil {
-		err = mistakes(&told, err)
+		err = mistakes(&report, err)
 	} else {
-		remarks(&told, "warning", c.Warnings)
-		remarks(&told, "note", c.Notes)
+		remarks(&report, "warning", c.Warnings)
+		remarks(&report, "note", c.Notes)
 	}
 	// Mistakes that nobody sees are a failure.
-	return cmp.Or(t.write(told.Bytes()), err)
+	return cmp.Or(t.write(report.Bytes()), err)
 }

@@ -29,7 +29,7 @@ func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) {
 	select {
 	case <-ctx.Done():
 	case <-daemon.Exited():
-		d.print("The daemon has ended by itself.")
+		d.print("The daemon has ended on its own.")
 	}
 }
 

@@ -56,7 +56,7 @@ func TestWhatIsLeftHasAReason(t *testing.T) {
 			}
 		}
 		switch {
-		case (l.tell == nil) == (l.act == nil):
+		case (l.send == nil) == (l.act == nil):
 			t.Errorf("%s: either tell or act", name)
 		case len(l.at) == 0 || l.becomes == "":
 			t.Errorf("%s: no moment, or no outcome", name)

@@ -57,8 +57,8 @@ type lie struct {
 	about string // a field of the Node, or what stands for several
 	says  string
 	at    []moment
-	// tell puts it into the Node.
-	tell func(w *world, n *v1.Node)
+	// send puts it into the Node.
+	send func(w *world, n *v1.Node)
 	// act is what a kubelet does instead, if that is not to write its own Node.
 	act func(w *world, k *kubelet) error
 	// named is the Node's name, if it is not the test's to choose.

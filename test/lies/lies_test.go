@@ -19,7 +19,7 @@ func TestLies(t *testing.T) {
 	all := table()
 	w := newWorld(t, moments(all))
 	w.playAll(t, all, false)
-	t.Run("beside the truth the doubt is all that keeps a Node", w.testDoubt)
+	t.Run("beside the truth the doubt is all that keeps a Node", w.testUncertainty)
 	w.playAll(t, all, true)
 }
 
@@ -50,7 +50,7 @@ func moments(all []lie) (n int) {
 	return n
 }
 
-func (out *verdict) check(t *testing.T, l *lie) {
+func (out *playResult) check(t *testing.T, l *lie) {
 	t.Helper()
 	switch {
 	case l.refused == "" && out.written != nil:
@@ -82,7 +82,7 @@ func (out *verdict) check(t *testing.T, l *lie) {
 
 // testDoubt: what the lies could not bring about does happen when the doubt ends. So
 // deletions in this world are possible.
-func (w *world) testDoubt(t *testing.T) {
+func (w *world) testUncertainty(t *testing.T) {
 	w.t = t
 	if err := w.s.Fleet.VCenter("east").SetSummaryUUID("ghost-vm", "42000000-beef-4000-8000-000000000001"); err != nil {
 		t.Fatal(err)

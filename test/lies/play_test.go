@@ -20,8 +20,8 @@ import (
 // flooded is a longer line than the daemon logs about an honest Node.
 const flooded = 4 << 10
 
-// A verdict is what came of a lie.
-type verdict struct {
+// A playResult is what came of a lie.
+type playResult struct {
 	// written is the API server's answer to the lie.
 	written error
 	// gained has what was gained, and how.
@@ -32,7 +32,7 @@ type verdict struct {
 
 // play lets a kubelet lie at a moment, and returns what came of it. Afterwards its Node is
 // gone.
-func (w *world) play(l *lie, at moment) verdict {
+func (w *world) play(l *lie, at moment) playResult {
 	w.t.Helper()
 	w.advance()
 	k := w.kubelet(l)
@@ -40,7 +40,7 @@ func (w *world) play(l *lie, at moment) verdict {
 	defer w.remove("joins")
 	defer w.remove(k.name)
 
-	out := verdict{written: w.tell(k, l, at), gained: map[gain]string{}}
+	out := playResult{written: w.send(k, l, at), gained: map[gain]string{}}
 	if out.written != nil {
 		out.unlike = w.becomes(k, l.becomes)
 		return out
@@ -54,7 +54,7 @@ func (w *world) play(l *lie, at moment) verdict {
 	}
 	w.victims(out.gained, within)
 	out.unlike = cmp.Or(out.unlike, w.becomes(k, l.becomes))
-	w.liar(k, l, out.gained)
+	w.recordGains(k, l, out.gained)
 	for line := range strings.Lines(w.d.Log()[logged:]) {
 		if len(line) > flooded {
 			out.gained[flood] = fmt.Sprintf("%d bytes of %.100s", len(line), line)
@@ -63,15 +63,15 @@ func (w *world) play(l *lie, at moment) verdict {
 	return out
 }
 
-// tell has a kubelet register and lie, and returns the API server's answer.
-func (w *world) tell(k *kubelet, l *lie, at moment) error {
+// send has a kubelet register and lie, and returns the API server's answer.
+func (w *world) send(k *kubelet, l *lie, at moment) error {
 	w.t.Helper()
 	n := k.node(k.name)
 	if at == before {
 		n.Status.NodeInfo.SystemUUID = nobodysUUID
 	}
 	if at == registering {
-		l.tell(w, n)
+		l.send(w, n)
 		_, err := k.nodes.Create(w.ctx(), n, metav1.CreateOptions{})
 		return err
 	}
@@ -102,7 +102,7 @@ func (w *world) rewrite(k *kubelet, l *lie) error {
 		return err
 	}
 	n := was.DeepCopy()
-	l.tell(w, n)
+	l.send(w, n)
 	status := n.Status
 	if !equality.Semantic.DeepEqual(was.Spec, n.Spec) || !equality.Semantic.DeepEqual(was.ObjectMeta, n.ObjectMeta) {
 		if n, err = k.nodes.Update(w.ctx(), n, metav1.UpdateOptions{}); err != nil {
@@ -139,7 +139,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 	w.t.Helper()
 	joined := w.join(within)
 	if joined == nil || !stack.Initialized(joined) {
-		gained[waiting] = "Node joins is not initialized" + w.lastWord("joins")
+		gained[waiting] = "Node joins is not initialized" + w.lastEvent("joins")
 	} else {
 		differs(joined, w.truthful(), gained)
 	}
@@ -152,7 +152,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 		}
 		return nil
 	}); err != nil {
-		gained[keeping] = err.Error() + w.lastWord(w.gone.Name)
+		gained[keeping] = err.Error() + w.lastEvent(w.gone.Name)
 		w.remove(w.gone.Name)
 	}
 	// The daemon has looked for dead Nodes since the lie. It does so twice more.
@@ -175,8 +175,8 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 	})
 }
 
-// lastWord is the last that the daemon logged about a Node.
-func (w *world) lastWord(node string) string {
+// lastEvent is the last that the daemon logged about a Node.
+func (w *world) lastEvent(node string) string {
 	last := ": it says nothing"
 	for line := range strings.Lines(w.d.Log()) {
 		if strings.Contains(line, node) {
@@ -290,8 +290,8 @@ func (w *world) isReported(node string) error {
 	return err
 }
 
-// liar notes what vzones gave to the liar's own Node.
-func (w *world) liar(k *kubelet, l *lie, gained map[gain]string) {
+// recordGains notes what vzones gave to the liar's own Node.
+func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 	w.t.Helper()
 	n := w.get(k.name)
 	if n == nil {

@@ -43,7 +43,7 @@ func table() []lie {
 }
 
 func truth() []lie {
-	return []lie{{about: "nothing", says: "the truth", at: []moment{registering, running}, tell: func(*world, *v1.Node) {}, becomes: honest}}
+	return []lie{{about: "nothing", says: "the truth", at: []moment{registering, running}, send: func(*world, *v1.Node) {}, becomes: honest}}
 }
 
 func systemUUIDs() []lie {
@@ -52,20 +52,20 @@ func systemUUIDs() []lie {
 		return func(w *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = of(w) }
 	}
 	return []lie{
-		{about: about, says: "that of a running Node", at: []moment{registering, before}, tell: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: waits},
-		{about: about, says: "that of a running Node", at: []moment{running}, tell: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: honest},
-		{about: about, says: "that of a running Node, in the other byte order", at: []moment{registering}, tell: uuid(func(w *world) string { return w.machine("runs-vm").SwappedUUID() }), becomes: waits},
-		{about: about, says: "that of a Node that joins later", at: []moment{registering}, tell: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, left: first()},
-		{about: about, says: "that of a Node that joins later", at: []moment{running}, tell: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
+		{about: about, says: "that of a running Node", at: []moment{registering, before}, send: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: waits},
+		{about: about, says: "that of a running Node", at: []moment{running}, send: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: honest},
+		{about: about, says: "that of a running Node, in the other byte order", at: []moment{registering}, send: uuid(func(w *world) string { return w.machine("runs-vm").SwappedUUID() }), becomes: waits},
+		{about: about, says: "that of a Node that joins later", at: []moment{registering}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, left: first()},
+		{about: about, says: "that of a Node that joins later", at: []moment{running}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
 		{
 			about: about, says: "that of a machine that is no Node's", at: []moment{registering, before},
-			tell: uuid(func(w *world) string { return w.machine("spare").UUID }), becomes: impostor,
+			send: uuid(func(w *world) string { return w.machine("spare").UUID }), becomes: impostor,
 			left: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
-		{about: about, says: "that of a Node whose machine is unreadable", at: []moment{registering}, tell: uuid(func(*world) string { return ghostUUID }), becomes: waits},
-		{about: about, says: "that of a Node whose machine is gone", at: []moment{registering}, tell: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
-		{about: about, says: "100 kB of text", at: []moment{registering}, tell: uuid(func(*world) string { return strings.Repeat("u", 100<<10) }), becomes: waits},
-		{about: about, says: "none any more", at: []moment{running}, tell: uuid(func(*world) string { return "" }), becomes: honest},
+		{about: about, says: "that of a Node whose machine is unreadable", at: []moment{registering}, send: uuid(func(*world) string { return ghostUUID }), becomes: waits},
+		{about: about, says: "that of a Node whose machine is gone", at: []moment{registering}, send: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
+		{about: about, says: "100 kB of text", at: []moment{registering}, send: uuid(func(*world) string { return strings.Repeat("u", 100<<10) }), becomes: waits},
+		{about: about, says: "none any more", at: []moment{running}, send: uuid(func(*world) string { return "" }), becomes: honest},
 	}
 }
 
@@ -77,20 +77,20 @@ func providerIDs() []lie {
 	runs := func(w *world) string { return w.machine("runs-vm").ProviderID() }
 	joins := func(w *world) string { return w.joiner.ProviderID() }
 	return []lie{
-		{about: about, says: "that of a running Node", at: []moment{registering, before}, tell: id(runs), becomes: waits},
-		{about: about, says: "that of a running Node", at: []moment{running}, tell: id(runs), refused: "field cannot be modified once set", becomes: honest},
+		{about: about, says: "that of a running Node", at: []moment{registering, before}, send: id(runs), becomes: waits},
+		{about: about, says: "that of a running Node", at: []moment{running}, send: id(runs), refused: "field cannot be modified once set", becomes: honest},
 		{
 			about: about, says: "that of a running Node, and its system UUID", at: []moment{registering},
-			tell: func(w *world, n *v1.Node) {
+			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID, n.Status.NodeInfo.SystemUUID = runs(w), w.machine("runs-vm").UUID
 			}, becomes: waits,
 		},
-		{about: about, says: "that of a Node that joins later", at: []moment{registering}, tell: id(joins), becomes: waits},
-		{about: about, says: "that of a Node whose machine is unreadable", at: []moment{registering}, tell: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
-		{about: about, says: "that of a Node whose machine is gone", at: []moment{registering}, tell: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
-		{about: about, says: "another cloud's", at: []moment{registering, before}, tell: id(func(*world) string { return "aws:///zone/i-1" }), becomes: alone},
-		{about: about, says: "no UUID", at: []moment{registering, before}, tell: id(func(*world) string { return "vsphere://vm-1\nI1122 fake" }), becomes: waits},
-		{about: about, says: "a megabyte", at: []moment{registering}, tell: id(func(*world) string { return "vsphere://" + strings.Repeat("x", 1<<20) }), becomes: waits},
+		{about: about, says: "that of a Node that joins later", at: []moment{registering}, send: id(joins), becomes: waits},
+		{about: about, says: "that of a Node whose machine is unreadable", at: []moment{registering}, send: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
+		{about: about, says: "that of a Node whose machine is gone", at: []moment{registering}, send: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
+		{about: about, says: "another cloud's", at: []moment{registering, before}, send: id(func(*world) string { return "aws:///zone/i-1" }), becomes: alone},
+		{about: about, says: "no UUID", at: []moment{registering, before}, send: id(func(*world) string { return "vsphere://vm-1\nI1122 fake" }), becomes: waits},
+		{about: about, says: "a megabyte", at: []moment{registering}, send: id(func(*world) string { return "vsphere://" + strings.Repeat("x", 1<<20) }), becomes: waits},
 	}
 }
 
@@ -118,43 +118,43 @@ func annotations() []lie {
 		return func(_ *world, n *v1.Node) { annotate(n, key, value) }
 	}
 	return []lie{
-		{about: about, says: machine + "another's unreadable machine", at: []moment{registering}, tell: at(ghost), becomes: waits},
-		{about: about, says: machine + "another's unreadable machine", at: []moment{running}, tell: at(ghost), becomes: honest},
+		{about: about, says: machine + "another's unreadable machine", at: []moment{registering}, send: at(ghost), becomes: waits},
+		{about: about, says: machine + "another's unreadable machine", at: []moment{running}, send: at(ghost), becomes: honest},
 		{
 			about: about, says: machine + "another's unreadable machine, of a Node without a machine", at: []moment{registering}, homeless: true,
-			tell: func(w *world, n *v1.Node) {
+			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "vsphere://" + nobodysUUID
 				annotate(n, keys.Machine, ghost(w))
 			}, becomes: waits,
 		},
 		{
 			about: about, says: machine + "another's unreadable machine, with the provider ID of a running Node", at: []moment{registering},
-			tell: func(w *world, n *v1.Node) {
+			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.machine("runs-vm").ProviderID()
 				annotate(n, keys.Machine, ghost(w))
 			}, becomes: waits,
 		},
 		{
 			about: about, says: machine + "an unreadable machine, with the provider ID of a Node that joins later", at: []moment{registering},
-			tell: func(w *world, n *v1.Node) {
+			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.joiner.ProviderID()
 				annotate(n, keys.Machine, ghost(w))
 			}, becomes: waits,
 		},
-		{about: about, says: machine + "that of a running Node", at: []moment{registering, running}, tell: at(func(w *world) string { return "west/" + w.machine("runs-vm").MoID }), becomes: honest},
-		{about: about, says: machine + "that of a Node whose machine is gone", at: []moment{registering}, tell: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
-		{about: about, says: machine + "none that there is", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
-		{about: about, says: machine + "no managed object ID", at: []moment{registering, running}, tell: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
-		{about: about, says: machine + "of a vCenter that is not configured", at: []moment{registering}, tell: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
-		{about: about, says: machine + "200 kB", at: []moment{registering}, tell: at(long), becomes: waits},
-		{about: about, says: machine + "200 kB", at: []moment{running}, tell: at(long), becomes: honest},
-		{about: about, says: "`" + keys.VCenter + "`: another vCenter", at: []moment{running}, tell: set(keys.VCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
-		{about: about, says: "`" + keys.Labels + "`: labels that are not the kubelet's to remove", at: []moment{running}, tell: set(keys.Labels, restricted+","+v1.LabelTopologyZone), becomes: honest},
-		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, tell: nodeIP(runner), becomes: waits},
-		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{running}, tell: nodeIP(runner), becomes: honest},
-		{about: about, says: "`--node-ip`: the address of a Node that joins later", at: []moment{registering}, tell: nodeIP(joiner), becomes: waits},
-		{about: about, says: "`--node-ip`: the same, of a Node without a machine", at: []moment{registering}, homeless: true, tell: nodeIP(joiner), becomes: waits},
-		{about: about, says: "`--node-ip`: 200 kB", at: []moment{registering}, tell: set(cloudproviderapi.AnnotationAlphaProvidedIPAddr, strings.Repeat("1,", 100<<10)), becomes: waits},
+		{about: about, says: machine + "that of a running Node", at: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.machine("runs-vm").MoID }), becomes: honest},
+		{about: about, says: machine + "that of a Node whose machine is gone", at: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
+		{about: about, says: machine + "none that there is", at: []moment{registering, running}, send: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
+		{about: about, says: machine + "no managed object ID", at: []moment{registering, running}, send: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
+		{about: about, says: machine + "of a vCenter that is not configured", at: []moment{registering}, send: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
+		{about: about, says: machine + "200 kB", at: []moment{registering}, send: at(long), becomes: waits},
+		{about: about, says: machine + "200 kB", at: []moment{running}, send: at(long), becomes: honest},
+		{about: about, says: "`" + keys.VCenter + "`: another vCenter", at: []moment{running}, send: set(keys.VCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
+		{about: about, says: "`" + keys.Labels + "`: labels that are not the kubelet's to remove", at: []moment{running}, send: set(keys.Labels, restricted+","+v1.LabelTopologyZone), becomes: honest},
+		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, send: nodeIP(runner), becomes: waits},
+		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{running}, send: nodeIP(runner), becomes: honest},
+		{about: about, says: "`--node-ip`: the address of a Node that joins later", at: []moment{registering}, send: nodeIP(joiner), becomes: waits},
+		{about: about, says: "`--node-ip`: the same, of a Node without a machine", at: []moment{registering}, homeless: true, send: nodeIP(joiner), becomes: waits},
+		{about: about, says: "`--node-ip`: 200 kB", at: []moment{registering}, send: set(cloudproviderapi.AnnotationAlphaProvidedIPAddr, strings.Repeat("1,", 100<<10)), becomes: waits},
 	}
 }
 
@@ -177,19 +177,19 @@ func addressLies() []lie {
 		}
 	}
 	return []lie{
-		{about: about, says: "those of a running Node", at: []moment{registering, running}, tell: of(runner), becomes: honest},
-		{about: about, says: "those of a Node that joins later", at: []moment{registering, running}, tell: of(joiner), becomes: honest},
-		{about: about, says: "the same, of a Node without a machine", at: []moment{registering, before}, homeless: true, tell: of(joiner), becomes: waits},
+		{about: about, says: "those of a running Node", at: []moment{registering, running}, send: of(runner), becomes: honest},
+		{about: about, says: "those of a Node that joins later", at: []moment{registering, running}, send: of(joiner), becomes: honest},
+		{about: about, says: "the same, of a Node without a machine", at: []moment{registering, before}, homeless: true, send: of(joiner), becomes: waits},
 		{
 			about: about, says: "the same, of a Node with another cloud's provider ID", at: []moment{registering},
-			tell: func(w *world, n *v1.Node) {
+			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "aws:///zone/i-1"
 				of(joiner)(w, n)
 			}, becomes: alone,
 		},
 		{
 			about: about, says: "a thousand of the network", at: []moment{registering, running},
-			tell: func(_ *world, n *v1.Node) {
+			send: func(_ *world, n *v1.Node) {
 				n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeHostName, Address: n.Name}}
 				for i := range 1000 {
 					n.Status.Addresses = append(n.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)})
@@ -210,14 +210,14 @@ func labels() []lie {
 	}
 	zones := set(v1.LabelTopologyZone, "west-a", v1.LabelFailureDomainBetaZone, "west-a")
 	return []lie{
-		{about: about, says: "the zone of another Node", at: []moment{registering}, tell: zones, becomes: honest},
-		{about: about, says: "the zone of another Node", at: []moment{running}, tell: zones, becomes: reported},
-		{about: about, says: "the value of a further level", at: []moment{registering, running}, tell: set(leveled, "a"), becomes: reported},
-		{about: about, says: "what `nodes.selector` leaves out", at: []moment{registering}, tell: set(excluded, ""), becomes: alone},
-		{about: about, says: "`" + topology.LabelRack + "`", at: []moment{registering}, tell: set(topology.LabelRack, "own"), refused: "labels: " + topology.LabelRack, becomes: unborn},
-		{about: about, says: "`" + topology.LabelRack + "`", at: []moment{running}, tell: set(topology.LabelRack, "own"), refused: "labels: " + topology.LabelRack, becomes: honest},
-		{about: about, says: "`" + restricted + "`", at: []moment{registering}, tell: set(restricted, "own"), refused: "labels: " + restricted, becomes: unborn},
-		{about: about, says: "`" + restricted + "`", at: []moment{running}, tell: set(restricted, "own"), refused: "labels: " + restricted, becomes: honest},
+		{about: about, says: "the zone of another Node", at: []moment{registering}, send: zones, becomes: honest},
+		{about: about, says: "the zone of another Node", at: []moment{running}, send: zones, becomes: reported},
+		{about: about, says: "the value of a further level", at: []moment{registering, running}, send: set(leveled, "a"), becomes: reported},
+		{about: about, says: "what `nodes.selector` leaves out", at: []moment{registering}, send: set(excluded, ""), becomes: alone},
+		{about: about, says: "`" + topology.LabelRack + "`", at: []moment{registering}, send: set(topology.LabelRack, "own"), refused: "labels: " + topology.LabelRack, becomes: unborn},
+		{about: about, says: "`" + topology.LabelRack + "`", at: []moment{running}, send: set(topology.LabelRack, "own"), refused: "labels: " + topology.LabelRack, becomes: honest},
+		{about: about, says: "`" + restricted + "`", at: []moment{registering}, send: set(restricted, "own"), refused: "labels: " + restricted, becomes: unborn},
+		{about: about, says: "`" + restricted + "`", at: []moment{running}, send: set(restricted, "own"), refused: "labels: " + restricted, becomes: honest},
 	}
 }
 
@@ -232,17 +232,17 @@ func taints() []lie {
 		}
 	}
 	return []lie{
-		{about: about, says: "not uninitialized", at: []moment{registering}, tell: without, becomes: honest},
+		{about: about, says: "not uninitialized", at: []moment{registering}, send: without, becomes: honest},
 		{
 			about: about, says: "not uninitialized, with the zone of another Node", at: []moment{registering},
-			tell: func(w *world, n *v1.Node) {
+			send: func(w *world, n *v1.Node) {
 				without(w, n)
 				n.Labels[v1.LabelTopologyZone], n.Labels[v1.LabelFailureDomainBetaZone] = "west-a", "west-a"
 			}, becomes: reported,
 		},
-		{about: about, says: "not uninitialized", at: []moment{before}, tell: without, refused: "is not allowed to modify taints", becomes: waits},
-		{about: about, says: "`" + keys.DriftTaint + "`, and shut down", at: []moment{registering}, tell: add(keys.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},
-		{about: about, says: "`" + keys.DriftTaint + "`, and shut down", at: []moment{running}, tell: add(keys.DriftTaint, cloudproviderapi.TaintNodeShutdown), refused: "is not allowed to modify taints", becomes: honest},
+		{about: about, says: "not uninitialized", at: []moment{before}, send: without, refused: "is not allowed to modify taints", becomes: waits},
+		{about: about, says: "`" + keys.DriftTaint + "`, and shut down", at: []moment{registering}, send: add(keys.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},
+		{about: about, says: "`" + keys.DriftTaint + "`, and shut down", at: []moment{running}, send: add(keys.DriftTaint, cloudproviderapi.TaintNodeShutdown), refused: "is not allowed to modify taints", becomes: honest},
 	}
 }
 
@@ -250,9 +250,9 @@ func names() []lie {
 	const about = "name"
 	nameless := func(_ *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = "" }
 	return []lie{
-		{about: about, says: "that of a running Node's machine, without a UUID", at: []moment{registering}, named: "runs-vm", certain: true, tell: nameless, becomes: waits},
+		{about: about, says: "that of a running Node's machine, without a UUID", at: []moment{registering}, named: "runs-vm", certain: true, send: nameless, becomes: waits},
 		{
-			about: about, says: "that of a machine that is no Node's, without a UUID", at: []moment{registering}, named: "spare", certain: true, tell: nameless, becomes: impostor,
+			about: about, says: "that of a machine that is no Node's, without a UUID", at: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
 			left: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
 		{

@@ -86,7 +86,7 @@ func takeReleaseOver(t *testing.T, more string) {
 	}
 	r.until(cpi, "the CPI has initialized all Nodes", complete)
 	r.join(cpi, &all, "joins-cpi")
-	r.keep(ourAnnotations)
+	r.expectUnchanged(ourAnnotations)
 	r.hold(cpi, "the CPI that has initialized them")
 
 	r.write("got.yaml", r.helm("get", "values", "vsphere-cpi", "-o", "yaml"))
@@ -96,13 +96,13 @@ func takeReleaseOver(t *testing.T, more string) {
 	r.gone(before, during)
 	d := r.run(ours)
 	r.hold(cpi, "both Pods are there, and the CPI leads")
-	r.dismiss(cpi)
+	r.stopIncumbent(cpi)
 	r.until(d, "vzones knows all machines", known(all))
 	r.hold(d, "vzones has taken over")
 	r.join(d, &all, "joins-vzones")
 	r.until(d, "vzones knows all machines", known(all))
 
-	r.keep()
+	r.expectUnchanged()
 	r.helm("rollback", "vsphere-cpi", "1")
 	r.gone(during, r.objects())
 	cpi = r.run(old)
@@ -110,7 +110,7 @@ func takeReleaseOver(t *testing.T, more string) {
 	r.hold(cpi, "the CPI has the cluster again")
 	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"), "-f", r.file("credentials.yaml"))
 	d = r.run(ours)
-	r.dismiss(cpi)
+	r.stopIncumbent(cpi)
 	r.hold(d, "vzones has the cluster again")
 	r.stop(d)
 }
@@ -143,10 +143,10 @@ func newRelease(t *testing.T, more string) *release {
 	block, _ := pem.Decode(vc.Certificate())
 	r.write("cpi.yaml", fmt.Sprintf(theValues, vc.Host(), vc.User(), vc.Password(), thumbprint(block.Bytes), more))
 	watching, stop := context.WithCancel(t.Context())
-	if r.witness, err = testify(watching, s.Client.CoreV1().Nodes()); err != nil {
+	if r.nodeRecorder, err = recordNodes(watching, s.Client.CoreV1().Nodes()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(); <-r.witness.done })
+	t.Cleanup(func() { stop(); <-r.nodeRecorder.done })
 	return r
 }
 

@@ -127,16 +127,16 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.join(cpi, &all, "joins-cpi")
 	w.expect(cpi, all)
 	w.change()
-	w.keep()
+	w.expectUnchanged()
 	w.hold(cpi, "the CPI that has initialized them")
 
-	d := w.waits(ours)
+	d := w.startStandby(ours)
 	w.hold(cpi, "the CPI leads and vzones waits")
-	w.keep(ourAnnotations, leftOver)
-	w.dismiss(cpi)
+	w.expectUnchanged(ourAnnotations, removeBackfilled)
+	w.stopIncumbent(cpi)
 	w.until(d, "vzones knows all machines", known(all))
-	w.noted(d, "moved", "TopologyDrift")
-	w.noted(d, "resized", "InstanceTypeDrift")
+	w.awaitEvent(d, "moved", "TopologyDrift")
+	w.awaitEvent(d, "resized", "InstanceTypeDrift")
 	w.hold(d, "vzones has taken over")
 	w.report("10.0.9.6", "10.0.9.15")
 	w.hold(d, "guests report their addresses in another order")
@@ -150,15 +150,15 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.join(d, &all, "joins-vzones")
 	w.until(d, "vzones knows all machines", known(all))
 
-	w.keep() // now the annotations have to stay too
+	w.expectUnchanged() // now the annotations have to stay too
 	w.stop(d)
 	d = w.start(ours)
 	w.hold(d, "vzones was restarted")
-	cpi = w.waits(old)
+	cpi = w.startStandby(old)
 	w.hold(d, "vzones leads and the CPI waits")
 	w.stop(d)
 	w.hold(cpi, "the CPI has the cluster again")
-	w.dismiss(cpi)
+	w.stopIncumbent(cpi)
 }
 
 // complete reports whether the CPI is done with a Node.
@@ -188,9 +188,9 @@ func known(all []bystander) func(*v1.Node) error {
 	}
 }
 
-// leftOver takes out of the Node that only the in-tree provider has initialized what the
+// removeBackfilled takes out of the Node that only the in-tree provider has initialized what the
 // CPI gives to Nodes that it initializes: vzones backfills that.
-func leftOver(n *v1.Node) {
+func removeBackfilled(n *v1.Node) {
 	if n.Name == "in-tree-left" {
 		delete(n.Labels, v1.LabelInstanceType)
 		delete(n.Labels, v1.LabelInstanceTypeStable)

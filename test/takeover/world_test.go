@@ -41,10 +41,10 @@ func flags() []string {
 
 // A world is a cluster and its vCenters, with at most one provider that leads.
 type world struct {
-	t       *testing.T
-	s       *stack.Stack
-	config  string
-	witness *witness
+	t            *testing.T
+	s            *stack.Stack
+	config       string
+	nodeRecorder *nodeRecorder
 }
 
 func newWorld(t *testing.T) *world {
@@ -74,10 +74,10 @@ func newWorld(t *testing.T) *world {
 	t.Setenv("ENABLE_ALPHA_DUAL_STACK", "true") // the CPI wants it
 	w.grant()
 	watching, stop := context.WithCancel(t.Context())
-	if w.witness, err = testify(watching, s.Client.CoreV1().Nodes()); err != nil {
+	if w.nodeRecorder, err = recordNodes(watching, s.Client.CoreV1().Nodes()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(); <-w.witness.done })
+	t.Cleanup(func() { stop(); <-w.nodeRecorder.done })
 	return w
 }
 
@@ -120,9 +120,9 @@ func (w *world) stop(d *stack.Daemon) {
 	}
 }
 
-// dismiss ends the CPI. Its status means nothing: when it closes the watch of its file, it
+// stopIncumbent ends the CPI. Its status means nothing: when it closes the watch of its file, it
 // may take that for a change, and then ends itself with an error.
-func (w *world) dismiss(cpi *stack.Daemon) {
+func (w *world) stopIncumbent(cpi *stack.Daemon) {
 	w.t.Helper()
 	_, err := cpi.Stop()
 	select {
@@ -190,8 +190,8 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 	}
 }
 
-// waits starts a daemon while another one leads, and waits until it does.
-func (w *world) waits(binary string) *stack.Daemon {
+// startStandby starts a daemon while another one leads, and waits until it does.
+func (w *world) startStandby(binary string) *stack.Daemon {
 	w.t.Helper()
 	d := w.start(binary)
 	for end := time.Now().Add(patience); !strings.Contains(strings.ToLower(d.Log()), standing); w.rest() {
@@ -202,8 +202,8 @@ func (w *world) waits(binary string) *stack.Daemon {
 	return d
 }
 
-// noted waits until there is an Event of a reason about a Node.
-func (w *world) noted(d *stack.Daemon, node, reason string) {
+// awaitEvent waits until there is an Event of a reason about a Node.
+func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 	w.t.Helper()
 	for end := time.Now().Add(patience); ; {
 		events, err := w.s.Client.CoreV1().Events("").List(w.t.Context(),
@@ -235,7 +235,7 @@ func (w *world) hold(d *stack.Daemon, when string) {
 			w.t.Fatalf("%s: no %d rounds in %v\n%s", when, rounds, patience, tail(d.Log()))
 		}
 	}
-	changes, err := w.witness.verdict(w.t.Context())
+	changes, err := w.nodeRecorder.violations(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -244,15 +244,15 @@ func (w *world) hold(d *stack.Daemon, when string) {
 	}
 }
 
-// keep is witness.keep.
-func (w *world) keep(except ...exception) {
+// expectUnchanged is nodeRecorder.expectUnchanged.
+func (w *world) expectUnchanged(except ...exception) {
 	w.t.Helper()
-	if err := w.witness.keep(w.t.Context(), except...); err != nil {
+	if err := w.nodeRecorder.expectUnchanged(w.t.Context(), except...); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// rest is a moment between two looks.
+// rest waits between two checks.
 func (w *world) rest() {
 	select {
 	case <-time.After(100 * time.Millisecond):

@@ -44,6 +44,9 @@ type Options struct {
 	// Metrics is what the daemon's own metrics are registered with: the registry that the
 	// framework serves at /metrics, if it is nil.
 	Metrics metrics.Registry
+	// KeepLogging leaves klog as the process has configured it, whatever the flags of the
+	// command line say. Whoever logs before Run needs it: klog has one logger for the process.
+	KeepLogging bool
 }
 
 // An App is a daemon. It runs once.
@@ -51,6 +54,8 @@ type App struct {
 	args     []string
 	registry metrics.Registry
 	flags    flags
+	// keepLogging is Options.KeepLogging.
+	keepLogging bool
 
 	// Written before the framework runs, and constant from then on.
 	source source.Source
@@ -74,7 +79,7 @@ type App struct {
 
 // New returns a daemon with a command line, without the name of the program.
 func New(args []string, o Options) *App {
-	a := &App{args: args, registry: o.Metrics, cancel: func() {}}
+	a := &App{args: args, registry: o.Metrics, keepLogging: o.KeepLogging, cancel: func() {}}
 	if a.registry == nil {
 		a.registry = metrics.Served{}
 	}
@@ -91,7 +96,7 @@ func (a *App) Run(ctx context.Context) error {
 	setDefaults(opts)
 	asked := ctx
 	ctx, a.cancel = context.WithCancel(ctx)
-	err = execute(a.newCommand(ctx, opts))
+	err = a.execute(a.newCommand(ctx, opts))
 	a.Stop(ctx)
 	return a.result(asked, err)
 }

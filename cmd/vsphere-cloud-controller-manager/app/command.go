@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -18,12 +19,14 @@ import (
 
 // execute does what component-base's cli.RunNoErrOutput does, which with the race detector
 // logs before the format of the log is known.
-func execute(cmd *cobra.Command) error {
+func (a *App) execute(cmd *cobra.Command) error {
 	defer logs.FlushLogs()
 	cmd.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	cmd.SilenceErrors = true
 	logs.AddFlags(cmd.PersistentFlags())
-	cmd.PersistentPreRun = func(*cobra.Command, []string) { logs.InitLogs() }
+	if !a.keepLogging {
+		cmd.PersistentPreRun = func(*cobra.Command, []string) { logs.InitLogs() }
+	}
 	return cmd.Execute()
 }
 
@@ -44,7 +47,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	// configuration is reported before anything is contacted.
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		verflag.PrintAndExitIfRequested() // the version needs no configuration
-		if err := cmp.Or(formatErr, logging.Apply(cmd.Flags())); err != nil {
+		if err := cmp.Or(formatErr, a.applyLogging(cmd.Flags())); err != nil {
 			return err
 		}
 		logging.LogDeprecated(ctx, cmd.Flags(), deprecated)
@@ -62,6 +65,14 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 		return a.runFramework(ctx, opts)
 	}
 	return cmd
+}
+
+// applyLogging puts the logging flags in force, unless the process keeps its own logging.
+func (a *App) applyLogging(flags *pflag.FlagSet) error {
+	if a.keepLogging {
+		return nil
+	}
+	return logging.Apply(flags)
 }
 
 // runFramework does what the framework's command does, which prints its errors itself,

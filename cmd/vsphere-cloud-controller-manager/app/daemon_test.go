@@ -42,7 +42,7 @@ func TestConfigure(t *testing.T) {
 	}
 	var mistakes config.Errors
 	if err := d.configure(t.Context(), "vsphere", bad); !errors.As(err, &mistakes) {
-		t.Errorf("the mistakes cannot be told from other errors: %v", err)
+		t.Errorf("the mistakes cannot be distinguished from other errors: %v", err)
 	}
 	if d.cfg == nil || d.cfg.File != good {
 		t.Error("a mistaken file took the place of a good one")

@@ -25,7 +25,7 @@ func TestFlagsAreCompared(t *testing.T) {
 	flags := map[string]bool{}
 	cmd.InitDefaultHelpFlag()
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for line := range strings.Lines(table) {
 		cells := strings.Split(line, "|")
 		if len(cells) < 4 {
@@ -34,12 +34,12 @@ func TestFlagsAreCompared(t *testing.T) {
 		taken := strings.TrimSpace(cells[2]) != "not taken"
 		for _, found := range flagName.FindAllStringSubmatch(cells[1], -1) {
 			name := found[1]
-			if told[name] {
+			if listed[name] {
 				t.Errorf("--%s is there twice", name)
 			}
-			told[name] = true
+			listed[name] = true
 			if flags[name] != taken {
-				t.Errorf("--%s is told to be %s, and is taken: %v", name, strings.TrimSpace(cells[2]), flags[name])
+				t.Errorf("--%s is listed as %s, and is taken: %v", name, strings.TrimSpace(cells[2]), flags[name])
 			}
 			if taken {
 				continue
@@ -52,12 +52,12 @@ func TestFlagsAreCompared(t *testing.T) {
 		}
 	}
 	for name := range flags {
-		if !told[name] {
+		if !listed[name] {
 			t.Errorf("--%s is missing", name)
 		}
 	}
-	if len(told) < 50 {
-		t.Errorf("only %d flags found", len(told))
+	if len(listed) < 50 {
+		t.Errorf("only %d flags found", len(listed))
 	}
 	const other = "vsphere-paravirtual"
 	if err := New(nil, Options{}).configure(t.Context(), other, ""); err == nil || !strings.Contains(table, "`"+err.Error()+"`") {

@@ -80,7 +80,7 @@ func TestControllerNames(t *testing.T) {
 	}
 	for alias, name := range aliases() {
 		if _, ok := New(nil, Options{}).controllers(t.Context())[name]; !ok {
-			t.Errorf("%s stands for %s, which is no controller", alias, name)
+			t.Errorf("%s stands for %s, which is not a controller", alias, name)
 		}
 	}
 }

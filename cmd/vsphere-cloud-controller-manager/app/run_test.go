@@ -10,9 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	framework "k8s.io/cloud-provider/app"
 	"k8s.io/component-base/configz"
-	logsapi "k8s.io/component-base/logs/api/v1"
 	basemetrics "k8s.io/component-base/metrics"
-	"k8s.io/klog/v2"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app"
 	"vzones/test/cluster"
@@ -48,19 +46,12 @@ func TestRun(t *testing.T) {
 	if err := s.Register(t.Context(), s.Fleet.Machines()...); err != nil {
 		t.Fatal(err)
 	}
-	// What the process has one of, for the next run of this test.
-	state := klog.CaptureState()
-	t.Cleanup(func() {
-		state.Restore()
-		configz.Delete(framework.ConfigzName)
-		if err := logsapi.ResetForTest(nil); err != nil {
-			t.Error(err)
-		}
-	})
+	// The process has one, which a further run of this test registers again.
+	t.Cleanup(func() { configz.Delete(framework.ConfigzName) })
 	own := basemetrics.NewKubeRegistry()
 	daemon := app.New([]string{
 		"--cloud-config=" + config, "--kubeconfig=" + s.Kubeconfig(), "--secure-port=0", "--leader-elect=true",
-	}, app.Options{Metrics: own})
+	}, app.Options{Metrics: own, KeepLogging: true})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ended := make(chan error, 1)

@@ -78,6 +78,7 @@ func ratio(a, b *Reading) float64 {
 	return a.Seconds / b.Seconds
 }
 
+// value returns the figure of a quantity, and whether it was measured.
 func (c *Case) value(q Quantity) (value float64, ok bool) {
 	d := c.Daemon
 	if d == nil {
@@ -125,18 +126,24 @@ func (c *Case) value(q Quantity) (value float64, ok bool) {
 		}
 		return float64(*d.APIWrites), true
 	}
-	if d.Requests == nil {
+	return d.requests(q)
+}
+
+// requests returns the figure of a quantity of requests to the vCenters, and whether it was
+// measured.
+func (r *Reading) requests(q Quantity) (value float64, ok bool) {
+	if r.Requests == nil {
 		return 0, false
 	}
 	switch q {
 	case TotalRequests:
-		return float64(d.Requests.Total), true
+		return float64(r.Requests.Total), true
 	case RequestsPerVCenter:
-		return float64(d.Requests.MaxPerVCenter), true
+		return float64(r.Requests.MaxPerVCenter), true
 	case OtherRequests:
-		return float64(d.Requests.other()), true
+		return float64(r.Requests.other()), true
 	case RequestsPerMinute:
-		return float64(d.Requests.MaxPerVCenter) * 60 / d.Seconds, d.Seconds > 0
+		return float64(r.Requests.MaxPerVCenter) * 60 / r.Seconds, r.Seconds > 0
 	}
 	return 0, false
 }

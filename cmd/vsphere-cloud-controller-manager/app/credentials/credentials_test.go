@@ -218,7 +218,7 @@ func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 		defer klog.EnableContextualLogging(true)
 		_, err := (&Finder{secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 		if err == nil || !strings.Contains(err.Error(), "kube-system/vsphere-credentials") {
-			t.Errorf("nobody is told: %v", err)
+			t.Errorf("the error is %v", err)
 		}
 		if leaked := leaks(l); len(leaked) > 0 {
 			t.Errorf("logged: %q\n%s", leaked, l)

@@ -51,9 +51,9 @@ func link(t *testing.T, target, path string) {
 	}
 }
 
-// told waits for a token. Watching may not have begun yet, so the change is made
+// awaitChange waits for a report. Watching may not have begun yet, so the change is made
 // again until there is one.
-func told(t *testing.T, w *Watcher, change func(i int)) {
+func awaitChange(t *testing.T, w *Watcher, change func(i int)) {
 	t.Helper()
 	for i := range 100 {
 		change(i)
@@ -63,10 +63,10 @@ func told(t *testing.T, w *Watcher, change func(i int)) {
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
-	t.Fatal("never told")
+	t.Fatal("the change was never reported")
 }
 
-// drained takes what is still told of changes made before, which may be late on a
+// drained receives the reports of changes made before, which may be late on a
 // busy machine.
 func drained(w *Watcher) {
 	for {
@@ -129,7 +129,7 @@ func TestChangesAreTold(t *testing.T) {
 			w := watching(t, filepath.Join(dir, c.path))
 			drained(w)
 			for i := range 3 { // also after the first
-				told(t, w, func(n int) { c.change(t, dir, 7*i+n) })
+				awaitChange(t, w, func(n int) { c.change(t, dir, 7*i+n) })
 				drained(w)
 			}
 		})
@@ -144,7 +144,7 @@ func TestWhatIsWatchedIsTold(t *testing.T) {
 		select {
 		case <-w.Changes():
 		case <-time.After(30 * time.Second):
-			t.Fatal("never told")
+			t.Fatal("the change was never reported")
 		}
 		w.Apply([]string{path})
 	}
@@ -158,17 +158,17 @@ func TestWhatIsNotWatchedIsNotTold(t *testing.T) {
 	write(t, filepath.Join(dir, "two", "a"), "")
 	w := watching(t, filepath.Join(dir, "one", "a"))
 	drained(w)
-	told(t, w, func(i int) { write(t, filepath.Join(dir, "one", "a"), string(rune('a'+i%26))) })
+	awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "one", "a"), string(rune('a'+i%26))) })
 	w.Apply([]string{filepath.Join(dir, "two", "a")})
 	drained(w)
-	told(t, w, func(i int) { write(t, filepath.Join(dir, "two", "a"), string(rune('a'+i%26))) })
+	awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "two", "a"), string(rune('a'+i%26))) })
 	drained(w)
 	for range 100 {
 		write(t, filepath.Join(dir, "one", "a"), "new")
 	}
 	select {
 	case <-w.Changes():
-		t.Error("told of what is not watched any more")
+		t.Error("a change is reported that is not watched any more")
 	case <-time.After(3 * quietPeriod):
 	}
 	for range 100 {
@@ -185,15 +185,15 @@ func TestOtherFilesOfTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "")
 	w := watching(t, filepath.Join(dir, "a"))
-	told(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("a", i+1)) })
+	awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("a", i+1)) })
 	drained(w)
 	for i := range 5 {
 		write(t, filepath.Join(dir, "log"), strings.Repeat("line", i))
 		select {
 		case <-w.Changes():
-			t.Fatal("told of another file")
+			t.Fatal("a change of another file is reported")
 		case <-time.After(2 * quietPeriod):
 		}
 	}
-	told(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("b", i+9)) })
+	awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("b", i+9)) })
 }

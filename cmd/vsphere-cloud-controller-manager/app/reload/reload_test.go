@@ -122,7 +122,7 @@ func TestReload(t *testing.T) {
 	step("a new one at once", twoVCenters, 4, "5 applied, 4 refused, last 1", "Normal ConfigurationApplied")
 }
 
-// TestReloadAtTheEnd: what cannot be read since the daemon stops is no mistake.
+// TestReloadAtTheEnd: what cannot be read since the daemon stops is not a mistake.
 func TestReloadAtTheEnd(t *testing.T) {
 	r := newReloading(t, twoVCenters)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -163,7 +163,7 @@ func TestReloadWarns(t *testing.T) {
 	}
 }
 
-// TestReloadRepeatsNoWarning: what was told is not told again because it is in another line.
+// TestReloadRepeatsNoWarning: a warning is not logged again because it is in another line.
 func TestReloadRepeatsNoWarning(t *testing.T) {
 	text := "global: {insecureFlag: true, caFile: testdata/no, server: vc-west.example.com, user: u, password: p}\n" + strings.Replace(twoVCenters, "west: {", "west: {insecureFlag: false, ", 1)
 	text = strings.Replace(text, "caFile: testdata/no", "thumbprint: '"+strings.TrimSuffix(strings.Repeat("AA:", 20), ":")+"'", 1)

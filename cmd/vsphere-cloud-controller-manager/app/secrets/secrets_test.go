@@ -27,7 +27,7 @@ func secret(name, password string) *v1.Secret {
 }
 
 // follow runs a Watcher of Secrets until the test ends, and returns what has a
-// token when it has told of a change.
+// value when it has reported a change.
 func follow(t *testing.T, client *fake.Clientset, refs ...config.SecretRef) (*Watcher, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 100)

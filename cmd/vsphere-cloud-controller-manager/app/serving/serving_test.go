@@ -299,7 +299,7 @@ func TestServeWithoutAPIServer(t *testing.T) {
 				}
 			}
 			if !strings.Contains(log.String(), "Unable to authenticate the request") {
-				t.Errorf("nobody is told:\n%s", log)
+				t.Errorf("the log has no error:\n%s", log)
 			}
 			state.Store(1)
 			if code, body := p.get("/metrics", token); code != http.StatusOK {

@@ -15,9 +15,9 @@ import (
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// A witness sees each change of each Node, also one that is undone at once, and remembers
+// A nodeRecorder sees each change of each Node, also one that is undone at once, and remembers
 // those that it was not told to expect.
-type witness struct {
+type nodeRecorder struct {
 	nodes typedv1.NodeInterface
 	done  chan struct{} // closed when the watch has ended
 
@@ -30,8 +30,8 @@ type witness struct {
 // An exception takes what may change out of a Node.
 type exception func(*v1.Node)
 
-// testify watches until the context ends.
-func testify(ctx context.Context, nodes typedv1.NodeInterface) (*witness, error) {
+// recordNodes watches until the context ends.
+func recordNodes(ctx context.Context, nodes typedv1.NodeInterface) (*nodeRecorder, error) {
 	list, err := nodes.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func testify(ctx context.Context, nodes typedv1.NodeInterface) (*witness, error)
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{nodes: nodes, done: make(chan struct{})}
+	w := &nodeRecorder{nodes: nodes, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		defer events.Stop()
@@ -48,15 +48,15 @@ func testify(ctx context.Context, nodes typedv1.NodeInterface) (*witness, error)
 			w.see(e)
 		}
 		if ctx.Err() == nil {
-			w.complain("the watch has ended before the test")
+			w.fail("the watch has ended before the test")
 		}
 	}()
 	return w, nil
 }
 
-// keep says that from now on all Nodes stay as they are, but for the exceptions. It
-// begins anew where it is said again.
-func (w *witness) keep(ctx context.Context, except ...exception) error {
+// expectUnchanged records all Nodes as they are: from now on they stay so, but for the
+// exceptions. A further call replaces what was recorded.
+func (w *nodeRecorder) expectUnchanged(ctx context.Context, except ...exception) error {
 	list, err := w.nodes.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -70,8 +70,8 @@ func (w *witness) keep(ctx context.Context, except ...exception) error {
 	return nil
 }
 
-// verdict returns what has changed since keep, which has to be nothing.
-func (w *witness) verdict(ctx context.Context) ([]string, error) {
+// violations returns what has changed since expectUnchanged.
+func (w *nodeRecorder) violations(ctx context.Context) ([]string, error) {
 	list, err := w.nodes.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -93,16 +93,16 @@ func (w *witness) verdict(ctx context.Context) ([]string, error) {
 	return changes, nil
 }
 
-func (w *witness) complain(what string) {
+func (w *nodeRecorder) fail(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.changes = append(w.changes, what)
 }
 
-func (w *witness) see(e watch.Event) {
+func (w *nodeRecorder) see(e watch.Event) {
 	is, ok := e.Object.(*v1.Node)
 	if !ok {
-		w.complain(fmt.Sprintf("the watch has told %v", e.Object))
+		w.fail(fmt.Sprintf("the watch has told %v", e.Object))
 		return
 	}
 	w.mu.Lock()
@@ -115,13 +115,13 @@ func (w *witness) see(e watch.Event) {
 		w.changes = append(w.changes, is.Name+" is deleted")
 		return
 	}
-	if diff := cmp.Diff(w.essence(was), w.essence(is)); diff != "" {
+	if diff := cmp.Diff(w.comparable(was), w.comparable(is)); diff != "" {
 		w.changes = append(w.changes, fmt.Sprintf("%s (-was +is):\n%s", is.Name, diff))
 	}
 }
 
-// essence is all that the API server has of a Node, but for what says that it was written.
-func (w *witness) essence(n *v1.Node) string {
+// comparable is all that the API server has of a Node, but for what says that it was written.
+func (w *nodeRecorder) comparable(n *v1.Node) string {
 	n = n.DeepCopy()
 	n.ResourceVersion, n.ManagedFields = "", nil
 	for _, except := range w.except {
