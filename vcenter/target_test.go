@@ -28,8 +28,8 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	if a.status.Load().state.Snapshot == nil {
 		t.Fatal("not published")
 	}
-<	a.setTarget(at("two.example.com"))
-=	if _, err := a.readCredentials(t.Context()); !errors.Is(err, errReconfigured) || asked > 0 {
+	a.setTarget(at("two.example.com"))
+	if _, err := a.readCredentials(t.Context()); !errors.Is(err, errReconfigured) || asked > 0 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
 	a.update(publish)
