@@ -20,30 +20,30 @@ import (
 // its UUID is known, or it stood beside the Node's machine.
 func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	seen := func(vcenter string, after time.Duration) inventory.Sighting {
-		return inventory.Sighting{VCenter: vcenter, At: noon.Add(after)}
+	seen := func(vcenter string, after time.Duration) inventory.LastSeen {
+		return inventory.LastSeen{VCenter: vcenter, At: noon.Add(after)}
 	}
 	for _, c := range []struct {
 		name     string
 		node     *v1.Node
-		seen     inventory.Sighting
+		seen     inventory.LastSeen
 		states   states
 		exists   bool
 		searched bool // and the Node is deleted, since the search finds nothing
 	}{
-		{"never seen", ours(), inventory.Sighting{}, states{stateOf("east"), unreadable("west", "", noon)}, false, false},
+		{"never seen", ours(), inventory.LastSeen{}, states{stateOf("east"), unreadable("west", "", noon)}, false, false},
 		{"seen beside it", ours(), seen("west", 0), states{stateOf("east"), unreadable("west", "", noon)}, false, true},
 		{"it came after", ours(), seen("west", -time.Second), states{stateOf("east"), unreadable("west", "", noon)}, false, false},
 		{"elsewhere, not long enough", ours(), seen("east", 59*time.Minute), states{stateOf("east"), unreadable("west", "", noon)}, false, false},
 		{"elsewhere, long enough", ours(), seen("east", time.Hour), states{stateOf("east"), unreadable("west", "", noon)}, false, true},
-		{"its own, remembered", ours(), inventory.Sighting{}, states{unreadable("east", uuidA, noon)}, true, false},
-		{"its own, in trouble", ours(), inventory.Sighting{}, states{troubled(unreadable("east", uuidA, noon))}, true, false},
-		{"another's, remembered", ours(), inventory.Sighting{}, states{unreadable("east", uuidB, noon)}, false, true},
-		{"another's, in trouble", ours(), inventory.Sighting{}, states{troubled(unreadable("east", uuidB, noon))}, false, false},
-		{"outside", ours(), inventory.Sighting{}, states{outside(machine(uuidA))}, false, false},
+		{"its own, remembered", ours(), inventory.LastSeen{}, states{unreadable("east", uuidA, noon)}, true, false},
+		{"its own, in trouble", ours(), inventory.LastSeen{}, states{troubled(unreadable("east", uuidA, noon))}, true, false},
+		{"another's, remembered", ours(), inventory.LastSeen{}, states{unreadable("east", uuidB, noon)}, false, true},
+		{"another's, in trouble", ours(), inventory.LastSeen{}, states{troubled(unreadable("east", uuidB, noon))}, false, false},
+		{"outside", ours(), inventory.LastSeen{}, states{outside(machine(uuidA))}, false, false},
 		{"known in a vCenter that is not configured", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("old/vm-1")), seen("east", time.Hour), states{stateOf("east")}, false, false},
-		{"known in one that is", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")), inventory.Sighting{}, states{stateOf("east")}, false, true},
-		{"known as nothing that can be read", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("nonsense")), inventory.Sighting{}, states{stateOf("east")}, false, true},
+		{"known in one that is", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")), inventory.LastSeen{}, states{stateOf("east")}, false, true},
+		{"known as nothing that can be read", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("nonsense")), inventory.LastSeen{}, states{stateOf("east")}, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, f := provide(c.states)
@@ -75,7 +75,7 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
 				c.Fatal(err)
 			}
-			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "anew" }))
+			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "other" }))
 		},
 		"ready again": func(c *cluster, n *v1.Node) { c.heartbeat(n.Name) },
 		"none of ours any more": func(c *cluster, n *v1.Node) {

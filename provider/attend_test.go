@@ -60,7 +60,7 @@ func TestEventsOfRunningNodes(t *testing.T) {
 				c.pass(time.Hour)
 				c.wantEvents()
 				c.fleet.become(wrong...)
-				c.pass(patienceRunning - time.Millisecond)
+				c.pass(delayRunning - time.Millisecond)
 				c.wantEvents()
 				c.pass(2 * time.Millisecond)
 				c.wantEvents("node-1 " + reason)
@@ -75,7 +75,7 @@ func TestEventsOfRunningNodes(t *testing.T) {
 				c.fleet.become(stateOf("east", a), stateOf("west"))
 				c.pass(time.Minute)
 				c.fleet.become(wrong...)
-				c.pass(patienceRunning / 2)
+				c.pass(delayRunning / 2)
 				c.fleet.become(stateOf("east", a), stateOf("west"))
 				c.pass(time.Hour)
 				c.wantEvents("node-1 " + reason)
@@ -137,28 +137,28 @@ func TestNoEventForARunningNode(t *testing.T) {
 	}
 }
 
-// TestSightings: a machine is seen as of the vCenter's last answer, and for as
+// TestLastSeen: a machine is seen as of the vCenter's last answer, and for as
 // long as its Node is there.
-func TestSightings(t *testing.T) {
+func TestLastSeen(t *testing.T) {
 	alone(t, &fakeFleet{}, func(c *cluster) {
-		seen := func(want inventory.Sighting) {
+		seen := func(want inventory.LastSeen) {
 			t.Helper()
 			c.settle()
 			if got := c.lastSeen("uid-node-1"); got.VCenter != want.VCenter || !got.At.Equal(want.At) {
 				t.Errorf("seen %v, want %v", got, want)
 			}
 		}
-		seen(inventory.Sighting{})
+		seen(inventory.LastSeen{})
 		east := stateOf("east", machine(uuidA))
 		east.Contact = time.Now().Add(-time.Second)
 		c.fleet.become(east, stateOf("west"))
-		first := inventory.Sighting{VCenter: "east", At: east.Contact}
+		first := inventory.LastSeen{VCenter: "east", At: east.Contact}
 		seen(first)
 
 		later := trouble(east, "refused")
 		later.Contact = time.Now()
 		c.fleet.become(later, stateOf("west"))
-		seen(first) // what a vCenter in trouble showed last is no sighting
+		seen(first) // what a vCenter in trouble showed last does not count
 
 		// An answer without a change is no change of the states; the round of a
 		// minute sees it.
@@ -168,18 +168,18 @@ func TestSightings(t *testing.T) {
 		c.fleet.mu.Unlock()
 		seen(first)
 		c.pass(again)
-		seen(inventory.Sighting{VCenter: "east", At: east.Contact})
+		seen(inventory.LastSeen{VCenter: "east", At: east.Contact})
 
 		west := stateOf("west", machine(uuidA))
 		west.Contact = time.Now()
 		c.fleet.become(stateOf("east"), west)
-		seen(inventory.Sighting{VCenter: "west", At: west.Contact})
+		seen(inventory.LastSeen{VCenter: "west", At: west.Contact})
 
 		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		c.pass(2 * gather)
-		seen(inventory.Sighting{})
+		seen(inventory.LastSeen{})
 	}, running())
 }
 
@@ -215,7 +215,7 @@ func TestBeyondTheConfiguredDatacenters(t *testing.T) {
 	} {
 		fleet := &fakeFleet{states: states{stateOf("east"), stateOf("west")}, outside: outside}
 		alone(t, fleet, func(c *cluster) {
-			c.pass(patience + time.Second)
+			c.pass(delay + time.Second)
 			for range 5 {
 				c.fleet.become(stateOf("east"), stateOf("west"))
 				c.pass(time.Minute)

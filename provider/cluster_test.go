@@ -31,8 +31,8 @@ import (
 // an initialized one is not in order before that, how long changes of Nodes are gathered, the
 // time between two looks at all Nodes, and how many annotations are written a second.
 const (
-	patience         = 10 * time.Second
-	patienceRunning  = 30 * time.Second
+	delay         = 10 * time.Second
+	delayRunning  = 30 * time.Second
 	gather           = 100 * time.Millisecond
 	again            = time.Minute
 	recordsPerSecond = 20
@@ -251,7 +251,7 @@ func (c *cluster) wantEvents(want ...string) {
 }
 
 // lastSeen is where the machine of a Node was last seen, as this process remembers.
-func (c *cluster) lastSeen(node types.UID) inventory.Sighting {
+func (c *cluster) lastSeen(node types.UID) inventory.LastSeen {
 	id, _ := c.provider.placer.Identify(&v1.Node{ObjectMeta: metav1.ObjectMeta{UID: node}})
 	return id.Seen
 }

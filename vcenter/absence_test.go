@@ -35,7 +35,7 @@ func TestConfirmAbsent(t *testing.T) {
 		return id
 	}
 	seenByAnother := nobody
-	seenByAnother.Seen = inventory.Sighting{VCenter: "west", ID: w.moid("n3"), Instance: east.InstanceUUID()}
+	seenByAnother.Seen = inventory.LastSeen{VCenter: "west", ID: w.moid("n3"), Instance: east.InstanceUUID()}
 	for _, c := range []struct {
 		name  string
 		id    inventory.Identity

@@ -43,7 +43,7 @@ func TestVCentersComeAndGo(t *testing.T) {
 		t.Errorf("n1 is in %s", got)
 	}
 	if logins(west) != 1 || west.Requests()["CreatePropertyCollector"] != 1 {
-		t.Errorf("west was asked anew: %v", west.Requests())
+		t.Errorf("west was asked again: %v", west.Requests())
 	}
 }
 

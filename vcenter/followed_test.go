@@ -154,7 +154,7 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 	}
 	w.until("absence of n1", func(states []inventory.State) bool { return outcome(states, n1, topology.ErrAbsent) })
 	seen := func(id inventory.Identity, vcenter, moid string) inventory.Identity {
-		id.Seen = inventory.Sighting{VCenter: vcenter, ID: moid, At: time.Now()}
+		id.Seen = inventory.LastSeen{VCenter: vcenter, ID: moid, At: time.Now()}
 		return id
 	}
 	for name, c := range map[string]struct {

@@ -122,7 +122,7 @@ func every(d time.Duration, do func(v *fleet.VCenter, n int) error) func(context
 	}
 }
 
-// begins is something that goes on by itself.
+// begins is something that goes on without the test.
 func begins(do func(v *fleet.VCenter)) func(context.Context, *testing.T, *fleet.VCenter) {
 	return func(_ context.Context, _ *testing.T, v *fleet.VCenter) { do(v) }
 }

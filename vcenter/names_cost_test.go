@@ -20,7 +20,7 @@ func manyNames(n int) []inventory.Identity {
 }
 
 // TestNodesWithoutAUUIDCostLittle, however many there are, for however long and whoever
-// registers them again and again: names are read once, and what changes is told of.
+// registers them again and again: names are read once, and changes are reported.
 func TestNodesWithoutAUUIDCostLittle(t *testing.T) {
 	machines := 1000
 	if testing.Short() {
@@ -82,7 +82,7 @@ func TestNodesWithoutAUUIDCostLittle(t *testing.T) {
 	}); load.Requests > 2 || bytes > once/20 {
 		t.Errorf("a Node that comes and goes 20 times costs %d requests and %d bytes", load.Requests, bytes)
 	}
-	// What changes is told of, though nothing is asked for.
+	// Changes are reported, though nothing is asked for.
 	w.fleet.Follow(append(first, node))
 	if err := east.SetHostName("node-0002", first[0].Name); err != nil {
 		t.Fatal(err)

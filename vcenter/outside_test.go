@@ -43,7 +43,7 @@ func (w *world) isOutside(id inventory.Identity, moid string) func([]inventory.S
 }
 
 // TestMovedOutOfTheConfiguredDatacenters and back, and destroyed there, as seen by
-// watches that begin anew.
+// watches that restart.
 func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
 	w := run(t, twoVCenters, slow, only("dc1"))
 	moid := w.moid("n1")

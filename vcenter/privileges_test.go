@@ -22,9 +22,9 @@ type privilege struct {
 	row, what string
 	// datacenters are those of east that are configured.
 	datacenters []string
-	// all says that it is of no use with index: followed, anew that what was known
+	// all says that it is of no use with index: followed, keeps that what was known
 	// before serves on for a while.
-	all, anew bool
+	all, keeps bool
 	// take takes it from the account of east; give gives it back, nil where that is
 	// not noticed within the time of a test.
 	take, give func(*deprived) error
@@ -59,8 +59,8 @@ var privileges = []privilege{
 		take: func(d *deprived) error { d.east.HideCategory("zone", 403); return nil },
 		give: func(d *deprived) error { d.east.ShowCategory("zone"); return nil },
 	},
-	{row: "Tags and categories", what: "no tag", take: forbid(getTag), anew: true, give: recovered, lost: nameless},
-	{row: "Tags and categories", what: "no category", take: forbid("GET /com/vmware/cis/tagging/category/id:{id}"), anew: true, give: recovered, lost: nameless},
+	{row: "Tags and categories", what: "no tag", take: forbid(getTag), keeps: true, give: recovered, lost: nameless},
+	{row: "Tags and categories", what: "no category", take: forbid("GET /com/vmware/cis/tagging/category/id:{id}"), keeps: true, give: recovered, lost: nameless},
 	{row: "Tags and categories", what: "no list", take: forbid("GET /com/vmware/cis/tagging/category"), give: recovered, lost: harmless},
 	{row: "Tagging events", take: without("CreateCollectorForEvents", "SetCollectorPageSize"), give: recovered, lost: eventless},
 }
@@ -128,7 +128,7 @@ func deprive(t *testing.T, p privilege, followed bool) *deprived {
 	if err := p.take(d); err != nil {
 		t.Fatal(err)
 	}
-	if p.anew {
+	if p.keeps {
 		d.restart()
 		return d
 	}

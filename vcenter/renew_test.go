@@ -178,7 +178,7 @@ func TestCredentialsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestAVCenterThatIsDownWhenThePasswordChanges is asked again by itself.
+// TestAVCenterThatIsDownWhenThePasswordChanges is asked again without a message.
 func TestAVCenterThatIsDownWhenThePasswordChanges(t *testing.T) {
 	w, a := renewing(t)
 	east := w.sim.VCenter("east")

@@ -20,9 +20,9 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// afterwards has the vCenter do what it is asked first, and answer a while later.
+// afterResponse has the vCenter do what it is asked first, and answer a while later.
 // Began is closed when it has been done for the first time.
-func afterwards(behind http.Handler, late func(*http.Request, string) bool) (instead func(http.ResponseWriter, *http.Request, string) bool, began chan struct{}) {
+func afterResponse(behind http.Handler, late func(*http.Request, string) bool) (instead func(http.ResponseWriter, *http.Request, string) bool, began chan struct{}) {
 	began = make(chan struct{})
 	var once sync.Once
 	return func(w http.ResponseWriter, r *http.Request, body string) bool {
@@ -63,7 +63,7 @@ func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sim, f, cfg := vcentertest.EastBehindFront(t)
 			east := sim.VCenters()[0]
-			instead, began := afterwards(east, c.login)
+			instead, began := afterResponse(east, c.login)
 			f.Answer(instead)
 			w := follow(t, sim, cfg, FromFile, slow)
 			w.fleet.Follow([]inventory.Identity{w.id("n1")})
@@ -113,7 +113,7 @@ func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
 	east.SetPassword("second-example")
 	a.set(east.User(), "second-example")
 	forgetREST(w)
-	w.until("logged in anew", func([]inventory.State) bool {
+	w.until("logged in again", func([]inventory.State) bool {
 		if s := w.east(); s.Trouble != nil || s.Snapshot == nil {
 			t.Fatalf("on the way there: %+v", s)
 		}

@@ -22,7 +22,7 @@ func TestAPasswordInTheFile(t *testing.T) {
 	cfgs := slices.Clone(w.cfgs)
 	cfgs[0].Password = config.NewPassword("second-example")
 	w.fleet.Apply(cfgs, slow.Wanted)
-	w.until("logged in anew", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
+	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
 	if s := w.east(); s.Trouble != nil || s.Snapshot == nil {
 		t.Errorf("trouble %v, snapshot %v", s.Trouble, s.Snapshot)
 	}
@@ -42,7 +42,7 @@ func TestAPasswordWithOtherDatacenters(t *testing.T) {
 	cfgs[0].Password = config.NewPassword("second-example")
 	cfgs[0].Datacenters = []string{"dc1"}
 	w.fleet.Apply(cfgs, slow.Wanted)
-	w.until("logged in anew", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
+	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
 	w.until("n3 not found", func(states []inventory.State) bool {
 		_, err := inventory.Find(states, w.id("n3"))
 		return err != nil
@@ -75,7 +75,7 @@ func TestAnAddressThatChangesWhileTheVCenterHangs(t *testing.T) {
 	if err := w.fleet.ConfirmAbsent(w.ctx, absent); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("absence is confirmed by sessions with other vCenters: %v", err)
 	}
-	// west has read w1 anew under the name east only once east's login is over.
+	// west has read w1 again under the name east only once east's login is over.
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, id := range []inventory.Identity{n1, w1} {
 			if _, err := inventory.Find(w.fleet.States(), id); errors.Is(err, topology.ErrAmbiguous) || errors.Is(err, topology.ErrAbsent) {

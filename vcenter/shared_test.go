@@ -12,7 +12,7 @@ import (
 )
 
 // TestFleetByClonedSession: machines and tags are read with one session, and when it
-// ends the session manager is asked anew.
+// ends the session manager is asked again.
 func TestFleetByClonedSession(t *testing.T) {
 	sim, vc, cfg := vcentertest.EastBehindFront(t)
 	east := sim.VCenters()[0]

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -13,6 +14,10 @@ import (
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
+
+// ErrShared says that another Node has the machine of a Node. It is in a
+// topology.ErrUnknown: which of the two runs on the machine cannot be said.
+var ErrShared = errors.New("two Nodes have one machine")
 
 // assumed is what this process knows of Nodes beyond what they say, so that of two with one
 // machine the right one is first.

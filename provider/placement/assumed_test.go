@@ -29,7 +29,7 @@ func TestWhoHasInitializedANode(t *testing.T) {
 		var known assumed
 		known.update(c.before, c.now, c.leads)
 		if known.cameInitialized(c.now.UID) != c.came {
-			t.Errorf("%s: it came by itself: %t", name, !c.came)
+			t.Errorf("%s: it came initialized: %t", name, !c.came)
 		}
 	}
 }

@@ -20,7 +20,7 @@ const searchTime = 2 * time.Second
 // lastSeen are where and when the machines of Nodes were last seen.
 type lastSeen struct {
 	mu   sync.Mutex
-	seen map[types.UID]inventory.Sighting
+	seen map[types.UID]inventory.LastSeen
 	// searched is when searches for the machines began.
 	searched map[types.UID]time.Time
 	// backedBy are the addresses that Nodes claim and their machines had when that was last
@@ -59,19 +59,19 @@ func (s *lastSeen) waited(node types.UID) bool {
 	return ok && time.Since(at) >= searchTime
 }
 
-func (s *lastSeen) last(node types.UID) inventory.Sighting {
+func (s *lastSeen) last(node types.UID) inventory.LastSeen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen[node]
 }
 
-func (s *lastSeen) note(node types.UID, sighting inventory.Sighting) {
+func (s *lastSeen) note(node types.UID, at inventory.LastSeen) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil {
-		s.seen = map[types.UID]inventory.Sighting{}
+		s.seen = map[types.UID]inventory.LastSeen{}
 	}
-	s.seen[node] = sighting
+	s.seen[node] = at
 }
 
 // noteBacked notes which of the addresses that a Node claims its machine has. Of one that is

@@ -115,14 +115,14 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (*inventory.Machine,
 	named, err := p.named(states, n)
 	m, in, err := reached(states, named, err)
 	if err == nil {
-		p.NoteSeen(n.UID, inventory.Sighting{VCenter: in.VCenter, ID: m.Ref.ID, At: in.Contact, Instance: in.Snapshot.Instance})
+		p.NoteSeen(n.UID, inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.Contact, Instance: in.Snapshot.Instance})
 		p.lastSeen.noteBacked(n, m)
 	}
 	return m, in, err
 }
 
 // NoteSeen remembers where the machine of a Node was seen.
-func (p *Placer) NoteSeen(node types.UID, at inventory.Sighting) { p.lastSeen.note(node, at) }
+func (p *Placer) NoteSeen(node types.UID, at inventory.LastSeen) { p.lastSeen.note(node, at) }
 
 // StartSearch notes that the machine of a Node is searched for from now on, if it was not
 // before, and returns how long that still may take.

@@ -16,10 +16,6 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// ErrShared says that another Node has the machine of a Node. It is in a
-// topology.ErrUnknown: which of the two runs on the machine cannot be said.
-var ErrShared = errors.New("two Nodes have one machine")
-
 // sharing is which other Nodes have the machine of a Node, before it and after it.
 type sharing struct {
 	node          *v1.Node

@@ -209,7 +209,7 @@ func TestFindStopped(t *testing.T) {
 	never := Identity{UUIDs: []UUID{u}, Name: "n1"}
 	here, there := never, never
 	here.Known = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}
-	there.Seen = Sighting{VCenter: "west", ID: "vm-1", At: began}
+	there.Seen = LastSeen{VCenter: "west", ID: "vm-1", At: began}
 	off := stateOf("east", vm{id: "vm-1", uuid: u})
 	for name, other := range map[string]State{
 		"machines that cannot be seen": incomplete(stateOf("west")),

@@ -23,14 +23,14 @@ type Identity struct {
 	KnownIn string
 	// Seen is when the machine was last seen, zero if it was not since this
 	// process began.
-	Seen Sighting
+	Seen LastSeen
 	// Waited reports whether vCenters with index: followed had the time to be searched
 	// for it. One that was not by then is not waited for.
 	Waited bool
 }
 
-// A Sighting says that a machine was in a vCenter at a time.
-type Sighting struct {
+// A LastSeen says that a machine was in a vCenter at a time.
+type LastSeen struct {
 	VCenter string
 	// ID is the managed object ID.
 	ID string

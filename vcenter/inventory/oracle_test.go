@@ -63,7 +63,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 		w.id.Known = topology.Ref{VCenter: fmt.Sprint("vc-", r.Intn(4)), Type: "VirtualMachine", ID: "vm-0"}
 	}
 	if one(2) {
-		w.id.Seen = Sighting{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
+		w.id.Seen = LastSeen{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
 	}
 	return reflect.ValueOf(w)
 }

@@ -11,12 +11,12 @@ import (
 // and a state of its own, so that what fails for one account does not concern the others.
 
 // isIn reports whether a snapshot is of the vCenter where the machine was last seen, whatever its name is.
-func (was Sighting) isIn(s *Snapshot) bool {
+func (was LastSeen) isIn(s *Snapshot) bool {
 	return s != nil && was.Instance != "" && s.Instance == was.Instance
 }
 
 // is reports whether a machine is the one that was last seen.
-func (was Sighting) is(m match) bool {
+func (was LastSeen) is(m match) bool {
 	return m.entry.ID == was.ID && (m.snapshot.VCenter == was.VCenter && (was.Instance == "" || m.snapshot.Instance == "") || was.isIn(m.snapshot))
 }
 

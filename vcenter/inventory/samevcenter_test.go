@@ -158,7 +158,7 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 			return true
 		}
 		last := w.id.last()
-		if len(last) == 0 || slices.ContainsFunc(last, func(was Sighting) bool { return was.ID != before.Ref.ID || !was.isIn(other) }) {
+		if len(last) == 0 || slices.ContainsFunc(last, func(was LastSeen) bool { return was.ID != before.Ref.ID || !was.isIn(other) }) {
 			return true
 		}
 		t.Logf("%v was found before: %v", before.Ref, err)

@@ -147,7 +147,7 @@ func removedVCenter(states []State, id Identity) error {
 		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration", quote.Value(id.Known.VCenter), quote.Plain(id.Known.ID))
 	case !configured(id.Seen.VCenter):
 		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.Seen.VCenter)
-	case replaced(states, Sighting{VCenter: id.Known.VCenter, Instance: id.KnownIn}):
+	case replaced(states, LastSeen{VCenter: id.Known.VCenter, Instance: id.KnownIn}):
 		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID", quote.Value(id.Known.VCenter), quote.Plain(id.Known.ID))
 	case replaced(states, id.Seen):
 		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.Seen.VCenter)
@@ -157,7 +157,7 @@ func removedVCenter(states []State, id Identity) error {
 
 // replaced says whether the vCenter that had the machine is not among these, though
 // one of that name is.
-func replaced(states []State, seen Sighting) bool {
+func replaced(states []State, seen LastSeen) bool {
 	now := StateOf(states, seen.VCenter).Snapshot
 	if now == nil || seen.Instance == "" || now.Instance == "" {
 		return false

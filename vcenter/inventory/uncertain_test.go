@@ -15,26 +15,26 @@ import (
 func TestUnreadableCandidates(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	for name, c := range map[string]struct {
-		seen      Sighting
+		seen      LastSeen
 		state     State
 		uncertain bool
 	}{
-		"never seen":                            {Sighting{}, stateOf("east", vm{id: "vm-1", unreadable: true}), true},
-		"there before it was seen":              {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}), false},
-		"there since it was seen":               {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 1}), false},
-		"came after it was seen":                {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2}), true},
-		"elsewhere, for as long as a move":      {Sighting{VCenter: "east", At: minute(61)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), false},
-		"elsewhere, for a little less":          {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), true},
-		"elsewhere, came after it was seen":     {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 90}), true},
-		"known as it by its ID":                 {Sighting{VCenter: "east", ID: "vm-1", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), true},
-		"arrived after it was seen":             {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), false},
-		"elsewhere, arrived while it was there": {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 59, arrived: true}), true},
-		"elsewhere, arrived as it went":         {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 62, arrived: true}), true},
-		"elsewhere, arrived when it was gone":   {Sighting{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 63, arrived: true}), false},
-		"elsewhere, unreadable for an hour":     {Sighting{VCenter: "east", At: minute(10)}, contact(70, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10})), false},
-		"elsewhere, for a little less now":      {Sighting{VCenter: "east", At: minute(10)}, contact(69, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10, arrived: true})), true},
-		"one beside it, one that came after":    {Sighting{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}, vm{id: "vm-2", unreadable: true, since: 2}), true},
-		"one whose UUID is known to be another": {Sighting{}, stateOf("east", vm{id: "vm-1", uuid: UUID{7}, unreadable: true}), false},
+		"never seen":                            {LastSeen{}, stateOf("east", vm{id: "vm-1", unreadable: true}), true},
+		"there before it was seen":              {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}), false},
+		"there since it was seen":               {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 1}), false},
+		"came after it was seen":                {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2}), true},
+		"elsewhere, for as long as a move":      {LastSeen{VCenter: "east", At: minute(61)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), false},
+		"elsewhere, for a little less":          {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), true},
+		"elsewhere, came after it was seen":     {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 90}), true},
+		"known as it by its ID":                 {LastSeen{VCenter: "east", ID: "vm-1", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), true},
+		"arrived after it was seen":             {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), false},
+		"elsewhere, arrived while it was there": {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 59, arrived: true}), true},
+		"elsewhere, arrived as it went":         {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 62, arrived: true}), true},
+		"elsewhere, arrived when it was gone":   {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 63, arrived: true}), false},
+		"elsewhere, unreadable for an hour":     {LastSeen{VCenter: "east", At: minute(10)}, contact(70, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10})), false},
+		"elsewhere, for a little less now":      {LastSeen{VCenter: "east", At: minute(10)}, contact(69, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10, arrived: true})), true},
+		"one beside it, one that came after":    {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}, vm{id: "vm-2", unreadable: true, since: 2}), true},
+		"one whose UUID is known to be another": {LastSeen{}, stateOf("east", vm{id: "vm-1", uuid: UUID{7}, unreadable: true}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := Identity{UUIDs: []UUID{u}, Seen: c.seen}
@@ -54,7 +54,7 @@ func TestUnreadableCandidates(t *testing.T) {
 			if _, err := Find(states, id); (err != nil) != c.uncertain {
 				t.Errorf("one that is off: %v", err)
 			}
-			id.Seen, id.Known = Sighting{}, topology.Ref{VCenter: "north", Type: "VirtualMachine", ID: "vm-9"}
+			id.Seen, id.Known = LastSeen{}, topology.Ref{VCenter: "north", Type: "VirtualMachine", ID: "vm-9"}
 			if m, err := FindStopped(states, id); err != nil || m.Ref.ID != "vm-9" {
 				t.Errorf("one that is off, for a Node that may be: %v, %v", m, err)
 			}
@@ -217,7 +217,7 @@ func TestASightingInAVCenterThatIsGone(t *testing.T) {
 	if _, err := Find(states, id); !errors.Is(err, topology.ErrAbsent) {
 		t.Errorf("never seen: %v", err)
 	}
-	id.Seen = Sighting{VCenter: "east", At: time.Now()}
+	id.Seen = LastSeen{VCenter: "east", At: time.Now()}
 	if _, err := Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"east"`) {
 		t.Errorf("seen in one that is gone: %v", err)
 	}

@@ -34,10 +34,10 @@ func undecided(states []State, id Identity, fits []match) error {
 
 // last returns where the Node's machine was last found: by what the Node tells, and
 // by this process. Both count, so that a restart changes nothing.
-func (id Identity) last() []Sighting {
-	var all []Sighting
+func (id Identity) last() []LastSeen {
+	var all []LastSeen
 	if id.Known.VCenter != "" {
-		all = append(all, Sighting{VCenter: id.Known.VCenter, ID: id.Known.ID, Instance: id.KnownIn})
+		all = append(all, LastSeen{VCenter: id.Known.VCenter, ID: id.Known.ID, Instance: id.KnownIn})
 	}
 	if id.Seen.VCenter != "" {
 		all = append(all, id.Seen)
@@ -47,7 +47,7 @@ func (id Identity) last() []Sighting {
 
 // homes returns the vCenter where the machine was last seen, by its own UUID where that is known, as often
 // as it is configured. One of that name that was not read yet may be it too.
-func (was Sighting) homes(states []State) []State {
+func (was LastSeen) homes(states []State) []State {
 	var homes []State
 	for _, s := range states {
 		unknown := was.Instance == "" || s.Snapshot == nil || s.Snapshot.Instance == ""
@@ -62,7 +62,7 @@ func (was Sighting) homes(states []State) []State {
 // found, and that is known.
 func (id Identity) lastIn(states []State, fits []match) bool {
 	last := id.last()
-	return len(last) > 0 && !slices.ContainsFunc(last, func(was Sighting) bool {
+	return len(last) > 0 && !slices.ContainsFunc(last, func(was LastSeen) bool {
 		homes := was.homes(states)
 		return len(homes) == 0 || slices.ContainsFunc(fits, func(m match) bool {
 			return !was.is(m) && !slices.ContainsFunc(homes, func(home State) bool { return m.snapshot.VCenter == home.VCenter })
@@ -144,7 +144,7 @@ func mayStillRun(states []State, id Identity, fits []match) error {
 }
 
 // mayStillRunIn is mayStillRun for one vCenter.
-func (id Identity) mayStillRunIn(home *Snapshot, was Sighting) error {
+func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 	name := home.describe(was.ID)
 	if e, ok := id.recorded(home); ok && e.Unreadable && e.ID == was.ID {
 		return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)

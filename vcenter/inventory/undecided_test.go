@@ -70,7 +70,7 @@ func TestPremature(t *testing.T) {
 				id.Known = topology.Ref{VCenter: c.known, Type: "VirtualMachine", ID: "vm-1"}
 			}
 			if c.seen != "" {
-				id.Seen = Sighting{VCenter: c.seen, ID: "vm-1", At: began}
+				id.Seen = LastSeen{VCenter: c.seen, ID: "vm-1", At: began}
 			}
 			for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
 				m, err := find(c.states, id)

@@ -276,7 +276,7 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
 			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, errTimedOut)
 		}, true},
-		"unanswered since, and configured anew": {func(t *testing.T, a *LoginThrottle) {
+		"unanswered since, and configured again": {func(t *testing.T, a *LoginThrottle) {
 			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
 			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, errTimedOut)
 			a.Replaced(credsOf("a"))

@@ -11,7 +11,7 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// TestFollowedMachinesThatLeaveTheIndex stay on the list while they are told of,
+// TestFollowedMachinesThatLeaveTheIndex stay on the list while they are reported,
 // also without a record.
 func TestFollowedMachinesThatLeaveTheIndex(t *testing.T) {
 	n1 := identity(t, stranger)
