@@ -75,7 +75,7 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
 				c.Fatal(err)
 			}
-			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "anew" }))
+			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "other" }))
 		},
 		"ready again": func(c *cluster, n *v1.Node) { c.heartbeat(n.Name) },
 		"none of ours any more": func(c *cluster, n *v1.Node) {

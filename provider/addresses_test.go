@@ -138,12 +138,12 @@ func TestAddressesStayWhileNoneAreReported(t *testing.T) {
 }
 
 // TestNodeIPStandsInForTools: a Node whose machine has no VMware Tools is
-// initialised with what its kubelet was given, or waits for it.
+// initialized with what its kubelet was given, or waits for it.
 func TestNodeIPStandsInForTools(t *testing.T) {
 	silent := machine(uuidA, withoutAddress, func(m *inventory.Machine) { m.HostName = "" })
 	withFramework(t, &fakeFleet{states: states{stateOf("east", silent)}}, func(c *cluster) {
 		c.create(withStatus(aNode("node-1", withSystemUUID(uuidA)), hostName("node-1")))
-		c.pass(patience + time.Second)
+		c.pass(delay + time.Second)
 		c.wantEvents("node-1 AddressMissing")
 
 		n := withNodeIP(c.node("node-1").DeepCopy(), "10.0.0.9")
@@ -153,7 +153,7 @@ func TestNodeIPStandsInForTools(t *testing.T) {
 		c.settle()
 		n = c.node("node-1")
 		if nodestate.IsUninitialized(n) || n.Spec.ProviderID == "" || n.Labels[v1.LabelTopologyZone] != "a" {
-			t.Errorf("not initialised: %+v", n)
+			t.Errorf("not initialized: %+v", n)
 		}
 		if diff := cmp.Diff(append(both("10.0.0.9"), hostName("node-1")), n.Status.Addresses); diff != "" {
 			t.Error(diff)
@@ -170,7 +170,7 @@ func TestNothingIsDecidedWithoutMetadata(t *testing.T) {
 	pending := machine(uuidA, withNICs("a=10.0.0.1,10.0.0.2"), func(m *inventory.Machine) { m.HostName, m.Pending = "node-1", true })
 	withFramework(t, &fakeFleet{states: states{stateOf("east", pending)}}, func(c *cluster) {
 		c.create(withStatus(aNode("node-1", withSystemUUID(uuidA)), hostName("node-1")))
-		c.pass(patience + time.Second)
+		c.pass(delay + time.Second)
 		if !nodestate.IsUninitialized(c.node("node-1")) {
 			t.Fatalf("initialized with %v", c.node("node-1").Status.Addresses)
 		}

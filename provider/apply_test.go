@@ -50,7 +50,7 @@ func TestASelectorThatChanges(t *testing.T) {
 	}, tempting()...)
 }
 
-// TestRulesThatChange: a Node that waits for a tag is initialised once none is
+// TestRulesThatChange: a Node that waits for a tag is initialized once none is
 // asked for.
 func TestRulesThatChange(t *testing.T) {
 	untagged := machine(uuidA)
@@ -59,7 +59,7 @@ func TestRulesThatChange(t *testing.T) {
 	withFramework(t, fleet, func(c *cluster) {
 		c.pass(time.Second)
 		if !nodestate.IsUninitialized(c.node("node-1")) {
-			t.Fatal("initialised without its zone")
+			t.Fatal("initialized without its zone")
 		}
 		cfg := testConfig()
 		cfg.Topology.Policy.Rules = nil
@@ -83,7 +83,7 @@ func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
 	cfg.VCenters = cfg.VCenters[1:]
 	p.Apply(cfg)
 	if m, err := p.InstanceMetadata(t.Context(), n); m != nil {
-		t.Errorf("initialised without an address: %+v, %v", m, err)
+		t.Errorf("initialized without an address: %+v, %v", m, err)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestEventsOfRunningNodes(t *testing.T) {
 				c.pass(time.Hour)
 				c.wantEvents()
 				c.fleet.become(wrong...)
-				c.pass(patienceRunning - time.Millisecond)
+				c.pass(delayRunning - time.Millisecond)
 				c.wantEvents()
 				c.pass(2 * time.Millisecond)
 				c.wantEvents("node-1 " + reason)
@@ -75,7 +75,7 @@ func TestEventsOfRunningNodes(t *testing.T) {
 				c.fleet.become(stateOf("east", a), stateOf("west"))
 				c.pass(time.Minute)
 				c.fleet.become(wrong...)
-				c.pass(patienceRunning / 2)
+				c.pass(delayRunning / 2)
 				c.fleet.become(stateOf("east", a), stateOf("west"))
 				c.pass(time.Hour)
 				c.wantEvents("node-1 " + reason)
@@ -137,9 +137,9 @@ func TestNoEventForARunningNode(t *testing.T) {
 	}
 }
 
-// TestSightings: a machine is seen as of the vCenter's last answer, and for as
+// TestLastSeen: a machine is seen as of the vCenter's last answer, and for as
 // long as its Node is there.
-func TestSightings(t *testing.T) {
+func TestLastSeen(t *testing.T) {
 	alone(t, &fakeFleet{}, func(c *cluster) {
 		seen := func(want inventory.LastSeen) {
 			t.Helper()
@@ -158,7 +158,7 @@ func TestSightings(t *testing.T) {
 		later := trouble(east, "refused")
 		later.LastContact = time.Now()
 		c.fleet.become(later, stateOf("west"))
-		seen(first) // what a vCenter in trouble showed last is no sighting
+		seen(first) // what a vCenter in trouble showed last does not count
 
 		// An answer without a change is no change of the states; the round of a
 		// minute sees it.
@@ -215,7 +215,7 @@ func TestBeyondTheConfiguredDatacenters(t *testing.T) {
 	} {
 		fleet := &fakeFleet{states: states{stateOf("east"), stateOf("west")}, outside: outside}
 		alone(t, fleet, func(c *cluster) {
-			c.pass(patience + time.Second)
+			c.pass(delay + time.Second)
 			for range 5 {
 				c.fleet.become(stateOf("east"), stateOf("west"))
 				c.pass(time.Minute)

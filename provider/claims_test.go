@@ -73,7 +73,7 @@ func TestAddressOfAnotherNode(t *testing.T) {
 			alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA)), first}}, func(cl *cluster) {
 				cl.pass(time.Second)
 				cl.fleet.become(stateOf("east", machine(uuidA)), c.west)
-				cl.pass(patience + time.Second)
+				cl.pass(delay + time.Second)
 				if _, err := cl.provider.placer.Describe(cl.node("joins")); errors.Is(err, addresses.ErrClaimed) != c.waits || (err != nil) != c.waits {
 					t.Error(err)
 				}
@@ -135,7 +135,7 @@ func TestOneAddressForTwo(t *testing.T) {
 func TestOneNodeIPOfTwo(t *testing.T) {
 	a, b := machine(uuidA), machine(uuidB)
 	withFramework(t, &fakeFleet{states: states{stateOf("east", a, b)}}, func(c *cluster) {
-		c.pass(patience + time.Second)
+		c.pass(delay + time.Second)
 		got := c.events()
 		slices.Sort(got)
 		if strings.Join(got, ", ") != "node-a AddressConflict, node-b AddressConflict" {

@@ -31,8 +31,8 @@ import (
 // an initialized one is not in order before that, how long changes of Nodes are gathered, the
 // time between two looks at all Nodes, and how many annotations are written a second.
 const (
-	patience         = 10 * time.Second
-	patienceRunning  = 30 * time.Second
+	delay            = 10 * time.Second
+	delayRunning     = 30 * time.Second
 	gather           = 100 * time.Millisecond
 	again            = time.Minute
 	recordsPerSecond = 20

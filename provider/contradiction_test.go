@@ -91,7 +91,7 @@ func TestAContradictionIsTold(t *testing.T) {
 	rebuilt := running()
 	rebuilt.Status.NodeInfo.SystemUUID = uuidB
 	alone(t, &fakeFleet{states: states{stateOf("east", a, b)}}, func(c *cluster) {
-		c.pass(patienceRunning - 2*time.Second)
+		c.pass(delayRunning - 2*time.Second)
 		c.wantEvents()
 		for range 10 {
 			c.fleet.become(stateOf("east", a, b))

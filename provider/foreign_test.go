@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-func labelled(labels map[string]string) func(*v1.Node) {
+func labeled(labels map[string]string) func(*v1.Node) {
 	return func(n *v1.Node) {
 		if n.Labels == nil {
 			n.Labels = map[string]string{}
@@ -41,7 +41,7 @@ func tempting() []*v1.Node {
 	return []*v1.Node{
 		aNode("waits", withSystemUUID(uuidA)),
 		aNode("ready", withProviderID("vsphere://"+uuidB), untainted, shutdown, ready(v1.ConditionTrue),
-			labelled(map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelTopologyZone: "b"})),
+			labeled(map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelTopologyZone: "b"})),
 		aNode("lost", withProviderID("vsphere://"+uuidC), untainted, ready(v1.ConditionFalse)),
 		aNode("down", withProviderID("vsphere://"+uuidD), untainted, ready(v1.ConditionUnknown)),
 	}
@@ -84,7 +84,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 
 		// One that becomes ours is taken care of from then on.
 		n := c.node("waits").DeepCopy()
-		labelled(map[string]string{"cloud": "vsphere"})(n)
+		labeled(map[string]string{"cloud": "vsphere"})(n)
 		if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestTemptation(t *testing.T) {
 			t.Error("not untainted")
 		}
 		if n := c.node("ready"); n.Labels[v1.LabelTopologyZone] != "a" || len(n.Spec.Taints) > 0 {
-			t.Errorf("not labelled, or still tainted: %+v", n)
+			t.Errorf("not labeled, or still tainted: %+v", n)
 		}
 		if _, err := c.client.CoreV1().Nodes().Get(c.ctx, "lost", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("not deleted: %v", err)

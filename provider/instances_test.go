@@ -26,7 +26,7 @@ func provide(s states) (*Provider, *fakeFleet) {
 
 const foreignID = "aws:///eu-central-1a/i-0abcdef"
 
-// ours is a Node that was initialised once.
+// ours is a Node that was initialized once.
 func ours() *v1.Node { return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted) }
 
 func TestInstanceExists(t *testing.T) {
@@ -106,7 +106,7 @@ func TestInstanceShutdown(t *testing.T) {
 	}
 }
 
-// complete is what the Node of machine(uuidA) is initialised with.
+// complete is what the Node of machine(uuidA) is initialized with.
 func complete() *cloudprovider.InstanceMetadata {
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:   "vsphere://" + uuidA,
@@ -176,7 +176,7 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 				t.Errorf("%+v, %v, want nothing at all", got, err)
 			}
 			if _, err := p.placer.Describe(c.node); err == nil || condition.Of(err).Event != c.reason {
-				t.Errorf("%v is told of as %s, want %s", err, condition.Of(err).Event, c.reason)
+				t.Errorf("%v is reported as %s, want %s", err, condition.Of(err).Event, c.reason)
 			}
 		})
 	}
@@ -209,7 +209,7 @@ func TestFamiliesAreTheVCenters(t *testing.T) {
 	}
 }
 
-func TestMetadataOfAnInitialisedNode(t *testing.T) {
+func TestMetadataOfAnInitializedNode(t *testing.T) {
 	withoutZone := complete()
 	withoutZone.Region, withoutZone.Zone = "", ""
 	withoutAddresses := &cloudprovider.InstanceMetadata{ProviderID: withoutZone.ProviderID, InstanceType: withoutZone.InstanceType}

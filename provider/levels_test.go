@@ -54,7 +54,7 @@ func TestMetadataHasFurtherLevels(t *testing.T) {
 }
 
 // TestRackIsOnTheNodeFirst: the framework writes no label of Kubernetes' own besides
-// region and zone, so a Node is not initialised before it has the rack that it is in.
+// region and zone, so a Node is not initialized before it has the rack that it is in.
 func TestRackIsOnTheNodeFirst(t *testing.T) {
 	cfg := testConfig()
 	cfg.Topology.Policy.Levels = topology.Rules{{Label: topology.LabelRack, Category: "k8s-zone"}}

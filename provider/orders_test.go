@@ -25,7 +25,7 @@ const (
 
 // A nodeFact is a Node, and what is so of the machines with its UUID.
 type nodeFact struct {
-	// runs says that the Node was initialised before, with the zone of the vCenter
+	// runs says that the Node was initialized before, with the zone of the vCenter
 	// home, and recorded that its annotation says so. Otherwise it is new.
 	runs, recorded bool
 	home           int

@@ -125,7 +125,7 @@ func TestNoRecord(t *testing.T) {
 		node   *v1.Node
 	}{
 		"right already":              {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))},
-		"never initialised":          {states{stateOf("east", machine(uuidA))}, aNode("n", withSystemUUID(uuidA), untainted)},
+		"never initialized":          {states{stateOf("east", machine(uuidA))}, aNode("n", withSystemUUID(uuidA), untainted)},
 		"another's":                  {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted)},
 		"ambiguous":                  {states{stateOf("east", two, two)}, aNode("n", withProviderID("vsphere://"+uuidB), untainted)},
 		"absent":                     {states{stateOf("east")}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-7"))},
@@ -141,7 +141,7 @@ func TestNoRecord(t *testing.T) {
 	}
 }
 
-// TestRecordsArePaced: a cluster of new Nodes is initialised meanwhile.
+// TestRecordsArePaced: a cluster of new Nodes is initialized meanwhile.
 func TestRecordsArePaced(t *testing.T) {
 	var machines []*inventory.Machine
 	var nodes []*v1.Node
@@ -208,9 +208,9 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		anew := aNode("node-1", withSystemUUID(uuidB))
-		anew.UID = "anew"
-		c.create(anew)
+		recreated := aNode("node-1", withSystemUUID(uuidB))
+		recreated.UID = "recreated"
+		c.create(recreated)
 		fails.Store(false)
 		c.client.ClearActions()
 		c.pass(10 * time.Minute)
@@ -238,7 +238,7 @@ func TestRefusedRecords(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-// TestRecordsAreFollowed: the fleet is told of new ones once, within a minute.
+// TestRecordsAreFollowed: the fleet learns of new ones once, within a minute.
 func TestRecordsAreFollowed(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
@@ -250,11 +250,11 @@ func TestRecordsAreFollowed(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-// TestRecordsWaitForInitialisation: what the framework has to write comes first, for
+// TestRecordsWaitForInitialization: what the framework has to write comes first, for
 // as long as it may take.
-func TestRecordsWaitForInitialisation(t *testing.T) {
+func TestRecordsWaitForInitialization(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
-	alone(t, fleet, func(c *cluster) { // nobody initialises
+	alone(t, fleet, func(c *cluster) { // nobody initializes
 		c.pass(time.Hour)
 		if n := len(c.recorded()); n != 1 {
 			t.Fatalf("%d records, want 1", n)
@@ -264,7 +264,7 @@ func TestRecordsWaitForInitialisation(t *testing.T) {
 		c.create(aNode("late", withProviderID("vsphere://"+uuidA), untainted))
 		c.pass(busyFor - 2*gather)
 		if n := len(c.recorded()); n != 1 {
-			t.Errorf("%d records while a Node is about to be initialised", n)
+			t.Errorf("%d records while a Node is about to be initialized", n)
 		}
 		c.pass(busyFor)
 		if n := len(c.recorded()); n != 2 {

@@ -118,13 +118,13 @@ func TestRunEnds(t *testing.T) {
 func TestEventsOfSeveralNodes(t *testing.T) {
 	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		c.create(aNode("early", withSystemUUID(uuidA)))
-		c.pass(patience / 4)
+		c.pass(delay / 4)
 		c.create(aNode("late", withSystemUUID(uuidB)))
-		c.pass(patience*3/4 - time.Millisecond)
+		c.pass(delay*3/4 - time.Millisecond)
 		c.wantEvents()
 		c.pass(2 * time.Millisecond)
 		c.wantEvents("early MachineNotFound")
-		c.pass(patience / 4)
+		c.pass(delay / 4)
 		c.wantEvents("early MachineNotFound", "late MachineNotFound")
 		c.pass(time.Hour)
 		c.wantEvents("early MachineNotFound", "late MachineNotFound")

@@ -11,12 +11,12 @@ import (
 	"vzones/topology"
 )
 
-// TestTopologyBesideTheFramework: the framework initialises a Node, the controller
+// TestTopologyBesideTheFramework: the framework initializes a Node, the controller
 // claims what came with that and follows the machine, and the framework's copying
 // of beta labels does not undo it. Nodes of others are not touched.
 func TestTopologyBesideTheFramework(t *testing.T) {
 	const level = "example.com/zone"
-	labelled := func(n *v1.Node) { n.Labels = map[string]string{v1.LabelTopologyZone: "x"} }
+	labeled := func(n *v1.Node) { n.Labels = map[string]string{v1.LabelTopologyZone: "x"} }
 	fleet := &fakeFleet{answers: true, states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
 	withFramework(t, fleet, func(c *cluster) {
 		cfg := testConfig().Topology
@@ -36,7 +36,7 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		c.pass(5 * time.Second)
 		n := c.node("node-1")
 		if nodestate.IsUninitialized(n) || n.Labels[level] != "a" || n.Annotations["vzones/labels"] != level {
-			t.Errorf("initialised as %v %v", n.Labels, n.Annotations)
+			t.Errorf("initialized as %v %v", n.Labels, n.Annotations)
 		}
 		fleet.become(stateOf("east", machine(uuidA, in("east", "b")), machine(uuidB)))
 		c.pass(59 * time.Second)
@@ -52,5 +52,5 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		if n := c.node("foreign"); len(n.Labels) != 1 || len(n.Annotations) > 0 {
 			t.Errorf("touched: %v %v", n.Labels, n.Annotations)
 		}
-	}, aNode("foreign", withProviderID("openstack:///"+uuidB), withSystemUUID(uuidB), untainted, labelled))
+	}, aNode("foreign", withProviderID("openstack:///"+uuidB), withSystemUUID(uuidB), untainted, labeled))
 }

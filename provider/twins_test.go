@@ -74,7 +74,7 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			one, two := aNode("one", c.one...), aNode("two", c.two...)
 			alone(t, &fakeFleet{states: c.states}, func(cl *cluster) {
-				cl.pass(patienceRunning + 2*time.Second)
+				cl.pass(delayRunning + 2*time.Second)
 				for _, name := range []string{"one", "two"} {
 					n := cl.node(name)
 					if _, err := cl.provider.placer.Initial(n); nodestate.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
@@ -185,7 +185,7 @@ func TestManyNodesOfOneMachine(t *testing.T) {
 	}, nodes...)
 }
 
-// TestWithoutMatchingByName: a Node without a UUID waits and is told of, whatever else has
+// TestWithoutMatchingByName: a Node without a UUID waits and is reported, whatever else has
 // none is left alone, and nobody looks for names.
 func TestWithoutMatchingByName(t *testing.T) {
 	f := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
@@ -196,7 +196,7 @@ func TestWithoutMatchingByName(t *testing.T) {
 		c.fleet.become()
 		c.create(aNode("node-1"))
 		c.create(aNode("metal", untainted))
-		c.pass(patienceRunning + time.Second)
+		c.pass(delayRunning + time.Second)
 		c.wantEvents("node-1 SystemUUIDMissing")
 		if got := outcomes(c.provider); got["system_uuid_missing"] != 1 || got[condition.Foreign] != 1 {
 			t.Errorf("outcomes %v", got)
@@ -225,7 +225,7 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 	withFramework(t, f, func(c *cluster) {
 		c.create(aNode("metal", untainted))
 		c.create(aNode("vm", withSystemUUID(uuidA)))
-		c.pass(patienceRunning + time.Second)
+		c.pass(delayRunning + time.Second)
 		metal := c.node("metal")
 		if place, err := c.provider.placer.Place(metal); place.Machine != nil || !errors.Is(err, identity.ErrNoUUID) {
 			t.Errorf("it has machine %+v, %v", place.Machine, err)

@@ -15,7 +15,7 @@ func TestEventForALabelThatNobodyWrites(t *testing.T) {
 		c.provider.placer.Config().Topology.Policy.Levels = topology.Rules{{Label: topology.LabelRack, Category: "k8s-zone"}}
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
 		for i := range 5 { // something changes all the time
-			c.pass(patience / 3)
+			c.pass(delay / 3)
 			c.fleet.become(named(stateOf("east", machine(uuidA)), time.Duration(i%2)*time.Minute, append([]string{"rack"}, needed...)...))
 		}
 		c.wantEvents("node-1 LabelUnwritten")

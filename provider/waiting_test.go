@@ -15,10 +15,10 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestNodeIsInitialisedWhenItsMachineBecomesKnown: through the framework's own
+// TestNodeIsInitializedWhenItsMachineBecomesKnown: through the framework's own
 // controller, at once, without a change of the Node and without an error whose
 // retry could be what did it.
-func TestNodeIsInitialisedWhenItsMachineBecomesKnown(t *testing.T) {
+func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 	for name, before := range map[string]states{
 		"nothing read yet":     {{VCenter: "east"}, {VCenter: "west"}},
 		"not in a vCenter":     {stateOf("east"), stateOf("west")},
@@ -54,7 +54,7 @@ func TestNodeIsInitialisedWhenItsMachineBecomesKnown(t *testing.T) {
 				}
 				if n.Spec.ProviderID != "vsphere://"+uuidA || n.Labels[v1.LabelTopologyZone] != "a" || n.Labels[v1.LabelTopologyRegion] != "east" ||
 					n.Labels[v1.LabelFailureDomainBetaZone] != "a" || n.Labels[v1.LabelInstanceTypeStable] != "vsphere-vm.cpu-4.mem-8gb.os-ubuntu" || len(n.Status.Addresses) != 3 {
-					t.Errorf("initialised as %+v", n)
+					t.Errorf("initialized as %+v", n)
 				}
 			})
 		})
@@ -131,7 +131,7 @@ func TestNodesOfAnotherProviderAreLeftAlone(t *testing.T) {
 		}))
 }
 
-// TestAddressesAreKeptCurrent: of an initialised Node, also without a zone.
+// TestAddressesAreKeptCurrent: of an initialized Node, also without a zone.
 func TestAddressesAreKeptCurrent(t *testing.T) {
 	moved := machine(uuidA, in("", ""), func(m *inventory.Machine) { m.NICs = nics("a=10.9.9.9") })
 	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
@@ -147,7 +147,7 @@ func TestEventsTellWhatANodeWaitsFor(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, in("east", "")))}}
 	withFramework(t, fleet, func(c *cluster) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
-		c.pass(patience - time.Millisecond)
+		c.pass(delay - time.Millisecond)
 		c.wantEvents()
 		c.pass(2*gather + 2*time.Millisecond)
 		c.wantEvents("node-1 TopologyMissing")
@@ -162,7 +162,7 @@ func TestEventsTellWhatANodeWaitsFor(t *testing.T) {
 
 		// Another reason has to hold as long.
 		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA)))
-		c.pass(patience - time.Millisecond)
+		c.pass(delay - time.Millisecond)
 		c.wantEvents("node-1 TopologyMissing")
 		c.pass(time.Millisecond)
 		c.wantEvents("node-1 TopologyMissing", "node-1 Ambiguous")
@@ -179,7 +179,7 @@ func TestProvidedAddress(t *testing.T) {
 	})
 	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
 		c.create(node)
-		c.pass(patience + time.Second)
+		c.pass(delay + time.Second)
 		c.wantEvents("node-1 AddressMissing")
 		if _, errs := c.asked.seen(); len(errs) > 0 || !nodestate.IsUninitialized(c.node("node-1")) {
 			t.Errorf("the Node does not wait: %v", errs)
@@ -198,7 +198,7 @@ func TestProvidedAddress(t *testing.T) {
 func TestNoEventForANodeThatGetsPlaced(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{{VCenter: "east"}}}, func(c *cluster) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
-		c.pass(patience / 2)
+		c.pass(delay / 2)
 		c.fleet.become(stateOf("east", machine(uuidA)))
 		c.pass(time.Hour)
 		c.wantEvents()
@@ -212,16 +212,16 @@ func TestNoEventForANodeThatGetsPlaced(t *testing.T) {
 func TestNoEventForANodeThatIsGone(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
-		c.pass(patience * 3 / 4)
+		c.pass(delay * 3 / 4)
 		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		again := aNode("node-1", withSystemUUID(uuidA))
 		again.UID = "another"
 		c.create(again)
-		c.pass(patience * 3 / 4)
+		c.pass(delay * 3 / 4)
 		c.wantEvents()
-		c.pass(patience / 2)
+		c.pass(delay / 2)
 		c.wantEvents("node-1 MachineNotFound")
 	})
 }
@@ -231,9 +231,9 @@ func TestReasonsThatAlternate(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
 		for range 10 {
-			c.pass(patience / 2)
+			c.pass(delay / 2)
 			c.fleet.become(stateOf("east", machine(uuidA, withoutAddress)))
-			c.pass(patience / 2)
+			c.pass(delay / 2)
 			c.fleet.become(stateOf("east"))
 		}
 		c.wantEvents()

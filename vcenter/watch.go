@@ -27,8 +27,7 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 		failure = w.Run(ctx)
 	})
 	defer func() { cancel(); <-over }()
-	// The watch before may have ended with a change of credentials still to be taken up, so
-	// they are read at once.
+	// Read at once: the watch before may have ended before it took up changed credentials.
 	check := time.NewTimer(0)
 	defer check.Stop()
 	logged := ""

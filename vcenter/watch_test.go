@@ -99,7 +99,7 @@ func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 		if got := w.zone(id); got != "east/a" {
 			t.Errorf("while east refuses connections n1 is in %s", got)
 		}
-		// What changes meanwhile is seen afterwards.
+		// What changes meanwhile is seen afterResponse.
 		if err := east.Retag("c1", "zone", fmt.Sprint("z", i)); err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,7 @@ var driverRefusals = []struct {
 		return strings.TrimSpace(d.Labels.TopologyCategories) != "" && strings.TrimSpace(d.Labels.Zone+d.Labels.Region) != ""
 	}},
 	{"maximum limit of topology categories", func(d *driverFile) bool { return strings.Count(d.Labels.TopologyCategories, ",") > 4 }},
-	{"unrecognised topology label", func(d *driverFile) bool {
+	{"unrecognized topology label", func(d *driverFile) bool {
 		for _, category := range d.TopologyCategory {
 			domain, _, _ := strings.Cut(category.Label, "/")
 			if !slices.Contains([]string{"failure-domain.beta.kubernetes.io", "topology.kubernetes.io", "topology.csi.vmware.com"}, domain) {

@@ -96,19 +96,6 @@ func (c *Checker) absence(states []inventory.State, node *v1.Node) (inventory.Id
 	return id, nil
 }
 
-// missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read
-// completely and none has it, and topology.ErrUnknown otherwise.
-func missing(states []inventory.State, id inventory.Identity) error {
-	if inventory.IsIndexed(states, id) {
-		return nil
-	}
-	_, err := inventory.Find(states, id)
-	if errors.Is(err, topology.ErrAmbiguous) {
-		return nil
-	}
-	return err
-}
-
 // isCurrent returns an error if by now another Node has the name, or the Node is ready
 // again, or is none of ours any more. The framework deletes by name, from a list that may be minutes old.
 func (c *Checker) isCurrent(node *v1.Node) error {

@@ -293,3 +293,16 @@ func notify(ch chan<- struct{}) {
 	default: // it is
 	}
 }
+
+// missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read
+// completely and none has it, and topology.ErrUnknown otherwise.
+func missing(states []inventory.State, id inventory.Identity) error {
+	if inventory.IsIndexed(states, id) {
+		return nil
+	}
+	_, err := inventory.Find(states, id)
+	if errors.Is(err, topology.ErrAmbiguous) {
+		return nil
+	}
+	return err
+}

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestTheLatestAnswerCounts: a Node that was made anew and is gone too.
+// TestTheLatestAnswerCounts: a Node that was made again and is gone too.
 func TestTheLatestAnswerCounts(t *testing.T) {
 	var d deletions
 	one, two := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "one"}}, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "two"}}

@@ -14,14 +14,14 @@ type Condition struct {
 // Observe notes the condition with a key, and calls record once if it has lasted for long
 // enough. Record returns how long it has to wait, 0 if it has recorded the condition.
 // Observe returns when it has to be called again, 0 if nothing is to be recorded.
-func (c *Condition) Observe(key string, patience time.Duration, record func() time.Duration) time.Duration {
+func (c *Condition) Observe(key string, delay time.Duration, record func() time.Duration) time.Duration {
 	if key != c.key {
 		c.key, c.since = key, time.Now()
 	}
 	if c.key == c.recorded {
 		return 0
 	}
-	if left := patience - time.Since(c.since); left > 0 {
+	if left := delay - time.Since(c.since); left > 0 {
 		return left
 	}
 	if left := record(); left > 0 {

@@ -7,6 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// busyTime is how long the framework may take to initialize Nodes before anything else is
+// written.
+const busyTime = 2 * time.Second
+
 // busy are the Nodes that the framework has to initialize. While there are some, nothing
 // else is written, unless it takes too long.
 type busy struct {

@@ -12,8 +12,8 @@ import (
 	"vzones/config"
 )
 
-// TestALevelThatLeavesAsANodeArrives: its label came with the Node, and nobody has
-// told of that yet.
+// TestALevelThatLeavesAsANodeArrives: its label came with the Node, and nothing has
+// reported that yet.
 func TestALevelThatLeavesAsANodeArrives(t *testing.T) {
 	waits := named("east-1")
 	waits.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}

@@ -32,7 +32,7 @@ func idle(t *testing.T, selector labels.Selector) *Controller {
 
 // waits is a Node that is ready.
 func waits() *v1.Node {
-	return uninitialised(&v1.Node{
+	return uninitialized(&v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "uid-1"},
 		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
 	})

@@ -12,9 +12,9 @@ import (
 	"vzones/topology"
 )
 
-// patienceRunning is how long something is wrong with an initialized Node before an Event
+// runningBeforeEvent is how long something is wrong with an initialized Node before an Event
 // says so: nothing waits for it, and a vCenter that is back soon concerns nobody.
-const patienceRunning = 30 * time.Second
+const runningBeforeEvent = 30 * time.Second
 
 // syncInitialized annotates an initialized Node with the location of its machine, has an
 // Event say what is wrong with it, and keeps its labels.
@@ -49,7 +49,7 @@ func (c *Controller) recordProblem(n *v1.Node, s *state, err error) time.Duratio
 		s.event.done()
 		return 0
 	}
-	return s.waits.Observe(condition.Key(err), patienceRunning, func() time.Duration {
+	return s.waits.Observe(condition.Key(err), runningBeforeEvent, func() time.Duration {
 		return c.recorder.record(&s.event, problem{node: n, what: "Node is in doubt", err: err})
 	})
 }

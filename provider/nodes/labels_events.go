@@ -32,12 +32,12 @@ const (
 // removed is the kubelet's to write.
 const mostLabels = 10
 
-// patienceUnplaced is how long a Node has to be without a placement before an Event says so:
+// unplacedBeforeEvent is how long a Node has to be without a placement before an Event says so:
 // after a move the tags of its new host are read first.
-const patienceUnplaced = 10 * time.Second
+const unplacedBeforeEvent = 10 * time.Second
 
-// patienceUnknownPlace is the same where something cannot be read: nothing waits for it.
-const patienceUnknownPlace = 30 * time.Second
+// unknownBeforeEvent is the same where something cannot be read: nothing waits for it.
+const unknownBeforeEvent = 30 * time.Second
 
 // recordOnce records a Warning once for each change of its text. It returns when it will,
 // if the Node has to wait for its turn, and zero otherwise.
@@ -67,9 +67,9 @@ func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState,
 	if k.unplaced != text {
 		k.unplaced, k.unplacedSince = text, time.Now()
 	}
-	wait := patienceUnplaced
+	wait := unplacedBeforeEvent
 	if errors.Is(err, topology.ErrUnknown) {
-		wait = patienceUnknownPlace
+		wait = unknownBeforeEvent
 	}
 	if due := k.unplacedSince.Add(wait); due.After(time.Now()) {
 		return due

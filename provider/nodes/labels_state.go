@@ -1,8 +1,6 @@
 package nodes
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -114,91 +112,4 @@ func (k *labelState) waitsForNames(place *placement.Place) bool {
 		k.namesSince = time.Now()
 	}
 	return place.TagNamesReadAt.Before(k.namesSince)
-}
-
-// decide plans for a Node, and records what is found. The error is why it has no placement.
-func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) *plan.Plan {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := &s.labels
-	if k.recorded == nil {
-		k.recorded, k.reported = map[string]string{}, map[string][]string{}
-	}
-	by := &plan.Policy{Topology: place.Topology}
-	k.waiting = false
-	k.stands(by.Policy.Nesting(), place.Placement, err)
-	var todo *plan.Plan
-	var due []time.Time
-	unplacedFor := err
-	if err != nil {
-		todo = by.WithoutPlacement(n, s.adopted)
-		k.drifts = nil // what comes next has to settle from its beginning
-	} else {
-		todo = by.For(n, place.Placement, k.drifts, s.adopted, time.Now())
-		k.drifts = todo.Drifts
-		err = todo.TaintKept
-		_, uncertain := plan.UncertainLabel(n, place.Placement)
-		due = append(due, l.recordDrift(ctx, n, k, by, todo, uncertain))
-	}
-	by.ForType(todo, n, &place, k.resized, time.Now())
-	k.resized = todo.Resized
-	due = append(due, l.recordType(ctx, n, k, by, &place, todo))
-	if !todo.RestsOnVCenter() {
-		k.namesSince = time.Time{}
-	}
-	if place.Machine == nil {
-		k.unplaced = ""
-	} else {
-		k.conflicts = l.conflicts.of(place.Placement)
-		due = append(due, l.recordConflicts(ctx, n, k, place.Placement, unplacedFor), l.recordUnplaced(ctx, n, k, err))
-	}
-	if !todo.Writes() {
-		s.adopted = nil // they are noted, or gone
-	}
-	k.await(todo, due)
-	return todo
-}
-
-// await notes in a plan when there is something to record.
-func (k *labelState) await(todo *plan.Plan, due []time.Time) {
-	for _, d := range due {
-		if !d.IsZero() && (todo.Due.IsZero() || d.Before(todo.Due)) {
-			todo.Due = d
-		}
-	}
-	if !slices.ContainsFunc(due, func(d time.Time) bool { return !d.IsZero() }) {
-		k.turn.done()
-	}
-}
-
-// stands notes where a Node is for certain. What cannot be said now is as it was.
-func (k *labelState) stands(nesting []string, placed topology.Placement, err error) {
-	if pair, ok := placed.Pair(); ok || isCertain(placed, err) {
-		k.pair = pair
-	}
-	before := k.values
-	k.values = make([]topology.Value, 0, len(nesting))
-	for _, label := range nesting {
-		value := topology.Value{Label: label, Value: placed.Value(label)}
-		if value.Value == "" && isUnknown(label, placed, err) {
-			if i := slices.IndexFunc(before, func(v topology.Value) bool { return v.Label == label }); i >= 0 {
-				value = before[i]
-			}
-		}
-		if value.Value != "" {
-			k.values = append(k.values, value)
-		}
-	}
-}
-
-// isUnknown reports whether something could not be read that a label rests on.
-func isUnknown(label string, placed topology.Placement, err error) bool {
-	return errors.Is(err, topology.ErrUnknown) || errors.Is(placed.WhyUndecided(label), topology.ErrUnknown)
-}
-
-// isCertain reports whether everything was read that a pair of region and zone rests on.
-func isCertain(placed topology.Placement, err error) bool {
-	return !errors.Is(err, topology.ErrUnknown) && !slices.ContainsFunc(placed.Undecided, func(u topology.Undecided) bool {
-		return !plan.IsLevel(u.Label) && errors.Is(u.Err, topology.ErrUnknown)
-	})
 }

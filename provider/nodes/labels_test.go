@@ -68,7 +68,7 @@ func TestFlapping(t *testing.T) {
 				}
 				w.source.place(at("r", "b", ""), nil, "east-1")
 				w.pass(settle - time.Second)
-				w.source.lose("east-1") // trouble begins it anew
+				w.source.lose("east-1") // an error restarts it
 				w.pass(settle)
 			}
 			w.wantEvents()
@@ -227,14 +227,14 @@ func TestGoneNodesAreForgotten(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
-func TestUninitialisedNodesAreTheFrameworks(t *testing.T) {
+func TestUninitializedNodesAreTheFrameworks(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.source.place(at("r", "b", "r1"), nil, "east-1")
 		w.pass(time.Hour)
 		if s := w.stats(); w.patches() > 0 || s.Drifting > 0 {
 			t.Errorf("%d patches, %+v", w.patches(), s)
 		}
-	}, uninitialised(named("east-1", zoned("r", "a")...)))
+	}, uninitialized(named("east-1", zoned("r", "a")...)))
 }
 
 // TestSteadyState: 500 Nodes, all in place or drifted and told, whose kubelets and
@@ -283,7 +283,7 @@ func TestClaims(t *testing.T) {
 	cfg := topologyOf(config.DriftReport)
 	cfg.Policy.Levels = append(cfg.Policy.Levels, topology.Rule{Label: "example.com/row", Category: "row"}, topology.Rule{Label: "pool", Category: "pool"})
 	here := placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=r1", "example.com/row=1", "pool=p")
-	first := uninitialised(named("east-1", "example.com/row=1"))
+	first := uninitialized(named("east-1", "example.com/row=1"))
 	inWorld(t, cfg, func(w *world) {
 		w.source.place(here, nil, "east-1")
 		w.edit("east-1", func(n *v1.Node) {

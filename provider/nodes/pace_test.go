@@ -126,7 +126,7 @@ func TestConflictsAreToldOnce(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
-// TestSpanning: a pair of two vCenters is told of on the Nodes of both, once, and
+// TestSpanning: a pair of two vCenters is reported on the Nodes of both, once, and
 // trouble of one of them does not end it. One vCenter is named as it is configured.
 func TestSpanning(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {

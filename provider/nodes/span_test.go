@@ -12,7 +12,7 @@ import (
 	"vzones/topology"
 )
 
-// TestTwoRegions: a zone of two regions is told of on the Nodes of both, once.
+// TestTwoRegions: a zone of two regions is reported on the Nodes of both, once.
 // Trouble of one of their vCenters does not end it, nor does it change what is said.
 func TestTwoRegions(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
@@ -102,7 +102,7 @@ func (f *fakeSource) await(node string, labels map[string]string) {
 }
 
 // TestUnwrittenLabels: those that a Node waits for are written to it, and again if
-// that fails; one that cannot be initialised gets none.
+// that fails; one that cannot be initialized gets none.
 func TestUnwrittenLabels(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.await("east-1", map[string]string{topology.LabelRack: "r1"})
@@ -121,5 +121,5 @@ func TestUnwrittenLabels(t *testing.T) {
 		if failed != 3 {
 			t.Errorf("%d attempts", failed)
 		}
-	}, uninitialised(named("east-1")), uninitialised(named("east-2")))
+	}, uninitialized(named("east-1")), uninitialized(named("east-2")))
 }

@@ -15,14 +15,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-const (
-	// patience is how long a Node waits before an Event says for what. Every
-	// Node waits for a moment.
-	patience = 10 * time.Second
-	// busyTime is how long the framework may take to initialize Nodes before
-	// anything else is written.
-	busyTime = 2 * time.Second
-)
+// waitingBeforeEvent is how long a Node waits before an Event says for what. Every
+// Node waits for a moment.
+const waitingBeforeEvent = 10 * time.Second
 
 // syncUninitialized announces a Node that can be initialized to the framework, writes labels
 // that it waits for, and has an Event say what another one waits for.
@@ -58,7 +53,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 			}
 		}
 	}
-	return sooner(next, s.waits.Observe(condition.Key(err), patience, func() time.Duration {
+	return sooner(next, s.waits.Observe(condition.Key(err), waitingBeforeEvent, func() time.Duration {
 		return c.recorder.record(&s.event, problem{node: n, what: "Node waits", err: err})
 	}))
 }
@@ -94,7 +89,7 @@ func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State)
 		return 0
 	}
 	why := fmt.Errorf("the Node is not ready and its machine is not found, but the Node is not deleted: %w", is.Kept)
-	return s.kept.Observe(absence.KeptKey(is.Kept), patienceRunning, func() time.Duration {
+	return s.kept.Observe(absence.KeptKey(is.Kept), runningBeforeEvent, func() time.Duration {
 		return c.recorder.record(&s.keptEvent, problem{node: n, what: "Node is not deleted", err: why, event: absence.ReasonNotDeleted})
 	})
 }

@@ -85,9 +85,9 @@ func TestUnreadTakesNoTaintOff(t *testing.T) {
 	}, n)
 }
 
-// TestRegionBesideAZoneInDoubt: neither of a pair is changed while the other may be
+// TestRegionBesideAnUncertainZone: neither of a pair is changed while the other may be
 // another.
-func TestRegionBesideAZoneInDoubt(t *testing.T) {
+func TestRegionBesideAnUncertainZone(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
 		w.source.place(at("s", "a!", ""), nil, "east-1")
 		w.pass(time.Hour)

@@ -81,7 +81,7 @@ func TestNamesThatTakeLong(t *testing.T) {
 	}, named("east-1"), named("east-2"))
 }
 
-// TestVolumes: a tag where the CSI driver fails is told of on the Nodes of its zone, once,
+// TestVolumes: a tag where the CSI driver fails is reported on the Nodes of its zone, once,
 // and it is over when it is detached.
 func TestVolumes(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {

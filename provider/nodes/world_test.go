@@ -261,7 +261,7 @@ func named(name string, labels ...string) *v1.Node {
 	return n
 }
 
-func uninitialised(n *v1.Node) *v1.Node {
+func uninitialized(n *v1.Node) *v1.Node {
 	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule})
 	return n
 }
@@ -269,10 +269,10 @@ func uninitialised(n *v1.Node) *v1.Node {
 // zoned are the labels of a region and a zone with their twins.
 func zoned(region, zone string) []string {
 	var labels []string
-	for _, key := range plan.Twins(topology.LabelRegion) {
+	for _, key := range plan.StableAndBeta(topology.LabelRegion) {
 		labels = append(labels, key+"="+region)
 	}
-	for _, key := range plan.Twins(topology.LabelZone) {
+	for _, key := range plan.StableAndBeta(topology.LabelZone) {
 		labels = append(labels, key+"="+zone)
 	}
 	return labels

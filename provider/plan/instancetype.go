@@ -59,7 +59,7 @@ func compareType(node *v1.Node, place *placement.Place) (Difference, bool) {
 		Source: fmt.Sprintf("the configuration of vCenter %q %s", place.Machine.Ref.VCenter, quote.Name(place.Machine.InventoryPath)),
 	}
 	there, differs, former := 0, false, false
-	keys := Twins(LabelType)
+	keys := StableAndBeta(LabelType)
 	for _, key := range keys {
 		have, ok := node.Labels[key]
 		if !ok {

@@ -85,7 +85,7 @@ type situation struct {
 
 var (
 	someLevels = []string{"example.com/rack", "pool", "example.com/row"}
-	twinKeys   = append(Twins(topology.LabelRegion), Twins(topology.LabelZone)...)
+	twinKeys   = append(StableAndBeta(topology.LabelRegion), StableAndBeta(topology.LabelZone)...)
 	strangers  = []string{"kubernetes.io/hostname", "node-restriction.kubernetes.io/pci", "topology.csi.vmware.com/zone", "example.com/team"}
 )
 
@@ -174,7 +174,7 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 	for _, key := range written(n, after) {
 		base := key
 		for _, l := range []string{topology.LabelRegion, topology.LabelZone} {
-			if slices.Contains(Twins(l), key) {
+			if slices.Contains(StableAndBeta(l), key) {
 				base = l
 			}
 		}
@@ -202,7 +202,7 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 				return "changes a label under another policy: " + key
 			}
 		}
-		for _, twin := range Twins(base) {
+		for _, twin := range StableAndBeta(base) {
 			if after.Labels[twin] != after.Labels[key] {
 				return "leaves twins apart: " + base
 			}
@@ -242,7 +242,7 @@ func (s situation) mistainted(after *v1.Node) string {
 	}
 	certain, doubtful := false, false
 	for _, l := range s.policy.Policy.Labels() {
-		for _, key := range Twins(l) {
+		for _, key := range StableAndBeta(l) {
 			v, there := s.node.Labels[key]
 			switch {
 			case !there:
@@ -272,7 +272,7 @@ func (s situation) mixed(after *v1.Node, written []string) string {
 		if IsLevel(l) || s.placed.Value(l) == "" && s.placed.WhyUndecided(l) == nil {
 			continue
 		}
-		for _, key := range Twins(l) {
+		for _, key := range StableAndBeta(l) {
 			if v, there := after.Labels[key]; there && v != s.placed.Value(l) {
 				return "writes half of a pair, beside " + key
 			}

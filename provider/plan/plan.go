@@ -164,7 +164,7 @@ func isPairUncertain(placed topology.Placement) bool {
 // right, and why. Of a label that the Node does not have nothing can be wrong.
 func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	has := func(label string) bool {
-		return slices.ContainsFunc(Twins(label), func(key string) bool { _, there := node.Labels[key]; return there })
+		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, there := node.Labels[key]; return there })
 	}
 	for _, u := range placed.Undecided {
 		if has(u.Label) {
@@ -241,7 +241,7 @@ func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed,
 		if IsLevel(u.Label) {
 			continue
 		}
-		for _, key := range Twins(u.Label) {
+		for _, key := range StableAndBeta(u.Label) {
 			if _, there := node.Labels[key]; there {
 				return false
 			}
@@ -290,7 +290,7 @@ func compare(node *v1.Node, label string, placed topology.Placement, owned []str
 		return Difference{}, false
 	}
 	there, differs := 0, false
-	keys := Twins(label)
+	keys := StableAndBeta(label)
 	for _, key := range keys {
 		v, ok := node.Labels[key]
 		if ok {
@@ -313,7 +313,7 @@ func (p *Plan) write(action Action, d Difference) {
 	if p.Set == nil {
 		p.Set = map[string]string{}
 	}
-	for _, key := range Twins(d.Label) {
+	for _, key := range StableAndBeta(d.Label) {
 		p.Set[key] = d.Want
 	}
 	p.Changes = append(p.Changes, Change{action, d})

@@ -14,9 +14,9 @@ import (
 // A Policy says what may be done to running Nodes.
 type Policy struct{ *config.Topology }
 
-// Twins returns the keys that have a label's value. The framework's node
+// StableAndBeta returns the keys that have a label's value. The framework's node
 // controller copies the beta label over the stable one, so it comes first.
-func Twins(label string) []string {
+func StableAndBeta(label string) []string {
 	switch label {
 	case topology.LabelRegion:
 		return []string{v1.LabelFailureDomainBetaRegion, label}

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -26,16 +27,50 @@ func (into changes) collect(c *code) {
 			}
 			made := map[string]bool{}
 			if o, ok := c.info.Defs[fn.Name].(*types.Func); ok {
-				for v := range o.Signature().Results().Variables() {
-					made[typeName(v.Type())] = true
-				}
+				made = results(nil, o.Signature())
 			}
-			ast.Inspect(fn.Body, func(n ast.Node) bool {
-				for _, e := range changed(c.info, n) {
-					into.add(c.info, made, e)
-				}
-				return true
-			})
+			into.body(c.info, made, fn.Body)
+		}
+	}
+}
+
+// body adds the fields that a body changes, but for those of the types that it makes. A function
+// literal in it may be a constructor too.
+func (into changes) body(info *types.Info, made map[string]bool, body ast.Node) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		if l, ok := n.(*ast.FuncLit); ok {
+			if t, ok := info.TypeOf(l).(*types.Signature); ok {
+				into.body(info, results(made, t), l.Body)
+				return false
+			}
+		}
+		for _, e := range changed(info, n) {
+			into.add(info, made, e)
+		}
+		return true
+	})
+}
+
+// results adds the types that a function returns to those that are made around it.
+func results(around map[string]bool, of *types.Signature) map[string]bool {
+	made := maps.Clone(around)
+	if made == nil {
+		made = map[string]bool{}
+	}
+	for v := range of.Results().Variables() {
+		makes(made, v.Type())
+	}
+	return made
+}
+
+// makes adds a type, and those that it embeds by value: they are made with it.
+func makes(made map[string]bool, t types.Type) {
+	made[typeName(t)] = true
+	if t, ok := deref(t).Underlying().(*types.Struct); ok {
+		for f := range t.Fields() {
+			if _, pointer := f.Type().Underlying().(*types.Pointer); f.Embedded() && !pointer {
+				makes(made, f.Type())
+			}
 		}
 	}
 }

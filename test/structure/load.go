@@ -92,6 +92,7 @@ func list(folder string) ([]listed, error) {
 
 func check(fset *token.FileSet, from types.Importer, p listed) (*code, error) {
 	c := &code{path: p.ImportPath, info: &types.Info{
+		Types:      map[ast.Expr]types.TypeAndValue{},
 		Defs:       map[*ast.Ident]types.Object{},
 		Uses:       map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{},

@@ -34,7 +34,7 @@ func (i Issued) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.Cert.Raw})
 }
 
-// Issue makes a certificate, by itself if there is no issuer.
+// Issue makes a certificate, self-signed if there is no issuer.
 func Issue(t *testing.T, template x509.Certificate, by *Issued) Issued {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

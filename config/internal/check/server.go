@@ -116,7 +116,7 @@ func isHostName(s string) bool {
 // IsFullAddress reports whether a text can only be meant as an address: an entry's
 // name that is one needs no server besides.
 func IsFullAddress(s string) bool {
-	if _, complaint := ParseServer(s); complaint != nil {
+	if _, wrong := ParseServer(s); wrong != nil {
 		return false
 	}
 	return strings.ContainsAny(s, ".:")

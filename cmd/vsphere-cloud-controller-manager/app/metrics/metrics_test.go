@@ -393,14 +393,3 @@ func leads() <-chan struct{} {
 	close(ch)
 	return ch
 }
-
-// TestAStandbyShowsNothing: it has read no vCenter and knows no Node, which is
-// no trouble.
-func TestAStandbyShowsNothing(t *testing.T) {
-	r := metrics.NewKubeRegistry()
-	r.CustomMustRegister(NewFleet(make(chan struct{}), nil, nil), NewUndeletedNodes(make(chan struct{}), nil))
-	families, err := r.Gather()
-	if err != nil || len(families) != 0 {
-		t.Errorf("%v, %v", families, err)
-	}
-}

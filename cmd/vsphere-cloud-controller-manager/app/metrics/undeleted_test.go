@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"vzones/config"
-	"vzones/provider"
 	"vzones/provider/nodes"
 )
 
@@ -23,10 +21,4 @@ func TestReasonsAreDocumented(t *testing.T) {
 			t.Errorf("the help of the metric does not name %s", reason)
 		}
 	}
-}
-
-// idle is a controller that has not begun.
-func idle() *nodes.Controller {
-	p := provider.New(nil, &config.Config{}, provider.Options{})
-	return nodes.New(nil, p.Placer(), p.Checker(), nil)
 }

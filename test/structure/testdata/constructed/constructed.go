@@ -61,3 +61,12 @@ func (x *settled) change() {
 	x.n.inner++
 	delete(x.o, "key")
 }
+
+// remade has a constructor in a variable, which may set the 16th field too.
+func remade() {
+	with := func(x settled) settled {
+		x.p.Store(1)
+		return x
+	}
+	_ = with
+}
