@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,7 +84,9 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 					t.Errorf("%d machines were read, not %d", server.read, c.want)
 				}
 				cancel()
-				<-ended
+				if err := <-ended; !errors.Is(err, context.Canceled) {
+					t.Errorf("ended with %v", err)
+				}
 			})
 		})
 	}
