@@ -194,7 +194,7 @@ func (n *Nodes) Fields() []Field {
 			Doc: "The same for networks whose interfaces do not count, even if `networks` has them."},
 		{Name: "selector", Into: &n.Selector, YAMLOnly: true, Unset: "all Nodes",
 			Doc: "A label selector as for `kubectl get nodes -l`, such as `vsphere=true,!metal`: the Nodes that vzones manages."},
-		{Name: "labels", Into: &n.Labels, YAMLOnly: true, CSI: true, Unset: "none",
+		{Name: "labels", Into: &n.Labels, YAMLOnly: true, Unset: "none",
 			Doc: "Labels for each Node, set when it is initialized. A value is taken as it is written, and may be empty. [Reserved](#reserved-prefixes) ones, region, zone and those of levels are refused."},
 		{Name: "skipDeletion", Into: &n.SkipDeletion, Variable: variableSkipDeletion, Ours: true, Default: false,
 			Doc: "Whether a Node stays whose machine is gone for certain."},
