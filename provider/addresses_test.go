@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// nics reads "network=address,address; …"; their devices are 4000, 4001, …
+// nics reads "network=address,address; …"; their devices are 4000, 4001, and so on.
 func nics(s string) []inventory.NIC {
 	var out []inventory.NIC
 	for one := range strings.SplitSeq(s, ";") {

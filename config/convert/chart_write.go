@@ -17,6 +17,7 @@ import (
 const (
 	controlPlane = "node-role.kubernetes.io/control-plane"
 	// These are the names in vzones' chart.
+
 	ourDaemonSet = "vsphere-cloud-controller-manager"
 	ourConfigMap = "vsphere-cloud-config"
 	ourFile      = "vsphere.conf"

@@ -34,7 +34,7 @@ func refusedByCSI(user string) string {
 	return "has a character that the CSI driver refuses, or a second @: give it an account " + such
 }
 
-// refused says why the driver refuses a value, and what to write. It shows none.
+// refusedValue returns why the driver refuses a value, and what to write. It shows none.
 func refusedValue(k *schema.CSIKey, value string) string {
 	switch {
 	case k.Most > 0 && len(value) > k.Most:

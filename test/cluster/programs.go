@@ -20,6 +20,7 @@ const (
 
 	// Sockets are named relative to the folder that the programs run in: their
 	// absolute path may be longer than the system allows.
+
 	etcdSocket = "etcd.sock"
 	peerSocket = "peer.sock"
 )

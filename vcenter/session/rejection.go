@@ -28,6 +28,7 @@ const (
 	ticketRejected      = rejection("vCenter rejects the ticket: is the session manager logged in to this vCenter?")
 	// What follows is of a session that the SOAP API has opened with the same
 	// credentials.
+
 	tagsPasswordRejected    = rejection("the user name or password is rejected, with which the SOAP session was opened: the password was changed in vCenter, or its identity source is down or the account is locked")
 	tagsCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
 )

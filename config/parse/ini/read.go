@@ -52,7 +52,7 @@ func Read(data []byte, p *problem.List) *schema.File {
 	return s
 }
 
-// iniDecoder puts the sections of a file into the schema.
+// A decoder puts the sections of a file into the schema.
 type decoder struct {
 	*problem.List
 	schema   *schema.File

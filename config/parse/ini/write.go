@@ -27,7 +27,7 @@ func (w *Writer) Key(key, value string) {
 	fmt.Fprintf(w, "%s = %s\n", key, quoted(value))
 }
 
-// iniQuote puts a text in quotes: outside of them a ; or # would end it.
+// quoted puts a text in quotes: outside of them a ; or # would end it.
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }

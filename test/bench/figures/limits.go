@@ -24,6 +24,7 @@ const (
 	// reading of tags.
 	OtherRequests Quantity = "other requests"
 	// The growths are ratios: with ten times the machines that are no Nodes.
+
 	RequestsGrowth Quantity = "requests / of a tenth"
 	BytesGrowth    Quantity = "bytes / of a tenth"
 	MemoryGrowth   Quantity = "memory / of a tenth"
