@@ -1,0 +1,28 @@
+package topology
+
+import (
+	"fmt"
+
+	"vzones/topology/quote"
+)
+
+// decideByTag gives a label the name of the tag that decides, if there is one only
+// and it can be a label's value. Over are the objects that count as untagged.
+func (r *resolution) decideByTag(rule *Rule, h hit, over []*Object) {
+	if h.several {
+		names := h.by.tagNames(rule.Category)
+		r.conflict(ConflictTwoTags, rule.Label, twoTags{*rule, h.by}, h.by)
+		r.fail(rule, fmt.Errorf("%w: %s has %d tags of category %q (%s), which allows one",
+			ErrAmbiguous, h.by, len(names), rule.Category, quoted(names)))
+		return
+	}
+	if reason := rule.whyInvalid(h.name); reason != "" {
+		r.conflict(ConflictInvalidValue, rule.Label, invalidTag{*rule, h}, h.by)
+		r.fail(rule, fmt.Errorf("%w: tag %s of category %q on %s cannot be the value of label %s: %s",
+			ErrInvalid, quote.Value(h.name), rule.Category, h.by, rule.Label, reason))
+		return
+	}
+	r.placement.Decisions = append(r.placement.Decisions, Decision{
+		Label: rule.Label, Value: h.name, Category: rule.Category, By: h.by, Unread: over,
+	})
+}
