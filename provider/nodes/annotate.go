@@ -65,14 +65,15 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 		s.annotation.done()
 		return 0
 	}
+	// In this order: what a request that has just ended has written is known.
+	if wait := c.writes.pause(n.UID); wait > 0 {
+		return wait
+	}
 	if wait := c.annotate.pause(n.UID, to); wait > 0 {
 		return wait
 	}
 	if c.busy.is() {
 		return busyTime
-	}
-	if wait := c.writes.pause(n.UID); wait > 0 {
-		return wait
 	}
 	if wait := s.annotation.wait(c.annotate.limit); wait > 0 {
 		return wait

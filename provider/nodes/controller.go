@@ -60,14 +60,15 @@ type Controller struct {
 	nodes   *nodecache.Cache
 	client  kubernetes.Interface
 
-	// running is closed when queue and what is below it are set, by Run.
-	running  chan struct{}
-	queue    workqueue.TypedRateLimitingInterface[item]
-	recorder *recorder
-	annotate *annotator
-	writes   writes
-	busy     busy
-	passes   passes
+	// running is closed when queue and what is below it are set, and stopped when nothing is
+	// decided any more, by Run.
+	running, stopped chan struct{}
+	queue            workqueue.TypedRateLimitingInterface[item]
+	recorder         *recorder
+	annotate         *annotator
+	writes           writes
+	busy             busy
+	passes           passes
 
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
@@ -82,7 +83,7 @@ type Controller struct {
 func New(fleet Fleet, placer *placement.Placer, checker *absence.Checker, client kubernetes.Interface) *Controller {
 	return &Controller{
 		fleet: fleet, placer: placer, places: placer, checker: checker, nodes: placer.NodeCache(), client: client,
-		running: make(chan struct{}), states: map[types.UID]*state{},
+		running: make(chan struct{}), stopped: make(chan struct{}), states: map[types.UID]*state{},
 	}
 }
 
@@ -152,6 +153,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.queue.Add(item{job: followNodes})
 	c.queue.Add(item{job: resyncNodes})
 	close(c.running)
+	defer close(c.stopped) // after all that follows
 	var g sync.WaitGroup
 	defer g.Wait()
 	g.Go(func() { c.recorder.run(ctx) })

@@ -63,7 +63,10 @@ func (c *Controller) updated(b, n *v1.Node) {
 		c.findConflictsSoon()
 	}
 	relevant := c.isRelevant(b, n)
-	if relevant || isDecidedBy(b, n) {
+	switch {
+	case isUninitialized(b) && !isUninitialized(n):
+		c.queue.AddAfter(itemOf(n), gather) // the framework has yet to write the addresses
+	case relevant || isDecidedBy(b, n):
 		c.queue.Add(itemOf(n))
 	}
 	if relevant {

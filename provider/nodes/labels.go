@@ -69,7 +69,7 @@ func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface
 		c.queue.Add(itemOf(n))
 	}
 	<-ctx.Done()
-	c.writes.wait()
+	<-c.stopped // until then it records Events
 	return nil
 }
 

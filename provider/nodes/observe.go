@@ -112,7 +112,9 @@ func (c *Controller) observe(ctx context.Context) {
 	all := !now.equal(c.passes.basis)
 	c.passes.basis = now
 	if all {
+		// The configuration also says which Nodes are ours and by what they are found.
 		c.recentLabels()
+		c.queue.Add(item{job: followNodes})
 	}
 	states := c.fleet.States()
 	nodes := c.nodes.All()

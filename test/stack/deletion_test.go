@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -12,8 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	cloudprovider "k8s.io/cloud-provider"
 	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
@@ -45,14 +42,6 @@ func (i interloper) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 	}
 	return exists, err
 }
-
-// oneClient gives out one client under any name.
-type oneClient struct{ kubernetes.Interface }
-
-func (o oneClient) Config(string) (*rest.Config, error)         { return nil, errors.ErrUnsupported }
-func (o oneClient) ConfigOrDie(string) *rest.Config             { panic(errors.ErrUnsupported) }
-func (o oneClient) Client(string) (kubernetes.Interface, error) { return o, nil }
-func (o oneClient) ClientOrDie(string) kubernetes.Interface     { return o }
 
 // TestANewNodeIsNotDeletedForTheOldOne: the framework's controller deletes by
 // name. A Node of that name that was registered in the last moment is another one.
