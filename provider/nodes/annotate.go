@@ -75,6 +75,9 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 	if c.busy.is() {
 		return busyTime
 	}
+	if wait := c.untilAddresses(n.UID); wait > 0 {
+		return wait
+	}
 	if wait := s.annotation.wait(c.annotate.limit); wait > 0 {
 		return wait
 	}
@@ -86,6 +89,21 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 		}
 	}, func() { c.queue.Add(itemOf(n)) })
 	return 0
+}
+
+// noteInitialized notes that the framework has initialized a Node.
+func (c *Controller) noteInitialized(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stateLocked(uid).initialized = time.Now()
+}
+
+// untilAddresses returns how long the framework may take for the addresses of a Node, which it
+// writes after it has initialized it.
+func (c *Controller) untilAddresses(uid types.UID) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(time.Until(c.stateLocked(uid).initialized.Add(gather)), 0)
 }
 
 // pause returns how long a location must not be written, which is not at all if it is

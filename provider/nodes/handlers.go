@@ -59,14 +59,12 @@ func (c *Controller) added(n *v1.Node, there bool) {
 func (c *Controller) updated(b, n *v1.Node) {
 	c.placer.NodeUpdated(b, n)
 	if b.UID == n.UID && isUninitialized(b) && !isUninitialized(n) {
+		c.noteInitialized(n.UID)
 		c.adopt(b, n)
 		c.findConflictsSoon()
 	}
 	relevant := c.isRelevant(b, n)
-	switch {
-	case isUninitialized(b) && !isUninitialized(n):
-		c.queue.AddAfter(itemOf(n), gather) // the framework has yet to write the addresses
-	case relevant || isDecidedBy(b, n):
+	if relevant || isDecidedBy(b, n) {
 		c.queue.Add(itemOf(n))
 	}
 	if relevant {

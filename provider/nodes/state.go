@@ -35,6 +35,8 @@ type state struct {
 
 	// Of the labels. They are changed under the lock.
 	labels labelState
+	// initialized is when the framework initialized it, zero if that was not seen.
+	initialized time.Time
 	// adopted are labels that the framework wrote for us and that are not in the
 	// annotation yet, with their values.
 	adopted map[string]string
