@@ -27,7 +27,7 @@ var toolPlatforms = []platform{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-// version is what a release may be called: v1.2.3, or v1.2.3-rc.1.
+// versions matches what a release may be called: v1.2.3, or v1.2.3-rc.1.
 var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 // ready returns the notes of the release, or says what is in the way of it.

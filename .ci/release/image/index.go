@@ -9,7 +9,7 @@ import (
 	specs "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// The interface under a name that is not one of its methods.
+// original is the interface under a name that is not one of its methods.
 type original = v1.ImageIndex
 
 // rewritten is an index as the specification's own types write it.

@@ -15,7 +15,7 @@ import (
 
 const unknown = "NOASSERTION"
 
-// An identifier of SPDX has no other characters.
+// notInID matches what an identifier of SPDX does not have.
 var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
 // SPDX returns the list as a document of SPDX 2.3 in JSON.
