@@ -122,7 +122,7 @@ func TestEventsOfSeveralNodes(t *testing.T) {
 		c.create(aNode("late", withSystemUUID(uuidB)))
 		c.pass(delay*3/4 - time.Millisecond)
 		c.wantEvents()
-		c.pass(2 * time.Millisecond)
+		c.pass(gather + 2*time.Millisecond)
 		c.wantEvents("early MachineNotFound")
 		c.pass(delay / 4)
 		c.wantEvents("early MachineNotFound", "late MachineNotFound")

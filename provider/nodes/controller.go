@@ -15,7 +15,7 @@
 //
 //	handlers     a Node has changed          → syncNode
 //	fleet        a vCenter's state is new    → observe: syncNode for each Node concerned
-//	a Node comes, goes, or frees something   → follow, observe
+//	a Node comes, goes, or frees something   → follow, recheck: syncNode for those it concerns
 //	a minute                                 → resync: syncNode for each Node
 package nodes
 
@@ -102,6 +102,8 @@ const (
 	syncNode job = iota
 	// observeNodes enqueues the Nodes that a change of the fleet, or of other Nodes, concerns.
 	observeNodes
+	// recheckNodes enqueues the Nodes that a change of another Node may concern.
+	recheckNodes
 	// resyncNodes enqueues all Nodes, every resyncEvery.
 	resyncNodes
 	// followNodes has the fleet follow the machines of all Nodes.
@@ -193,6 +195,8 @@ func (c *Controller) next(ctx context.Context) bool {
 		}
 	case observeNodes:
 		c.observe(ctx)
+	case recheckNodes:
+		c.recheck()
 	case resyncNodes:
 		c.resync()
 	case followNodes:

@@ -26,6 +26,7 @@ func (c *Controller) handlers() cache.ResourceEventHandler {
 			n, ok2 := now.(*v1.Node)
 			switch {
 			case !ok1 || !ok2:
+				c.followChanged()
 				c.nodesChanged()
 			case b.UID != n.UID:
 				c.deleted(b)
@@ -41,6 +42,7 @@ func (c *Controller) handlers() cache.ResourceEventHandler {
 			if n, ok := o.(*v1.Node); ok {
 				c.deleted(n)
 			} else {
+				c.followChanged()
 				c.nodesChanged()
 			}
 		},
@@ -51,8 +53,9 @@ func (c *Controller) added(n *v1.Node, there bool) {
 	if !there {
 		c.placer.NodeAdded(n)
 	}
-	c.queue.Add(itemOf(n))
+	c.enqueue(n)
 	c.findConflictsSoon()
+	c.followChanged()
 	c.nodesChanged()
 }
 
@@ -64,12 +67,27 @@ func (c *Controller) updated(b, n *v1.Node) {
 		c.findConflictsSoon()
 	}
 	relevant := c.isRelevant(b, n)
-	if relevant || isDecidedBy(b, n) {
+	if isDecidedBy(b, n) {
 		c.queue.Add(itemOf(n))
+	} else if relevant {
+		c.enqueue(n)
 	}
 	if relevant {
 		c.nodesChanged()
 	}
+	if relevant && c.followKey(b) != c.followKey(n) {
+		c.followChanged()
+	}
+}
+
+// enqueue has a Node decided about that has come or changed. The framework, which handles the
+// same change, needs no announcement if it can initialize the Node at once.
+func (c *Controller) enqueue(n *v1.Node) {
+	if isUninitialized(n) {
+		c.queue.AddAfter(itemOf(n), gather)
+		return
+	}
+	c.queue.Add(itemOf(n))
 }
 
 func (c *Controller) deleted(n *v1.Node) {
@@ -78,7 +96,20 @@ func (c *Controller) deleted(n *v1.Node) {
 	delete(c.states, n.UID)
 	c.mu.Unlock()
 	c.queue.Add(itemOf(n)) // which forgets it
+	c.followChanged()
 	c.nodesChanged()
+}
+
+// followKey is which machine the fleet follows for a Node, empty for none.
+func (c *Controller) followKey(n *v1.Node) string {
+	if c.placer.IsForeign(n) {
+		return ""
+	}
+	id, err := c.placer.Statement(n)
+	if err != nil {
+		return ""
+	}
+	return machineKey(id)
 }
 
 // isRelevant reports whether a Node has changed in what says which machine it is, whether it

@@ -2,6 +2,8 @@ package nodes
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,16 +62,19 @@ func TestRelevantChanges(t *testing.T) {
 		"another Node":   {func(n *v1.Node) { n.UID = "another" }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			control, before := idle(t, nil), waits()
-			now := before.DeepCopy()
-			c.change(now)
-			if got := control.isRelevant(before, now); got != c.relevant {
-				t.Errorf("relevant: %v", got)
-			}
-			control.handlers().OnUpdate(before, now)
-			if got := control.queue.Len() > 0; got != c.enqueued {
-				t.Errorf("enqueued: %v", got)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				control, before := idle(t, nil), waits()
+				now := before.DeepCopy()
+				c.change(now)
+				if got := control.isRelevant(before, now); got != c.relevant {
+					t.Errorf("relevant: %v", got)
+				}
+				control.handlers().OnUpdate(before, now)
+				time.Sleep(2 * gather) // what changes a Node that waits is gathered
+				if got := control.queue.Len() > 0; got != c.enqueued {
+					t.Errorf("enqueued: %v", got)
+				}
+			})
 		})
 	}
 	control, node := idle(t, nil), waits()

@@ -7,9 +7,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/provider/addresses"
 	"vzones/provider/condition"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // runningBeforeEvent is how long something is wrong with an initialized Node before an Event
@@ -27,18 +29,34 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 		c.fleet.Probe(place.Machine.Ref.VCenter) // its labels may be written again
 	}
 	s.later = place.Later
-	c.mu.Lock()
-	s.node, s.machine = n, place.Machine
+	machine := place.Machine
 	if place.Problem != nil {
-		s.machine = nil // look again whenever something changes
+		machine = nil // look again whenever something changes
 	}
-	c.mu.Unlock()
+	c.decided(n, s, machine, isOfOthers(place.Problem))
 	next := c.annotateLocation(ctx, n, s, place.Location)
 	next = sooner(next, c.recordProblem(n, s, place.Problem))
 	if l := c.labels.Load(); l != nil {
 		next = sooner(next, c.syncLabels(ctx, l, n, s, place, err))
 	}
 	return next
+}
+
+// isOfOthers reports whether an error is about what other Nodes have.
+func isOfOthers(err error) bool {
+	return errors.Is(err, placement.ErrShared) || errors.Is(err, addresses.ErrClaimed)
+}
+
+// decided notes what a Node was decided by. Others with which it shares something from now on
+// are looked at too.
+func (c *Controller) decided(n *v1.Node, s *state, machine *inventory.Machine, shared bool) {
+	c.mu.Lock()
+	news := shared && !s.shared
+	s.node, s.machine, s.shared = n, machine, shared
+	c.mu.Unlock()
+	if news {
+		c.queue.AddAfter(item{job: observeNodes}, max(gather, c.passes.pause()))
+	}
 }
 
 // recordProblem has an Event say what is wrong with an initialized Node.

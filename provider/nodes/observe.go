@@ -100,9 +100,21 @@ func (c *Controller) fleetChanged() {
 
 // nodesChanged enqueues what follows for other Nodes when one comes, goes, or gives up
 // something that another may wait for.
-func (c *Controller) nodesChanged() {
-	c.queue.AddAfter(item{job: followNodes}, gather)
-	c.queue.AddAfter(item{job: observeNodes}, max(gather, c.passes.pause()))
+func (c *Controller) nodesChanged() { c.queue.AddAfter(item{job: recheckNodes}, gather) }
+
+// followChanged has the fleet follow other machines soon.
+func (c *Controller) followChanged() { c.queue.AddAfter(item{job: followNodes}, gather) }
+
+// recheck enqueues the Nodes that are what they are because of other Nodes, or that the
+// framework was told to leave for later although they had been announced.
+func (c *Controller) recheck() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uid, s := range c.states {
+		if s.node != nil && (s.shared || s.announced != nil && c.nodes.Deferred.IsPending(uid)) {
+			c.queue.Add(item{name: s.node.Name, uid: uid})
+		}
+	}
 }
 
 // observe enqueues the Nodes whose place may have changed: all of them when what they all
@@ -111,40 +123,50 @@ func (c *Controller) observe(ctx context.Context) {
 	now := c.basis()
 	all := !now.equal(c.passes.basis)
 	c.passes.basis = now
-	if all {
-		// The configuration also says which Nodes are ours and by what they are found.
-		c.recentLabels()
-		c.queue.Add(item{job: followNodes})
-	}
 	states := c.fleet.States()
 	nodes := c.nodes.All()
 	c.passes.begin(len(nodes))
+	if all {
+		// The configuration also says which Nodes are ours and by what they are found.
+		c.recentLabels()
+		c.passes.interest.update(c.fleet, c.placer, nodes, false)
+	}
 	for _, n := range nodes {
 		if ctx.Err() != nil {
 			return
 		}
 		if c.placer.IsForeign(n) {
+			c.forgetForeign(n)
 			continue
 		}
-		if m := c.places.Observe(states, n); all || c.isConcerned(n, m) {
+		if m := c.certain(n); all || m == nil || c.places.Observe(states, n) != m {
 			c.queue.Add(itemOf(n))
 		}
 	}
 }
 
-// isConcerned reports whether a Node has to be decided about when it has this machine, nil if
-// that is not certain.
-func (c *Controller) isConcerned(n *v1.Node, m *inventory.Machine) bool {
+// forgetForeign has a Node forgotten that was ours until the configuration changed.
+func (c *Controller) forgetForeign(n *v1.Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.states[n.UID] != nil {
+		c.queue.Add(itemOf(n))
+	}
+}
+
+// certain returns the machine for which a Node was decided about, nil if it has to be decided
+// about whichever machine it has.
+func (c *Controller) certain(n *v1.Node) *inventory.Machine {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.states[n.UID]
 	switch {
-	case s == nil || m == nil || s.machine != m || s.labels.waiting:
-		return true
-	case nodestate.IsUninitialized(n):
-		return s.node != n || s.announced == nil || c.nodes.Deferred.IsPending(n.UID)
+	case s == nil, s.labels.waiting:
+		return nil
+	case nodestate.IsUninitialized(n) && (s.node != n || s.announced == nil || c.nodes.Deferred.IsPending(n.UID)):
+		return nil
 	}
-	return false
+	return s.machine
 }
 
 // resync enqueues all Nodes, and does so again later.

@@ -25,6 +25,9 @@ type state struct {
 	// waits is what an uninitialized Node waits for, or what is wrong with an initialized
 	// one; kept is why it is not deleted.
 	waits, kept condition.Condition
+	// shared reports whether another Node has the machine too, or an address that the Node
+	// would get: then a change of any Node may concern this one.
+	shared bool
 	// later reports whether another Node with the machine of an initialized one was
 	// before it.
 	later bool

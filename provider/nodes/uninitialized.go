@@ -36,9 +36,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 		}
 		err = d.Waits(n)
 	}
-	c.mu.Lock()
-	s.node, s.machine = n, machine
-	c.mu.Unlock()
+	c.decided(n, s, machine, d != nil && d.Shared || isOfOthers(err))
 	if err == nil {
 		c.announce(n, s, d)
 		s.waits.Clear()

@@ -36,6 +36,8 @@ type Initial struct {
 	placement topology.Placement
 	// Metadata is what the framework writes.
 	Metadata *cloudprovider.InstanceMetadata
+	// Shared reports whether another Node, which has to wait for this one, has the machine.
+	Shared bool
 	// Unwritten are labels that the framework writes to no Node, although it is asked to,
 	// and that this one does not have.
 	Unwritten map[string]string
@@ -86,8 +88,9 @@ func (p *Placer) Describe(node *v1.Node) (*Initial, error) {
 func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
+	shared := false
 	if err == nil {
-		err = p.alone(states, m, node)
+		shared, err = p.isShared(states, m, node)
 	}
 	if err != nil {
 		return nil, inventory.State{}, err
@@ -117,6 +120,7 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 
 			AdditionalLabels: furtherLabels(placement, cfg.NodeLabels),
 		},
+		Shared:    shared,
 		Unwritten: unwritten(placement, node),
 	}, in, nil
 }

@@ -156,17 +156,17 @@ func listNodes(nodes []*v1.Node) string {
 	return "Nodes " + quote.Some(names, quote.Most)
 }
 
-// alone returns an error if another Node has a Node's machine: one that was before it, or
-// any if the Node is initialized, so that it is counted.
-func (p *Placer) alone(states []inventory.State, m *inventory.Machine, node *v1.Node) error {
+// isShared reports whether another Node has a Node's machine too. It returns an error if that was
+// before it, or any if the Node is initialized, so that it is counted.
+func (p *Placer) isShared(states []inventory.State, m *inventory.Machine, node *v1.Node) (shared bool, err error) {
 	s, err := p.shared(states, m, node)
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case nodestate.IsUninitialized(node):
-		return s.waits()
+		return s.any(), s.waits()
 	}
-	return s.err()
+	return s.any(), s.err()
 }
 
 // unshared returns an error for an initialized Node that came after another one with its
