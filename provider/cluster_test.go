@@ -137,6 +137,26 @@ func alone(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Nod
 	inBubble(t, fleet, nodes, func(*cluster, func(func())) {}, test)
 }
 
+// keepStatus has an update of a Node leave its status as it is, as the API server does.
+func keepStatus(client *fake.Clientset) {
+	client.PrependReactor("update", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		update, ok := a.(clienttesting.UpdateAction)
+		if !ok || a.GetSubresource() != "" {
+			return false, nil, nil
+		}
+		n, ok := update.GetObject().(*v1.Node)
+		if !ok {
+			return false, nil, nil
+		}
+		if is, err := client.Tracker().Get(a.GetResource(), "", n.Name); err == nil {
+			if is, ok := is.(*v1.Node); ok {
+				n.Status = *is.Status.DeepCopy()
+			}
+		}
+		return false, nil, nil // it is updated as usual
+	})
+}
+
 func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluster, func(func())), test func(*cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,6 +166,7 @@ func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluste
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &cluster{T: t, ctx: ctx, fleet: fleet, client: fake.NewClientset(objects...)}
+		keepStatus(c.client)
 		c.provider = New(fleet, testConfig(), Options{})
 		c.controller = nodes.New(fleet, c.provider.placer, c.provider.checker, c.client)
 		c.asked = &recorder{Provider: c.provider}
