@@ -24,6 +24,7 @@ func (p *Placer) changedAddresses(states []inventory.State, m *inventory.Machine
 	if m.Pending {
 		return nil, nil
 	}
+	before := p.grants.now()
 	chosen, families, err := p.choose(states, m, node)
 	switch {
 	case len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
@@ -33,7 +34,7 @@ func (p *Placer) changedAddresses(states []inventory.State, m *inventory.Machine
 	case addresses.Unchanged(node, chosen.Addresses):
 		return nil, nil
 	}
-	if err := p.grants.give(node, chosen.Addresses); err != nil {
+	if err := p.grants.give(node, chosen.Addresses, before); err != nil {
 		return nil, err
 	}
 	return chosen.Addresses, nil

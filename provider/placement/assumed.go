@@ -24,6 +24,14 @@ type assumed struct {
 	// uuids are the Nodes that were initialized with a machine's UUID a moment ago. They
 	// need not show it yet.
 	uuids map[inventory.UUID]grant
+	ended endings[inventory.UUID]
+}
+
+// now returns the moment from which give has to know what ended.
+func (a *assumed) now() moment {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ended.last
 }
 
 // noteCame notes that a Node comes while this process leads.
@@ -71,11 +79,16 @@ func (a *assumed) forget(node types.UID) {
 }
 
 // give notes that a Node is about to get a machine, unless another one is, as waits reports:
-// two that come at the same time may be asked about at the same time.
-func (a *assumed) give(u inventory.UUID, node *v1.Node, waits func(types.UID, string) bool) error {
+// two that come at the same time may be asked about at the same time. So is one that has got
+// it and shows that since the Node's machine was found.
+func (a *assumed) give(u inventory.UUID, node *v1.Node, found moment, waits func(types.UID, string) bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if to, ok := a.uuids[u]; ok && to.node != node.UID && time.Since(to.at) < assumedFor && waits(to.node, to.name) {
+	to, ok := a.uuids[u]
+	if ok = ok && time.Since(to.at) < assumedFor && waits(to.node, to.name); !ok {
+		to, ok = a.ended.since(u, found)
+	}
+	if ok && to.node != node.UID {
 		return fmt.Errorf("%w: %w: Node %s was given that of Node %s a moment ago", topology.ErrUnknown, ErrShared, to.name, node.Name)
 	}
 	if a.uuids == nil {
@@ -93,6 +106,8 @@ func (a *assumed) shown(n *v1.Node) {
 		return
 	}
 	if id, err := identity.ParseProviderID(n.Spec.ProviderID); err == nil && a.uuids[id].node == n.UID {
+		a.ended.purge(time.Now())
+		a.ended.note(id, a.uuids[id])
 		delete(a.uuids, id)
 	}
 }

@@ -41,7 +41,7 @@ func TestTwoThatAskAtOnce(t *testing.T) {
 	u := mustUUID(uuidA)
 	waits := true
 	give := func(name string) error {
-		return given.give(u, aNode(name), func(uid types.UID, name string) bool { return waits && uid == types.UID("uid-"+name) })
+		return given.give(u, aNode(name), given.now(), func(uid types.UID, name string) bool { return waits && uid == types.UID("uid-"+name) })
 	}
 	if err := give("a"); err != nil {
 		t.Error(err)

@@ -23,6 +23,7 @@ type grants struct {
 	mu     sync.Mutex
 	by     map[netip.Addr]grant
 	of     map[types.UID][]netip.Addr
+	ended  endings[netip.Addr]
 	purged time.Time
 }
 
@@ -30,6 +31,14 @@ type grant struct {
 	node types.UID
 	name string
 	at   time.Time
+}
+
+// now returns the moment from which give has to know what ended: a caller takes it before it
+// looks at what Nodes show.
+func (g *grants) now() moment {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ended.last
 }
 
 // to returns the name of another Node that was given an address, or nothing.
@@ -43,8 +52,8 @@ func (g *grants) to(a netip.Addr, node *v1.Node) string {
 }
 
 // give notes that a Node gets addresses, all of them or none: the error says which one
-// another Node was given.
-func (g *grants) give(node *v1.Node, all []v1.NodeAddress) error {
+// another Node was given, or was given and has shown since the Node's were chosen.
+func (g *grants) give(node *v1.Node, all []v1.NodeAddress, chosen moment) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -55,7 +64,11 @@ func (g *grants) give(node *v1.Node, all []v1.NodeAddress) error {
 		if err != nil {
 			continue // a host name
 		}
-		if by, ok := g.by[a]; ok && by.node != node.UID && now.Sub(by.at) < assumedFor {
+		by, ok := g.by[a]
+		if !ok || now.Sub(by.at) >= assumedFor {
+			by, ok = g.ended.since(a, chosen)
+		}
+		if ok && by.node != node.UID {
 			return fmt.Errorf("%w: Node %s was given %s a moment ago", addresses.ErrClaimed, by.name, a)
 		}
 		wanted = append(wanted, a)
@@ -77,6 +90,7 @@ func (g *grants) purge(now time.Time) {
 		return
 	}
 	g.purged = now
+	g.ended.purge(now)
 	for a, by := range g.by {
 		if now.Sub(by.at) >= assumedFor {
 			delete(g.by, a)
@@ -97,8 +111,9 @@ func (g *grants) shown(node *v1.Node) {
 		if !slices.Contains(claimed, a) {
 			return false
 		}
-		if g.by[a].node == node.UID {
+		if by := g.by[a]; by.node == node.UID {
 			delete(g.by, a)
+			g.ended.note(a, by)
 		}
 		return true
 	})

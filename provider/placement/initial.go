@@ -41,6 +41,8 @@ type Initial struct {
 	// Unwritten are labels that the framework writes to no Node, although it is asked to,
 	// and that this one does not have.
 	Unwritten map[string]string
+	// found and chosen are from before the machine was found and the addresses were chosen.
+	found, chosen moment
 }
 
 // Initial returns what a Node is to be initialized with, which is what is known if the
@@ -86,6 +88,7 @@ func (p *Placer) Describe(node *v1.Node) (*Initial, error) {
 
 // describe is Describe, and returns the state of the machine's vCenter if it is known.
 func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
+	found, chosen := p.assumed.now(), p.grants.now() // before all that is looked at
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
 	shared := false
@@ -122,20 +125,21 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 		},
 		Shared:    shared,
 		Unwritten: unwritten(placement, node),
+		found:     found, chosen: chosen,
 	}, in, nil
 }
 
 // Give gives a Node its machine and its addresses, or returns which other Node was given
 // either.
 func (p *Placer) Give(node *v1.Node, d *Initial) error {
-	err := p.assumed.give(d.Machine.UUID, node, func(uid types.UID, name string) bool {
+	err := p.assumed.give(d.Machine.UUID, node, d.found, func(uid types.UID, name string) bool {
 		n, err := p.nodes.Get(name)
 		return err == nil && n.UID == uid && nodestate.IsUninitialized(n)
 	})
 	if err != nil {
 		return err
 	}
-	return p.grants.give(node, d.Metadata.NodeAddresses)
+	return p.grants.give(node, d.Metadata.NodeAddresses, d.chosen)
 }
 
 // Waits returns why a Node that could be initialized is not yet.
