@@ -18,7 +18,7 @@ const (
 	// timePerNode is how much time lies between two looks at all Nodes for each of them, so
 	// that a burst of changes costs a tenth of a processor at most. It is observeEvery at most, and none for
 	// few Nodes.
-	timePerNode  = 200 * time.Microsecond
+	timePerNode  = 100 * time.Microsecond
 	observeEvery = time.Second
 	fewNodes     = 100
 )

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -19,6 +20,22 @@ type placed struct {
 	tags    tags.Attachments
 	hosts   *memberships
 	objects map[types.ManagedObjectReference]*topology.Object
+	// before is what the last snapshot was made of. What has not changed is taken from it.
+	before pictured
+}
+
+// pictured are the objects and machines of a snapshot.
+type pictured struct {
+	objects  map[types.ManagedObjectReference]*topology.Object
+	machines map[string]*inventory.Machine
+}
+
+// unchanged returns what was before if it is the same as what is now, and what is now otherwise.
+func unchanged[T any](before, now *T) *T {
+	if before != nil && reflect.DeepEqual(before, now) {
+		return before
+	}
+	return now
 }
 
 func (p *placed) machine(id string) *inventory.Machine {
@@ -87,6 +104,7 @@ func (p *placed) object(ref types.ManagedObjectReference) *topology.Object {
 	}
 	o.Tags, o.TagsErr = p.tags.Of(ref)
 	o.HostGroups, o.FaultDomain = p.hosts.of(p.tree, ref)
+	o = unchanged(p.before.objects[ref], o)
 	p.objects[ref] = o
 	return o
 }

@@ -50,6 +50,8 @@ type Model struct {
 	// snapshots and made again when the index has changed.
 	byUUID map[inventory.UUID][]inventory.Entry
 	unread map[string]inventory.FirstSeen
+	// pictured is what the last snapshot has, which is not changed any more.
+	pictured pictured
 }
 
 // New returns an empty model of a vCenter. Before is that of the watch before, nil if

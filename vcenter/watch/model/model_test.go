@@ -93,3 +93,33 @@ func TestAnotherVCenterUnderTheSameName(t *testing.T) {
 		t.Errorf("another vCenter: %v, %v", other.byUUID, other.unread)
 	}
 }
+
+// TestUnchangedMachinesAreTheSame value in each snapshot, and what is above them is too.
+func TestUnchangedMachinesAreTheSame(t *testing.T) {
+	m := New("east", types.ServiceContent{}, nil)
+	report := func(id string, changes ...types.PropertyChange) {
+		m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: MachineRef(id), ChangeSet: changes})
+	}
+	cluster := types.ManagedObjectReference{Type: "ClusterComputeResource", Value: "domain-c1"}
+	m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: cluster, ChangeSet: []types.PropertyChange{{Name: "name", Val: "c1"}}})
+	for _, id := range []string{"vm-1", "vm-2"} {
+		report(id, types.PropertyChange{Name: "config.uuid", Val: stranger}, types.PropertyChange{Name: "name", Val: id},
+			types.PropertyChange{Name: "parent", Val: cluster})
+	}
+	view := View{Machines: []string{"vm-1", "vm-2"}}
+	before := m.Snapshot(view).Machines
+	report("vm-2", types.PropertyChange{Name: "name", Val: "renamed"})
+	now := m.Snapshot(view).Machines
+	if before["vm-1"] == nil || now["vm-1"] != before["vm-1"] {
+		t.Errorf("vm-1 was %p and is %p", before["vm-1"], now["vm-1"])
+	}
+	if now["vm-2"] == before["vm-2"] || now["vm-2"].Name != "renamed" || before["vm-2"].Name != "vm-2" {
+		t.Errorf("vm-2 was %+v and is %+v", before["vm-2"], now["vm-2"])
+	}
+	m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: cluster, ChangeSet: []types.PropertyChange{{Name: "name", Val: "c2"}}})
+	if then := m.Snapshot(view).Machines; len(now["vm-1"].Paths) > 0 && then["vm-1"] == now["vm-1"] {
+		t.Errorf("the cluster's new name is not in %+v", then["vm-1"].Paths)
+	} else if len(now["vm-1"].Paths) == 0 {
+		t.Error("no paths to compare")
+	}
+}

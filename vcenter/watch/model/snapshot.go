@@ -25,7 +25,8 @@ type View struct {
 	Hosts HostFacts
 }
 
-// Snapshot makes an immutable picture of the model.
+// Snapshot makes an immutable picture of the model. A machine that is as it was in the last one
+// is the same value, so that whoever compares two snapshots compares pointers.
 func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	index := m.ByUUID() // which makes unread
 	snap := &inventory.Snapshot{
@@ -42,13 +43,14 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	}
 	p := placed{
 		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &memberships{facts: v.Hosts},
-		objects: map[types.ManagedObjectReference]*topology.Object{},
+		objects: map[types.ManagedObjectReference]*topology.Object{}, before: m.pictured,
 	}
 	for _, id := range v.Machines {
 		if machine := p.machine(id); machine != nil {
-			snap.Machines[id] = machine
+			snap.Machines[id] = unchanged(m.pictured.machines[id], machine)
 		}
 	}
+	m.pictured = pictured{p.objects, snap.Machines}
 	for _, ref := range m.tags.NotPermitted() {
 		snap.NotPermitted = append(snap.NotPermitted, p.ref(ref))
 	}
