@@ -1,6 +1,21 @@
 package placement
 
-import "time"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// assumedFor is how long an address or a machine that a Node was given is its own at most
+// while the Node does not show it.
+const assumedFor = time.Minute
+
+// A grant is to which Node something was given, and when.
+type grant struct {
+	node types.UID
+	name string
+	at   time.Time
+}
 
 // A moment orders the ends of what Nodes were given.
 type moment uint64
