@@ -54,6 +54,7 @@ func TestParseUUIDRefuses(t *testing.T) {
 		"two bytes for one digit": "é2e4956-ad22-1139-6d72-59cc8f26bc90",
 		"firmware's text":         "Not Settable",
 		"a URN":                   "urn:uuid:" + good,
+		"two pairs of braces":     "{{" + good + "}}",
 		"all zeros":               "00000000-0000-0000-0000-000000000000",
 		"all ones":                "ffffffff-ffff-ffff-ffff-ffffffffffff",
 		"all ones, upper case":    "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF",
