@@ -124,7 +124,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 // accepted forgets what contradicts that credentials were accepted.
 func (t *LoginThrottle) accepted(l login) {
 	t.failures = slices.DeleteFunc(t.failures, func(f *failure) bool {
-		if l.api == loginSOAP { // whether the tagging API accepts these is another question
+		if l.api == loginSOAP { // whether the REST API accepts these is another question
 			return f.api == loginSOAP || !f.creds.Equal(l.creds)
 		}
 		return f.api == l.api && f.creds.Equal(l.creds)
@@ -161,12 +161,12 @@ func (t *LoginThrottle) forget(which func(*failure) bool) {
 }
 
 // Rejected reports whether credentials were rejected at an API, and none were accepted there
-// since. Without tags nobody logs in to the tagging API any more, so its answer does not
-// count.
-func (t *LoginThrottle) Rejected(withTags bool) bool {
+// since. That of the REST API counts only where it is used: nobody logs in to it any more
+// otherwise.
+func (t *LoginThrottle) Rejected(withREST bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.denied && (withTags || f.api != loginTags) })
+	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.denied && (withREST || f.api != loginREST) })
 }
 
 func (t *LoginThrottle) failure(api loginAPI, creds credentials.Credentials) *failure {

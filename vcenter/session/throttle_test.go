@@ -140,7 +140,7 @@ func TestChangesAreTriedAtOnceButForTheBound(t *testing.T) {
 	_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
 	now = now.Add(time.Second)
 	a.Replaced(credsOf("b"))
-	_ = try(t, a, loginTags, credsOf("b"), now, 0, ErrRejected)
+	_ = try(t, a, loginREST, credsOf("b"), now, 0, ErrRejected)
 	now = now.Add(time.Second)
 	a.Replaced(credsOf("c"))
 	err := a.begin(login{api: loginSOAP, creds: credsOf("c")}, now)
@@ -159,11 +159,11 @@ func TestPendingAttemptsCount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.begin(login{api: loginTags, creds: credsOf("a")}, now); err == nil || !NextAttempt(err).IsZero() {
+	if err := a.begin(login{api: loginREST, creds: credsOf("a")}, now); err == nil || !NextAttempt(err).IsZero() {
 		t.Errorf("a third attempt beside two: %v", err)
 	}
 	_ = a.end(login{api: loginSOAP, creds: credsOf("a")}, nil, now)
-	if err := a.begin(login{api: loginTags, creds: credsOf("a")}, now); err != nil {
+	if err := a.begin(login{api: loginREST, creds: credsOf("a")}, now); err != nil {
 		t.Errorf("after one was accepted: %v", err)
 	}
 }
@@ -173,23 +173,23 @@ func TestWhatIsForgotten(t *testing.T) {
 	a1, b := credsOf("a"), credsOf("b")
 	for name, c := range map[string]struct {
 		do       func(a *LoginThrottle)
-		a, b, at bool // whether a and b may be shown at SOAP, and a at the tagging API
+		a, b, at bool // whether a and b may be shown at SOAP, and a at the REST API
 	}{
 		"nothing":                           {func(*LoginThrottle) {}, false, false, false},
 		"a replaces others":                 {func(a *LoginThrottle) { a.Replaced(a1) }, true, false, true},
 		"the session's b are back":          {func(a *LoginThrottle) { a.Restored(b) }, true, false, true},
 		"SOAP accepts a, tags still do not": {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginSOAP, creds: a1}, nil, time.Now()) }, true, true, false},
-		"tags accept a":                     {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginTags, creds: a1}, nil, time.Now()) }, false, false, true},
+		"tags accept a":                     {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginREST, creds: a1}, nil, time.Now()) }, false, false, true},
 		"another address":                   {(*LoginThrottle).Moved, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, now := NewLoginThrottle(LoginLimits{Window: time.Nanosecond}, nil), time.Now()
 			_ = try(t, a, loginSOAP, a1, now, 0, ErrRejected)
 			_ = try(t, a, loginSOAP, b, now.Add(time.Second), 0, ErrRejected)
-			_ = try(t, a, loginTags, a1, now.Add(2*time.Second), 0, ErrRejected)
+			_ = try(t, a, loginREST, a1, now.Add(2*time.Second), 0, ErrRejected)
 			c.do(a)
 			now = now.Add(3 * time.Second)
-			got := [3]bool{a.Check(a1, now) == nil, a.Check(b, now) == nil, a.postponed(loginTags, a1, now) == nil}
+			got := [3]bool{a.Check(a1, now) == nil, a.Check(b, now) == nil, a.postponed(loginREST, a1, now) == nil}
 			if want := [3]bool{c.a, c.b, c.at}; got != want {
 				t.Errorf("%v, want %v", got, want)
 			}
@@ -256,7 +256,7 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 	}{
 		"at first": {func(*testing.T, *LoginThrottle) {}, false},
 		"rejected": {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected) }, true},
-		"by tags":  {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginTags, credsOf("a"), now, 0, ErrRejected) }, true},
+		"by tags":  {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginREST, credsOf("a"), now, 0, ErrRejected) }, true},
 		"unanswered": {func(t *testing.T, a *LoginThrottle) {
 			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, errTimedOut)
 		}, false},
@@ -269,7 +269,7 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 			_ = try(t, a, loginSOAP, credsOf("b"), now.Add(time.Hour), 0, nil)
 		}, false},
 		"by tags still": {func(t *testing.T, a *LoginThrottle) {
-			_ = try(t, a, loginTags, credsOf("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginREST, credsOf("a"), now, 0, ErrRejected)
 			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, nil)
 		}, true},
 		"unanswered since": {func(t *testing.T, a *LoginThrottle) {

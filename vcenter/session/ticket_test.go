@@ -89,8 +89,8 @@ func TestTokenFileIsBounded(t *testing.T) {
 func TestClonedSessionWithoutCookie(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	sc := clientOf(t, &cfg)
-	tagging := &Tagging{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
-	if err := tagging.With(t.Context(), nil); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
+	api := &REST{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
+	if _, _, err := api.Client(t.Context(), "log in"); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
 		t.Errorf("%v", err)
 	}
 }
