@@ -85,11 +85,7 @@ func (a *actor) logInAgain(ctx context.Context, s *session.Session) (*session.Se
 	if err != nil {
 		return nil, err
 	}
-	if creds.Equal(s.Credentials()) {
-		a.throttle.Restored(creds)
-		return nil, nil
-	}
-	if err := a.throttle.Check(creds, time.Now()); err != nil {
+	if err := a.throttle.Offer(creds, s.Credentials(), time.Now()); err != nil || creds.Equal(s.Credentials()) {
 		return nil, err
 	}
 	return a.logIn(ctx, creds, nil)

@@ -30,6 +30,8 @@ type LoginThrottle struct {
 	// the same vCenter.
 	failed   []time.Time
 	failures []*failure
+	// offered are the credentials that were configured last.
+	offered credentials.Credentials
 }
 
 // A failure is what is remembered of credentials at one API since they last served there.
@@ -55,12 +57,34 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 	return &LoginThrottle{limits: limits.withDefaults(), accounts: accounts}
 }
 
-// Check returns nil if credentials may be shown to the SOAP API now, and otherwise an error
-// for which NextAttempt says when.
-func (t *LoginThrottle) Check(creds credentials.Credentials, now time.Time) error {
+// Offer notes the credentials that are configured now, and returns nil if they may be shown to
+// the SOAP API. Otherwise NextAttempt says when, for its error. Those of the session that is
+// open are empty without one.
+//
+// Without a session credentials that come in the place of others may be right by now, so a
+// rejection of them is forgotten. When those of the session are configured again, rejections
+// of others are: whatever comes next is a change. That credentials were not answered is kept:
+// it does not depend on what they replace.
+func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	before := t.offered
+	t.offered = creds
+	switch {
+	case creds.Equal(inUse) && !inUse.IsEmpty():
+		t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
+		return nil
+	case inUse.IsEmpty() && !creds.Equal(before):
+		t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.forgetRejection() })
+	}
 	return t.postponed(loginSOAP, creds, now)
+}
+
+// Offered reports whether these credentials were offered last.
+func (t *LoginThrottle) Offered(creds credentials.Credentials) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return creds.Equal(t.offered)
 }
 
 // begin returns a *postponedError if a login has to wait, and otherwise counts it as
@@ -123,25 +147,12 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 
 // accepted forgets what contradicts that credentials were accepted.
 func (t *LoginThrottle) accepted(l login) {
-	t.failures = slices.DeleteFunc(t.failures, func(f *failure) bool {
+	t.forget(func(f *failure) bool {
 		if l.api == loginSOAP { // whether the REST API accepts these is another question
 			return f.api == loginSOAP || !f.creds.Equal(l.creds)
 		}
 		return f.api == l.api && f.creds.Equal(l.creds)
 	})
-}
-
-// Replaced forgets that credentials were rejected: they were configured in the place of
-// others, and may be right by now. That they were not answered is kept: it does not
-// depend on which credentials they replace.
-func (t *LoginThrottle) Replaced(creds credentials.Credentials) {
-	t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.forgetRejection() })
-}
-
-// Restored forgets that credentials other than these were rejected. These are configured
-// again, so whatever comes next is a change.
-func (t *LoginThrottle) Restored(creds credentials.Credentials) {
-	t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
 }
 
 // forgetRejection forgets a rejection, and reports whether nothing else is to be remembered.
@@ -152,11 +163,13 @@ func (f *failure) forgetRejection() bool {
 
 // Moved forgets which credentials failed: the address is another, and may be that of
 // another vCenter.
-func (t *LoginThrottle) Moved() { t.forget(func(*failure) bool { return true }) }
-
-func (t *LoginThrottle) forget(which func(*failure) bool) {
+func (t *LoginThrottle) Moved() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.failures = nil
+}
+
+func (t *LoginThrottle) forget(which func(*failure) bool) {
 	t.failures = slices.DeleteFunc(t.failures, which)
 }
 
