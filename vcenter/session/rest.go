@@ -21,7 +21,15 @@ type RESTLoginError struct{ error }
 func (e *RESTLoginError) Unwrap() error { return e.error }
 
 // A REST is the session of the REST API that belongs to a SOAP session, with the same
-// credentials. It is opened when it is first needed. It belongs to one goroutine.
+// credentials. It is opened when it is first needed. It belongs to one goroutine. Its phases
+// are:
+//
+//	phase    what holds                          next     when
+//	none     there is no client and no login     opening  Client, if the throttle permits it
+//	                                             open     Client, where the session was cloned
+//	opening  a login is under way; Client waits  open     the login has succeeded
+//	         for as long as for another call     none     it has failed
+//	open     Client returns the client           none     Forget
 type REST struct {
 	endpoint *Endpoint
 	soap     *soap.Client

@@ -16,7 +16,21 @@ const failuresMax = 10
 // A LoginThrottle prevents that an account is locked. It remembers which credentials one
 // vCenter has rejected or has not answered to, and decides when they may be shown to it
 // again. Every login begins an attempt and ends it. It makes no requests; it may be used
-// concurrently.
+// concurrently. What it remembers of credentials at one API is one of:
+//
+//	state       what holds                           next        when
+//	accepted    nothing is remembered, they may be   rejected    the API rejects them
+//	            shown at once                        unanswered  it does not answer, or breaks the
+//	                                                             connection for the second time
+//	rejected    they wait for 5 to 30 minutes, twice unanswered  as above
+//	            as long after each rejection         accepted    the API accepts them; SOAP accepts
+//	                                                             others; Offer sees a change
+//	unanswered  they wait for 2 to 15 minutes,       rejected    as above
+//	            twice as long each time              accepted    the API accepts them; SOAP accepts
+//	                                                             others
+//
+// Another address makes all of them accepted. Beside this no attempt begins while two have
+// failed or are under way in 180 s, of whatever credentials, API and entry of the account.
 type LoginThrottle struct {
 	limits LoginLimits
 	// accounts counts in addition what fails at the vCenters of all entries.
@@ -148,7 +162,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 // accepted forgets what contradicts that credentials were accepted.
 func (t *LoginThrottle) accepted(l login) {
 	t.forget(func(f *failure) bool {
-		if l.api == loginSOAP { // whether the REST API accepts these is another question
+		if l.api == loginSOAP { // the REST API may still reject these
 			return f.api == loginSOAP || !f.creds.Equal(l.creds)
 		}
 		return f.api == l.api && f.creds.Equal(l.creds)
@@ -161,7 +175,7 @@ func (f *failure) forgetRejection() bool {
 	return !f.silent
 }
 
-// Moved forgets which credentials failed: the address is another, and may be that of
+// Moved forgets which credentials failed: the address has changed, and may be that of
 // another vCenter.
 func (t *LoginThrottle) Moved() {
 	t.mu.Lock()

@@ -62,7 +62,7 @@ func TestTokenOfTheServiceAccount(t *testing.T) {
 // TestTokenFileIsBounded: nothing that is at its path hangs the login or fills the
 // memory.
 func TestTokenFileIsBounded(t *testing.T) {
-	const none = "there is no token for the session manager, and none of a service account: read "
+	const none = "there is no token for the session manager, nor a service account token: read "
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		make func(path string) error

@@ -57,7 +57,7 @@ func (b busyError) Unwrap() error { return b.error }
 func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
 	if l.outage.End() {
-		logger.Info("Reads tags again")
+		logger.Info("Reading tags again")
 	}
 	if l.kept = l.kept && a.Kept != nil; a.Kept != nil && !l.kept {
 		l.kept = true

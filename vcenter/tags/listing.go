@@ -130,7 +130,7 @@ func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time
 		o.barred, o.queue, o.refused = true, nil, nil
 		return nil, l.barredError(len(refs))
 	}
-	return l, o.again(ctx, l, refresh)
+	return l, o.recheckRefused(ctx, l, refresh)
 }
 
 func (l *listing) barredError(n int) error {
@@ -188,9 +188,9 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 	o.refused[ref] = refusal{err, l.now}
 }
 
-// again asks for the refused objects once more when it is time: for all at once, and if
+// recheckRefused asks for the refused objects once more when it is time: for all at once, and if
 // that is refused for those on their own that were not asked for the longest.
-func (o *objects) again(ctx context.Context, l *listing, refresh time.Duration) error {
+func (o *objects) recheckRefused(ctx context.Context, l *listing, refresh time.Duration) error {
 	if len(o.refused) == 0 || l.now.Before(o.recheck) {
 		return nil
 	}
