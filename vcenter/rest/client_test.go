@@ -46,9 +46,9 @@ func readTag(t *testing.T, c *rest.Client) (tag tag, err error) {
 }
 
 // readCategories reads a list.
-func readCategories(ctx context.Context, c *rest.Client) (ids []string, err error) {
-	err = c.Do(ctx, &rest.Request{Method: http.MethodGet, Resource: "tagging/category"}, &ids)
-	return ids, err
+func readCategories(ctx context.Context, c *rest.Client) error {
+	var ids []string
+	return c.Do(ctx, &rest.Request{Method: http.MethodGet, Resource: "tagging/category"}, &ids)
 }
 
 var anyone = rest.ByPassword(url.UserPassword("me", "made-up"))
@@ -141,7 +141,7 @@ func TestErrors(t *testing.T) {
 				w.Header().Set("Retry-After", "7")
 				with(map[string]string{"GET": c.answer})(w, path)
 			})
-			_, err := readCategories(t.Context(), client)
+			err := readCategories(t.Context(), client)
 			wrapped := fmt.Errorf("vCenter: %w", err)
 			if err == nil || err.Error() != c.text || rest.Answered(wrapped) != c.answered || errors.Is(wrapped, rest.ErrBusy) != c.busy {
 				t.Fatalf("%v, answered %v, busy %v", err, rest.Answered(wrapped), errors.Is(wrapped, rest.ErrBusy))
@@ -157,7 +157,7 @@ func TestErrors(t *testing.T) {
 	client, _ := serve(t, with(nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := readCategories(ctx, client); rest.Answered(err) || !errors.Is(err, context.Canceled) {
+	if err := readCategories(ctx, client); rest.Answered(err) || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
