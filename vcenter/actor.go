@@ -74,9 +74,6 @@ type actor struct {
 	outage faults.Outage
 	// readDelay is how long the next watch has to wait before it reads the vCenter.
 	readDelay time.Duration
-	// lastRead are the credentials that were read last. Without a session even rejected
-	// ones are tried at once when they come in the place of others.
-	lastRead Credentials
 }
 
 func newActor(t *target, credentials CredentialSource, opts timing, states func() []inventory.State, announce func()) *actor {

@@ -27,15 +27,11 @@ func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 	if a.now.session != nil {
 		return a.now.session, nil
 	}
-	before := a.lastRead
 	creds, err := a.readCredentials(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !creds.Equal(before) {
-		a.throttle.Replaced(creds)
-	}
-	if err := a.throttle.Check(creds, time.Now()); err != nil {
+	if err := a.throttle.Offer(creds, Credentials{}, time.Now()); err != nil {
 		return nil, err
 	}
 	s, err := a.logIn(ctx, creds, func(server string) {
@@ -46,16 +42,14 @@ func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 	return s, err
 }
 
-// credentialsDiffer reports whether there are other credentials than were read last, or
-// whether the vCenter is to be followed in another way. It leaves them to be read again.
+// credentialsDiffer reports whether there are other credentials than were offered last, or
+// whether the vCenter is to be followed in another way.
 func (a *actor) credentialsDiffer(ctx context.Context) bool {
-	before := a.lastRead
 	creds, err := a.readCredentials(ctx)
-	a.lastRead = before
 	if err != nil {
 		return errors.Is(err, errReconfigured)
 	}
-	return !creds.Equal(before)
+	return !a.throttle.Offered(creds)
 }
 
 // readCredentials returns the credentials as they are configured now. If that is for
@@ -76,7 +70,6 @@ func (a *actor) readCredentials(ctx context.Context) (creds Credentials, err err
 	if err != nil {
 		return Credentials{}, fmt.Errorf("credentials: %w", err)
 	}
-	a.lastRead = creds
 	return creds, nil
 }
 

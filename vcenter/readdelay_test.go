@@ -36,7 +36,8 @@ func TestReadWindow(t *testing.T) {
 func large(wait time.Duration) *actor {
 	creds := func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "u"}, nil }
 	a := newActor(&target{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, noStates, func() {})
-	a.lastRead, a.readDelay = Credentials{User: "u"}, wait
+	_ = a.throttle.Offer(Credentials{User: "u"}, Credentials{}, time.Now())
+	a.readDelay = wait
 	// It was read before, so it is not overdue.
 	a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}
 	a.publishStatus()

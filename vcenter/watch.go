@@ -11,6 +11,7 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
 )
 
@@ -20,7 +21,7 @@ import (
 func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &reporter{actor: a, started: make(chan struct{})}
-	w := watch.New(s, a.tags.Through(s.Tagging(), s), a.inbox, a.memory, a.watchOptions(), r.publish, r)
+	w := watch.New(s, a.tags.Through(tags.NewTagging(s.REST()), s), a.inbox, a.memory, a.watchOptions(), r.publish, r)
 	var failure error
 	over, wait := panics.Go(func() {
 		defer cancel() // of a login that is under way
@@ -84,11 +85,7 @@ func (a *actor) logInAgain(ctx context.Context, s *session.Session) (*session.Se
 	if err != nil {
 		return nil, err
 	}
-	if creds.Equal(s.Credentials()) {
-		a.throttle.Restored(creds)
-		return nil, nil
-	}
-	if err := a.throttle.Check(creds, time.Now()); err != nil {
+	if err := a.throttle.Offer(creds, s.Credentials(), time.Now()); err != nil || creds.Equal(s.Credentials()) {
 		return nil, err
 	}
 	return a.logIn(ctx, creds, nil)

@@ -1,4 +1,4 @@
-package credentials
+package credentials_test
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"vzones/config"
+	"vzones/vcenter/credentials"
 )
 
 // pair makes a self-signed certificate and its key, both PEM.
@@ -67,17 +68,17 @@ func ecdsaPair(t testing.TB, name string) (cert, private string) {
 func TestString(t *testing.T) {
 	cert, key := rsaPair(t, "vzones-solution-user")
 	for name, c := range map[string]struct {
-		creds Credentials
+		creds credentials.Credentials
 		want  string
 	}{
-		"nothing":         {Credentials{}, ""},
-		"user":            {Credentials{User: "me@vsphere.local", Password: config.NewPassword("made-up")}, "me@vsphere.local"},
-		"certificate":     {Credentials{Certificate: cert, Key: config.NewPassword(key)}, `certificate "CN=vzones-solution-user"`},
-		"no certificate":  {Credentials{Certificate: "none"}, `certificate "unreadable"`},
-		"damaged":         {Credentials{Certificate: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}, `certificate "unreadable"`},
-		"session manager": {Credentials{SessionManagerURL: "https://sm.example.com:8443/session"}, "a session of https://sm.example.com:8443/session"},
-		"secrets in it":   {Credentials{SessionManagerURL: "https://u:made-up@sm.example.com/session?token=made-up#made-up"}, "a session of https://sm.example.com/session"},
-		"no URL":          {Credentials{SessionManagerURL: "made-up"}, "a session of an address that is not a valid URL"},
+		"nothing":         {credentials.Credentials{}, ""},
+		"user":            {credentials.Credentials{User: "me@vsphere.local", Password: config.NewPassword("made-up")}, "me@vsphere.local"},
+		"certificate":     {credentials.Credentials{Certificate: cert, Key: config.NewPassword(key)}, `certificate "CN=vzones-solution-user"`},
+		"no certificate":  {credentials.Credentials{Certificate: "none"}, `certificate "unreadable"`},
+		"damaged":         {credentials.Credentials{Certificate: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}, `certificate "unreadable"`},
+		"session manager": {credentials.Credentials{SessionManagerURL: "https://sm.example.com:8443/session"}, "a session of https://sm.example.com:8443/session"},
+		"secrets in it":   {credentials.Credentials{SessionManagerURL: "https://u:made-up@sm.example.com/session?token=made-up#made-up"}, "a session of https://sm.example.com/session"},
+		"no URL":          {credentials.Credentials{SessionManagerURL: "made-up"}, "a session of an address that is not a valid URL"},
 	} {
 		if got := c.creds.String(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -90,14 +91,14 @@ func TestString(t *testing.T) {
 func TestNothingSecretIsPrinted(t *testing.T) {
 	cert, key := rsaPair(t, "vzones-solution-user")
 	const secret = "made-up-secret"
-	all := map[string]Credentials{
+	all := map[string]credentials.Credentials{
 		"password":    {User: "me", Password: config.NewPassword(secret)},
 		"certificate": {Certificate: cert, Key: config.NewPassword(key)},
 		"token":       {SessionManagerURL: "https://sm.example.com/s?key=" + secret, SessionManagerToken: config.NewPassword(secret)},
 	}
 	for name, c := range all {
 		var out bytes.Buffer
-		for _, v := range []any{c, &c, []Credentials{c}, map[string]Credentials{"a": c}, struct{ C Credentials }{c}, struct{ C *Credentials }{&c}} {
+		for _, v := range []any{c, &c, []credentials.Credentials{c}, map[string]credentials.Credentials{"a": c}, struct{ C credentials.Credentials }{c}, struct{ C *credentials.Credentials }{&c}} {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%10.3v"} {
 				fmt.Fprintf(&out, verb+"\n", v)
 			}
@@ -131,13 +132,13 @@ func TestNothingSecretIsPrinted(t *testing.T) {
 
 func TestEqualAndIsEmpty(t *testing.T) {
 	p := config.NewPassword
-	different := []Credentials{
+	different := []credentials.Credentials{
 		{},
 		{User: "a"}, {User: "b"}, {Password: p("a")}, {Password: p("b")},
 		{Certificate: "a"}, {Certificate: "b"}, {Key: p("a")}, {Key: p("b")},
 		{SessionManagerURL: "a"}, {SessionManagerURL: "b"}, {SessionManagerToken: p("a")}, {SessionManagerToken: p("b")},
 	}
-	again := []Credentials{
+	again := []credentials.Credentials{
 		{},
 		{User: "a"}, {User: "b"}, {Password: p("a")}, {Password: p("b")},
 		{Certificate: "a"}, {Certificate: "b"}, {Key: p("a")}, {Key: p("b")},
@@ -159,7 +160,7 @@ func TestEqualAndIsEmpty(t *testing.T) {
 func TestKeysBehindSomethingElse(t *testing.T) {
 	cert, key := rsaPair(t, "one")
 	for name, before := range map[string]string{"parameters": "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n", "its certificate": cert} {
-		c, err := FromAccount(cert, config.NewPassword(before+key))
+		c, err := credentials.FromAccount(cert, config.NewPassword(before+key))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -190,7 +191,7 @@ func TestFromAccount(t *testing.T) {
 		"encrypted":                 {cert, encrypted, "not this certificate's, or encrypted"},
 		"a key of the wrong family": {ec, ecKey, "not an RSA key"},
 	} {
-		creds, err := FromAccount(c.user, config.NewPassword(c.password))
+		creds, err := credentials.FromAccount(c.user, config.NewPassword(c.password))
 		if c.err == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

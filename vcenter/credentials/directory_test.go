@@ -1,4 +1,4 @@
-package credentials
+package credentials_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vzones/config/readfile"
+	"vzones/vcenter/credentials"
 )
 
 func write(t *testing.T, dir string, kv ...string) {
@@ -51,16 +52,16 @@ func TestFromDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for server, want := range map[string]Credentials{"vc": account("me", "made-up"), "fd01:0::1": account("six", "made-up-6")} {
-		if got, err := FromDirectory(dir, server); err != nil || !got.Equal(want) {
+	for server, want := range map[string]credentials.Credentials{"vc": account("me", "made-up"), "fd01:0::1": account("six", "made-up-6")} {
+		if got, err := credentials.FromDirectory(dir, server); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %v, %v", server, got, err)
 		}
 	}
-	_, err := FromDirectory(dir, "other")
+	_, err := credentials.FromDirectory(dir, "other")
 	if want := `directory ` + dir + `: the key "other.password" is missing beside "other.username": add it with the password`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if _, err := FromDirectory(dir, "elsewhere"); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), dir) {
+	if _, err := credentials.FromDirectory(dir, "elsewhere"); !errors.Is(err, credentials.ErrNone) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("%v", err)
 	}
 }
@@ -68,19 +69,19 @@ func TestFromDirectory(t *testing.T) {
 func TestMountedSecret(t *testing.T) {
 	dir := t.TempDir()
 	mount(t, dir, "1", "vc.username", "me", "vc.password", "made-up-1")
-	if got, err := FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up-1")) {
+	if got, err := credentials.FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up-1")) {
 		t.Errorf("%v, %v", got, err)
 	}
 	mount(t, dir, "2", "vc.username", "me", "vc.password", "made-up-2")
 	if err := os.RemoveAll(filepath.Join(dir, "..version1")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up-2")) {
+	if got, err := credentials.FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up-2")) {
 		t.Errorf("after the swap: %v, %v", got, err)
 	}
 	// What the volume no longer has does not count, though its link may be there.
 	mount(t, dir, "3", "vc.username", "me")
-	if got, err := FromDirectory(dir, "vc"); err == nil || !strings.Contains(err.Error(), `"vc.password" is missing`) {
+	if got, err := credentials.FromDirectory(dir, "vc"); err == nil || !strings.Contains(err.Error(), `"vc.password" is missing`) {
 		t.Errorf("with a key less: %v, %v", got, err)
 	}
 }
@@ -114,8 +115,8 @@ func TestVolumeSwappedWhileItIsRead(t *testing.T) {
 			ended = true
 		default:
 		}
-		c, err := FromDirectory(dir, "vc")
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNone) {
+		c, err := credentials.FromDirectory(dir, "vc")
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, credentials.ErrNone) {
 			continue // no answer is no wrong one
 		}
 		if err == nil && strings.TrimPrefix(c.User, "user-") == strings.TrimPrefix(c.Password.Reveal(), "made-up-") {
@@ -131,7 +132,7 @@ func TestVolumeSwappedWhileItIsRead(t *testing.T) {
 	}
 }
 
-func TestDirectoryTrouble(t *testing.T) {
+func TestDirectoryErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(t *testing.T, dir string) string
 		is   error
@@ -146,7 +147,7 @@ func TestDirectoryTrouble(t *testing.T) {
 		"a link to none": {func(t *testing.T, dir string) string { link(t, dir); return dir }, fs.ErrNotExist, "vc.password"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := FromDirectory(c.make(t, t.TempDir()), "vc")
+			_, err := credentials.FromDirectory(c.make(t, t.TempDir()), "vc")
 			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("%v", err)
 			}
@@ -166,7 +167,7 @@ func link(t *testing.T, dir string) {
 func TestUnreadableFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "vc.username", "me", "vc.password", "made-up", "other.password", strings.Repeat("x", readfile.MaxSize+1))
-	if got, err := FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up")) {
+	if got, err := credentials.FromDirectory(dir, "vc"); err != nil || !got.Equal(account("me", "made-up")) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -195,7 +196,7 @@ func TestPipeInPlaceOfAFile(t *testing.T) {
 				ended = true
 			default:
 			}
-			if c, err := FromDirectory(dir, "vc"); err == nil && !c.Equal(account("me", "made-up")) {
+			if c, err := credentials.FromDirectory(dir, "vc"); err == nil && !c.Equal(account("me", "made-up")) {
 				t.Errorf("got %v", c)
 			}
 		}

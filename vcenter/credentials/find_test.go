@@ -1,4 +1,4 @@
-package credentials
+package credentials_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vzones/config"
+	"vzones/vcenter/credentials"
 )
 
 func secret(kv ...string) map[string][]byte {
@@ -20,12 +21,12 @@ func secret(kv ...string) map[string][]byte {
 	return data
 }
 
-func account(user, password string) Credentials {
-	return Credentials{User: user, Password: config.NewPassword(password)}
+func account(user, password string) credentials.Credentials {
+	return credentials.Credentials{User: user, Password: config.NewPassword(password)}
 }
 
-func manager(url, token string) Credentials {
-	return Credentials{SessionManagerURL: url, SessionManagerToken: config.NewPassword(token)}
+func manager(url, token string) credentials.Credentials {
+	return credentials.Credentials{SessionManagerURL: url, SessionManagerToken: config.NewPassword(token)}
 }
 
 func TestFind(t *testing.T) {
@@ -41,7 +42,7 @@ func TestFind(t *testing.T) {
 	for name, c := range map[string]struct {
 		data   map[string][]byte
 		server string
-		want   Credentials
+		want   credentials.Credentials
 	}{
 		"one of several, by address":         {several, "vc1.example.com", account("one", "made-up-1")},
 		"one of several, a session manager":  {several, "vc2.example.com", manager(url, "made-up-2")},
@@ -69,10 +70,10 @@ func TestFind(t *testing.T) {
 			"vc", account("a", "b")},
 		"line breaks at the ends, session manager": {secret("vc.vc-session-manager-url", url+"\n", "vc.vc-session-manager-token", "t\n"), "vc", manager(url, "t")},
 		"special characters":                       {secret("vc.username", `DOM\me`, "vc.password", " a=\"b\";#c:é "), "vc", account(`DOM\me`, " a=\"b\";#c:é ")},
-		"certificate":                              {secret("vc.username", cert, "vc.password", key), "vc", Credentials{Certificate: strings.TrimSuffix(cert, "\n"), Key: config.NewPassword(strings.TrimSuffix(key, "\n"))}},
+		"certificate":                              {secret("vc.username", cert, "vc.password", key), "vc", credentials.Credentials{Certificate: strings.TrimSuffix(cert, "\n"), Key: config.NewPassword(strings.TrimSuffix(key, "\n"))}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Find(c.data, c.server)
+			got, err := credentials.Find(c.data, c.server)
 			if err != nil || !got.Equal(c.want) {
 				t.Errorf("%v, %v", got, err)
 			}
@@ -114,11 +115,11 @@ func TestFindMistakes(t *testing.T) {
 		"the two exchanged":       {secret("vc.username", key, "vc.password", cert), "vc", `the keys "vc.username" and "vc.password" are to be a certificate and its private key, but its PEM text does not begin with a CERTIFICATE block that can be read: write the whole certificate`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Find(c.data, c.server)
+			got, err := credentials.Find(c.data, c.server)
 			if err == nil || err.Error() != c.want || !got.IsEmpty() {
 				t.Errorf("%v, %v\nwant %s", got, err, c.want)
 			}
-			if errors.Is(err, ErrNone) {
+			if errors.Is(err, credentials.ErrNone) {
 				t.Error("something is there")
 			}
 		})
@@ -140,8 +141,8 @@ func TestFindNone(t *testing.T) {
 			`there are no credentials for fd01::1: add the key "server_0" with that address, and "username_0" and "password_0" with the same suffix; "password_0" has no key "server_0" with an address beside it`},
 		"no server": {secret(".username", "made-up", "server_a", ""), "", `there are no credentials for : add the keys ".username" and ".password", or ".vc-session-manager-url"`},
 	} {
-		_, err := Find(c.data, c.server)
-		if !errors.Is(err, ErrNone) || err.Error() != c.want {
+		_, err := credentials.Find(c.data, c.server)
+		if !errors.Is(err, credentials.ErrNone) || err.Error() != c.want {
 			t.Errorf("%s: %v\nwant %s", name, err, c.want)
 		}
 	}
@@ -158,7 +159,7 @@ func FuzzFind(f *testing.F) {
 		const mark = "0ld-made-up-s3cret"
 		data := secret(k1, v1, k2, v2, k3, v3)
 		before := maps.Clone(data)
-		c, err := Find(data, server)
+		c, err := credentials.Find(data, server)
 		if !maps.EqualFunc(data, before, func(a, b []byte) bool { return string(a) == string(b) }) {
 			t.Fatal("the data was changed")
 		}
@@ -166,7 +167,7 @@ func FuzzFind(f *testing.F) {
 			if c.IsEmpty() || c.SessionManagerURL == "" && (c.User == "") == (c.Certificate == "") || c.User != "" && c.Password.IsEmpty() {
 				t.Errorf("these cannot log in: %v", c)
 			}
-			again, err := Find(data, server)
+			again, err := credentials.Find(data, server)
 			if err != nil || !again.Equal(c) {
 				t.Errorf("another time %v, %v", again, err)
 			}
@@ -180,7 +181,7 @@ func FuzzFind(f *testing.F) {
 				data[k] = []byte(string(v[:len(v)/2]) + mark + string(v[len(v)/2:]))
 			}
 		}
-		if _, err := Find(data, server); err != nil && strings.Contains(err.Error(), mark) && !strings.Contains(server+k1+k2+k3, mark) {
+		if _, err := credentials.Find(data, server); err != nil && strings.Contains(err.Error(), mark) && !strings.Contains(server+k1+k2+k3, mark) {
 			t.Errorf("%q has a part of a value", err)
 		}
 	})
@@ -194,7 +195,7 @@ func TestNamesWithUnderscores(t *testing.T) {
 			{strings.ToUpper(server) + "..username": []byte("me"), strings.ToUpper(server) + "..password": []byte("made-up")},
 			{"server_0": []byte(server), "username_0": []byte("me"), "password_0": []byte("made-up"), "server_1.example": []byte("other.example")},
 		} {
-			if got, err := Find(data, server); err != nil || !got.Equal(account("me", "made-up")) {
+			if got, err := credentials.Find(data, server); err != nil || !got.Equal(account("me", "made-up")) {
 				t.Errorf("%s in %v: %v, %v", server, slices.Sorted(maps.Keys(data)), got, err)
 			}
 			for key := range data {

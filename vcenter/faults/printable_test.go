@@ -8,7 +8,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-func TestTroubleReadsTheSameEachTime(t *testing.T) {
+func TestErrorsReadTheSameEachTime(t *testing.T) {
 	for in, want := range map[string]string{
 		"read tcp 10.0.0.1:43210->10.0.0.2:443: read: connection reset by peer": "read tcp 10.0.0.2:443: read: connection reset by peer",
 		"read tcp [fd00::1]:43210->[fd00::2]:443: i/o timeout":                  "read tcp [fd00::2]:443: i/o timeout",

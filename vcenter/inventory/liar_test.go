@@ -1,4 +1,4 @@
-package inventory
+package inventory_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"testing/quick"
 
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // A liar is a world in which Nodes claim machines of all kinds in vzones/machine.
@@ -25,7 +26,7 @@ func (liar) Generate(r *rand.Rand, size int) reflect.Value {
 
 // lied returns the states of the world with what its watches make of the claims: any of
 // the machines without a UUID and of those outside may be claimed.
-func (l liar) lied() []State {
+func (l liar) lied() []inventory.State {
 	r := rand.New(rand.NewSource(l.seed))
 	states := l.states()
 	for i, v := range l.vcenters {
@@ -33,15 +34,15 @@ func (l liar) lied() []State {
 		if s == nil {
 			continue
 		}
-		s.Recorded = map[string]Entry{}
+		s.Recorded = map[string]inventory.Entry{}
 		for _, m := range v.vms {
 			_, unknown := s.Unreadable[m.id]
 			if (unknown || m.outside) && r.Intn(2) == 0 {
-				s.Recorded[m.id] = Entry{ID: m.id, Unreadable: unknown, PoweredOn: unknown && m.on, Template: unknown && m.template}
+				s.Recorded[m.id] = inventory.Entry{ID: m.id, Unreadable: unknown, PoweredOn: unknown && m.on, Template: unknown && m.template}
 			}
 		}
 		if r.Intn(2) == 0 {
-			s.Searched = &Searched{UUIDs: map[UUID]bool{oracleUUID: true, oracleUUID.Swapped(): true}}
+			s.Searched = &inventory.Searched{UUIDs: map[inventory.UUID]bool{oracleUUID: true, oracleUUID.Swapped(): true}}
 		}
 		if r.Intn(2) == 0 {
 			s.Pending = map[string]bool{"vm-0": r.Intn(2) == 0, "vm-1": true}
@@ -51,7 +52,7 @@ func (l liar) lied() []State {
 }
 
 // honest are the same states as the Node sees them: without what other Nodes claim.
-func (l liar) honest() []State {
+func (l liar) honest() []inventory.State {
 	states := l.lied()
 	mine := func(vcenter, id string) bool {
 		return l.id.Recorded == topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: id}
@@ -60,7 +61,7 @@ func (l liar) honest() []State {
 		if s.Snapshot == nil {
 			continue
 		}
-		maps.DeleteFunc(s.Snapshot.Recorded, func(id string, _ Entry) bool { return !mine(s.VCenter, id) })
+		maps.DeleteFunc(s.Snapshot.Recorded, func(id string, _ inventory.Entry) bool { return !mine(s.VCenter, id) })
 		maps.DeleteFunc(s.Snapshot.Pending, func(id string, _ bool) bool { return !mine(s.VCenter, id) })
 	}
 	return states
@@ -77,7 +78,7 @@ func TestALiarHarmsNobodyElse(t *testing.T) {
 				claims += len(s.Snapshot.Recorded) - len(honest[i].Snapshot.Recorded)
 			}
 		}
-		for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
+		for name, find := range map[string]func([]inventory.State, inventory.Identity) (*inventory.Machine, error){"Find": inventory.Find, "FindStopped": inventory.FindStopped} {
 			a, errA := find(lied, l.id)
 			b, errB := find(honest, l.id)
 			if fmt.Sprint(errA) != fmt.Sprint(errB) || (a == nil) != (b == nil) || a != nil && a.Ref != b.Ref {
@@ -85,13 +86,16 @@ func TestALiarHarmsNobodyElse(t *testing.T) {
 				return false
 			}
 		}
-		if IsIndexed(lied, l.id) != IsIndexed(honest, l.id) {
+		if inventory.IsIndexed(lied, l.id) != inventory.IsIndexed(honest, l.id) {
 			return false
 		}
 		for _, s := range lied {
-			if e, ok := l.id.recorded(s.Snapshot); ok && e.Unreadable {
+			if s.Snapshot == nil || s.VCenter != l.id.Recorded.VCenter {
+				continue
+			}
+			if e := s.Snapshot.Recorded[l.id.Recorded.ID]; e.Unreadable {
 				kept++
-				if _, err := Find(lied, l.id); !e.Template && (errors.Is(err, topology.ErrAbsent) || !IsIndexed(lied, l.id)) {
+				if _, err := inventory.Find(lied, l.id); !e.Template && (errors.Is(err, topology.ErrAbsent) || !inventory.IsIndexed(lied, l.id)) {
 					return false
 				}
 			}
@@ -113,19 +117,19 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 		vms  []vm
 		want error
 	}{
-		"alone":                  {[]vm{{id: "vm-9", unreadable: true, on: true}}, ErrUnreadable},
-		"beside one that runs":   {[]vm{{id: "vm-9", unreadable: true, on: true}, {id: "vm-1", uuid: u, on: true}}, ErrUnreadable},
-		"beside one that is off": {[]vm{{id: "vm-9", unreadable: true}, {id: "vm-1", uuid: u}}, ErrUnreadable},
+		"alone":                  {[]vm{{id: "vm-9", unreadable: true, on: true}}, inventory.ErrUnreadable},
+		"beside one that runs":   {[]vm{{id: "vm-9", unreadable: true, on: true}, {id: "vm-1", uuid: u, on: true}}, inventory.ErrUnreadable},
+		"beside one that is off": {[]vm{{id: "vm-9", unreadable: true}, {id: "vm-1", uuid: u}}, inventory.ErrUnreadable},
 	} {
-		states := []State{stateOf("east", c.vms...)}
-		states[0].Snapshot.Recorded = map[string]Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: c.vms[0].on}}
-		id := Identity{UUIDs: []UUID{u}}
-		m, err := Find(states, id)
+		states := []inventory.State{stateOf("east", c.vms...)}
+		states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: c.vms[0].on}}
+		id := inventory.Identity{UUIDs: []inventory.UUID{u}}
+		m, err := inventory.Find(states, id)
 		if on := len(c.vms) > 1 && c.vms[1].on; on && (err != nil || m.Ref.ID != "vm-1") || !on && !errors.Is(err, c.want) {
 			t.Errorf("%s, another Node: %v, %v", name, m, err)
 		}
 		id.Recorded = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
-		if m, err := Find(states, id); !errors.Is(err, c.want) || errors.Is(err, topology.ErrAmbiguous) || !IsIndexed(states, id) {
+		if m, err := inventory.Find(states, id); !errors.Is(err, c.want) || errors.Is(err, topology.ErrAmbiguous) || !inventory.IsIndexed(states, id) {
 			t.Errorf("%s, the Node itself: %v, %v", name, m, err)
 		}
 	}
@@ -135,18 +139,18 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 // that only its Node tells of makes nothing uncertain for others. It is for that Node.
 func TestTheMachineOfANodeMayRunBesideOneThatIsOff(t *testing.T) {
 	u := oracleUUID
-	states := []State{stateOf("east"), stateOf("west", vm{id: "vm-1", uuid: u})}
+	states := []inventory.State{stateOf("east"), stateOf("west", vm{id: "vm-1", uuid: u})}
 	for i := range states {
-		states[i].Snapshot.Searched = &Searched{UUIDs: map[UUID]bool{u: true}}
+		states[i].Snapshot.Searched = &inventory.Searched{UUIDs: map[inventory.UUID]bool{u: true}}
 	}
-	states[0].Snapshot.Recorded = map[string]Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: true}}
-	id := Identity{UUIDs: []UUID{u}}
-	if m, err := Find(states, id); err != nil || m.Ref.ID != "vm-1" {
+	states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: true}}
+	id := inventory.Identity{UUIDs: []inventory.UUID{u}}
+	if m, err := inventory.Find(states, id); err != nil || m.Ref.ID != "vm-1" {
 		t.Errorf("another Node: %v, %v", m, err)
 	}
 	id.Recorded = topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-9"}
-	for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
-		if m, err := find(states, id); !errors.Is(err, ErrUnreadable) || !errors.Is(err, topology.ErrUnknown) {
+	for name, find := range map[string]func([]inventory.State, inventory.Identity) (*inventory.Machine, error){"Find": inventory.Find, "FindStopped": inventory.FindStopped} {
+		if m, err := find(states, id); !errors.Is(err, inventory.ErrUnreadable) || !errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("%s, the Node itself: %v, %v", name, m, err)
 		}
 	}

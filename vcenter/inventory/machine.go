@@ -44,7 +44,7 @@ type Machine struct {
 	// report nothing.
 	NICs []NIC
 	// Partial reports whether NICs lacks addresses of interfaces that the guest has
-	// made. It lacks none of others.
+	// made. Those of other interfaces are complete.
 	Partial bool
 	// Refused is why there are no NICs though VMware Tools report some: the guest has
 	// more than are looked at. It is nil otherwise.

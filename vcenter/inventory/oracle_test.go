@@ -1,4 +1,4 @@
-package inventory
+package inventory_test
 
 import (
 	"errors"
@@ -11,33 +11,34 @@ import (
 	"testing/quick"
 
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // world is a random fleet and a Node in it. Few UUIDs and names make doubles,
 // templates beside machines and swapped forms common.
 type world struct {
 	vcenters []vcenterSpec
-	id       Identity
+	id       inventory.Identity
 }
 
 type vcenterSpec struct {
-	unread, troubled, incomplete, overdue bool
-	unnamed                               bool // the Node's name was not looked for yet
-	contact                               int  // minutes after began
-	vms                                   []vm
+	unread, failing, incomplete, overdue bool
+	unnamed                              bool // the Node's name was not looked for yet
+	contact                              int  // minutes after began
+	vms                                  []vm
 }
 
-var oracleUUID = UUID{0x42, 0x2e, 0x49, 0x56, 0xad, 0x22, 0x11, 0x39, 0x6d, 0x72, 0x59, 0xcc, 0x8f, 0x26, 0xbc, 0x90}
+var oracleUUID = inventory.UUID{0x42, 0x2e, 0x49, 0x56, 0xad, 0x22, 0x11, 0x39, 0x6d, 0x72, 0x59, 0xcc, 0x8f, 0x26, 0xbc, 0x90}
 
 func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 	one := func(in int) bool { return r.Intn(in) == 0 }
 	var w world
 	for range 1 + r.Intn(3) {
-		v := vcenterSpec{unread: one(10), troubled: one(10), incomplete: one(10), overdue: one(2), unnamed: one(10), contact: 30 * r.Intn(7)}
+		v := vcenterSpec{unread: one(10), failing: one(10), incomplete: one(10), overdue: one(2), unnamed: one(10), contact: 30 * r.Intn(7)}
 		for i := range r.Intn(3) {
 			v.vms = append(v.vms, vm{
 				id:       fmt.Sprint("vm-", i),
-				uuid:     []UUID{oracleUUID, oracleUUID.Swapped(), {1}, {}}[r.Intn(4)],
+				uuid:     []inventory.UUID{oracleUUID, oracleUUID.Swapped(), {1}, {}}[r.Intn(4)],
 				name:     []string{"n1", "n2", ""}[r.Intn(3)],
 				host:     []string{"n1", "n2", ""}[r.Intn(3)],
 				on:       one(2),
@@ -54,22 +55,22 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 		}
 		w.vcenters = append(w.vcenters, v)
 	}
-	w.id = []Identity{
-		{UUIDs: []UUID{oracleUUID}, Name: "n1"},
-		{UUIDs: []UUID{oracleUUID, oracleUUID.Swapped()}, Name: "n1"},
+	w.id = []inventory.Identity{
+		{UUIDs: []inventory.UUID{oracleUUID}, Name: "n1"},
+		{UUIDs: []inventory.UUID{oracleUUID, oracleUUID.Swapped()}, Name: "n1"},
 		{Name: "n1"},
 	}[r.Intn(3)]
 	if len(w.id.UUIDs) == 1 && one(2) {
 		w.id.Recorded = topology.Ref{VCenter: fmt.Sprint("vc-", r.Intn(4)), Type: "VirtualMachine", ID: "vm-0"}
 	}
 	if one(2) {
-		w.id.LastSeen = LastSeen{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
+		w.id.LastSeen = inventory.LastSeen{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
 	}
 	return reflect.ValueOf(w)
 }
 
-func (w world) states() []State {
-	states := make([]State, len(w.vcenters))
+func (w world) states() []inventory.State {
+	states := make([]inventory.State, len(w.vcenters))
 	for i, v := range w.vcenters {
 		states[i] = stateOf(fmt.Sprint("vc-", i), v.vms...)
 		states[i].LastContact = minute(v.contact)
@@ -83,8 +84,8 @@ func (w world) states() []State {
 			states[i].Snapshot = nil
 		}
 		states[i].Overdue = v.overdue
-		if v.troubled {
-			states[i] = troubled(states[i])
+		if v.failing {
+			states[i] = failing(states[i])
 		}
 	}
 	return states
@@ -118,7 +119,7 @@ func (w world) mayBe(i int, m vm) bool {
 func (w world) sees() bool {
 	configured, seen := w.id.Recorded.VCenter == "", w.id.LastSeen.VCenter == ""
 	for i, v := range w.vcenters {
-		if v.unread || v.troubled || v.incomplete || v.unnamed && len(w.id.UUIDs) == 0 {
+		if v.unread || v.failing || v.incomplete || v.unnamed && len(w.id.UUIDs) == 0 {
 			return false
 		}
 		configured = configured || w.id.Recorded.VCenter == fmt.Sprint("vc-", i)
@@ -224,7 +225,7 @@ func (w world) settled(on []string, where map[string]bool) bool {
 			if fmt.Sprint("vc-", i) != vcenter {
 				continue
 			}
-			if (!where[vcenter] || len(where) > 1) && (v.unread || v.troubled || v.incomplete) {
+			if (!where[vcenter] || len(where) > 1) && (v.unread || v.failing || v.incomplete) {
 				return false // it is about to say whether it still has it
 			}
 			for _, m := range v.vms {
@@ -239,8 +240,8 @@ func (w world) settled(on []string, where map[string]bool) bool {
 		return true
 	}
 	for _, v := range w.vcenters {
-		waits := v.unread && !v.troubled && !v.overdue
-		if waits || moved && (v.unread || v.troubled) {
+		waits := v.unread && !v.failing && !v.overdue
+		if waits || moved && (v.unread || v.failing) {
 			return false
 		}
 	}
@@ -253,7 +254,7 @@ func TestFindIsTheOracle(t *testing.T) {
 		states := w.states()
 		found, outcome := w.oracle()
 		seen[outcome]++
-		m, err := Find(states, w.id)
+		m, err := inventory.Find(states, w.id)
 		if outcome != nil {
 			return m == nil && errors.Is(err, outcome)
 		}
@@ -271,14 +272,14 @@ func TestFindIsTheOracle(t *testing.T) {
 
 // TestAbsenceIsSure is the invariant that Nodes' lives hang on, on its own and
 // from the description of the fleet: absence is said only when every vCenter was
-// read, is out of trouble, is complete, and has nothing that fits but templates;
+// read, is not failing, is complete, and has nothing that fits but templates;
 // when nothing is there that has no UUID and did not stand beside the Node's
 // machine; and when the vCenter that had the machine is still configured. What is
 // found is never a template, outside, or unreadable, and fits.
 func TestAbsenceIsSure(t *testing.T) {
 	absent := map[string]int{}
 	property := func(w world) bool {
-		m, err := Find(w.states(), w.id)
+		m, err := inventory.Find(w.states(), w.id)
 		if m != nil && !w.mayBeFound(m.Ref) {
 			return false
 		}
@@ -287,7 +288,7 @@ func TestAbsenceIsSure(t *testing.T) {
 		}
 		absent["in all"]++
 		for i, v := range w.vcenters {
-			if v.unread || v.troubled || v.incomplete || v.unnamed && len(w.id.UUIDs) == 0 {
+			if v.unread || v.failing || v.incomplete || v.unnamed && len(w.id.UUIDs) == 0 {
 				return false
 			}
 			for _, m := range v.vms {
@@ -337,7 +338,7 @@ func (w world) mayBeFound(ref topology.Ref) bool {
 func TestHidingOnlyAddsUncertainty(t *testing.T) {
 	hidden := 0
 	property := func(w world) bool {
-		_, before := Find(w.states(), w.id)
+		_, before := inventory.Find(w.states(), w.id)
 		if errors.Is(before, topology.ErrAbsent) {
 			return true
 		}
@@ -345,7 +346,7 @@ func TestHidingOnlyAddsUncertainty(t *testing.T) {
 			v := w.vcenters[i]
 			for _, hide := range []func(*vcenterSpec){
 				func(v *vcenterSpec) { v.unread = true },
-				func(v *vcenterSpec) { v.troubled = true },
+				func(v *vcenterSpec) { v.failing = true },
 				func(v *vcenterSpec) { v.incomplete = true },
 				func(v *vcenterSpec) { v.unnamed = true },
 				func(v *vcenterSpec) {
@@ -356,7 +357,7 @@ func TestHidingOnlyAddsUncertainty(t *testing.T) {
 				},
 			} {
 				hide(&w.vcenters[i])
-				if _, err := Find(w.states(), w.id); errors.Is(err, topology.ErrAbsent) {
+				if _, err := inventory.Find(w.states(), w.id); errors.Is(err, topology.ErrAbsent) {
 					return false
 				}
 				hidden++

@@ -1,4 +1,4 @@
-package inventory
+package inventory_test
 
 import (
 	"errors"
@@ -10,12 +10,13 @@ import (
 	"testing/quick"
 
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // instances gives each vCenter of a world its own UUID, and the Node's records too.
-func (w *world) instances(states []State) {
+func (w *world) instances(states []inventory.State) {
 	instance := func(vcenter string) string {
-		if StateOf(states, vcenter).VCenter == "" {
+		if inventory.StateOf(states, vcenter).VCenter == "" {
 			return ""
 		}
 		return "instance of " + vcenter
@@ -32,7 +33,7 @@ func (w *world) instances(states []State) {
 
 // split makes two entries of the i-th vCenter of a world. Each machine is shown by both
 // of them, or by one, and to the other is outside or not there.
-func (w world) split(i int, r *rand.Rand) []State {
+func (w world) split(i int, r *rand.Rand) []inventory.State {
 	left, right := w, w
 	left.vcenters, right.vcenters = slices.Clone(w.vcenters), slices.Clone(w.vcenters)
 	var a, b []vm
@@ -89,11 +90,11 @@ func TestOneVCenterTwice(t *testing.T) {
 		whole := w.states()
 		w.instances(whole)
 		parts := w.split(i, r)
-		want, wantErr := Find(whole, w.id)
+		want, wantErr := inventory.Find(whole, w.id)
 		seen[outcome(wantErr)]++
 		for range 2 {
-			got, err := Find(parts, w.id)
-			if v := w.vcenters[i]; errors.Is(err, topology.ErrUnknown) && (v.unread || v.troubled || v.incomplete) {
+			got, err := inventory.Find(parts, w.id)
+			if v := w.vcenters[i]; errors.Is(err, topology.ErrUnknown) && (v.unread || v.failing || v.incomplete) {
 				continue // each entry has to say what the others may not show
 			}
 			if !errors.Is(outcome(err), outcome(wantErr)) {
@@ -132,13 +133,13 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 		i := r.Intn(len(w.vcenters))
 		parts := w.split(i, r)
 		w.instances(parts[:len(parts)-1])
-		before, beforeErr := Find(parts, w.id)
+		before, beforeErr := inventory.Find(parts, w.id)
 		which := []int{i, len(parts) - 1}[r.Intn(2)]
-		parts[which] = troubled(parts[which])
+		parts[which] = failing(parts[which])
 		if r.Intn(2) == 0 {
 			parts[which].Snapshot = nil // the daemon was restarted
 		}
-		after, err := Find(parts, w.id)
+		after, err := inventory.Find(parts, w.id)
 		switch {
 		case errors.Is(err, topology.ErrAbsent) && !errors.Is(beforeErr, topology.ErrAbsent):
 			return false
@@ -147,7 +148,7 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 		case after != nil && before != nil:
 			found++
 			return sameMachine(after.Ref, before.Ref, fmt.Sprint("vc-", i)) || sameMachine(before.Ref, after.Ref, fmt.Sprint("vc-", i))
-		case len(w.id.UUIDs) == 0 || before == nil || before.Power != PowerOn || !sameMachine(before.Ref, topology.Ref{VCenter: fmt.Sprint("vc-", i), ID: before.Ref.ID}, fmt.Sprint("vc-", i)):
+		case len(w.id.UUIDs) == 0 || before == nil || before.Power != inventory.PowerOn || !sameMachine(before.Ref, topology.Ref{VCenter: fmt.Sprint("vc-", i), ID: before.Ref.ID}, fmt.Sprint("vc-", i)):
 			return true
 		}
 		// Found before, not any more: the other entry does not show it, or it was never
@@ -157,12 +158,14 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 		if other == nil || other.Machines[before.Ref.ID] == nil || slices.Contains(other.Outside, before.Ref.ID) {
 			return true
 		}
-		last := w.id.last()
-		if len(last) == 0 || slices.ContainsFunc(last, func(was LastSeen) bool { return was.ID != before.Ref.ID || !was.isIn(other) }) {
+		last := lastFound(w.id)
+		if len(last) == 0 || slices.ContainsFunc(last, func(was inventory.LastSeen) bool {
+			return was.ID != before.Ref.ID || was.Instance == "" || was.Instance != other.Instance
+		}) {
 			return true
 		}
 		t.Logf("%v was found before: %v", before.Ref, err)
-		return strings.Contains(err.Error(), ErrUnreadable.Error())
+		return strings.Contains(err.Error(), inventory.ErrUnreadable.Error())
 	}
 	if err := quick.Check(property, &quick.Config{MaxCount: 60000, Rand: rand.New(rand.NewSource(10))}); err != nil {
 		t.Error(err)
@@ -179,55 +182,55 @@ func TestCopyBesideAnEntryThatIsDown(t *testing.T) {
 	first := stateOf("first", vm{id: "vm-1", uuid: oracleUUID, on: true})
 	second := stateOf("second", vm{id: "vm-2", uuid: oracleUUID, on: true})
 	first.Snapshot.Instance, second.Snapshot.Instance = "i", "i"
-	id := Identity{UUIDs: []UUID{oracleUUID}, Recorded: first.Snapshot.Ref("vm-1"), RecordedInstance: "i"}
-	down := overdue(troubled(notRead("first")))
-	for _, states := range [][]State{{down, second}, {second, down}} {
-		if m, err := Find(states, id); !errors.Is(err, topology.ErrUnknown) {
+	id := inventory.Identity{UUIDs: []inventory.UUID{oracleUUID}, Recorded: first.Snapshot.Ref("vm-1"), RecordedInstance: "i"}
+	down := overdue(failing(notRead("first")))
+	for _, states := range [][]inventory.State{{down, second}, {second, down}} {
+		if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("got %v, %v", m, err)
 		}
 	}
-	for _, states := range [][]State{{first, second}, {second, first}} {
-		if m, err := Find(states, id); !errors.Is(err, topology.ErrAmbiguous) {
+	for _, states := range [][]inventory.State{{first, second}, {second, first}} {
+		if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrAmbiguous) {
 			t.Errorf("got %v, %v", m, err)
 		}
 	}
 	shows := stateOf("second", vm{id: "vm-1", uuid: oracleUUID, on: true})
 	shows.Snapshot.Instance = "i"
-	for _, states := range [][]State{{down, shows}, {shows, down}} {
-		if m, err := Find(states, id); err != nil || m.Ref.VCenter != "second" {
+	for _, states := range [][]inventory.State{{down, shows}, {shows, down}} {
+		if m, err := inventory.Find(states, id); err != nil || m.Ref.VCenter != "second" {
 			t.Errorf("got %v, %v", m, err)
 		}
-		if m, err := FindStopped(states, id); err != nil || m.Ref.VCenter != "second" {
+		if m, err := inventory.FindStopped(states, id); err != nil || m.Ref.VCenter != "second" {
 			t.Errorf("got %v, %v", m, err)
 		}
 	}
 }
 
-// TestWhichEntryCounts: the first in the configuration, unless it is in trouble, has the
+// TestWhichEntryCounts: the first in the configuration, unless it fails, has the
 // machine outside, or cannot read it.
 func TestWhichEntryCounts(t *testing.T) {
 	good := vm{id: "vm-1", uuid: oracleUUID, on: true, name: "n1"}
 	with := func(change func(*vm)) vm { m := good; change(&m); return m }
-	of := func(name string, m vm) State {
+	of := func(name string, m vm) inventory.State {
 		s := stateOf(name, m)
 		s.Snapshot.Instance = "i"
 		return s
 	}
-	id := Identity{UUIDs: []UUID{oracleUUID}}
+	id := inventory.Identity{UUIDs: []inventory.UUID{oracleUUID}}
 	for name, c := range map[string]struct {
-		first, second State
+		first, second inventory.State
 		want          string
 	}{
 		"both":               {of("first", good), of("second", good), "first"},
-		"first in trouble":   {troubled(of("first", good)), of("second", good), "second"},
-		"both in trouble":    {troubled(of("first", good)), troubled(of("second", good)), "first"},
+		"first fails":        {failing(of("first", good)), of("second", good), "second"},
+		"both fail":          {failing(of("first", good)), failing(of("second", good)), "first"},
 		"first has it out":   {of("first", with(func(m *vm) { m.outside = true })), of("second", good), "second"},
 		"second has it out":  {of("first", good), of("second", with(func(m *vm) { m.outside = true })), "first"},
 		"first may not read": {of("first", with(func(m *vm) { m.unreadable = true })), of("second", good), "second"},
 		"first not yet":      {of("first", with(func(m *vm) { m.unread = true })), of("second", good), "second"},
 		"another vCenter":    {of("first", with(func(m *vm) { m.on = false })), of("second", good), "first"},
 	} {
-		m, err := Find([]State{c.first, c.second}, id)
+		m, err := inventory.Find([]inventory.State{c.first, c.second}, id)
 		if name == "another vCenter" {
 			continue
 		}
@@ -235,43 +238,43 @@ func TestWhichEntryCounts(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want it by %s", name, m, err, c.want)
 		}
 	}
-	byName, err := Find([]State{of("first", good), of("second", good)}, Identity{Name: "n1"})
+	byName, err := inventory.Find([]inventory.State{of("first", good), of("second", good)}, inventory.Identity{Name: "n1"})
 	if err != nil || byName.Ref.VCenter != "first" {
 		t.Errorf("by name: got %v, %v", byName, err)
 	}
 	other := of("second", good)
 	other.Snapshot.Instance = "j"
-	if m, err := Find([]State{of("first", good), other}, id); !errors.Is(err, topology.ErrAmbiguous) {
+	if m, err := inventory.Find([]inventory.State{of("first", good), other}, id); !errors.Is(err, topology.ErrAmbiguous) {
 		t.Errorf("in two vCenters: got %v, %v", m, err)
 	}
 	other.Snapshot.Instance = ""
-	if m, err := Find([]State{of("first", good), other}, id); !errors.Is(err, topology.ErrAmbiguous) {
+	if m, err := inventory.Find([]inventory.State{of("first", good), other}, id); !errors.Is(err, topology.ErrAmbiguous) {
 		t.Errorf("in a vCenter that does not say which it is: got %v, %v", m, err)
 	}
 }
 
 func TestFirst(t *testing.T) {
-	state := func(name, address, instance string) State {
+	state := func(name, address, instance string) inventory.State {
 		s := stateOf(name)
 		s.Address, s.Snapshot.Instance = address, instance
 		return s
 	}
-	unread := func(name, address string) State { return State{VCenter: name, Address: address} }
+	unread := func(name, address string) inventory.State { return inventory.State{VCenter: name, Address: address} }
 	for _, c := range []struct {
-		states []State
+		states []inventory.State
 		want   string // of the last one
 	}{
-		{[]State{state("a", "x", "i"), state("b", "x", "i")}, "a"},
-		{[]State{state("a", "x", "i"), state("b", "y", "i")}, "a"},
-		{[]State{state("a", "x", "i"), state("b", "x", "j")}, "b"}, // a load balancer, perhaps
-		{[]State{unread("a", "x"), state("b", "x", "j")}, "a"},
-		{[]State{unread("a", "x"), state("b", "y", "j")}, "b"},
-		{[]State{state("a", "x", ""), state("b", "y", "")}, "b"},
-		{[]State{state("a", "", "i"), state("b", "", "j")}, "b"},
-		{[]State{state("a", "x", "i"), state("b", "x", "i"), state("c", "x", "i")}, "a"},
+		{[]inventory.State{state("a", "x", "i"), state("b", "x", "i")}, "a"},
+		{[]inventory.State{state("a", "x", "i"), state("b", "y", "i")}, "a"},
+		{[]inventory.State{state("a", "x", "i"), state("b", "x", "j")}, "b"}, // a load balancer, perhaps
+		{[]inventory.State{unread("a", "x"), state("b", "x", "j")}, "a"},
+		{[]inventory.State{unread("a", "x"), state("b", "y", "j")}, "b"},
+		{[]inventory.State{state("a", "x", ""), state("b", "y", "")}, "b"},
+		{[]inventory.State{state("a", "", "i"), state("b", "", "j")}, "b"},
+		{[]inventory.State{state("a", "x", "i"), state("b", "x", "i"), state("c", "x", "i")}, "a"},
 	} {
 		last := c.states[len(c.states)-1].VCenter
-		if got := FirstEntry(c.states, last); got != c.want {
+		if got := inventory.FirstEntry(c.states, last); got != c.want {
 			t.Errorf("of %v: got %s, want %s", c.states, got, c.want)
 		}
 	}
@@ -281,11 +284,11 @@ func TestHiddenFromOneAccount(t *testing.T) {
 	a, b, other := stateOf("a"), stateOf("b"), stateOf("c")
 	a.Snapshot.Instance, b.Snapshot.Instance, other.Snapshot.Instance = "i", "i", "j"
 	b.Snapshot.InvisibleCategories = []string{"zone"}
-	if got := InvisibleByVCenter([]State{a, b, other}); len(got["a"]) != 0 || len(got) != 2 {
+	if got := inventory.InvisibleByVCenter([]inventory.State{a, b, other}); len(got["a"]) != 0 || len(got) != 2 {
 		t.Errorf("hidden from one of two accounts: %v", got)
 	}
 	a.Snapshot.InvisibleCategories = []string{"region", "zone"}
-	if got := InvisibleByVCenter([]State{a, b, other}); !slices.Equal(got["a"], []string{"zone"}) {
+	if got := inventory.InvisibleByVCenter([]inventory.State{a, b, other}); !slices.Equal(got["a"], []string{"zone"}) {
 		t.Errorf("hidden from both accounts: %v", got)
 	}
 }

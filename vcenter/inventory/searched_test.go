@@ -1,4 +1,4 @@
-package inventory
+package inventory_test
 
 import (
 	"errors"
@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // TestNothingIsAbsentBeforeItIsSearchedFor, where a vCenter's index has only what
 // searches have found.
 func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
-	u, other := UUID{1}, UUID{2}
-	searched := func(uuids ...UUID) State {
-		done := &Searched{UUIDs: map[UUID]bool{}}
+	u, other := inventory.UUID{1}, inventory.UUID{2}
+	searched := func(uuids ...inventory.UUID) inventory.State {
+		done := &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
 		for _, u := range uuids {
 			done.UUIDs[u] = true
 		}
@@ -22,23 +23,23 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 		return s
 	}
 	off := searched()
-	off.Snapshot.Index = map[UUID][]Entry{u: {{ID: "vm-1"}}}
-	off.Snapshot.Machines = map[string]*Machine{"vm-1": {UUID: u, Power: PowerOff}}
+	off.Snapshot.Index = map[inventory.UUID][]inventory.Entry{u: {{ID: "vm-1"}}}
+	off.Snapshot.Machines = map[string]*inventory.Machine{"vm-1": {UUID: u, Power: inventory.PowerOff}}
 	for name, c := range map[string]struct {
-		states []State
-		id     Identity
+		states []inventory.State
+		id     inventory.Identity
 		want   error
 	}{
-		"searched for":                     {[]State{searched(u)}, Identity{UUIDs: []UUID{u}}, topology.ErrAbsent},
-		"not yet":                          {[]State{searched(other)}, Identity{UUIDs: []UUID{u}}, topology.ErrUnknown},
-		"in one byte order":                {[]State{searched(u)}, Identity{UUIDs: []UUID{u, other}}, topology.ErrUnknown},
-		"not yet in one of two":            {[]State{stateOf("west"), searched()}, Identity{UUIDs: []UUID{u}}, topology.ErrUnknown},
-		"off, and others may run":          {[]State{off}, Identity{UUIDs: []UUID{u}}, topology.ErrUnknown},
-		"a name that was searched for":     {[]State{searched()}, Identity{Name: "n1"}, topology.ErrAbsent},
-		"a name that was not":              {[]State{searched()}, Identity{Name: "other"}, topology.ErrUnknown},
-		"an index that has all, as before": {[]State{stateOf("west")}, Identity{UUIDs: []UUID{u}}, topology.ErrAbsent},
+		"searched for":                     {[]inventory.State{searched(u)}, inventory.Identity{UUIDs: []inventory.UUID{u}}, topology.ErrAbsent},
+		"not yet":                          {[]inventory.State{searched(other)}, inventory.Identity{UUIDs: []inventory.UUID{u}}, topology.ErrUnknown},
+		"in one byte order":                {[]inventory.State{searched(u)}, inventory.Identity{UUIDs: []inventory.UUID{u, other}}, topology.ErrUnknown},
+		"not yet in one of two":            {[]inventory.State{stateOf("west"), searched()}, inventory.Identity{UUIDs: []inventory.UUID{u}}, topology.ErrUnknown},
+		"off, and others may run":          {[]inventory.State{off}, inventory.Identity{UUIDs: []inventory.UUID{u}}, topology.ErrUnknown},
+		"a name that was searched for":     {[]inventory.State{searched()}, inventory.Identity{Name: "n1"}, topology.ErrAbsent},
+		"a name that was not":              {[]inventory.State{searched()}, inventory.Identity{Name: "other"}, topology.ErrUnknown},
+		"an index that has all, as before": {[]inventory.State{stateOf("west")}, inventory.Identity{UUIDs: []inventory.UUID{u}}, topology.ErrAbsent},
 	} {
-		_, err := Find(c.states, c.id)
+		_, err := inventory.Find(c.states, c.id)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -51,15 +52,15 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 // TestRuns: machines outside of the configured datacenters count, templates and those
 // that are off do not.
 func TestRuns(t *testing.T) {
-	on, off, template, outside, outsideOff := UUID{1}, UUID{2}, UUID{3}, UUID{4}, UUID{5}
-	s := &Snapshot{
-		Index: map[UUID][]Entry{
+	on, off, template, outside, outsideOff := inventory.UUID{1}, inventory.UUID{2}, inventory.UUID{3}, inventory.UUID{4}, inventory.UUID{5}
+	s := &inventory.Snapshot{
+		Index: map[inventory.UUID][]inventory.Entry{
 			on: {{ID: "vm-1"}, {ID: "vm-2", PoweredOn: true}}, off: {{ID: "vm-3"}}, template: {{ID: "vm-4", PoweredOn: true, Template: true}},
 		},
 		Outside:  []string{"vm-5", "vm-6"},
-		Machines: map[string]*Machine{"vm-5": {UUID: outside, Power: PowerOn}, "vm-6": {UUID: outsideOff, Power: PowerOff}},
+		Machines: map[string]*inventory.Machine{"vm-5": {UUID: outside, Power: inventory.PowerOn}, "vm-6": {UUID: outsideOff, Power: inventory.PowerOff}},
 	}
-	for u, want := range map[UUID]bool{on: true, off: false, template: false, outside: true, outsideOff: false, {6}: false} {
+	for u, want := range map[inventory.UUID]bool{on: true, off: false, template: false, outside: true, outsideOff: false, {6}: false} {
 		if got := s.Runs(u); got != want {
 			t.Errorf("%v: %t", u, got)
 		}

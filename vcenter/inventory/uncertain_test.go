@@ -1,4 +1,4 @@
-package inventory
+package inventory_test
 
 import (
 	"errors"
@@ -9,41 +9,42 @@ import (
 	"time"
 
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // TestUnreadableCandidates: what a machine without a UUID is to a Node whose machine was seen.
 func TestUnreadableCandidates(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	for name, c := range map[string]struct {
-		seen      LastSeen
-		state     State
+		seen      inventory.LastSeen
+		state     inventory.State
 		uncertain bool
 	}{
-		"never seen":                            {LastSeen{}, stateOf("east", vm{id: "vm-1", unreadable: true}), true},
-		"there before it was seen":              {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}), false},
-		"there since it was seen":               {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 1}), false},
-		"came after it was seen":                {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2}), true},
-		"elsewhere, for as long as a move":      {LastSeen{VCenter: "east", At: minute(61)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), false},
-		"elsewhere, for a little less":          {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), true},
-		"elsewhere, came after it was seen":     {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 90}), true},
-		"known as it by its ID":                 {LastSeen{VCenter: "east", ID: "vm-1", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), true},
-		"arrived after it was seen":             {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), false},
-		"elsewhere, arrived while it was there": {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 59, arrived: true}), true},
-		"elsewhere, arrived as it went":         {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 62, arrived: true}), true},
-		"elsewhere, arrived when it was gone":   {LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 63, arrived: true}), false},
-		"elsewhere, unreadable for an hour":     {LastSeen{VCenter: "east", At: minute(10)}, contact(70, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10})), false},
-		"elsewhere, for a little less now":      {LastSeen{VCenter: "east", At: minute(10)}, contact(69, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10, arrived: true})), true},
-		"one beside it, one that came after":    {LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}, vm{id: "vm-2", unreadable: true, since: 2}), true},
-		"one whose UUID is known to be another": {LastSeen{}, stateOf("east", vm{id: "vm-1", uuid: UUID{7}, unreadable: true}), false},
+		"never seen":                            {inventory.LastSeen{}, stateOf("east", vm{id: "vm-1", unreadable: true}), true},
+		"there before it was seen":              {inventory.LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}), false},
+		"there since it was seen":               {inventory.LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 1}), false},
+		"came after it was seen":                {inventory.LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2}), true},
+		"elsewhere, for as long as a move":      {inventory.LastSeen{VCenter: "east", At: minute(61)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), false},
+		"elsewhere, for a little less":          {inventory.LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 1}), true},
+		"elsewhere, came after it was seen":     {inventory.LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 90}), true},
+		"known as it by its ID":                 {inventory.LastSeen{VCenter: "east", ID: "vm-1", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), true},
+		"arrived after it was seen":             {inventory.LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true, since: 2, arrived: true}), false},
+		"elsewhere, arrived while it was there": {inventory.LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 59, arrived: true}), true},
+		"elsewhere, arrived as it went":         {inventory.LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 62, arrived: true}), true},
+		"elsewhere, arrived when it was gone":   {inventory.LastSeen{VCenter: "east", At: minute(60)}, stateOf("west", vm{id: "vm-1", unreadable: true, since: 63, arrived: true}), false},
+		"elsewhere, unreadable for an hour":     {inventory.LastSeen{VCenter: "east", At: minute(10)}, contact(70, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10})), false},
+		"elsewhere, for a little less now":      {inventory.LastSeen{VCenter: "east", At: minute(10)}, contact(69, stateOf("west", vm{id: "vm-1", unreadable: true, since: 10, arrived: true})), true},
+		"one beside it, one that came after":    {inventory.LastSeen{VCenter: "east", At: minute(1)}, stateOf("east", vm{id: "vm-1", unreadable: true}, vm{id: "vm-2", unreadable: true, since: 2}), true},
+		"one whose UUID is known to be another": {inventory.LastSeen{}, stateOf("east", vm{id: "vm-1", uuid: inventory.UUID{7}, unreadable: true}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			id := Identity{UUIDs: []UUID{u}, LastSeen: c.seen}
-			states := []State{c.state}
+			id := inventory.Identity{UUIDs: []inventory.UUID{u}, LastSeen: c.seen}
+			states := []inventory.State{c.state}
 			if c.seen.VCenter != "" && c.seen.VCenter != c.state.VCenter {
 				states = append(states, stateOf(c.seen.VCenter))
 			}
-			_, err := Find(states, id)
-			if c.uncertain && (!errors.Is(err, topology.ErrUnknown) || !errors.Is(err, ErrUnreadable)) {
+			_, err := inventory.Find(states, id)
+			if c.uncertain && (!errors.Is(err, topology.ErrUnknown) || !errors.Is(err, inventory.ErrUnreadable)) {
 				t.Errorf("absence: %v", err)
 			}
 			if !c.uncertain && !errors.Is(err, topology.ErrAbsent) {
@@ -51,41 +52,41 @@ func TestUnreadableCandidates(t *testing.T) {
 			}
 			// A running machine may be among them, so one that is off is not picked.
 			states = append(states, stateOf("north", vm{id: "vm-9", uuid: u}))
-			if _, err := Find(states, id); (err != nil) != c.uncertain {
+			if _, err := inventory.Find(states, id); (err != nil) != c.uncertain {
 				t.Errorf("one that is off: %v", err)
 			}
-			id.LastSeen, id.Recorded = LastSeen{}, topology.Ref{VCenter: "north", Type: "VirtualMachine", ID: "vm-9"}
-			if m, err := FindStopped(states, id); err != nil || m.Ref.ID != "vm-9" {
+			id.LastSeen, id.Recorded = inventory.LastSeen{}, topology.Ref{VCenter: "north", Type: "VirtualMachine", ID: "vm-9"}
+			if m, err := inventory.FindStopped(states, id); err != nil || m.Ref.ID != "vm-9" {
 				t.Errorf("one that is off, for a Node that may be: %v, %v", m, err)
 			}
 		})
 	}
 }
 
-func contact(at int, s State) State { s.LastContact = minute(at); return s }
+func contact(at int, s inventory.State) inventory.State { s.LastContact = minute(at); return s }
 
 // TestFaultTolerance: the secondary is never the machine, and while it is there the
 // machine exists.
 func TestFaultTolerance(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	primary, secondary := vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true, secondary: true}
-	id := Identity{UUIDs: []UUID{u}}
-	if m, err := Find([]State{stateOf("east", primary, secondary)}, id); err != nil || m.Ref.ID != "vm-1" {
+	id := inventory.Identity{UUIDs: []inventory.UUID{u}}
+	if m, err := inventory.Find([]inventory.State{stateOf("east", primary, secondary)}, id); err != nil || m.Ref.ID != "vm-1" {
 		t.Errorf("the pair: %v, %v", m, err)
 	}
 	primary.on = false
-	if m, err := Find([]State{stateOf("east", primary, secondary)}, id); err != nil || m.Ref.ID != "vm-1" {
+	if m, err := inventory.Find([]inventory.State{stateOf("east", primary, secondary)}, id); err != nil || m.Ref.ID != "vm-1" {
 		t.Errorf("the pair, switched off: %v, %v", m, err)
 	}
-	alone := []State{stateOf("east", secondary)}
-	if _, err := Find(alone, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "/dc1/vm/vm-2") {
+	alone := []inventory.State{stateOf("east", secondary)}
+	if _, err := inventory.Find(alone, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "/dc1/vm/vm-2") {
 		t.Errorf("the secondary alone: %v", err)
 	}
-	if !IsIndexed(alone, id) {
+	if !inventory.IsIndexed(alone, id) {
 		t.Error("the secondary alone: the machine does not exist")
 	}
 	primary.name, secondary.name = "n1", "n1"
-	if m, err := Find([]State{stateOf("east", primary, secondary)}, Identity{Name: "n1"}); err != nil || m.Ref.ID != "vm-1" {
+	if m, err := inventory.Find([]inventory.State{stateOf("east", primary, secondary)}, inventory.Identity{Name: "n1"}); err != nil || m.Ref.ID != "vm-1" {
 		t.Errorf("by name: %v, %v", m, err)
 	}
 }
@@ -96,7 +97,7 @@ func TestCandidatesAreNamed(t *testing.T) {
 	for i := range 9 {
 		vms = append(vms, vm{id: fmt.Sprint("vm-", 9-i), unreadable: true})
 	}
-	_, err := Find([]State{stateOf("east", vms...)}, Identity{UUIDs: []UUID{{1}}})
+	_, err := inventory.Find([]inventory.State{stateOf("east", vms...)}, inventory.Identity{UUIDs: []inventory.UUID{{1}}})
 	for _, s := range []string{"of 9 machines", "vCenter east /dc1/vm/vm-1 (vm-1)", "(vm-2)", "(vm-3)"} {
 		if !strings.Contains(err.Error(), s) {
 			t.Errorf("%q is not in: %v", s, err)
@@ -111,24 +112,24 @@ func TestCandidatesAreNamed(t *testing.T) {
 // nothing can be said now.
 func TestFoundButNotUsable(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
-	id := Identity{UUIDs: []UUID{u}}
+	id := inventory.Identity{UUIDs: []inventory.UUID{u}}
 	for name, c := range map[string]struct {
-		states []State
+		states []inventory.State
 		is     []error
 		not    []error
 	}{
-		"outside":                    {[]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true})}, []error{topology.ErrUnknown, ErrOutside}, nil},
-		"outside, off":               {[]State{stateOf("east", vm{id: "vm-1", uuid: u, outside: true})}, []error{topology.ErrUnknown, ErrOutside}, nil},
-		"outside, unread elsewhere":  {[]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true}), overdue(notRead("west"))}, []error{topology.ErrUnknown, ErrOutside}, nil},
-		"another's outside":          {[]State{stateOf("east", vm{id: "vm-1", uuid: UUID{7}, on: true, outside: true})}, []error{topology.ErrAbsent}, []error{ErrOutside}},
-		"running inside and outside": {[]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true}), stateOf("west", vm{id: "vm-2", uuid: u, on: true})}, []error{topology.ErrAmbiguous}, []error{topology.ErrUnknown}},
-		"unreadable":                 {[]State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true})}, []error{topology.ErrUnknown, ErrUnreadable}, nil},
-		"unreadable, running":        {[]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, unreadable: true})}, []error{topology.ErrUnknown, ErrUnreadable}, nil},
-		"unreadable and another off": {[]State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true}), stateOf("west", vm{id: "vm-2", uuid: u})}, []error{topology.ErrAmbiguous}, nil},
-		"an unreadable template":     {[]State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true, template: true})}, []error{topology.ErrAbsent}, nil},
+		"outside":                    {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true})}, []error{topology.ErrUnknown, inventory.ErrOutside}, nil},
+		"outside, off":               {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, outside: true})}, []error{topology.ErrUnknown, inventory.ErrOutside}, nil},
+		"outside, unread elsewhere":  {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true}), overdue(notRead("west"))}, []error{topology.ErrUnknown, inventory.ErrOutside}, nil},
+		"another's outside":          {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: inventory.UUID{7}, on: true, outside: true})}, []error{topology.ErrAbsent}, []error{inventory.ErrOutside}},
+		"running inside and outside": {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, outside: true}), stateOf("west", vm{id: "vm-2", uuid: u, on: true})}, []error{topology.ErrAmbiguous}, []error{topology.ErrUnknown}},
+		"unreadable":                 {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true})}, []error{topology.ErrUnknown, inventory.ErrUnreadable}, nil},
+		"unreadable, running":        {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true, unreadable: true})}, []error{topology.ErrUnknown, inventory.ErrUnreadable}, nil},
+		"unreadable and another off": {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true}), stateOf("west", vm{id: "vm-2", uuid: u})}, []error{topology.ErrAmbiguous}, nil},
+		"an unreadable template":     {[]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true, template: true})}, []error{topology.ErrAbsent}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := Find(c.states, id)
+			m, err := inventory.Find(c.states, id)
 			for _, is := range c.is {
 				if m != nil || !errors.Is(err, is) {
 					t.Errorf("%v, %v, want %v", m, err, is)
@@ -139,21 +140,21 @@ func TestFoundButNotUsable(t *testing.T) {
 					t.Errorf("%v is %v", err, not)
 				}
 			}
-			if _, err := FindStopped(c.states, id); err == nil {
+			if _, err := inventory.FindStopped(c.states, id); err == nil {
 				t.Error("it counts as shut down")
 			}
 		})
 	}
 	t.Run("running inside, off outside", func(t *testing.T) {
-		m, err := Find([]State{stateOf("east", vm{id: "vm-1", uuid: u, outside: true}, vm{id: "vm-2", uuid: u, on: true})}, id)
+		m, err := inventory.Find([]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, outside: true}, vm{id: "vm-2", uuid: u, on: true})}, id)
 		if err != nil || m.Ref.ID != "vm-2" {
 			t.Errorf("%v, %v", m, err)
 		}
 	})
 	t.Run("details of another UUID", func(t *testing.T) {
 		s := stateOf("east", vm{id: "vm-1", uuid: u, on: true})
-		s.Snapshot.Machines["vm-1"].UUID = UUID{7} // changed since the index was read
-		if m, err := Find([]State{s}, id); !errors.Is(err, topology.ErrUnknown) {
+		s.Snapshot.Machines["vm-1"].UUID = inventory.UUID{7} // changed since the index was read
+		if m, err := inventory.Find([]inventory.State{s}, id); !errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("%v, %v", m, err)
 		}
 	})
@@ -162,24 +163,24 @@ func TestFoundButNotUsable(t *testing.T) {
 // TestRemovedVCenter: a vCenter that had the machine and is not configured any more.
 func TestRemovedVCenter(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
-	id := Identity{UUIDs: []UUID{u}, Recorded: topology.Ref{VCenter: "old", Type: "VirtualMachine", ID: "vm-7"}}
+	id := inventory.Identity{UUIDs: []inventory.UUID{u}, Recorded: topology.Ref{VCenter: "old", Type: "VirtualMachine", ID: "vm-7"}}
 	east := stateOf("east")
-	if _, err := Find([]State{east}, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"old"`) || !strings.Contains(err.Error(), "vm-7") {
+	if _, err := inventory.Find([]inventory.State{east}, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"old"`) || !strings.Contains(err.Error(), "vm-7") {
 		t.Errorf("absence: %v", err)
 	}
-	if _, err := Find([]State{east, stateOf("old")}, id); !errors.Is(err, topology.ErrAbsent) {
+	if _, err := inventory.Find([]inventory.State{east, stateOf("old")}, id); !errors.Is(err, topology.ErrAbsent) {
 		t.Errorf("absence, configured: %v", err)
 	}
-	if m, err := Find([]State{stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id); err != nil || m.Ref.VCenter != "east" {
+	if m, err := inventory.Find([]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id); err != nil || m.Ref.VCenter != "east" {
 		t.Errorf("found elsewhere: %v, %v", m, err)
 	}
-	if _, err := Find([]State{stateOf("east", vm{id: "vm-1", uuid: u})}, id); !errors.Is(err, topology.ErrUnknown) {
+	if _, err := inventory.Find([]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u})}, id); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("off elsewhere: %v", err)
 	}
 }
 
 func TestUnreachableIn(t *testing.T) {
-	east, west := troubled(stateOf("east")), troubled(notRead("west"))
+	east, west := failing(stateOf("east")), failing(notRead("west"))
 	for name, c := range map[string]struct {
 		err  error
 		want []string
@@ -187,38 +188,38 @@ func TestUnreachableIn(t *testing.T) {
 		"none":             {nil, nil},
 		"another error":    {errRefused, nil},
 		"one":              {east.CheckReachable(), []string{"east"}},
-		"no trouble":       {stateOf("east").CheckReachable(), nil},
+		"no error":         {stateOf("east").CheckReachable(), nil},
 		"wrapped":          {fmt.Errorf("a: %w", fmt.Errorf("b: %w", east.CheckReachable())), []string{"east"}},
 		"joined, unsorted": {errors.Join(west.CheckReachable(), errRefused, east.CheckReachable()), []string{"east", "west"}},
 		"twice":            {fmt.Errorf("%w: %w", east.CheckReachable(), errors.Join(east.CheckReachable())), []string{"east"}},
 	} {
-		if got := UnreachableIn(c.err); !slices.Equal(got, c.want) {
+		if got := inventory.UnreachableIn(c.err); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	_, err := Find([]State{west, stateOf("north"), east}, Identity{UUIDs: []UUID{{1}}})
-	if got := UnreachableIn(err); !slices.Equal(got, []string{"east", "west"}) {
+	_, err := inventory.Find([]inventory.State{west, stateOf("north"), east}, inventory.Identity{UUIDs: []inventory.UUID{{1}}})
+	if got := inventory.UnreachableIn(err); !slices.Equal(got, []string{"east", "west"}) {
 		t.Errorf("in %v: %q", err, got)
 	}
-	if !errors.Is(err, ErrUnreachable) || !errors.Is(err, errRefused) {
+	if !errors.Is(err, inventory.ErrUnreachable) || !errors.Is(err, errRefused) {
 		t.Errorf("%v does not say what is wrong", err)
 	}
-	// That a vCenter is not read yet, or not in whole, is not its trouble.
-	_, err = Find([]State{notRead("west"), incomplete(stateOf("east"))}, Identity{UUIDs: []UUID{{1}}})
-	if got := UnreachableIn(err); len(got) > 0 || errors.Is(err, ErrUnreachable) {
+	// That a vCenter is not read yet, or not in whole, is not its error.
+	_, err = inventory.Find([]inventory.State{notRead("west"), incomplete(stateOf("east"))}, inventory.Identity{UUIDs: []inventory.UUID{{1}}})
+	if got := inventory.UnreachableIn(err); len(got) > 0 || errors.Is(err, inventory.ErrUnreachable) {
 		t.Errorf("in %v: %q", err, got)
 	}
 }
 
 // TestASightingInAVCenterThatIsGone: a Node that has no record yet is uncertain too.
 func TestASightingInAVCenterThatIsGone(t *testing.T) {
-	states := []State{stateOf("west")}
-	id := Identity{UUIDs: []UUID{mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")}}
-	if _, err := Find(states, id); !errors.Is(err, topology.ErrAbsent) {
+	states := []inventory.State{stateOf("west")}
+	id := inventory.Identity{UUIDs: []inventory.UUID{mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")}}
+	if _, err := inventory.Find(states, id); !errors.Is(err, topology.ErrAbsent) {
 		t.Errorf("never seen: %v", err)
 	}
-	id.LastSeen = LastSeen{VCenter: "east", At: time.Now()}
-	if _, err := Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"east"`) {
+	id.LastSeen = inventory.LastSeen{VCenter: "east", At: time.Now()}
+	if _, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `"east"`) {
 		t.Errorf("seen in one that is gone: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package inventory
+package inventory_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // TestPremature: what a machine that runs, or one that is off, is worth while another
@@ -15,17 +16,17 @@ func TestPremature(t *testing.T) {
 	on, off := vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-1", uuid: u}
 	other := func(m vm) vm { m.id = "vm-2"; return m }
 	unreadable := func(m vm) vm { m.on, m.unreadable = false, true; return m }
-	searched := func(s State, uuids ...UUID) State {
-		s.Snapshot.Searched = &Searched{UUIDs: map[UUID]bool{}}
+	searched := func(s inventory.State, uuids ...inventory.UUID) inventory.State {
+		s.Snapshot.Searched = &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
 		for _, u := range uuids {
 			s.Snapshot.Searched.UUIDs[u] = true
 		}
 		return s
 	}
-	named := func(s State, instance string) State { s.Snapshot.Instance = instance; return s }
+	named := func(s inventory.State, instance string) inventory.State { s.Snapshot.Instance = instance; return s }
 	for _, c := range []struct {
 		name   string
-		states []State
+		states []inventory.State
 		// known and seen are the vCenters of the record and of the earlier finding.
 		known, seen, instance string
 		waited                bool
@@ -33,46 +34,46 @@ func TestPremature(t *testing.T) {
 		err                   error
 		says                  string // substrings of the error, separated by blanks
 	}{
-		{name: "the record's vCenter is down", states: []State{stateOf("east", on), troubled(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: `"west" vm-1 refused`},
-		{name: "so is that of the earlier finding", states: []State{stateOf("east", on), troubled(notRead("west"))}, seen: "west", err: topology.ErrUnknown, says: `"west" refused`},
-		{name: "it is down, and was read before", states: []State{stateOf("east", on), troubled(stateOf("west", on))}, known: "west", err: topology.ErrUnknown, says: "refused"},
-		{name: "it is down, and was off before", states: []State{stateOf("east", on), troubled(stateOf("west", off))}, known: "west", err: topology.ErrUnknown},
-		{name: "it is down, and nothing else fits", states: []State{stateOf("east"), troubled(stateOf("west", on))}, known: "west", want: "west"},
-		{name: "it is overdue", states: []State{stateOf("east", on), overdue(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: "not read yet"},
-		{name: "it is not complete", states: []State{stateOf("east", on), incomplete(stateOf("west"))}, known: "west", err: topology.ErrUnknown, says: "dc9"},
-		{name: "it is not searched yet", states: []State{stateOf("east", on), searched(stateOf("west"))}, known: "west", waited: true, err: topology.ErrUnknown, says: "searched"},
-		{name: "it is searched", states: []State{stateOf("east", on), searched(stateOf("west"), u)}, known: "west", want: "east"},
-		{name: "it is read and has it no more", states: []State{stateOf("east", on), stateOf("west")}, known: "west", seen: "west", want: "east"},
-		{name: "it is read and has it off", states: []State{stateOf("east", on), stateOf("west", off)}, known: "west", want: "east"},
-		{name: "it is read and has it too", states: []State{stateOf("east", on), stateOf("west", on)}, known: "west", err: topology.ErrAmbiguous},
-		{name: "it is read and cannot read the machine", states: []State{stateOf("east", on), stateOf("west", unreadable(on))}, known: "west", err: topology.ErrUnknown, says: "vm-1"},
-		{name: "another one there cannot be read", states: []State{stateOf("east", on), stateOf("west", unreadable(other(on)))}, known: "west", want: "east"},
-		{name: "the machine beside it cannot be read", states: []State{stateOf("east", other(on), unreadable(on))}, known: "east", err: topology.ErrUnknown, says: "vm-1"},
-		{name: "it has moved, and a third one is down", states: []State{stateOf("east", on), stateOf("west"), troubled(stateOf("north"))}, known: "west", err: topology.ErrUnknown, says: "refused west"},
-		{name: "it has moved, and a third one is overdue", states: []State{stateOf("east", on), stateOf("west"), overdue(notRead("north"))}, known: "west", err: topology.ErrUnknown, says: `"north"`},
-		{name: "it has moved, and a third one is not complete", states: []State{stateOf("east", on), stateOf("west"), incomplete(stateOf("north"))}, known: "west", want: "east"},
-		{name: "it has not moved, and another one is down", states: []State{stateOf("east", on), troubled(stateOf("west"))}, known: "east", seen: "east", want: "east"},
-		{name: "it has not moved, and another one is not read yet", states: []State{stateOf("east", on), notRead("west")}, known: "east", err: topology.ErrUnknown, says: `"west"`},
-		{name: "record and finding differ, one of them is down", states: []State{stateOf("east", on), troubled(stateOf("west"))}, known: "west", seen: "east", err: topology.ErrUnknown},
-		{name: "its vCenter is not configured", states: []State{stateOf("east", on), stateOf("north")}, known: "west", want: "east"},
-		{name: "its vCenter is not configured, and another is down", states: []State{stateOf("east", on), troubled(stateOf("north"))}, known: "west", err: topology.ErrUnknown},
-		{name: "its vCenter has another name now", states: []State{named(stateOf("east", on), "1"), troubled(stateOf("north"))}, known: "west", instance: "1", want: "east"},
-		{name: "its vCenter has another name now, and is down", states: []State{stateOf("east", on), troubled(named(stateOf("north"), "1"))}, known: "west", instance: "1", err: topology.ErrUnknown},
-		{name: "its name is another one's now", states: []State{stateOf("east", on), named(stateOf("west"), "2")}, known: "west", instance: "1", want: "east"},
-		{name: "never found, not searched yet", states: []State{stateOf("east", on), searched(stateOf("west"))}, err: topology.ErrUnknown, says: "searched"},
-		{name: "never found, not searched for long", states: []State{stateOf("east", on), searched(stateOf("west"))}, waited: true, want: "east"},
-		{name: "never found, not searched since it is down", states: []State{stateOf("east", on), troubled(searched(stateOf("west")))}, want: "east"},
-		{name: "off, the record's vCenter is down", states: []State{stateOf("east", off), troubled(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: "refused"},
+		{name: "the record's vCenter is down", states: []inventory.State{stateOf("east", on), failing(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: `"west" vm-1 refused`},
+		{name: "so is that of the earlier finding", states: []inventory.State{stateOf("east", on), failing(notRead("west"))}, seen: "west", err: topology.ErrUnknown, says: `"west" refused`},
+		{name: "it is down, and was read before", states: []inventory.State{stateOf("east", on), failing(stateOf("west", on))}, known: "west", err: topology.ErrUnknown, says: "refused"},
+		{name: "it is down, and was off before", states: []inventory.State{stateOf("east", on), failing(stateOf("west", off))}, known: "west", err: topology.ErrUnknown},
+		{name: "it is down, and nothing else fits", states: []inventory.State{stateOf("east"), failing(stateOf("west", on))}, known: "west", want: "west"},
+		{name: "it is overdue", states: []inventory.State{stateOf("east", on), overdue(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: "not read yet"},
+		{name: "it is not complete", states: []inventory.State{stateOf("east", on), incomplete(stateOf("west"))}, known: "west", err: topology.ErrUnknown, says: "dc9"},
+		{name: "it is not searched yet", states: []inventory.State{stateOf("east", on), searched(stateOf("west"))}, known: "west", waited: true, err: topology.ErrUnknown, says: "searched"},
+		{name: "it is searched", states: []inventory.State{stateOf("east", on), searched(stateOf("west"), u)}, known: "west", want: "east"},
+		{name: "it is read and has it no more", states: []inventory.State{stateOf("east", on), stateOf("west")}, known: "west", seen: "west", want: "east"},
+		{name: "it is read and has it off", states: []inventory.State{stateOf("east", on), stateOf("west", off)}, known: "west", want: "east"},
+		{name: "it is read and has it too", states: []inventory.State{stateOf("east", on), stateOf("west", on)}, known: "west", err: topology.ErrAmbiguous},
+		{name: "it is read and cannot read the machine", states: []inventory.State{stateOf("east", on), stateOf("west", unreadable(on))}, known: "west", err: topology.ErrUnknown, says: "vm-1"},
+		{name: "another one there cannot be read", states: []inventory.State{stateOf("east", on), stateOf("west", unreadable(other(on)))}, known: "west", want: "east"},
+		{name: "the machine beside it cannot be read", states: []inventory.State{stateOf("east", other(on), unreadable(on))}, known: "east", err: topology.ErrUnknown, says: "vm-1"},
+		{name: "it has moved, and a third one is down", states: []inventory.State{stateOf("east", on), stateOf("west"), failing(stateOf("north"))}, known: "west", err: topology.ErrUnknown, says: "refused west"},
+		{name: "it has moved, and a third one is overdue", states: []inventory.State{stateOf("east", on), stateOf("west"), overdue(notRead("north"))}, known: "west", err: topology.ErrUnknown, says: `"north"`},
+		{name: "it has moved, and a third one is not complete", states: []inventory.State{stateOf("east", on), stateOf("west"), incomplete(stateOf("north"))}, known: "west", want: "east"},
+		{name: "it has not moved, and another one is down", states: []inventory.State{stateOf("east", on), failing(stateOf("west"))}, known: "east", seen: "east", want: "east"},
+		{name: "it has not moved, and another one is not read yet", states: []inventory.State{stateOf("east", on), notRead("west")}, known: "east", err: topology.ErrUnknown, says: `"west"`},
+		{name: "record and finding differ, one of them is down", states: []inventory.State{stateOf("east", on), failing(stateOf("west"))}, known: "west", seen: "east", err: topology.ErrUnknown},
+		{name: "its vCenter is not configured", states: []inventory.State{stateOf("east", on), stateOf("north")}, known: "west", want: "east"},
+		{name: "its vCenter is not configured, and another is down", states: []inventory.State{stateOf("east", on), failing(stateOf("north"))}, known: "west", err: topology.ErrUnknown},
+		{name: "its vCenter has another name now", states: []inventory.State{named(stateOf("east", on), "1"), failing(stateOf("north"))}, known: "west", instance: "1", want: "east"},
+		{name: "its vCenter has another name now, and is down", states: []inventory.State{stateOf("east", on), failing(named(stateOf("north"), "1"))}, known: "west", instance: "1", err: topology.ErrUnknown},
+		{name: "its name is another one's now", states: []inventory.State{stateOf("east", on), named(stateOf("west"), "2")}, known: "west", instance: "1", want: "east"},
+		{name: "never found, not searched yet", states: []inventory.State{stateOf("east", on), searched(stateOf("west"))}, err: topology.ErrUnknown, says: "searched"},
+		{name: "never found, not searched for long", states: []inventory.State{stateOf("east", on), searched(stateOf("west"))}, waited: true, want: "east"},
+		{name: "never found, not searched since it is down", states: []inventory.State{stateOf("east", on), failing(searched(stateOf("west")))}, want: "east"},
+		{name: "off, the record's vCenter is down", states: []inventory.State{stateOf("east", off), failing(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: "refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			id := Identity{UUIDs: []UUID{u}, RecordedInstance: c.instance, SearchOverdue: c.waited}
+			id := inventory.Identity{UUIDs: []inventory.UUID{u}, RecordedInstance: c.instance, SearchOverdue: c.waited}
 			if c.known != "" {
 				id.Recorded = topology.Ref{VCenter: c.known, Type: "VirtualMachine", ID: "vm-1"}
 			}
 			if c.seen != "" {
-				id.LastSeen = LastSeen{VCenter: c.seen, ID: "vm-1", At: began}
+				id.LastSeen = inventory.LastSeen{VCenter: c.seen, ID: "vm-1", At: began}
 			}
-			for name, find := range map[string]func([]State, Identity) (*Machine, error){"Find": Find, "FindStopped": FindStopped} {
+			for name, find := range map[string]func([]inventory.State, inventory.Identity) (*inventory.Machine, error){"Find": inventory.Find, "FindStopped": inventory.FindStopped} {
 				m, err := find(c.states, id)
 				if c.err == nil {
 					if err != nil || m.Ref.VCenter != c.want {
@@ -98,13 +99,13 @@ func TestPremature(t *testing.T) {
 func TestPowerThatCannotBeRead(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	west := stateOf("west", vm{id: "vm-1", uuid: u})
-	states := []State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), west}
-	id := Identity{UUIDs: []UUID{u}, Recorded: topology.Ref{VCenter: "west", Type: "VirtualMachine", ID: "vm-1"}}
-	if m, err := Find(states, id); err != nil || m.Ref.VCenter != "east" {
+	states := []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), west}
+	id := inventory.Identity{UUIDs: []inventory.UUID{u}, Recorded: topology.Ref{VCenter: "west", Type: "VirtualMachine", ID: "vm-1"}}
+	if m, err := inventory.Find(states, id); err != nil || m.Ref.VCenter != "east" {
 		t.Errorf("off: %v, %v", m, err)
 	}
-	west.Snapshot.Machines["vm-1"].Power = PowerUnknown
-	if m, err := Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "power state") {
+	west.Snapshot.Machines["vm-1"].Power = inventory.PowerUnknown
+	if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "power state") {
 		t.Errorf("on a host that is disconnected: %v, %v", m, err)
 	}
 }

@@ -1,9 +1,10 @@
 package inventory
 
 import (
-	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"vzones/topology/quote"
 )
@@ -21,7 +22,6 @@ const MaxUUIDLength = 64
 // and dashes. All zeros and all ones, which firmware without a UUID shows, are
 // errors, and so is a text that is too long to be one, however much of it is blank.
 func ParseUUID(s string) (UUID, error) {
-	var u UUID
 	if len(s) > MaxUUIDLength {
 		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
 	}
@@ -29,34 +29,22 @@ func ParseUUID(s string) (UUID, error) {
 	if strings.HasPrefix(digits, "{") && strings.HasSuffix(digits, "}") {
 		digits = strings.TrimSpace(digits[1 : len(digits)-1])
 	}
-	if len(digits) == 36 && digits[8] == '-' && digits[13] == '-' && digits[18] == '-' && digits[23] == '-' {
-		digits = strings.ReplaceAll(digits, "-", "")
-	}
-	if len(digits) != 32 {
+	u, err := uuid.Parse(digits)
+	// Other lengths that it accepts are a URN and a second pair of braces.
+	if err != nil || len(digits) != 32 && len(digits) != 36 {
 		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
 	}
-	if _, err := hex.Decode(u[:], []byte(digits)); err != nil {
-		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
-	}
-	zeros, ones := true, true
-	for _, b := range u {
-		zeros = zeros && b == 0
-		ones = ones && b == 0xff
-	}
-	if zeros || ones {
+	if u == uuid.Nil || u == uuid.Max {
 		return UUID{}, fmt.Errorf("%s identifies no machine", quote.Value(s))
 	}
-	return u, nil
+	return UUID(u), nil
 }
 
 // IsZero reports whether u identifies no machine.
 func (u UUID) IsZero() bool { return u == UUID{} }
 
 // String is the form that vSphere and provider IDs use: lower case, dashes.
-func (u UUID) String() string {
-	h := hex.EncodeToString(u[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
+func (u UUID) String() string { return uuid.UUID(u).String() }
 
 // Swapped returns u with its first three fields in the other byte order. The
 // SMBIOS specification changed that order, so some guests show a machine's

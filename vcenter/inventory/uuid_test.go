@@ -1,13 +1,15 @@
-package inventory
+package inventory_test
 
 import (
 	"strings"
 	"testing"
+
+	"vzones/vcenter/inventory"
 )
 
-func mustUUID(t testing.TB, s string) UUID {
+func mustUUID(t testing.TB, s string) inventory.UUID {
 	t.Helper()
-	u, err := ParseUUID(s)
+	u, err := inventory.ParseUUID(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +30,7 @@ func TestParseUUIDForms(t *testing.T) {
 		"blanks outside, braces": " {" + strings.ToUpper(want) + "} ",
 	} {
 		t.Run(name, func(t *testing.T) {
-			u, err := ParseUUID(s)
+			u, err := inventory.ParseUUID(s)
 			if err != nil || u.String() != want {
 				t.Errorf("ParseUUID(%q) = %s, %v", s, u, err)
 			}
@@ -54,16 +56,17 @@ func TestParseUUIDRefuses(t *testing.T) {
 		"two bytes for one digit": "é2e4956-ad22-1139-6d72-59cc8f26bc90",
 		"firmware's text":         "Not Settable",
 		"a URN":                   "urn:uuid:" + good,
+		"two pairs of braces":     "{{" + good + "}}",
 		"all zeros":               "00000000-0000-0000-0000-000000000000",
 		"all ones":                "ffffffff-ffff-ffff-ffff-ffffffffffff",
 		"all ones, upper case":    "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF",
 	} {
 		t.Run(name, func(t *testing.T) {
-			u, err := ParseUUID(s)
+			u, err := inventory.ParseUUID(s)
 			if err == nil {
 				t.Fatalf("ParseUUID(%q) = %s", s, u)
 			}
-			if u != (UUID{}) {
+			if u != (inventory.UUID{}) {
 				t.Errorf("with the error comes %s", u)
 			}
 		})
@@ -86,11 +89,11 @@ func FuzzUUID(f *testing.F) {
 		if len(b) != 16 {
 			return
 		}
-		u := UUID(b)
+		u := inventory.UUID(b)
 		if u.Swapped().Swapped() != u {
 			t.Errorf("%s swapped twice is %s", u, u.Swapped().Swapped())
 		}
-		got, err := ParseUUID(u.String())
+		got, err := inventory.ParseUUID(u.String())
 		if same := strings.Count(string(b), string(b[:1])) == 16; same && (b[0] == 0 || b[0] == 0xff) {
 			if err == nil {
 				t.Errorf("%s identifies a machine", u)
@@ -110,12 +113,12 @@ func FuzzParseUUID(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := ParseUUID(s)
+		u, err := inventory.ParseUUID(s)
 		if err != nil {
 			return
 		}
 		canonical := u.String()
-		if again, err := ParseUUID(canonical); err != nil || again != u {
+		if again, err := inventory.ParseUUID(canonical); err != nil || again != u {
 			t.Errorf("%q is %s, which is %s, %v", s, u, again, err)
 		}
 		if digits := strings.NewReplacer("-", "", "{", "", "}", "").Replace(strings.ToLower(strings.TrimSpace(s))); strings.TrimSpace(digits) != strings.ReplaceAll(canonical, "-", "") {

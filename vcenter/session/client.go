@@ -14,7 +14,7 @@ import (
 )
 
 // newSOAPClient prepares a client; it contacts nothing. Clients that govmomi
-// makes of it, for tags and tokens, go the same way and trust the same.
+// makes of it, for REST and tokens, go the same way and trust the same.
 func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *soap.Client {
 	u := &url.URL{
 		Scheme: "https",
@@ -24,7 +24,7 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 	c := soap.NewClient(u, cfg.Insecure)
 	c.UserAgent = userAgent
 	t := c.DefaultTransport()
-	// govmomi's own dial function takes no notice of the context, so a vCenter
+	// govmomi's own dial function ignores the context, so a vCenter
 	// that accepts connections and then never answers would keep it for ever.
 	t.DialTLSContext = nil
 	prepare(t, accept.config(cfg.Server), timeout)

@@ -95,7 +95,7 @@ func (s *Session) destroy(ctx context.Context, o createdObject) error {
 }
 
 // DestroyAll destroys what was created through the session before. An object that the
-// vCenter refuses to destroy is left for the next time, and is in nobody's way.
+// vCenter refuses to destroy is left for the next time.
 func (s *Session) DestroyAll(ctx context.Context) error {
 	var refused error
 	for _, o := range s.tracked() {

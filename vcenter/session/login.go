@@ -43,7 +43,7 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 	})
 	if ctx.Err() != nil {
 		// The error would be the reason for which the context is done, such as that
-		// the tagging API rejects other credentials than these.
+		// the REST API rejects other credentials than these.
 		sc.CloseIdleConnections()
 		return nil, ctx.Err()
 	}
@@ -56,7 +56,7 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 		return nil, err
 	}
 	s.vim.RoundTripper = e.roundTripper(sc)
-	s.tagging = &Tagging{endpoint: e, soap: sc, creds: creds, tokens: s.tokens}
+	s.rest = &REST{endpoint: e, soap: sc, creds: creds, tokens: s.tokens}
 	return s, nil
 }
 

@@ -42,7 +42,7 @@ type loginAPI int
 const (
 	// loginSOAP includes the token service and the session manager.
 	loginSOAP loginAPI = iota
-	loginTags
+	loginREST
 )
 
 // A login is an attempt to open a session: at an API of a host, with credentials.

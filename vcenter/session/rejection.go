@@ -29,8 +29,8 @@ const (
 	// What follows is of a session that the SOAP API has opened with the same
 	// credentials.
 
-	tagsPasswordRejected    = rejection("the user name or password is rejected, with which the SOAP session was opened: the password was changed in vCenter, or its identity source is down or the account is locked")
-	tagsCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
+	restPasswordRejected    = rejection("the user name or password is rejected, with which the SOAP session was opened: the password was changed in vCenter, or its identity source is down or the account is locked")
+	restCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
 )
 
 // asRejection returns the rejection that a fault of a login is, or else the error. Faults

@@ -27,7 +27,7 @@ func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 		return err
 	}
 	page := res.Returnval
-	var had map[types.ManagedObjectReference]bool
+	var seen map[types.ManagedObjectReference]bool
 	for page != nil {
 		if err := handOver(page.Objects, nil, each); err != nil {
 			return err
@@ -35,11 +35,11 @@ func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 		if page.Token == "" {
 			return nil
 		}
-		if had == nil {
-			had = make(map[types.ManagedObjectReference]bool)
+		if seen == nil {
+			seen = make(map[types.ManagedObjectReference]bool)
 		}
 		for i := range page.Objects {
-			had[page.Objects[i].Obj] = true
+			seen[page.Objects[i].Obj] = true
 		}
 		next, err := methods.ContinueRetrievePropertiesEx(ctx, s.vim, &types.ContinueRetrievePropertiesEx{
 			This:  collector,
@@ -47,7 +47,7 @@ func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 		})
 		if faults.Denied(err) {
 			s.unpaged.Store(true)
-			return s.retrieveAtOnce(ctx, spec, had, each)
+			return s.retrieveAtOnce(ctx, spec, seen, each)
 		}
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, e
 // retrieveAtOnce reads properties without pages, and hands over all objects but those
 // that were handed over before. Some vCenters want System.Read on the root folder for
 // further pages (7.0.3.2 to 8.0.2), and for nothing else.
-func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, had map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
+func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	res, err := methods.RetrieveProperties(ctx, s.vim, &types.RetrieveProperties{
 		This:    s.vim.ServiceContent.PropertyCollector,
 		SpecSet: []types.PropertyFilterSpec{spec},
@@ -68,15 +68,15 @@ func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterS
 	if err != nil {
 		return err
 	}
-	return handOver(res.Returnval, had, each)
+	return handOver(res.Returnval, seen, each)
 }
 
-func handOver(objects []types.ObjectContent, had map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
+func handOver(objects []types.ObjectContent, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	for i := range objects {
 		if err := faults.InProperties(objects[i].MissingSet); err != nil {
 			return err
 		}
-		if !had[objects[i].Obj] {
+		if !seen[objects[i].Obj] {
 			each(&objects[i])
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// A Session is one login: a SOAP session and, once tags are read, one of the tagging API.
+// A Session is one login: a SOAP session and, once it is needed, one of the REST API.
 // Its methods may be called concurrently, but for Close, which comes last.
 type Session struct {
 	soap     *soap.Client
@@ -27,7 +27,7 @@ type Session struct {
 	creds    credentials.Credentials
 	endpoint *Endpoint
 	tokens   *tokenService
-	tagging  *Tagging
+	rest     *REST
 
 	// unpaged reports whether the account may not read further pages of properties.
 	unpaged atomic.Bool
@@ -37,7 +37,7 @@ type Session struct {
 	created createdObjects
 }
 
-// FromClient returns a session that was opened otherwise, for tests. It has no tagging API.
+// FromClient returns a session that was opened otherwise, for tests. It has no REST API.
 func FromClient(c *vim25.Client) *Session { return &Session{vim: c} }
 
 // Client returns the SOAP client, whose calls are bounded and observed.
@@ -49,8 +49,8 @@ func (s *Session) LongPoll(timeout time.Duration) *vim25.Client {
 	return &vim25.Client{Client: s.soap, ServiceContent: s.vim.ServiceContent, RoundTripper: s.endpoint.longPoll(s.soap, timeout)}
 }
 
-// Tagging returns the session of the tagging API.
-func (s *Session) Tagging() *Tagging { return s.tagging }
+// REST returns the session of the REST API.
+func (s *Session) REST() *REST { return s.rest }
 
 // Credentials returns those that the session was opened with.
 func (s *Session) Credentials() credentials.Credentials { return s.creds }
@@ -96,7 +96,7 @@ func (s *Session) Classify(err error) error {
 func (s *Session) Close(ctx context.Context) error {
 	var soap, rest error
 	var g sync.WaitGroup
-	g.Go(func() { rest = s.tagging.close(ctx) })
+	g.Go(func() { rest = s.rest.close(ctx) })
 	if soap = vim.NewManager(s.vim).Logout(ctx); faults.SessionLost(soap) {
 		soap = nil
 	}

@@ -112,7 +112,7 @@ func (m sessionManager) authorization() (string, error) {
 	}
 	content, err := readfile.Read(m.tokenFile)
 	if err != nil {
-		return "", fmt.Errorf("there is no token for the session manager, and none of a service account: %w", err)
+		return "", fmt.Errorf("there is no token for the session manager, nor a service account token: %w", err)
 	}
 	token := strings.TrimSpace(string(content))
 	if token == "" || strings.ContainsAny(token, "\r\n") {

@@ -14,9 +14,9 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-// TestSessionManagerTrouble: each error says what is wrong and nothing secret, and
+// TestSessionManagerErrors: each error says what is wrong and nothing secret, and
 // only a rejected token is not shown again.
-func TestSessionManagerTrouble(t *testing.T) {
+func TestSessionManagerErrors(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	manager, cfg := vcentertest.SessionManager(t, cfg)
 	elsewhere := vcentertest.NewFront(t, http.NotFoundHandler())
@@ -67,7 +67,7 @@ func TestSessionManagerTrouble(t *testing.T) {
 		"http": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
 			c.SessionManagerURL = "http://192.0.2.1/made-up-path"
 		}, false, "the session manager's address is an http URL"},
-		"no token, no account": {nil, func(c *credentials.Credentials, _ *config.VCenter) { c.SessionManagerToken = config.Password{} }, false, "there is no token for the session manager, and none of a service account: open /var/run/secrets/kubernetes.io/serviceaccount/token"},
+		"no token, no account": {nil, func(c *credentials.Credentials, _ *config.VCenter) { c.SessionManagerToken = config.Password{} }, false, "there is no token for the session manager, nor a service account token: open /var/run/secrets/kubernetes.io/serviceaccount/token"},
 		"nobody listens there": {nil, func(c *credentials.Credentials, _ *config.VCenter) {
 			c.SessionManagerURL = "https://127.0.0.1:1/s?made-up-query"
 		}, false, "connection refused"},

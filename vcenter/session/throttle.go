@@ -16,7 +16,21 @@ const failuresMax = 10
 // A LoginThrottle prevents that an account is locked. It remembers which credentials one
 // vCenter has rejected or has not answered to, and decides when they may be shown to it
 // again. Every login begins an attempt and ends it. It makes no requests; it may be used
-// concurrently.
+// concurrently. What it remembers of credentials at one API is one of:
+//
+//	state       what holds                           next        when
+//	accepted    nothing is remembered, they may be   rejected    the API rejects them
+//	            shown at once                        unanswered  it does not answer, or breaks the
+//	                                                             connection for the second time
+//	rejected    they wait for 5 to 30 minutes, twice unanswered  as above
+//	            as long after each rejection         accepted    the API accepts them; SOAP accepts
+//	                                                             others; Offer sees a change
+//	unanswered  they wait for 2 to 15 minutes,       rejected    as above
+//	            twice as long each time              accepted    the API accepts them; SOAP accepts
+//	                                                             others
+//
+// Another address makes all of them accepted. Beside this no attempt begins while two have
+// failed or are under way in 180 s, of whatever credentials, API and entry of the account.
 type LoginThrottle struct {
 	limits LoginLimits
 	// accounts counts in addition what fails at the vCenters of all entries.
@@ -30,6 +44,8 @@ type LoginThrottle struct {
 	// the same vCenter.
 	failed   []time.Time
 	failures []*failure
+	// offered are the credentials that were configured last.
+	offered credentials.Credentials
 }
 
 // A failure is what is remembered of credentials at one API since they last served there.
@@ -55,12 +71,34 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 	return &LoginThrottle{limits: limits.withDefaults(), accounts: accounts}
 }
 
-// Check returns nil if credentials may be shown to the SOAP API now, and otherwise an error
-// for which NextAttempt says when.
-func (t *LoginThrottle) Check(creds credentials.Credentials, now time.Time) error {
+// Offer notes the credentials that are configured now, and returns nil if they may be shown to
+// the SOAP API. Otherwise NextAttempt says when, for its error. Those of the session that is
+// open are empty without one.
+//
+// Without a session credentials that come in the place of others may be right by now, so a
+// rejection of them is forgotten. When those of the session are configured again, rejections
+// of others are: whatever comes next is a change. That credentials were not answered is kept:
+// it does not depend on what they replace.
+func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	before := t.offered
+	t.offered = creds
+	switch {
+	case creds.Equal(inUse) && !inUse.IsEmpty():
+		t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
+		return nil
+	case inUse.IsEmpty() && !creds.Equal(before):
+		t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.forgetRejection() })
+	}
 	return t.postponed(loginSOAP, creds, now)
+}
+
+// Offered reports whether these credentials were offered last.
+func (t *LoginThrottle) Offered(creds credentials.Credentials) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return creds.Equal(t.offered)
 }
 
 // begin returns a *postponedError if a login has to wait, and otherwise counts it as
@@ -123,25 +161,12 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 
 // accepted forgets what contradicts that credentials were accepted.
 func (t *LoginThrottle) accepted(l login) {
-	t.failures = slices.DeleteFunc(t.failures, func(f *failure) bool {
-		if l.api == loginSOAP { // whether the tagging API accepts these is another question
+	t.forget(func(f *failure) bool {
+		if l.api == loginSOAP { // the REST API may still reject these
 			return f.api == loginSOAP || !f.creds.Equal(l.creds)
 		}
 		return f.api == l.api && f.creds.Equal(l.creds)
 	})
-}
-
-// Replaced forgets that credentials were rejected: they were configured in the place of
-// others, and may be right by now. That they were not answered is kept: it does not
-// depend on which credentials they replace.
-func (t *LoginThrottle) Replaced(creds credentials.Credentials) {
-	t.forget(func(f *failure) bool { return f.creds.Equal(creds) && f.forgetRejection() })
-}
-
-// Restored forgets that credentials other than these were rejected. These are configured
-// again, so whatever comes next is a change.
-func (t *LoginThrottle) Restored(creds credentials.Credentials) {
-	t.forget(func(f *failure) bool { return !f.creds.Equal(creds) && f.forgetRejection() })
 }
 
 // forgetRejection forgets a rejection, and reports whether nothing else is to be remembered.
@@ -150,23 +175,25 @@ func (f *failure) forgetRejection() bool {
 	return !f.silent
 }
 
-// Moved forgets which credentials failed: the address is another, and may be that of
+// Moved forgets which credentials failed: the address has changed, and may be that of
 // another vCenter.
-func (t *LoginThrottle) Moved() { t.forget(func(*failure) bool { return true }) }
-
-func (t *LoginThrottle) forget(which func(*failure) bool) {
+func (t *LoginThrottle) Moved() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.failures = nil
+}
+
+func (t *LoginThrottle) forget(which func(*failure) bool) {
 	t.failures = slices.DeleteFunc(t.failures, which)
 }
 
 // Rejected reports whether credentials were rejected at an API, and none were accepted there
-// since. Without tags nobody logs in to the tagging API any more, so its answer does not
-// count.
-func (t *LoginThrottle) Rejected(withTags bool) bool {
+// since. That of the REST API counts only where it is used: nobody logs in to it any more
+// otherwise.
+func (t *LoginThrottle) Rejected(withREST bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.denied && (withTags || f.api != loginTags) })
+	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.denied && (withREST || f.api != loginREST) })
 }
 
 func (t *LoginThrottle) failure(api loginAPI, creds credentials.Credentials) *failure {

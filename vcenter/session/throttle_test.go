@@ -47,7 +47,7 @@ func TestRejectedCredentialsAreTriedAgainSlowly(t *testing.T) {
 					if delay < want[0] || delay > want[1] || !errors.Is(err, c.err) || notAttempted(err) {
 						t.Fatalf("attempt %d: next after %v, want %v: %v", n+1, delay, want, err)
 					}
-					later := a.Check(credsOf("a"), next.Add(-time.Nanosecond))
+					later := a.Offer(credsOf("a"), credsOf("in use"), next.Add(-time.Nanosecond))
 					if later == nil || later.Error() != err.Error() || !notAttempted(later) {
 						t.Fatalf("attempt %d: it says %v, then %v", n+1, err, later)
 					}
@@ -98,9 +98,9 @@ func testFailuresInAWindow(t *testing.T, limits LoginLimits, most int) {
 			creds := credsOf(fmt.Sprint(r.IntN(6)))
 			switch r.IntN(10) {
 			case 0:
-				a.Replaced(creds)
+				_ = a.Offer(creds, credentials.Credentials{}, now)
 			case 1:
-				a.Restored(creds)
+				_ = a.Offer(creds, creds, now)
 			case 2:
 				a.Moved()
 			default:
@@ -139,10 +139,10 @@ func TestChangesAreTriedAtOnceButForTheBound(t *testing.T) {
 	first := now
 	_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
 	now = now.Add(time.Second)
-	a.Replaced(credsOf("b"))
-	_ = try(t, a, loginTags, credsOf("b"), now, 0, ErrRejected)
+	_ = a.Offer(credsOf("b"), credentials.Credentials{}, now)
+	_ = try(t, a, loginREST, credsOf("b"), now, 0, ErrRejected)
 	now = now.Add(time.Second)
-	a.Replaced(credsOf("c"))
+	_ = a.Offer(credsOf("c"), credentials.Credentials{}, now)
 	err := a.begin(login{api: loginSOAP, creds: credsOf("c")}, now)
 	if want := first.Add(180 * time.Second); !NextAttempt(err).Equal(want) || errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), "could lock the account") {
 		t.Errorf("next at %v, want %v: %v", NextAttempt(err), want, err)
@@ -159,11 +159,11 @@ func TestPendingAttemptsCount(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.begin(login{api: loginTags, creds: credsOf("a")}, now); err == nil || !NextAttempt(err).IsZero() {
+	if err := a.begin(login{api: loginREST, creds: credsOf("a")}, now); err == nil || !NextAttempt(err).IsZero() {
 		t.Errorf("a third attempt beside two: %v", err)
 	}
 	_ = a.end(login{api: loginSOAP, creds: credsOf("a")}, nil, now)
-	if err := a.begin(login{api: loginTags, creds: credsOf("a")}, now); err != nil {
+	if err := a.begin(login{api: loginREST, creds: credsOf("a")}, now); err != nil {
 		t.Errorf("after one was accepted: %v", err)
 	}
 }
@@ -173,23 +173,23 @@ func TestWhatIsForgotten(t *testing.T) {
 	a1, b := credsOf("a"), credsOf("b")
 	for name, c := range map[string]struct {
 		do       func(a *LoginThrottle)
-		a, b, at bool // whether a and b may be shown at SOAP, and a at the tagging API
+		a, b, at bool // whether a and b may be shown at SOAP, and a at the REST API
 	}{
 		"nothing":                           {func(*LoginThrottle) {}, false, false, false},
-		"a replaces others":                 {func(a *LoginThrottle) { a.Replaced(a1) }, true, false, true},
-		"the session's b are back":          {func(a *LoginThrottle) { a.Restored(b) }, true, false, true},
+		"a replaces others":                 {func(a *LoginThrottle) { _ = a.Offer(a1, credentials.Credentials{}, time.Now()) }, true, false, true},
+		"the session's b are back":          {func(a *LoginThrottle) { _ = a.Offer(b, b, time.Now()) }, true, false, true},
 		"SOAP accepts a, tags still do not": {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginSOAP, creds: a1}, nil, time.Now()) }, true, true, false},
-		"tags accept a":                     {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginTags, creds: a1}, nil, time.Now()) }, false, false, true},
+		"tags accept a":                     {func(a *LoginThrottle) { a.pending++; _ = a.end(login{api: loginREST, creds: a1}, nil, time.Now()) }, false, false, true},
 		"another address":                   {(*LoginThrottle).Moved, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, now := NewLoginThrottle(LoginLimits{Window: time.Nanosecond}, nil), time.Now()
 			_ = try(t, a, loginSOAP, a1, now, 0, ErrRejected)
 			_ = try(t, a, loginSOAP, b, now.Add(time.Second), 0, ErrRejected)
-			_ = try(t, a, loginTags, a1, now.Add(2*time.Second), 0, ErrRejected)
+			_ = try(t, a, loginREST, a1, now.Add(2*time.Second), 0, ErrRejected)
 			c.do(a)
 			now = now.Add(3 * time.Second)
-			got := [3]bool{a.Check(a1, now) == nil, a.Check(b, now) == nil, a.postponed(loginTags, a1, now) == nil}
+			got := [3]bool{a.postponed(loginSOAP, a1, now) == nil, a.postponed(loginSOAP, b, now) == nil, a.postponed(loginREST, a1, now) == nil}
 			if want := [3]bool{c.a, c.b, c.at}; got != want {
 				t.Errorf("%v, want %v", got, want)
 			}
@@ -206,12 +206,10 @@ func TestSilenceIsForgottenByOtherCredentialsOnly(t *testing.T) {
 		t.Error(err)
 	}
 	now = now.Add(91 * time.Second)
-	a.Replaced(credsOf("b"))
-	if err := a.Check(credsOf("b"), now); err != nil {
+	if err := a.Offer(credsOf("b"), credentials.Credentials{}, now); err != nil {
 		t.Errorf("other credentials: %v", err)
 	}
-	a.Replaced(credsOf("a"))
-	if a.Check(credsOf("a"), now) == nil {
+	if a.Offer(credsOf("a"), credentials.Credentials{}, now) == nil {
 		t.Error("the same credentials are shown again at once")
 	}
 }
@@ -256,7 +254,7 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 	}{
 		"at first": {func(*testing.T, *LoginThrottle) {}, false},
 		"rejected": {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected) }, true},
-		"by tags":  {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginTags, credsOf("a"), now, 0, ErrRejected) }, true},
+		"by tags":  {func(t *testing.T, a *LoginThrottle) { _ = try(t, a, loginREST, credsOf("a"), now, 0, ErrRejected) }, true},
 		"unanswered": {func(t *testing.T, a *LoginThrottle) {
 			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, errTimedOut)
 		}, false},
@@ -269,7 +267,7 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 			_ = try(t, a, loginSOAP, credsOf("b"), now.Add(time.Hour), 0, nil)
 		}, false},
 		"by tags still": {func(t *testing.T, a *LoginThrottle) {
-			_ = try(t, a, loginTags, credsOf("a"), now, 0, ErrRejected)
+			_ = try(t, a, loginREST, credsOf("a"), now, 0, ErrRejected)
 			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, nil)
 		}, true},
 		"unanswered since": {func(t *testing.T, a *LoginThrottle) {
@@ -279,7 +277,7 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 		"unanswered since, and configured again": {func(t *testing.T, a *LoginThrottle) {
 			_ = try(t, a, loginSOAP, credsOf("a"), now, 0, ErrRejected)
 			_ = try(t, a, loginSOAP, credsOf("a"), now.Add(time.Hour), 0, errTimedOut)
-			a.Replaced(credsOf("a"))
+			_ = a.Offer(credsOf("a"), credentials.Credentials{}, now)
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func TestTokenOfTheServiceAccount(t *testing.T) {
 // TestTokenFileIsBounded: nothing that is at its path hangs the login or fills the
 // memory.
 func TestTokenFileIsBounded(t *testing.T) {
-	const none = "there is no token for the session manager, and none of a service account: read "
+	const none = "there is no token for the session manager, nor a service account token: read "
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		make func(path string) error
@@ -89,8 +89,8 @@ func TestTokenFileIsBounded(t *testing.T) {
 func TestClonedSessionWithoutCookie(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	sc := clientOf(t, &cfg)
-	tagging := &Tagging{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
-	if err := tagging.With(t.Context(), nil); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
+	api := &REST{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
+	if _, _, err := api.Client(t.Context(), "log in"); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
 		t.Errorf("%v", err)
 	}
 }

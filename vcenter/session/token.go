@@ -56,7 +56,7 @@ func (t *tokenService) issue(ctx context.Context) (*sts.Signer, error) {
 	}
 	var signer *sts.Signer
 	err = t.endpoint.exchangeCredentials(ctx, "token service: get token", func(ctx context.Context) (err error) {
-		// The tagging API asks for tokens in its turn, to call other services.
+		// The REST API asks for tokens in its turn, to call other services.
 		signer, err = t.client.Issue(ctx, sts.TokenRequest{Certificate: &pair, Delegatable: true})
 		return err
 	})

@@ -86,23 +86,23 @@ func signedBy(t *testing.T, body string, creds credentials.Credentials) {
 	}
 }
 
-// TestTokenTrouble: each error names the server and who logs in, and only a
+// TestTokenErrors: each error names the server and who logs in, and only a
 // refused certificate is a rejection.
-func TestTokenTrouble(t *testing.T) {
+func TestTokenErrors(t *testing.T) {
 	own := func(path string, f func(http.ResponseWriter) bool) func(http.ResponseWriter, *http.Request, string) bool {
 		return func(w http.ResponseWriter, r *http.Request, _ string) bool {
 			return strings.HasPrefix(r.URL.Path, path) && f(w)
 		}
 	}
-	tell := func(text string) func(http.ResponseWriter, *http.Request, string) bool {
+	respond := func(text string) func(http.ResponseWriter, *http.Request, string) bool {
 		return own(vcentertest.LookupPath, func(w http.ResponseWriter) bool {
 			_, _ = io.WriteString(w, `<?xml version="1.0"?><Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`+text+`</Body></Envelope>`)
 			return true
 		})
 	}
 	service := func(url string) func(http.ResponseWriter, *http.Request, string) bool {
-		content := tell(`<RetrieveServiceContentResponse xmlns="urn:lookup"><returnval><lookupService type="L">l</lookupService><serviceRegistration type="R">r</serviceRegistration><deploymentInformationService type="D">d</deploymentInformationService><l10n type="L">l</l10n></returnval></RetrieveServiceContentResponse>`)
-		list := tell(`<ListResponse xmlns="urn:lookup"><returnval><serviceVersion>2</serviceVersion><serviceEndpoints><url>` + url + `</url></serviceEndpoints></returnval></ListResponse>`)
+		content := respond(`<RetrieveServiceContentResponse xmlns="urn:lookup"><returnval><lookupService type="L">l</lookupService><serviceRegistration type="R">r</serviceRegistration><deploymentInformationService type="D">d</deploymentInformationService><l10n type="L">l</l10n></returnval></RetrieveServiceContentResponse>`)
+		list := respond(`<ListResponse xmlns="urn:lookup"><returnval><serviceVersion>2</serviceVersion><serviceEndpoints><url>` + url + `</url></serviceEndpoints></returnval></ListResponse>`)
 		return func(w http.ResponseWriter, r *http.Request, body string) bool {
 			if strings.Contains(body, "<List ") {
 				return list(w, r, body)
@@ -127,7 +127,7 @@ func TestTokenTrouble(t *testing.T) {
 			return strings.Contains(body, "LoginByToken") && vcentertest.InvalidLogin(w)
 		}, true, "the certificate is rejected"},
 		"no lookup service":             {own(vcentertest.LookupPath, func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusNotFound); return true }), false, ""},
-		"lookup knows nothing":          {tell(`<RetrieveServiceContentResponse xmlns="urn:lookup"/>`), false, "finding the token service: the lookup service's answer cannot be used"},
+		"lookup knows nothing":          {respond(`<RetrieveServiceContentResponse xmlns="urn:lookup"/>`), false, "finding the token service: the lookup service's answer cannot be used"},
 		"lookup tells no URL":           {service("https://%zz/"), false, "finding the token service: the lookup service's answer cannot be used"},
 		"a token service without TLS":   {service("http://u:made-up@127.0.0.1/sts"), false, "the token service is at http://127.0.0.1/sts, where tokens can be read by others"},
 		"a token service nobody trusts": {service(stranger.URL + "/sts"), false, "the certificate of 127.0.0.1 is not trusted: offered subject \"CN=front\""},

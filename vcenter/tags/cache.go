@@ -13,6 +13,7 @@ import (
 
 	"vzones/topology"
 	"vzones/topology/quote"
+	"vzones/vcenter/rest"
 )
 
 // forbiddenFor is how long a tag that the account may not read is not asked for again,
@@ -164,7 +165,7 @@ func (c *cache) relist(ctx context.Context, s Service, l *listing) error {
 
 // missing reports whether the vCenter has answered that there is no such tag.
 func (c *cache) missing(id string) bool {
-	return HasStatus(c.tags.byID[id].refused, http.StatusNotFound)
+	return rest.HasStatus(c.tags.byID[id].refused, http.StatusNotFound)
 }
 
 // remember keeps for the next reading what objects have, and which of their tags are gone
@@ -188,7 +189,7 @@ func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 	}
 	for ref, ids := range gone {
 		for id := range ids {
-			if !HasStatus(c.tags.byID[id].refused, http.StatusForbidden) {
+			if !rest.HasStatus(c.tags.byID[id].refused, http.StatusForbidden) {
 				continue
 			}
 			if withheld[ref] == nil {
@@ -288,7 +289,7 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 		return c.without(wanted), nil, nil
 	}
 	err = c.listCategories(ctx, s, used, now)
-	if err != nil && now.Sub(c.listed) < namesAtMost && !HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil {
+	if err != nil && now.Sub(c.listed) < namesAtMost && !rest.HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil {
 		return c.without(wanted), err, nil
 	}
 	return c.without(wanted), nil, err
@@ -298,7 +299,7 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 // one that none is shown to.
 func (c *cache) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
 	ids, err := s.Categories(ctx)
-	if err != nil && !HasStatus(err, http.StatusForbidden) {
+	if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
 		return fmt.Errorf("listing the tag categories: %w", err)
 	}
 	there := make(map[string]bool)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"vzones/topology"
+	"vzones/vcenter/rest"
 )
 
 // fake is a tagging service as the API reference has it.
@@ -30,7 +31,7 @@ type fake struct {
 	lists, gets, surveys int
 }
 
-func status(code int) error { return &StatusError{Call: "a request", Code: code, Type: "X"} }
+func status(code int) error { return &rest.StatusError{Call: "a request", Code: code, Type: "X"} }
 
 func (f *fake) Attached(_ context.Context, refs []Ref) (map[Ref][]string, error) {
 	f.lists++
@@ -226,7 +227,7 @@ func TestAccountThatMayListNothing(t *testing.T) {
 		for n := range 5 {
 			f.lists = 0
 			_, err := r.read(t.Context(), f, Query{Objects: refs})
-			if !HasStatus(err, http.StatusForbidden) || errors.Is(err, topology.ErrNotPermitted) {
+			if !rest.HasStatus(err, http.StatusForbidden) || errors.Is(err, topology.ErrNotPermitted) {
 				t.Fatalf("%v", err)
 			}
 			if most := map[bool]int{true: requestsWithoutAnswer, false: 2}[n == 0]; f.lists > most {
@@ -265,7 +266,7 @@ func TestNamesAreReadAgain(t *testing.T) {
 		f.tags["a"] = Tag{"zone-x", "z"}
 		f.broken["a"] = status(http.StatusServiceUnavailable)
 		time.Sleep(refresh)
-		if a := want("zone=zone-a"); !errors.Is(a.Kept, ErrBusy) {
+		if a := want("zone=zone-a"); !errors.Is(a.Kept, rest.ErrBusy) {
 			t.Errorf("kept for %v", a.Kept)
 		}
 		delete(f.broken, "a")

@@ -10,6 +10,7 @@ import (
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/faults"
+	"vzones/vcenter/rest"
 )
 
 // refusedNamed bounds how many objects are named in the log at a time whose tags cannot
@@ -30,7 +31,7 @@ type changeLog struct {
 // failed returns the reason why no tags could be read, in words that stay the same while
 // nothing changes, and logs it once in an outage.
 func (l *changeLog) failed(ctx context.Context, err error) error {
-	if errors.Is(err, ErrBusy) {
+	if errors.Is(err, rest.ErrBusy) {
 		err = &busyError{err}
 	}
 	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})
@@ -46,7 +47,9 @@ func (l *changeLog) failed(ctx context.Context, err error) error {
 // answers changes from one request to the next.
 type busyError struct{ error }
 
-func (busyError) Error() string { return ErrBusy.Error() }
+func (busyError) Error() string {
+	return "the tagging service is throttling or starting (HTTP 429, 502, 503 or 504)"
+}
 
 func (b busyError) Unwrap() error { return b.error }
 
@@ -54,7 +57,7 @@ func (b busyError) Unwrap() error { return b.error }
 func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
 	if l.outage.End() {
-		logger.Info("Reads tags again")
+		logger.Info("Reading tags again")
 	}
 	if l.kept = l.kept && a.Kept != nil; a.Kept != nil && !l.kept {
 		l.kept = true

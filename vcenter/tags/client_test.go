@@ -2,147 +2,18 @@ package tags_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"vzones/vcenter/tags"
 
 	"github.com/vmware/govmomi/vim25/soap"
+
+	"vzones/vcenter/rest"
+	"vzones/vcenter/tags"
 )
-
-// serve returns a client of a server, and the requests that came to it.
-func serve(t *testing.T, answer func(w http.ResponseWriter, path string)) (*tags.Client, *[]string) {
-	t.Helper()
-	var requests []string
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.Method + " " + r.URL.RequestURI()
-		requests = append(requests, path+" "+r.Header.Get("vmware-api-session-id"))
-		answer(w, path)
-	}))
-	t.Cleanup(srv.Close)
-	u, err := url.Parse(srv.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tags.NewClient(soap.NewClient(u, true)), &requests
-}
-
-var anyone = tags.ByPassword(url.UserPassword("me", "made-up"))
-
-// with answers by the beginning of the request, and 404 with a page to all else.
-func with(answers map[string]string) func(http.ResponseWriter, string) {
-	return func(w http.ResponseWriter, path string) {
-		for begin, answer := range answers {
-			if strings.HasPrefix(path, begin) {
-				var code int
-				_, _ = fmt.Sscanf(answer, "%d", &code)
-				w.WriteHeader(code)
-				_, _ = w.Write([]byte(answer[3:]))
-				return
-			}
-		}
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write([]byte("<html>no such page</html>"))
-	}
-}
-
-// TestRoots: which API is spoken is found with the first requests, and kept.
-func TestRoots(t *testing.T) {
-	for name, c := range map[string]struct {
-		answers map[string]string
-		want    []string
-	}{
-		"/api": {map[string]string{
-			"POST /api/session": `201"id-1"`, "GET /api/cis/tagging/tag/t": `200{"name":"a","category_id":"c"}`, "DELETE /api/session": "204",
-		}, []string{"POST /api/session ", "GET /api/cis/tagging/tag/t id-1", "GET /api/cis/tagging/tag/t id-1", "DELETE /api/session id-1"}},
-		"/rest": {map[string]string{
-			"POST /rest/com/vmware/cis/session": `200{"value":"id-1"}`, "DELETE /rest/com/vmware/cis/session": "200",
-			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
-		}, []string{"POST /api/session ", "POST /rest/com/vmware/cis/session ", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /rest/com/vmware/cis/session id-1"}},
-		// As in 7.0, before Update 2.
-		"a session of /api, tags of /rest": {map[string]string{
-			"POST /api/session": `201"id-1"`, "DELETE /api/session": "204",
-			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
-		}, []string{"POST /api/session ", "GET /api/cis/tagging/tag/t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /api/session id-1"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client, requests := serve(t, with(c.answers))
-			if err := client.Login(t.Context(), anyone); err != nil {
-				t.Fatal(err)
-			}
-			for range 2 {
-				if tag, err := client.Tag(t.Context(), "t"); err != nil || tag != (tags.Tag{Name: "a", Category: "c"}) {
-					t.Errorf("%v, %v", tag, err)
-				}
-			}
-			if err := client.Logout(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if got := strings.Join(*requests, "\n"); got != strings.Join(c.want, "\n") {
-				t.Errorf("requests were\n%s\nwant\n%s", got, strings.Join(c.want, "\n"))
-			}
-		})
-	}
-}
-
-// TestNoSuchTag is no reason to try another API, and neither API is one at all.
-func TestNoSuchTag(t *testing.T) {
-	client, requests := serve(t, with(map[string]string{"GET /api/cis": `404{"error_type":"NOT_FOUND","messages":[]}`}))
-	if _, err := client.Tag(t.Context(), "t"); !tags.HasStatus(err, http.StatusNotFound) || len(*requests) != 1 {
-		t.Errorf("%v, %q", err, *requests)
-	}
-	client, requests = serve(t, with(nil))
-	if err := client.Login(t.Context(), anyone); !tags.HasStatus(err, http.StatusNotFound) || len(*requests) != 2 {
-		t.Errorf("%v, %q", err, *requests)
-	}
-}
-
-// TestErrors: they hold nothing of the page of a proxy, and what can be done is known.
-func TestErrors(t *testing.T) {
-	for name, c := range map[string]struct {
-		answer         string
-		status         int
-		busy, answered bool
-		text           string
-	}{
-		"page":      {"503<html>secret</html>", 503, true, true, "GET /api/cis/tagging/category: 503 Service Unavailable"},
-		"throttled": {`429{"error_type":"X"}`, 429, true, true, "GET /api/cis/tagging/category: 429 Too Many Requests"},
-		"forbidden": {`403{"error_type":"UNAUTHORIZED"}`, 403, false, true, "GET /api/cis/tagging/category: 403 Forbidden"},
-		"no list":   {`200{"a":"secret"}`, 0, false, true, "GET /api/cis/tagging/category: the answer is not of the tagging API"},
-		"no JSON":   {`200<html>secret</html>`, 0, false, true, "GET /api/cis/tagging/category: the answer is not of the tagging API"},
-		"cut off":   {`200["secret`, 0, false, false, "GET /api/cis/tagging/category: reading the answer: unexpected EOF"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client, _ := serve(t, func(w http.ResponseWriter, path string) {
-				w.Header().Set("Retry-After", "7")
-				with(map[string]string{"GET": c.answer})(w, path)
-			})
-			_, err := client.Categories(t.Context())
-			wrapped := fmt.Errorf("vCenter: %w", err)
-			if err == nil || err.Error() != c.text || tags.Answered(wrapped) != c.answered || errors.Is(wrapped, tags.ErrBusy) != c.busy {
-				t.Fatalf("%v, answered %v, busy %v", err, tags.Answered(wrapped), errors.Is(wrapped, tags.ErrBusy))
-			}
-			if tags.HasStatus(wrapped, c.status) != (c.status != 0) || tags.HasStatus(wrapped, 401) {
-				t.Errorf("status %d is not known", c.status)
-			}
-			if got := tags.RetryAfter(wrapped); (got == 7*time.Second) != (c.status != 0) {
-				t.Errorf("to be asked again after %v", got)
-			}
-		})
-	}
-	client, _ := serve(t, with(nil))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := client.Categories(ctx); tags.Answered(err) || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-}
 
 // TestAnswersWithoutAValue: an answer with success and nothing in it does not mean
 // that there are no tags.
@@ -150,7 +21,7 @@ func TestAnswersWithoutAValue(t *testing.T) {
 	for _, answer := range []string{"204", "200null", "200", "200{}", `200{"value":null}`} {
 		for _, path := range []string{"/api/cis/tagging/", "/rest/com/vmware/cis/tagging/"} {
 			t.Run(answer+path, func(t *testing.T) {
-				c, _ := serve(t, with(map[string]string{"POST " + path: answer, "GET " + path: answer}))
+				c := serve(t, path, answer)
 				if attached, err := c.Attached(t.Context(), []tags.Ref{{Type: "Folder", Value: "group-d1"}}); err == nil {
 					t.Errorf("tags %v", attached)
 				}
@@ -163,4 +34,27 @@ func TestAnswersWithoutAValue(t *testing.T) {
 			})
 		}
 	}
+}
+
+// serve returns a client of a server that answers requests below a path, with a status and a
+// body, and 404 with a page to all else.
+func serve(t *testing.T, path, answer string) tags.Client {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, path) {
+			http.Error(w, "<html>no such page</html>", http.StatusNotFound)
+			return
+		}
+		code, _ := strconv.Atoi(answer[:3])
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(answer[3:]))
+	}))
+	t.Cleanup(srv.Close)
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tags.NewClient(rest.NewClient(soap.NewClient(u, true)), func(ctx context.Context, _ string, call func(context.Context) error) error {
+		return call(ctx)
+	})
 }

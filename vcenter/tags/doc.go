@@ -1,8 +1,7 @@
 // Package tags reads which tags are attached to managed objects of one vCenter,
 // from its tagging API, which is a service of its own beside SOAP.
 //
-// A [Client] is one session of that API; it speaks /api/cis/tagging, and
-// /rest/com/vmware/cis/tagging with a vCenter that has only that. A [Reader] owns
+// [Tagging] is that API of one session with the vCenter, and a [Client] its requests. A [Reader] owns
 // what is remembered between two readings: the names of tags and categories, the
 // objects whose tags the account may not read, to what tags are attached elsewhere in the
 // inventory, and the last error. What it could not read is unknown, with a reason: it never

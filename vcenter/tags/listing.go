@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vzones/topology"
+	"vzones/vcenter/rest"
 )
 
 const (
@@ -65,7 +66,7 @@ type listing struct {
 func (l *listing) list(ctx context.Context, batch []Ref) (refused bool, err error) {
 	l.requests++
 	attached, err := l.s.Attached(ctx, batch)
-	if HasStatus(err, http.StatusForbidden) || HasStatus(err, http.StatusNotFound) {
+	if rest.HasStatus(err, http.StatusForbidden) || rest.HasStatus(err, http.StatusNotFound) {
 		l.last = err
 		return true, nil
 	}
@@ -129,12 +130,12 @@ func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time
 		o.barred, o.queue, o.refused = true, nil, nil
 		return nil, l.barredError(len(refs))
 	}
-	return l, o.again(ctx, l, refresh)
+	return l, o.recheckRefused(ctx, l, refresh)
 }
 
 func (l *listing) barredError(n int) error {
 	reason := ""
-	if HasStatus(l.last, http.StatusForbidden) {
+	if rest.HasStatus(l.last, http.StatusForbidden) {
 		reason = "; the account needs the privilege System.Read on them"
 	}
 	return fmt.Errorf("the tags of none of %d objects may be listed%s: %w", n, reason, l.last)
@@ -181,15 +182,15 @@ func (o *objects) refuse(ref Ref, l *listing, refresh time.Duration) {
 		o.recheck = l.now.Add(o.pause)
 	}
 	err := topology.ErrNotPermitted
-	if HasStatus(l.last, http.StatusNotFound) {
+	if rest.HasStatus(l.last, http.StatusNotFound) {
 		err = ErrDeleted
 	}
 	o.refused[ref] = refusal{err, l.now}
 }
 
-// again asks for the refused objects once more when it is time: for all at once, and if
+// recheckRefused asks for the refused objects once more when it is time: for all at once, and if
 // that is refused for those on their own that were not asked for the longest.
-func (o *objects) again(ctx context.Context, l *listing, refresh time.Duration) error {
+func (o *objects) recheckRefused(ctx context.Context, l *listing, refresh time.Duration) error {
 	if len(o.refused) == 0 || l.now.Before(o.recheck) {
 		return nil
 	}

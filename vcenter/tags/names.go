@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"vzones/vcenter/rest"
 )
 
 const (
@@ -38,7 +40,7 @@ type names struct {
 func (n *names) stale(id string, now time.Time, refusedFor, age time.Duration) bool {
 	known, ok := n.byID[id]
 	switch {
-	case !ok, HasStatus(known.refused, http.StatusNotFound):
+	case !ok, rest.HasStatus(known.refused, http.StatusNotFound):
 		return true
 	case known.refused != nil:
 		return now.Sub(known.tried) >= refusedFor
@@ -70,9 +72,9 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 			case err == nil:
 				read := time.Now() // the others may take their time
 				n.byID[id] = name{Tag: tag, read: read, tried: read}
-			case HasStatus(err, http.StatusNotFound), HasStatus(err, http.StatusForbidden):
+			case rest.HasStatus(err, http.StatusNotFound), rest.HasStatus(err, http.StatusForbidden):
 				n.byID[id] = name{Tag: known.Tag, tried: now, refused: err}
-			case serves && !HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil:
+			case serves && !rest.HasStatus(err, http.StatusUnauthorized) && ctx.Err() == nil:
 				kept = err
 			default:
 				return err

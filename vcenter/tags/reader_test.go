@@ -17,6 +17,7 @@ import (
 	"vzones/topology"
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/panics"
+	"vzones/vcenter/rest"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/vcentertest"
@@ -82,7 +83,7 @@ func simulate(t *testing.T) *simulated {
 
 // read reads the tags of all objects.
 func (w *simulated) read(wanted ...string) tags.Attachments {
-	return w.reader.Through(w.session.Tagging(), w.session).Read(w.ctx, tags.Query{Objects: w.objects, Paths: w.paths, Categories: wanted})
+	return w.reader.Through(tags.NewTagging(w.session.REST()), w.session).Read(w.ctx, tags.Query{Objects: w.objects, Paths: w.paths, Categories: wanted})
 }
 
 // logged returns how many lines of the log have a text.
@@ -164,7 +165,7 @@ func TestTheLastError(t *testing.T) {
 	w.vc.ThrottleTagging()
 	for range 3 {
 		a := w.read()
-		if !errors.Is(a.Err, tags.ErrBusy) || !tags.Answered(a.Err) || !strings.HasPrefix(a.Err.Error(), `vCenter "east": `) {
+		if !errors.Is(a.Err, rest.ErrBusy) || !rest.Answered(a.Err) || !strings.HasPrefix(a.Err.Error(), `vCenter "east": `) {
 			t.Errorf("%v", a.Err)
 		}
 		if _, err := a.Of(w.objects[0]); err == nil {
@@ -177,7 +178,7 @@ func TestTheLastError(t *testing.T) {
 			t.Error(a.Err)
 		}
 	}
-	if w.logged("Cannot read tags; Nodes that need them keep waiting") != 1 || w.logged("Reads tags again") != 1 {
+	if w.logged("Cannot read tags; Nodes that need them keep waiting") != 1 || w.logged("Reading tags again") != 1 {
 		t.Errorf("logged %s", w.log.String())
 	}
 }
@@ -194,7 +195,7 @@ func TestOtherCredentials(t *testing.T) {
 	if err := w.vc.AllowRead("c2"); err != nil {
 		t.Fatal(err)
 	}
-	other := renamed{w.session.Tagging()}
+	other := renamed{tags.NewTagging(w.session.REST())}
 	a := w.reader.Read(w.ctx, other, tags.Query{Objects: w.objects, Paths: w.paths})
 	w.want(a, 2, topology.Tag{Category: "zone", Name: "b"})
 }
@@ -212,7 +213,7 @@ func TestSurvey(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := w.read("zone")
-	reader := w.reader.Through(w.session.Tagging(), w.session)
+	reader := w.reader.Through(tags.NewTagging(w.session.REST()), w.session)
 	if found := reader.Survey(w.ctx, []string{"zone"}, a); found != nil {
 		t.Errorf("asked at once: %v", found)
 	}

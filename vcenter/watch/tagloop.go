@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vzones/topology"
+	"vzones/vcenter/rest"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 )
@@ -121,7 +122,7 @@ func (l *tagLoop) examine(ctx context.Context, err error) error {
 	if errors.Is(err, session.ErrRejected) {
 		l.reporter.CredentialsRejected() // there may be other credentials by now
 	}
-	if err == nil || errors.As(err, new(*session.TagLoginError)) || tags.Answered(err) {
+	if err == nil || errors.As(err, new(*session.RESTLoginError)) || rest.Answered(err) {
 		return nil
 	}
 	if silent := l.session.Ping(ctx); silent != nil {
@@ -136,7 +137,7 @@ func (l *tagLoop) pauseAfter(a tags.Attachments, delay time.Duration) time.Durat
 	case a.Err != nil:
 		wait := min(delay, l.refresh)
 		wait = wait/2 + rand.N(wait/2+1)
-		return max(wait, min(tags.RetryAfter(a.Err), retryAfterMax))
+		return max(wait, min(rest.RetryAfter(a.Err), retryAfterMax))
 	case a.More:
 		return min(tagsMore, l.refresh)
 	}

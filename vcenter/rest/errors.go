@@ -1,4 +1,4 @@
-package tags
+package rest
 
 import (
 	"encoding/json"
@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// ErrBusy says that the tagging service answers, but not yet or not now: it is
+// ErrBusy says that the service answers, but not yet or not now: it is
 // starting, or there are too many requests.
-var ErrBusy = errors.New("the tagging service is throttling or starting (HTTP 429, 502, 503 or 504)")
+var ErrBusy = errors.New("the service is throttling or starting (HTTP 429, 502, 503 or 504)")
 
 // A StatusError is an answer with an HTTP status of failure. It holds nothing of the
 // body but the type of the error: that may be the page of a proxy.
@@ -45,7 +45,7 @@ func (e *StatusError) Is(target error) bool {
 // unusable is an answer with a status of success that is not of the API.
 type unusable struct{ call string }
 
-func (e *unusable) Error() string { return e.call + ": the answer is not of the tagging API" }
+func (e *unusable) Error() string { return e.call + ": the answer is not of the vCenter's REST API" }
 
 // HasStatus reports whether an error is the server's answer with this HTTP status.
 func HasStatus(err error, code int) bool {

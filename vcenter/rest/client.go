@@ -1,0 +1,227 @@
+package rest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+const (
+	sessionHeader = "vmware-api-session-id"
+	// maxAnswer bounds an answer, in bytes. That with ten tags for each of 2000 objects is of
+	// 3 MB.
+	maxAnswer = 64 << 20
+	// drained is how much of an answer that is not used is read, so that its
+	// connection serves again.
+	drained = 64 << 10
+)
+
+// A Client is a session of the API. Its methods may be called concurrently
+// once it is logged in.
+type Client struct {
+	http    *soap.Client
+	session string
+	// legacy reports whether the vCenter serves resources below /rest only, found whether
+	// that is known: it has answered a request for one.
+	legacy, found atomic.Bool
+	// home is the root where the session was opened.
+	home root
+}
+
+// A root is where the API begins: vCenters before 7.0 U2 have resources below /rest only,
+// and later ones may have them below /api only.
+type root bool
+
+const (
+	api  root = false
+	rest root = true
+)
+
+// NewClient returns a client that goes the way of another and trusts the same. It
+// contacts nothing.
+func NewClient(c *soap.Client) *Client { return &Client{http: c.NewServiceClient("/api", "")} }
+
+// An Authenticator adds to the request of a login what proves who asks.
+type Authenticator interface {
+	SignRequest(*http.Request) error
+}
+
+// Password is an Authenticator by name and password.
+type Password struct{ userinfo *url.Userinfo }
+
+// ByPassword returns the Authenticator for a name and a password.
+func ByPassword(u *url.Userinfo) Password { return Password{u} }
+
+// SignRequest implements Authenticator.
+func (p Password) SignRequest(req *http.Request) error {
+	password, _ := p.userinfo.Password()
+	req.SetBasicAuth(p.userinfo.Username(), password)
+	return nil
+}
+
+// Login opens a session.
+func (c *Client) Login(ctx context.Context, who Authenticator) error {
+	login := Request{Method: http.MethodPost, Resource: resourceSession, prepare: func(req *http.Request) error {
+		req.Header.Set("vmware-use-header-authn", "true") // no cookie
+		return who.SignRequest(req)
+	}}
+	home, err := c.do(ctx, &login, &c.session)
+	if err == nil && c.session == "" {
+		err = errors.New("the answer to the login has no session ID")
+	}
+	c.home = home
+	return err
+}
+
+// Join uses a session that was opened otherwise, which is not the client's to end.
+func (c *Client) Join(session string) { c.session = session }
+
+// Logout ends the session that Login has opened.
+func (c *Client) Logout(ctx context.Context) error {
+	return c.send(ctx, c.home, &Request{Method: http.MethodDelete, Resource: resourceSession}, nil)
+}
+
+const resourceSession = "session"
+
+// A Request is one that both roots know, each by another path.
+type Request struct {
+	Method string
+	// Resource is the path below that of the infrastructure services, ID and Action are
+	// appended to it; they may be empty.
+	Resource, ID, Action string
+	// LegacyID is an ID that is in the path at /rest only.
+	LegacyID string
+	// Body is encoded as JSON, unless it is nil.
+	Body any
+	// NotNull has an answer refused that is null.
+	NotNull bool
+
+	prepare func(*http.Request) error
+}
+
+func (r *Request) address(at root) (path, query string) {
+	switch {
+	case at == rest:
+		path = "/rest/com/vmware/cis/" + r.Resource
+	case r.Resource == resourceSession:
+		path = "/api/" + r.Resource
+	default:
+		path = "/api/cis/" + r.Resource
+	}
+	if id := cmp.Or(r.ID, r.LegacyID); id != "" && at == rest {
+		path += "/id:" + id
+	} else if r.ID != "" {
+		path += "/" + r.ID
+	}
+	if r.Action != "" && at == rest {
+		query = "~action=" + r.Action
+	} else if r.Action != "" {
+		query = "action=" + r.Action
+	}
+	return path, query
+}
+
+// Do sends a request and decodes the answer, unless that is nil. A failure that the server
+// answers with is a *StatusError.
+func (c *Client) Do(ctx context.Context, r *Request, answer any) error {
+	_, err := c.do(ctx, r, answer)
+	return err
+}
+
+// do sends a request to where the vCenter serves it, and returns where that is. Until
+// it has answered one for a resource, /rest is tried if there is nothing at /api.
+func (c *Client) do(ctx context.Context, r *Request, answer any) (root, error) {
+	at := root(c.legacy.Load())
+	err := c.send(ctx, at, r, answer)
+	if at == api && !c.found.Load() && nothingThere(err, r) {
+		at = rest
+		if older := c.send(ctx, at, r, answer); !nothingThere(older, r) {
+			c.legacy.Store(true)
+			err = older
+		}
+	}
+	if err == nil && r.Resource != resourceSession {
+		c.found.Store(true)
+	}
+	return at, err
+}
+
+// nothingThere reports whether the answer says that there is no such path, and not that
+// there is no such object.
+func nothingThere(err error, r *Request) bool {
+	var status *StatusError
+	return errors.As(err, &status) && status.Code == http.StatusNotFound && (status.Type == "" || r.Resource == resourceSession)
+}
+
+func (c *Client) send(ctx context.Context, at root, r *Request, answer any) error {
+	var body io.Reader
+	if r.Body != nil {
+		content, err := json.Marshal(r.Body)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(content)
+	}
+	u := *c.http.URL()
+	u.Path, u.RawQuery = r.address(at)
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/json")
+	if r.Method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.session != "" {
+		req.Header.Set(sessionHeader, c.session)
+	}
+	if r.prepare != nil {
+		if err := r.prepare(req); err != nil {
+			return err
+		}
+	}
+	return c.http.Do(ctx, req, func(res *http.Response) error {
+		defer func() { _, _ = io.CopyN(io.Discard, res.Body, drained) }()
+		return read(at, res, answer, r.NotNull)
+	})
+}
+
+// read parses an answer. At /rest values are in an envelope.
+func read(at root, res *http.Response, answer any, notNull bool) error {
+	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
+		return newStatusError(res)
+	}
+	if answer == nil {
+		return nil
+	}
+	var envelope struct {
+		Value json.RawMessage `json:"value"`
+	}
+	var into any = &envelope.Value
+	if at == rest {
+		into = &envelope
+	}
+	err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(into)
+	if err == nil {
+		err = json.Unmarshal(envelope.Value, answer) // a syntax error where there is no value
+	}
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &syntax) || errors.As(err, &mismatch) || err == nil && notNull && string(envelope.Value) == "null" {
+		// What the answer holds may be the page of a proxy.
+		return &unusable{requestOf(res.Request)}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: reading the answer: %w", requestOf(res.Request), err)
+	}
+	return nil
+}

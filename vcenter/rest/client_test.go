@@ -1,0 +1,163 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/soap"
+
+	"vzones/vcenter/rest"
+)
+
+// serve returns a client of a server, and the requests that came to it.
+func serve(t *testing.T, answer func(w http.ResponseWriter, path string)) (*rest.Client, *[]string) {
+	t.Helper()
+	var requests []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.Method + " " + r.URL.RequestURI()
+		requests = append(requests, path+" "+r.Header.Get("vmware-api-session-id"))
+		answer(w, path)
+	}))
+	t.Cleanup(srv.Close)
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rest.NewClient(soap.NewClient(u, true)), &requests
+}
+
+// A tag is some object of the API.
+type tag struct {
+	Name     string `json:"name"`
+	Category string `json:"category_id"`
+}
+
+func readTag(t *testing.T, c *rest.Client) (tag tag, err error) {
+	t.Helper()
+	err = c.Do(t.Context(), &rest.Request{Method: http.MethodGet, Resource: "tagging/tag", ID: "t"}, &tag)
+	return tag, err
+}
+
+// readCategories reads a list.
+func readCategories(ctx context.Context, c *rest.Client) error {
+	var ids []string
+	return c.Do(ctx, &rest.Request{Method: http.MethodGet, Resource: "tagging/category"}, &ids)
+}
+
+var anyone = rest.ByPassword(url.UserPassword("me", "made-up"))
+
+// with answers by the beginning of the request, and 404 with a page to all else.
+func with(answers map[string]string) func(http.ResponseWriter, string) {
+	return func(w http.ResponseWriter, path string) {
+		for begin, answer := range answers {
+			if strings.HasPrefix(path, begin) {
+				var code int
+				_, _ = fmt.Sscanf(answer, "%d", &code)
+				w.WriteHeader(code)
+				_, _ = w.Write([]byte(answer[3:]))
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte("<html>no such page</html>"))
+	}
+}
+
+// TestRoots: which API is spoken is found with the first requests, and kept.
+func TestRoots(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers map[string]string
+		want    []string
+	}{
+		"/api": {map[string]string{
+			"POST /api/session": `201"id-1"`, "GET /api/cis/tagging/tag/t": `200{"name":"a","category_id":"c"}`, "DELETE /api/session": "204",
+		}, []string{"POST /api/session ", "GET /api/cis/tagging/tag/t id-1", "GET /api/cis/tagging/tag/t id-1", "DELETE /api/session id-1"}},
+		"/rest": {map[string]string{
+			"POST /rest/com/vmware/cis/session": `200{"value":"id-1"}`, "DELETE /rest/com/vmware/cis/session": "200",
+			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
+		}, []string{"POST /api/session ", "POST /rest/com/vmware/cis/session ", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /rest/com/vmware/cis/session id-1"}},
+		// As in 7.0, before Update 2.
+		"a session of /api, tags of /rest": {map[string]string{
+			"POST /api/session": `201"id-1"`, "DELETE /api/session": "204",
+			"GET /rest/com/vmware/cis/tagging/tag/id:t": `200{"value":{"name":"a","category_id":"c"}}`,
+		}, []string{"POST /api/session ", "GET /api/cis/tagging/tag/t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "GET /rest/com/vmware/cis/tagging/tag/id:t id-1", "DELETE /api/session id-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, requests := serve(t, with(c.answers))
+			if err := client.Login(t.Context(), anyone); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if got, err := readTag(t, client); err != nil || got != (tag{Name: "a", Category: "c"}) {
+					t.Errorf("%v, %v", got, err)
+				}
+			}
+			if err := client.Logout(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Join(*requests, "\n"); got != strings.Join(c.want, "\n") {
+				t.Errorf("requests were\n%s\nwant\n%s", got, strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// TestNoSuchTag is no reason to try another API, and neither API is one at all.
+func TestNoSuchTag(t *testing.T) {
+	client, requests := serve(t, with(map[string]string{"GET /api/cis": `404{"error_type":"NOT_FOUND","messages":[]}`}))
+	if _, err := readTag(t, client); !rest.HasStatus(err, http.StatusNotFound) || len(*requests) != 1 {
+		t.Errorf("%v, %q", err, *requests)
+	}
+	client, requests = serve(t, with(nil))
+	if err := client.Login(t.Context(), anyone); !rest.HasStatus(err, http.StatusNotFound) || len(*requests) != 2 {
+		t.Errorf("%v, %q", err, *requests)
+	}
+}
+
+// TestErrors: they hold nothing of the page of a proxy, and what can be done is known.
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer         string
+		status         int
+		busy, answered bool
+		text           string
+	}{
+		"page":      {"503<html>secret</html>", 503, true, true, "GET /api/cis/tagging/category: 503 Service Unavailable"},
+		"throttled": {`429{"error_type":"X"}`, 429, true, true, "GET /api/cis/tagging/category: 429 Too Many Requests"},
+		"forbidden": {`403{"error_type":"UNAUTHORIZED"}`, 403, false, true, "GET /api/cis/tagging/category: 403 Forbidden"},
+		"no list":   {`200{"a":"secret"}`, 0, false, true, "GET /api/cis/tagging/category: the answer is not of the vCenter's REST API"},
+		"no JSON":   {`200<html>secret</html>`, 0, false, true, "GET /api/cis/tagging/category: the answer is not of the vCenter's REST API"},
+		"cut off":   {`200["secret`, 0, false, false, "GET /api/cis/tagging/category: reading the answer: unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, _ := serve(t, func(w http.ResponseWriter, path string) {
+				w.Header().Set("Retry-After", "7")
+				with(map[string]string{"GET": c.answer})(w, path)
+			})
+			err := readCategories(t.Context(), client)
+			wrapped := fmt.Errorf("vCenter: %w", err)
+			if err == nil || err.Error() != c.text || rest.Answered(wrapped) != c.answered || errors.Is(wrapped, rest.ErrBusy) != c.busy {
+				t.Fatalf("%v, answered %v, busy %v", err, rest.Answered(wrapped), errors.Is(wrapped, rest.ErrBusy))
+			}
+			if rest.HasStatus(wrapped, c.status) != (c.status != 0) || rest.HasStatus(wrapped, 401) {
+				t.Errorf("status %d is not known", c.status)
+			}
+			if got := rest.RetryAfter(wrapped); (got == 7*time.Second) != (c.status != 0) {
+				t.Errorf("to be asked again after %v", got)
+			}
+		})
+	}
+	client, _ := serve(t, with(nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := readCategories(ctx, client); rest.Answered(err) || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

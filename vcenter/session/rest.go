@@ -1,0 +1,182 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/soap"
+
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/rest"
+)
+
+// A RESTLoginError says that there is no session of the REST API now, while the SOAP session
+// may be well.
+type RESTLoginError struct{ error }
+
+func (e *RESTLoginError) Unwrap() error { return e.error }
+
+// A REST is the session of the REST API that belongs to a SOAP session, with the same
+// credentials. It is opened when it is first needed. It belongs to one goroutine. Its phases
+// are:
+//
+//	phase    what holds                          next     when
+//	none     there is no client and no login     opening  Client, if the throttle permits it
+//	                                             open     Client, where the session was cloned
+//	opening  a login is under way; Client waits  open     the login has succeeded
+//	         for as long as for another call     none     it has failed
+//	open     Client returns the client           none     Forget
+type REST struct {
+	endpoint *Endpoint
+	soap     *soap.Client
+	creds    credentials.Credentials
+	tokens   *tokenService
+
+	// client is logged in, nil until then; login is the login that is under way.
+	client *rest.Client
+	login  *restLogin
+}
+
+// A restLogin is a login to the REST API, beside the goroutine that wants it. The client is
+// logged in if err is nil, when wait has returned.
+type restLogin struct {
+	client *rest.Client
+	err    error
+	ended  <-chan struct{}
+	wait   func()
+}
+
+// Credentials returns those of the SOAP session.
+func (r *REST) Credentials() credentials.Credentials { return r.creds }
+
+// Host returns the host and port of the SOAP session.
+func (r *REST) Host() string { return r.soap.URL().Host }
+
+// Cloned reports whether the SOAP session was cloned. It is the session of the REST API too
+// then.
+func (r *REST) Cloned() bool { return isShared(r.creds) }
+
+// Do makes one remote call, as that of the Endpoint.
+func (r *REST) Do(ctx context.Context, name string, call func(context.Context) error) error {
+	return r.endpoint.Do(ctx, name, call)
+}
+
+// Client returns the client that is logged in, after logging in by a call of that name if
+// there is none; fresh reports whether there was none. A login that takes longer than other
+// calls goes on in the background, and the next call waits for it again.
+func (r *REST) Client(ctx context.Context, call string) (c *rest.Client, fresh bool, err error) {
+	if r.client != nil {
+		return r.client, false, nil
+	}
+	err = r.logIn(ctx, call)
+	return r.client, true, err
+}
+
+// Forget forgets the client, whose session the server does not know. One that is fresh may
+// be there all the same, so it is logged out: the next one opens another session.
+func (r *REST) Forget(ctx context.Context, fresh bool) {
+	unknown := r.client
+	r.client = nil
+	if fresh && !r.Cloned() {
+		_ = WithDeadline(ctx, r.endpoint.timeout, func(ctx context.Context) error { return unknown.Logout(ctx) })
+	}
+}
+
+// logIn opens the session, with the credentials of the SOAP session.
+func (r *REST) logIn(ctx context.Context, call string) error {
+	if r.Cloned() {
+		id := r.soap.SessionCookie()
+		if id == nil {
+			return errors.New("the session that was cloned has no cookie")
+		}
+		r.client = rest.NewClient(r.soap)
+		r.client.Join(id.Value)
+		return nil
+	}
+	if r.login == nil {
+		attempt := login{loginREST, r.Host(), r.creds}
+		if err := r.endpoint.throttle.begin(attempt, time.Now()); err != nil {
+			return &RESTLoginError{err}
+		}
+		r.login = r.start(ctx, call, attempt)
+	}
+	limit := time.NewTimer(r.endpoint.timeout)
+	defer limit.Stop()
+	select {
+	case <-r.login.ended:
+		return r.Wait()
+	case <-limit.C:
+		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", r.endpoint.timeout, r.endpoint.loginTimeout)}
+	}
+}
+
+// start begins to log in, and ends the attempt in the end.
+func (r *REST) start(ctx context.Context, call string, attempt login) *restLogin {
+	l := &restLogin{client: rest.NewClient(r.soap)}
+	l.ended, l.wait = panics.Go(func() {
+		l.err = errUnusable
+		defer func() {
+			l.err = r.endpoint.throttle.end(attempt, l.err, time.Now())
+			r.endpoint.observer.LoggedIn(r.endpoint.name, l.err)
+			if !NextAttempt(l.err).IsZero() {
+				l.err = &RESTLoginError{l.err}
+			}
+		}()
+		l.err = r.open(ctx, call, l.client)
+	})
+	return l
+}
+
+func (r *REST) open(ctx context.Context, call string, c *rest.Client) error {
+	var who rest.Authenticator = rest.ByPassword(userinfo(r.creds))
+	rejected := restPasswordRejected
+	if r.creds.Certificate != "" {
+		signer, err := r.tokens.issue(ctx)
+		if err != nil {
+			return err
+		}
+		who = signer
+		rejected = restCertificateRejected
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := withGrace(ctx)
+	defer cancel()
+	err := r.endpoint.openSession(ctx, call, func(ctx context.Context) error { return c.Login(ctx, who) })
+	if rest.HasStatus(err, http.StatusUnauthorized) {
+		return rejected
+	}
+	return withoutRequest(err)
+}
+
+// Wait waits for a login that is under way, if there is one: at most a second where
+// its context is done.
+func (r *REST) Wait() error {
+	l := r.login
+	if l == nil {
+		return nil
+	}
+	r.login = nil
+	l.wait()
+	if l.err == nil {
+		r.client = l.client
+	}
+	return l.err
+}
+
+// close ends the session. One that was cloned ends with the SOAP session.
+func (r *REST) close(ctx context.Context) error {
+	if r.client == nil || r.Cloned() {
+		return nil
+	}
+	err := r.client.Logout(ctx)
+	if rest.HasStatus(err, http.StatusUnauthorized) {
+		return nil
+	}
+	return err
+}
