@@ -210,11 +210,11 @@ func (a *actor) follow(ctx context.Context) error {
 // applyTarget begins to follow the target, between two watches.
 func (a *actor) applyTarget(ctx context.Context) {
 	a.restart = false
-	before := a.cfg
+	d := a.cfg.Diff(&a.desired.cfg)
 	a.cfg = &a.desired.cfg
-	if sameAddress(before, a.cfg) {
+	if !d.Address {
 		a.now.endpoint.Configure(a.cfg)
-		if !sameTrust(before, a.cfg) {
+		if d.Trust {
 			a.retrust(ctx)
 		}
 		return

@@ -64,7 +64,7 @@ func (a *actor) credentialsDiffer(ctx context.Context) bool {
 func (a *actor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	a.checkCredentials = false
 	cfg := &a.desired.cfg
-	if !sameAddress(cfg, a.cfg) || !sameTrust(cfg, a.cfg) {
+	if d := a.cfg.Diff(cfg); d.Address || d.Trust {
 		return Credentials{}, errReconfigured
 	}
 	a.await(ctx, func() {

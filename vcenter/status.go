@@ -19,7 +19,7 @@ type status struct {
 }
 
 // of reports whether the status is of the vCenter at the address of a target.
-func (s *status) of(t *target) bool { return sameAddress(s.cfg, &t.cfg) }
+func (s *status) of(t *target) bool { return !s.cfg.Diff(&t.cfg).Address }
 
 // sessionWith returns the session with the vCenter at the address of a target, nil if there
 // is none.
