@@ -137,7 +137,7 @@ func (a *actor) loop(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.As(err, new(*watch.Restart)):
+		case errors.As(err, new(watch.Restart)):
 			klog.FromContext(ctx).Info("Starts the watch of the vCenter again", "err", faults.Printable{Err: err})
 			a.readDelay = 0
 			continue
@@ -198,7 +198,7 @@ func (a *actor) follow(ctx context.Context) error {
 	switch {
 	case fresh != nil:
 		a.replaceSession(ctx, fresh)
-		return &watch.Restart{Reason: otherCredentials}
+		return watch.Restart{Reason: otherCredentials}
 	case faults.SessionLost(err):
 		// What is left of it may still be alive: the session of the tagging API, or all
 		// of it where the vCenter has only forgotten what was created through it.

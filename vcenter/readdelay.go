@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"vzones/vcenter/watch"
 )
 
 // These bound how long an actor waits before it reads a vCenter again that had
@@ -77,7 +79,7 @@ func (a *actor) waitToRead(ctx context.Context) error {
 	for {
 		switch a.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
 		case reconfigured:
-			return errReconfigured
+			return watch.Restart{Reason: otherTarget}
 		case credentialsToCheck:
 			if !a.credentialsDiffer(ctx) {
 				continue

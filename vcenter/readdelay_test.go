@@ -10,6 +10,7 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch"
 )
 
 func TestReadWindow(t *testing.T) {
@@ -97,7 +98,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 			do   func(a *actor, cancel func())
 			want error
 		}{
-			"configuration":    {func(a *actor, _ func()) { a.sendTarget(other(a)) }, errReconfigured},
+			"configuration":    {func(a *actor, _ func()) { a.sendTarget(other(a)) }, watch.Restart{Reason: otherTarget}},
 			"end":              {func(_ *actor, cancel func()) { cancel() }, context.Canceled},
 			"same credentials": {func(a *actor, _ func()) { a.credentialsChanged.Notify() }, nil},
 		} {

@@ -9,6 +9,7 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch"
 )
 
 // TestBetweenTwoAddresses: until the actor has taken up the other one, what it still does
@@ -29,7 +30,7 @@ func TestBetweenTwoAddresses(t *testing.T) {
 		t.Fatal("not published")
 	}
 	a.setTarget(at("two.example.com"))
-	if _, err := a.readCredentials(t.Context()); !errors.Is(err, errReconfigured) || asked > 0 {
+	if _, err := a.readCredentials(t.Context()); !errors.Is(err, watch.Restart{Reason: otherTarget}) || asked > 0 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
 	a.update(publish)

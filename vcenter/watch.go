@@ -42,11 +42,11 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 		case reconfigured:
 			cancel()
 			a.next(ctx, awaited{ended: over})
-			return nil, errReconfigured
+			return nil, watch.Restart{Reason: otherTarget}
 		}
 		fresh, err := a.logInAgain(ctx, s)
 		switch {
-		case fresh != nil, errors.Is(err, errReconfigured):
+		case fresh != nil, errors.Is(err, watch.Restart{Reason: otherTarget}):
 			cancel()
 			a.next(ctx, awaited{ended: over})
 			return fresh, err

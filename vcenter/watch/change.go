@@ -54,7 +54,7 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 				return false, err
 			}
 			if w.refusesGroups(u) {
-				return false, &Restart{GroupsRefused}
+				return false, Restart{GroupsRefused}
 			}
 			unsetMissing(u)
 			if u.Obj.Type == eventCollector {
@@ -69,7 +69,7 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 		w.names.received()
 	}
 	if w.change.endsWithDatacenters() && w.datacenters.changed() {
-		return false, &Restart{DatacentersChanged}
+		return false, Restart{DatacentersChanged}
 	}
 	return relevant, nil
 }

@@ -128,7 +128,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 }
 
 // Run follows the vCenter until that breaks or the context is done. Its goroutines end with
-// it. A *[Restart] says that it has to begin again, though nothing is wrong.
+// it. A [Restart] says that it has to begin again, though nothing is wrong.
 func (w *Watch) Run(ctx context.Context) error {
 	err := w.run(ctx)
 	w.memory.hosts = hostAccess{w.session, w.hosts.Access}
