@@ -112,7 +112,7 @@ func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 	if here(id.LastSeen.VCenter, id.LastSeen.Instance) && id.LastSeen.ID != "" {
 		ids = append(ids, id.LastSeen.ID)
 	}
-	ids = append(ids, m.memory.LastSeen.Of(instance, id.UUIDs)...)
+	ids = append(ids, m.seen.Of(instance, id.UUIDs)...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

@@ -94,13 +94,17 @@ func (a *actor) setTarget(t *target) {
 	a.checkCredentials = true // the account may be another
 }
 
+// An update changes what an actor knows of its vCenter, and reports whether others are to be
+// notified. The actor calls it.
+type update func(*actor) (announce bool)
+
 // update publishes what was read of the vCenter, unless another address is configured by
 // now.
 func (a *actor) update(u update) {
 	if a.cfg.Diff(&a.desired.cfg).Address {
 		return
 	}
-	announce := u(&a.now)
+	announce := u(a)
 	a.publishStatus()
 	if announce {
 		a.announce()

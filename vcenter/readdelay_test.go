@@ -36,7 +36,7 @@ func TestReadWindow(t *testing.T) {
 // large is an actor that waits for so long before it reads the vCenter.
 func large(wait time.Duration) *actor {
 	creds := func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "u"}, nil }
-	a := newActor(&target{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, noStates, func() {})
+	a := actorOf(&target{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, func() {})
 	a.lastRead, a.readDelay = Credentials{User: "u"}, wait
 	// It was read before, so it is not overdue.
 	a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}

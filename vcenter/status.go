@@ -30,10 +30,6 @@ func (s *status) sessionWith(t *target) *session.Session {
 	return s.session
 }
 
-// An update changes what is known of a vCenter, and reports whether others are to be
-// notified.
-type update func(now *status) (announce bool)
-
 // TagReading is how the last reading of a vCenter's tags ended.
 type TagReading int32
 
