@@ -89,7 +89,7 @@ func (a *actor) loop(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.As(err, new(watch.Restart)):
-			klog.FromContext(ctx).Info("Starts the watch of the vCenter again", "err", faults.Printable{Err: err})
+			klog.FromContext(ctx).Info("Restarting the watch of the vCenter", "err", faults.Printable{Err: err})
 			a.readDelay = 0
 			continue
 		}
@@ -189,7 +189,7 @@ func (a *actor) retrust(ctx context.Context) {
 		return
 	}
 	if err := a.now.session.Retrust(); err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; those before are")
+		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; still trusting the previous ones")
 	}
 }
 

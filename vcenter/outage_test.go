@@ -35,7 +35,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	for what, want := range map[string]int{
 		"Cannot read the vCenter; its Nodes keep what they have": 4,
 		"Still cannot read the vCenter":                          8,
-		"Reads the vCenter again":                                2,
+		"The vCenter can be read again":                          2,
 	} {
 		if got := strings.Count(text, what); got != want {
 			t.Errorf("%d times %q, want %d:\n%s", got, what, want, text)

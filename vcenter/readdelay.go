@@ -94,7 +94,7 @@ func (a *actor) waitToRead(ctx context.Context) error {
 
 // postponeReading publishes that the vCenter is not read yet.
 func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
-	klog.FromContext(ctx).Info("Waits before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
+	klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
 	a.update(func(a *actor) bool {
 		a.now.state.Err = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.readWindow())
 		return true

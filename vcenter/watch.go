@@ -65,7 +65,7 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 			logged = err.Error()
 			log := klog.FromContext(ctx)
 			log = withNextLogin(log, err)
-			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
+			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with the previous ones stays in use")
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (a *actor) watchOptions() watch.Options {
 // read takes a snapshot, which ends an outage.
 func (a *actor) read(ctx context.Context, p watch.Publication) {
 	if a.outage.End() {
-		klog.FromContext(ctx).Info("Reads the vCenter again")
+		klog.FromContext(ctx).Info("The vCenter can be read again")
 	}
 	a.now.state = inventory.State{VCenter: a.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 }

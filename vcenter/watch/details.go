@@ -145,7 +145,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool)
 	if err := d.try(ctx, now, named); err != nil {
 		return false, fmt.Errorf("following %d machines that Nodes name: %w", len(named), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "told", len(named), "removed", len(remove))
+	klog.FromContext(ctx).V(2).Info("Following machines", "machines", len(ids), "added", len(add), "told", len(named), "removed", len(remove))
 	d.listed = now
 	return true, nil
 }

@@ -191,7 +191,7 @@ func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *mod
 // report something though there is no machine.
 func (n *nameLookup) begin(ctx context.Context) error {
 	*n = nameLookup{views: n.views, machines: n.machines, seed: maphash.MakeSeed(), filters: filters{}, byID: map[string]hashes{}}
-	klog.FromContext(ctx).Info("Watches the names of machines, since a Node reports no system UUID")
+	klog.FromContext(ctx).Info("Watching the names of machines, since a Node reports no system UUID")
 	for _, view := range n.views.containers {
 		spec := model.ViewSpec(view, "VirtualMachine", "name", model.GuestHostName)
 		spec.PropSet = append(spec.PropSet, types.PropertySpec{Type: "Folder", PathSet: []string{"name"}})
