@@ -22,7 +22,7 @@ type Fleet struct {
 	members atomic.Pointer[[]member]
 	// generation counts the calls of Apply that are over.
 	generation atomic.Uint64
-	// applied says that the members are others than Run knows of.
+	// applied says that the members have changed since Run last read them.
 	applied signal.Signal
 
 	// mu is for what follows, and for who changes the members.
@@ -51,7 +51,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 	return f
 }
 
-// Apply replaces the vCenters of the fleet, which are told apart by name. New ones are
+// Apply replaces the vCenters of the fleet, which their names identify. New ones are
 // connected to; those that are not there any more are logged out of and not in States from
 // now on. One that stays keeps its session unless its address or its credentials change,
 // and its watch unless the trusted certificates or its datacenters change, or tags, host

@@ -28,7 +28,7 @@ type handle struct {
 
 	// inbox goes to the watches. targets has the last target that was not received: the
 	// fleet sends, the actor receives, it is never closed. credentialsChanged says that the
-	// credentials may be others.
+	// credentials may have changed.
 	inbox              *watch.Inbox
 	targets            chan *target
 	credentialsChanged signal.Signal

@@ -19,7 +19,7 @@ const (
 	elapsed
 	stopped
 	// reconfigured is for a target that calls for a restart, credentialsToCheck for
-	// credentials that may be others than those that were read.
+	// credentials that may have changed since they were read.
 	reconfigured
 	credentialsToCheck
 )

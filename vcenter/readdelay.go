@@ -66,7 +66,7 @@ func (a *actor) readWindow() time.Duration {
 // waitToRead lets the time pass that the next reading has to wait. Meanwhile the state
 // keeps its snapshot and has an error, as in an outage: what happened since the
 // last watch is not known. A changed configuration ends the wait, and so do changed
-// credentials, which the watch takes up. A Probe does not: every daemon whose Node may be
+// credentials, which the watch logs in with. A Probe does not: every daemon whose Node may be
 // gone would read at once, which is what the wait is for.
 func (a *actor) waitToRead(ctx context.Context) error {
 	wait := a.readDelay

@@ -8,7 +8,7 @@ import (
 
 // A status is what an actor lets others see. One that was published is never changed.
 type status struct {
-	// cfg is the configuration of the vCenter that everything else is of.
+	// cfg is the configuration of the vCenter that the other fields describe.
 	cfg   *config.VCenter
 	state inventory.State
 	// tags is how the last reading of tags ended.

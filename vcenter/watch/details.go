@@ -35,7 +35,7 @@ type detailList struct {
 	refused    map[string]time.Time
 	disputes   disputes
 	unreported unreported
-	// postponed is when machines are put on the list that were not for want of time.
+	// postponed is when machines are put on the list that were not for lack of time.
 	postponed <-chan time.Time
 }
 
@@ -279,6 +279,6 @@ func (d *detailList) checkUnreported(ctx context.Context) (changed bool, err err
 			return false, fmt.Errorf("reading machine %s: %w", id, err)
 		}
 	}
-	d.unreported.again()
+	d.unreported.postponeRest()
 	return changed, nil
 }

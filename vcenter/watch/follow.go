@@ -16,7 +16,7 @@ import (
 // progressTime is the least time between two lines about a reading that is long.
 const progressTime = 10 * time.Second
 
-// follow owns the model: it takes over changes, keeps the list of followed machines, and
+// follow owns the model: it applies changes, keeps the list of followed machines, and
 // publishes.
 func (w *Watch) follow(ctx context.Context) error {
 	retry := time.NewTicker(w.opts.TagRefresh) // settle tries again what failed before
@@ -99,7 +99,7 @@ func (w *Watch) searcherPostponed() <-chan time.Time {
 	return w.searcher.postponed
 }
 
-// receive takes over a page of changes, which may be nil, and reports whether there is
+// receive applies a page of changes, which may be nil, and reports whether there is
 // anything that is not published yet.
 func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, err error) {
 	w.contact = time.Now()

@@ -13,9 +13,9 @@ import (
 )
 
 // A text that a guest or its owner writes is parsed in a goroutine of its own, so that
-// one that is costly holds up no change of the vCenter, and only if it is another one.
+// one that is costly holds up no change of the vCenter, and only if it has changed.
 const (
-	// metadataBatchTime is after how much time what has been read is taken over, while
+	// metadataBatchTime is after how much time what has been read is applied, while
 	// there is more to read: each time, a snapshot is made.
 	metadataBatchTime = 100 * time.Millisecond
 	// metadataMin is the least time between two readings of one machine's metadata. It
@@ -137,7 +137,7 @@ func (m *metadataReader) run(ctx context.Context) error {
 	}
 }
 
-// take takes over what was read, and reports whether any of it still counts.
+// take applies what was read, and reports whether any of it still counts.
 func (m *metadataReader) take(tree *model.Tree, batch metadataBatch) (changed bool) {
 	m.busy = !batch.last
 	for _, r := range batch.read {

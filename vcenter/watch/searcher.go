@@ -38,7 +38,7 @@ type searcher struct {
 	refs map[search.Key][]string
 	// since is when everything followed had been searched for once.
 	since time.Time
-	// postponed is when machines are put on the list that were not for want of time.
+	// postponed is when machines are put on the list that were not for lack of time.
 	postponed <-chan time.Time
 }
 
@@ -70,7 +70,7 @@ func (k *searcher) begin(ctx context.Context, v *views) error {
 	})
 }
 
-// accepts reports whether a change of a machine in the index is to be taken over: one
+// accepts reports whether a change of a machine in the index is to be applied: one
 // that was taken off the list may still be reported, and of one that is not in the
 // index a change does not have everything.
 func (k *searcher) accepts(u *types.ObjectUpdate) bool {
@@ -85,7 +85,7 @@ func (k *searcher) accepts(u *types.ObjectUpdate) bool {
 	return true
 }
 
-// take takes over the results of searches. Recorded are the machines that Nodes name.
+// take applies the results of searches. Recorded are the machines that Nodes name.
 func (k *searcher) take(found map[search.Key][]string, recorded map[string][]inventory.UUID) {
 	for key, ids := range found {
 		k.refs[key] = ids

@@ -58,7 +58,7 @@ func newTagSchedule() *tagSchedule {
 	return &tagSchedule{wanted: make(chan []types.ManagedObjectReference, 1), found: make(chan tagReading)}
 }
 
-// follow asks for the tags of these objects, if they are others than before.
+// follow asks for the tags of these objects, if they have changed.
 func (t *tagSchedule) follow(refs []types.ManagedObjectReference, tree *model.Tree) {
 	if slices.Equal(refs, t.refs) {
 		return
@@ -96,7 +96,7 @@ func (t *tagSchedule) requestNow() {
 	t.wanted <- t.refs
 }
 
-// take takes over a reading, and reports whether it has changed the model.
+// take applies a reading, and reports whether it has changed the model.
 func (t *tagSchedule) take(r tagReading, m *model.Model) (changed bool) {
 	named := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
 	t.unpublished = t.unpublished || r.awaited || named.ReadAt != t.named.ReadAt || !slices.Equal(named.Categories, t.named.Categories)

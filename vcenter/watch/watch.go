@@ -154,7 +154,7 @@ func (w *Watch) run(ctx context.Context) error {
 	}
 	run("asking whether it answers", w.prober.run)
 	run("asking whether it answers while it loads", w.prober.whileLoading)
-	run("taking over changes", w.follow)
+	run("applying changes", w.follow)
 	err := g.Wait()
 	w.memory.eventsErr = w.tagEvents.logged
 	if (w.progress.phase >= syncing && w.searcher == nil || w.progress.phase == ready) && !panics.Recovered(err) {
