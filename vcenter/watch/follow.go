@@ -53,7 +53,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		return false, nil
 	case reading := <-w.tags.found:
 		w.dirty = w.tags.take(reading, w.model) || w.dirty
-	case batch := <-w.metadata.read:
+	case batch := <-w.metadata.parser.read:
 		w.dirty = w.metadata.take(w.model.Tree, batch) || w.dirty
 	case <-w.metadata.due:
 	case <-w.details.postponed:

@@ -108,7 +108,8 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		logged:      time.Now(),
 	}
 	w.tagLoop = &tagLoop{
-		session: s, reader: reader, schedule: w.tags, inbox: inbox, reporter: reporter, refresh: opts.TagRefresh, retryMin: opts.TagRetry,
+		session: s, reader: reader, inbox: inbox, reporter: reporter, wanted: w.tags.wanted, found: w.tags.found,
+		refresh: opts.TagRefresh, retryMin: opts.TagRetry,
 	}
 	w.poller = &poller{
 		session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage,
@@ -148,7 +149,7 @@ func (w *Watch) run(ctx context.Context) error {
 		run("reading tags", w.tagLoop.run)
 		run("following tagging events", w.tagEvents.run)
 	}
-	run("reading machines' metadata", w.metadata.run)
+	run("reading machines' metadata", w.metadata.parser.run)
 	if w.searches != nil {
 		run("searching for machines", w.searches.run)
 	}
