@@ -189,8 +189,8 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 	}
 }
 
-// Probe has a vCenter prove that it answers. Then its state has a new
-// LastContact and subscribers are notified; otherwise its state has an error. One that is not watched now
+// Probe has a vCenter prove that it answers. Then its state has a new LastContact and
+// subscribers are notified; otherwise its state has an error. One that is not watched now
 // is read, or its failure known, in any case.
 func (f *Fleet) Probe(vcenter string) {
 	if i := f.inbox(vcenter); i != nil {
