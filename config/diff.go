@@ -9,8 +9,11 @@ import (
 )
 
 // A Difference is what differs between two configurations. Its zero value says that nothing
-// does: warnings and where in a file something is written do not count.
+// does.
 type Difference struct {
+	// Any reports whether anything does: also what has no effect, such as a warning, or where
+	// in which file something is written, which the others do not count.
+	Any bool
 	// VCenters are those that are not as before: in the order of the configuration that is
 	// newer, and then those which it does not have.
 	VCenters []VCenterDifference
@@ -38,6 +41,7 @@ type VCenterDifference struct {
 // Diff returns what differs between two configurations.
 func Diff(before, now *Config) Difference {
 	d := Difference{
+		Any:              !reflect.DeepEqual(before, now),
 		Topology:         !reflect.DeepEqual(before.Topology, now.Topology),
 		Addresses:        !reflect.DeepEqual(before.Addresses, now.Addresses),
 		NodeSelector:     !reflect.DeepEqual(before.NodeSelector, now.NodeSelector),

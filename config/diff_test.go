@@ -40,3 +40,14 @@ func TestEqualKnowsEachField(t *testing.T) {
 		}
 	}
 }
+
+// TestAnyDifferenceCounts, also one that has no effect.
+func TestAnyDifferenceCounts(t *testing.T) {
+	before, elsewhere := &Config{VCenters: []VCenter{{Name: "east", At: "f:1: east"}}}, &Config{VCenters: []VCenter{{Name: "east", At: "f:2: east"}}}
+	if d := Diff(before, before); d.Any {
+		t.Errorf("the same differs: %+v", d)
+	}
+	if d := Diff(before, elsewhere); !d.Any || len(d.VCenters) > 0 || d.String() != "nothing that has an effect" {
+		t.Errorf("what is written elsewhere: %+v", d)
+	}
+}

@@ -112,7 +112,7 @@ func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 	if here(id.LastSeen.VCenter, id.LastSeen.Instance) && id.LastSeen.ID != "" {
 		ids = append(ids, id.LastSeen.ID)
 	}
-	ids = append(ids, m.memory.LastSeen.Of(instance, id.UUIDs)...)
+	ids = append(ids, m.seen.Of(instance, id.UUIDs)...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -138,7 +138,7 @@ func canConfirm(members []member, id inventory.Identity) error {
 // more, or is a template.
 func (m *member) confirmGone(ctx context.Context, s *session.Session, id string) error {
 	// An account that may not see a machine does not find it by its UUID, but
-	// is not told either that there is none.
+	// gets no answer either that there is none.
 	template, err := search.Do(ctx, m.slots, func() (bool, error) { return isTemplate(ctx, s, model.MachineRef(id)) })
 	switch {
 	case err == nil && template:

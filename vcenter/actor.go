@@ -5,57 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
 
 	"vzones/config"
 	"vzones/vcenter/faults"
-	"vzones/vcenter/guestinfo"
-	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
-	"vzones/vcenter/signal"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
-	"vzones/vcenter/watch/search"
 )
 
-// An actor follows one vCenter. The goroutine that calls run alone logs in, starts watches
-// one after the other, and owns the vCenter's state. Configuration and credentials go in by
-// messages; the state comes out as its status.
+// An actor follows one vCenter. It is made by the goroutine that calls run, which alone has it:
+// it logs in, starts watches one after the other, and owns the vCenter's state. Other
+// goroutines have the handle.
 type actor struct {
-	name        string
+	*handle
 	credentials CredentialSource
 	opts        timing
-	// states returns the states of the fleet; announce is called after each change of
-	// this one.
-	states   func() []inventory.State
+	// announce is called after each change of the state.
 	announce func()
-	guard    *panics.Guard
-	// throttle decides when credentials may be shown to the vCenter.
-	throttle *session.LoginThrottle
-	// slots bound the requests in flight of searches for single machines.
-	slots search.Slots
-	// parse reads metadata.
-	parse func(string) ([]netip.Addr, error)
 	// memory is what a watch leaves to the next.
 	memory *watch.Memory
-
-	// inbox goes to the watches. targets has the last target that was not received: the
-	// fleet sends, the actor receives, it is never closed. credentialsChanged says that the
-	// credentials may be others. updates come from the watch that runs.
-	inbox              *watch.Inbox
-	targets            chan *target
-	credentialsChanged signal.Signal
-	updates            chan update
-
-	// status is what was published last.
-	status atomic.Pointer[status]
-
-	// The fields below belong to the actor's goroutine.
+	// updates come from the watch that runs.
+	updates chan update
 
 	// now is what is published next.
 	now status
@@ -76,34 +49,12 @@ type actor struct {
 	readDelay time.Duration
 }
 
-func newActor(t *target, credentials CredentialSource, opts timing, states func() []inventory.State, announce func()) *actor {
-	a := &actor{
-		name: t.cfg.Name, credentials: credentials, opts: opts, states: states, announce: announce,
-		guard: &panics.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
-		slots: search.NewSlots(), parse: guestinfo.Addresses, memory: watch.NewMemory(),
-		inbox: watch.NewInbox(t.tagRequirements), targets: make(chan *target, 1), credentialsChanged: signal.New(), updates: make(chan update),
-		desired: t, cfg: &t.cfg,
+func newActor(h *handle, credentials CredentialSource, opts timing, announce func()) *actor {
+	return &actor{
+		handle: h, credentials: credentials, opts: opts, announce: announce,
+		memory: watch.NewMemory(), updates: make(chan update),
+		now: *h.status.Load(), desired: h.first, cfg: &h.first.cfg, tags: newTagReader(h.name, opts),
 	}
-	a.tags = newTagReader(a.name, a.opts)
-	a.now = status{cfg: a.cfg, state: inventory.State{VCenter: a.name}, endpoint: a.newEndpoint()}
-	a.publishStatus()
-	return a
-}
-
-func (a *actor) newEndpoint() *session.Endpoint {
-	return session.NewEndpoint(a.cfg, session.Options{
-		Timeout: a.opts.timeout, LoginTimeout: a.opts.loginTimeout, InFlight: a.opts.inFlight,
-		Throttle: a.throttle, Observer: a.opts.observer, Guard: a.guard,
-	})
-}
-
-// sendTarget replaces the target. Only one goroutine may call it at a time.
-func (a *actor) sendTarget(t *target) {
-	select {
-	case <-a.targets: // it was not received
-	default:
-	}
-	a.targets <- t
 }
 
 // run follows the vCenter until the context is done, and logs out then. After a failure it
@@ -134,8 +85,8 @@ func (a *actor) loop(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.As(err, new(*watch.Restart)):
-			klog.FromContext(ctx).Info("Starts the watch of the vCenter again", "err", faults.Printable{Err: err})
+		case errors.As(err, new(watch.Restart)):
+			klog.FromContext(ctx).Info("Restarting the watch of the vCenter", "err", faults.Printable{Err: err})
 			a.readDelay = 0
 			continue
 		}
@@ -195,7 +146,7 @@ func (a *actor) follow(ctx context.Context) error {
 	switch {
 	case fresh != nil:
 		a.replaceSession(ctx, fresh)
-		return &watch.Restart{Reason: otherCredentials}
+		return watch.Restart{Reason: otherCredentials}
 	case faults.SessionLost(err):
 		// What is left of it may still be alive: the session of the tagging API, or all
 		// of it where the vCenter has only forgotten what was created through it.
@@ -207,11 +158,11 @@ func (a *actor) follow(ctx context.Context) error {
 // applyTarget begins to follow the target, between two watches.
 func (a *actor) applyTarget(ctx context.Context) {
 	a.restart = false
-	before := a.cfg
+	d := a.cfg.Diff(&a.desired.cfg)
 	a.cfg = &a.desired.cfg
-	if sameAddress(before, a.cfg) {
+	if !d.Address {
 		a.now.endpoint.Configure(a.cfg)
-		if !sameTrust(before, a.cfg) {
+		if d.Trust {
 			a.retrust(ctx)
 		}
 		return
@@ -220,7 +171,7 @@ func (a *actor) applyTarget(ctx context.Context) {
 	// logged out of as it was trusted.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", a.cfg.Server)
 	a.logout(ctx)
-	a.now.endpoint, a.now.tags = a.newEndpoint(), TagsNotRead
+	a.now.endpoint, a.now.tags = a.newEndpoint(a.cfg, a.opts), TagsNotRead
 	a.publishStatus()
 	a.throttle.Moved()
 	a.tags = newTagReader(a.name, a.opts)
@@ -235,7 +186,7 @@ func (a *actor) retrust(ctx context.Context) {
 		return
 	}
 	if err := a.now.session.Retrust(); err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; those before are")
+		klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; still trusting the previous ones")
 	}
 }
 
@@ -249,8 +200,8 @@ func (a *actor) fail(ctx context.Context, err error) {
 	} else {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
-	a.update(func(now *status) bool {
-		now.state.Err, now.state.NextLogin = err, session.NextAttempt(err)
+	a.update(func(a *actor) bool {
+		a.now.state.Err, a.now.state.NextLogin = err, session.NextAttempt(err)
 		return true
 	})
 }

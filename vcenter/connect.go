@@ -14,14 +14,12 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// The reasons for a restart that are not the watch's own.
+// The reasons for a restart that are not the watch's own. With otherTarget everything ends that
+// does not suit the configuration any more, also a login.
 const (
 	otherTarget      watch.Reason = "the configuration has changed"
 	otherCredentials watch.Reason = "logged in with the changed credentials"
 )
-
-// errReconfigured ends what does not suit the configuration any more.
-var errReconfigured = &watch.Restart{Reason: otherTarget}
 
 func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 	if a.now.session != nil {
@@ -47,19 +45,19 @@ func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 func (a *actor) credentialsDiffer(ctx context.Context) bool {
 	creds, err := a.readCredentials(ctx)
 	if err != nil {
-		return errors.Is(err, errReconfigured)
+		return errors.Is(err, watch.Restart{Reason: otherTarget})
 	}
 	return !a.throttle.Offered(creds)
 }
 
 // readCredentials returns the credentials as they are configured now. If that is for
 // another vCenter than is followed, or for one that is trusted otherwise, the error
-// is errReconfigured: neither of the two may be shown the other's.
+// is a Restart for otherTarget: neither of the two may be shown the other's.
 func (a *actor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	a.checkCredentials = false
 	cfg := &a.desired.cfg
-	if !sameAddress(cfg, a.cfg) || !sameTrust(cfg, a.cfg) {
-		return Credentials{}, errReconfigured
+	if d := a.cfg.Diff(cfg); d.Address || d.Trust {
+		return Credentials{}, watch.Restart{Reason: otherTarget}
 	}
 	a.await(ctx, func() {
 		err = session.WithDeadline(ctx, a.opts.timeout, func(ctx context.Context) (err error) {
@@ -74,7 +72,7 @@ func (a *actor) readCredentials(ctx context.Context) (creds Credentials, err err
 }
 
 // logIn logs in, once. Slow is called, if it is not nil, when that takes longer than
-// other calls may. A change of the configuration ends it with errReconfigured, beside
+// other calls may. A change of the configuration ends it with a Restart, beside
 // which there may be a session.
 func (a *actor) logIn(ctx context.Context, creds Credentials, slow func(server string)) (s *session.Session, err error) {
 	endpoint := a.now.endpoint
@@ -103,7 +101,7 @@ func (a *actor) logIn(ctx context.Context, creds Credentials, slow func(server s
 		klog.FromContext(ctx).Info("Logged in", "server", s.Host(), "version", quote.Plain(s.Client().ServiceContent.About.Version))
 	}
 	if !w.restart {
-		err = errReconfigured
+		err = watch.Restart{Reason: otherTarget}
 	}
 	return s, err
 }

@@ -22,7 +22,7 @@ type Fleet struct {
 	members atomic.Pointer[[]member]
 	// generation counts the calls of Apply that are over.
 	generation atomic.Uint64
-	// applied says that the members are others than Run knows of.
+	// applied says that the members have changed since Run last read them.
 	applied signal.Signal
 
 	// mu is for what follows, and for who changes the members.
@@ -31,10 +31,10 @@ type Fleet struct {
 	subscribers []signal.Signal
 }
 
-// A member is a vCenter of the fleet: its actor, and what that has to follow as configured
-// now. It is never changed.
+// A member is a vCenter of the fleet: the handle of its actor, and what that has to follow as
+// configured now. It is never changed.
 type member struct {
-	*actor
+	*handle
 	target *target
 }
 
@@ -51,7 +51,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 	return f
 }
 
-// Apply replaces the vCenters of the fleet, which are told apart by name. New ones are
+// Apply replaces the vCenters of the fleet, which their names identify. New ones are
 // connected to; those that are not there any more are logged out of and not in States from
 // now on. One that stays keeps its session unless its address or its credentials change,
 // and its watch unless the trusted certificates or its datacenters change, or tags, host
@@ -59,21 +59,21 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 // known yet.
 func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.mu.Lock()
-	before := make(map[string]*actor)
+	before := make(map[string]*handle)
 	for _, m := range *f.members.Load() {
-		before[m.name] = m.actor
+		before[m.name] = m.handle
 	}
 	members := make([]member, len(vcenters))
 	for i := range vcenters {
 		t := newTarget(&vcenters[i], requirements)
-		a := before[t.cfg.Name]
-		if a == nil {
-			a = newActor(t, f.credentials, f.timing, f.States, f.announce)
-			a.inbox.Follow(f.interest)
+		h := before[t.cfg.Name]
+		if h == nil {
+			h = newHandle(t, f.timing)
+			h.inbox.Follow(f.interest)
 		} else {
-			a.sendTarget(t)
+			h.sendTarget(t)
 		}
-		members[i] = member{a, t}
+		members[i] = member{h, t}
 	}
 	f.members.Store(&members)
 	f.generation.Add(1)
@@ -95,27 +95,27 @@ func (f *Fleet) CredentialsChanged() {
 // ends it or reaches another vCenter.
 func (f *Fleet) Run(ctx context.Context) error {
 	var g errgroup.Group
-	running := make(map[*actor]context.CancelFunc)
+	running := make(map[*handle]context.CancelFunc)
 	for {
-		now := map[*actor]bool{}
+		now := map[*handle]bool{}
 		for _, m := range *f.members.Load() {
-			now[m.actor] = true
-			if running[m.actor] != nil {
+			now[m.handle] = true
+			if running[m.handle] != nil {
 				continue
 			}
 			own, cancel := context.WithCancel(ctx)
-			running[m.actor] = cancel
+			running[m.handle] = cancel
 			g.Go(func() error {
 				defer cancel()
-				m.run(own)
+				newActor(m.handle, f.credentials, f.timing, f.announce).run(own)
 				return nil
 			})
 		}
-		for a, cancel := range running {
-			if !now[a] {
-				klog.FromContext(ctx).Info("The vCenter is not in the configuration any more", "vCenter", a.name)
+		for h, cancel := range running {
+			if !now[h] {
+				klog.FromContext(ctx).Info("The vCenter is not in the configuration any more", "vCenter", h.name)
 				cancel()
-				delete(running, a)
+				delete(running, h)
 			}
 		}
 		select {
@@ -152,8 +152,8 @@ func (m *member) state() inventory.State {
 // between them.
 func (f *Fleet) Generation() uint64 { return f.generation.Load() }
 
-// Subscribe returns a channel that has a token whenever a state has changed
-// since the last token was taken.
+// Subscribe returns a channel that is notified when a state has changed, once for all changes
+// since it was last received from.
 func (f *Fleet) Subscribe() <-chan struct{} {
 	s := signal.New()
 	f.mu.Lock()
@@ -162,14 +162,20 @@ func (f *Fleet) Subscribe() <-chan struct{} {
 	return s
 }
 
+// announce notifies of a change of a state: subscribers, and the watches, which search for
+// what no other vCenter has.
 func (f *Fleet) announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	snapshots := make(watch.Snapshots)
+	for _, s := range f.States() {
+		snapshots[s.VCenter] = s.Snapshot
+	}
 	for _, s := range f.subscribers {
 		s.Notify()
 	}
 	for _, m := range *f.members.Load() {
-		m.inbox.StatesChanged()
+		m.inbox.SetFleet(snapshots)
 	}
 }
 
@@ -183,7 +189,7 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 	}
 }
 
-// Probe has a vCenter prove that it answers. Then its state has a new Contact and
+// Probe has a vCenter prove that it answers. Then its state has a new LastContact and
 // subscribers are notified; otherwise its state has an error. One that is not watched now
 // is read, or its failure known, in any case.
 func (f *Fleet) Probe(vcenter string) {

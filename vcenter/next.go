@@ -19,7 +19,7 @@ const (
 	elapsed
 	stopped
 	// reconfigured is for a target that calls for a restart, credentialsToCheck for
-	// credentials that may be others than those that were read.
+	// credentials that may have changed since they were read.
 	reconfigured
 	credentialsToCheck
 )
@@ -77,7 +77,8 @@ func (a *actor) await(ctx context.Context, f func()) {
 func (a *actor) setTarget(t *target) {
 	before := a.desired
 	a.desired = t
-	if !sameAddress(&before.cfg, &t.cfg) {
+	d := before.cfg.Diff(&t.cfg)
+	if d.Address {
 		// It may be another vCenter, of which nothing is known. What the one before
 		// still reports is dropped.
 		a.now.cfg, a.now.state, a.now.tags = &t.cfg, inventory.State{VCenter: a.name}, TagsNotRead
@@ -87,18 +88,23 @@ func (a *actor) setTarget(t *target) {
 		a.now.tags = TagsNotRead
 	}
 	a.publishStatus()
-	a.restart = a.restart || t.needsRestart(before)
-	a.inbox.SetTagRequirements(t.tagRequirements, !t.needsRestart(before))
+	restart := t.needsRestart(before, d)
+	a.restart = a.restart || restart
+	a.inbox.SetTagRequirements(t.tagRequirements, !restart)
 	a.checkCredentials = true // the account may be another
 }
+
+// An update changes what an actor knows of its vCenter, and reports whether others are to be
+// notified. The actor calls it.
+type update func(*actor) (announce bool)
 
 // update publishes what was read of the vCenter, unless another address is configured by
 // now.
 func (a *actor) update(u update) {
-	if !sameAddress(&a.desired.cfg, a.cfg) {
+	if a.cfg.Diff(&a.desired.cfg).Address {
 		return
 	}
-	announce := u(&a.now)
+	announce := u(a)
 	a.publishStatus()
 	if announce {
 		a.announce()

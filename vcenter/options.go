@@ -2,9 +2,11 @@ package vcenter
 
 import (
 	"cmp"
+	"net/netip"
 	"time"
 
 	"vzones/topology"
+	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/session"
 )
 
@@ -70,6 +72,7 @@ type timing struct {
 	searchEvery         time.Duration
 	inFlight            int
 	observer            Observer
+	parseMetadata       func(string) ([]netip.Addr, error)
 	// accounts are those of the whole fleet.
 	accounts *session.Accounts
 }
@@ -89,6 +92,7 @@ func (o *Options) withDefaults() timing {
 		searchEvery:   cmp.Or(o.SearchEvery, 10*time.Minute),
 		inFlight:      cmp.Or(o.InFlight, 8),
 		observer:      o.Observer,
+		parseMetadata: guestinfo.Addresses,
 		accounts:      session.NewAccounts(o.LoginLimits),
 	}
 	if t.observer == nil {

@@ -17,7 +17,7 @@ func TestOverdue(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		announced = new(int)
 		opts := (&Options{}).withDefaults()
-		a = newActor(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.1"}}, FromFile, opts, noStates, func() { *announced++ })
+		a = actorOf(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.1"}}, FromFile, opts, func() { *announced++ })
 		a.configured = time.Now()
 		done := make(chan struct{})
 		go func() { defer close(done); a.next(ctx, awaited{stop: ctx.Done()}) }()
@@ -83,10 +83,10 @@ func TestOverdue(t *testing.T) {
 	}
 	for name, happens := range map[string]func(context.Context, *actor){
 		"read": func(ctx context.Context, a *actor) {
-			(&reporter{actor: a}).publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
+			(&reporter{updates: a.updates}).Publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
 		},
 		"failed": func(_ context.Context, a *actor) {
-			a.updates <- func(now *status) bool { now.state.Err = context.DeadlineExceeded; return true }
+			a.updates <- func(a *actor) bool { a.now.state.Err = context.DeadlineExceeded; return true }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,10 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-func noStates() []inventory.State { return nil }
+// actorOf is an actor that follows a target.
+func actorOf(t *target, credentials CredentialSource, opts timing, announce func()) *actor {
+	return newActor(newHandle(t, opts), credentials, opts, announce)
+}
 
 func want(t *testing.T, a *actor, overdue bool) {
 	t.Helper()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"vzones/vcenter/watch"
 )
 
 // These bound how long an actor waits before it reads a vCenter again that had
@@ -64,7 +66,7 @@ func (a *actor) readWindow() time.Duration {
 // waitToRead lets the time pass that the next reading has to wait. Meanwhile the state
 // keeps its snapshot and has an error, as in an outage: what happened since the
 // last watch is not known. A changed configuration ends the wait, and so do changed
-// credentials, which the watch takes up. A Probe does not: every daemon whose Node may be
+// credentials, which the watch logs in with. A Probe does not: every daemon whose Node may be
 // gone would read at once, which is what the wait is for.
 func (a *actor) waitToRead(ctx context.Context) error {
 	wait := a.readDelay
@@ -77,7 +79,7 @@ func (a *actor) waitToRead(ctx context.Context) error {
 	for {
 		switch a.next(ctx, awaited{timer: t.C, stop: ctx.Done(), restart: true, credentials: true}) {
 		case reconfigured:
-			return errReconfigured
+			return watch.Restart{Reason: otherTarget}
 		case credentialsToCheck:
 			if !a.credentialsDiffer(ctx) {
 				continue
@@ -92,9 +94,9 @@ func (a *actor) waitToRead(ctx context.Context) error {
 
 // postponeReading publishes that the vCenter is not read yet.
 func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
-	klog.FromContext(ctx).Info("Waits before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
-	a.update(func(now *status) bool {
-		now.state.Err = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.readWindow())
+	klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
+	a.update(func(a *actor) bool {
+		a.now.state.Err = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.readWindow())
 		return true
 	})
 }

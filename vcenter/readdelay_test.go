@@ -10,6 +10,7 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch"
 )
 
 func TestReadWindow(t *testing.T) {
@@ -35,7 +36,7 @@ func TestReadWindow(t *testing.T) {
 // large is an actor that waits for so long before it reads the vCenter.
 func large(wait time.Duration) *actor {
 	creds := func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "u"}, nil }
-	a := newActor(&target{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, noStates, func() {})
+	a := actorOf(&target{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, func() {})
 	_ = a.throttle.Offer(Credentials{User: "u"}, Credentials{}, time.Now())
 	a.readDelay = wait
 	// It was read before, so it is not overdue.
@@ -98,7 +99,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 			do   func(a *actor, cancel func())
 			want error
 		}{
-			"configuration":    {func(a *actor, _ func()) { a.sendTarget(other(a)) }, errReconfigured},
+			"configuration":    {func(a *actor, _ func()) { a.sendTarget(other(a)) }, watch.Restart{Reason: otherTarget}},
 			"end":              {func(_ *actor, cancel func()) { cancel() }, context.Canceled},
 			"same credentials": {func(a *actor, _ func()) { a.credentialsChanged.Notify() }, nil},
 		} {

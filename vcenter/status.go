@@ -8,7 +8,7 @@ import (
 
 // A status is what an actor lets others see. One that was published is never changed.
 type status struct {
-	// cfg is the configuration of the vCenter that everything else is of.
+	// cfg is the configuration of the vCenter that the other fields describe.
 	cfg   *config.VCenter
 	state inventory.State
 	// tags is how the last reading of tags ended.
@@ -19,7 +19,7 @@ type status struct {
 }
 
 // of reports whether the status is of the vCenter at the address of a target.
-func (s *status) of(t *target) bool { return sameAddress(s.cfg, &t.cfg) }
+func (s *status) of(t *target) bool { return !s.cfg.Diff(&t.cfg).Address }
 
 // sessionWith returns the session with the vCenter at the address of a target, nil if there
 // is none.
@@ -29,10 +29,6 @@ func (s *status) sessionWith(t *target) *session.Session {
 	}
 	return s.session
 }
-
-// An update changes what is known of a vCenter, and reports whether others are to be
-// notified.
-type update func(now *status) (announce bool)
 
 // TagReading is how the last reading of a vCenter's tags ended.
 type TagReading int32

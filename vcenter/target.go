@@ -1,9 +1,6 @@
 package vcenter
 
 import (
-	"bytes"
-	"slices"
-
 	"vzones/config"
 	"vzones/vcenter/watch"
 )
@@ -26,18 +23,11 @@ func newTarget(cfg *config.VCenter, requirements Requirements) *target {
 	}
 }
 
-// needsRestart reports whether a watch for another target does not serve this one: if
-// another address is configured, other certificates are trusted, it has other machines or
-// begins to read tags or what hosts belong to.
-func (t *target) needsRestart(before *target) bool {
-	return !sameAddress(&before.cfg, &t.cfg) || !sameTrust(&before.cfg, &t.cfg) || before.cfg.RoundTrips != t.cfg.RoundTrips ||
-		!slices.Equal(before.cfg.Datacenters, t.cfg.Datacenters) || before.cfg.Followed != t.cfg.Followed ||
+// needsRestart reports whether a watch for another target does not serve this one, where
+// their configurations have this difference. Other credentials are tried beside the watch,
+// and the families of addresses concern no vCenter.
+func (t *target) needsRestart(before *target, d config.VCenterDifference) bool {
+	d.Credentials, d.IPFamilies = false, false
+	return d != config.VCenterDifference{Name: d.Name} ||
 		before.tags != t.tags || before.groups != t.groups || before.domains != t.domains
-}
-
-// sameAddress reports whether a session that was opened for one of the two serves the other.
-func sameAddress(a, b *config.VCenter) bool { return a.Server == b.Server && a.Port == b.Port }
-
-func sameTrust(a, b *config.VCenter) bool {
-	return a.Insecure == b.Insecure && bytes.Equal(a.CA, b.CA) && a.Thumbprint == b.Thumbprint
 }

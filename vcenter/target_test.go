@@ -9,6 +9,7 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch"
 )
 
 // TestBetweenTwoAddresses: until the actor has taken up the other one, what it still does
@@ -22,19 +23,19 @@ func TestBetweenTwoAddresses(t *testing.T) {
 	at := func(server string) *target {
 		return &target{cfg: config.VCenter{Name: "east", Server: server, Port: 443}}
 	}
-	a := newActor(at("one.example.com"), source, timing{timeout: time.Minute}, noStates, func() {})
-	publish := func(now *status) bool { now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}; return true }
+	a := actorOf(at("one.example.com"), source, timing{timeout: time.Minute}, func() {})
+	publish := func(a *actor) bool { a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}; return true }
 	a.update(publish)
 	if a.status.Load().state.Snapshot == nil {
 		t.Fatal("not published")
 	}
 	a.setTarget(at("two.example.com"))
-	if _, err := a.readCredentials(t.Context()); !errors.Is(err, errReconfigured) || asked > 0 {
+	if _, err := a.readCredentials(t.Context()); !errors.Is(err, watch.Restart{Reason: otherTarget}) || asked > 0 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
 	a.update(publish)
 	a.fail(t.Context(), errors.New("of the one before"))
-	a.update(func(now *status) bool { now.state.LastContact = time.Now(); return false })
+	a.update(func(a *actor) bool { a.now.state.LastContact = time.Now(); return false })
 	if s := a.status.Load().state; s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 		t.Errorf("it shows: %+v", s)
 	}

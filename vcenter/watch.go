@@ -11,6 +11,7 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
+	"vzones/vcenter/signal"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
 )
@@ -20,8 +21,8 @@ import (
 // place of the one before, and the watch has ended.
 func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reporter{actor: a, started: make(chan struct{})}
-	w := watch.New(s, a.tags.Through(tags.NewTagging(s.REST()), s), a.inbox, a.memory, a.watchOptions(), r.publish, r)
+	r := &reporter{name: a.name, observer: a.opts.observer, updates: a.updates, credentialsChanged: a.credentialsChanged, started: make(chan struct{})}
+	w := watch.New(s, a.tags.Through(tags.NewTagging(s.REST()), s), a.inbox, a.memory, a.watchOptions(), r)
 	var failure error
 	over, wait := panics.Go(func() {
 		defer cancel() // of a login that is under way
@@ -43,11 +44,11 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 		case reconfigured:
 			cancel()
 			a.next(ctx, awaited{ended: over})
-			return nil, errReconfigured
+			return nil, watch.Restart{Reason: otherTarget}
 		}
 		fresh, err := a.logInAgain(ctx, s)
 		switch {
-		case fresh != nil, errors.Is(err, errReconfigured):
+		case fresh != nil, errors.Is(err, watch.Restart{Reason: otherTarget}):
 			cancel()
 			a.next(ctx, awaited{ended: over})
 			return fresh, err
@@ -65,7 +66,7 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 			logged = err.Error()
 			log := klog.FromContext(ctx)
 			log = withNextLogin(log, err)
-			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with those before lives on")
+			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with the previous ones stays in use")
 		}
 	}
 }
@@ -97,69 +98,73 @@ func (a *actor) watchOptions() watch.Options {
 		Tags: a.desired.tags, Groups: a.desired.groups, Domains: a.desired.domains,
 		Timeout: a.opts.timeout, TagRefresh: a.opts.tagRefresh, TagRetry: a.opts.retryMin,
 		PollTime: a.opts.pollTime, FirstPage: a.opts.firstPage, SearchEvery: a.opts.searchEvery,
-		Guard: a.guard, ParseMetadata: a.parse, Slots: a.slots, States: a.states,
+		Guard: a.guard, ParseMetadata: a.opts.parseMetadata, Slots: a.slots, LastSeen: &a.seen,
 	}
 }
 
-// read returns the update for a snapshot, which ends an outage.
-func (a *actor) read(ctx context.Context, p watch.Publication) update {
-	return func(now *status) bool {
-		if a.outage.End() {
-			klog.FromContext(ctx).Info("Reads the vCenter again")
-		}
-		now.state = inventory.State{VCenter: now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
-		return true
+// read takes a snapshot, which ends an outage.
+func (a *actor) read(ctx context.Context, p watch.Publication) {
+	if a.outage.End() {
+		klog.FromContext(ctx).Info("The vCenter can be read again")
 	}
+	a.now.state = inventory.State{VCenter: a.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 }
 
 // A reporter sends an actor what its watch finds out.
 type reporter struct {
-	actor *actor
+	name     string
+	observer Observer
+	// updates and credentialsChanged are the actor's.
+	updates            chan<- update
+	credentialsChanged signal.Signal
 	// started is closed when the watch has begun.
 	started chan struct{}
 }
 
 func (r *reporter) send(ctx context.Context, u update) {
 	select {
-	case r.actor.updates <- u:
+	case r.updates <- u:
 	case <-ctx.Done():
 	}
 }
 
-// publish sends a snapshot of a vCenter that is well and answered then.
-func (r *reporter) publish(ctx context.Context, p watch.Publication) {
-	r.send(ctx, r.actor.read(ctx, p))
+// Publish sends a snapshot of a vCenter that is well and answered then.
+func (r *reporter) Publish(ctx context.Context, p watch.Publication) {
+	r.send(ctx, func(a *actor) bool {
+		a.read(ctx, p)
+		return true
+	})
 }
 
 // Started notes that the watch has begun.
 func (r *reporter) Started() {
 	close(r.started)
-	r.actor.opts.observer.WatchStarted(r.actor.name)
+	r.observer.WatchStarted(r.name)
 }
 
 // Contact sends when the vCenter has answered. That alone is not a change.
 func (r *reporter) Contact(ctx context.Context, at time.Time, probed bool) {
-	r.send(ctx, func(now *status) bool {
-		now.state.LastContact = at
+	r.send(ctx, func(a *actor) bool {
+		a.now.state.LastContact = at
 		return probed
 	})
 }
 
 // TagNames sends when the names of the tags in the snapshot were read again.
 func (r *reporter) TagNames(ctx context.Context, named inventory.TagNames) {
-	r.send(ctx, func(now *status) bool {
-		now.state.TagNames = named
+	r.send(ctx, func(a *actor) bool {
+		a.now.state.TagNames = named
 		return true
 	})
 }
 
 // TagsRead sends how a reading of tags ended.
 func (r *reporter) TagsRead(ctx context.Context, err error) {
-	r.send(ctx, func(now *status) bool {
-		now.tags = readingOf(err)
+	r.send(ctx, func(a *actor) bool {
+		a.now.tags = readingOf(err)
 		return false
 	})
 }
 
 // CredentialsRejected has the credentials read again.
-func (r *reporter) CredentialsRejected() { r.actor.credentialsChanged.Notify() }
+func (r *reporter) CredentialsRejected() { r.credentialsChanged.Notify() }

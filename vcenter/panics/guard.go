@@ -46,7 +46,7 @@ func (g *Guard) Run(ctx context.Context, where string, f func() error) (err erro
 		err = &panicError{where, value}
 		text := err.Error()
 		if last := g.last.Swap(&text); last == nil || *last != text {
-			klog.FromContext(ctx).Error(err, "Recovered from a panic; the vCenter is tried again, and others are not concerned", "stack", string(debug.Stack()))
+			klog.FromContext(ctx).Error(err, "Recovered from a panic; the vCenter is tried again, and others are not affected", "stack", string(debug.Stack()))
 		}
 	}()
 	return f()

@@ -20,7 +20,7 @@ type change struct {
 	datacenters bool
 }
 
-// begin takes over that a page has come, nil for one that says that nothing has changed.
+// begin notes a new page, nil for one that says that nothing has changed.
 func (c *change) begin(page *types.UpdateSet) {
 	c.partial = page != nil && page.Truncated != nil && *page.Truncated
 }
@@ -35,7 +35,7 @@ func (c *change) endsWithDatacenters() bool {
 	return true
 }
 
-// apply takes over a page of a change, which may be nil, and reports whether there is
+// apply applies a page of a change, which may be nil, and reports whether there is
 // anything in it but tagging events and names of machines.
 func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	w.change.begin(page)
@@ -54,7 +54,7 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 				return false, err
 			}
 			if w.refusesGroups(u) {
-				return false, &Restart{GroupsRefused}
+				return false, Restart{GroupsRefused}
 			}
 			unsetMissing(u)
 			if u.Obj.Type == eventCollector {
@@ -69,12 +69,12 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 		w.names.received()
 	}
 	if w.change.endsWithDatacenters() && w.datacenters.changed() {
-		return false, &Restart{DatacentersChanged}
+		return false, Restart{DatacentersChanged}
 	}
 	return relevant, nil
 }
 
-// applyObject takes over a change of one object, as a filter reports it.
+// applyObject applies a change of one object, as a filter reports it.
 func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.ObjectUpdate, ofNames bool) {
 	switch {
 	case w.views.index[filter] && w.searcher != nil && !w.searcher.accepts(u):
@@ -120,8 +120,8 @@ func (w *Watch) refusesGroups(u *types.ObjectUpdate) bool {
 	return true
 }
 
-// unsetMissing takes what is missing in a change of an object for values that are unset:
-// they cannot be read any more.
+// unsetMissing has a change of an object unset what is missing in it, since the values cannot
+// be read any more.
 func unsetMissing(u *types.ObjectUpdate) {
 	for _, m := range u.MissingSet {
 		if !model.IsHostFact(m.Path) { // of which it matters why

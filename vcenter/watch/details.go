@@ -35,7 +35,7 @@ type detailList struct {
 	refused    map[string]time.Time
 	disputes   disputes
 	unreported unreported
-	// postponed is when machines are put on the list that were not for want of time.
+	// postponed is when machines are put on the list that were not for lack of time.
 	postponed <-chan time.Time
 }
 
@@ -145,7 +145,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool)
 	if err := d.try(ctx, now, named); err != nil {
 		return false, fmt.Errorf("following %d machines that Nodes name: %w", len(named), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Follows machines", "machines", len(ids), "added", len(add), "told", len(named), "removed", len(remove))
+	klog.FromContext(ctx).V(2).Info("Following machines", "machines", len(ids), "added", len(add), "told", len(named), "removed", len(remove))
 	d.listed = now
 	return true, nil
 }
@@ -279,6 +279,6 @@ func (d *detailList) checkUnreported(ctx context.Context) (changed bool, err err
 			return false, fmt.Errorf("reading machine %s: %w", id, err)
 		}
 	}
-	d.unreported.again()
+	d.unreported.postponeRest()
 	return changed, nil
 }

@@ -3,7 +3,7 @@
 // immutable snapshot after each change.
 //
 // A [Watch] is built from a session, an [Inbox] that says whose machines' details are
-// wanted, and functions that take over snapshots and what else it finds out. It knows
+// wanted, and a [Reporter] that gets snapshots and what else it finds out. It knows
 // neither who runs it nor what becomes of the snapshots. It never logs in, never decides
 // when to begin again, and never writes to the inventory. What one watch leaves to the next
 // one of the same vCenter is its [Memory].

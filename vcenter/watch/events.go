@@ -12,6 +12,7 @@ import (
 
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
+	"vzones/vcenter/signal"
 )
 
 const (
@@ -35,32 +36,36 @@ type eventWatch struct {
 	vcenter   string
 	session   Session
 	collector types.ManagedObjectReference // of properties
-	// published has a token once there is a snapshot.
-	published <-chan struct{}
+	// published is notified with each snapshot: Watch sends, run receives once.
+	published signal.Signal
+	// logged is the error that was logged last, empty after none.
+	logged string
 }
 
 // run has events reported once there is a snapshot. They only make the next reading of tags
 // come sooner, so a vCenter that does not show them is watched all the same: only a lost
-// session ends the watch. It returns what is to be remembered as last logged.
-func (e *eventWatch) run(ctx context.Context, logged string) (string, error) {
+// session ends the watch.
+func (e *eventWatch) run(ctx context.Context) error {
 	select {
 	case <-e.published:
 	case <-ctx.Done():
-		return logged, ctx.Err()
+		return ctx.Err()
 	}
 	err := e.session.Classify(e.collect(ctx))
 	switch {
 	case err == nil:
-		return "", nil
+		e.logged = ""
+		return nil
 	case ctx.Err() != nil:
-		return logged, ctx.Err()
+		return ctx.Err()
 	case faults.SessionLost(err):
-		return logged, err
+		return err
 	}
-	if logged != err.Error() {
+	if e.logged != err.Error() {
+		e.logged = err.Error()
 		klog.FromContext(ctx).Info("Tagging events cannot be seen; tags are read at intervals only", "err", faults.Printable{Err: err})
 	}
-	return err.Error(), nil
+	return nil
 }
 
 // collect makes a collector of the events from now on, by the vCenter's own clock, so that

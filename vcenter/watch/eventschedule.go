@@ -23,7 +23,7 @@ type eventSchedule struct {
 	last int32
 }
 
-// apply takes over a change of the collector's latest page. Tags of these objects are read at
+// apply applies a change of the collector's latest page. Tags of these objects are read at
 // most once in eventsPause because of it, the last time after the last event.
 func (e *eventSchedule) apply(u *types.ObjectUpdate, refs []types.ManagedObjectReference, tree *model.Tree) {
 	if e.due == nil && e.concern(u, refs, tree) {

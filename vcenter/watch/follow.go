@@ -16,7 +16,7 @@ import (
 // progressTime is the least time between two lines about a reading that is long.
 const progressTime = 10 * time.Second
 
-// follow owns the model: it takes over changes, keeps the list of followed machines, and
+// follow owns the model: it applies changes, keeps the list of followed machines, and
 // publishes.
 func (w *Watch) follow(ctx context.Context) error {
 	retry := time.NewTicker(w.opts.TagRefresh) // settle tries again what failed before
@@ -53,7 +53,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		return false, nil
 	case reading := <-w.tags.found:
 		w.dirty = w.tags.take(reading, w.model) || w.dirty
-	case batch := <-w.metadata.read:
+	case batch := <-w.metadata.parser.read:
 		w.dirty = w.metadata.take(w.model.Tree, batch) || w.dirty
 	case <-w.metadata.due:
 	case <-w.details.postponed:
@@ -99,7 +99,7 @@ func (w *Watch) searcherPostponed() <-chan time.Time {
 	return w.searcher.postponed
 }
 
-// receive takes over a page of changes, which may be nil, and reports whether there is
+// receive applies a page of changes, which may be nil, and reports whether there is
 // anything that is not published yet.
 func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, err error) {
 	w.contact = time.Now()
@@ -207,8 +207,8 @@ func (w *Watch) find(ctx context.Context, i *Interest) (named map[string][]inven
 		return nil, err
 	}
 	w.dirty = w.dirty || changed
-	w.memory.LastSeen.note(w.model.Instance(), w.model.WithUUIDs(i.uuids), i.uuids)
-	w.searches.goBy(w.searcher.known(i))
+	w.opts.LastSeen.note(w.model.Instance(), w.model.WithUUIDs(i.uuids), i.uuids)
+	w.searches.setInput(w.searcher.input(i))
 	return w.searcher.named(i), nil
 }
 
@@ -257,20 +257,20 @@ func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) 
 	if w.searcher != nil {
 		snap.Searched = w.searcher.done()
 	}
-	snap.Pending = w.coming(i)
-	w.publish(ctx, Publication{Snapshot: snap, LastContact: w.contact, TagNames: w.tags.published()})
-	w.published.Notify()
+	snap.Pending = w.pending(i)
+	w.reporter.Publish(ctx, Publication{Snapshot: snap, LastContact: w.contact, TagNames: w.tags.published()})
+	w.tagEvents.published.Notify()
 }
 
-// coming are the machines that Nodes name and of which the vCenter has not said yet whether
-// there are such: they were not tried for want of time, or are on the list of the index and
+// pending are the machines that Nodes name and of which the vCenter has not said yet whether
+// there are such: they were not tried for lack of time, or are on the list of the index and
 // the filter has not reported them. Without datacenters everything is in the index of all
 // machines.
-func (w *Watch) coming(i *Interest) map[string]bool {
+func (w *Watch) pending(i *Interest) map[string]bool {
 	if w.searcher == nil && len(w.opts.Datacenters) == 0 {
 		return nil
 	}
-	var coming map[string]bool
+	var pending map[string]bool
 	for id := range i.recorded[w.opts.VCenter] {
 		answered := w.details.answered(id)
 		if w.searcher != nil {
@@ -279,10 +279,10 @@ func (w *Watch) coming(i *Interest) map[string]bool {
 		if w.model.Has(id) || answered {
 			continue
 		}
-		if coming == nil {
-			coming = map[string]bool{}
+		if pending == nil {
+			pending = map[string]bool{}
 		}
-		coming[id] = true
+		pending[id] = true
 	}
-	return coming
+	return pending
 }

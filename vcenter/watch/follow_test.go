@@ -30,7 +30,7 @@ func TestADatacenterOnAnEarlierPage(t *testing.T) {
 	if relevant, err := w.apply(first); !relevant || !w.change.partial || err != nil {
 		t.Errorf("the first page: %v, more %v, %v", relevant, w.change.partial, err)
 	}
-	if _, err := w.apply(&types.UpdateSet{}); !errors.As(err, new(*Restart)) {
+	if _, err := w.apply(&types.UpdateSet{}); !errors.As(err, new(Restart)) {
 		t.Errorf("the last page: %v", err)
 	}
 }

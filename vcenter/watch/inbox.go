@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/signal"
 )
 
@@ -33,17 +34,23 @@ type Inbox struct {
 	// refreshTags asks for tags to be read now, readNames for names of tags that are
 	// recent.
 	refreshTags, readNames signal.Signal
-	// statesChanged says that the state of a vCenter of the fleet has changed.
-	statesChanged signal.Signal
+	// fleet are the vCenters' last snapshots, and fleetChanged is about them.
+	fleet        atomic.Pointer[Snapshots]
+	fleetChanged signal.Signal
 }
+
+// Snapshots are the last ones of the vCenters, by name, nil for one that was not read yet.
+// They are never changed.
+type Snapshots map[string]*inventory.Snapshot
 
 // NewInbox returns an inbox that requires these tags and no machines.
 func NewInbox(tags TagRequirements) *Inbox {
 	i := &Inbox{
-		interestChanged: signal.New(), probe: signal.New(), refreshTags: signal.New(), readNames: signal.New(), statesChanged: signal.New(),
+		interestChanged: signal.New(), probe: signal.New(), refreshTags: signal.New(), readNames: signal.New(), fleetChanged: signal.New(),
 	}
 	i.interest.Store(NewInterest(nil))
 	i.tags.Store(&tags)
+	i.fleet.Store(&Snapshots{})
 	return i
 }
 
@@ -73,5 +80,9 @@ func (i *Inbox) Probe() { i.probe.Notify() }
 // ReadTags has tags read soon, with names that are recent.
 func (i *Inbox) ReadTags() { i.readNames.Notify() }
 
-// StatesChanged has the searches for machines look at the states of the fleet again.
-func (i *Inbox) StatesChanged() { i.statesChanged.Notify() }
+// SetFleet replaces the snapshots of the fleet: what runs in another vCenter is searched for
+// less often.
+func (i *Inbox) SetFleet(now Snapshots) {
+	i.fleet.Store(&now)
+	i.fleetChanged.Notify()
+}

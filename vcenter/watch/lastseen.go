@@ -17,7 +17,7 @@ type LastSeen struct {
 	ids      map[inventory.UUID][]string
 }
 
-// note takes over what is in the index now. A UUID that is not there keeps what it
+// note records what is in the index now. A UUID that is not there keeps what it
 // had, as long as it is followed.
 func (l *LastSeen) note(instance string, index map[inventory.UUID][]string, followed map[inventory.UUID]bool) {
 	l.mu.Lock()

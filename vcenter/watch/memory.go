@@ -3,12 +3,8 @@ package watch
 import "vzones/vcenter/watch/model"
 
 // A Memory is what a watch leaves to the next one of the same vCenter. It belongs to the
-// watch that runs, and to who runs watches between two of them; but LastSeen may be read at
-// any time.
+// watch that runs, and to who runs watches between two of them.
 type Memory struct {
-	// LastSeen are where followed machines were last.
-	LastSeen LastSeen
-
 	// model is that of the last watch that had the index in whole.
 	model *model.Model
 	// missingDatacenters is what was last logged about configured datacenters that are

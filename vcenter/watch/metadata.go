@@ -13,9 +13,9 @@ import (
 )
 
 // A text that a guest or its owner writes is parsed in a goroutine of its own, so that
-// one that is costly holds up no change of the vCenter, and only if it is another one.
+// one that is costly holds up no change of the vCenter, and only if it has changed.
 const (
-	// metadataBatchTime is after how much time what has been read is taken over, while
+	// metadataBatchTime is after how much time what has been read is applied, while
 	// there is more to read: each time, a snapshot is made.
 	metadataBatchTime = 100 * time.Millisecond
 	// metadataMin is the least time between two readings of one machine's metadata. It
@@ -31,14 +31,18 @@ type metadataBatch struct {
 	last bool
 }
 
-// A metadataReader has a watch's metadata read. All but run belongs to the goroutine of the
-// model.
-type metadataReader struct {
+// A metadataParser reads metadata, in a goroutine of its own.
+type metadataParser struct {
 	parse func(string) ([]netip.Addr, error)
-	// texts is what to read: request sends to it when nothing is under way, and run
-	// receives. read is what has been read, the other way. Nobody closes them.
+	// texts is what to read: the metadataReader sends to it when nothing is under way, and
+	// run receives. read is what has been read, the other way. Nobody closes them.
 	texts chan []model.Text
 	read  chan metadataBatch
+}
+
+// A metadataReader has a watch's metadata read. It belongs to the goroutine of the model.
+type metadataReader struct {
+	parser metadataParser
 	// busy says that something is under way.
 	busy bool
 	// paces are of machines whose metadata was read recently.
@@ -65,8 +69,8 @@ func (p pace) after(now time.Time) pace {
 
 func newMetadataReader(parse func(string) ([]netip.Addr, error)) *metadataReader {
 	return &metadataReader{
-		parse: parse, texts: make(chan []model.Text, 1), read: make(chan metadataBatch),
-		paces: map[types.ManagedObjectReference]pace{},
+		parser: metadataParser{parse: parse, texts: make(chan []model.Text, 1), read: make(chan metadataBatch)},
+		paces:  map[types.ManagedObjectReference]pace{},
 	}
 }
 
@@ -106,11 +110,11 @@ func (m *metadataReader) request(tree *model.Tree) {
 		return cmp.Or(cmp.Compare(len(a.Text), len(b.Text)), cmp.Compare(a.Machine.Value, b.Machine.Value))
 	})
 	m.busy = true
-	m.texts <- texts
+	m.parser.texts <- texts
 }
 
 // run reads metadata until the context is done.
-func (m *metadataReader) run(ctx context.Context) error {
+func (m metadataParser) run(ctx context.Context) error {
 	for {
 		var texts []model.Text
 		select {
@@ -137,7 +141,7 @@ func (m *metadataReader) run(ctx context.Context) error {
 	}
 }
 
-// take takes over what was read, and reports whether any of it still counts.
+// take applies what was read, and reports whether any of it still counts.
 func (m *metadataReader) take(tree *model.Tree, batch metadataBatch) (changed bool) {
 	m.busy = !batch.last
 	for _, r := range batch.read {

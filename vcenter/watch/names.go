@@ -100,7 +100,7 @@ func (n *nameLookup) reports(filter types.ManagedObjectReference) bool {
 	return true
 }
 
-// apply takes over a change of a machine's names.
+// apply applies a change of a machine's names.
 func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectUpdate) {
 	if u.Obj.Type != "VirtualMachine" {
 		return // the root folder, which says that the filter has reported everything
@@ -160,7 +160,7 @@ func (n *nameLookup) found(m *model.Model) map[string][]inventory.NameEntry {
 }
 
 // update looks for the machines of the Nodes without a UUID, by their lower-case name, and
-// reports whether it has found others than before.
+// reports whether what it found has changed.
 func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *model.Model) (changed bool, err error) {
 	n.news = false
 	switch {
@@ -191,7 +191,7 @@ func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *mod
 // report something though there is no machine.
 func (n *nameLookup) begin(ctx context.Context) error {
 	*n = nameLookup{views: n.views, machines: n.machines, seed: maphash.MakeSeed(), filters: filters{}, byID: map[string]hashes{}}
-	klog.FromContext(ctx).Info("Watches the names of machines, since a Node reports no system UUID")
+	klog.FromContext(ctx).Info("Watching the names of machines, since a Node reports no system UUID")
 	for _, view := range n.views.containers {
 		spec := model.ViewSpec(view, "VirtualMachine", "name", model.GuestHostName)
 		spec.PropSet = append(spec.PropSet, types.PropertySpec{Type: "Folder", PathSet: []string{"name"}})

@@ -15,6 +15,9 @@ type prober struct {
 	// answered has when a probe was asked that the vCenter has answered: it may have hung
 	// since, and what it has to report comes another way. Run sends, nobody closes it.
 	answered chan time.Time
+	// every is the time between two probes until arrived is closed.
+	every   time.Duration
+	arrived <-chan struct{}
 }
 
 // run asks the vCenter for its time whenever a proof is wanted that it answers. The long
@@ -41,14 +44,14 @@ func (p *prober) run(ctx context.Context) error {
 // whileLoading asks for a proof that the vCenter answers as often as a long poll would give
 // one, until the first page of its machines has arrived: that may take minutes, and a vCenter
 // that hangs is to be known sooner.
-func (p *prober) whileLoading(ctx context.Context, every time.Duration, arrived <-chan struct{}) error {
-	again := time.NewTicker(every)
+func (p *prober) whileLoading(ctx context.Context) error {
+	again := time.NewTicker(p.every)
 	defer again.Stop()
 	for {
 		select {
 		case <-again.C:
 			p.asked.Notify()
-		case <-arrived:
+		case <-p.arrived:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

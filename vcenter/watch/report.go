@@ -15,9 +15,11 @@ type Publication struct {
 	TagNames    inventory.TagNames
 }
 
-// A Reporter takes over what a watch finds out beside snapshots. It may be called from
-// several goroutines. No method blocks longer than until the context is done.
+// A Reporter gets what a watch finds out. It may be called from several goroutines. No method
+// blocks longer than until the context is done.
 type Reporter interface {
+	// Publish is called with each snapshot.
+	Publish(ctx context.Context, p Publication)
 	// Started is called when everything that the watch needs on the server is there.
 	Started()
 	// Contact is called when the vCenter has answered and the last snapshot is of then,

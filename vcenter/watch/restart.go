@@ -13,7 +13,8 @@ const (
 	GroupsRefused Reason = "the vCenter does not take the property " + model.ClusterGroups + ", so " + model.ClusterConfig + " is read instead"
 )
 
-// A Restart is the error of a watch that has to begin again at once.
+// A Restart is the error of a watch that has to begin again at once. Two with one reason are
+// equal, for errors.Is.
 type Restart struct{ Reason Reason }
 
-func (r *Restart) Error() string { return "something has changed: " + string(r.Reason) }
+func (r Restart) Error() string { return "something has changed: " + string(r.Reason) }

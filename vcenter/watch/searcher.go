@@ -38,7 +38,7 @@ type searcher struct {
 	refs map[search.Key][]string
 	// since is when everything followed had been searched for once.
 	since time.Time
-	// postponed is when machines are put on the list that were not for want of time.
+	// postponed is when machines are put on the list that were not for lack of time.
 	postponed <-chan time.Time
 }
 
@@ -70,7 +70,7 @@ func (k *searcher) begin(ctx context.Context, v *views) error {
 	})
 }
 
-// accepts reports whether a change of a machine in the index is to be taken over: one
+// accepts reports whether a change of a machine in the index is to be applied: one
 // that was taken off the list may still be reported, and of one that is not in the
 // index a change does not have everything.
 func (k *searcher) accepts(u *types.ObjectUpdate) bool {
@@ -85,7 +85,7 @@ func (k *searcher) accepts(u *types.ObjectUpdate) bool {
 	return true
 }
 
-// take takes over the results of searches. Recorded are the machines that Nodes name.
+// take applies the results of searches. Recorded are the machines that Nodes name.
 func (k *searcher) take(found map[search.Key][]string, recorded map[string][]inventory.UUID) {
 	for key, ids := range found {
 		k.refs[key] = ids
@@ -153,20 +153,20 @@ func (k *searcher) readMissed(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// known returns what searches are to go by: which machines are in the index and run. One
-// that is off counts as not found: the one that runs may be in another place by now.
-func (k *searcher) known(i *Interest) known {
+// input returns what searches depend on: which machines are in the index and run. One that is
+// off counts as not found: the one that runs may be in another place by now.
+func (k *searcher) input(i *Interest) searchInput {
 	running := map[search.Key]bool{}
-	coming := k.coming()
+	pending := k.pending()
 	for key := range k.refs {
-		running[key] = k.indexed(key, coming) && slices.ContainsFunc(k.refs[key], k.model.Runs)
+		running[key] = k.indexed(key, pending) && slices.ContainsFunc(k.refs[key], k.model.Runs)
 	}
-	return known{i, running}
+	return searchInput{i, running}
 }
 
-// coming are the UUIDs of the machines that are on the list and that the filter has
+// pending are the UUIDs of the machines that are on the list and that the filter has
 // not reported yet, as the earlier watch knew them.
-func (k *searcher) coming() map[inventory.UUID]bool {
+func (k *searcher) pending() map[inventory.UUID]bool {
 	uuids := map[inventory.UUID]bool{}
 	for id := range k.listed {
 		if uuid, ok := k.model.EarlierUUID(id); ok && !k.model.Has(id) {
@@ -178,8 +178,8 @@ func (k *searcher) coming() map[inventory.UUID]bool {
 
 // indexed reports whether everything that the last search for something found is in
 // the index. A machine that has left it has to be searched for again.
-func (k *searcher) indexed(key search.Key, coming map[inventory.UUID]bool) bool {
-	if key.Name == "" && coming[key.UUID] {
+func (k *searcher) indexed(key search.Key, pending map[inventory.UUID]bool) bool {
+	if key.Name == "" && pending[key.UUID] {
 		return false
 	}
 	return !slices.ContainsFunc(k.refs[key], func(id string) bool { return !k.model.Has(id) })
@@ -188,9 +188,9 @@ func (k *searcher) indexed(key search.Key, coming map[inventory.UUID]bool) bool 
 // done returns for snapshots which searches are done.
 func (k *searcher) done() *inventory.Searched {
 	done := &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
-	coming := k.coming()
+	pending := k.pending()
 	for key := range k.refs {
-		if key.Name == "" && k.indexed(key, coming) {
+		if key.Name == "" && k.indexed(key, pending) {
 			done.UUIDs[key.UUID] = true
 		}
 	}
@@ -206,9 +206,9 @@ func (k *searcher) complete(i *Interest) bool {
 	if k.since.IsZero() {
 		k.since = time.Now()
 	}
-	coming := k.coming()
+	pending := k.pending()
 	for key := range k.refs {
-		if !k.indexed(key, coming) {
+		if !k.indexed(key, pending) {
 			return time.Since(k.since) > syncTime
 		}
 	}

@@ -150,7 +150,7 @@ func TestRecordedMachinesThatAreNotTriedYet(t *testing.T) {
 			}
 			absent := func() bool {
 				s := w.model.Snapshot(model.View{})
-				if s.Pending = w.coming(f); w.searcher != nil {
+				if s.Pending = w.pending(f); w.searcher != nil {
 					s.Searched = w.searcher.done()
 				}
 				_, err := inventory.Find([]inventory.State{{VCenter: "east", Snapshot: s}}, honest)

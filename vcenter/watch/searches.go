@@ -19,48 +19,46 @@ type searches struct {
 	slots   search.Slots
 	// every is the time in which everything that is found is searched for once.
 	every time.Duration
-	// states returns those of the fleet, changed says that one has changed.
-	states  func() []inventory.State
-	changed <-chan struct{}
+	// inbox says what runs in other vCenters.
+	inbox *Inbox
 
-	// known has what searches are to go by, results what they have found: run receives
-	// from the first, which has room for one, and sends to the second. Nobody closes
-	// them.
-	known   chan known
+	// input says what to search for, results has what was found: run receives from the
+	// first, which has room for one, and sends to the second. Nobody closes them.
+	input   chan searchInput
 	results chan map[search.Key][]string
 }
 
-// known is what is followed, and which machines of that are in the index and run.
-type known struct {
+// A searchInput is what is followed, and which machines of that are in the index and run.
+type searchInput struct {
 	interest *Interest
 	running  map[search.Key]bool
 }
 
-// goBy replaces what searches are to go by.
-func (s *searches) goBy(now known) {
+// setInput replaces the input.
+func (s *searches) setInput(now searchInput) {
 	select {
-	case <-s.known:
+	case <-s.input:
 	default:
 	}
-	s.known <- now
+	s.input <- now
 }
 
 // run searches in the order and at the times of the schedule, until the context is done.
 // A search that fails ends the watch, as any call does.
-func (s *searches) run(ctx context.Context, interest *Interest) error {
+func (s *searches) run(ctx context.Context) error {
 	plan := search.NewSchedule(s.every)
-	now := known{interest: interest}
+	now := searchInput{interest: s.inbox.interest.Load()}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case now = <-s.known:
-		case <-s.changed:
+		case now = <-s.input:
+		case <-s.inbox.fleetChanged:
 		case <-timer.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		plan.Follow(now.found(s.vcenter, s.states()), time.Now())
+		plan.Follow(now.found(s.vcenter, *s.inbox.fleet.Load()), time.Now())
 		round, wait := plan.Next(time.Now())
 		if len(round) == 0 {
 			timer.Reset(wait)
@@ -84,30 +82,27 @@ func (s *searches) run(ctx context.Context, interest *Interest) error {
 // in the index of this vCenter or in the last snapshot of another one. What a Node says was
 // in another vCenter that was not read yet counts as found there, for that Node: a UUID is
 // found if it is for each Node that has it.
-func (k *known) found(vcenter string, states []inventory.State) map[search.Key]bool {
+func (i *searchInput) found(vcenter string, fleet Snapshots) map[search.Key]bool {
 	all := map[search.Key]bool{}
-	for _, node := range k.interest.nodes {
+	for _, node := range i.interest.nodes {
 		found := false
 		for _, u := range node.uuids {
-			found = found || k.running[search.Key{UUID: u}] || runsElsewhere(u, node.home, vcenter, states)
+			found = found || i.running[search.Key{UUID: u}] || runsElsewhere(u, node.home, vcenter, fleet)
 		}
 		for _, u := range node.uuids {
 			before, again := all[search.Key{UUID: u}]
 			all[search.Key{UUID: u}] = found && (before || !again)
 		}
 	}
-	for name := range k.interest.names {
-		all[search.Key{Name: name}] = k.running[search.Key{Name: name}]
+	for name := range i.interest.names {
+		all[search.Key{Name: name}] = i.running[search.Key{Name: name}]
 	}
 	return all
 }
 
-func runsElsewhere(u inventory.UUID, home, vcenter string, states []inventory.State) bool {
-	for _, s := range states {
-		if s.VCenter == vcenter {
-			continue
-		}
-		if s.Snapshot == nil && home == s.VCenter || s.Snapshot != nil && s.Snapshot.Runs(u) {
+func runsElsewhere(u inventory.UUID, home, vcenter string, fleet Snapshots) bool {
+	for other, snapshot := range fleet {
+		if other != vcenter && (snapshot == nil && home == other || snapshot != nil && snapshot.Runs(u)) {
 			return true
 		}
 	}

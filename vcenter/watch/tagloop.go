@@ -26,10 +26,12 @@ const (
 
 // A tagLoop reads tags, in a goroutine of its own.
 type tagLoop struct {
-	session  Session
-	reader   TagReader
-	schedule *tagSchedule
-	inbox    *Inbox
+	session Session
+	reader  TagReader
+	inbox   *Inbox
+	// wanted and found are those of the tagSchedule.
+	wanted   <-chan tagObjects
+	found    chan<- tagReading
 	reporter Reporter
 	// refresh is the time between two readings, retryMin the least one after a failure.
 	refresh, retryMin time.Duration
@@ -77,7 +79,7 @@ func (l *tagLoop) run(ctx context.Context) error {
 			delay = l.retryMin
 		}
 		select {
-		case l.schedule.found <- tagReading{result, required.Categories, tagged, awaited}:
+		case l.found <- tagReading{result, required.Categories, tagged, awaited}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -90,10 +92,8 @@ func (l *tagLoop) wait(ctx context.Context, next <-chan time.Time) (awaited bool
 	for {
 		l.query.Age = tags.NamesFor
 		select {
-		case l.query.Objects = <-l.schedule.wanted:
-			if paths := l.schedule.paths.Load(); paths != nil {
-				l.query.Paths = *paths
-			}
+		case objects := <-l.wanted:
+			l.query.Objects, l.query.Paths = objects.refs, objects.paths
 			l.query.Age = l.refresh / 2
 			return false, nil
 		case <-l.inbox.readNames:

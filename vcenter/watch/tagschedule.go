@@ -2,7 +2,6 @@ package watch
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -32,18 +31,24 @@ type tagReading struct {
 	awaited bool
 }
 
+// tagObjects are the objects whose tags are to be read, with their inventory paths.
+type tagObjects struct {
+	refs  []types.ManagedObjectReference
+	paths map[types.ManagedObjectReference]string
+}
+
 // A tagSchedule decides which objects' tags are read, and when because of changes of the
-// inventory. It belongs to the goroutine of the model; wanted, paths and found connect it to
-// the one that reads tags.
+// inventory. It belongs to the goroutine of the model; the one that reads tags has only its
+// channels.
 type tagSchedule struct {
-	// refs are the objects whose tags were last asked for, in order.
-	refs []types.ManagedObjectReference
+	// refs are the objects whose tags were last asked for, in order, and paths their
+	// inventory paths, for the log.
+	refs  []types.ManagedObjectReference
+	paths map[types.ManagedObjectReference]string
 	// wanted has room for one: the schedule sends, and takes back what was not
 	// received. found has the results, sent by the reading goroutine. Nobody closes them.
-	wanted chan []types.ManagedObjectReference
+	wanted chan tagObjects
 	found  chan tagReading
-	// paths are the inventory paths of the objects, for the log.
-	paths atomic.Pointer[map[types.ManagedObjectReference]string]
 	// named is how old the names of the model's tags are; unpublished reports whether
 	// that is to be published, since it has changed or somebody waits for it.
 	named       inventory.TagNames
@@ -55,20 +60,19 @@ type tagSchedule struct {
 }
 
 func newTagSchedule() *tagSchedule {
-	return &tagSchedule{wanted: make(chan []types.ManagedObjectReference, 1), found: make(chan tagReading)}
+	return &tagSchedule{wanted: make(chan tagObjects, 1), found: make(chan tagReading)}
 }
 
-// follow asks for the tags of these objects, if they are others than before.
+// follow asks for the tags of these objects, if they have changed.
 func (t *tagSchedule) follow(refs []types.ManagedObjectReference, tree *model.Tree) {
 	if slices.Equal(refs, t.refs) {
 		return
 	}
 	t.refs = refs
-	paths := make(map[types.ManagedObjectReference]string, len(refs))
+	t.paths = make(map[types.ManagedObjectReference]string, len(refs))
 	for _, ref := range refs {
-		paths[ref] = tree.Path(ref)
+		t.paths[ref] = tree.Path(ref)
 	}
-	t.paths.Store(&paths)
 	if t.due == nil {
 		t.request()
 	}
@@ -93,10 +97,10 @@ func (t *tagSchedule) requestNow() {
 	case <-t.wanted:
 	default:
 	}
-	t.wanted <- t.refs
+	t.wanted <- tagObjects{t.refs, t.paths}
 }
 
-// take takes over a reading, and reports whether it has changed the model.
+// take applies a reading, and reports whether it has changed the model.
 func (t *tagSchedule) take(r tagReading, m *model.Model) (changed bool) {
 	named := inventory.TagNames{ReadAt: r.Named, Categories: r.categories}
 	t.unpublished = t.unpublished || r.awaited || named.ReadAt != t.named.ReadAt || !slices.Equal(named.Categories, t.named.Categories)

@@ -53,8 +53,8 @@ func (u *unreported) some() []string {
 	return ids[:min(unreportedAtOnce, len(ids))]
 }
 
-// again has those that are left be read later.
-func (u *unreported) again() {
+// postponeRest has those that are left be read later.
+func (u *unreported) postponeRest() {
 	if len(u.machines) > 0 {
 		u.pause = min(2*u.pause, unreportedTime)
 		u.due = time.After(u.pause)

@@ -8,7 +8,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
-	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/signal"
 	"vzones/vcenter/watch/model"
@@ -40,16 +39,17 @@ type Options struct {
 	ParseMetadata func(string) ([]netip.Addr, error)
 	// Slots bound the searches in flight.
 	Slots search.Slots
-	// States returns the states of the fleet.
-	States func() []inventory.State
+	// LastSeen gets where followed machines are.
+	LastSeen *LastSeen
 }
 
-// A Watch follows the changes of one vCenter through one session, once.
+// A Watch follows the changes of one vCenter through one session, once. One goroutine has it,
+// that of the model while it runs; the others have a part each, which exchanges messages with
+// it.
 type Watch struct {
 	opts     Options
 	session  Session
 	inbox    *Inbox
-	publish  func(context.Context, Publication)
 	reporter Reporter
 	memory   *Memory
 
@@ -69,24 +69,22 @@ type Watch struct {
 	tagLoop  *tagLoop
 	poller   *poller
 	prober   *prober
-	// published gets a token with each snapshot until it has one; who follows events
-	// takes it.
-	published signal.Signal
+	// tagEvents has events reported, after the first snapshot.
+	tagEvents *eventWatch
 
-	// What follows changes while the watch runs, and belongs to the goroutine of the
-	// model: how far it is, the change of which pages are coming in, whether something
-	// is not published yet, when the vCenter last answered, and when the progress of a
-	// long reading was last logged.
 	progress progress
-	change   change
-	dirty    bool
-	contact  time.Time
-	logged   time.Time
+	// change is that of which pages are coming in.
+	change change
+	// dirty reports whether something is not published yet.
+	dirty bool
+	// contact is when the vCenter last answered, logged when the progress of a long
+	// reading was last logged.
+	contact, logged time.Time
 }
 
 // New returns a watch. Memory is what the watch before has left; the inbox says whose
 // machines' details are wanted. It makes no request until Run.
-func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options, publish func(context.Context, Publication), reporter Reporter) *Watch {
+func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options, reporter Reporter) *Watch {
 	about := s.Client().ServiceContent
 	m := model.New(opts.VCenter, about, memory.model)
 	if memory.disputed == nil {
@@ -98,7 +96,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 	}
 	v := newViews(s, hosts)
 	w := &Watch{
-		opts: opts, session: s, inbox: inbox, publish: publish, reporter: reporter, memory: memory,
+		opts: opts, session: s, inbox: inbox, reporter: reporter, memory: memory,
 		model: m, hosts: hosts, views: v,
 		datacenters: newDatacenters(opts.VCenter, opts.Datacenters, about.RootFolder),
 		details:     newDetailList(&listView{session: s}, hosts, m, memory.disputed),
@@ -106,29 +104,30 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		metadata:    newMetadataReader(opts.ParseMetadata),
 		tags:        newTagSchedule(),
 		events:      &eventSchedule{},
-		prober:      &prober{session: s, asked: inbox.probe, answered: make(chan time.Time)},
-		published:   signal.New(),
+		tagEvents:   &eventWatch{vcenter: opts.VCenter, session: s, published: signal.New(), logged: memory.eventsErr},
 		logged:      time.Now(),
 	}
 	w.tagLoop = &tagLoop{
-		session: s, reader: reader, schedule: w.tags, inbox: inbox, reporter: reporter, refresh: opts.TagRefresh, retryMin: opts.TagRetry,
+		session: s, reader: reader, inbox: inbox, reporter: reporter, wanted: w.tags.wanted, found: w.tags.found,
+		refresh: opts.TagRefresh, retryMin: opts.TagRetry,
 	}
 	w.poller = &poller{
 		session: s, pollTime: opts.PollTime, timeout: opts.Timeout, firstPage: opts.FirstPage,
 		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet),
 	}
+	w.prober = &prober{session: s, asked: inbox.probe, answered: make(chan time.Time), every: opts.PollTime, arrived: w.poller.arrived}
 	if opts.Followed {
 		w.searcher = newSearcher(opts.VCenter, m, &listView{session: s}, inbox.interest.Load().uuids)
 		w.searches = &searches{
-			vcenter: opts.VCenter, session: s, slots: opts.Slots, every: opts.SearchEvery, states: opts.States, changed: inbox.statesChanged,
-			known: make(chan known, 1), results: make(chan map[search.Key][]string),
+			vcenter: opts.VCenter, session: s, slots: opts.Slots, every: opts.SearchEvery, inbox: inbox,
+			input: make(chan searchInput, 1), results: make(chan map[search.Key][]string),
 		}
 	}
 	return w
 }
 
 // Run follows the vCenter until that breaks or the context is done. Its goroutines end with
-// it. A *[Restart] says that it has to begin again, though nothing is wrong.
+// it. A [Restart] says that it has to begin again, though nothing is wrong.
 func (w *Watch) Run(ctx context.Context) error {
 	err := w.run(ctx)
 	w.memory.hosts = hostAccess{w.session, w.hosts.Access}
@@ -141,24 +140,24 @@ func (w *Watch) run(ctx context.Context) error {
 	}
 	w.reporter.Started()
 	g, ctx := errgroup.WithContext(ctx)
+	guard := w.opts.Guard
 	run := func(what string, f func(context.Context) error) {
-		g.Go(func() error { return w.opts.Guard.Run(ctx, what, func() error { return f(ctx) }) })
+		g.Go(func() error { return guard.Run(ctx, what, func() error { return f(ctx) }) })
 	}
 	run("waiting for changes", w.poller.run)
 	if w.opts.Tags {
 		run("reading tags", w.tagLoop.run)
-		run("following tagging events", w.followEvents)
+		run("following tagging events", w.tagEvents.run)
 	}
-	run("reading machines' metadata", w.metadata.run)
+	run("reading machines' metadata", w.metadata.parser.run)
 	if w.searches != nil {
-		run("searching for machines", func(ctx context.Context) error { return w.searches.run(ctx, w.inbox.interest.Load()) })
+		run("searching for machines", w.searches.run)
 	}
 	run("asking whether it answers", w.prober.run)
-	run("asking whether it answers while it loads", func(ctx context.Context) error {
-		return w.prober.whileLoading(ctx, w.opts.PollTime, w.poller.arrived)
-	})
-	run("taking over changes", w.follow)
+	run("asking whether it answers while it loads", w.prober.whileLoading)
+	run("applying changes", w.follow)
 	err := g.Wait()
+	w.memory.eventsErr = w.tagEvents.logged
 	if (w.progress.phase >= syncing && w.searcher == nil || w.progress.phase == ready) && !panics.Recovered(err) {
 		w.model.ForgetEarlier()
 		w.memory.model = w.model
@@ -179,7 +178,7 @@ func (w *Watch) begin(ctx context.Context) error {
 	if err := w.views.begin(ctx); err != nil {
 		return err
 	}
-	w.poller.collector = w.views.collector
+	w.poller.collector, w.tagEvents.collector = w.views.collector, w.views.collector
 	// The filter over details is the first: the simulator reports a list that has changed
 	// once for it and once more for each filter before it.
 	if err := w.details.list.create(ctx); err != nil {
@@ -199,11 +198,4 @@ func (w *Watch) begin(ctx context.Context) error {
 		return w.views.watchDatacenters(ctx)
 	}
 	return nil
-}
-
-// followEvents has tagging events reported.
-func (w *Watch) followEvents(ctx context.Context) (err error) {
-	events := &eventWatch{vcenter: w.opts.VCenter, session: w.session, collector: w.views.collector, published: w.published}
-	w.memory.eventsErr, err = events.run(ctx, w.memory.eventsErr)
-	return err
 }

@@ -49,7 +49,7 @@ type recorder struct {
 	published chan struct{}
 }
 
-func (r *recorder) publish(_ context.Context, p Publication) {
+func (r *recorder) Publish(_ context.Context, p Publication) {
 	r.mu.Lock()
 	r.snapshots = append(r.snapshots, p)
 	r.mu.Unlock()
@@ -101,13 +101,13 @@ func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorde
 	opts := Options{
 		VCenter: "east", TagRefresh: time.Hour, TagRetry: time.Second, Timeout: time.Second, PollTime: 25 * time.Second,
 		Guard: &panics.Guard{}, ParseMetadata: guestinfo.Addresses, Slots: search.NewSlots(),
-		States: func() []inventory.State { return nil },
+		LastSeen: &LastSeen{},
 	}
 	if change != nil {
 		change(&opts)
 	}
 	client := &vim25.Client{RoundTripper: server, ServiceContent: types.ServiceContent{RootFolder: rootFolder}}
-	w := New(session.FromClient(client), noTags{}, NewInbox(TagRequirements{}), NewMemory(), opts, r.publish, r)
+	w := New(session.FromClient(client), noTags{}, NewInbox(TagRequirements{}), NewMemory(), opts, r)
 	w.model.Tree.Apply(&types.ObjectUpdate{Obj: cluster, ChangeSet: []types.PropertyChange{{Name: "name", Val: "c%2f1"}}})
 	w.tags.refs = []types.ManagedObjectReference{cluster}
 	return w, r

@@ -106,8 +106,8 @@ func (m *Model) Above(ids []string, paths []topology.PathKind) []types.ManagedOb
 }
 
 // Outside returns the machines in the index that are below none of the roots, in order,
-// and keeps them out of the index of snapshots; it reports whether they are others than
-// before. Only their details tell where they are. One whose datacenter cannot be read is
+// and keeps them out of the index of snapshots; it reports whether they have changed.
+// Only their details say where they are. One whose datacenter cannot be read is
 // not known to be inside.
 func (m *Model) Outside(roots []types.ManagedObjectReference) (ids []string, changed bool) {
 	outside := map[string]bool{}

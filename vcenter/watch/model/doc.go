@@ -1,7 +1,7 @@
 // Package model is what a vCenter has reported since a watch began: an index entry for
 // each machine, and in full the machines of Nodes with everything above them.
 //
-// It takes over property updates in whatever order they come and turns into immutable
-// snapshots. It makes no requests, starts no goroutine and reads no metadata: it hands
+// It applies property updates in whatever order they come, and makes immutable
+// snapshots of them. It makes no requests, starts no goroutine and reads no metadata: it hands
 // out what is to be read. A Model belongs to one goroutine.
 package model

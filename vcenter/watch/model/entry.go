@@ -32,7 +32,7 @@ type entry struct {
 	power     inventory.Power
 }
 
-// apply takes over changes of the machine's properties, in whatever order.
+// apply applies changes of the machine's properties, in whatever order.
 func (e *entry) apply(changes []types.PropertyChange) {
 	var summary inventory.UUID
 	var role, secondary bool

@@ -64,8 +64,8 @@ func (h HostFacts) Properties() []types.PropertySpec {
 	return specs
 }
 
-// IsHostFact reports whether a property tells what hosts belong to. That it cannot be
-// read is another thing than that it is not set.
+// IsHostFact reports whether a property says what hosts belong to. One that cannot be read
+// differs from one that is not set.
 func IsHostFact(path string) bool {
 	return path == ClusterGroups || path == ClusterConfig || path == FaultDomain
 }

@@ -63,7 +63,7 @@ func (p *placed) machine(id string) *inventory.Machine {
 	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
 	m.Static, m.Pending = s.addresses, s.pending()
 	if !read.connected() {
-		m.Power = inventory.PowerUnknown // what is told is how it was
+		m.Power = inventory.PowerUnknown // what is reported is how it was
 	}
 	for _, start := range p.tree.starts(ref) {
 		if start.unset != "" {

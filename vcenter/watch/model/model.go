@@ -120,7 +120,7 @@ func (m *Model) EarlierUUID(id string) (inventory.UUID, bool) {
 	return m.before.index[id].uuid, true
 }
 
-// ApplyIndex takes over a change of a machine in the index, as a filter reports it.
+// ApplyIndex applies a change of a machine in the index, as a filter reports it.
 func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	id := u.Obj.Value
 	m.byUUID = nil
@@ -156,7 +156,7 @@ func (m *Model) firstSeen(id string) inventory.FirstSeen {
 	return inventory.FirstSeen{At: time.Now(), Arrived: m.complete}
 }
 
-// ApplySummaries takes over the UUIDs that the summaries of followed machines without one
+// ApplySummaries applies the UUIDs that the summaries of followed machines without one
 // show, and reports whether there are any.
 func (m *Model) ApplySummaries() bool {
 	found := false
@@ -176,7 +176,7 @@ func (m *Model) ApplySummaries() bool {
 	return found
 }
 
-// SetRecorded takes over which machines Nodes name as those they were found as, by
+// SetRecorded sets which machines Nodes name as those they were found as, by
 // managed object ID, and reports whether that changes anything for machines without a UUID.
 func (m *Model) SetRecorded(all map[string][]inventory.UUID) bool {
 	var recorded map[string]inventory.Entry
@@ -196,8 +196,8 @@ func (m *Model) SetRecorded(all map[string][]inventory.UUID) bool {
 	return true
 }
 
-// SetOnlyRecorded takes over which machines are in the index only since a Node names them,
-// and reports whether they are others than before.
+// SetOnlyRecorded sets which machines are in the index only since a Node names them,
+// and reports whether they have changed.
 func (m *Model) SetOnlyRecorded(ids map[string]bool) bool {
 	if maps.Equal(ids, m.onlyRecorded) {
 		return false
@@ -206,8 +206,8 @@ func (m *Model) SetOnlyRecorded(ids map[string]bool) bool {
 	return true
 }
 
-// SetTags takes over the tags of objects and to what those of regions and zones are
-// attached, and reports whether they are others than before.
+// SetTags sets the tags of objects and to what those of regions and zones are
+// attached, and reports whether they have changed.
 func (m *Model) SetTags(attached tags.Attachments, tagged []topology.Tagged) bool {
 	same := slices.EqualFunc(tagged, m.tagged, func(a, b topology.Tagged) bool { return reflect.DeepEqual(a, b) })
 	same = same && attached.Equal(m.tags)

@@ -11,7 +11,7 @@ import (
 // it is reported, but as what is needed of it.
 type properties map[string]any
 
-// propertiesOf takes over the properties of an object as they were read; before
+// propertiesOf returns the properties of an object as they were read; before
 // is what was read of its metadata, if that was.
 func propertiesOf(o *types.ObjectContent, before static) properties {
 	p := make(properties, len(o.PropSet))
@@ -25,7 +25,7 @@ func propertiesOf(o *types.ObjectContent, before static) properties {
 	return p
 }
 
-// set takes over the value of a property, nil for one that is unset.
+// set sets the value of a property, nil for one that is unset.
 func (p properties) set(name string, value any) {
 	if isMetadata(name) {
 		name = GuestMetadata
@@ -110,7 +110,7 @@ func (p properties) connected() bool {
 	return ok && s == types.VirtualMachineConnectionStateConnected
 }
 
-// setUnreadable takes over which properties of hosts and clusters cannot be read.
+// setUnreadable records which properties of hosts and clusters cannot be read.
 func (p properties) setUnreadable(missing []types.MissingProperty) {
 	for i := range missing {
 		path := missing[i].Path

@@ -26,7 +26,7 @@ type static struct {
 
 func (s static) pending() bool { return s.digest != s.readDigest }
 
-// follow takes over the text that a machine has now. It parses nothing.
+// follow records the text that a machine has now. It parses nothing.
 func (s static) follow(value any) static {
 	if option, whole := value.(types.OptionValue); whole {
 		value = option.Value

@@ -34,7 +34,7 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 	}
 }
 
-// Add takes over an object as it was read.
+// Add adds an object as it was read.
 func (t *Tree) Add(o *types.ObjectContent) {
 	clear(t.paths)
 	t.objects[o.Obj] = propertiesOf(o, t.metadata(o.Obj))
@@ -43,7 +43,7 @@ func (t *Tree) Add(o *types.ObjectContent) {
 	}
 }
 
-// Apply takes over a change of an object.
+// Apply applies a change of an object.
 func (t *Tree) Apply(u *types.ObjectUpdate) {
 	// A renamed or moved object changes the paths of all below it.
 	clear(t.paths)

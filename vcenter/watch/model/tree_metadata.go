@@ -69,7 +69,7 @@ func (t *Tree) PendingMetadata() iter.Seq[Text] {
 	}
 }
 
-// TakeMetadata takes over what was read of a machine's metadata, if it still has that
+// TakeMetadata applies what was read of a machine's metadata, if it still has that
 // text, and reports whether it has.
 func (t *Tree) TakeMetadata(r Reading) bool {
 	p := t.objects[r.Machine]

@@ -5,7 +5,6 @@ package reload
 import (
 	"context"
 	"errors"
-	"reflect"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -58,12 +57,15 @@ func (r *Reloader) Reload(ctx context.Context) {
 	now, err := r.Read(ctx)
 	switch {
 	case ctx.Err() != nil:
+		return
 	case err != nil:
 		r.refuse(ctx, err)
-	case reflect.DeepEqual(now, r.current):
+		return
+	}
+	if d := config.Diff(r.current, now); d.Any {
+		r.applyChange(ctx, now, d)
+	} else {
 		r.revert(ctx)
-	default:
-		r.applyChange(ctx, now)
 	}
 }
 
@@ -104,13 +106,14 @@ func (r *Reloader) revert(ctx context.Context) {
 	r.Record(v1.EventTypeNormal, reasonApplied, "The configuration is the one in force again.")
 }
 
-// applyChange puts a changed configuration in force.
-func (r *Reloader) applyChange(ctx context.Context, now *config.Config) {
+// applyChange puts a changed configuration in force. Also what is only written elsewhere: it
+// is shown, and the files that it depends on are watched.
+func (r *Reloader) applyChange(ctx context.Context, now *config.Config, d config.Difference) {
 	before := r.current
 	r.current, r.refused = now, ""
 	r.Apply(now)
 	r.Counts.Applied()
-	what := config.Diff(before, now).String()
+	what := d.String()
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
 	LogWarnings(ctx, before.Warnings, now)
 	r.Record(v1.EventTypeNormal, reasonApplied, pod.Abridge([]string{"Applied the changed configuration: " + what + "."}))

@@ -1,0 +1,63 @@
+package vcenter
+
+import (
+	"sync/atomic"
+
+	"vzones/config"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/signal"
+	"vzones/vcenter/watch"
+	"vzones/vcenter/watch/search"
+)
+
+// A handle is what the fleet has of an actor. Any goroutine may use it: nothing in it changes
+// but what is made for that.
+type handle struct {
+	name string
+	// first is the target that the actor begins with.
+	first *target
+	guard *panics.Guard
+	// throttle decides when credentials may be shown to the vCenter.
+	throttle *session.LoginThrottle
+	// slots bound the requests in flight of searches for single machines.
+	slots search.Slots
+	// seen is where followed machines were last.
+	seen watch.LastSeen
+
+	// inbox goes to the watches. targets has the last target that was not received: the
+	// fleet sends, the actor receives, it is never closed. credentialsChanged says that the
+	// credentials may have changed.
+	inbox              *watch.Inbox
+	targets            chan *target
+	credentialsChanged signal.Signal
+
+	// status is what the actor published last.
+	status atomic.Pointer[status]
+}
+
+func newHandle(t *target, opts timing) *handle {
+	h := &handle{
+		name: t.cfg.Name, first: t, guard: &panics.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
+		slots: search.NewSlots(), inbox: watch.NewInbox(t.tagRequirements), targets: make(chan *target, 1), credentialsChanged: signal.New(),
+	}
+	h.status.Store(&status{cfg: &t.cfg, state: inventory.State{VCenter: h.name}, endpoint: h.newEndpoint(&t.cfg, opts)})
+	return h
+}
+
+func (h *handle) newEndpoint(cfg *config.VCenter, opts timing) *session.Endpoint {
+	return session.NewEndpoint(cfg, session.Options{
+		Timeout: opts.timeout, LoginTimeout: opts.loginTimeout, InFlight: opts.inFlight,
+		Throttle: h.throttle, Observer: opts.observer, Guard: h.guard,
+	})
+}
+
+// sendTarget replaces the target. Only one goroutine may call it at a time.
+func (h *handle) sendTarget(t *target) {
+	select {
+	case <-h.targets: // it was not received
+	default:
+	}
+	h.targets <- t
+}
