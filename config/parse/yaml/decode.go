@@ -108,18 +108,18 @@ func (v Value) Fields(fields []schema.Field) bool {
 // Entries reads a mapping whose keys are names.
 func (v Value) Entries(into schema.Entries) {
 	d := v.Decoder
-	*into.At = v.At
+	into.VCentersAt = v.At
 	if !d.isMapping(v.Node, v.At) {
-		*into.Broken = true
+		into.Broken = true
 		return
 	}
 	for i, entry := range d.pairs(v.Node, v.At, schema.ShownName, whole) {
 		switch {
 		case !check.IsEntryName(entry.Name):
 			d.Errorf(entry.At, schema.NoName)
-			*into.Broken = true
+			into.Broken = true
 		case !d.isMapping(entry.Node, entry.At):
-			*into.Broken = true
+			into.Broken = true
 		default:
 			fields := into.Add(entry.Name, entry.At)
 			d.Bounded(entry.At, i+1, schema.MaxVCenters, "vCenters")
