@@ -17,9 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"vzones/config"
+	"vzones/config/parse/yaml"
 )
 
 // pair makes a self-signed certificate and its key, both PEM.
