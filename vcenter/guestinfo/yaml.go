@@ -2,7 +2,7 @@ package guestinfo
 
 import "go.yaml.in/yaml/v3"
 
-// This file alone names the library, the maintained fork, which Kubernetes' libraries link already.
+// A node is one of a YAML document. This file alone names the library, the maintained fork, which Kubernetes' libraries link already.
 type node = yaml.Node
 
 const (

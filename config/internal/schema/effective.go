@@ -91,9 +91,6 @@ type Sink interface {
 	Elements(fields []Field)
 }
 
-// A Giver is a Target that can be written.
-type Giver interface{ Give(to Sink) }
-
 // Give gives the value if it is set.
 func (v *Value[T]) Give(to Sink) {
 	if v.Set {
@@ -146,7 +143,7 @@ func (e Entries) parts() []Field {
 
 func (e Elements) parts() []Field {
 	var all []Field
-	for _, l := range e.Placement.Levels {
+	for _, l := range e.Levels {
 		all = append(all, Field{Into: Group{Fields: l.Fields()}})
 	}
 	return all

@@ -76,18 +76,12 @@ type Source interface {
 // A Mapping is a Source of a format in which values have structure.
 type Mapping interface {
 	Source
-	Sectioned
+	Group(Group)
 	Entries(Entries)
 	Elements(Elements)
 	Table() []Row
 	// Fields reads a mapping with known keys if it is one.
 	Fields(fields []Field) bool
-}
-
-// A Sectioned is a Source of a format that has known keys below it.
-type Sectioned interface {
-	Source
-	Group(Group)
 }
 
 type (
@@ -128,7 +122,7 @@ func (v *Value[T]) Take(from Source) {
 func (t *Table) Take(from Source) { t.Rows = append(t.Rows, from.(Mapping).Table()...) }
 
 // Take reads the keys.
-func (g Group) Take(from Source) { from.(Sectioned).Group(g) }
+func (g Group) Take(from Source) { from.(interface{ Group(Group) }).Group(g) }
 
 // Take reads the entries.
 func (e Entries) Take(from Source) { from.(Mapping).Entries(e) }

@@ -63,14 +63,10 @@ func Places(root []Field) map[string]string {
 	}
 	note(root, "at the top level")
 	for _, f := range root {
-		if t, ok := f.Into.(interface{ within() ([]Field, string) }); ok {
-			fields, in := t.within()
-			note(fields, in+f.Name)
+		if g, ok := f.Into.(Group); ok {
+			note(g.Fields, "under "+f.Name)
 		}
 	}
+	note(new(Section).Fields(false), "in an entry under vcenter")
 	return where
 }
-
-func (g Group) within() ([]Field, string) { return g.Fields, "under " }
-
-func (Entries) within() ([]Field, string) { return new(Section).Fields(false), "in an entry under " }

@@ -75,7 +75,7 @@ func (d *decoder) block(b *Block) {
 	f.Into.Take(section{value{d, Key{Name: f.Name, at: b.At, blank: true}}, b})
 }
 
-// section is a section of the file, as a schema.Sectioned.
+// section is a section of the file, as a schema.Source with keys below it.
 type section struct {
 	value
 	*Block
@@ -96,11 +96,11 @@ func (s section) Named(into schema.Named) {
 	case !s.named:
 		d.Errorf(s.at, "has no name: write it as in [%s %q]", s.Key.Name, into.Such)
 		d.schema.Broken = true
-	case into.Unnamed != "" && !check.IsEntryName(s.Block.Name):
+	case into.Unnamed != "" && !check.IsEntryName(s.Name):
 		d.Errorf(s.at, "%s", into.Unnamed)
 		d.schema.Broken = true
 	default:
-		fields, unsure := into.Add(s.Block.Name, s.at)
+		fields, unsure := into.Add(s.Name, s.at)
 		d.Bounded(s.at, len(d.schema.VCenters), schema.MaxVCenters, "vCenters")
 		d.Bounded(s.at, len(d.schema.CategoryLabels), schema.MaxLevels, "categories with a label")
 		s.fill(fields, unsure)

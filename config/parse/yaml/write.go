@@ -28,7 +28,7 @@ func (w Writer) Mapping(fields []schema.Field) *Node {
 	n := &Node{Kind: MappingNode, Tag: "!!map"}
 	for _, f := range fields {
 		v := written{Writer: w}
-		if into, ok := f.Into.(schema.Giver); ok {
+		if into, ok := f.Into.(interface{ Give(to schema.Sink) }); ok {
 			into.Give(&v)
 		}
 		if v.node != nil {
