@@ -11,7 +11,7 @@ import (
 // A Difference is what differs between two configurations. Its zero value says that nothing
 // does: warnings and where in a file something is written do not count.
 type Difference struct {
-	// VCenters are those that are not as before: in the order of the configuration that is
+	// VCenters are those that changed: in the order of the configuration that is
 	// newer, and then those which it does not have.
 	VCenters []VCenterDifference
 	// The others are named as the fields of Config.
@@ -19,7 +19,7 @@ type Difference struct {
 }
 
 // A VCenterDifference is what differs between two configurations of one vCenter, by name.
-// Either it was added, or removed, or some of its settings are others.
+// Either it was added, or removed, or some of its settings changed.
 type VCenterDifference struct {
 	Name           string
 	Added, Removed bool
@@ -29,7 +29,7 @@ type VCenterDifference struct {
 	Credentials bool
 	// Trust is which certificate the server may have, but not which file that is from.
 	Trust bool
-	// Machines reports whether others are watched: of other datacenters, or by another index.
+	// Machines reports whether different machines are watched: other datacenters, or another index.
 	Machines bool
 	// The others are named as the fields of VCenter.
 	RoundTrips, IPFamilies bool

@@ -114,7 +114,7 @@ func rendered(p Placement, err error) string {
 	if err != nil {
 		fmt.Fprintf(&b, "error: %v\n", err)
 		if outcomeOf(err) == nil {
-			b.WriteString("which is none of the outcomes\n")
+			b.WriteString("which is not one of the outcomes\n")
 		}
 	} else {
 		fmt.Fprintf(&b, "path: %s\n", p.Path)

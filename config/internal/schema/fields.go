@@ -55,7 +55,7 @@ func (s *File) Fields() []Field {
 		{Name: "topology", Into: Group{Fields: s.Topology.fields()},
 			Doc: "which tag decides, further labels, and what becomes of labels later; not in the CPI"},
 		{Name: "nodes", Into: Group{Fields: s.Nodes.Fields()},
-			Doc: "which Nodes are looked after, and which addresses they get"},
+			Doc: "which Nodes vzones manages, and which addresses they get"},
 		{Name: "loadBalancer", Into: Refused{Why: noNSXT}},
 		{Name: "loadBalancerClass", Into: Refused{Why: noNSXT}},
 		{Name: "route", Into: Refused{Why: noNSXT}},
@@ -204,7 +204,7 @@ func (e Entries) Add(name string, at problem.Position) []Field {
 // Add makes room for a level and returns its fields.
 func (e Elements) Add(at problem.Position) []Field {
 	l := &Level{Rule: Rule{At: at}}
-	e.Placement.Levels = append(e.Placement.Levels, l)
+	e.Levels = append(e.Levels, l)
 	return l.Fields()
 }
 
