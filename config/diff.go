@@ -14,7 +14,7 @@ type Difference struct {
 	// Any reports whether anything does: also what has no effect, such as a warning, or where
 	// in which file something is written, which the others do not count.
 	Any bool
-	// VCenters are those that are not as before: in the order of the configuration that is
+	// VCenters are those that changed: in the order of the configuration that is
 	// newer, and then those which it does not have.
 	VCenters []VCenterDifference
 	// The others are named as the fields of Config.
@@ -22,7 +22,7 @@ type Difference struct {
 }
 
 // A VCenterDifference is what differs between two configurations of one vCenter, by name.
-// Either it was added, or removed, or some of its settings are others.
+// Either it was added, or removed, or some of its settings changed.
 type VCenterDifference struct {
 	Name           string
 	Added, Removed bool
@@ -32,7 +32,7 @@ type VCenterDifference struct {
 	Credentials bool
 	// Trust is which certificate the server may have, but not which file that is from.
 	Trust bool
-	// Machines reports whether others are watched: of other datacenters, or by another index.
+	// Machines reports whether different machines are watched: other datacenters, or another index.
 	Machines bool
 	// The others are named as the fields of VCenter.
 	RoundTrips, IPFamilies bool

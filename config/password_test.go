@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"bytes"
@@ -10,11 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
 	"k8s.io/klog/v2/textlogger"
+
+	"vzones/config"
+	"vzones/config/parse/yaml"
 )
 
 const theSecret = "hunter2-äß\"secret"
+
+// redacted is what stands in place of a password.
+const redacted = "[redacted]"
 
 // hidden fails if text shows the secret in any of the encodings of fmt.
 func hidden(t *testing.T, how, text string) {
@@ -32,25 +37,25 @@ func hidden(t *testing.T, how, text string) {
 }
 
 func TestPasswordIsPrintedByNoVerb(t *testing.T) {
-	p := NewPassword(theSecret)
+	p := config.NewPassword(theSecret)
 	type outer struct {
-		Exported   Password
-		unexported Password
-		nested     VCenter
-		pointer    *Password
-		list       []Password
-		keyed      map[string]Password
+		Exported   config.Password
+		unexported config.Password
+		nested     config.VCenter
+		pointer    *config.Password
+		list       []config.Password
+		keyed      map[string]config.Password
 		any        any
 	}
 	values := map[string]any{
 		"value":   p,
 		"pointer": &p,
-		"list":    []Password{p},
-		"keyed":   map[string]Password{"a": p},
-		"vcenter": VCenter{Name: "east", Password: p},
-		"config":  &Config{VCenters: []VCenter{{Password: p}}},
-		"outer": outer{p, p, VCenter{Password: p}, &p, []Password{p},
-			map[string]Password{"a": p}, p},
+		"list":    []config.Password{p},
+		"keyed":   map[string]config.Password{"a": p},
+		"vcenter": config.VCenter{Name: "east", Password: p},
+		"config":  &config.Config{VCenters: []config.VCenter{{Password: p}}},
+		"outer": outer{p, p, config.VCenter{Password: p}, &p, []config.Password{p},
+			map[string]config.Password{"a": p}, p},
 	}
 	verbs := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!"
 	for name, value := range values {
@@ -78,8 +83,8 @@ func TestPasswordIsPrintedByNoVerb(t *testing.T) {
 }
 
 func TestPasswordIsEncodedByNothing(t *testing.T) {
-	config := Config{VCenters: []VCenter{{Name: "east", Password: NewPassword(theSecret)}}}
-	asJSON, err := json.Marshal(config)
+	c := config.Config{VCenters: []config.VCenter{{Name: "east", Password: config.NewPassword(theSecret)}}}
+	asJSON, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +92,7 @@ func TestPasswordIsEncodedByNothing(t *testing.T) {
 	if !strings.Contains(string(asJSON), `"Password":"[redacted]"`) {
 		t.Errorf("JSON: %s", asJSON)
 	}
-	asYAML, err := yaml.Marshal(config)
+	asYAML, err := yaml.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,20 +100,20 @@ func TestPasswordIsEncodedByNothing(t *testing.T) {
 	if !strings.Contains(string(asYAML), `password: '[redacted]'`) {
 		t.Errorf("YAML: %s", asYAML)
 	}
-	asXML, err := xml.Marshal(config.VCenters[0].Password)
+	asXML, err := xml.Marshal(c.VCenters[0].Password)
 	if err != nil {
 		t.Fatal(err)
 	}
 	hidden(t, "XML", string(asXML))
-	asText, err := config.VCenters[0].Password.MarshalText()
+	asText, err := c.VCenters[0].Password.MarshalText()
 	if err != nil || string(asText) != redacted {
 		t.Errorf("text: %s, %v", asText, err)
 	}
 }
 
 func TestPasswordIsLoggedByNothing(t *testing.T) {
-	p := NewPassword(theSecret)
-	vc := VCenter{Name: "east", Password: p}
+	p := config.NewPassword(theSecret)
+	vc := config.VCenter{Name: "east", Password: p}
 	var out bytes.Buffer
 	for _, logger := range []*slog.Logger{
 		slog.New(slog.NewTextHandler(&out, nil)),
@@ -117,7 +122,7 @@ func TestPasswordIsLoggedByNothing(t *testing.T) {
 		logger.Info("login", "password", p, "vcenter", vc, "pointer", &vc, slog.Any("any", p))
 	}
 	klogger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out), textlogger.Verbosity(10)))
-	klogger.Info("login", "password", p, "vcenter", vc, "pointer", &vc, "list", []Password{p})
+	klogger.Info("login", "password", p, "vcenter", vc, "pointer", &vc, "list", []config.Password{p})
 	klogger.Error(fmt.Errorf("login with %+v", vc), "failed", "map", map[string]any{"p": p})
 	if strings.Count(out.String(), redacted) < 6 {
 		t.Errorf("the logs lack %s:\n%s", redacted, out.String())
@@ -126,23 +131,23 @@ func TestPasswordIsLoggedByNothing(t *testing.T) {
 }
 
 func TestPasswordReveal(t *testing.T) {
-	p := NewPassword(theSecret)
+	p := config.NewPassword(theSecret)
 	if p.Reveal() != theSecret || p.IsEmpty() {
 		t.Errorf("got %q back", p.Reveal())
 	}
-	var none Password
+	var none config.Password
 	if none.Reveal() != "" || !none.IsEmpty() || fmt.Sprintf("%v%q%#v", none, none, none) != "" {
 		t.Errorf("the empty password prints as %q", fmt.Sprintf("%v%q%#v", none, none, none))
 	}
-	if !NewPassword("").Equal(none) || !reflect.DeepEqual(NewPassword(""), none) {
+	if !config.NewPassword("").Equal(none) || !reflect.DeepEqual(config.NewPassword(""), none) {
 		t.Errorf("an empty password is not the zero value")
 	}
-	same, other := NewPassword(strings.Clone(theSecret)), NewPassword("other")
+	same, other := config.NewPassword(strings.Clone(theSecret)), config.NewPassword("other")
 	if !p.Equal(same) || p.Equal(other) || p.Equal(none) {
 		t.Errorf("Equal does not compare the secrets")
 	}
-	if !reflect.DeepEqual(VCenter{Password: p}, VCenter{Password: same}) ||
-		reflect.DeepEqual(VCenter{Password: p}, VCenter{Password: other}) {
+	if !reflect.DeepEqual(config.VCenter{Password: p}, config.VCenter{Password: same}) ||
+		reflect.DeepEqual(config.VCenter{Password: p}, config.VCenter{Password: other}) {
 		t.Errorf("reflect.DeepEqual does not compare the secrets")
 	}
 }
@@ -150,7 +155,7 @@ func TestPasswordReveal(t *testing.T) {
 // TestPasswordAsksNobody calls what the printers above may find another way
 // around.
 func TestPasswordAsksNobody(t *testing.T) {
-	p := NewPassword(theSecret)
+	p := config.NewPassword(theSecret)
 	for how, got := range map[string]any{
 		"String":     p.String(),
 		"GoString":   p.GoString(),

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"gopkg.in/yaml.v3"
-
 	"vzones/config/parse"
+	"vzones/config/parse/yaml"
 )
 
 // TestConfigurationsOfHowTos: what the how-tos show of a configuration loads, beside a vCenter.

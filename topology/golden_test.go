@@ -4,20 +4,21 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"vzones/test/golden"
 )
 
 var update = flag.Bool("update", false, "write what Resolve says into the golden files")
 
-// TestGolden resolves the layouts in testdata. A file is a txtar archive:
+// TestGolden resolves the layouts in testdata, whose files are txtar archives of a topic:
 //
+//	-- case NAME --  what it shows; what follows is its:
 //	-- rules --      label=category, label=inventory:kind or label=hostGroup:name,
 //	                 one a line,
 //	                 "optional" behind it if so, and "value=template" last;
@@ -36,34 +37,21 @@ var update = flag.Bool("update", false, "write what Resolve says into the golden
 //	-- nearest --    if it is there: what precedence nearest would say
 //	-- driver --     if it is there: what the CSI driver would say
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 95 {
-		t.Fatalf("only %d golden files found", len(files))
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { golden(t, file) })
-	}
+	golden.Each(t, "testdata/*.txtar", 138, *update, testGolden)
 }
 
-// A case is a golden file.
+// A goldenCase is one of them.
 type goldenCase struct {
-	title  string
-	policy Policy
-	paths  []Path
-	file   *txtar.Archive
+	title    string
+	policy   Policy
+	paths    []Path
+	sections []txtar.File
 }
 
-func parseCase(t *testing.T, file string) goldenCase {
+func parseCase(t *testing.T, from golden.Case) goldenCase {
 	t.Helper()
-	ar, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := goldenCase{title: strings.TrimSpace(string(ar.Comment)), file: ar}
-	for _, f := range ar.Files {
+	c := goldenCase{title: from.Title, sections: from.Sections}
+	for _, f := range c.sections {
 		text := string(f.Data)
 		switch f.Name {
 		case "rules":
@@ -83,7 +71,7 @@ func parseCase(t *testing.T, file string) goldenCase {
 			t.Fatalf("unknown section %q", f.Name)
 		}
 	}
-	for _, f := range ar.Files {
+	for _, f := range c.sections {
 		if f.Name == "rules" || f.Name == "levels" {
 			parseValues(t, string(f.Data), &c.policy)
 		}
@@ -91,11 +79,11 @@ func parseCase(t *testing.T, file string) goldenCase {
 	return c
 }
 
-func golden(t *testing.T, file string) {
-	c := parseCase(t, file)
+func testGolden(t *testing.T, from golden.Case) {
+	c := parseCase(t, from)
 	compared := 0
-	for i := range c.file.Files {
-		f := &c.file.Files[i]
+	for i := range c.sections {
+		f := &c.sections[i]
 		var got string
 		switch f.Name {
 		case "want":
@@ -113,16 +101,11 @@ func golden(t *testing.T, file string) {
 		if *update {
 			f.Data = []byte(got)
 		} else if d := cmp.Diff(string(f.Data), got); d != "" {
-			t.Errorf("%s: %s (-want +got):\n%s", file, f.Name, d)
+			t.Errorf("%s (-want +got):\n%s", f.Name, d)
 		}
 	}
 	if compared == 0 {
 		t.Fatal("no section \"want\"")
-	}
-	if *update {
-		if err := os.WriteFile(file, txtar.Format(c.file), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
@@ -131,7 +114,7 @@ func rendered(p Placement, err error) string {
 	if err != nil {
 		fmt.Fprintf(&b, "error: %v\n", err)
 		if outcomeOf(err) == nil {
-			b.WriteString("which is none of the outcomes\n")
+			b.WriteString("which is not one of the outcomes\n")
 		}
 	} else {
 		fmt.Fprintf(&b, "path: %s\n", p.Path)

@@ -3,39 +3,33 @@ package topology
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"vzones/test/golden"
 )
 
 const (
 	layoutsPage  = "../docs/reference/placement.md"
-	layoutsBegin = "<!-- Written by go test ./topology -run TestLayouts -update, from the golden files layout-*. -->\n"
+	layoutsBegin = "<!-- Written by go test ./topology -run TestLayouts -update, from testdata/layouts.txtar. -->\n"
 	layoutsEnd   = "<!-- The end of what is written. -->\n"
 )
 
 // TestLayouts: the table in the reference says what the golden files say, which
 // TestGolden compares with Resolve and with the model of the CSI driver.
 func TestLayouts(t *testing.T) {
-	files, err := filepath.Glob("testdata/layout-*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) != 8 {
-		t.Fatalf("%d layouts", len(files))
-	}
 	var table strings.Builder
 	table.WriteString("| layout | tags | CSI driver | `csi` | `nearest` | conflict |\n|---|---|---|---|---|---|\n")
-	for _, file := range files {
-		c := parseCase(t, file)
+	golden.Each(t, "testdata/layouts.txtar", 8, false, func(t *testing.T, from golden.Case) {
+		c := parseCase(t, from)
 		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s |\n", c.title, tagsOf(c),
 			strings.ReplaceAll(section(t, c, "driver"), "k8s-", ""),
 			labelsIn(section(t, c, "want")), labelsIn(section(t, c, "nearest")),
 			conflictsIn(section(t, c, "want")+"\n"+section(t, c, "nearest")))
-	}
+	})
 	data, err := os.ReadFile(layoutsPage)
 	if err != nil {
 		t.Fatal(err)
@@ -59,11 +53,11 @@ func TestLayouts(t *testing.T) {
 
 func section(t *testing.T, c goldenCase, name string) string {
 	t.Helper()
-	i := slices.IndexFunc(c.file.Files, func(f txtar.File) bool { return f.Name == name })
+	i := slices.IndexFunc(c.sections, func(f txtar.File) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("%s: no section %q", c.title, name)
 	}
-	return strings.TrimSpace(string(c.file.Files[i].Data))
+	return strings.TrimSpace(string(c.sections[i].Data))
 }
 
 // tagsOf lists each tagged object once, by the path on which it is nearest.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
-	"gopkg.in/yaml.v3"
 
 	"vzones/config"
+	"vzones/config/parse/yaml"
 )
 
 // update reports whether golden files are written. Main makes a flag of it.

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
-
 	"vzones/config"
 	"vzones/config/parse"
+	"vzones/config/parse/yaml"
 )
 
 const aChart = `config: &c

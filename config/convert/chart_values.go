@@ -130,7 +130,7 @@ func (v *chartValues) finishVCenter(enabled schema.Toggle, region, zone string, 
 }
 
 // pairLabels gives the tag categories the defaults given, where the file has no keys for them.
-// An empty one is no default: the vSphere CPI then writes neither region nor zone.
+// An empty one is not a default: the vSphere CPI then writes neither region nor zone.
 func (v *chartValues) pairLabels(c *chartVCenter, region, zone string, d *yaml.Decoder) {
 	if !v.labels.V || !c.writeConfig.V {
 		return

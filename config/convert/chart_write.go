@@ -175,8 +175,7 @@ func (c *chartWriter) configuration() config.Password {
 		c.Warnf(s.Global.Insecure.At, "switches the verification of the server's certificate off: whoever is between vzones and the vCenter "+
 			"gets the password: remove config.global.insecureFlag from the new values, and trust the certificate by caData, caFile or thumbprint")
 	}
-	w := yaml.Writer{Schema: s}
-	c.set(w.Mapping(s.Fields()), "config")
+	c.set(yaml.Writer{}.Mapping(s.Fields()), "config")
 	if !v.writeSecret.V {
 		for _, account := range []schema.Text{v.user, {Set: v.password.Set, At: v.password.At}} {
 			if account.Set {

@@ -135,7 +135,7 @@ var driverRefusals = []struct {
 		}
 		return false
 	}},
-	{"the label is no qualified name", func(d *driverFile) bool {
+	{"the label is not a qualified name", func(d *driverFile) bool {
 		for label := range d.labels() {
 			_, name, _ := strings.Cut(label, "/")
 			if len(name) > 63 || !driverLabel.MatchString(name) {

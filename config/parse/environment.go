@@ -30,19 +30,19 @@ func applyEnvironment(s *schema.File, environ []string, p *problem.List) {
 		}
 		from := value{p, schema.Text{V: text, At: problem.Variable(v.Variable), Set: true}, v.AnyValue()}
 		switch {
-		case !v.Inherited:
+		case !v.Inherited && v.Into != schema.Target(&g.Server):
 			v.Into.Take(from)
-		case !named:
-			from.replace(s, v.Field)
+		case !named: // the CPI reads these when its vCenters have inherited, so that they change no other
+			from.replace(s, v)
 		case s.LacksAccount(v.Variable):
 			v.Into.Take(from) // validation says which vCenters have it
 		default:
-			s.Unused(p, from.text, v.Field)
+			s.Unused(p, from.text, v)
 		}
 	}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		known := slices.ContainsFunc(variables, func(v schema.Variable) bool { return v.Variable == name })
+		known := slices.ContainsFunc(variables, func(v schema.Field) bool { return v.Variable == name })
 		if id, ok := strings.CutPrefix(name, "VSPHERE_VCENTER_"); ok && !known && id != "" && value != "" {
 			p.Errorf(problem.Variable(name), "is not read: write the vCenter into the file")
 		}

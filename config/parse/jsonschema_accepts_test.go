@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"gopkg.in/yaml.v3"
 
 	"vzones/config/configtest"
 	"vzones/config/parse"
+	"vzones/config/parse/yaml"
 )
 
 // compiledSchema returns the schema as it is on disk.

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
-
 	"vzones/config/configtest"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
+	"vzones/config/parse/yaml"
 )
 
 // schemaFile is the JSON schema of the YAML format, for editors and for the chart's values.

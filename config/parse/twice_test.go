@@ -8,7 +8,7 @@ import (
 )
 
 // TestOneVCenterTwice: an entry of a vCenter that has one already is right if its account
-// or its datacenters are others.
+// or its datacenters differ.
 func TestOneVCenterTwice(t *testing.T) {
 	const file = `
 vcenter:

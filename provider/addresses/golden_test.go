@@ -5,26 +5,25 @@ import (
 	"flag"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/test/golden"
 	"vzones/vcenter/inventory"
 )
 
 var update = flag.Bool("update", false, "write what Select says into the golden files")
 
-// TestGolden selects the addresses of the machines in testdata. A file is a
-// txtar archive:
+// TestGolden selects the addresses of the machines in testdata, whose files are txtar archives
+// of a topic:
 //
+//	-- case NAME --  what it shows; what follows is its:
 //	-- machine --  "nic KEY NETWORK: ADDRESS …", one a line, in Tools' order; a
 //	               ~ behind an address makes it secondary, a ! unusable;
 //	               "static ADDRESS …", "hostname NAME", "has TYPE=ADDRESS …" of an
@@ -34,48 +33,26 @@ var update = flag.Bool("update", false, "write what Select says into the golden 
 //	               "node-ip"; lists have their elements between commas
 //	-- want --     the Node's addresses or the error, then the results
 func TestGolden(t *testing.T) {
-	files := goldenFiles(t)
-	if len(files) < 60 {
-		t.Fatalf("only %d golden files found", len(files))
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			in, ar := readGolden(t, file)
-			got := rendered(Select(in))
-			want := &ar.Files[len(ar.Files)-1]
-			if *update {
-				want.Data = []byte(got)
-				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if d := cmp.Diff(string(want.Data), got); d != "" {
-				t.Errorf("%s (-want +got):\n%s", file, d)
-			}
-			invariants(t, in)
-		})
-	}
+	golden.Each(t, "testdata/*.txtar", 151, *update, func(t *testing.T, c golden.Case) {
+		in := readGolden(t, c)
+		got := rendered(Select(in))
+		want := &c.Sections[len(c.Sections)-1]
+		if *update {
+			want.Data = []byte(got)
+			return
+		}
+		if d := cmp.Diff(string(want.Data), got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		invariants(t, in)
+	})
 }
 
-func goldenFiles(t testing.TB) []string {
+func readGolden(t testing.TB, c golden.Case) Input {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-func readGolden(t testing.TB, file string) (Input, *txtar.Archive) {
-	t.Helper()
-	ar, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	in := Input{Machine: `vCenter "east" /dc1/vm/node-1`, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
 	var names []string
-	for _, f := range ar.Files {
+	for _, f := range c.Sections {
 		names = append(names, f.Name)
 		for line := range strings.Lines(string(f.Data)) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -88,9 +65,9 @@ func readGolden(t testing.TB, file string) (Input, *txtar.Archive) {
 		}
 	}
 	if want := []string{"machine", "rules", "want"}; !slices.Equal(names, want) {
-		t.Fatalf("%s has %q, want %q", file, names, want)
+		t.Fatalf("has %q, want %q", names, want)
 	}
-	return in, ar
+	return in
 }
 
 func readMachine(t testing.TB, in *Input, key, value string) {

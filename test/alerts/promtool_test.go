@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"vzones/config/parse/yaml"
 )
 
 // step is the time between two samples and two evaluations.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"vzones/config/parse/yaml"
 )
 
 var (

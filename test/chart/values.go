@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"vzones/config/parse/yaml"
 )
 
 // A Value is one of the chart's, as values.yaml has it.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"vzones/config/parse/yaml"
 )
 
 // A kind of entry.

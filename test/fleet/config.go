@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"vzones/config/parse/yaml"
 )
 
 // ConfigOptions choose what ConfigYAML renders.
@@ -28,7 +28,7 @@ func ConfigYAML(f *Fleet, opts ConfigOptions) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		vcenters.Content = append(vcenters.Content, scalar(v.Name()), entry)
+		vcenters.Content = append(vcenters.Content, yaml.Scalar(v.Name()), entry)
 	}
 	global := map[string]any{"insecureFlag": opts.CADir == ""}
 	labels := map[string]string{"region": cmp.Or(opts.Region, "region"), "zone": cmp.Or(opts.Zone, "zone")}
@@ -37,19 +37,11 @@ func ConfigYAML(f *Fleet, opts ConfigOptions) ([]byte, error) {
 		key   string
 		value any
 	}{{"global", global}, {"vcenter", vcenters}, {"labels", labels}} {
-		value := new(yaml.Node)
-		if err := value.Encode(section.value); err != nil {
-			return nil, err
-		}
-		doc.Content = append(doc.Content, scalar(section.key), value)
+		doc.Content = append(doc.Content, yaml.Scalar(section.key), yaml.Of(section.value))
 	}
 	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	if err := enc.Encode(doc); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), enc.Close()
+	yaml.Encode(&out, doc)
+	return out.Bytes(), nil
 }
 
 func (v *VCenter) configEntry(opts ConfigOptions) (*yaml.Node, error) {
@@ -78,12 +70,5 @@ func (v *VCenter) configEntry(opts ConfigOptions) (*yaml.Node, error) {
 		}
 		v.world.RUnlock()
 	}
-	node := new(yaml.Node)
-	return node, node.Encode(entry)
-}
-
-func scalar(s string) *yaml.Node {
-	node := new(yaml.Node)
-	node.SetString(s)
-	return node
+	return yaml.Of(entry), nil
 }

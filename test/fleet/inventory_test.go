@@ -18,7 +18,8 @@ import (
 	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
-	"gopkg.in/yaml.v3"
+
+	"vzones/config/parse/yaml"
 )
 
 func TestMachines(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"gopkg.in/yaml.v3"
+	"vzones/config/parse/yaml"
 )
 
 // Spec describes a fleet of vCenters. Parse documents the YAML form.

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/soap"
-	"gopkg.in/yaml.v3"
 
+	"vzones/config/parse/yaml"
 	"vzones/test/fleet"
 )
 

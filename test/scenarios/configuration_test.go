@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
 
+	"vzones/config/parse/yaml"
 	"vzones/test/fleet"
 	"vzones/test/stack"
 )

@@ -9,8 +9,6 @@ import (
 	"io"
 	"net/netip"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 const (
@@ -66,7 +64,7 @@ func addresses(metadata string) ([]netip.Addr, error) {
 	}
 	r := reader{left: maxNodes}
 	network := r.get(root, "network")
-	if network != nil && network.Kind == yaml.ScalarNode {
+	if network != nil && network.Kind == scalarNode {
 		if network, err = document(network.Value); err != nil {
 			return nil, err
 		}
@@ -87,7 +85,7 @@ func addresses(metadata string) ([]netip.Addr, error) {
 }
 
 // document returns the mapping that a text is, nil for an empty text.
-func document(text string) (*yaml.Node, error) {
+func document(text string) (*node, error) {
 	plain, err := decode(strings.TrimSpace(text))
 	if err != nil || len(plain) == 0 {
 		return nil, err
@@ -95,16 +93,16 @@ func document(text string) (*yaml.Node, error) {
 	if err := measure(plain); err != nil {
 		return nil, err
 	}
-	var doc yaml.Node
+	var doc node
 	// The parser's error quotes the text.
-	if yaml.Unmarshal(plain, &doc) != nil {
+	if unmarshal(plain, &doc) != nil {
 		return nil, errEncoding
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil // nothing but comments
 	}
 	root := doc.Content[0]
-	if root.Kind != yaml.MappingNode {
+	if root.Kind != mappingNode {
 		return nil, errEncoding
 	}
 	return root, nil

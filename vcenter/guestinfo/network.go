@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // maxAddresses bounds what is found.
@@ -21,7 +19,7 @@ type reader struct {
 }
 
 // version1 reads a list of devices, each with its subnets.
-func (r *reader) version1(network *yaml.Node) {
+func (r *reader) version1(network *node) {
 	for device := range r.items(r.get(network, "config")) {
 		for subnet := range r.items(r.get(device, "subnets")) {
 			r.address(r.get(subnet, "address"))
@@ -33,11 +31,11 @@ func (r *reader) version1(network *yaml.Node) {
 var kinds = []string{"ethernets", "bonds", "bridges", "vlans", "wifis", "tunnels", "dummy-devices", "vrfs"}
 
 // version2 reads mappings of devices, by kind, each with its addresses.
-func (r *reader) version2(network *yaml.Node) {
+func (r *reader) version2(network *node) {
 	for _, kind := range kinds {
 		for _, device := range r.pairs(r.get(network, kind)) {
 			for address := range r.items(r.get(device, "addresses")) {
-				if address.Kind == yaml.MappingNode { // the address with its options
+				if address.Kind == mappingNode { // the address with its options
 					for key := range r.pairs(address) {
 						r.address(key)
 					}
@@ -50,8 +48,8 @@ func (r *reader) version2(network *yaml.Node) {
 }
 
 // address takes an address, with a prefix length or without.
-func (r *reader) address(n *yaml.Node) {
-	if n == nil || n.Kind != yaml.ScalarNode || len(r.found) > maxAddresses {
+func (r *reader) address(n *node) {
+	if n == nil || n.Kind != scalarNode || len(r.found) > maxAddresses {
 		return
 	}
 	text, _, _ := strings.Cut(strings.TrimSpace(n.Value), "/")
@@ -65,7 +63,7 @@ func (r *reader) address(n *yaml.Node) {
 }
 
 // get returns the value of a key, nil if there is none.
-func (r *reader) get(mapping *yaml.Node, key string) *yaml.Node {
+func (r *reader) get(mapping *node, key string) *node {
 	for k, v := range r.pairs(mapping) {
 		if k.Value == key {
 			return v
@@ -75,9 +73,9 @@ func (r *reader) get(mapping *yaml.Node, key string) *yaml.Node {
 }
 
 // pairs goes through a mapping; what is none is empty.
-func (r *reader) pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
-	return func(yield func(_, _ *yaml.Node) bool) {
-		if n = follow(n); n == nil || n.Kind != yaml.MappingNode {
+func (r *reader) pairs(n *node) iter.Seq2[*node, *node] {
+	return func(yield func(_, _ *node) bool) {
+		if n = follow(n); n == nil || n.Kind != mappingNode {
 			return
 		}
 		for i := 0; i+1 < len(n.Content) && r.take(); i += 2 {
@@ -89,9 +87,9 @@ func (r *reader) pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 }
 
 // items goes through a list; what is none is empty.
-func (r *reader) items(n *yaml.Node) iter.Seq[*yaml.Node] {
-	return func(yield func(*yaml.Node) bool) {
-		if n = follow(n); n == nil || n.Kind != yaml.SequenceNode {
+func (r *reader) items(n *node) iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		if n = follow(n); n == nil || n.Kind != sequenceNode {
 			return
 		}
 		for _, item := range n.Content {
@@ -108,8 +106,8 @@ func (r *reader) take() bool {
 }
 
 // follow returns the node that an alias stands for.
-func follow(n *yaml.Node) *yaml.Node {
-	if n != nil && n.Kind == yaml.AliasNode {
+func follow(n *node) *node {
+	if n != nil && n.Kind == aliasNode {
 		return n.Alias
 	}
 	return n

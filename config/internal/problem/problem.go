@@ -36,7 +36,7 @@ func (p *List) Where(at Position) string {
 // Errorf reports a mistake. What several entries inherit is one.
 func (p *List) Errorf(at Position, format string, args ...any) {
 	e := p.New(at, format, args)
-	if p.again(e) {
+	if p.isDuplicate(e) {
 		return
 	}
 	p.Errors = append(p.Errors, e)
@@ -50,7 +50,7 @@ func (p *List) Errorf(at Position, format string, args ...any) {
 func (p *List) Warnf(at Position, format string, args ...any) {
 	w := p.New(at, format, args)
 	switch {
-	case p.again(w):
+	case p.isDuplicate(w):
 	case len(p.Warnings) >= maxProblems:
 		p.Omitted++
 	default:
@@ -60,12 +60,12 @@ func (p *List) Warnf(at Position, format string, args ...any) {
 
 // Notef notes how a value is read.
 func (p *List) Notef(at Position, format string, args ...any) {
-	if n := p.New(at, format, args); len(p.Notes) < maxProblems && !p.again(n) {
+	if n := p.New(at, format, args); len(p.Notes) < maxProblems && !p.isDuplicate(n) {
 		p.Notes = append(p.Notes, config.Warning(n))
 	}
 }
 
-func (p *List) again(e config.Error) bool {
+func (p *List) isDuplicate(e config.Error) bool {
 	if p.seen[e] {
 		return true
 	}

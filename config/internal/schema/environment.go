@@ -8,33 +8,18 @@ import (
 	"vzones/config/internal/problem"
 )
 
-// A Variable is an environment variable of the vSphere CPI, and the field that it overrides.
-type Variable struct {
-	Field
-	// Inherited reports whether vCenters inherit its key from the global section. The CPI reads the
-	// variable when its vCenters have inherited, so that it changes none of them.
-	Inherited bool
-}
+// AnyValue reports whether the field's variable means true whatever its value is.
+func (f *Field) AnyValue() bool { return f.Variable == variableSkipDeletion }
 
-// AnyValue reports whether the variable means true whatever its value is.
-func (v *Variable) AnyValue() bool { return v.Variable == variableSkipDeletion }
-
-// Variables returns all of them. Those of a Secret stand before those of an account, which
+// Variables returns the fields that environment variables of the vSphere CPI override. Those of a Secret stand before those of an account, which
 // count only where no Secret does.
-func (s *File) Variables() []Variable {
+func (s *File) Variables() []Field {
 	g := &s.Global
 	order := []Target{&g.SecretName, &g.SecretNamespace, &g.SecretsDirectory, &g.Server, &g.Port, &g.User, &g.Password}
-	var all []Variable
-	for _, f := range slices.Concat(g.Fields(true), s.labels(), s.Nodes.Fields()) {
-		_, none := f.Into.(Ignored)
-		inherited := !none && slices.ContainsFunc(g.Fields(false), func(e Field) bool { return e.Name == f.Name }) &&
-			f.Into != Target(&g.SecretName) && f.Into != Target(&g.SecretNamespace)
-		if f.Variable != "" {
-			all = append(all, Variable{f, inherited})
-		}
-	}
-	all = append(all, Variable{Field: Field{Variable: "ENABLE_ALPHA_DUAL_STACK", Into: Ignored(noSwitch)}})
-	slices.SortStableFunc(all, func(a, b Variable) int { // those that are not in order come last
+	all := slices.Concat(g.Fields(true), s.labels(), s.Nodes.Fields(),
+		[]Field{{Variable: "ENABLE_ALPHA_DUAL_STACK", Into: Ignored(noSwitch)}})
+	all = slices.DeleteFunc(all, func(f Field) bool { return f.Variable == "" })
+	slices.SortStableFunc(all, func(a, b Field) int { // those that are not in order come last
 		return cmp.Compare(uint(slices.Index(order, a.Into)), uint(slices.Index(order, b.Into)))
 	})
 	return all

@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"vzones/config/internal/problem"
 )
@@ -22,6 +21,8 @@ type Field struct {
 	Words []string
 	// Limits are those of a number.
 	Limits Limits
+	// Inherited reports whether an entry that leaves it unset has the global section's.
+	Inherited bool
 	// YAMLOnly reports whether the INI format does not have it, Ours that it does, but not in the
 	// vSphere CPI.
 	YAMLOnly, Ours bool
@@ -89,26 +90,19 @@ type (
 	Group struct {
 		Fields []Field
 		Unsure *bool
+		entry  bool // of a vCenter, which is there even without keys
 	}
-	// Entries is a mapping whose keys are names; the function makes room for
-	// the entry of a name and returns its fields.
-	Entries struct {
-		At     *problem.Position
-		Broken *bool
-		Add    func(name string, at problem.Position) []Field
-	}
-	// Elements is a list of mappings; the function makes room for one and returns
-	// its fields.
-	Elements struct {
-		Add func(at problem.Position) []Field
-	}
+	// Entries are the vCenters, a mapping whose keys are their names.
+	Entries struct{ *File }
+	// Elements are the further levels, a list of mappings.
+	Elements struct{ *Placement }
 	// Ignored is a key that is accepted and has no effect, and why.
 	Ignored string
 	// Refused is a key that must have no value, and why.
 	Refused struct{ Why string }
 )
 
-// Take reads a single value.
+// Take reads a single value. Nothing else tells the kinds of values apart.
 func (v *Value[T]) Take(from Source) {
 	switch v := any(v).(type) {
 	case *Text:
@@ -128,7 +122,7 @@ func (v *Value[T]) Take(from Source) {
 func (t *Table) Take(from Source) { t.Rows = append(t.Rows, from.(Mapping).Table()...) }
 
 // Take reads the keys.
-func (g Group) Take(from Source) { from.(Mapping).Group(g) }
+func (g Group) Take(from Source) { from.(interface{ Group(Group) }).Group(g) }
 
 // Take reads the entries.
 func (e Entries) Take(from Source) { from.(Mapping).Entries(e) }
@@ -164,7 +158,7 @@ func (v *Value[T]) misspelled(at problem.Position) {
 	}
 }
 
-func (e Entries) misspelled(problem.Position) { *e.Broken = true }
+func (e Entries) misspelled(problem.Position) { e.Broken = true }
 
 func (g Group) misspelled(problem.Position) {
 	if g.Unsure != nil {
@@ -201,34 +195,3 @@ const (
 	noSwitch    = "has no effect: several IP families need no switch"
 	internalKey = "has no effect: the vSphere CPI sets it"
 )
-
-// FillIn gives each single value that is not set its default, in words that it can be written
-// with, but for those of some fields.
-func FillIn(fields []Field, but ...Target) {
-	for _, f := range fields {
-		if g, ok := f.Into.(Group); ok {
-			if f.Name != "global" {
-				FillIn(g.Fields, but...)
-			}
-			continue
-		}
-		if slices.Contains(but, f.Into) {
-			continue
-		}
-		switch into := f.Into.(type) {
-		case *Text:
-			fillIn(into, f.Default)
-		case *Number:
-			fillIn(into, f.Default)
-		case *Toggle:
-			fillIn(into, f.Default)
-		}
-	}
-}
-
-func fillIn[T any](v *Value[T], byDefault any) {
-	if !v.Set {
-		unset, _ := byDefault.(T)
-		*v = Value[T]{V: unset, At: problem.Position{Line: problem.InDefault}, Set: true}
-	}
-}

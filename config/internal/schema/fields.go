@@ -27,17 +27,6 @@ const (
 // DefaultFamilies are the families of Nodes' addresses.
 func DefaultFamilies() []string { return []string{"ipv4"} }
 
-// IndexWord returns the word for what of a vCenter is watched.
-func IndexWord(followed bool) string {
-	if followed {
-		return IndexFollowed
-	}
-	return IndexAll
-}
-
-// Indexes are the words for what of a vCenter is watched.
-func Indexes() []string { return []string{IndexAll, IndexFollowed} }
-
 // DefaultPaths are the words for all paths, in the order in which they are tried.
 func DefaultPaths() []string {
 	var all []string
@@ -57,16 +46,16 @@ const (
 // Fields describes the YAML format, from which the INI format follows.
 func (s *File) Fields() []Field {
 	return []Field{
-		{Name: "global", Into: Group{s.Global.Fields(true), &s.Global.Unsure},
+		{Name: "global", Into: Group{Fields: s.Global.Fields(true), Unsure: &s.Global.Unsure},
 			Doc: "what holds for each vCenter that does not set it itself"},
-		{Name: "vcenter", Into: Entries{At: &s.VCentersAt, Broken: &s.Broken, Add: s.entry},
+		{Name: "vcenter", Into: Entries{s},
 			Doc: "one entry for each vCenter; the key is its name in messages, logs and Events"},
 		{Name: "labels", Into: Group{Fields: s.labels()},
 			Doc: "where region and zone come from"},
 		{Name: "topology", Into: Group{Fields: s.Topology.fields()},
 			Doc: "which tag decides, further labels, and what becomes of labels later; not in the CPI"},
 		{Name: "nodes", Into: Group{Fields: s.Nodes.Fields()},
-			Doc: "which Nodes are looked after, and which addresses they get"},
+			Doc: "which Nodes vzones manages, and which addresses they get"},
 		{Name: "loadBalancer", Into: Refused{Why: noNSXT}},
 		{Name: "loadBalancerClass", Into: Refused{Why: noNSXT}},
 		{Name: "route", Into: Refused{Why: noNSXT}},
@@ -77,33 +66,33 @@ func (s *File) Fields() []Field {
 // Fields describes the global section or an entry, which have most keys in common.
 func (s *Section) Fields(global bool) []Field {
 	both := []Field{
-		{Name: "user", Into: &s.User, Variable: VariableUser, CSI: true,
+		{Name: "user", Into: &s.User, Inherited: true, Variable: VariableUser, CSI: true,
 			Doc: "The user name. See [credentials](#credentials)."},
-		{Name: "password", Into: &s.Password, Variable: VariablePassword, CSI: true,
+		{Name: "password", Into: &s.Password, Inherited: true, Variable: VariablePassword, CSI: true,
 			Doc: "The password, taken as it is written: digits need no quotes."},
 		{Name: "server", Into: &s.Server, Variable: "VSPHERE_VCENTER", CSI: true,
 			Doc: "The address: an IP address or a host name, without a port or a scheme. In an entry it may be left out if the entry's name, which has at most 253 bytes, is an IP address or a full host name. A host name with a `_` is taken with a [warning](#warnings). In `global` it is one more vCenter, named by its address, unless an entry has that name or address."},
-		{Name: "port", Into: &s.Port, Variable: "VSPHERE_VCENTER_PORT", Default: DefaultPort, Limits: Limits{"port", 1, 65535}, CSI: true,
+		{Name: "port", Into: &s.Port, Inherited: true, Variable: "VSPHERE_VCENTER_PORT", Default: DefaultPort, Limits: Limits{"port", 1, 65535}, CSI: true,
 			Doc: "The HTTPS port, 1 to 65535."},
-		{Name: "insecureFlag", Into: &s.Insecure, Variable: "VSPHERE_INSECURE", Default: false, CSI: true,
+		{Name: "insecureFlag", Into: &s.Insecure, Inherited: true, Variable: "VSPHERE_INSECURE", Default: false, CSI: true,
 			Doc: "`true` switches off the verification of the vCenter's certificate, with a [warning](#warnings), but never that of a [session manager's](../how-to/credentials.md#with-a-shared-session-manager). `false` in an entry overrides `true` in `global`, with a warning too, since the CPI [reads that otherwise](#what-the-cpi-reads-otherwise)."},
-		{Name: "datacenters", Into: &s.Datacenters, Variable: "VSPHERE_DATACENTER", CSI: true, Unset: "all",
+		{Name: "datacenters", Into: &s.Datacenters, Inherited: true, Variable: "VSPHERE_DATACENTER", CSI: true, Unset: "all",
 			Doc: "[Which datacenters](#datacenters) are looked at: names, inventory paths, patterns of either, or managed object references. Machines elsewhere never belong to a Node. An element may hold several between commas."},
-		{Name: "soapRoundtripCount", Into: &s.RoundTrips, Variable: "VSPHERE_ROUNDTRIP_COUNT", Default: DefaultRoundTrips, Limits: Limits{"count", 1, math.MaxInt32},
+		{Name: "soapRoundtripCount", Into: &s.RoundTrips, Inherited: true, Variable: "VSPHERE_ROUNDTRIP_COUNT", Default: DefaultRoundTrips, Limits: Limits{"count", 1, math.MaxInt32},
 			Doc: "How often a SOAP call is tried that the network broke, at least 1. A login is not repeated."},
-		{Name: "caFile", Into: &s.CAFile, Variable: "VSPHERE_CAFILE", CSI: true,
+		{Name: "caFile", Into: &s.CAFile, Inherited: true, Variable: "VSPHERE_CAFILE", CSI: true,
 			Doc: "The path of a PEM file, or of several with `:` between them. The certificates in all of them verify the server, instead of the system's. A relative path begins at the working directory; one that has a `:` itself cannot be written. Each file is watched, and read again when it changes."},
-		{Name: "caData", Into: &s.CAData, YAMLOnly: true,
+		{Name: "caData", Into: &s.CAData, Inherited: true, YAMLOnly: true,
 			Doc: "The same certificates themselves, as PEM, in place of `caFile`. An entry's `caFile` or `caData` overrides either of `global`; `system` stands for the system's certificates, where `global` has others."},
-		{Name: "thumbprint", Into: &s.Thumbprint, Variable: "VSPHERE_THUMBPRINT", CSI: true,
+		{Name: "thumbprint", Into: &s.Thumbprint, Inherited: true, Variable: "VSPHERE_THUMBPRINT", CSI: true,
 			Doc: "The SHA-1 or SHA-256 fingerprint of the server's certificate, with colons or without. A certificate of the vCenter with that fingerprint is accepted. Any other is verified as without this key. `none` in an entry keeps that of `global` away."},
 		{Name: "secretName", Into: &s.SecretName, Variable: "VSPHERE_SECRET_NAME", CSI: true,
 			Doc: "The name of a Secret with the credentials. It needs `secretNamespace` in the same place."},
 		{Name: "secretNamespace", Into: &s.SecretNamespace, Variable: "VSPHERE_SECRET_NAMESPACE", CSI: true,
 			Doc: "The namespace of that Secret. It needs `secretName` in the same place."},
-		{Name: "ipFamily", Into: &s.IPFamilies, Variable: "VSPHERE_IP_FAMILY", Default: DefaultFamilies(),
+		{Name: "ipFamily", Into: &s.IPFamilies, Inherited: true, Variable: "VSPHERE_IP_FAMILY", Default: DefaultFamilies(),
 			Doc: "`ipv4`, `ipv6` or both. A Node gets addresses of each family, in this order. One without any keeps the Node waiting."},
-		{Name: "index", Into: &s.Index, YAMLOnly: true, Default: IndexAll, Words: Indexes(),
+		{Name: "index", Into: &s.Index, Inherited: true, YAMLOnly: true, Default: IndexAll, Words: []string{IndexAll, IndexFollowed},
 			Doc: "What of the vCenter is watched: `all` machines of the datacenters, or with `followed` the machines of this cluster's Nodes alone. See [`index: followed`](#index-followed). Not in the CPI."},
 	}
 	if global {
@@ -135,7 +124,7 @@ func (p *Placement) fields() []Field {
 			Doc: "Which of several tags of one category gives region and zone: `csi` or `nearest`. See [Placement](placement.md#which-tag)."},
 		{Name: "paths", Into: &p.Paths, Default: DefaultPaths(), Words: DefaultPaths(),
 			Doc: "The paths on which tags are looked for, in this order."},
-		{Name: "levels", Into: Elements{Add: p.level}, CSI: true,
+		{Name: "levels", Into: Elements{p}, CSI: true,
 			Doc: "Rules of further labels, for racks or hosts for example."},
 		{Name: "backfill", Into: &p.Backfill, Default: true,
 			Doc: "Whether a Node that is initialized gets labels that it lacks."},
@@ -203,15 +192,19 @@ func (n *Nodes) Fields() []Field {
 	}
 }
 
-func (s *File) entry(name string, at problem.Position) []Field {
+// Add makes room for the entry of a name and returns its fields, with what a neighbor's file
+// has besides.
+func (e Entries) Add(name string, at problem.Position) []Field {
 	entry := &Section{Name: name, At: at}
-	s.VCenters = append(s.VCenters, entry)
-	return entry.Fields(false)
+	e.VCenters = append(e.VCenters, entry)
+	fields := entry.Fields(false)
+	return slices.Concat(fields, spellings(fields), entry.neighborKeys(false))
 }
 
-func (p *Placement) level(at problem.Position) []Field {
+// Add makes room for a level and returns its fields.
+func (e Elements) Add(at problem.Position) []Field {
 	l := &Level{Rule: Rule{At: at}}
-	p.Levels = append(p.Levels, l)
+	e.Levels = append(e.Levels, l)
 	return l.Fields()
 }
 

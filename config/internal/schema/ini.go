@@ -15,8 +15,8 @@ type Named struct {
 	Add           func(name string, at problem.Position) (fields []Field, unsure *bool)
 }
 
-// Take is not called: a section is not a value.
-func (n Named) Take(Source) {}
+// Take reads the section of a name.
+func (n Named) Take(from Source) { from.(interface{ Named(Named) }).Named(n) }
 
 // OnlyYAML is what to say of a key that the INI format does not have.
 const OnlyYAML = "only the YAML format has this: write the file in that format"
@@ -72,7 +72,7 @@ func dashed(fields []Field) []Field {
 func (s *File) VirtualCenter(name string, at problem.Position) ([]Field, *bool) {
 	i := slices.IndexFunc(s.VCenters, func(e *Section) bool { return e.Name == name })
 	if i < 0 {
-		s.entry(name, at)
+		Entries{s}.Add(name, at)
 		i = len(s.VCenters) - 1
 	}
 	entry := s.VCenters[i]

@@ -36,16 +36,17 @@ func Unknown(p *problem.List, name string, at problem.Position, fields []Field, 
 
 // Useful reports whether a key is one of those to offer: it has an effect, under its own name.
 func Useful(fields []Field, name string) bool {
-	for _, f := range fields {
-		switch f.Into.(type) {
-		case Ignored, Refused, Spelling, OlderName, OfCSI:
-			if f.Name == name {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(fields, func(f Field) bool {
+		_, not := f.Into.(interface{ notOffered() })
+		return not && f.Name == name
+	})
 }
+
+func (Ignored) notOffered()   {}
+func (Refused) notOffered()   {}
+func (Spelling) notOffered()  {}
+func (OlderName) notOffered() {}
+func (OfCSI) notOffered()     {}
 
 // Places maps each key of the schema to where it belongs, for a hint where it
 // stands elsewhere. A key that belongs in several places gets no hint.
@@ -62,12 +63,10 @@ func Places(root []Field) map[string]string {
 	}
 	note(root, "at the top level")
 	for _, f := range root {
-		switch into := f.Into.(type) {
-		case Group:
-			note(into.Fields, "under "+f.Name)
-		case Entries:
-			note((&Section{}).Fields(false), "in an entry under "+f.Name)
+		if g, ok := f.Into.(Group); ok {
+			note(g.Fields, "under "+f.Name)
 		}
 	}
+	note(new(Section).Fields(false), "in an entry under vcenter")
 	return where
 }

@@ -55,6 +55,8 @@ func Otherwise[T any](v Value[T], unset T) T {
 // A Table is a mapping whose keys and values are any text.
 type Table struct {
 	Rows []Row
+	// shown reports whether it is written even if there are no rows.
+	shown bool
 }
 
 // A Row is a key of a Table with its value.

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"slices"
 	"strings"
 
 	"vzones/config/internal/problem"
@@ -11,26 +10,19 @@ import (
 func (s *File) InYAML() []Field {
 	fields := s.Fields()
 	for i, f := range fields {
-		switch into := f.Into.(type) {
-		case Group:
-			into.Fields = append(into.Fields, spellings(into.Fields)...)
-			switch f.Name {
-			case "global":
-				older := Field{Name: "datacenter", Into: OlderName{&s.Global.Datacenters, "datacenters", true}}
-				into.Fields = append(append(into.Fields, s.Global.neighborKeys(true)...), older)
-			case "labels":
-				into.Fields = append(into.Fields, withoutEffect(noCategories, "topology-categories")...)
-			}
-			fields[i].Into = into
-		case Entries:
-			add := into.Add
-			into.Add = func(name string, at problem.Position) []Field {
-				fields := add(name, at)
-				entry := s.VCenters[len(s.VCenters)-1]
-				return slices.Concat(fields, spellings(fields), entry.neighborKeys(false))
-			}
-			fields[i].Into = into
+		into, ok := f.Into.(Group)
+		if !ok {
+			continue
 		}
+		into.Fields = append(into.Fields, spellings(into.Fields)...)
+		switch f.Name {
+		case "global":
+			older := Field{Name: "datacenter", Into: OlderName{&s.Global.Datacenters, "datacenters", true}}
+			into.Fields = append(append(into.Fields, s.Global.neighborKeys(true)...), older)
+		case "labels":
+			into.Fields = append(into.Fields, withoutEffect(noCategories, "topology-categories")...)
+		}
+		fields[i].Into = into
 	}
 	for _, f := range s.Sections() {
 		if why, ok := f.Into.(Ignored); ok {

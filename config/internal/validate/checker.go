@@ -1,8 +1,6 @@
 package validate
 
 import (
-	"slices"
-
 	"vzones/config"
 	"vzones/config/internal/check"
 	"vzones/config/internal/problem"
@@ -27,37 +25,7 @@ type checker struct {
 
 // reject reports what is wrong with a value, if anything is.
 func (c *checker) reject(v schema.Text, wrong *check.Mistake) bool {
-	if wrong == nil {
-		return false
-	}
-	if v.Hidden {
-		c.Errorf(v.At, "%s", wrong.What)
-	} else {
-		c.Errorf(v.At, "%s%s", wrong.What, c.Words.Example(wrong.Detail))
-	}
-	return true
-}
-
-// described checks values as their fields are described: which words, and which numbers.
-func (c *checker) described(fields []schema.Field) {
-	for _, f := range fields {
-		switch into := f.Into.(type) {
-		case schema.Group:
-			c.described(into.Fields)
-		case *schema.Rule:
-			c.described(into.Fields())
-		case *schema.Text:
-			if into.Usable() && len(f.Words) > 0 && !slices.Contains(f.Words, into.V) {
-				into.Bad = c.reject(*into, &check.Mistake{
-					What: "is not a valid " + f.Name + ": write " + check.Alternatives(f.Words), Detail: check.Found(into.V)})
-			}
-		case *schema.Number:
-			if into.Usable() && !f.Limits.Allow(into.V) {
-				into.Bad = true
-				c.Errorf(into.At, "%d is not a valid %s: write %v", into.V, f.Limits.What, f.Limits)
-			}
-		}
-	}
+	return schema.Reject(c.List, v, wrong)
 }
 
 // caFile is what a file of certificates holds, or what is wrong with it.

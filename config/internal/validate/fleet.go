@@ -265,25 +265,21 @@ func vCenters(names []string) string {
 	return which + quote.Some(names, most)
 }
 
-// inherit fills in what an entry leaves unset from the global section. Nothing
-// else says which of the two counts, but for account.
+// inherit fills in what an entry leaves unset from the global section: as the fields are
+// described, but for the account, and for what several fields mean together.
 func inherit(e, global Settings) Settings {
 	user, password := account(e, global)
 	if !user.Set || !password.Set {
 		user, password = schema.Text{}, schema.Secret{}
 	}
+	e.Inherit(&global.Section)
 	e.User, e.Password = user, password
 	e.SecretsDirectory = directory(e, global)
 	if !e.SecretRef.Set {
 		e.SecretRef, e.SecretNamespace = global.SecretRef, global.SecretNamespace
 	}
-	e.Port = schema.Either(e.Port, global.Port)
 	e.DatacenterList = schema.Either(e.DatacenterList, global.DatacenterList)
-	e.Insecure = schema.Either(e.Insecure, global.Insecure)
 	e.Authority = schema.Either(e.Authority, global.Authority)
-	e.Thumbprint = schema.Either(e.Thumbprint, global.Thumbprint)
-	e.Index = schema.Either(e.Index, global.Index)
-	e.RoundTrips = schema.Either(e.RoundTrips, global.RoundTrips)
 	e.Families = schema.Either(e.Families, global.Families)
 	return e
 }
@@ -328,7 +324,7 @@ func (c *checker) accountFromEnvironment(s *schema.File) {
 		switch {
 		case v.Variable != schema.VariableUser && v.Variable != schema.VariablePassword, at != problem.Variable(v.Variable):
 		case have[at] == nil:
-			s.Unused(c.List, schema.Text{At: at}, v.Field)
+			s.Unused(c.List, schema.Text{At: at}, v)
 		default:
 			c.Warnf(at, "is the %s for %s, because the file has none there: write %s %s instead",
 				v.Name, vCenters(have[at]), c.Words.Secret(), c.Words.Global)

@@ -12,13 +12,7 @@ import (
 // validate makes a Config of what a file says. It is to be used only if
 // problems has no errors afterwards.
 func (c *checker) validate(s *schema.File) *config.Config {
-	c.described(s.Fields())
-	for _, e := range s.VCenters {
-		c.described(e.Fields(false))
-	}
-	for _, l := range s.Topology.Levels {
-		c.described(l.Fields())
-	}
+	schema.Check(s.Fields(), c.List)
 	fleet := c.fleet(s)
 	return &config.Config{
 		File:      c.File,

@@ -71,38 +71,46 @@ func (d *decoder) block(b *Block) {
 		d.unknownSection(b)
 		return
 	}
-	switch into := d.sections[i].Into.(type) {
-	case schema.Ignored:
-		d.Warnf(b.At, "%s", string(into))
-	case schema.Refused:
-		d.Errorf(b.At, "%s", into.Why)
-	case schema.Group:
-		if b.named {
-			d.Errorf(b.At, "takes no name: write [%s]", d.sections[i].Name)
-			schema.Misspelled(into, b.At)
-			return
-		}
-		d.keys(b, into.Fields)
-		if b.lossy && into.Unsure != nil {
-			*into.Unsure = true
-		}
-	case schema.Named:
-		switch {
-		case !b.named:
-			d.Errorf(b.At, "has no name: write it as in [%s %q]", d.sections[i].Name, into.Such)
-			d.schema.Broken = true
-		case into.Unnamed != "" && !check.IsEntryName(b.Name):
-			d.Errorf(b.At, "%s", into.Unnamed)
-			d.schema.Broken = true
-		default:
-			fields, unsure := into.Add(b.Name, b.At)
-			d.Bounded(b.At, len(d.schema.VCenters), schema.MaxVCenters, "vCenters")
-			d.Bounded(b.At, len(d.schema.CategoryLabels), schema.MaxLevels, "categories with a label")
-			d.keys(b, fields)
-			if b.lossy && unsure != nil {
-				*unsure = true
-			}
-		}
+	f := d.sections[i]
+	f.Into.Take(section{value{d, Key{Name: f.Name, at: b.At, blank: true}}, b})
+}
+
+// section is a section of the file, as a schema.Source with keys below it.
+type section struct {
+	value
+	*Block
+}
+
+func (s section) Group(into schema.Group) {
+	if s.named {
+		s.Errorf(s.at, "takes no name: write [%s]", s.Key.Name)
+		schema.Misspelled(into, s.at)
+		return
+	}
+	s.fill(into.Fields, into.Unsure)
+}
+
+func (s section) Named(into schema.Named) {
+	d := s.decoder
+	switch {
+	case !s.named:
+		d.Errorf(s.at, "has no name: write it as in [%s %q]", s.Key.Name, into.Such)
+		d.schema.Broken = true
+	case into.Unnamed != "" && !check.IsEntryName(s.Name):
+		d.Errorf(s.at, "%s", into.Unnamed)
+		d.schema.Broken = true
+	default:
+		fields, unsure := into.Add(s.Name, s.at)
+		d.Bounded(s.at, len(d.schema.VCenters), schema.MaxVCenters, "vCenters")
+		d.Bounded(s.at, len(d.schema.CategoryLabels), schema.MaxLevels, "categories with a label")
+		s.fill(fields, unsure)
+	}
+}
+
+func (s section) fill(fields []schema.Field, unsure *bool) {
+	s.keys(s.Block, fields)
+	if s.lossy && unsure != nil {
+		*unsure = true
 	}
 }
 

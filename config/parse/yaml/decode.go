@@ -62,13 +62,78 @@ func (v Value) Text() schema.Text { return v.text(v.Node, v.At) }
 func (v Value) Secret() schema.Secret { return schema.SecretOf(v.Text()) }
 
 // Number takes a whole number.
-func (v Value) Number() schema.Number { return v.number(v.Node, v.At) }
+func (v Value) Number() schema.Number {
+	d, n, at := v.Decoder, Follow(v.Node), v.At
+	r := schema.Number{At: at}
+	if Null(n) {
+		return r
+	}
+	r.Set = true
+	decimal, err := strconv.ParseInt(n.Value, 10, 32)
+	switch {
+	case n.Kind != ScalarNode || n.ShortTag() != "!!int":
+		r.Bad = true
+		if n.Kind == ScalarNode && err == nil && !tagged(n) {
+			d.Errorf(at, "is text: write the number without quotes")
+			break
+		}
+		d.Errorf(at, "is %s: write a whole number", describe(n))
+	case err != nil || strconv.FormatInt(decimal, 10) != n.Value:
+		// A leading 0 means octal to some YAML readers and nothing to others.
+		r.Bad = true
+		d.Errorf(at, "is not a number that fits: write it in decimal digits, without a leading 0")
+	default:
+		r.V, r.Set = int(decimal), decimal != 0
+	}
+	return r
+}
 
 // Toggle takes a truth value.
-func (v Value) Toggle() schema.Toggle { return v.toggle(v.Node, v.At) }
+func (v Value) Toggle() schema.Toggle {
+	d, n, at := v.Decoder, Follow(v.Node), v.At
+	r := schema.Toggle{At: at}
+	if Null(n) {
+		return r
+	}
+	r.Set = true
+	word := strings.ToLower(n.Value)
+	old, isOld := yaml11[word]
+	switch {
+	case n.Kind == ScalarNode && n.ShortTag() == "!!bool" && (word == "true" || word == "false"):
+		r.V = word == "true"
+	case n.Kind == ScalarNode && n.Style == 0 && !tagged(n) && isOld:
+		r.V = old
+	case n.Kind == ScalarNode && (word == "true" || word == "false"):
+		r.Bad = true
+		d.Errorf(at, "is text: write %s without quotes", word)
+	default:
+		r.Bad = true
+		d.Errorf(at, "is %s: write true or false", describe(n))
+	}
+	return r
+}
 
 // List takes a list of single values.
-func (v Value) List() schema.List { return v.list(v.Node, v.At) }
+func (v Value) List() schema.List {
+	d, n, at := v.Decoder, Follow(v.Node), v.At
+	r := schema.List{At: at}
+	if Null(n) {
+		return r
+	}
+	if n.Kind != SequenceNode {
+		r.Set, r.Bad = true, true
+		d.Errorf(at, "is %s: write a list, such as [a, b]", describe(n))
+		return r
+	}
+	for i, item := range n.Content {
+		d.Visit()
+		at := problem.Position{Line: item.Line, Path: fmt.Sprintf("%s[%d]", at.Path, i)}
+		element := d.text(item, at)
+		r.V, r.Bad = append(r.V, element), r.Bad || element.Bad
+	}
+	r.Set = len(r.V) > 0
+	return r
+}
 
 // Asks reports whether it is none of the zero values that generators write for everything
 // that they leave unset.
@@ -108,18 +173,18 @@ func (v Value) Fields(fields []schema.Field) bool {
 // Entries reads a mapping whose keys are names.
 func (v Value) Entries(into schema.Entries) {
 	d := v.Decoder
-	*into.At = v.At
+	into.VCentersAt = v.At
 	if !d.isMapping(v.Node, v.At) {
-		*into.Broken = true
+		into.Broken = true
 		return
 	}
 	for i, entry := range d.pairs(v.Node, v.At, schema.ShownName, whole) {
 		switch {
 		case !check.IsEntryName(entry.Name):
 			d.Errorf(entry.At, schema.NoName)
-			*into.Broken = true
+			into.Broken = true
 		case !d.isMapping(entry.Node, entry.At):
-			*into.Broken = true
+			into.Broken = true
 		default:
 			fields := into.Add(entry.Name, entry.At)
 			d.Bounded(entry.At, i+1, schema.MaxVCenters, "vCenters")
@@ -181,82 +246,11 @@ func (d *Decoder) text(n *Node, at problem.Position) schema.Text {
 	return v
 }
 
-func (d *Decoder) number(n *Node, at problem.Position) schema.Number {
-	v := schema.Number{At: at}
-	n = Follow(n)
-	if Null(n) {
-		return v
-	}
-	v.Set = true
-	decimal, err := strconv.ParseInt(n.Value, 10, 32)
-	switch {
-	case n.Kind != ScalarNode || n.ShortTag() != "!!int":
-		v.Bad = true
-		if n.Kind == ScalarNode && err == nil && !tagged(n) {
-			d.Errorf(at, "is text: write the number without quotes")
-			break
-		}
-		d.Errorf(at, "is %s: write a whole number", describe(n))
-	case err != nil || strconv.FormatInt(decimal, 10) != n.Value:
-		// A leading 0 means octal to some YAML readers and nothing to others.
-		v.Bad = true
-		d.Errorf(at, "is not a number that fits: write it in decimal digits, without a leading 0")
-	default:
-		v.V, v.Set = int(decimal), decimal != 0
-	}
-	return v
-}
-
 // yaml11 are the words that the CPI's YAML reader takes for truth values
 // besides true and false.
 var yaml11 = map[string]bool{
 	"y": true, "yes": true, "on": true,
 	"n": false, "no": false, "off": false,
-}
-
-func (d *Decoder) toggle(n *Node, at problem.Position) schema.Toggle {
-	v := schema.Toggle{At: at}
-	n = Follow(n)
-	if Null(n) {
-		return v
-	}
-	v.Set = true
-	word := strings.ToLower(n.Value)
-	old, isOld := yaml11[word]
-	switch {
-	case n.Kind == ScalarNode && n.ShortTag() == "!!bool" && (word == "true" || word == "false"):
-		v.V = word == "true"
-	case n.Kind == ScalarNode && n.Style == 0 && !tagged(n) && isOld:
-		v.V = old
-	case n.Kind == ScalarNode && (word == "true" || word == "false"):
-		v.Bad = true
-		d.Errorf(at, "is text: write %s without quotes", word)
-	default:
-		v.Bad = true
-		d.Errorf(at, "is %s: write true or false", describe(n))
-	}
-	return v
-}
-
-func (d *Decoder) list(n *Node, at problem.Position) schema.List {
-	v := schema.List{At: at}
-	n = Follow(n)
-	if Null(n) {
-		return v
-	}
-	if n.Kind != SequenceNode {
-		v.Set, v.Bad = true, true
-		d.Errorf(at, "is %s: write a list, such as [a, b]", describe(n))
-		return v
-	}
-	for i, item := range n.Content {
-		d.Visit()
-		at := problem.Position{Line: item.Line, Path: fmt.Sprintf("%s[%d]", at.Path, i)}
-		element := d.text(item, at)
-		v.V, v.Bad = append(v.V, element), v.Bad || element.Bad
-	}
-	v.Set = len(v.V) > 0
-	return v
 }
 
 // Visit counts a key or an element. Without aliases there are never as many as bytes.

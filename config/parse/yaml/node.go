@@ -134,6 +134,9 @@ func odd(r rune) bool { return unicode.IsControl(r) || !unicode.IsPrint(r) }
 
 // Of returns a value that can be written.
 func Of(v any) *Node {
+	if s, ok := v.(string); ok {
+		return Scalar(s)
+	}
 	n := new(Node)
 	if err := n.Encode(v); err != nil {
 		panic(fmt.Sprintf("config: writing YAML: %v", err))

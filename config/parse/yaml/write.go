@@ -13,12 +13,10 @@ import (
 type Writer struct {
 	// Comment returns what stands behind a value; there is none without it.
 	Comment func(at problem.Position) string
-	Schema  *schema.File
 }
 
 // File returns the file, with a comment at its head.
 func (w Writer) File(s *schema.File, head string) []byte {
-	w.Schema = s
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", head)
 	Encode(&b, w.Mapping(s.Fields()))
@@ -26,11 +24,15 @@ func (w Writer) File(s *schema.File, head string) []byte {
 }
 
 // Mapping returns the fields that are set, or nil if none is.
-func (w *Writer) Mapping(fields []schema.Field) *Node {
+func (w Writer) Mapping(fields []schema.Field) *Node {
 	n := &Node{Kind: MappingNode, Tag: "!!map"}
 	for _, f := range fields {
-		if v := w.value(f.Into); v != nil {
-			n.Content = append(n.Content, Scalar(f.Name), v)
+		v := written{Writer: w}
+		if into, ok := f.Into.(interface{ Give(to schema.Sink) }); ok {
+			into.Give(&v)
+		}
+		if v.node != nil {
+			n.Content = append(n.Content, Scalar(f.Name), v.node)
 		}
 	}
 	if len(n.Content) == 0 {
@@ -39,91 +41,38 @@ func (w *Writer) Mapping(fields []schema.Field) *Node {
 	return n
 }
 
-// value returns nil for what is not set.
-func (w *Writer) value(into schema.Target) *Node {
-	switch into := into.(type) {
-	case schema.Group:
-		return w.Mapping(into.Fields)
-	case schema.Entries:
-		return w.entries()
-	case schema.Elements:
-		return w.levels()
-	case *schema.Rule:
-		if into.Short {
-			return w.value(&into.Tag)
-		}
-		return w.Mapping(into.Fields())
-	case schema.Ignored, schema.Refused:
-		return nil
-	case *schema.Text:
-		return plainValue(w, *into, Scalar(into.V))
-	case *schema.Secret:
-		return plainValue(w, *into, Scalar(into.V.String()))
-	case *schema.Number:
-		return plainValue(w, *into, &Node{Kind: ScalarNode, Tag: "!!int", Value: fmt.Sprint(into.V)})
-	case *schema.Toggle:
-		return plainValue(w, *into, &Node{Kind: ScalarNode, Tag: "!!bool", Value: fmt.Sprint(into.V)})
-	case *schema.Table:
-		return w.table(into)
-	case *schema.List:
-		n := &Node{Kind: SequenceNode, Tag: "!!seq", Style: FlowStyle}
-		for _, element := range into.V {
-			n.Content = append(n.Content, Scalar(element.V))
-		}
-		return plainValue(w, *into, n)
-	}
-	panic(fmt.Sprintf("config: a %T cannot be written", into))
+// written is the value of a key, as a schema.Sink; its node stays nil for what is not set.
+type written struct {
+	Writer
+	node *Node
 }
 
-func plainValue[T any](w *Writer, v schema.Value[T], n *Node) *Node {
-	if !v.Set {
-		return nil
-	}
-	if w.Comment != nil {
-		n.LineComment = "# " + w.Comment(v.At)
-	}
-	return n
-}
-
-// table returns all rows, the empty ones too; without any nothing, unless what is
-// in force is to be seen.
-func (w *Writer) table(t *schema.Table) *Node {
-	n := &Node{Kind: MappingNode, Tag: "!!map"}
-	if len(t.Rows) == 0 {
-		if w.Comment == nil {
-			return nil
+func (v *written) Single(value any, at problem.Position) {
+	if elements, ok := value.([]schema.Text); ok {
+		v.node = &Node{Kind: SequenceNode, Tag: "!!seq", Style: FlowStyle}
+		for _, element := range elements {
+			v.node.Content = append(v.node.Content, Scalar(element.V))
 		}
-		n.Style = FlowStyle
-		return plainValue(w, schema.Toggle{At: problem.Position{Line: problem.InDefault}, Set: true}, n)
+	} else {
+		v.node = Of(value)
 	}
-	for _, r := range t.Rows {
-		n.Content = append(n.Content, Scalar(r.Key), plainValue(w, schema.Text{At: r.At, Set: true}, Scalar(r.Value.V)))
+	if v.Comment != nil {
+		v.node.LineComment = "# " + v.Comment(at)
 	}
-	return n
 }
 
-func (w *Writer) entries() *Node {
-	if len(w.Schema.VCenters) == 0 {
-		return nil
+func (v *written) Keys(fields []schema.Field, empty bool) {
+	if v.node = v.Mapping(fields); v.node == nil && empty {
+		v.node = &Node{Kind: MappingNode, Tag: "!!map", Style: FlowStyle}
 	}
-	n := &Node{Kind: MappingNode, Tag: "!!map"}
-	for _, e := range w.Schema.VCenters {
-		v := w.Mapping(e.Fields(false))
-		if v == nil {
-			v = &Node{Kind: MappingNode, Tag: "!!map", Style: FlowStyle}
+}
+
+func (v *written) Elements(fields []schema.Field) {
+	if v.node = v.Mapping(fields); v.node != nil { // whose names are no part of a list
+		values := v.node.Content
+		v.node = &Node{Kind: SequenceNode, Tag: "!!seq"}
+		for i := 1; i < len(values); i += 2 {
+			v.node.Content = append(v.node.Content, values[i])
 		}
-		n.Content = append(n.Content, Scalar(e.Name), v)
 	}
-	return n
-}
-
-func (w *Writer) levels() *Node {
-	if len(w.Schema.Topology.Levels) == 0 {
-		return nil
-	}
-	n := &Node{Kind: SequenceNode, Tag: "!!seq"}
-	for _, l := range w.Schema.Topology.Levels {
-		n.Content = append(n.Content, w.Mapping(l.Fields()))
-	}
-	return n
 }

@@ -1,0 +1,74 @@
+// Package golden reads txtar archives with the golden cases of a topic, several in a file. It
+// never says what a case means.
+package golden
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// begin is how the name of the section begins with which a case begins. It has the title.
+const begin = "case "
+
+// A Case is what stands between two such sections.
+type Case struct {
+	Name, Title string
+	Sections    []txtar.File
+}
+
+// Each runs test with the cases of the archives whose paths match a pattern. There have to be
+// as many as the caller says, each with a name of its own. With update the archives are
+// written with what test leaves in the sections.
+func Each(t *testing.T, pattern string, cases int, update bool, test func(t *testing.T, c Case)) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range split(t, file, archive) {
+			if seen[c.Name] {
+				t.Fatalf("%s: a second case %q", file, c.Name)
+			}
+			seen[c.Name] = true
+			t.Run(c.Name, func(t *testing.T) { test(t, c) })
+		}
+		if update {
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(seen) < cases {
+		t.Fatalf("%d cases in %s, want at least %d", len(seen), pattern, cases)
+	}
+}
+
+// split returns the cases of an archive, which share its sections.
+func split(t *testing.T, file string, archive *txtar.Archive) []Case {
+	t.Helper()
+	var all []Case
+	first := 0
+	for i, f := range archive.Files {
+		name, begins := strings.CutPrefix(f.Name, begin)
+		switch {
+		case begins:
+			first = i + 1
+			all = append(all, Case{Name: name, Title: strings.TrimSpace(string(f.Data))})
+		case all == nil:
+			t.Fatalf("%s begins with section %q, which is in no case", file, f.Name)
+		default:
+			all[len(all)-1].Sections = archive.Files[first : i+1]
+		}
+	}
+	return all
+}
