@@ -86,6 +86,11 @@ func TestTakesOverWhatKubectlHasApplied(t *testing.T) {
 	if !strings.Contains(string(page), "\n"+command+"\n") {
 		t.Fatalf("the how-to does not have %s", command)
 	}
+	// One that has failed half-way goes on with the same command.
+	out, err = helm.Run(t.Context(), append([]string{"install", "vzones", helm.Chart(), "--take-ownership"}, args...)...)
+	if err == nil || !strings.Contains(err.Error()+string(out), "conflicts") {
+		t.Fatalf("Helm does not stop as the how-to says: %v\n%s", err, out)
+	}
 	inCluster(t, c, append([]string{"upgrade", "--install", "vzones", helm.Chart(), "--take-ownership", "--force-conflicts"}, args[:4]...)...)
 	after := daemonSet(t, c)
 	if after.UID != before.UID || after.Labels["app.kubernetes.io/managed-by"] != "Helm" || !strings.HasSuffix(after.Spec.Template.Spec.Containers[0].Image, ":v9") {
