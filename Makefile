@@ -27,6 +27,7 @@ HUGO := bin/tools/hugo
 # Prometheus and its tool. Of its ways to find targets the tests need that by files only.
 PROMETHEUS := bin/tools/prometheus bin/tools/promtool
 HELM := bin/tools/helm
+KUBECTL := bin/tools/kubectl
 # The modules with the definitions of the custom resources that the chart and its examples have.
 CRDS := github.com/prometheus-operator/prometheus-operator sigs.k8s.io/cluster-api
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
@@ -113,7 +114,7 @@ editors: ## show what editors say of the configuration with its schema (needs No
 	@node test/editors/validate.mjs
 
 .PHONY: bench
-bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: eight minutes)
+bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: a quarter of an hour)
 	@go run -C test/controlplane . etcd kube-apiserver
 	@echo "bench: building it (a minute the first time)"
 	@$(STATIC) go build -ldflags '-s -w' -o bin/bench ./test/bench
@@ -206,7 +207,7 @@ controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-sc
 incumbent: $(INCUMBENT) ## build the vSphere CPI, from which tests take a cluster over
 
 .PHONY: helm
-helm: $(HELM) ## build Helm, with which tests render and install the chart
+helm: $(HELM) $(KUBECTL) ## build Helm and kubectl, with which tests render and install the chart
 	@go mod download -C .ci/crds $(CRDS)
 
 .PHONY: clean
@@ -237,3 +238,9 @@ $(HELM): .ci/helm/go.mod .ci/helm/go.sum
 	@echo "helm: building it, into $@ (two minutes the first time)"
 	@go mod download -C .ci/helm
 	@$(STATIC) go build -C .ci/helm -ldflags '-s -w' -o $(abspath $@) helm.sh/helm/v4/cmd/helm
+
+# Of that module too, which has nearly all of it for Helm: a quarter of a minute.
+$(KUBECTL): .ci/helm/go.mod .ci/helm/go.sum .ci/helm/kubectl/main.go
+	@echo "helm: building kubectl, into $@"
+	@go mod download -C .ci/helm
+	@$(STATIC) go build -C .ci/helm -ldflags '-s -w' -o $(abspath $@) ./kubectl

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
@@ -48,5 +50,23 @@ func TestPod(t *testing.T) {
 			s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem || s.Capabilities == nil || !slices.Contains(s.Capabilities.Drop, "ALL") {
 			t.Errorf("the container may do more than it needs: %+v", s)
 		}
+	}
+}
+
+// TestLinksOfTheChart: what the README of the chart leads to is in its package too.
+func TestLinksOfTheChart(t *testing.T) {
+	text, err := os.ReadFile("chart/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\]\(([^)]*)\)`).FindAllSubmatch(text, -1)
+	for _, link := range links {
+		target := string(link[1])
+		if _, err := os.Stat(filepath.Join("chart", target)); err != nil || !filepath.IsLocal(target) {
+			t.Errorf("%s is not in the chart: %v", target, err)
+		}
+	}
+	if len(links) == 0 {
+		t.Error("there are no links")
 	}
 }

@@ -42,6 +42,7 @@ func TestFlagsThatAreValues(t *testing.T) {
 		"--leader-elect-renew-deadline=1m":      "set leaderElection.renewDeadline",
 		"--leader-elect-retry-period=1m":        "set leaderElection.retryPeriod",
 		"--cloud-config=/etc/mine":              "set config or existingConfigMap",
+		"--cloud-config-secret=a/b":             "set configSecret",
 		"--cloud-provider=external":             "it is vsphere",
 		"--kubeconfig=/etc/mine":                "set kubeconfig.secretName",
 		"--authentication-kubeconfig=/etc/mine": "set kubeconfig.secretName",

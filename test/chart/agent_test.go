@@ -19,9 +19,6 @@ import (
 // TestPodsOfARelease: with the Pods of the chart's DaemonSet run as kubelets would, as in the
 // kept demo, a release is rolled out, rolled over and removed, and reports that.
 func TestPodsOfARelease(t *testing.T) {
-	if _, err := cluster.Find(cluster.ControllerManager, cluster.Scheduler); err != nil {
-		t.Skipf("left out: %v", err)
-	}
 	spec, err := fleet.Parse([]byte(theFleet))
 	if err != nil {
 		t.Fatal(err)
@@ -31,12 +28,7 @@ func TestPodsOfARelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
-	c := startWith(t, cluster.Options{Controllers: []string{"daemonset-controller", "garbage-collector-controller", "serviceaccount-controller", "namespace-controller"}})
-	for _, start := range []func(context.Context) error{c.StartControllerManager, c.StartScheduler} {
-		if err := start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := withControllers(t)
 	machines := f.Machines()
 	for i, m := range machines {
 		node := cluster.NodeSpec{Name: m.Name, SystemUUID: m.UUID}
@@ -64,6 +56,21 @@ func TestPodsOfARelease(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// withControllers starts a control plane that makes and schedules the Pods of DaemonSets.
+func withControllers(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	if _, err := cluster.Find(cluster.ControllerManager, cluster.Scheduler); err != nil {
+		t.Skipf("left out: %v", err)
+	}
+	c := startWith(t, cluster.Options{Controllers: []string{"daemonset-controller", "garbage-collector-controller", "serviceaccount-controller", "namespace-controller"}})
+	for _, start := range []func(context.Context) error{c.StartControllerManager, c.StartScheduler} {
+		if err := start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
 }
 
 // runPods runs the Pods of a cluster until the test ends, and returns what tells of them.

@@ -108,7 +108,9 @@ func TestExamplesAreValid(t *testing.T) {
 				}
 				return
 			}
-			pod(t, rendered)
+			if image := pod(t, rendered).Spec.Containers[0].Image; name != "plain" && !strings.HasPrefix(image, "registry.example.com/") {
+				t.Errorf("the image %s is not one to be replaced", image)
+			}
 			if _, err := (parse.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(text)); err != nil {
 				t.Errorf("%v\n%s", err, text)
 			}

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -24,10 +23,6 @@ var removalLine = regexp.MustCompile(`(?m)^kubectl (taint|annotate|label|-n kube
 // has a taint, and checks that nothing is.
 func remove(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Logf("left out, the commands of the page about the removal: %v", err)
-		return
-	}
 	page, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", "remove.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -47,9 +42,7 @@ func remove(t *testing.T, c *cluster.Cluster) {
 		t.Fatal(err)
 	}
 	for _, line := range lines {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+c.AdminKubeconfig())
-		if out, err := cmd.CombinedOutput(); err != nil && !strings.HasPrefix(line, "kubectl taint ") { // most have none
+		if out, err := shell(t, c, t.TempDir(), line); err != nil && !strings.HasPrefix(line, "kubectl taint ") { // most have none
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}
@@ -77,15 +70,8 @@ func remove(t *testing.T, c *cluster.Cluster) {
 // TestTakesOverWhatKubectlHasApplied: Helm refuses objects of the plain manifest, and takes
 // them with the flags that the how-to names. What it then has is what an installation has.
 func TestTakesOverWhatKubectlHasApplied(t *testing.T) {
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skipf("left out: %v", err)
-	}
 	c := start(t)
-	manifest := filepath.Join(helm.Root(), "manifests", "vsphere-cloud-controller-manager.yaml")
-	cmd := exec.CommandContext(t.Context(), "kubectl", "--kubeconfig", c.AdminKubeconfig(), "apply", "-f", manifest)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	enter(t, c, filepath.Join(helm.Root(), "manifests"), "kubectl apply -f vsphere-cloud-controller-manager.yaml")
 	before := daemonSet(t, c)
 	args := []string{"--values", helm.Example("plain"), "--values", values(t, "image: {tag: v9}\n"), "--namespace", "kube-system", "--kubeconfig", c.AdminKubeconfig()}
 	out, err := helm.Run(t.Context(), append([]string{"install", "vzones", helm.Chart()}, args...)...)
@@ -99,6 +85,11 @@ func TestTakesOverWhatKubectlHasApplied(t *testing.T) {
 	const command = "helm upgrade --install vzones manifests/chart --namespace kube-system --values values.yaml --take-ownership --force-conflicts"
 	if !strings.Contains(string(page), "\n"+command+"\n") {
 		t.Fatalf("the how-to does not have %s", command)
+	}
+	// One that has failed half-way goes on with the same command.
+	out, err = helm.Run(t.Context(), append([]string{"install", "vzones", helm.Chart(), "--take-ownership"}, args...)...)
+	if err == nil || !strings.Contains(err.Error()+string(out), "conflicts") {
+		t.Fatalf("Helm does not stop as the how-to says: %v\n%s", err, out)
 	}
 	inCluster(t, c, append([]string{"upgrade", "--install", "vzones", helm.Chart(), "--take-ownership", "--force-conflicts"}, args[:4]...)...)
 	after := daemonSet(t, c)

@@ -107,7 +107,8 @@ func (d *demo) serveCluster(ctx context.Context) (err error) {
 
 There is no kubelet and no image: Pods of vzones and of the vSphere CPI are run by this demo, with the
 programs in bin/, and what it prints below says where their logs are, since kubectl logs does not work.
-Other Pods stay Pending.
+Other Pods stay Pending. If it prints "operation not permitted" for them, this system restricts user
+namespaces: run the demo as root.
 `, files)
 	if _, err := os.Stat(helm); err != nil {
 		d.print("Helm is not built yet: make helm\n")

@@ -49,6 +49,7 @@
   "leader-elect-renew-deadline" "set leaderElection.renewDeadline"
   "leader-elect-retry-period" "set leaderElection.retryPeriod"
   "cloud-config" "the chart mounts that file: set config or existingConfigMap"
+  "cloud-config-secret" "the Role needs that Secret too: set configSecret"
   "cloud-provider" "it is vsphere"
   "kubeconfig" "the chart mounts that file: set kubeconfig.secretName"
   "authentication-kubeconfig" "the chart mounts that file: set kubeconfig.secretName"

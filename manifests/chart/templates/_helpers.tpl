@@ -95,7 +95,9 @@ server of global is one more vCenter unless an entry is it. */}}
 {{- $_ := set $all .namespace (append (get $all .namespace | default list) .secret) -}}
 {{- end -}}
 {{- end -}}
-{{- range .Values.rbac.secrets -}}
+{{- $further := .Values.rbac.secrets | default list -}}
+{{- with .Values.configSecret -}}{{- if .name -}}{{- $further = append $further . -}}{{- end -}}{{- end -}}
+{{- range $further -}}
 {{- $_ := set $all .namespace (append (get $all .namespace | default list) .name) -}}
 {{- end -}}
 {{- range $namespace, $names := $all -}}

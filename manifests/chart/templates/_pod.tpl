@@ -8,7 +8,13 @@ httpGet: {scheme: HTTPS, {{ if .root.Values.hostNetwork }}host: 127.0.0.1, {{ en
 
 {{- define "vzones.args" -}}
 - --cloud-provider=vsphere
+{{- with .Values.configSecret }}
+{{- if .name }}
+- {{ printf "--cloud-config-secret=%s/%s%s" .namespace .name (empty .key | ternary "" (printf ":%s" .key)) }}
+{{- else }}
 - --cloud-config=/etc/cloud/vsphere.conf
+{{- end }}
+{{- end }}
 - --profiling=false
 - --v={{ .Values.logging.verbosity }}
 {{- if ne .Values.logging.format "text" }}
@@ -78,6 +84,52 @@ podAntiAffinity:
         matchLabels:
           name: {{ include "vzones.fullname" . | toYaml }}
 {{- end -}}
+{{- end -}}
+
+{{- define "vzones.volumeMounts" -}}
+{{- if not .Values.configSecret.name }}
+- name: config
+  mountPath: /etc/cloud
+  readOnly: true
+{{- end }}
+{{- if .Values.kubeconfig.secretName }}
+- name: kubeconfig
+  mountPath: {{ .Values.kubeconfig.mountPath }}
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "vzones.volumes" -}}
+{{- if not .Values.configSecret.name }}
+- name: config
+  configMap:
+    name: {{ .Values.existingConfigMap | default .Values.configMapName | toYaml }}
+{{- end }}
+{{- with .Values.kubeconfig }}
+{{- if .secretName }}
+- name: kubeconfig
+  projected:
+    sources:
+    - secret:
+        name: {{ .secretName | toYaml }}
+        items:
+        - key: {{ .key | toYaml }}
+          path: kubeconfig
+    {{- with .tokenSecretName }}
+    - secret:
+        name: {{ toYaml . }}
+        items:
+        - key: token
+          path: token
+    {{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "vzones.pod" -}}
@@ -150,42 +202,12 @@ containers:
   resources:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+  {{- with include "vzones.volumeMounts" . | trim }}
   volumeMounts:
-  - name: config
-    mountPath: /etc/cloud
-    readOnly: true
-  {{- if .Values.kubeconfig.secretName }}
-  - name: kubeconfig
-    mountPath: {{ .Values.kubeconfig.mountPath }}
-    readOnly: true
+  {{- . | nindent 2 }}
   {{- end }}
-  {{- with .Values.extraVolumeMounts }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+{{- with include "vzones.volumes" . | trim }}
 volumes:
-- name: config
-  configMap:
-    name: {{ .Values.existingConfigMap | default .Values.configMapName | toYaml }}
-{{- with .Values.kubeconfig }}
-{{- if .secretName }}
-- name: kubeconfig
-  projected:
-    sources:
-    - secret:
-        name: {{ .secretName | toYaml }}
-        items:
-        - key: {{ .key | toYaml }}
-          path: kubeconfig
-    {{- with .tokenSecretName }}
-    - secret:
-        name: {{ toYaml . }}
-        items:
-        - key: token
-          path: token
-    {{- end }}
-{{- end }}
-{{- end }}
-{{- with .Values.extraVolumes }}
-{{ toYaml . }}
+{{ . }}
 {{- end }}
 {{- end -}}

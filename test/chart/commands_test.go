@@ -1,0 +1,176 @@
+package chart
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/config/parse"
+	"vzones/test/cluster"
+	"vzones/test/fleet"
+)
+
+// shell enters a line in a folder, as the administrator of a cluster, with the kubectl and the
+// Helm that make helm builds.
+func shell(t *testing.T, c *cluster.Cluster, dir, line string) ([]byte, error) {
+	t.Helper()
+	tools := filepath.Dir(helm.path)
+	if _, err := os.Stat(filepath.Join(tools, "kubectl")); err != nil {
+		t.Fatalf("make helm builds it: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append(without(os.Environ(), "HELM_", "KUBECONFIG=", "PATH="), "HELM_CACHE_HOME="+t.TempDir(),
+		"KUBECONFIG="+c.AdminKubeconfig(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return cmd.CombinedOutput()
+}
+
+// enter enters lines that have to succeed, and returns what the last one prints.
+func enter(t *testing.T, c *cluster.Cluster, dir string, lines ...string) string {
+	t.Helper()
+	var last []byte
+	for _, line := range lines {
+		out, err := shell(t, c, dir, line)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		last = out
+	}
+	return string(last)
+}
+
+// commands returns the lines of the block of a how-to that has a line with a text.
+func commands(t *testing.T, page, text string) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := range strings.SplitSeq(string(content), "```") {
+		if lines, ok := strings.CutPrefix(block, "sh\n"); ok && strings.Contains(lines, text) {
+			var all []string
+			for line := range strings.Lines(lines) {
+				if line = strings.TrimSpace(line); line != "" {
+					all = append(all, line)
+				}
+			}
+			return all
+		}
+	}
+	t.Fatalf("%s has no command with %s", page, text)
+	return nil
+}
+
+// TestWhatIsSavedComesBack: what helm uninstall deletes is there again with the commands of
+// the how-tos, and the configuration of values is checked with those of another.
+func TestWhatIsSavedComesBack(t *testing.T) {
+	c := start(t)
+	data := func() map[string]string {
+		configMap, err := c.Client().CoreV1().ConfigMaps("kube-system").Get(t.Context(), "vsphere-cloud-config", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, err := c.Client().CoreV1().Secrets("kube-system").Get(t.Context(), "vsphere-cloud-secret", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := maps.Clone(configMap.Data)
+		for key, value := range secret.Data {
+			all[key] = string(value)
+		}
+		return all
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"values.yaml": "config: {vcenter: {vc.example.com: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}}}\n" +
+			"credentials: {vsphere-cloud-secret: {vc.example.com: {username: u, password: p}}}\n",
+		"cpi.yaml": "{apiVersion: v1, kind: ServiceAccount, metadata: {name: cpi, namespace: kube-system}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Dir(helm.Chart()), filepath.Join(dir, "manifests")); err != nil {
+		t.Fatal(err)
+	}
+
+	check, rest, ok := strings.Cut(commands(t, "install.md", "| vzones validate")[0], " | vzones ")
+	text := enter(t, c, dir, check)
+	parsed, err := (parse.Options{SkipFiles: true}).Parse("-", []byte(text))
+	if err != nil || !ok || rest != "validate --skip-files -" || len(parsed.VCenters) != 1 {
+		t.Errorf("vzones %s checks %q: %v", rest, text, err)
+	}
+	install := commands(t, "install.md", "helm install vzones manifests/chart")[0]
+	enter(t, c, dir, install)
+	before := data()
+	enter(t, c, dir, commands(t, "install.md", "kubectl apply -f configuration.yaml")...)
+	if after := data(); !maps.Equal(before, after) {
+		t.Errorf("%v has come back as %v", before, after)
+	}
+	// What was saved has Helm's labels, so it can be the release's again.
+	enter(t, c, dir, strings.Replace(install, "helm install", "helm install --take-ownership --force-conflicts", 1))
+	enter(t, c, dir, commands(t, "remove.md", "kubectl apply -f vsphere-cloud-secret.yaml")...)
+	if _, err := c.Client().CoreV1().Secrets("kube-system").Get(t.Context(), "vsphere-cloud-secret", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*.yaml")); err != nil || len(left) != 2 {
+		t.Errorf("there are the files %v, %v", left, err)
+	}
+}
+
+// TestImageOfTheManifest: a DaemonSet that kubectl has applied gets another image, and the one
+// before again, with the commands of the how-tos.
+func TestImageOfTheManifest(t *testing.T) {
+	spec, err := fleet.Parse([]byte(theFleet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fleet.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	c := withControllers(t)
+	node := cluster.NodeSpec{Name: "control-plane", Labels: map[string]string{"node-role.kubernetes.io/control-plane": ""}}
+	if err := c.CreateNodes(t.Context(), []cluster.NodeSpec{node}); err != nil {
+		t.Fatal(err)
+	}
+	said := runPods(t, c, static(t))
+
+	dir := t.TempDir()
+	with := strings.ReplaceAll(operatorValues(f, freePort(t), ""), "secretNamespace: vcenters", "secretNamespace: kube-system")
+	rendered, err := helm.Template(t.Context(), values(t, with))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "vsphere-cloud-controller-manager.yaml"), rendered, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	image := func() string { return daemonSet(t, c).Spec.Template.Spec.Containers[0].Image }
+	// A Pod that cannot be given another root here leaves the test out.
+	pods := func(before string) string { return rolledOut(t, c, said, before) }
+
+	apply := commands(t, "upgrade.md", "kubectl apply -f")
+	enter(t, c, dir, apply[0])
+	first, was := pods(""), image()
+	enter(t, c, dir, apply[1])
+
+	set := commands(t, "migrate-from-the-cpi.md", "set image")
+	enter(t, c, dir, set[0])
+	second := pods(first)
+	enter(t, c, dir, set[1])
+	if got := image(); got == was || !strings.Contains(set[0], "'*="+got+"'") {
+		t.Errorf("the image is %s after %s", got, set[0])
+	}
+
+	enter(t, c, dir, commands(t, "upgrade.md", "rollout undo")...)
+	pods(second)
+	if got := image(); got != was {
+		t.Errorf("the image is %s, and was %s", got, was)
+	}
+}
