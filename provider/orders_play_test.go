@@ -25,6 +25,7 @@ import (
 	"vzones/provider/keys"
 	"vzones/provider/nodes"
 	"vzones/provider/nodestate"
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 
@@ -42,7 +43,7 @@ type orderPlay struct {
 	states      []inventory.State
 	searched    []map[inventory.UUID]bool
 	named       []map[string]bool
-	subscribers []chan struct{}
+	subscribers []signal.Signal
 	// life counts the daemons: what an earlier one had asked for is nobody's any more.
 	life int
 }
@@ -118,7 +119,7 @@ func (p *orderPlay) ReadTags(string) {}
 func (p *orderPlay) Subscribe() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ch := make(chan struct{}, 1)
+	ch := signal.New()
 	p.subscribers = append(p.subscribers, ch)
 	return ch
 }
@@ -129,10 +130,7 @@ func (p *orderPlay) change(vcenter int, change func(*inventory.State)) {
 	defer p.mu.Unlock()
 	change(&p.states[vcenter])
 	for _, ch := range p.subscribers {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+		ch.Notify()
 	}
 }
 

@@ -12,12 +12,12 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/topology/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
-	"vzones/vcenter/signal"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
 	"vzones/vcenter/watch/search"

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"vzones/topology"
-	"vzones/vcenter/signal"
+	"vzones/topology/signal"
 )
 
 // TagRequirements are the tags that are read.

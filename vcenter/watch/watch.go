@@ -8,9 +8,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
-	"vzones/vcenter/signal"
 	"vzones/vcenter/watch/model"
 	"vzones/vcenter/watch/search"
 )
