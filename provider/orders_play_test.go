@@ -220,7 +220,7 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 			if last {
 				l.lasts = max(seconds(l.lasts), 3*time.Minute-time.Since(began), 2*time.Minute).Seconds()
 			}
-			p.live(l, last)
+			p.runDaemon(l, last)
 		}
 		if t.Failed() {
 			t.Errorf("play it again with -orders.count=1 -orders.seed=%d: %+v", seed, *o)
@@ -228,8 +228,8 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 	})
 }
 
-// live runs a daemon. The last one is looked at in the end.
-func (p *orderPlay) live(l life, last bool) {
+// runDaemon runs a daemon. The last one is looked at in the end.
+func (p *orderPlay) runDaemon(l life, last bool) {
 	p.mu.Lock()
 	p.life++
 	p.states, p.searched, p.named, p.subscribers = nil, nil, nil, nil

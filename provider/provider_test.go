@@ -219,8 +219,8 @@ func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 
 var errRefused = errors.New(`vCenter "west": connection refused`)
 
-// troubled is a state that could not be renewed.
-func troubled(s inventory.State) inventory.State {
+// failing is a state of a vCenter whose last contact failed.
+func failing(s inventory.State) inventory.State {
 	s.Err = errRefused
 	return s
 }

@@ -69,7 +69,7 @@ func iniKeys() map[string]any {
 }
 
 // A compared is what a row of the comparison says of a key or variable.
-type compared struct{ verdict, why string }
+type compared struct{ result, why string }
 
 var inBackquotes = regexp.MustCompile("`([^`]+)`")
 
@@ -123,20 +123,20 @@ func agrees(t *testing.T, key string, row compared, into any) {
 	t.Helper()
 	switch to := into.(type) {
 	case schema.Refused:
-		if row.verdict != "not taken" || row.why != "`"+to.Why+"`" {
-			t.Errorf("%s is refused with %q, the table has %s: %s", key, to.Why, row.verdict, row.why)
+		if row.result != "not taken" || row.why != "`"+to.Why+"`" {
+			t.Errorf("%s is refused with %q, the table has %s: %s", key, to.Why, row.result, row.why)
 		}
 	case schema.Ignored:
-		if row.verdict != "no effect" {
-			t.Errorf("%s %s, the table has %s", key, string(to), row.verdict)
+		if row.result != "no effect" {
+			t.Errorf("%s %s, the table has %s", key, string(to), row.result)
 		}
 	case schema.OfCSI:
-		if no := row.verdict == "no effect"; no != (to.Session == nil) {
-			t.Errorf("%s is the CSI driver's, the table has %s", key, row.verdict)
+		if no := row.result == "no effect"; no != (to.Session == nil) {
+			t.Errorf("%s is the CSI driver's, the table has %s", key, row.result)
 		}
 	default:
-		if row.verdict == "not taken" || row.verdict == "no effect" {
-			t.Errorf("%s is read, the table has %s", key, row.verdict)
+		if row.result == "not taken" || row.result == "no effect" {
+			t.Errorf("%s is read, the table has %s", key, row.result)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestVariablesAreCompared(t *testing.T) {
 		keys[f.Variable] = f.Into
 	}
 	for name, row := range rows {
-		if row.verdict != "not taken" {
+		if row.result != "not taken" {
 			continue
 		}
 		delete(rows, name)

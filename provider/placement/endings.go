@@ -1,12 +1,27 @@
 package placement
 
-import "time"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// assumedFor is how long an address or a machine that a Node was given is its own at most
+// while the Node does not show it.
+const assumedFor = time.Minute
+
+// A grant is what a Node was given.
+type grant struct {
+	node types.UID
+	name string
+	at   time.Time
+}
 
 // A moment orders the ends of what Nodes were given.
 type moment uint64
 
-// endings are what Nodes were given and show by now. Whoever looked at the Nodes before they
-// showed it, and is about to be given the same, has to look again.
+// endings are what Nodes were given and show by now. Whoever read the Nodes before they
+// showed it, and is about to be given the same, has to read them again.
 type endings[K comparable] struct {
 	last   moment
 	of     map[K]ending

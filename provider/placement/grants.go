@@ -13,10 +13,6 @@ import (
 	"vzones/provider/addresses"
 )
 
-// assumedFor is how long an address or a machine that a Node was given is its own at most
-// while the Node does not show it.
-const assumedFor = time.Minute
-
 // grants are the addresses that Nodes were given and that their status does not show
 // yet: of two that ask at the same time for the same address, one gets it.
 type grants struct {
@@ -25,12 +21,6 @@ type grants struct {
 	of     map[types.UID][]netip.Addr
 	ended  endings[netip.Addr]
 	purged time.Time
-}
-
-type grant struct {
-	node types.UID
-	name string
-	at   time.Time
 }
 
 // now returns the moment from which give has to know what ended: a caller takes it before it

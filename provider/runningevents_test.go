@@ -1,0 +1,229 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+func running() *v1.Node {
+	return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))
+}
+
+// outside is a state in which the machine has left the configured datacenters.
+func outside(m *inventory.Machine) inventory.State {
+	s := stateOf("east", m)
+	clear(s.Snapshot.Index)
+	s.Snapshot.Outside = []string{"vm-1"}
+	return s
+}
+
+// unreadable is a state with machines whose configuration cannot be read, of
+// which only the UUID may be known from before.
+func unreadable(vcenter, uuid string, since time.Time) inventory.State {
+	s := stateOf(vcenter)
+	if uuid == "" {
+		s.Snapshot.Unreadable = map[string]inventory.FirstSeen{"vm-9": {At: since}}
+	} else {
+		s.Snapshot.Index[mustUUID(uuid)] = []inventory.Entry{{ID: "vm-9", Unreadable: true}}
+	}
+	return s
+}
+
+func failingWith(s inventory.State, says string) inventory.State {
+	s.Err = errors.New(says)
+	return s
+}
+
+// TestEventsOfRunningNodes: one for what has gone wrong, when it has held for a
+// while, and none for what comes after that and says the same.
+func TestEventsOfRunningNodes(t *testing.T) {
+	a := machine(uuidA)
+	for reason, wrong := range map[string]states{
+		"VCenterUnreachable":        {failingWith(stateOf("east", a), "refused"), stateOf("west")},
+		"MachineOutsideDatacenters": {outside(a), stateOf("west")},
+		"MachineUnreadable":         {unreadable("east", uuidA, time.Time{}), stateOf("west")},
+		"Ambiguous":                 {stateOf("east", a), stateOf("west", a)},
+		"MachineNotFound":           {stateOf("east"), stateOf("west")},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			alone(t, &fakeFleet{states: states{stateOf("east", a), stateOf("west")}}, func(c *cluster) {
+				c.pass(time.Hour)
+				c.wantEvents()
+				c.fleet.become(wrong...)
+				c.pass(delayRunning - time.Millisecond)
+				c.wantEvents()
+				c.pass(2 * time.Millisecond)
+				c.wantEvents("node-1 " + reason)
+				for range 20 {
+					c.fleet.become(wrong...)
+					c.heartbeat("node-1")
+					c.pass(time.Minute)
+				}
+				c.wantEvents("node-1 " + reason)
+
+				// What passes soon concerns nobody; what comes back is told again.
+				c.fleet.become(stateOf("east", a), stateOf("west"))
+				c.pass(time.Minute)
+				c.fleet.become(wrong...)
+				c.pass(delayRunning / 2)
+				c.fleet.become(stateOf("east", a), stateOf("west"))
+				c.pass(time.Hour)
+				c.wantEvents("node-1 " + reason)
+				c.fleet.become(wrong...)
+				c.pass(time.Minute)
+				if n := len(c.events()); n != 2 {
+					t.Errorf("%d Events: %q", n, c.events())
+				}
+				c.wantRecorded()
+			}, running())
+		})
+	}
+}
+
+// TestOneProblemInManyWords: it is one problem for as long as the same vCenters fail.
+func TestOneProblemInManyWords(t *testing.T) {
+	east := stateOf("east", machine(uuidA, withPower(inventory.PowerOff)))
+	alone(t, &fakeFleet{states: states{east, stateOf("west")}}, func(c *cluster) {
+		for range 30 {
+			for _, says := range []string{"no answer within 15s", "connection refused", "503 Service Unavailable"} {
+				c.fleet.become(failingWith(east, says), stateOf("west"))
+				c.pass(7 * time.Second)
+			}
+		}
+		c.wantEvents("node-1 VCenterUnreachable")
+		// Another vCenter's is news.
+		for range 30 {
+			for _, says := range []string{"no answer within 15s", "connection refused"} {
+				c.fleet.become(failingWith(east, says), failingWith(stateOf("west"), says))
+				c.pass(7 * time.Second)
+			}
+		}
+		if n := len(c.events()); n != 2 {
+			t.Errorf("%d Events: %q", n, c.events())
+		}
+	}, running())
+}
+
+// TestNoEventForARunningNode that is found, or that nothing makes ours.
+func TestNoEventForARunningNode(t *testing.T) {
+	a := machine(uuidA)
+	for name, c := range map[string]struct {
+		node   *v1.Node
+		states states
+	}{
+		"another vCenter fails":                {running(), states{stateOf("east", a), failing(stateOf("west"))}},
+		"another machine is unreadable":        {running(), states{stateOf("east", a), unreadable("west", "", time.Time{})}},
+		"no provider ID, absent":               {aNode("n", withSystemUUID(uuidA), untainted), states{stateOf("east")}},
+		"no provider ID, a vCenter that fails": {aNode("n", withSystemUUID(uuidA), untainted), states{failing(stateOf("east"))}},
+		"no provider ID, unreadable machines":  {aNode("n", withSystemUUID(uuidA), untainted), states{unreadable("east", "", time.Time{})}},
+		"another provider's":                   {aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted), states{stateOf("east", a, a)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, &fakeFleet{states: c.states}, func(cl *cluster) {
+				cl.pass(time.Hour)
+				cl.wantEvents()
+			}, c.node)
+		})
+	}
+}
+
+// TestLastSeen: a machine is seen as of the vCenter's last answer, and for as
+// long as its Node is there.
+func TestLastSeen(t *testing.T) {
+	alone(t, &fakeFleet{}, func(c *cluster) {
+		seen := func(want inventory.LastSeen) {
+			t.Helper()
+			c.settle()
+			if got := c.lastSeen("uid-node-1"); got.VCenter != want.VCenter || !got.At.Equal(want.At) {
+				t.Errorf("seen %v, want %v", got, want)
+			}
+		}
+		seen(inventory.LastSeen{})
+		east := stateOf("east", machine(uuidA))
+		east.LastContact = time.Now().Add(-time.Second)
+		c.fleet.become(east, stateOf("west"))
+		first := inventory.LastSeen{VCenter: "east", At: east.LastContact}
+		seen(first)
+
+		later := failingWith(east, "refused")
+		later.LastContact = time.Now()
+		c.fleet.become(later, stateOf("west"))
+		seen(first) // what a failing vCenter showed last does not count
+
+		// An answer without a change is no change of the states; the round of a
+		// minute sees it.
+		east.LastContact = time.Now()
+		c.fleet.mu.Lock()
+		c.fleet.states = states{east, stateOf("west")}
+		c.fleet.mu.Unlock()
+		seen(first)
+		c.pass(again)
+		seen(inventory.LastSeen{VCenter: "east", At: east.LastContact})
+
+		west := stateOf("west", machine(uuidA))
+		west.LastContact = time.Now()
+		c.fleet.become(stateOf("east"), west)
+		seen(inventory.LastSeen{VCenter: "west", At: west.LastContact})
+
+		if err := c.client.CoreV1().Nodes().Delete(c.ctx, "node-1", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.pass(2 * gather)
+		seen(inventory.LastSeen{})
+	}, running())
+}
+
+// TestManyEvents: of a vCenter with many Nodes none is left out, though what
+// records Events drops those that come too fast.
+func TestManyEvents(t *testing.T) {
+	const many = 1200
+	var nodes []*v1.Node
+	for i := range many {
+		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID(fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-00000001%04d", i)), untainted))
+	}
+	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
+		c.client.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+			time.Sleep(50 * time.Millisecond) // as the client's own limit has it
+			return false, nil, nil
+		})
+		for range 200 { // whatever else happens
+			c.fleet.become(stateOf("east"))
+			c.pass(time.Second)
+		}
+		if n := len(c.events()); n != many {
+			t.Errorf("%d Events for %d Nodes", n, many)
+		}
+	}, nodes...)
+}
+
+// TestBeyondTheConfiguredDatacenters: before an Event says that no vCenter has the
+// machine, it is looked for where no index reaches, once.
+func TestBeyondTheConfiguredDatacenters(t *testing.T) {
+	for reason, outside := range map[string]error{
+		"MachineNotFound":           nil,
+		"MachineOutsideDatacenters": fmt.Errorf("%w: /dc9/vm/a is %w", topology.ErrUnknown, inventory.ErrOutside),
+	} {
+		fleet := &fakeFleet{states: states{stateOf("east"), stateOf("west")}, outside: outside}
+		alone(t, fleet, func(c *cluster) {
+			c.pass(delay + time.Second)
+			for range 5 {
+				c.fleet.become(stateOf("east"), stateOf("west"))
+				c.pass(time.Minute)
+			}
+			c.wantEvents("waits " + reason)
+			if n := fleet.searches; n != 1 {
+				t.Errorf("%d searches, want 1", n)
+			}
+		}, aNode("waits", withSystemUUID(uuidA)))
+	}
+}
