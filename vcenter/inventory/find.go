@@ -125,7 +125,7 @@ func findByUUID(states []State, id Identity, check check) (match, error) {
 	on, off := matches(states, id)
 	if len(on) > 0 {
 		if err := undecided(states, id, on); err != nil {
-			return match{}, fmt.Errorf("%w: whether %s is the machine with %s cannot be said: %w", topology.ErrUnknown, listMatches(on), id, err)
+			return match{}, fmt.Errorf("%w: cannot tell whether %s is the machine with %s: %w", topology.ErrUnknown, listMatches(on), id, err)
 		}
 		return uniqueMatch(on, id)
 	}
@@ -166,7 +166,7 @@ func secondary(states []State, uuids []UUID) string {
 // with that name of its own.
 func findByName(states []State, id Identity) (match, error) {
 	if err := uncertain(states, id, nil); err != nil {
-		return match{}, fmt.Errorf("%w: whether %s is unique cannot be said: %w", topology.ErrUnknown, id, err)
+		return match{}, fmt.Errorf("%w: cannot tell whether %s is unique: %w", topology.ErrUnknown, id, err)
 	}
 	var all, byHostName, byName []match
 	for _, s := range states {
