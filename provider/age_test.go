@@ -47,7 +47,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 		"unreachable for a while":  {short, errRefused, true, ""},
 		"unreachable for too long": {long, errRefused, false, "connection refused"},
 		// As after the daemon's own machine was suspended.
-		"quiet for too long": {long, nil, false, "it is being asked"},
+		"quiet for too long": {long, nil, false, "checking whether the vCenter still answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateOf("west", machine(uuidA))

@@ -156,8 +156,8 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 			c.settle()
 			c.fleet.become(east, west)
 		},
-		"a vCenter is in trouble, for a moment": func(c *cluster) {
-			c.fleet.become(east, troubled(west))
+		"a vCenter fails, for a moment": func(c *cluster) {
+			c.fleet.become(east, failing(west))
 			c.settle()
 			c.fleet.become(east, west)
 		},

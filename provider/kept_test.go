@@ -32,7 +32,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 		"search_failed":       {empty, refused, false, "MachineNotFound"},
 		"found_by_search":     {empty, errors.New(`vCenter "west" has it`), false, "MachineNotFound"},
 		"outside_datacenters": {states{outside(machine(uuidA)), stateOf("west")}, nil, false, "MachineOutsideDatacenters"},
-		"vcenter_unreachable": {states{stateOf("east"), troubled(stateOf("west"))}, nil, false, "VCenterUnreachable"},
+		"vcenter_unreachable": {states{stateOf("east"), failing(stateOf("west"))}, nil, false, "VCenterUnreachable"},
 		"machine_unreadable":  {states{stateOf("east"), unreadable("west", "", time.Now().Add(time.Hour))}, nil, false, "MachineUnreadable"},
 		"unknown":             {states{stateOf("east"), incomplete(stateOf("west"))}, nil, false, "VCenterUnknown"},
 	} {
@@ -67,7 +67,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 
 // TestNoNodeIsKept that nobody would delete.
 func TestNoNodeIsKept(t *testing.T) {
-	troubles := states{stateOf("east"), troubled(stateOf("west"))}
+	troubles := states{stateOf("east"), failing(stateOf("west"))}
 	for name, node := range map[string]*v1.Node{
 		"ready":              running(),
 		"never found":        aNode("node-1", withSystemUUID(uuidA), untainted, silent),

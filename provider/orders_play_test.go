@@ -25,6 +25,7 @@ import (
 	"vzones/provider/keys"
 	"vzones/provider/nodes"
 	"vzones/provider/nodestate"
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 
@@ -42,7 +43,7 @@ type orderPlay struct {
 	states      []inventory.State
 	searched    []map[inventory.UUID]bool
 	named       []map[string]bool
-	subscribers []chan struct{}
+	subscribers []signal.Signal
 	// life counts the daemons: what an earlier one had asked for is nobody's any more.
 	life int
 }
@@ -118,7 +119,7 @@ func (p *orderPlay) ReadTags(string) {}
 func (p *orderPlay) Subscribe() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ch := make(chan struct{}, 1)
+	ch := signal.New()
 	p.subscribers = append(p.subscribers, ch)
 	return ch
 }
@@ -129,10 +130,7 @@ func (p *orderPlay) change(vcenter int, change func(*inventory.State)) {
 	defer p.mu.Unlock()
 	change(&p.states[vcenter])
 	for _, ch := range p.subscribers {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+		ch.Notify()
 	}
 }
 
@@ -222,7 +220,7 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 			if last {
 				l.lasts = max(seconds(l.lasts), 3*time.Minute-time.Since(began), 2*time.Minute).Seconds()
 			}
-			p.live(l, last)
+			p.runDaemon(l, last)
 		}
 		if t.Failed() {
 			t.Errorf("play it again with -orders.count=1 -orders.seed=%d: %+v", seed, *o)
@@ -230,8 +228,8 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 	})
 }
 
-// live runs a daemon. The last one is looked at in the end.
-func (p *orderPlay) live(l life, last bool) {
+// runDaemon runs a daemon. The last one is looked at in the end.
+func (p *orderPlay) runDaemon(l life, last bool) {
 	p.mu.Lock()
 	p.life++
 	p.states, p.searched, p.named, p.subscribers = nil, nil, nil, nil

@@ -205,7 +205,7 @@ func (o *order) allowed(i int) []end {
 //   - One machine runs: that is the Node's. Several do: nobody can say, so the Node
 //     keeps what it has. None runs: one that is off is the machine, and if there is
 //     none at all, the Node is gone. A new Node without an address waits.
-//   - A vCenter that is unsure may or may not have been heard.
+//   - A vCenter that is unsure may or may not have been received.
 //   - A Node that says where its machine was keeps its place until all vCenters can be
 //     read, and has another one only if that is certain.
 //   - A name has to be unique in all vCenters.
@@ -213,7 +213,7 @@ func (o *order) alone(n nodeFact) []end {
 	if n.byName {
 		return o.allowedByName(n)
 	}
-	var heard [][]bool // which of the vCenters may have been heard, in all ways
+	var received [][]bool // which of the vCenters may have been received, in all ways
 	for mask := range 1 << len(n.machines) {
 		ways := make([]bool, len(n.machines))
 		ok := true
@@ -222,11 +222,11 @@ func (o *order) alone(n nodeFact) []end {
 			ok = ok && (ways[i] && !o.never[i] || !ways[i] && o.unsure[i])
 		}
 		if ok {
-			heard = append(heard, ways)
+			received = append(received, ways)
 		}
 	}
 	var ends []end
-	for _, ways := range heard {
+	for _, ways := range received {
 		ends = append(ends, o.given(n, ways)...)
 	}
 	return ends
@@ -252,15 +252,15 @@ func (o *order) allowedByName(n nodeFact) []end {
 	return []end{shut, waits}
 }
 
-// given is what becomes of the Node if these vCenters were heard.
-func (o *order) given(n nodeFact, heard []bool) []end {
-	all := !slices.Contains(heard, false)
+// given is what becomes of the Node if these vCenters were received.
+func (o *order) given(n nodeFact, received []bool) []end {
+	all := !slices.Contains(received, false)
 	var running, stopped []int
 	for i, is := range n.machines {
 		switch {
-		case heard[i] && is == on:
+		case received[i] && is == on:
 			running = append(running, i)
-		case heard[i] && is == off:
+		case received[i] && is == off:
 			stopped = append(stopped, i)
 		}
 	}
@@ -299,7 +299,7 @@ func (o *order) passing(i int) []end {
 
 // mixed are ends that come of several, one after the other. The framework looks for
 // machines that are off every few seconds, and takes its taint off a Node only when the
-// kubelet is heard again.
+// kubelet is received again.
 func mixed(ends []end) []end {
 	var all []end
 	for _, a := range ends {
@@ -313,23 +313,23 @@ func mixed(ends []end) []end {
 
 // TestOrders plays random orders of events. What comes of a world is the same in each.
 func TestOrders(t *testing.T) {
-	began, exact, doubtful, twins := time.Now(), 0, 0, 0
+	began, exact, unsure, sharing := time.Now(), 0, 0, 0
 	for i := range *ordersCount {
 		seed := *ordersSeed + uint64(i)
 		o := newOrder(rand.New(rand.NewPCG(seed, 26)))
 		if slices.Contains(o.unsure, true) {
-			doubtful++
+			unsure++
 		} else {
 			exact++
 		}
 		if slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.twin > 0 }) {
-			twins++
+			sharing++
 		}
 		playOrder(t, seed, o) // which ends the test if it fails
 	}
 	t.Logf("%d orders in %v: %d in which every vCenter is read in time, %d in which one is not; two Nodes have one machine in %d",
-		*ordersCount, time.Since(began).Round(time.Millisecond), exact, doubtful, twins)
-	if *ordersCount >= 100 && (exact < *ordersCount/4 || doubtful < *ordersCount/4 || twins < *ordersCount/6) {
-		t.Errorf("the orders are one-sided: %d and %d, %d", exact, doubtful, twins)
+		*ordersCount, time.Since(began).Round(time.Millisecond), exact, unsure, sharing)
+	if *ordersCount >= 100 && (exact < *ordersCount/4 || unsure < *ordersCount/4 || sharing < *ordersCount/6) {
+		t.Errorf("the orders are one-sided: %d and %d, %d", exact, unsure, sharing)
 	}
 }

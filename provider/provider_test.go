@@ -23,6 +23,7 @@ import (
 
 	"vzones/config"
 	"vzones/topology"
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 
@@ -64,7 +65,7 @@ type fakeFleet struct {
 	generation  uint64
 	probes      []string
 	tagReads    []string
-	subscribers []chan struct{}
+	subscribers []signal.Signal
 }
 
 var _ Fleet = (*fakeFleet)(nil)
@@ -113,7 +114,7 @@ func (f *fakeFleet) followed() [][]inventory.Identity {
 func (f *fakeFleet) Subscribe() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ch := make(chan struct{}, 1)
+	ch := signal.New()
 	f.subscribers = append(f.subscribers, ch)
 	return ch
 }
@@ -193,10 +194,7 @@ func (f *fakeFleet) become(states ...inventory.State) {
 // announce notifies subscribers. The lock is held.
 func (f *fakeFleet) announce() {
 	for _, ch := range f.subscribers {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+		ch.Notify()
 	}
 }
 
@@ -221,8 +219,8 @@ func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 
 var errRefused = errors.New(`vCenter "west": connection refused`)
 
-// troubled is a state that could not be renewed.
-func troubled(s inventory.State) inventory.State {
+// failing is a state of a vCenter whose last contact failed.
+func failing(s inventory.State) inventory.State {
 	s.Err = errRefused
 	return s
 }

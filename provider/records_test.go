@@ -129,7 +129,7 @@ func TestNoRecord(t *testing.T) {
 		"another's":                  {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted)},
 		"ambiguous":                  {states{stateOf("east", two, two)}, aNode("n", withProviderID("vsphere://"+uuidB), untainted)},
 		"absent":                     {states{stateOf("east")}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-7"))},
-		"in trouble":                 {states{troubled(stateOf("east", machine(uuidA)))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted)},
+		"in trouble":                 {states{failing(stateOf("east", machine(uuidA)))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted)},
 		"the recorded one is unread": {states{held}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-9"))},
 	} {
 		t.Run(name, func(t *testing.T) {

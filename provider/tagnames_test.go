@@ -122,9 +122,9 @@ func TestNamesServeForAMoment(t *testing.T) {
 	})
 }
 
-// TestNamesOfAVCenterInTrouble: what a Node waits for is that vCenter.
-func TestNamesOfAVCenterInTrouble(t *testing.T) {
-	p, _ := provide(states{named(troubled(stateOf("east", machine(uuidA))), time.Minute, needed...)})
+// TestNamesOfAFailingVCenter: what a Node waits for is that vCenter.
+func TestNamesOfAFailingVCenter(t *testing.T) {
+	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
 	if _, err := p.placer.Initial(aNode("node-1", withSystemUUID(uuidA))); condition.Of(err).Name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}

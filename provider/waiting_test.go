@@ -22,7 +22,7 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 	for name, before := range map[string]states{
 		"nothing read yet":     {{VCenter: "east"}, {VCenter: "west"}},
 		"not in a vCenter":     {stateOf("east"), stateOf("west")},
-		"a vCenter in trouble": {stateOf("east"), troubled(stateOf("west"))},
+		"a vCenter that fails": {stateOf("east"), failing(stateOf("west"))},
 		"no tags yet":          {stateOf("east", machine(uuidA, in("east", "")))},
 		"no address yet":       {stateOf("east", machine(uuidA, withoutAddress))},
 	} {
@@ -143,7 +143,7 @@ func TestAddressesAreKeptCurrent(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-func TestEventsTellWhatANodeWaitsFor(t *testing.T) {
+func TestEventsSayWhatANodeWaitsFor(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, in("east", "")))}}
 	withFramework(t, fleet, func(c *cluster) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))

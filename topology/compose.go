@@ -50,20 +50,20 @@ func (c *composition) label(rule *Rule) {
 	c.done[rule.Label] = true
 	whole := Decision{Label: rule.Label, Category: rule.Category, Inventory: rule.Inventory, HostGroup: rule.HostGroup}
 	var parts []composed
-	var trouble error
+	var failure error
 	for _, part := range rule.Value {
 		d, err := c.part(rule, part)
 		parts = append(parts, composed{part, d})
-		if err != nil && (trouble == nil || errors.Is(trouble, ErrMissing) && !errors.Is(err, ErrMissing)) {
-			trouble = err
+		if err != nil && (failure == nil || errors.Is(failure, ErrMissing) && !errors.Is(err, ErrMissing)) {
+			failure = err
 		}
 		whole.take(part, d)
 	}
 	c.placement.Decisions = slices.DeleteFunc(c.placement.Decisions, func(d Decision) bool { return d.Label == rule.Label })
 	switch reason := InvalidLabelValue(whole.Value); {
-	case errors.Is(trouble, ErrMissing) && !rule.Required, c.placement.WhyUndecided(rule.Label) != nil:
-	case trouble != nil:
-		c.fail(rule, fmt.Errorf("label %s of value %q: %w", rule.Label, rule.Value.format(rule.Label), trouble))
+	case errors.Is(failure, ErrMissing) && !rule.Required, c.placement.WhyUndecided(rule.Label) != nil:
+	case failure != nil:
+		c.fail(rule, fmt.Errorf("label %s of value %q: %w", rule.Label, rule.Value.format(rule.Label), failure))
 	case reason != "":
 		why := invalidComposed{*rule, whole.Value, parts}
 		c.conflict(ConflictInvalidValue, rule.Label, why, why.objects()...)

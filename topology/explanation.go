@@ -85,19 +85,19 @@ type unseen struct {
 }
 
 func (all offPath) text() string {
-	var gets, lacks, sees []string
+	var gets, missing, sees []string
 	for _, u := range all {
 		d := u.decision
 		gets = append(gets, fmt.Sprintf("%s is %s by %s", u.subject, quote.Value(d.Value), d.By.located()))
 		if u.driver == nil {
-			lacks = append(lacks, d.Category)
+			missing = append(missing, d.Category)
 		} else {
 			sees = append(sees, fmt.Sprintf("%s of category %q on %s", quoted(u.driver.tagNames(d.Category)), d.Category, u.driver.located()))
 		}
 	}
 	finds := "finds " + strings.Join(sees, " and ") + " there"
-	if len(lacks) > 0 {
-		finds = "finds no tag of category " + quoted(lacks) + " there, so it gives the Node no topology"
+	if len(missing) > 0 {
+		finds = "finds no tag of category " + quoted(missing) + " there, so it gives the Node no topology"
 	}
 	return fmt.Sprintf("%s. The CSI driver does not look there: it reads the compute path only, and %s. "+
 		"Tag the host, its cluster or its datacenter instead, and detach the tag where it is: with it there the driver places no volume either.", sentence(strings.Join(gets, ", ")), finds)
@@ -110,8 +110,8 @@ type twoTags struct {
 
 func (t twoTags) text() string {
 	names := t.by.tagNames(t.rule.Category)
-	return fmt.Sprintf("Of category %q %s has %d tags: %s. Label %s takes one: detach the others.",
-		t.rule.Category, t.by.located(), len(names), quoted(names), t.rule.Label)
+	return fmt.Sprintf("%s has %d tags of category %q: %s. Label %s takes one: detach the others.",
+		sentence(t.by.located()), len(names), t.rule.Category, quoted(names), t.rule.Label)
 }
 
 type invalidTag struct {

@@ -18,10 +18,10 @@ var (
 	ErrInvalid = errors.New("invalid")
 )
 
-// ErrNoCategory says that a vCenter does not show a tag category to the account. It
-// may not exist, or the account may not read it; nothing tells which. Errors that
+// ErrNoCategory means that a vCenter does not show a tag category to the account. It
+// may not exist, or the account may not read it; the vCenter does not say which. Errors that
 // wrap it wrap ErrUnknown too.
 var ErrNoCategory = errors.New("no such tag category that the account can see")
 
-// ErrNotPermitted says that the account may not read the tags of an object: it lacks the privilege System.Read there.
+// ErrNotPermitted means that the account may not read the tags of an object: it lacks the privilege System.Read there.
 var ErrNotPermitted = errors.New("the account lacks the privilege System.Read on it")

@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/signal"
 	"vzones/vcenter/watch"
 )
 

@@ -4,10 +4,10 @@ import (
 	"sync/atomic"
 
 	"vzones/config"
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
-	"vzones/vcenter/signal"
 	"vzones/vcenter/watch"
 	"vzones/vcenter/watch/search"
 )

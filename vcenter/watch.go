@@ -7,11 +7,11 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"vzones/topology/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
-	"vzones/vcenter/signal"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
 )

@@ -26,7 +26,7 @@ func rows() []row {
 func overview() []panel {
 	return []panel{
 		number("Leaders", "One daemon leads. 0: nobody does.", `sum(vsphere_ccm_leading{`+daemons+`})`).below(1),
-		number("vCenters in trouble", "vCenters that cannot be read now.", `sum(1 - max by (vcenter) (vsphere_ccm_vcenter_up{`+vcenters+`}))`).above(1),
+		number("Failing vCenters", "vCenters that cannot be read now.", `sum(1 - max by (vcenter) (vsphere_ccm_vcenter_up{`+vcenters+`}))`).above(1),
 		number("Nodes that wait", "Nodes with the taint uninitialized.", `sum(max by (outcome) (vsphere_ccm_uninitialized_nodes{`+daemons+`, outcome!="foreign"}))`).above(1),
 		number("Nodes with conflicts", "The most Nodes of one kind of conflict.", `max(vsphere_ccm_topology_conflicting_nodes{`+daemons+`})`).above(1),
 		number("Drifting Nodes", "Nodes with labels that are not those of their place.", `max(vsphere_ccm_topology_drifting_nodes{`+daemons+`})`).above(1),
@@ -38,7 +38,7 @@ func overview() []panel {
 
 func ofVCenters() []panel {
 	return []panel{
-		states("State by vCenter", "1: read and followed. 0: in trouble; the log says why.", `max by (vcenter) (vsphere_ccm_vcenter_up{`+vcenters+`})`, "{{vcenter}}"),
+		states("State by vCenter", "1: read and followed. 0: failing; the log says why.", `max by (vcenter) (vsphere_ccm_vcenter_up{`+vcenters+`})`, "{{vcenter}}"),
 		graph("Age of what is known", "Time since a vCenter last answered its watch. Up to 25 s while nothing changes; beyond 300 s its Nodes are not initialized any more.", "s",
 			`min by (vcenter) (vsphere_ccm_vcenter_snapshot_age_seconds{`+vcenters+`})`, "{{vcenter}}"),
 		states("All machines seen", "0: machines of the configured datacenters may be missing, so that no machine of any vCenter counts as absent.",

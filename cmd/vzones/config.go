@@ -46,7 +46,7 @@ func (t *tool) config(file string, environ []string) error {
 	if err != nil {
 		return mistakes(t.stderr, err)
 	}
-	remarks(t.stderr, "warning", append(w.Warnings, w.Lost...))
-	remarks(t.stderr, "note", w.Notes)
+	printWarnings(t.stderr, "warning", append(w.Warnings, w.Lost...))
+	printWarnings(t.stderr, "note", w.Notes)
 	return t.write(w.Data)
 }

@@ -227,8 +227,8 @@ func findAccount(data map[string][]byte, server string) (user string, password c
 
 // report prints the warnings of a conversion and what it leaves out.
 func (t *tool) report(w *convert.Written) {
-	remarks(t.stderr, "warning", w.Warnings)
-	remarks(t.stderr, "not carried over", w.Lost)
+	printWarnings(t.stderr, "warning", w.Warnings)
+	printWarnings(t.stderr, "not carried over", w.Lost)
 }
 
 // create writes to a new file that nobody else can read, or to standard output for

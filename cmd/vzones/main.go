@@ -149,8 +149,8 @@ func mistakes(to io.Writer, err error) error {
 	return err
 }
 
-// remarks prints what is not a mistake, each after its place and kind.
-func remarks(to io.Writer, kind string, all []config.Warning) {
+// printWarnings prints what is not a mistake, each after its place and kind.
+func printWarnings(to io.Writer, kind string, all []config.Warning) {
 	for _, w := range all {
 		place := ""
 		if w.Line > 0 {

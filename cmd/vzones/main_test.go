@@ -251,7 +251,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestFaults: what fails is told of, and the status says so.
+// TestFaults: what fails is printed, and the status says so.
 func TestFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{"vsphere.yaml": aYAML, "mistake.yaml": "vcentre:\n"} {

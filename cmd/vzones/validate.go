@@ -82,8 +82,8 @@ func (t *tool) validateFile(file string, o parse.Options) error {
 	if err != nil {
 		err = mistakes(&report, err)
 	} else {
-		remarks(&report, "warning", c.Warnings)
-		remarks(&report, "note", c.Notes)
+		printWarnings(&report, "warning", c.Warnings)
+		printWarnings(&report, "note", c.Notes)
 	}
 	// Mistakes that nobody sees are a failure.
 	return cmp.Or(t.write(report.Bytes()), err)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"vzones/topology"
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 
@@ -69,7 +70,7 @@ type Confirmer struct {
 	fleet Fleet
 	// changed is notified of a new question: those who ask send, Run receives, nobody
 	// closes it.
-	changed chan struct{}
+	changed signal.Signal
 
 	mu sync.Mutex
 	of map[types.UID]*confirmation
@@ -97,7 +98,7 @@ type confirmation struct {
 func NewConfirmer(fleet Fleet) *Confirmer {
 	return &Confirmer{
 		fleet:   fleet,
-		changed: make(chan struct{}, 1),
+		changed: signal.New(),
 		of:      map[types.UID]*confirmation{},
 	}
 }
@@ -117,7 +118,7 @@ func (c *Confirmer) Ask(node types.UID, id inventory.Identity) error {
 	of := c.get(node, id)
 	of.asked = time.Now()
 	if !of.searching && of.due.Before(of.asked) {
-		notify(c.changed) // nobody had asked for long
+		c.changed.Notify() // nobody had asked for long
 	}
 	return c.result(of)
 }
@@ -148,7 +149,7 @@ func (c *Confirmer) get(node types.UID, id inventory.Identity) *confirmation {
 		now := time.Now()
 		of = &confirmation{id: id, due: now, asked: now}
 		c.of[node] = of
-		notify(c.changed)
+		c.changed.Notify()
 	}
 	return of
 }
@@ -283,15 +284,7 @@ func (c *Confirmer) finish(node types.UID, of *confirmation, search func() (uint
 		of.due = of.done.Add(min(RetryMin<<min(of.failures, 8), retryMax))
 		of.failures++
 	}
-	notify(c.changed)
-}
-
-// notify makes a channel with room for one value ready.
-func notify(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default: // it is
-	}
+	c.changed.Notify()
 }
 
 // missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read

@@ -55,7 +55,7 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	log := klog.Background()
 	// Asking for the informer now makes the factory start it.
 	if err := c.NodeInformer.Informer().SetTransform(slim); err != nil {
-		log.Error(err, "Keeps more of each Node than is needed") // it was started before
+		log.Error(err, "Keeping more of each Node than is needed") // it was started before
 	}
 	if err := c.NodeInformer.Informer().AddIndexers(cache.Indexers{addressIndex: indexAddresses, machineIndex: indexMachines}); err != nil {
 		log.Error(err, "Cannot index Nodes by their addresses and machines")

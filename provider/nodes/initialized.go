@@ -68,6 +68,6 @@ func (c *Controller) recordProblem(n *v1.Node, s *state, err error) time.Duratio
 		return 0
 	}
 	return s.waits.Observe(condition.Key(err), runningBeforeEvent, func() time.Duration {
-		return c.recorder.record(&s.event, problem{node: n, what: "Node is in doubt", err: err})
+		return c.recorder.record(&s.event, problem{node: n, what: "Node's machine is uncertain", err: err})
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"vzones/provider/absence"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 
@@ -37,7 +38,7 @@ type fakeSource struct {
 	// slowNames is how long names take to be read, which are old by then.
 	slowNames time.Duration
 	tagged    []topology.Tagged
-	channels  []chan struct{}
+	channels  []signal.Signal
 }
 
 var (
@@ -108,17 +109,14 @@ func (f *fakeSource) Observe(_ []inventory.State, n *v1.Node) *inventory.Machine
 func (f *fakeSource) Subscribe() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ch := make(chan struct{}, 1)
+	ch := signal.New()
 	f.channels = append(f.channels, ch)
 	return ch
 }
 
 func (f *fakeSource) announce() {
 	for _, ch := range f.channels {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+		ch.Notify()
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+
+	"vzones/topology/signal"
 )
 
 // A Standby has the fleet follow the machines of all Nodes in a process that waits to
@@ -23,15 +25,9 @@ func (c *Controller) NewStandby(factory informers.SharedInformerFactory) *Standb
 // Run follows Nodes until this process leads, from when on the controller's Run does that,
 // or the context is done.
 func (s *Standby) Run(ctx context.Context) error {
-	// A change of a Node sends, Run receives, and nobody closes it.
-	changed := make(chan struct{}, 1)
+	changed := signal.New() // from the handlers
 	informer := s.c.nodes.Quiet()
-	registration, err := informer.AddEventHandler(s.c.standbyHandlers(func() {
-		select {
-		case changed <- struct{}{}:
-		default: // it is ready
-		}
-	}))
+	registration, err := informer.AddEventHandler(s.c.standbyHandlers(changed.Notify))
 	if err != nil {
 		return fmt.Errorf("watching Nodes: %w", err)
 	}

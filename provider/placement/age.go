@@ -9,9 +9,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// ErrQuiet says that a vCenter has not answered for a while, although nothing is known to
+// ErrQuiet means that a vCenter has not answered for a while, although nothing is known to
 // be wrong with it. It is in a topology.ErrUnknown.
-var ErrQuiet = errors.New("it is being asked whether it still is so")
+var ErrQuiet = errors.New("checking whether the vCenter still answers")
 
 // tooOld returns an error if a vCenter's snapshot must not initialize a Node: the
 // vCenter has not answered for so long that its machines may be elsewhere by now.

@@ -20,8 +20,8 @@ type grant struct {
 // A moment orders the ends of what Nodes were given.
 type moment uint64
 
-// endings are what Nodes were given and show by now. Whoever looked at the Nodes before they
-// showed it, and is about to be given the same, has to look again.
+// endings are what Nodes were given and show by now. Whoever read the Nodes before they
+// showed it, and is about to be given the same, has to read them again.
 type endings[K comparable] struct {
 	last   moment
 	of     map[K]ending

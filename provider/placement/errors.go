@@ -2,6 +2,6 @@ package placement
 
 import "errors"
 
-// ErrShared says that another Node has the machine of a Node. It is in a
-// topology.ErrUnknown: which of the two runs on the machine cannot be said.
+// ErrShared means that another Node has the machine of a Node. It is in a
+// topology.ErrUnknown: nobody can tell which of the two runs on the machine.
 var ErrShared = errors.New("two Nodes have one machine")

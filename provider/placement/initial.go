@@ -26,7 +26,7 @@ import (
 // refresh interval is shorter.
 const namesAgeRunning = 15 * time.Second
 
-// ErrUnwritten says that a Node has to have a label before it is initialized.
+// ErrUnwritten means that a Node has to have a label before it is initialized.
 var ErrUnwritten = errors.New("a label is not written yet")
 
 // Initial is all that an uninitialized Node gets.

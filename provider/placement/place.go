@@ -141,7 +141,7 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *in
 }
 
 // isRecorded reports whether a Node says where its machine is. One that names another entry
-// of the same vCenter, which is in trouble just now, does: it is not written for each outage.
+// of the same vCenter, which fails just now, does: it is not written for each outage.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
 		return id.RecordedInstance == in.Instance || in.Instance == ""

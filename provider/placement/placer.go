@@ -94,8 +94,7 @@ func (p *Placer) Apply(cfg *config.Config) {
 // Config returns the configuration.
 func (p *Placer) Config() *config.Config { return p.settings.Load().cfg }
 
-// Topology returns how Nodes get their labels now. It is another one, at another address,
-// when that has changed.
+// Topology returns how Nodes get their labels now. The pointer differs once that has changed.
 func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
 
 // IsForeign reports whether a Node is somebody else's: it has another provider's ID,

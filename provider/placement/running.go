@@ -59,8 +59,8 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if trouble := inventory.StateOf(states, m.Ref.VCenter).Err; trouble != nil {
-		return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, quote.Name(m.InventoryPath), trouble)
+	if failure := inventory.StateOf(states, m.Ref.VCenter).Err; failure != nil {
+		return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, quote.Name(m.InventoryPath), failure)
 	}
 	switch m.Power {
 	case inventory.PowerOn:

@@ -63,7 +63,7 @@ func TestTagsOfOneVCenter(t *testing.T) {
 }
 
 // TestRecordInAnOutage: a record that names another entry of the machine's vCenter stays as
-// long as that one is in trouble, and no longer.
+// long as that one fails, and no longer.
 func TestRecordInAnOutage(t *testing.T) {
 	states, m := twoEntries()
 	id := inventory.Identity{UUIDs: []inventory.UUID{m.UUID}, Recorded: topology.Ref{VCenter: "first", Type: "VirtualMachine", ID: "vm-1"}, RecordedInstance: "i"}

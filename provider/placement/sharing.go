@@ -118,9 +118,9 @@ func (s *sharing) waits() error {
 		return nil
 	}
 	name := s.node.Name
-	return fmt.Errorf("%w: %w: %s came before Node %s and of the same machine, %s; "+
+	return fmt.Errorf("%w: %w: Node %s has the same machine as %s, which came first: %s; "+
 		"is that this machine under an older name? Then delete it, and Node %s goes on at once; otherwise its kubelet reports another machine's UUID or provider ID",
-		topology.ErrUnknown, ErrShared, listNodes(s.before), name, s.where(), name)
+		topology.ErrUnknown, ErrShared, name, listNodes(s.before), s.where(), name)
 }
 
 // err returns what is wrong with an initialized Node, nil if no other Node has its
@@ -128,13 +128,13 @@ func (s *sharing) waits() error {
 func (s *sharing) err() error {
 	switch {
 	case len(s.before) > 0:
-		return fmt.Errorf("%w: %w: %s came before Node %s and of the same machine, %s; "+
+		return fmt.Errorf("%w: %w: Node %s has the same machine as %s, which came first: %s; "+
 			"delete the one that is not this machine's: until then the labels and addresses of Node %s stay as they are",
-			topology.ErrUnknown, ErrShared, listNodes(s.before), s.node.Name, s.where(), s.node.Name)
+			topology.ErrUnknown, ErrShared, s.node.Name, listNodes(s.before), s.where(), s.node.Name)
 	case len(s.after) > 0:
-		return fmt.Errorf("%w: %w: %s came after Node %s and of the same machine, %s; "+
+		return fmt.Errorf("%w: %w: Node %s has the same machine as %s, which came later: %s; "+
 			"delete the one that is not this machine's: until then Node %s goes on as before",
-			topology.ErrUnknown, ErrShared, listNodes(s.after), s.node.Name, s.where(), s.node.Name)
+			topology.ErrUnknown, ErrShared, s.node.Name, listNodes(s.after), s.where(), s.node.Name)
 	}
 	return nil
 }

@@ -195,7 +195,7 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 			return "writes without a placement: " + key
 		case stays && after.Labels[key] != s.placed.Value(base):
 			return "writes what is not so: " + key
-		case !gone && s.doubted(base) && n.Labels[key] != "" && n.Labels[key] != after.Labels[key]:
+		case !gone && s.isUncertain(base) && n.Labels[key] != "" && n.Labels[key] != after.Labels[key]:
 			return "changes a label that another object may decide: " + key
 		case s.policy.Drift != config.DriftUpdate && !gone && (!stays || n.Labels[key] != ""):
 			if v, had := n.Labels[key]; had && v != after.Labels[key] {
@@ -230,24 +230,24 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 	return ""
 }
 
-// doubted says whether an object that may not be read might decide a label.
-func (s situation) doubted(label string) bool {
+// isUncertain says whether an object that may not be read might decide a label.
+func (s situation) isUncertain(label string) bool {
 	return slices.ContainsFunc(s.placed.Decisions, func(d topology.Decision) bool { return d.Label == label && len(d.Unread) > 0 })
 }
 
-// mistainted says whether the taint changes for what is in doubt.
+// mistainted says whether the taint changes for what is uncertain.
 func (s situation) mistainted(after *v1.Node) string {
 	if s.policy.Drift != config.DriftTaint || s.lost || IsTainted(s.node) == IsTainted(after) {
 		return ""
 	}
-	certain, doubtful := false, false
+	certain, uncertain := false, false
 	for _, l := range s.policy.Policy.Labels() {
 		for _, key := range StableAndBeta(l) {
 			v, there := s.node.Labels[key]
 			switch {
 			case !there:
-			case s.placed.WhyUndecided(l) != nil || s.doubted(l):
-				doubtful = true
+			case s.placed.WhyUndecided(l) != nil || s.isUncertain(l):
+				uncertain = true
 			case s.placed.Value(l) == "" || v != s.placed.Value(l):
 				certain = true
 			}
@@ -255,9 +255,9 @@ func (s situation) mistainted(after *v1.Node) string {
 	}
 	switch {
 	case IsTainted(after) && !certain:
-		return "taints for what is in doubt"
-	case !IsTainted(after) && doubtful:
-		return "takes the taint off while something is in doubt"
+		return "taints for what is uncertain"
+	case !IsTainted(after) && uncertain:
+		return "takes the taint off while something is uncertain"
 	}
 	return ""
 }

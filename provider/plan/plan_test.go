@@ -104,7 +104,7 @@ func acts(p *Plan) string {
 	for _, c := range []struct {
 		word string
 		is   bool
-	}{{"wait", !p.Due.IsZero()}, {"hold", len(p.Held) > 0}, {"doubt", p.TaintKept != nil}} {
+	}{{"wait", !p.Due.IsZero()}, {"hold", len(p.Held) > 0}, {"keep", p.TaintKept != nil}} {
 		if c.is {
 			words = append(words, c.word)
 		}
@@ -137,17 +137,17 @@ func TestMatrix(t *testing.T) {
 		{"zone undecided, missing", nil, zone + "=?", false},
 		{"zone absent", both("b"), zone + "=", false},
 		{"zone absent, missing", nil, zone + "=", false},
-		{"zone missing, in doubt", nil, zone + "=a!", false},
-		{"zone equal, in doubt", both("a"), zone + "=a!", false},
-		{"zone differs, in doubt", both("b"), zone + "=a!", false},
+		{"zone missing, uncertain", nil, zone + "=a!", false},
+		{"zone equal, uncertain", both("a"), zone + "=a!", false},
+		{"zone differs, uncertain", both("b"), zone + "=a!", false},
 		{"level missing", nil, rack + "=r1", false},
 		{"level equal", []string{rack + "=r1"}, rack + "=r1", false},
 		{"level equal, ours", []string{rack + "=r1"}, rack + "=r1", true},
 		{"level empty", []string{rack + "="}, rack + "=r1", false},
 		{"level differs", []string{rack + "=r2"}, rack + "=r1", false},
 		{"level differs, ours", []string{rack + "=r2"}, rack + "=r1", true},
-		{"level missing, in doubt", nil, rack + "=r1!", false},
-		{"level differs, ours, in doubt", []string{rack + "=r2"}, rack + "=r1!", true},
+		{"level missing, uncertain", nil, rack + "=r1!", false},
+		{"level differs, ours, uncertain", []string{rack + "=r2"}, rack + "=r1!", true},
 		{"level undecided, ours", []string{rack + "=r2"}, rack + "=?", true},
 		{"level undecided, missing", nil, rack + "=?", false},
 		{"level absent", []string{rack + "=r2"}, rack + "=", false},

@@ -21,9 +21,9 @@ func (d Difference) Text() string {
 	case d.Want == "":
 		return fmt.Sprintf("label %s is %q, and nothing gives it that value", d.Label, d.Have)
 	case d.Uncertain != nil:
-		return fmt.Sprintf("label %s is %q, and by %s it is %q, which is not certain", d.Label, d.Have, d.Source, d.Want)
+		return fmt.Sprintf("label %s is %q, and %s says %q, which is not certain", d.Label, d.Have, d.Source, d.Want)
 	}
-	return fmt.Sprintf("label %s is %q, but by %s it is %q", d.Label, d.Have, d.Source, d.Want)
+	return fmt.Sprintf("label %s is %q, but %s says %q", d.Label, d.Have, d.Source, d.Want)
 }
 
 // Advice says what happens to a Node that is not at home.

@@ -135,7 +135,7 @@ func TestScenariosOfAlerts(t *testing.T) {
 }
 
 // TestHealth: no alert fires, at no time, while a healthy fleet starts, Nodes join, both daemons
-// are rolled out anew and another one leads. For alerts that wait for less than that takes.
+// are rolled out again and another one leads. For alerts that wait for less than that takes.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	p, last := play(t, "health.txtar")

@@ -38,7 +38,7 @@ var ruleCases = map[string]ruleCase{
 		fires: nil,
 		quiet: map[string][]string{
 			"a daemon that stands by":       {"vsphere_ccm_leading{} " + zero},
-			"a daemon that starts anew":     {"vsphere_ccm_leading{} 1x20 _x18 1x300"},
+			"a daemon that starts again":    {"vsphere_ccm_leading{} 1x20 _x18 1x300"},
 			"a daemon in another namespace": {`vsphere_ccm_leading{namespace="other"} ` + one},
 		},
 	},

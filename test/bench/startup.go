@@ -66,7 +66,7 @@ func (b *bench) initialize(ctx context.Context, p program, c benchCase, sick aff
 	}
 	name := p.name
 	if sick != nil {
-		name += ", one vCenter in trouble"
+		name += ", one vCenter failing"
 		registered = all
 		sick(last)
 		defer func() { err = errors.Join(err, b.restore(last)) }() //nolint:contextcheck // a vCenter outlives the case's context

@@ -67,10 +67,10 @@ func (h *Helm) Run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Dir = h.root
 	cmd.Env = append(without(os.Environ(), "HELM_", "KUBECONFIG="),
 		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
-		return out.Bytes(), fmt.Errorf("helm %s: %w: %s", args[0], err, strings.TrimSpace(complaints.String()))
+		return out.Bytes(), fmt.Errorf("helm %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
 	}
 	return out.Bytes(), nil
 }

@@ -44,11 +44,11 @@ func TestRefusedBySchema(t *testing.T) {
 			if err == nil {
 				t.Fatal("it is rendered")
 			}
-			_, complaints, ok := strings.Cut(err.Error(), "values don't meet the specifications of the schema(s)")
-			if !ok || !strings.Contains(complaints, "- "+reason) {
+			_, reasons, ok := strings.Cut(err.Error(), "values don't meet the specifications of the schema(s)")
+			if !ok || !strings.Contains(reasons, "- "+reason) {
 				t.Errorf("it is not refused for %q, but: %v", reason, err)
 			}
-			if n := strings.Count(complaints, "\n- at "); n != 1 {
+			if n := strings.Count(reasons, "\n- at "); n != 1 {
 				t.Errorf("%d mistakes, not the one it is about: %v", n, err)
 			}
 		})

@@ -22,7 +22,7 @@ type builder struct {
 }
 
 // run builds those of the programs that are not current, one after another:
-// each build uses all cores by itself.
+// one build alone uses all cores.
 func (b *builder) run(ctx context.Context, wanted []program) error {
 	wanted = b.without(wanted)
 	if len(b.stale(wanted)) == 0 {

@@ -118,8 +118,8 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// TestHiddenObjectsLiveOn: what is hidden can be changed and destroyed.
-func TestHiddenObjectsLiveOn(t *testing.T) {
+// TestHiddenObjectsCanBeChanged: what is hidden can be changed and destroyed.
+func TestHiddenObjectsCanBeChanged(t *testing.T) {
 	f := start(t, twoDatacenters)
 	v := f.VCenter("east")
 	c := login(t, v)

@@ -166,7 +166,7 @@ func TestTaggingThatMayNotBeRead(t *testing.T) {
 	c.want("POST", apiList, c.objects("c1"), 200, zone)
 }
 
-func TestTaggingInTrouble(t *testing.T) {
+func TestFailingTagging(t *testing.T) {
 	c, soap := callTagging(t)
 	defer c.http.CloseIdleConnections()
 	c.v.StartTagging()

@@ -65,8 +65,8 @@ func TestViewsFollowMachinesThatMove(t *testing.T) {
 	}
 }
 
-// TestListViewsTellOfDestroyedMachines: also if the list was modified since the last poll.
-func TestListViewsTellOfDestroyedMachines(t *testing.T) {
+// TestListViewsReportDestroyedMachines: also if the list was modified since the last poll.
+func TestListViewsReportDestroyedMachines(t *testing.T) {
 	f := start(t, twoDatacenters)
 	v := f.VCenter("east")
 	ctx := deadline(t, 20*time.Second)

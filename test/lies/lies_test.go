@@ -89,7 +89,7 @@ func (w *world) testUncertainty(t *testing.T) {
 	}
 	w.advance()
 	gained := map[gain]string{}
-	w.victims(gained, patience)
+	w.victims(gained, timeout)
 	w.remove("joins")
 	w.certain = true
 	if gained[deletion] == "" {

@@ -45,9 +45,9 @@ func (w *world) play(l *lie, at moment) playResult {
 		out.unlike = w.becomes(k, l.becomes)
 		return out
 	}
-	within := patience
+	within := timeout
 	if l.left[waiting] != "" {
-		within = brief
+		within = quietPeriod
 	}
 	if l.becomes == impostor { // it comes first, and the others to what is left
 		out.unlike = w.becomes(k, l.becomes)
@@ -146,7 +146,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 	if err := w.s.Cluster.SetNodeReady(w.ctx(), w.gone.Name, v1.ConditionUnknown); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.await(patience, func(nodes map[string]*v1.Node) error {
+	if err := w.await(timeout, func(nodes map[string]*v1.Node) error {
 		if nodes[w.gone.Name] != nil {
 			return fmt.Errorf("Node %s is there, and its machine is not", w.gone.Name)
 		}
@@ -225,7 +225,7 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 		}
 		return fmt.Errorf("no such outcome: %s", what)
 	}
-	return w.await(patience, func(nodes map[string]*v1.Node) error { return is(nodes[k.name]) })
+	return w.await(timeout, func(nodes map[string]*v1.Node) error { return is(nodes[k.name]) })
 }
 
 // untouched says what vzones has written to a Node that it should not.

@@ -31,11 +31,11 @@ const (
 	nobodysUUID = "42000000-0000-4000-8000-00000000ffff"
 	// period is how often the daemon looks at Nodes that are not ready.
 	period = 300 * time.Millisecond
-	// patience is how long something may take that has to happen. It happens within a
+	// timeout is how long something may take that has to happen. It happens within a
 	// second, unless the machine is busy.
-	patience = 30 * time.Second
-	// brief is how long what must not happen is waited for.
-	brief = 2 * time.Second
+	timeout = 30 * time.Second
+	// quietPeriod is how long what must not happen is waited for.
+	quietPeriod = 2 * time.Second
 )
 
 // theFleet: Nodes and machines have different names, so that neither gives the other away.

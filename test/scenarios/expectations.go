@@ -17,8 +17,8 @@ import (
 // defaultTimeout is how long an expectation waits without "within".
 const defaultTimeout = 30 * time.Second
 
-// briefHold is how long a brief scenario holds at most.
-const briefHold = 10 * time.Second
+// shortHold is how long a brief scenario holds at most.
+const shortHold = 10 * time.Second
 
 // expectations are the commands that check.
 func expectations() []command {
@@ -144,8 +144,8 @@ func holdCommand(a *arguments) action {
 		if err != nil {
 			return err
 		}
-		if w.brief {
-			d = min(d, briefHold)
+		if w.short {
+			d = min(d, shortHold)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, d)

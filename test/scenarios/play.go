@@ -23,7 +23,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 	if err != nil {
 		return err
 	}
-	w.brief, w.followed, w.monitor = s.Brief, s.Followed, s.Monitor
+	w.short, w.followed, w.monitor = s.Short, s.Followed, s.Monitor
 	ctx, cancel := context.WithCancel(ctx)
 	synced, closed := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -22,8 +22,8 @@ type Scenario struct {
 	Name string
 	// Story says what the scenario shows.
 	Story string
-	// Brief shortens all holds, at the cost of what they prove.
-	Brief bool
+	// Short shortens all holds, at the cost of what they prove.
+	Short bool
 	// Followed has every configuration that is merged into what the harness says of
 	// the fleet also say index: followed.
 	Followed bool

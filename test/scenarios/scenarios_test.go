@@ -64,7 +64,7 @@ func play(t *testing.T, s *Scenario) error {
 	defer pool.Release(on)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	s.Brief = testing.Short()
+	s.Short = testing.Short()
 	return s.Play(ctx, on, binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
 

@@ -37,8 +37,8 @@ type world struct {
 	mount, credentials *stack.Mount
 	files              map[string][]byte
 
-	// brief says that nothing is held for long.
-	brief bool
+	// short says that nothing is held for long.
+	short bool
 	// followed has configurations say index: followed.
 	followed bool
 	// daemon is nil while none runs; last is it, or the one before.

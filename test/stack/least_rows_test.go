@@ -98,7 +98,7 @@ var leastRows = map[string]leastRow{
 		who:      "the credentials, when they change",
 		may:      []string{"a new password is used"},
 		narrower: "each Secret by its name",
-		late:     "the Secret is listed again and again, ever later, so that a new password is heard of late",
+		late:     "the Secret is listed again and again, ever later, so that a new password is noticed late",
 	},
 	"kube-system events create": {
 		who:      "Events of the Lease and of the daemon's Pod",

@@ -17,6 +17,7 @@ import (
 	"vzones/manifests"
 	"vzones/test/cluster"
 	"vzones/test/fleet"
+	"vzones/topology/signal"
 )
 
 const (
@@ -156,20 +157,14 @@ func (s *Stack) Register(ctx context.Context, machines ...fleet.Machine) error {
 func (s *Stack) Watch(ctx context.Context, what string, seen func([]*v1.Node) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changed := make(chan struct{}, 1)
-	notify := func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}
+	changed := signal.New()
 	store, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.NewListWatchFromClient(s.Client.CoreV1().RESTClient(), "nodes", "", fields.Everything()),
 		ObjectType:    &v1.Node{},
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { notify() },
-			UpdateFunc: func(any, any) { notify() },
-			DeleteFunc: func(any) { notify() },
+			AddFunc:    func(any) { changed.Notify() },
+			UpdateFunc: func(any, any) { changed.Notify() },
+			DeleteFunc: func(any) { changed.Notify() },
 		},
 	})
 	done := make(chan struct{})

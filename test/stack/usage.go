@@ -19,7 +19,7 @@ type Usage struct {
 // The peak is read just before the end, not from the ended process: to Linux,
 // the peak of a child begins with what its parent held when it forked.
 func (d *Daemon) StopUsage() (Usage, error) {
-	live, err := d.Usage()
+	running, err := d.Usage()
 	if err != nil {
 		return Usage{}, err
 	}
@@ -31,7 +31,7 @@ func (d *Daemon) StopUsage() (Usage, error) {
 		return Usage{}, err
 	}
 	after, err := childrenCPU()
-	return Usage{CPU: after - before, Peak: live.Peak}, err
+	return Usage{CPU: after - before, Peak: running.Peak}, err
 }
 
 // OwnCPU returns the time that this process has used so far. Only Linux shows it.

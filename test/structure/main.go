@@ -1,6 +1,7 @@
-// Command structure prints what breaks the rules of the packages' structure and wording, in the folders that it
-// is given and below: two files of a package that use each other, structs of which many fields
-// change, long files and functions, and words that this project does not use. Its own test holds the daemon's packages to them.
+// Command structure prints what breaks the rules of the packages' structure and wording, in the
+// folders that it is given and below: two files of a package that use each other, structs of which
+// many fields change, long files and functions, and words that this project does not use. Its own
+// test applies the rules of structure to the daemon's packages, and those of wording to all Go files.
 //
 // It never judges what code does, and which package may import which: that is depguard's part.
 package main
@@ -26,14 +27,15 @@ func main() {
 // run prints the violations, one a line. The status is 1 if there are any, and 2 for an error.
 func run(stdout, stderr io.Writer, folders []string) int {
 	found, err := violations(folders)
-	if err != nil {
+	worded, errWording := wording(token.NewFileSet(), folders)
+	if err := cmp.Or(err, errWording); err != nil {
 		fmt.Fprintln(stderr, "structure:", err)
 		return 2
 	}
-	for _, v := range found {
+	for _, v := range sorted(slices.Concat(found, worded)) {
 		fmt.Fprintln(stdout, v)
 	}
-	return min(len(found), 1)
+	return min(len(found)+len(worded), 1)
 }
 
 // violation is one place that breaks a rule.
@@ -43,7 +45,7 @@ type violation struct {
 
 func (v violation) String() string { return v.pkg + ": " + v.rule + ": " + v.text }
 
-// violations returns what breaks a rule in the packages in the folders and below, in order.
+// violations returns what breaks a rule of structure in the packages in the folders and below, in order.
 func violations(folders []string) ([]violation, error) {
 	fset := token.NewFileSet()
 	packages, err := load(fset, folders)
@@ -56,12 +58,16 @@ func violations(folders []string) ([]violation, error) {
 	}
 	var found []violation
 	for _, c := range packages {
-		found = slices.Concat(found, c.mutual(fset), c.fields(changes), c.lengths(fset), c.wording(fset))
+		found = slices.Concat(found, c.mutual(fset), c.fields(changes), c.lengths(fset))
 	}
+	return sorted(found), nil
+}
+
+func sorted(found []violation) []violation {
 	slices.SortFunc(found, func(a, b violation) int {
 		return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.rule, b.rule), cmp.Compare(a.text, b.text))
 	})
-	return found, nil
+	return found
 }
 
 // base is the name of the file that has the position.

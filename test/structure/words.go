@@ -4,7 +4,10 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
+	"io/fs"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,9 +26,8 @@ type banned struct {
 // bannedIn returns what may not be written in a place, "name" or "text".
 func bannedIn(place string) []banned {
 	var all []banned
-	for line := range strings.Lines(words) {
-		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(fields) != 3 || strings.HasPrefix(line, "#") || fields[0] != "all" && fields[0] != place {
+	for fields := range wordLines() {
+		if fields[0] != "all" && fields[0] != place {
 			continue
 		}
 		all = append(all, banned{
@@ -36,62 +38,127 @@ func bannedIn(place string) []banned {
 	return all
 }
 
-// wording returns the banned words in what the files declare, and in their comments and string literals.
-func (c *code) wording(fset *token.FileSet) []violation {
+// wordLines yields the three fields of each line of words.txt.
+func wordLines() func(yield func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(words) {
+			fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+			if len(fields) == 3 && !strings.HasPrefix(line, "#") && !yield(fields) {
+				return
+			}
+		}
+	}
+}
+
+// isException reports whether words.txt lists a name of the packages in a folder and below.
+func isException(folder, name string) bool {
+	for fields := range wordLines() {
+		if in, exception, _ := strings.Cut(fields[1], " "); fields[0] == "except" && exception == name &&
+			(in == "." || strings.Contains(filepath.ToSlash(folder)+"/", "/"+in+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// wording returns the banned words in what the files of the folders and below declare, and in
+// their comments and string literals. It needs nothing compiled, so it reads other modules too.
+func wording(fset *token.FileSet, folders []string) ([]violation, error) {
+	var found []violation
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && path != folder && (d.Name() == "testdata" || d.Name() == ".git" || d.Name() == "bin"):
+				return filepath.SkipDir
+			case d.IsDir() || filepath.Ext(path) != ".go":
+				return nil
+			}
+			in, err := wordingOf(fset, path)
+			found = append(found, in...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// wordingOf returns the banned words of one file.
+func wordingOf(fset *token.FileSet, path string) ([]violation, error) {
+	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
 	names, texts := bannedIn("name"), bannedIn("text")
 	var found []violation
-	look := func(p token.Pos, in []banned, text string) {
+	check := func(p token.Pos, in []banned, text string) {
 		for _, b := range in {
 			if word := b.pattern.FindString(text); word != "" {
-				found = append(found, violation{c.path, "words", fmt.Sprintf("%s:%d: %q: write %q",
+				found = append(found, violation{filepath.ToSlash(filepath.Dir(path)), "words", fmt.Sprintf("%s:%d: %q: write %q",
 					base(fset, p), fset.Position(p).Line, word, b.instead)})
 			}
 		}
 	}
-	for _, f := range slices.Concat(c.files, c.tests) {
-		declared := map[token.Pos]bool{}
-		look(f.Name.Pos(), names, base(fset, f.Pos()))
-		for _, g := range f.Comments {
-			look(g.Pos(), texts, strings.NewReplacer("\n//", " ").Replace(g.Text()))
+	checkName := func(p token.Pos, name string) {
+		if !isException(folder, name) {
+			check(p, names, separate(name))
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.ImportSpec:
-				return false
-			case *ast.BasicLit:
-				if n.Kind == token.STRING {
-					look(n.Pos(), texts, n.Value)
-				}
-			case *ast.Ident:
-				if o := c.info.Defs[n]; (o != nil || c.info.Uses[n] == nil && declares(f, n)) && !declared[n.Pos()] {
-					declared[n.Pos()] = true
-					look(n.Pos(), names, separate(n.Name))
-				}
-			}
-			return true
-		})
 	}
-	return found
+	checkName(f.Name.Pos(), strings.TrimSuffix(base(fset, f.Pos()), ".go"))
+	for _, g := range f.Comments {
+		check(g.Pos(), texts, strings.NewReplacer("\n//", " ").Replace(g.Text()))
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if _, ok := n.(*ast.ImportSpec); ok {
+			return false
+		}
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			check(l.Pos(), texts, l.Value)
+		}
+		for _, id := range declared(n) {
+			checkName(id.Pos(), id.Name)
+		}
+		return true
+	})
+	return found, nil
 }
 
-// declares reports whether a name of a test, whose identifiers are not resolved, is declared at the top
-// level of the file.
-func declares(f *ast.File, id *ast.Ident) bool {
-	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Name == id {
-				return true
-			}
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				if t, ok := s.(*ast.TypeSpec); ok && t.Name == id {
-					return true
-				}
+// declared returns the names that a node itself declares.
+func declared(n ast.Node) []*ast.Ident {
+	identifiers := func(all ...ast.Expr) (found []*ast.Ident) {
+		for _, e := range all {
+			if id, ok := e.(*ast.Ident); ok {
+				found = append(found, id)
 			}
 		}
+		return found
 	}
-	return false
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		return []*ast.Ident{n.Name}
+	case *ast.TypeSpec:
+		return []*ast.Ident{n.Name}
+	case *ast.ValueSpec:
+		return n.Names
+	case *ast.Field:
+		return n.Names
+	case *ast.AssignStmt:
+		if n.Tok == token.DEFINE {
+			return identifiers(n.Lhs...)
+		}
+	case *ast.RangeStmt:
+		if n.Tok == token.DEFINE {
+			return slices.Concat(identifiers(n.Key), identifiers(n.Value))
+		}
+	}
+	return nil
 }
 
 // separate puts blanks between the words of a name: "retagNow" is "retag Now".

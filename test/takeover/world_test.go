@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// patience is how long something may take that has to happen, on a busy machine.
-	patience = 2 * time.Minute
+	// timeout is how long something may take that has to happen, on a busy machine.
+	timeout = 2 * time.Minute
 	// standing is what both daemons log when they wait for the Lease, in some case.
 	standing = "attempting to acquire leader lease"
-	// rounds is how often a daemon compares the addresses of all Nodes while nothing may
+	// passes is how often a daemon compares the addresses of all Nodes while nothing may
 	// change. It looks at those that are not ready just as often.
-	rounds = 4
+	passes = 4
 	// ofARound is what both daemons log after one.
 	ofARound = "nodes status took"
 )
@@ -173,7 +173,7 @@ func (w *world) machine(name string) fleet.Machine {
 // until waits until ask returns nil for each Node while d runs.
 func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeoutCause(w.t.Context(), patience, fmt.Errorf("not in %v", patience))
+	ctx, cancel := context.WithTimeoutCause(w.t.Context(), timeout, fmt.Errorf("not in %v", timeout))
 	defer cancel()
 	var last error
 	err := w.s.Watch(ctx, what, func(nodes []*v1.Node) bool {
@@ -194,7 +194,7 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 func (w *world) startStandby(binary string) *stack.Daemon {
 	w.t.Helper()
 	d := w.start(binary)
-	for end := time.Now().Add(patience); !strings.Contains(strings.ToLower(d.Log()), standing); w.rest() {
+	for end := time.Now().Add(timeout); !strings.Contains(strings.ToLower(d.Log()), standing); w.rest() {
 		if time.Now().After(end) {
 			w.t.Fatalf("it does not wait for the Lease\n%s", tail(d.Log()))
 		}
@@ -205,7 +205,7 @@ func (w *world) startStandby(binary string) *stack.Daemon {
 // awaitEvent waits until there is an Event of a reason about a Node.
 func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 	w.t.Helper()
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(timeout); ; {
 		events, err := w.s.Client.CoreV1().Events("").List(w.t.Context(),
 			metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=" + reason})
 		if err != nil {
@@ -225,14 +225,14 @@ func (w *world) awaitEvent(d *stack.Daemon, node, reason string) {
 func (w *world) hold(d *stack.Daemon, when string) {
 	w.t.Helper()
 	before := strings.Count(d.Log(), ofARound)
-	for end := time.Now().Add(patience); strings.Count(d.Log(), ofARound) < before+rounds; w.rest() {
+	for end := time.Now().Add(timeout); strings.Count(d.Log(), ofARound) < before+passes; w.rest() {
 		select {
 		case <-d.Exited():
 			w.t.Fatalf("%s: it has ended\n%s", when, tail(d.Log()))
 		default:
 		}
 		if time.Now().After(end) {
-			w.t.Fatalf("%s: no %d rounds in %v\n%s", when, rounds, patience, tail(d.Log()))
+			w.t.Fatalf("%s: no %d rounds in %v\n%s", when, passes, timeout, tail(d.Log()))
 		}
 	}
 	changes, err := w.nodeRecorder.violations(w.t.Context())

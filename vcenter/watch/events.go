@@ -10,9 +10,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"vzones/topology/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
-	"vzones/vcenter/signal"
 )
 
 const (

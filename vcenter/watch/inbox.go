@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 
 	"vzones/topology"
+	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/signal"
 )
 
 // TagRequirements are the tags that are read.

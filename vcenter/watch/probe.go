@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"vzones/vcenter/signal"
+	"vzones/topology/signal"
 )
 
 // A prober has the vCenter prove that it answers, in goroutines of its own.

@@ -8,8 +8,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
+	"vzones/topology/signal"
 	"vzones/vcenter/panics"
-	"vzones/vcenter/signal"
 	"vzones/vcenter/watch/model"
 	"vzones/vcenter/watch/search"
 )

@@ -36,7 +36,7 @@ import (
 // at most 3 s, and the whole process has 5.
 const stopTimeout = 4 * time.Second
 
-// ErrEnded says that the daemon has ended although nobody asked it to.
+// ErrEnded means that the daemon has ended without a request to stop.
 var ErrEnded = errors.New("the controllers have ended without a signal: start the daemon again")
 
 // Options are what a daemon takes besides its command line. The zero value is a good one.

@@ -39,7 +39,7 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 			"Without KEY it is csi-vsphere.conf, the CSI driver's, or the only one that there is. It is watched.")
 	set.StringArrayVar(&f.nodeLabels, "node-labels", nil,
 		"Labels that each Node gets when it is initialized, as KEY=VALUE,KEY=VALUE, besides those of nodes.labels in the configuration. "+
-			"It may be there several times. Of a key that is there twice the last value counts. Those of kubernetes.io and k8s.io are dropped.")
+			"It may be there several times. If a key is repeated, the last value is used. Those of kubernetes.io and k8s.io are dropped.")
 	set.DurationVar(&f.tagRefresh, "tag-refresh", 30*time.Second,
 		"Time between two readings of the tags above the Nodes' machines, which vCenter does not announce. "+
 			"At least 100ms. Machines of Nodes without a UUID are looked for by name as often. Everything else is seen when it happens.")
@@ -52,7 +52,7 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 	set.BoolVar(&f.warmStandby, "warm-standby", false,
 		"While another instance leads, log in to each vCenter and watch it and the Nodes all the same, without writing anything, "+
 			"so that this one leads without a login and a full reading. "+
-			"Each vCenter has as many sessions and requests more as it has from a leader at rest, for each instance that stands by.")
+			"Each standby adds as many sessions and requests as an idle leader.")
 	return sets
 }
 

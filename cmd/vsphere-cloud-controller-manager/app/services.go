@@ -19,6 +19,7 @@ import (
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/nodes"
+	"vzones/topology/signal"
 	"vzones/vcenter"
 	"vzones/vcenter/session"
 )
@@ -34,20 +35,14 @@ type services struct {
 	secrets  *secrets.Watcher
 	files    *files.Watcher
 	reloads  *metrics.Reloads
-	// secretChanged gets a value from secrets when a Secret has changed, and
-	// reloadChanges receives it. It has room for one and is never closed.
-	secretChanged chan struct{}
+	// secretChanged goes from secrets to reloadChanges when a Secret has changed.
+	secretChanged signal.Signal
 }
 
 // newServices makes the services of the configuration at the start. It starts none.
 func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
-	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: make(chan struct{}, 1)}
-	s.secrets = secrets.New(client, func() {
-		select {
-		case s.secretChanged <- struct{}{}:
-		default:
-		}
-	})
+	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: signal.New()}
+	s.secrets = secrets.New(client, s.secretChanged.Notify)
 	s.watch(a.cfg)
 	s.reloads = metrics.NewReloads(a.registry)
 	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets}).Find, vcenter.Options{

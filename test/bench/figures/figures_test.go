@@ -46,7 +46,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestCompareFigures(t *testing.T) {
 	two := 2
 	kinds := map[string]int{
 		"WaitForUpdatesEx": 7, "GET /com/vmware/cis/tagging/tag/id:{id}": 5, "POST /com/vmware/cis/tagging/tag-association?~action=list-attached-tags-on-objects": 4,
@@ -86,7 +86,7 @@ func TestJudge(t *testing.T) {
 }
 
 // A limit without a figure may not pass for one that is kept.
-func TestJudgeWithoutFigures(t *testing.T) {
+func TestWithoutFigures(t *testing.T) {
 	withoutRequests := &Case{Daemon: &Reading{Seconds: 1}}
 	for _, c := range []*Case{{}, withoutRequests} {
 		for _, q := range []Quantity{TotalRequests, RequestsPerVCenter, RequestsPerMinute, TimesFloor, TimesFloorCPU, TimesHealthy, LaterThanHealthy, APIWrites, OtherRequests, RequestsGrowth, BytesGrowth, MemoryGrowth, LogPerMinute, LogLinesPerMinute, Unserved, Deleted, "what nobody knows"} {

@@ -52,7 +52,7 @@ func (f *Fence) Lower() (idle <-chan struct{}) {
 	return f.idle
 }
 
-// enter reports whether a write may pass; leave ends it then.
+// enter reports whether a write may pass; exit ends it then.
 func (f *Fence) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +62,7 @@ func (f *Fence) enter() bool {
 	return f.open
 }
 
-func (f *Fence) leave() {
+func (f *Fence) exit() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.inFlight--
@@ -90,7 +90,7 @@ func (t *fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, ErrFenced
 	}
-	defer t.fence.leave()
+	defer t.fence.exit()
 	return t.next.RoundTrip(r)
 }
 

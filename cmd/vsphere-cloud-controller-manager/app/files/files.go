@@ -13,6 +13,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"k8s.io/klog/v2"
+
+	"vzones/topology/signal"
 )
 
 const (
@@ -30,20 +32,16 @@ const (
 
 // A Watcher reports when files may have changed.
 type Watcher struct {
-	// changes gets a value from Run, and the caller receives it. It has room for one and is
-	// never closed.
-	changes chan struct{}
+	changes signal.Signal // from Run to the caller
 
-	mu    sync.Mutex
-	paths []string
-	// applied gets a value from Apply, and Run receives it. It has room for one and is never
-	// closed.
-	applied chan struct{}
+	mu      sync.Mutex
+	paths   []string
+	applied signal.Signal // from Apply to Run
 }
 
 // New returns a Watcher that watches nothing yet.
 func New() *Watcher {
-	return &Watcher{changes: make(chan struct{}, 1), applied: make(chan struct{}, 1)}
+	return &Watcher{changes: signal.New(), applied: signal.New()}
 }
 
 // Changes gets a value when one of the files, or one in a directory, may have changed: about a
@@ -56,7 +54,7 @@ func (w *Watcher) Apply(paths []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.paths = paths
-	notify(w.applied)
+	w.applied.Notify()
 }
 
 func (w *Watcher) watched() []string {
@@ -84,7 +82,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-w.applied:
 			w.watch(ctx, events)
 			seen = w.fingerprint()
-			notify(w.changes) // they may have changed since they were read
+			w.changes.Notify() // they may have changed since they were read
 		case _, ok := <-events.Events:
 			if !ok {
 				return nil
@@ -95,19 +93,19 @@ func (w *Watcher) Run(ctx context.Context) error {
 			due = time.After(min(quietPeriod, maxDelay-time.Since(first)))
 		case err := <-events.Errors:
 			klog.FromContext(ctx).Error(err, "Cannot watch files; they are polled once a minute", "every", resyncPeriod)
-			notify(w.changes) // what is lost may be an event of a change
+			w.changes.Notify() // what is lost may be an event of a change
 		case <-due:
 			due = nil
 			w.watch(ctx, events)
 			// The directories have other files besides, such as logs.
 			if now := w.fingerprint(); now != seen {
 				seen = now
-				notify(w.changes)
+				w.changes.Notify()
 			}
 		case <-resync.C:
 			w.watch(ctx, events)
 			seen = w.fingerprint()
-			notify(w.changes)
+			w.changes.Notify()
 		case <-ctx.Done():
 			return nil
 		}
@@ -121,18 +119,10 @@ func (w *Watcher) poll(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
-			notify(w.changes)
+			w.changes.Notify()
 		case <-ctx.Done():
 			return nil
 		}
-	}
-}
-
-// notify sends a value to a channel that has room for one.
-func notify(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default: // it has a value already
 	}
 }
 

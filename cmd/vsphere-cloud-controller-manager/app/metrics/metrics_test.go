@@ -253,7 +253,7 @@ func TestObserver(t *testing.T) {
 // TestStates: each state that a vCenter may be in, at the time of the scrape.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		trouble := errors.New("vCenter: connection refused")
+		refused := errors.New("vCenter: connection refused")
 		now := time.Now()
 		id := func(n int) inventory.UUID {
 			u, err := inventory.ParseUUID(fmt.Sprintf("42000000-0000-0000-0000-%012d", n))
@@ -277,9 +277,9 @@ func TestStates(t *testing.T) {
 			{State: inventory.State{VCenter: "refusing", Err: fmt.Errorf("logging in: %w", session.ErrRejected)}, Rejected: true},
 			{State: inventory.State{VCenter: "other", Err: fmt.Errorf("connecting: %w", &session.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
 			{State: inventory.State{VCenter: "well", Snapshot: snapshot(nil), LastContact: now.Add(-20 * time.Second)}, Tags: vcenter.TagsRead, CertificateEnds: time.Unix(2e9, 0)},
-			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(trouble), LastContact: now}, Tags: vcenter.TagsFailed},
+			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(refused), LastContact: now}, Tags: vcenter.TagsFailed},
 			// The tagging API has rejected a login, and then the vCenter was lost.
-			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), LastContact: now.Add(-time.Hour), Err: trouble}, Tags: vcenter.TagsRead, Rejected: true},
+			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), LastContact: now.Add(-time.Hour), Err: refused}, Tags: vcenter.TagsRead, Rejected: true},
 		}
 		r := metrics.NewKubeRegistry()
 		counts := map[string]int{"placed": 7, "unknown": 0}

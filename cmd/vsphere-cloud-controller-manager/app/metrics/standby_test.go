@@ -11,7 +11,7 @@ import (
 )
 
 // TestAStandbyShowsNothing: it has read no vCenter and knows no Node, which is
-// no trouble.
+// no error.
 func TestAStandbyShowsNothing(t *testing.T) {
 	r := metrics.NewKubeRegistry()
 	r.CustomMustRegister(NewFleet(make(chan struct{}), nil, nil), NewUndeletedNodes(make(chan struct{}), nil))

@@ -42,7 +42,7 @@ func NewFleet(leading <-chan struct{}, fleet Health, outcomes func() (all, waiti
 		indexed:             desc("vcenter_indexed_uuids", "Different machine UUIDs in a vCenter's index.", "vcenter"),
 		watched:             desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
 		unreadable:          desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
-		credentialsRejected: desc("vcenter_credentials_rejected", "1 if a vCenter has rejected credentials and has accepted none since, else 0. A session that is open lasts all the same.", "vcenter"),
+		credentialsRejected: desc("vcenter_credentials_rejected", "1 if a vCenter has rejected credentials and has accepted none since, else 0. Open sessions continue.", "vcenter"),
 		loginRejected:       desc("vcenter_login_rejected", "1 if a vCenter cannot be read because it rejects the login, else 0.", "vcenter"),
 		tags:                desc("vcenter_tags_known", "1 if the last reading of a vCenter's tags ended well, or none is needed, else 0. Absent before the first has ended.", "vcenter"),
 		untrusted:           desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),

@@ -32,14 +32,14 @@ type Handler struct {
 
 // ServeHTTP answers in one line.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	code, text, _ := h.answer()
+	code, text, _ := h.status()
 	write(w, code, text+"\n")
 }
 
 // Verbose answers as /readyz does, and then names each vCenter and its state, without the
 // error, which is in the log.
 func (h *Handler) Verbose(w http.ResponseWriter, _ *http.Request) {
-	code, text, states := h.answer()
+	code, text, states := h.status()
 	var b strings.Builder
 	fmt.Fprintln(&b, text)
 	for _, s := range states {
@@ -48,8 +48,8 @@ func (h *Handler) Verbose(w http.ResponseWriter, _ *http.Request) {
 	write(w, code, b.String())
 }
 
-// answer returns the status, what it means, and the states of the vCenters.
-func (h *Handler) answer() (int, string, []inventory.State) {
+// status returns the HTTP status, what it means, and the states of the vCenters.
+func (h *Handler) status() (int, string, []inventory.State) {
 	text := "ok"
 	select {
 	case <-h.Leading:

@@ -63,8 +63,8 @@ func TestReadiness(t *testing.T) {
 	})
 }
 
-// TestReadinessOfAFleet: one vCenter that is neither read nor in trouble keeps
-// the daemon unready, and one in trouble does not.
+// TestReadinessOfAFleet: one vCenter that is neither read nor failing keeps
+// the daemon unready, and one that fails does not.
 func TestReadinessOfAFleet(t *testing.T) {
 	west := inventory.State{VCenter: "west", Err: errSecret}
 	north := inventory.State{VCenter: "north", Snapshot: &inventory.Snapshot{}}
@@ -79,7 +79,7 @@ func TestReadinessOfAFleet(t *testing.T) {
 		t.Errorf("%d %q", code, body)
 	}
 	if code, _ := ask(true, west, west, west); code != http.StatusOK {
-		t.Errorf("%d where all are in trouble: a restart would help none of them", code)
+		t.Errorf("%d where all fail: a restart would help none of them", code)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
@@ -23,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/topology/signal"
 )
 
 // ErrLogged means that a request with a secret is not made because client-go would log it.
@@ -33,9 +33,7 @@ type Watcher struct {
 	client  kubernetes.Interface
 	changed func()
 
-	// applied gets a value from Apply, and Run receives it. It has room for one and is never
-	// closed.
-	applied chan struct{}
+	applied signal.Signal // from Apply to Run
 
 	mu       sync.Mutex
 	watchers map[config.SecretRef]*secretWatcher
@@ -44,7 +42,7 @@ type Watcher struct {
 // New returns a Watcher that calls changed, from any goroutine, after a Secret was created,
 // changed or deleted. Nothing is read until Run.
 func New(client kubernetes.Interface, changed func()) *Watcher {
-	return &Watcher{client: client, changed: changed, applied: make(chan struct{}, 1), watchers: map[config.SecretRef]*secretWatcher{}}
+	return &Watcher{client: client, changed: changed, applied: signal.New(), watchers: map[config.SecretRef]*secretWatcher{}}
 }
 
 // Apply sets which Secrets are watched.
@@ -65,10 +63,7 @@ func (w *Watcher) Apply(refs []config.SecretRef) {
 		}
 	}
 	w.watchers = now
-	select {
-	case w.applied <- struct{}{}:
-	default: // Run has yet to receive the value before
-	}
+	w.applied.Notify()
 }
 
 // Run watches the Secrets until the context is done.
@@ -142,12 +137,13 @@ type secretWatcher struct {
 	once     sync.Once
 
 	mu sync.Mutex
-	// lastErr is why the Secret cannot be read now.
+	// lastErr is why the Secret cannot be read now; failed is closed as long as there is one.
 	lastErr error
+	failed  chan struct{}
 }
 
 func newSecretWatcher(client kubernetes.Interface, ref config.SecretRef) *secretWatcher {
-	s := &secretWatcher{ref: ref, stopped: make(chan struct{})}
+	s := &secretWatcher{ref: ref, stopped: make(chan struct{}), failed: make(chan struct{})}
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
 	api := client.CoreV1().Secrets(ref.Namespace)
 	lw := &cache.ListWatch{
@@ -220,6 +216,9 @@ func (s *secretWatcher) unreadable(log klog.Logger, err error) {
 	if s.lastErr == nil || s.lastErr.Error() != err.Error() {
 		log.Error(err, "Cannot read Secret; it is tried again", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
 	}
+	if s.lastErr == nil {
+		close(s.failed)
+	}
 	s.lastErr = err
 }
 
@@ -227,7 +226,9 @@ func (s *secretWatcher) unreadable(log klog.Logger, err error) {
 func (s *secretWatcher) readable() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastErr = nil
+	if s.lastErr != nil {
+		s.lastErr, s.failed = nil, make(chan struct{})
+	}
 }
 
 func (s *secretWatcher) get(ctx context.Context) (map[string][]byte, error) {
@@ -246,17 +247,16 @@ func (s *secretWatcher) get(ctx context.Context) (map[string][]byte, error) {
 // synced waits until the Secret was read or is known not to exist. It does not wait for one
 // that cannot be read.
 func (s *secretWatcher) synced(ctx context.Context) error {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	for !s.informer.HasSynced() {
 		s.mu.Lock()
-		err := s.lastErr
+		err, failed := s.lastErr, s.failed
 		s.mu.Unlock()
 		if err != nil {
 			return err
 		}
 		select {
-		case <-tick.C:
+		case <-s.informer.HasSyncedChecker().Done():
+		case <-failed:
 		case <-s.stopped:
 			return errors.New("it is not watched any more")
 		case <-ctx.Done():

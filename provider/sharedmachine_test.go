@@ -178,7 +178,7 @@ func TestManyNodesOfOneMachine(t *testing.T) {
 	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.InventoryPath = "/dc/vm/" + strings.Repeat("a b", 1000) }))}}, func(c *cluster) {
 		for _, name := range []string{"n-0", "n-99"} {
 			_, err := c.provider.placer.Describe(c.node(name))
-			if !errors.Is(err, placement.ErrShared) || len(err.Error()) > 700 || !strings.Contains(err.Error(), " more came ") {
+			if !errors.Is(err, placement.ErrShared) || len(err.Error()) > 700 || !strings.Contains(err.Error(), " more, which came ") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

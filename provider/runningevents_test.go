@@ -39,7 +39,7 @@ func unreadable(vcenter, uuid string, since time.Time) inventory.State {
 	return s
 }
 
-func trouble(s inventory.State, says string) inventory.State {
+func failingWith(s inventory.State, says string) inventory.State {
 	s.Err = errors.New(says)
 	return s
 }
@@ -49,7 +49,7 @@ func trouble(s inventory.State, says string) inventory.State {
 func TestEventsOfRunningNodes(t *testing.T) {
 	a := machine(uuidA)
 	for reason, wrong := range map[string]states{
-		"VCenterUnreachable":        {trouble(stateOf("east", a), "refused"), stateOf("west")},
+		"VCenterUnreachable":        {failingWith(stateOf("east", a), "refused"), stateOf("west")},
 		"MachineOutsideDatacenters": {outside(a), stateOf("west")},
 		"MachineUnreadable":         {unreadable("east", uuidA, time.Time{}), stateOf("west")},
 		"Ambiguous":                 {stateOf("east", a), stateOf("west", a)},
@@ -90,13 +90,13 @@ func TestEventsOfRunningNodes(t *testing.T) {
 	}
 }
 
-// TestTroubleInManyWords is one trouble for as long as the same vCenters have it.
-func TestTroubleInManyWords(t *testing.T) {
+// TestOneProblemInManyWords: it is one problem for as long as the same vCenters fail.
+func TestOneProblemInManyWords(t *testing.T) {
 	east := stateOf("east", machine(uuidA, withPower(inventory.PowerOff)))
 	alone(t, &fakeFleet{states: states{east, stateOf("west")}}, func(c *cluster) {
 		for range 30 {
 			for _, says := range []string{"no answer within 15s", "connection refused", "503 Service Unavailable"} {
-				c.fleet.become(trouble(east, says), stateOf("west"))
+				c.fleet.become(failingWith(east, says), stateOf("west"))
 				c.pass(7 * time.Second)
 			}
 		}
@@ -104,7 +104,7 @@ func TestTroubleInManyWords(t *testing.T) {
 		// Another vCenter's is news.
 		for range 30 {
 			for _, says := range []string{"no answer within 15s", "connection refused"} {
-				c.fleet.become(trouble(east, says), trouble(stateOf("west"), says))
+				c.fleet.become(failingWith(east, says), failingWith(stateOf("west"), says))
 				c.pass(7 * time.Second)
 			}
 		}
@@ -121,12 +121,12 @@ func TestNoEventForARunningNode(t *testing.T) {
 		node   *v1.Node
 		states states
 	}{
-		"another vCenter is in trouble":       {running(), states{stateOf("east", a), troubled(stateOf("west"))}},
-		"another machine is unreadable":       {running(), states{stateOf("east", a), unreadable("west", "", time.Time{})}},
-		"no provider ID, absent":              {aNode("n", withSystemUUID(uuidA), untainted), states{stateOf("east")}},
-		"no provider ID, trouble":             {aNode("n", withSystemUUID(uuidA), untainted), states{troubled(stateOf("east"))}},
-		"no provider ID, unreadable machines": {aNode("n", withSystemUUID(uuidA), untainted), states{unreadable("east", "", time.Time{})}},
-		"another provider's":                  {aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted), states{stateOf("east", a, a)}},
+		"another vCenter fails":                {running(), states{stateOf("east", a), failing(stateOf("west"))}},
+		"another machine is unreadable":        {running(), states{stateOf("east", a), unreadable("west", "", time.Time{})}},
+		"no provider ID, absent":               {aNode("n", withSystemUUID(uuidA), untainted), states{stateOf("east")}},
+		"no provider ID, a vCenter that fails": {aNode("n", withSystemUUID(uuidA), untainted), states{failing(stateOf("east"))}},
+		"no provider ID, unreadable machines":  {aNode("n", withSystemUUID(uuidA), untainted), states{unreadable("east", "", time.Time{})}},
+		"another provider's":                   {aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted), states{stateOf("east", a, a)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone(t, &fakeFleet{states: c.states}, func(cl *cluster) {
@@ -155,10 +155,10 @@ func TestLastSeen(t *testing.T) {
 		first := inventory.LastSeen{VCenter: "east", At: east.LastContact}
 		seen(first)
 
-		later := trouble(east, "refused")
+		later := failingWith(east, "refused")
 		later.LastContact = time.Now()
 		c.fleet.become(later, stateOf("west"))
-		seen(first) // what a vCenter in trouble showed last does not count
+		seen(first) // what a failing vCenter showed last does not count
 
 		// An answer without a change is no change of the states; the round of a
 		// minute sees it.

@@ -1,0 +1,7 @@
+package words
+
+func testTeller() {
+	for _, verdict := range []int{} {
+		_ = verdict
+	}
+}

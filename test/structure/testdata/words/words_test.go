@@ -1,3 +1,0 @@
-package words
-
-func testTeller() {}
