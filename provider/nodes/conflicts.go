@@ -59,11 +59,11 @@ func (c *Controller) initialized() iter.Seq[*v1.Node] {
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	var seen unreadSeen
 	var placements []topology.Placement
-	policy := c.places.Topology().Policy
+	policy := c.placer.Topology().Policy
 	nesting := policy.Nesting()
 	pairs, values := map[topology.Pair]bool{}, map[topology.Value]bool{} // of Nodes of which these are not known now
 	for n := range c.initialized() {
-		place, err := c.places.Place(n)
+		place, err := c.placer.Place(n)
 		if err == nil {
 			seen.add(&place)
 		}
@@ -71,7 +71,7 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 		c.asBefore(n, nesting, place.Placement, err, pairs, values)
 	}
 	spanning, unnested := topology.Spanning(slices.Values(placements)), policy.Unnested(slices.Values(placements))
-	volumes := policy.Volumes(slices.Values(placements), c.places.Tagged())
+	volumes := policy.Volumes(slices.Values(placements), c.placer.Tagged())
 	c.mu.Lock()
 	same := take(&l.conflicts.spanning, spanning, pairs)
 	same = take(&l.conflicts.unnested, unnested, values) && same

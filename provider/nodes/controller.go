@@ -32,30 +32,15 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	"vzones/config"
 	"vzones/provider/absence"
 	"vzones/provider/events"
 	"vzones/provider/nodecache"
-	"vzones/provider/placement"
-	"vzones/topology"
-	"vzones/vcenter/inventory"
 )
-
-// places says where Nodes are. It is a placement.Placer, whose documentation it shares.
-type places interface {
-	Observe([]inventory.State, *v1.Node) *inventory.Machine
-	Initial(*v1.Node) (*placement.Initial, error)
-	Place(*v1.Node) (placement.Place, error)
-	Topology() *config.Topology
-	InvisibleCategories() map[string][]string
-	Tagged() []topology.Tagged
-}
 
 // A Controller looks after the Nodes of a placer.
 type Controller struct {
 	fleet   Fleet
-	placer  *placement.Placer
-	places  places
+	placer  placer
 	checker *absence.Checker
 	nodes   *nodecache.Cache
 	client  kubernetes.Interface
@@ -80,9 +65,9 @@ type Controller struct {
 }
 
 // New returns a controller that does nothing until Run.
-func New(fleet Fleet, placer *placement.Placer, checker *absence.Checker, client kubernetes.Interface) *Controller {
+func New(fleet Fleet, placer placer, checker *absence.Checker, client kubernetes.Interface) *Controller {
 	return &Controller{
-		fleet: fleet, placer: placer, places: placer, checker: checker, nodes: placer.NodeCache(), client: client,
+		fleet: fleet, placer: placer, checker: checker, nodes: placer.NodeCache(), client: client,
 		running: make(chan struct{}), stopped: make(chan struct{}), states: map[types.UID]*state{},
 	}
 }

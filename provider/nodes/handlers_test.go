@@ -24,9 +24,8 @@ const uuidB = "422e4956-ad22-1139-6d72-000000000002"
 func idle(t *testing.T, selector labels.Selector) *Controller {
 	t.Helper()
 	f := &fakeSource{topology: &config.Topology{}}
-	placer := placement.New(f, &config.Config{NodeSelector: selector}, placement.Options{})
-	c := New(f, placer, absence.NewChecker(f, placer), nil)
-	c.places = f
+	f.Placer = placement.New(f, &config.Config{NodeSelector: selector}, placement.Options{})
+	c := New(f, f, absence.NewChecker(f, f.Placer), nil)
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[item]())
 	t.Cleanup(c.queue.ShutDown)
 	return c

@@ -24,7 +24,7 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 	c.busy.done(n.UID)
 	c.placer.EndNameWait(n.UID)
 	s.announced = nil
-	place, err := c.places.Place(n)
+	place, err := c.placer.Place(n)
 	if s.later && !place.Later && place.Machine != nil {
 		c.fleet.Probe(place.Machine.Ref.VCenter) // its labels may be written again
 	}

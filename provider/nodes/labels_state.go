@@ -67,7 +67,7 @@ func (r *recentRules) labels(now *config.Topology) []string {
 // recentLabels returns the labels that the framework may have written to a Node that is
 // announced as initialized now.
 func (c *Controller) recentLabels() []string {
-	now := c.places.Topology()
+	now := c.placer.Topology()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rules.labels(now)

@@ -46,7 +46,7 @@ type basis struct {
 	hidden map[string][]string
 }
 
-func (c *Controller) basis() basis { return basis{c.places.Topology(), c.places.InvisibleCategories()} }
+func (c *Controller) basis() basis { return basis{c.placer.Topology(), c.placer.InvisibleCategories()} }
 
 func (b basis) equal(as basis) bool {
 	return b.by == as.by && maps.EqualFunc(b.hidden, as.hidden, slices.Equal)
@@ -139,7 +139,7 @@ func (c *Controller) observe(ctx context.Context) {
 			c.forgetForeign(n)
 			continue
 		}
-		if m := c.certain(n); all || m == nil || c.places.Observe(states, n) != m {
+		if m := c.certain(n); all || m == nil || c.placer.Observe(states, n) != m {
 			c.queue.Add(itemOf(n))
 		}
 	}

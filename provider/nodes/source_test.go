@@ -21,6 +21,8 @@ import (
 // fakeSource has the places that a test gives it. The vCenter of a Node is what
 // comes before the dash of its name.
 type fakeSource struct {
+	*placement.Placer // for everything else
+
 	mu       sync.Mutex
 	topology *config.Topology
 	absent   []string
@@ -42,7 +44,7 @@ type fakeSource struct {
 
 var (
 	_ Fleet         = (*fakeSource)(nil)
-	_ places        = (*fakeSource)(nil)
+	_ placer        = (*fakeSource)(nil)
 	_ absence.Fleet = (*fakeSource)(nil)
 )
 

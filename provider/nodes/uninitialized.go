@@ -27,7 +27,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 		s.announced = nil // the framework does not go by that
 	}
 	var machine *inventory.Machine
-	d, err := c.places.Initial(n)
+	d, err := c.placer.Initial(n)
 	next := time.Duration(0)
 	if err == nil {
 		machine = d.Machine
