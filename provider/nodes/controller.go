@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -50,10 +51,11 @@ type Controller struct {
 	running, stopped chan struct{}
 	queue            workqueue.TypedRateLimitingInterface[item]
 	recorder         *recorder
-	annotate         *annotator
-	writes           writes
-	busy             busy
-	passes           passes
+	// annotationPace limits the annotations.
+	annotationPace *rate.Limiter
+	// writes are the requests to the API server that are under way.
+	writes sync.WaitGroup
+	passes passes
 
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
@@ -122,7 +124,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer end()
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](retryMin, retryMax))
 	defer c.queue.ShutDown()
-	c.recorder, c.annotate = newRecorder(c.fleet, broadcast), newAnnotator(c.client.CoreV1().Nodes())
+	c.recorder, c.annotationPace = newRecorder(c.fleet, broadcast), rate.NewLimiter(annotationsPerSecond, 1)
 	c.recentLabels()
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
@@ -146,7 +148,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	g.Go(func() { c.recorder.run(ctx) })
 	g.Go(func() { c.checker.Run(ctx) })
 	g.Go(func() { c.notifyOf(ctx, changes) })
-	defer c.writes.wait()
+	defer c.writes.Wait()
 	for c.next(ctx) {
 	}
 	return nil

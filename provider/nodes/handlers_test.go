@@ -126,12 +126,9 @@ func TestPause(t *testing.T) {
 // TestForgottenNodes: of a Node that is gone nothing is kept.
 func TestForgottenNodes(t *testing.T) {
 	control, node := idle(t, nil), waits()
-	control.annotate = newAnnotator(nil)
-	control.stateOf(node)
-	control.busy.add(node.UID)
-	control.annotate.written[node.UID] = annotation{}
+	control.stateOf(node).announcedAt = time.Now()
 	control.forget(node.UID)
-	if len(control.states) > 0 || control.busy.is() || len(control.annotate.written) > 0 {
+	if len(control.states) > 0 || control.isBusyLocked() {
 		t.Errorf("kept: %v", []types.UID{node.UID})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/addresses"
 	"vzones/provider/condition"
@@ -21,9 +22,8 @@ const runningBeforeEvent = 30 * time.Second
 // syncInitialized annotates an initialized Node with the location of its machine, has an
 // Event say what is wrong with it, and keeps its labels.
 func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) time.Duration {
-	c.busy.done(n.UID)
 	c.placer.EndNameWait(n.UID)
-	s.announced = nil
+	s.announced, s.announcedAt = nil, time.Time{}
 	place, err := c.placer.Place(n)
 	if s.later && !place.Later && place.Machine != nil {
 		c.fleet.Probe(place.Machine.Ref.VCenter) // its labels may be written again
@@ -40,6 +40,13 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 		next = sooner(next, c.syncLabels(ctx, l, n, s, place, err))
 	}
 	return next
+}
+
+// noteInitialized notes that the framework has initialized a Node.
+func (c *Controller) noteInitialized(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stateLocked(uid).initialized = time.Now()
 }
 
 // isOfOthers reports whether an error is about what other Nodes have.

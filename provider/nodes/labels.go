@@ -86,7 +86,7 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *
 	if todo.RestsOnVCenter() && !c.isFresh(s, &place) {
 		return next
 	}
-	if wait := c.writes.pause(n.UID); wait > 0 {
+	if wait := c.writeDelay(s); wait > 0 {
 		return sooner(next, wait)
 	}
 	if wait := s.write.wait(l.pace); wait > 0 {
@@ -121,7 +121,7 @@ func (c *Controller) isFresh(s *state, place *placement.Place) bool {
 // writeUnwritten writes labels that an uninitialized Node waits for, since the framework
 // would not write them.
 func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node, s *state, labels map[string]string) time.Duration {
-	if wait := c.writes.pause(n.UID); wait > 0 {
+	if wait := c.writeDelay(s); wait > 0 {
 		return wait
 	}
 	c.writeLabels(ctx, l, n, s, &plan.Plan{Set: labels, First: true})
@@ -131,7 +131,7 @@ func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node,
 // writeLabels writes a plan for a Node as it was decided about.
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) {
 	again := func() {}
-	c.writes.start(n.UID, func() {
+	c.startWrite(s, func() {
 		err := c.write(ctx, l, n, s, todo)
 		switch {
 		case ctx.Err() != nil:

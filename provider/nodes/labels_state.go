@@ -40,7 +40,7 @@ type labelState struct {
 	// their texts.
 	reported map[string][]string
 	// turn is when it may record something.
-	turn turn
+	turn reservation
 }
 
 // recentRules are those that Nodes get their labels by, and before the ones until they

@@ -19,7 +19,7 @@ type state struct {
 	node    *v1.Node
 	machine *inventory.Machine
 	// announced is what the framework was last announced that the Node can be initialized
-	// with, and announcedAt when that was.
+	// with, and announcedAt when that was, zero if it has initialized the Node.
 	announced   *cloudprovider.InstanceMetadata
 	announcedAt time.Time
 	// waits is what an uninitialized Node waits for, or what is wrong with an initialized
@@ -33,11 +33,15 @@ type state struct {
 	later bool
 	// absent reports whether the machine is absent, which is being confirmed.
 	absent bool
-	// event, keptEvent, annotation and write are when it is the Node's turn for these.
-	event, keptEvent, annotation, write turn
+	// event, keptEvent and write are when it is the Node's turn for these.
+	event, keptEvent, write reservation
 
-	// Of the labels. They are changed under the lock.
-	labels labelState
+	// What follows is changed under the lock.
+
+	// writing reports whether a request to the API server is under way: there is one at a time.
+	writing    bool
+	annotation annotation
+	labels     labelState
 	// initialized is when the framework initialized it, zero if that was not seen.
 	initialized time.Time
 	// adopted are labels that the framework wrote for us and that are not in the
@@ -68,11 +72,5 @@ func (c *Controller) forget(node types.UID) {
 	c.mu.Unlock()
 	c.placer.Forget(node)
 	c.checker.Drop(node)
-	c.annotate.forget(node)
-	c.busy.done(node)
 	c.nodes.Deferred.Forget(node)
 }
-
-// A turn is when a Node may do what only so many may at a time. It is zero if the Node
-// does not want to.
-type turn struct{ at time.Time }

@@ -61,10 +61,7 @@ func (c *Controller) announce(n *v1.Node, s *state, d *placement.Initial) {
 	if reflect.DeepEqual(s.announced, d.Metadata) {
 		return
 	}
-	c.mu.Lock()
 	s.announced, s.announcedAt = d.Metadata, time.Now()
-	c.mu.Unlock()
-	c.busy.add(n.UID)
 	c.nodes.Announce(n)
 }
 
