@@ -30,18 +30,6 @@ const (
 	annotateAgain = 30 * time.Second
 )
 
-// annotation is what is remembered of writing onto a Node where its machine was found, so that a
-// restart does not forget it: a machine whose configuration cannot be read has no UUID.
-type annotation struct {
-	// turn is when the Node may be written.
-	turn reservation
-	// written is the location that was written last, or refused for good, and next is when it
-	// is written again. Failures are those since one was written. They are changed under the lock.
-	written  placement.Location
-	next     time.Time
-	failures int
-}
-
 // annotateLocation has a Node annotated with the location of its machine, if that is to be
 // written. One that was written a while ago and is not there has been taken off.
 func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state, to placement.Location) time.Duration {

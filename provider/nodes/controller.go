@@ -22,12 +22,12 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -36,6 +36,8 @@ import (
 	"vzones/provider/absence"
 	"vzones/provider/events"
 	"vzones/provider/nodecache"
+	"vzones/provider/nodestate"
+	"vzones/vcenter/inventory"
 )
 
 // A Controller looks after the Nodes of a placer.
@@ -74,40 +76,7 @@ func New(fleet Fleet, placer placer, checker *absence.Checker, client kubernetes
 	}
 }
 
-// An item is a Node, or something that is about all Nodes.
-type item struct {
-	job  job
-	name string
-	uid  types.UID
-}
-
-// A job is what is done with an item.
-type job int
-
 const (
-	// syncNode decides about one Node.
-	syncNode job = iota
-	// observeNodes enqueues the Nodes that a change of the fleet, or of other Nodes, concerns.
-	observeNodes
-	// recheckNodes enqueues the Nodes that a change of another Node may concern.
-	recheckNodes
-	// resyncNodes enqueues all Nodes, every resyncEvery.
-	resyncNodes
-	// followNodes has the fleet follow the machines of all Nodes.
-	followNodes
-	// findConflicts looks for conflicts of the whole fleet.
-	findConflicts
-)
-
-func itemOf(n *v1.Node) item { return item{name: n.Name, uid: n.UID} }
-
-const (
-	// gather is how long changes of Nodes are gathered before they are acted
-	// on, so that a burst of them costs one request and not one each.
-	gather = 100 * time.Millisecond
-	// resyncEvery is the time between two looks at all Nodes while nothing changes. They renew
-	// what is remembered of machines.
-	resyncEvery = time.Minute
 	// retryMin and retryMax bound the delay after a write that failed, which doubles.
 	retryMin, retryMax = 500 * time.Millisecond, time.Minute
 )
@@ -212,7 +181,7 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	if isSearched(states) {
 		next = sooner(next, search)
 	}
-	if isUninitialized(n) {
+	if nodestate.IsUninitialized(n) {
 		next = sooner(next, c.syncUninitialized(ctx, n, s, states))
 	} else {
 		next = sooner(next, c.syncInitialized(ctx, n, s))
@@ -220,10 +189,7 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	return sooner(next, c.syncAbsence(n, s, states))
 }
 
-// sooner returns the shorter of two delays. One that is not positive is none.
-func sooner(a, b time.Duration) time.Duration {
-	if b <= 0 || a > 0 && a < b {
-		return a
-	}
-	return b
+// isSearched reports whether a vCenter is searched for each machine.
+func isSearched(states []inventory.State) bool {
+	return slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Searched != nil })
 }

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 
 	"vzones/provider/addresses"
 	"vzones/provider/condition"
+	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -40,6 +42,17 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 		next = sooner(next, c.syncLabels(ctx, l, n, s, place, err))
 	}
 	return next
+}
+
+// initialized are the Nodes whose labels are kept.
+func (c *Controller) initialized() iter.Seq[*v1.Node] {
+	return func(yield func(*v1.Node) bool) {
+		for _, n := range c.nodes.All() {
+			if !nodestate.IsUninitialized(n) && !c.placer.IsForeign(n) && !yield(n) {
+				return
+			}
+		}
+	}
 }
 
 // noteInitialized notes that the framework has initialized a Node.

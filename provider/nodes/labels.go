@@ -28,13 +28,10 @@ const (
 	conflictDelay = 200 * time.Millisecond
 	// writeTimeout bounds a write.
 	writeTimeout = 10 * time.Second
-	// namesTime bounds how long names of tags are waited for before those that were read
-	// since then serve no more.
-	namesTime = 10 * time.Minute
 )
 
-// labeler is what the labels of all Nodes have in common. What changes in it is changed
-// under the controller's lock.
+// labeler is what the labels of all Nodes have in common. It belongs to the goroutine that
+// decides, but for writes, which are counted under the controller's lock.
 type labeler struct {
 	client kubernetes.Interface
 	events record.EventRecorder
@@ -45,6 +42,7 @@ type labeler struct {
 
 	writes    map[plan.Action]int
 	conflicts fleetConflicts
+	unread    unreadTags
 }
 
 // KeepLabels has the labels of running Nodes kept, and those written that Nodes wait for, as
@@ -61,10 +59,10 @@ func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface
 	l := &labeler{
 		client: client, events: recorder, recordOnPod: recordOnPod,
 		pace: rate.NewLimiter(writesPerSecond, writesPerSecond), eventPace: rate.NewLimiter(eventsPerSecond, 1),
-		writes: map[plan.Action]int{}, conflicts: newFleetConflicts(),
+		writes: map[plan.Action]int{}, unread: unreadTags{unread{}, unread{}},
 	}
 	c.labels.Store(l)
-	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
+	c.findConflictsSoon()
 	for _, n := range c.nodes.All() {
 		c.queue.Add(itemOf(n))
 	}
@@ -144,11 +142,4 @@ func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s 
 			again = func() { c.queue.AddRateLimited(itemOf(n)) }
 		}
 	}, func() { again() })
-}
-
-func until(due time.Time) time.Duration {
-	if due.IsZero() {
-		return 0
-	}
-	return max(time.Until(due), time.Millisecond)
 }

@@ -181,10 +181,3 @@ func (c *Controller) resync() {
 	}
 	c.passes.interest.update(c.fleet, c.placer, nodes, true)
 }
-
-// isSearched reports whether a vCenter is searched for each machine.
-func isSearched(states []inventory.State) bool {
-	return slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Searched != nil })
-}
-
-func isUninitialized(n *v1.Node) bool { return nodestate.IsUninitialized(n) }

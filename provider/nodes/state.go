@@ -8,6 +8,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/provider/condition"
+	"vzones/provider/placement"
 	"vzones/vcenter/inventory"
 )
 
@@ -44,9 +45,21 @@ type state struct {
 	labels     labelState
 	// initialized is when the framework initialized it, zero if that was not seen.
 	initialized time.Time
-	// adopted are labels that the framework wrote for us and that are not in the
+	// byFramework are labels that the framework wrote for us and that are not in the
 	// annotation yet, with their values.
-	adopted map[string]string
+	byFramework map[string]string
+}
+
+// annotation is what is remembered of writing onto a Node where its machine was found, so that a
+// restart does not forget it: a machine whose configuration cannot be read has no UUID.
+type annotation struct {
+	// turn is when the Node may be written.
+	turn reservation
+	// written is the location that was written last, or refused for good, and next is when it
+	// is written again. Failures are those since one was written. They are changed under the lock.
+	written  placement.Location
+	next     time.Time
+	failures int
 }
 
 // stateOf returns the state of a Node.
