@@ -40,7 +40,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Controller looks after the Nodes of a placer.
+// A Controller manages the Nodes of a placer.
 type Controller struct {
 	fleet   Fleet
 	placer  placer
@@ -81,7 +81,7 @@ const (
 	retryMin, retryMax = 500 * time.Millisecond, time.Minute
 )
 
-// Run looks after Nodes from when the framework has handed over its informers until the
+// Run manages Nodes from when the framework has handed over its informers until the
 // context is done. It is to be called once.
 func (c *Controller) Run(ctx context.Context) error {
 	select {
@@ -115,7 +115,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	var g sync.WaitGroup
 	defer g.Wait()
 	g.Go(func() { c.recorder.run(ctx) })
-	g.Go(func() { c.checker.Run(ctx) })
+	g.Go(func() { c.checker.Run(ctx, c.searchEnded) })
 	g.Go(func() { c.notifyOf(ctx, changes) })
 	defer c.writes.Wait()
 	for c.next(ctx) {
