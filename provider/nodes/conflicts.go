@@ -12,7 +12,7 @@ import (
 	"vzones/topology"
 )
 
-// conflictsEvery is the time between two looks at the whole fleet while it changes.
+// conflictsEvery is the time between two passes over all Nodes for their conflicts.
 const conflictsEvery = 5 * time.Second
 
 // fleetConflicts are what is wrong with the whole fleet, and which of that was recorded.
@@ -27,7 +27,7 @@ type fleetConflicts struct {
 	notSeen map[string]bool
 }
 
-// findConflictsSoon has conflicts of the whole fleet looked for, if labels are kept.
+// findConflictsSoon enqueues the search for conflicts of the whole fleet, if labels are kept.
 func (c *Controller) findConflictsSoon() {
 	if c.labels.Load() != nil {
 		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)

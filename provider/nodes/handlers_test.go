@@ -112,7 +112,7 @@ func TestLabelsThatMakeANodeOurs(t *testing.T) {
 	}
 }
 
-// TestPause: few Nodes are looked at at once, and many at most once a second.
+// TestPause: few Nodes are passed over at once, and many at most once a second.
 func TestPause(t *testing.T) {
 	for nodes, most := range map[int]bool{0: false, fewNodes: false, 10_000: true} {
 		var p passes

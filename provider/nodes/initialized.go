@@ -68,7 +68,7 @@ func isOfOthers(err error) bool {
 }
 
 // decided notes what a Node was decided by. Others with which it shares something from now on
-// are looked at too.
+// are decided about too.
 func (c *Controller) decided(n *v1.Node, s *state, machine *inventory.Machine, shared bool) {
 	c.mu.Lock()
 	news := shared && !s.shared
@@ -88,6 +88,6 @@ func (c *Controller) recordProblem(n *v1.Node, s *state, err error) time.Duratio
 		return 0
 	}
 	return s.waits.Observe(condition.Key(err), runningBeforeEvent, func() time.Duration {
-		return c.recorder.record(&s.event, problem{node: n, what: "Node is in doubt", err: err})
+		return c.recorder.record(&s.event, problem{node: n, what: "Node's machine is uncertain", err: err})
 	})
 }

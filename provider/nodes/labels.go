@@ -35,7 +35,7 @@ const (
 type labeler struct {
 	client kubernetes.Interface
 	events record.EventRecorder
-	// recordOnPod has an Event on the daemon's own Pod written. It does not wait.
+	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
 	recordOnPod func(eventType, reason, message string)
 	// pace limits the writes, eventPace the Events.
 	pace, eventPace *rate.Limiter
@@ -96,7 +96,7 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *
 }
 
 // isFresh reports whether a Node may be written by what its vCenter said. If not, it is
-// looked at again once the vCenter has proved that it answers, or has read the names of its tags.
+// decided about again once the vCenter has proved that it answers, or has read the names of its tags.
 func (c *Controller) isFresh(s *state, place *placement.Place) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ const namesTime = 10 * time.Minute
 
 // labelState is what is remembered of the labels of an initialized Node.
 type labelState struct {
-	// waiting reports whether the Node is to be looked at whenever a vCenter has
+	// waiting reports whether the Node is to be decided about whenever a vCenter has
 	// answered, and asked for which change of the fleet it asked the vCenter for that.
 	waiting bool
 	asked   int

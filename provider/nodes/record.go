@@ -51,7 +51,7 @@ func newRecorder(fleet Fleet, events record.EventRecorder) *recorder {
 	}
 }
 
-// record has an Event written when it is the Node's turn, and returns how long that has to
+// record records an Event when it is the Node's turn, and returns how long that has to
 // wait.
 func (r *recorder) record(turn *reservation, of problem) time.Duration {
 	if wait := turn.wait(r.limit); wait > 0 {

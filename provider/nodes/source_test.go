@@ -74,7 +74,7 @@ func (f *fakeSource) Place(n *v1.Node) (placement.Place, error) {
 	p, ok := f.places[n.Name]
 	p.Topology, p.OldNames = f.topology, f.oldNames[n.Name]
 	if !ok {
-		p.Problem = fmt.Errorf("%w: trouble", topology.ErrUnknown)
+		p.Problem = fmt.Errorf("%w: no answer", topology.ErrUnknown)
 		return p, p.Problem
 	}
 	p.Contact = f.contacts[vcenterOf(n.Name)]
@@ -152,7 +152,7 @@ func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string
 	f.announce()
 }
 
-// lose takes the machines of Nodes away, as trouble does.
+// lose takes the machines of Nodes away, as an outage does.
 func (f *fakeSource) lose(nodes ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 // others read of it is changed under the controller's lock.
 type state struct {
 	// node and machine are what the last sync went by; machine is nil if the Node has to be
-	// looked at whenever something changes.
+	// decided about whenever something changes.
 	node    *v1.Node
 	machine *inventory.Machine
 	// announced is what the framework was last announced that the Node can be initialized

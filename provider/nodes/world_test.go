@@ -228,7 +228,7 @@ func (w *world) events() []string {
 			if e, ok := create.GetObject().(*v1.Event); ok {
 				out = append(out, e.InvolvedObject.Name+" "+e.Reason)
 				if e.Message == "" || e.InvolvedObject.UID == "" {
-					w.Errorf("an Event that tells nobody anything: %+v", e)
+					w.Errorf("an Event without a text or an object: %+v", e)
 				}
 			}
 		}
