@@ -128,7 +128,7 @@ func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node,
 
 // writeLabels writes a plan for a Node as it was decided about.
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) {
-	again := func() {}
+	retry := func() {}
 	c.startWrite(s, func() {
 		err := c.write(ctx, l, n, s, todo)
 		switch {
@@ -136,10 +136,10 @@ func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s 
 		case err == nil, apierrors.IsNotFound(err):
 			c.queue.Forget(itemOf(n)) // the Node is announced as changed
 		case apierrors.IsConflict(err):
-			again = func() { c.queue.AddAfter(itemOf(n), conflictDelay) } // somebody else wrote
+			retry = func() { c.queue.AddAfter(itemOf(n), conflictDelay) } // somebody else wrote
 		default:
 			klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", klog.KObj(n))
-			again = func() { c.queue.AddRateLimited(itemOf(n)) }
+			retry = func() { c.queue.AddRateLimited(itemOf(n)) }
 		}
-	}, func() { again() })
+	}, func() { retry() })
 }
