@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/absence"
 	"vzones/provider/keys"
@@ -27,7 +28,7 @@ func asked(t *testing.T, p *Provider, f Fleet, node *v1.Node) (exists bool, err 
 		p.checker = absence.NewChecker(f, p.placer) // with channels of the bubble
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { p.checker.Run(ctx) })
+		running.Go(func() { p.checker.Run(ctx, func(types.UID) {}) })
 		defer running.Wait()
 		defer cancel()
 		if exists, err = p.InstanceExists(ctx, node); errors.Is(err, absence.ErrConfirming) {
@@ -299,7 +300,7 @@ func TestManyAbsentMachines(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				var running sync.WaitGroup
-				running.Go(func() { p.checker.Run(ctx) })
+				running.Go(func() { p.checker.Run(ctx, func(types.UID) {}) })
 				deleted := map[string]bool{}
 				for range seconds / 5 {
 					for _, n := range nodes {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
-	"vzones/topology/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"

@@ -31,8 +31,9 @@ func NewChecker(fleet Fleet, placer *placement.Placer) *Checker {
 	return &Checker{fleet: fleet, placer: placer, nodes: placer.NodeCache(), confirmer: NewConfirmer(fleet)}
 }
 
-// Run searches for absent machines until the context is done.
-func (c *Checker) Run(ctx context.Context) { c.confirmer.Run(ctx) }
+// Run searches for absent machines until the context is done. It calls ended, which must not
+// wait, with each Node whose search has a result.
+func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.Run(ctx, ended) }
 
 // Drop ends the confirmation for a Node whose machine is not absent, or that is gone.
 func (c *Checker) Drop(node types.UID) { c.confirmer.Drop(node) }
@@ -89,7 +90,7 @@ func (c *Checker) absence(states []inventory.State, node *v1.Node) (inventory.Id
 	case !errors.Is(err, topology.ErrAbsent):
 		return id, err
 	case node.Spec.ProviderID == "":
-		return id, fmt.Errorf("%w: the machine of Node %s was never found, so nothing tells that it is gone: %w", topology.ErrUnknown, node.Name, err)
+		return id, fmt.Errorf("%w: the machine of Node %s was never found, so it is not known to be gone: %w", topology.ErrUnknown, node.Name, err)
 	case c.placer.Config().SkipNodeDeletion:
 		return id, fmt.Errorf("%w: Node %s is kept, since %w: %w", topology.ErrUnknown, node.Name, errDisabled, err)
 	}
@@ -97,7 +98,7 @@ func (c *Checker) absence(states []inventory.State, node *v1.Node) (inventory.Id
 }
 
 // isCurrent returns an error if by now another Node has the name, or the Node is ready
-// again, or is none of ours any more. The framework deletes by name, from a list that may be minutes old.
+// again, or is not ours any more. The framework deletes by name, from a list that may be minutes old.
 func (c *Checker) isCurrent(node *v1.Node) error {
 	if !c.nodes.IsStarted() {
 		return nil
@@ -109,7 +110,7 @@ func (c *Checker) isCurrent(node *v1.Node) error {
 	case now.UID != node.UID:
 		return fmt.Errorf("%w: there is another Node %s now", topology.ErrUnknown, node.Name)
 	case c.placer.IsForeign(now):
-		return fmt.Errorf("%w: Node %s is not looked after by vzones any more", topology.ErrUnknown, node.Name)
+		return fmt.Errorf("%w: Node %s is not managed by vzones any more", topology.ErrUnknown, node.Name)
 	case nodestate.IsReady(now):
 		return fmt.Errorf("%w: Node %s is ready again", topology.ErrUnknown, node.Name)
 	}
@@ -128,7 +129,7 @@ type Result struct {
 	Kept error
 }
 
-// Confirm has the absence of a Node's machine confirmed if the framework would delete the
+// Confirm starts a search that confirms the absence of a Node's machine if the framework would delete the
 // Node, so that there is an answer when it asks.
 func (c *Checker) Confirm(states []inventory.State, n *v1.Node) Result {
 	id, err := c.wouldDelete(states, n)

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/flowcontrol"
 
 	"vzones/topology"
 	"vzones/topology/signal"
@@ -37,8 +37,8 @@ const (
 	// a question it does not: nobody deletes Nodes.
 	repeatAfter   = 10 * time.Second
 	repeatUnasked = 10 * time.Minute
-	// RetryMin and retryMax bound the delay after a search that failed, which doubles.
-	RetryMin = 5 * time.Second
+	// retryMin and retryMax bound the delay after a search that failed, which doubles.
+	retryMin = 5 * time.Second
 	retryMax = 30 * time.Second
 )
 
@@ -103,7 +103,7 @@ func NewConfirmer(fleet Fleet) *Confirmer {
 	}
 }
 
-// Want has the absence of a Node's machine confirmed.
+// Want starts a search that confirms the absence of a Node's machine.
 func (c *Confirmer) Want(node types.UID, id inventory.Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,8 +141,8 @@ func (c *Confirmer) Drop(node types.UID) {
 	delete(c.of, node)
 }
 
-// get returns the confirmation, a new one if the Node's machine or the vCenters are
-// others than those of the last search. The caller holds mu.
+// get returns the confirmation, a new one if the Node's machine or the vCenters have changed
+// since the last search. The caller holds mu.
 func (c *Confirmer) get(node types.UID, id inventory.Identity) *confirmation {
 	of := c.of[node]
 	if of == nil || !of.isOf(id, c.fleet.Generation()) {
@@ -177,10 +177,10 @@ func (c *Confirmer) result(of *confirmation) error {
 	return nil
 }
 
-// Run searches until the context is done, and returns when no search is under way.
-func (c *Confirmer) Run(ctx context.Context) {
-	pace := flowcontrol.NewTokenBucketRateLimiter(searchesPerSecond, searchesAtOnce)
-	defer pace.Stop()
+// Run searches until the context is done, and returns when no search is under way. It calls
+// ended, which must not wait, with each Node whose search has a result.
+func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
+	pace := rate.NewLimiter(searchesPerSecond, searchesAtOnce)
 	var searches sync.WaitGroup
 	defer searches.Wait()
 	slots := make(chan struct{}, searchesAtOnce)
@@ -209,7 +209,10 @@ func (c *Confirmer) Run(ctx context.Context) {
 			}
 			searches.Go(func() {
 				defer func() { <-slots }()
-				c.finish(node, of, func() (uint64, error) { return c.search(ctx, of.id) })
+				generation, err := c.search(ctx, of.id)
+				if c.finish(node, of, generation, err) {
+					ended(node)
+				}
 			})
 		}
 	}
@@ -264,9 +267,8 @@ func (c *Confirmer) search(ctx context.Context, id inventory.Identity) (uint64, 
 	}
 }
 
-// finish makes a search and notes its result, unless nobody wants to know it any more.
-func (c *Confirmer) finish(node types.UID, of *confirmation, search func() (uint64, error)) {
-	generation, err := search()
+// finish notes the result of a search, and reports whether anybody still wants it.
+func (c *Confirmer) finish(node types.UID, of *confirmation, generation uint64, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of.searching = false
@@ -275,16 +277,17 @@ func (c *Confirmer) finish(node types.UID, of *confirmation, search func() (uint
 		c.lastErr = err
 	}
 	if c.of[node] != of {
-		return
+		return false
 	}
 	of.generation, of.err, of.done = generation, err, time.Now()
 	if err == nil {
 		of.failures, of.due = 0, of.done.Add(repeatAfter)
 	} else {
-		of.due = of.done.Add(min(RetryMin<<min(of.failures, 8), retryMax))
+		of.due = of.done.Add(min(retryMin<<min(of.failures, 8), retryMax))
 		of.failures++
 	}
 	c.changed.Notify()
+	return true
 }
 
 // missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read

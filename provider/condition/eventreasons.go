@@ -1,7 +1,10 @@
 // Package condition names what keeps a Node from being placed.
 //
 // It owns the table that gives each error its Event reason and its value in metrics, and
-// when a condition has lasted for long enough to be recorded. Nothing in it performs I/O.
+// when a condition has lasted for long enough to be recorded. It makes no texts: an Event
+// says what the error says, which packages identity, placement, addresses, inventory and topology
+// make, and what package plan says of drift; provider/nodes puts them together. Nothing in it
+// performs I/O.
 package condition
 
 import (

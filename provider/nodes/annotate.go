@@ -4,16 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"vzones/provider/keys"
@@ -27,120 +23,87 @@ const (
 	annotationTimeout    = 10 * time.Second
 	// annotationRetryMin and annotationRetryMax bound the delay after one that failed.
 	annotationRetryMin, annotationRetryMax = time.Second, 5 * time.Minute
+	// busyTime is how long the framework may take to initialize Nodes before the location of
+	// others is written.
+	busyTime = 2 * time.Second
 	// annotateAgain is longer than a Node takes to show what was written.
 	annotateAgain = 30 * time.Second
 )
-
-// annotator writes onto Nodes where their machines were found, so that a restart
-// does not forget it: a machine whose configuration cannot be read has no UUID.
-type annotator struct {
-	nodes  typedv1.NodeInterface
-	limit  *rate.Limiter
-	delays workqueue.TypedRateLimiter[types.UID]
-
-	mu      sync.Mutex
-	written map[types.UID]annotation
-}
-
-// annotation is what was written last, or refused for good, and from when on it is written
-// again.
-type annotation struct {
-	location placement.Location
-	next     time.Time
-}
-
-func newAnnotator(nodes typedv1.NodeInterface) *annotator {
-	return &annotator{
-		nodes:   nodes,
-		limit:   rate.NewLimiter(annotationsPerSecond, 1),
-		delays:  workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](annotationRetryMin, annotationRetryMax),
-		written: map[types.UID]annotation{},
-	}
-}
 
 // annotateLocation has a Node annotated with the location of its machine, if that is to be
 // written. One that was written a while ago and is not there has been taken off.
 func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state, to placement.Location) time.Duration {
 	if to == (placement.Location{}) {
-		s.annotation.done()
+		s.annotation.turn.done()
 		return 0
 	}
-	// In this order: what a request that has just ended has written is known.
-	if wait := c.writes.pause(n.UID); wait > 0 {
+	if wait := c.annotationDelay(s, to); wait > 0 {
 		return wait
 	}
-	if wait := c.annotate.pause(n.UID, to); wait > 0 {
+	if wait := s.annotation.turn.wait(c.annotationPace); wait > 0 {
 		return wait
 	}
-	if c.busy.is() {
-		return busyTime
-	}
-	if wait := c.untilAddresses(n.UID); wait > 0 {
-		return wait
-	}
-	if wait := s.annotation.wait(c.annotate.limit); wait > 0 {
-		return wait
-	}
-	s.annotation.done()
-	c.writes.start(n.UID, func() {
-		err := c.annotate.write(ctx, n, to)
+	s.annotation.turn.done()
+	c.startWrite(s, func() {
+		err := c.writeLocation(ctx, n, to)
 		if ctx.Err() == nil {
-			c.annotate.finish(ctx, n, to, err)
+			c.noteAnnotated(ctx, n, s, to, err)
 		}
 	}, func() { c.queue.Add(itemOf(n)) })
 	return 0
 }
 
-// noteInitialized notes that the framework has initialized a Node.
-func (c *Controller) noteInitialized(uid types.UID) {
+// annotationDelay returns how long a location must not be written: while the Node is being
+// written, when the same was written a moment ago, while the framework has Nodes to initialize,
+// and until it has written the addresses of this one, which it does after it has initialized it.
+func (c *Controller) annotationDelay(s *state, to placement.Location) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stateLocked(uid).initialized = time.Now()
-}
-
-// untilAddresses returns how long the framework may take for the addresses of a Node, which it
-// writes after it has initialized it.
-func (c *Controller) untilAddresses(uid types.UID) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return max(time.Until(c.stateLocked(uid).initialized.Add(gather)), 0)
-}
-
-// pause returns how long a location must not be written, which is not at all if it is
-// another one than was written last.
-func (a *annotator) pause(node types.UID, to placement.Location) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	last, ok := a.written[node]
-	if !ok || last.location != to {
-		return 0
+	again := time.Until(s.annotation.next)
+	switch {
+	case s.writing:
+		return writePause
+	case s.annotation.written == to && again > 0:
+		return again
+	case c.isBusyLocked():
+		return busyTime
 	}
-	return max(time.Until(last.next), 0)
+	return max(time.Until(s.initialized.Add(gather)), 0)
 }
 
-func (a *annotator) forget(node types.UID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.written, node)
-	a.delays.Forget(node)
+// isBusyLocked reports whether the framework has Nodes to initialize, unless it takes too long.
+func (c *Controller) isBusyLocked() bool {
+	since := time.Now().Add(-busyTime)
+	for _, s := range c.states {
+		if s.announcedAt.After(since) {
+			return true
+		}
+	}
+	return false
 }
 
-// finish notes the result of a write.
-func (a *annotator) finish(ctx context.Context, n *v1.Node, to placement.Location, err error) {
-	delay := annotateAgain
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
-		a.delays.Forget(n.UID) // or the Node is gone, and one of that name has another UID
-	} else {
+// noteAnnotated notes the result of a write.
+func (c *Controller) noteAnnotated(ctx context.Context, n *v1.Node, s *state, to placement.Location, err error) {
+	// If the Node is gone, one of that name has another UID.
+	ended := err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
+	if !ended {
 		klog.FromContext(ctx).Error(err, "Cannot note on the Node where its machine is; it is tried again", "node", klog.KObj(n))
-		delay = a.delays.When(n.UID)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.written[n.UID] = annotation{to, time.Now().Add(delay)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := &s.annotation
+	delay := annotateAgain
+	if ended {
+		a.failures = 0
+	} else {
+		delay = min(annotationRetryMin<<min(a.failures, 10), annotationRetryMax)
+		a.failures++
+	}
+	a.written, a.next = to, time.Now().Add(delay)
 }
 
-// write patches nothing but the annotations, on no other Node of that name.
-func (a *annotator) write(ctx context.Context, n *v1.Node, to placement.Location) error {
+// writeLocation patches nothing but the annotations, on no other Node of that name.
+func (c *Controller) writeLocation(ctx context.Context, n *v1.Node, to placement.Location) error {
 	annotations := map[string]string{keys.Machine: to.Machine}
 	if to.VCenter != "" {
 		annotations[keys.VCenter] = to.VCenter
@@ -151,6 +114,6 @@ func (a *annotator) write(ctx context.Context, n *v1.Node, to placement.Location
 	}
 	ctx, cancel := context.WithTimeout(ctx, annotationTimeout)
 	defer cancel()
-	_, err = a.nodes.Patch(ctx, n.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = c.client.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"vzones/topology"
 )
 
-// conflictsEvery is the time between two looks at the whole fleet while it changes.
+// conflictsEvery is the time between two passes over all Nodes for their conflicts.
 const conflictsEvery = 5 * time.Second
 
 // fleetConflicts are what is wrong with the whole fleet, and which of that was recorded.
@@ -26,30 +25,12 @@ type fleetConflicts struct {
 	volumes map[topology.Pair][]topology.Conflict
 	// notSeen are the texts about labels that the CSI driver does not see.
 	notSeen map[string]bool
-	// unread are the objects that count as untagged because the account may not
-	// read their tags, by vCenter, and system the folders that vSphere makes itself.
-	unread, system unread
 }
 
-func newFleetConflicts() fleetConflicts {
-	return fleetConflicts{notSeen: map[string]bool{}, unread: unread{}, system: unread{}}
-}
-
-// findConflictsSoon has conflicts of the whole fleet looked for, if labels are kept.
+// findConflictsSoon enqueues the search for conflicts of the whole fleet, if labels are kept.
 func (c *Controller) findConflictsSoon() {
 	if c.labels.Load() != nil {
 		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
-	}
-}
-
-// initialized are the Nodes whose labels are kept.
-func (c *Controller) initialized() iter.Seq[*v1.Node] {
-	return func(yield func(*v1.Node) bool) {
-		for _, n := range c.nodes.All() {
-			if !isUninitialized(n) && !c.placer.IsForeign(n) && !yield(n) {
-				return
-			}
-		}
 	}
 }
 
@@ -59,11 +40,11 @@ func (c *Controller) initialized() iter.Seq[*v1.Node] {
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	var seen unreadSeen
 	var placements []topology.Placement
-	policy := c.places.Topology().Policy
+	policy := c.placer.Topology().Policy
 	nesting := policy.Nesting()
 	pairs, values := map[topology.Pair]bool{}, map[topology.Value]bool{} // of Nodes of which these are not known now
 	for n := range c.initialized() {
-		place, err := c.places.Place(n)
+		place, err := c.placer.Place(n)
 		if err == nil {
 			seen.add(&place)
 		}
@@ -71,13 +52,11 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 		c.asBefore(n, nesting, place.Placement, err, pairs, values)
 	}
 	spanning, unnested := topology.Spanning(slices.Values(placements)), policy.Unnested(slices.Values(placements))
-	volumes := policy.Volumes(slices.Values(placements), c.places.Tagged())
-	c.mu.Lock()
+	volumes := policy.Volumes(slices.Values(placements), c.placer.Tagged())
 	same := take(&l.conflicts.spanning, spanning, pairs)
 	same = take(&l.conflicts.unnested, unnested, values) && same
 	same = l.conflicts.takeVolumes(volumes, pairs) && same
-	c.mu.Unlock()
-	c.recordUnread(ctx, l, &seen)
+	l.recordUnread(ctx, &seen)
 	l.recordNotCSI(ctx, policy)
 	if same {
 		return

@@ -22,40 +22,28 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	"vzones/config"
 	"vzones/provider/absence"
 	"vzones/provider/events"
 	"vzones/provider/nodecache"
-	"vzones/provider/placement"
-	"vzones/topology"
+	"vzones/provider/nodestate"
 	"vzones/vcenter/inventory"
 )
 
-// places says where Nodes are. It is a placement.Placer, whose documentation it shares.
-type places interface {
-	Observe([]inventory.State, *v1.Node) *inventory.Machine
-	Initial(*v1.Node) (*placement.Initial, error)
-	Place(*v1.Node) (placement.Place, error)
-	Topology() *config.Topology
-	InvisibleCategories() map[string][]string
-	Tagged() []topology.Tagged
-}
-
-// A Controller looks after the Nodes of a placer.
+// A Controller manages the Nodes of a placer.
 type Controller struct {
 	fleet   Fleet
-	placer  *placement.Placer
-	places  places
+	placer  placer
 	checker *absence.Checker
 	nodes   *nodecache.Cache
 	client  kubernetes.Interface
@@ -65,10 +53,11 @@ type Controller struct {
 	running, stopped chan struct{}
 	queue            workqueue.TypedRateLimitingInterface[item]
 	recorder         *recorder
-	annotate         *annotator
-	writes           writes
-	busy             busy
-	passes           passes
+	// annotationPace limits the annotations.
+	annotationPace *rate.Limiter
+	// writes are the requests to the API server that are under way.
+	writes sync.WaitGroup
+	passes passes
 
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
@@ -80,52 +69,19 @@ type Controller struct {
 }
 
 // New returns a controller that does nothing until Run.
-func New(fleet Fleet, placer *placement.Placer, checker *absence.Checker, client kubernetes.Interface) *Controller {
+func New(fleet Fleet, placer placer, checker *absence.Checker, client kubernetes.Interface) *Controller {
 	return &Controller{
-		fleet: fleet, placer: placer, places: placer, checker: checker, nodes: placer.NodeCache(), client: client,
+		fleet: fleet, placer: placer, checker: checker, nodes: placer.NodeCache(), client: client,
 		running: make(chan struct{}), stopped: make(chan struct{}), states: map[types.UID]*state{},
 	}
 }
 
-// An item is a Node, or something that is about all Nodes.
-type item struct {
-	job  job
-	name string
-	uid  types.UID
-}
-
-// A job is what is done with an item.
-type job int
-
 const (
-	// syncNode decides about one Node.
-	syncNode job = iota
-	// observeNodes enqueues the Nodes that a change of the fleet, or of other Nodes, concerns.
-	observeNodes
-	// recheckNodes enqueues the Nodes that a change of another Node may concern.
-	recheckNodes
-	// resyncNodes enqueues all Nodes, every resyncEvery.
-	resyncNodes
-	// followNodes has the fleet follow the machines of all Nodes.
-	followNodes
-	// findConflicts looks for conflicts of the whole fleet.
-	findConflicts
-)
-
-func itemOf(n *v1.Node) item { return item{name: n.Name, uid: n.UID} }
-
-const (
-	// gather is how long changes of Nodes are gathered before they are acted
-	// on, so that a burst of them costs one request and not one each.
-	gather = 100 * time.Millisecond
-	// resyncEvery is the time between two looks at all Nodes while nothing changes. They renew
-	// what is remembered of machines.
-	resyncEvery = time.Minute
 	// retryMin and retryMax bound the delay after a write that failed, which doubles.
 	retryMin, retryMax = 500 * time.Millisecond, time.Minute
 )
 
-// Run looks after Nodes from when the framework has handed over its informers until the
+// Run manages Nodes from when the framework has handed over its informers until the
 // context is done. It is to be called once.
 func (c *Controller) Run(ctx context.Context) error {
 	select {
@@ -137,7 +93,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer end()
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](retryMin, retryMax))
 	defer c.queue.ShutDown()
-	c.recorder, c.annotate = newRecorder(c.fleet, broadcast), newAnnotator(c.client.CoreV1().Nodes())
+	c.recorder, c.annotationPace = newRecorder(c.fleet, broadcast), rate.NewLimiter(annotationsPerSecond, 1)
 	c.recentLabels()
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
@@ -159,9 +115,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	var g sync.WaitGroup
 	defer g.Wait()
 	g.Go(func() { c.recorder.run(ctx) })
-	g.Go(func() { c.checker.Run(ctx) })
+	g.Go(func() { c.checker.Run(ctx, c.searchEnded) })
 	g.Go(func() { c.notifyOf(ctx, changes) })
-	defer c.writes.wait()
+	defer c.writes.Wait()
 	for c.next(ctx) {
 	}
 	return nil
@@ -225,7 +181,7 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	if isSearched(states) {
 		next = sooner(next, search)
 	}
-	if isUninitialized(n) {
+	if nodestate.IsUninitialized(n) {
 		next = sooner(next, c.syncUninitialized(ctx, n, s, states))
 	} else {
 		next = sooner(next, c.syncInitialized(ctx, n, s))
@@ -233,10 +189,7 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	return sooner(next, c.syncAbsence(n, s, states))
 }
 
-// sooner returns the shorter of two delays. One that is not positive is none.
-func sooner(a, b time.Duration) time.Duration {
-	if b <= 0 || a > 0 && a < b {
-		return a
-	}
-	return b
+// isSearched reports whether a vCenter is searched for each machine.
+func isSearched(states []inventory.State) bool {
+	return slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Searched != nil })
 }

@@ -14,10 +14,10 @@ type Fleet interface {
 	Follow([]inventory.Identity)
 	// Subscribe returns a channel that is notified when a state has changed.
 	Subscribe() <-chan struct{}
-	// Probe has a vCenter prove that it answers: its state gets a new Contact,
-	// and subscribers are notified, or it gets into trouble.
+	// Probe makes a vCenter prove that it answers: its state gets a new LastContact, or an
+	// error, and subscribers are notified.
 	Probe(vcenter string)
-	// ReadTags has a vCenter's tags read soon, with the names of those that matter.
+	// ReadTags makes a vCenter read its tags soon, with the names of those that matter.
 	// Subscribers are notified then, whatever the result is.
 	ReadTags(vcenter string)
 	// SearchOutside returns inventory.ErrOutside if a machine that no index has is

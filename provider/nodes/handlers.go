@@ -61,9 +61,9 @@ func (c *Controller) added(n *v1.Node, there bool) {
 
 func (c *Controller) updated(b, n *v1.Node) {
 	c.placer.NodeUpdated(b, n)
-	if b.UID == n.UID && isUninitialized(b) && !isUninitialized(n) {
+	if b.UID == n.UID && nodestate.IsUninitialized(b) && !nodestate.IsUninitialized(n) {
 		c.noteInitialized(n.UID)
-		c.adopt(b, n)
+		c.noteWrittenByFramework(b, n)
 		c.findConflictsSoon()
 	}
 	relevant := c.isRelevant(b, n)
@@ -83,7 +83,7 @@ func (c *Controller) updated(b, n *v1.Node) {
 // enqueue has a Node decided about that has come or changed. The framework, which handles the
 // same change, needs no announcement if it can initialize the Node at once.
 func (c *Controller) enqueue(n *v1.Node) {
-	if isUninitialized(n) {
+	if nodestate.IsUninitialized(n) {
 		c.queue.AddAfter(itemOf(n), gather)
 		return
 	}
@@ -117,7 +117,7 @@ func (c *Controller) followKey(n *v1.Node) string {
 func (c *Controller) isRelevant(b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
-		isUninitialized(b) != isUninitialized(n) || nodestate.IsReady(b) != nodestate.IsReady(n) ||
+		nodestate.IsUninitialized(b) != nodestate.IsUninitialized(n) || nodestate.IsReady(b) != nodestate.IsReady(n) ||
 		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.Readdressed(b, n) && placement.Releases(b, n)
 }
 

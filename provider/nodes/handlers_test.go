@@ -24,9 +24,8 @@ const uuidB = "422e4956-ad22-1139-6d72-000000000002"
 func idle(t *testing.T, selector labels.Selector) *Controller {
 	t.Helper()
 	f := &fakeSource{topology: &config.Topology{}}
-	placer := placement.New(f, &config.Config{NodeSelector: selector}, placement.Options{})
-	c := New(f, placer, absence.NewChecker(f, placer), nil)
-	c.places = f
+	f.Placer = placement.New(f, &config.Config{NodeSelector: selector}, placement.Options{})
+	c := New(f, f, absence.NewChecker(f, f.Placer), nil)
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[item]())
 	t.Cleanup(c.queue.ShutDown)
 	return c
@@ -113,7 +112,7 @@ func TestLabelsThatMakeANodeOurs(t *testing.T) {
 	}
 }
 
-// TestPause: few Nodes are looked at at once, and many at most once a second.
+// TestPause: few Nodes are passed over at once, and many at most once a second.
 func TestPause(t *testing.T) {
 	for nodes, most := range map[int]bool{0: false, fewNodes: false, 10_000: true} {
 		var p passes
@@ -127,12 +126,9 @@ func TestPause(t *testing.T) {
 // TestForgottenNodes: of a Node that is gone nothing is kept.
 func TestForgottenNodes(t *testing.T) {
 	control, node := idle(t, nil), waits()
-	control.annotate = newAnnotator(nil)
-	control.stateOf(node)
-	control.busy.add(node.UID)
-	control.annotate.written[node.UID] = annotation{}
+	control.stateOf(node).announcedAt = time.Now()
 	control.forget(node.UID)
-	if len(control.states) > 0 || control.busy.is() || len(control.annotate.written) > 0 {
+	if len(control.states) > 0 || control.isBusyLocked() {
 		t.Errorf("kept: %v", []types.UID{node.UID})
 	}
 }

@@ -3,12 +3,15 @@ package nodes
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/addresses"
 	"vzones/provider/condition"
+	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -21,10 +24,9 @@ const runningBeforeEvent = 30 * time.Second
 // syncInitialized annotates an initialized Node with the location of its machine, has an
 // Event say what is wrong with it, and keeps its labels.
 func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) time.Duration {
-	c.busy.done(n.UID)
 	c.placer.EndNameWait(n.UID)
-	s.announced = nil
-	place, err := c.places.Place(n)
+	s.announced, s.announcedAt = nil, time.Time{}
+	place, err := c.placer.Place(n)
 	if s.later && !place.Later && place.Machine != nil {
 		c.fleet.Probe(place.Machine.Ref.VCenter) // its labels may be written again
 	}
@@ -42,13 +44,31 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 	return next
 }
 
+// initialized are the Nodes whose labels are kept.
+func (c *Controller) initialized() iter.Seq[*v1.Node] {
+	return func(yield func(*v1.Node) bool) {
+		for _, n := range c.nodes.All() {
+			if !nodestate.IsUninitialized(n) && !c.placer.IsForeign(n) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// noteInitialized notes that the framework has initialized a Node.
+func (c *Controller) noteInitialized(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stateLocked(uid).initialized = time.Now()
+}
+
 // isOfOthers reports whether an error is about what other Nodes have.
 func isOfOthers(err error) bool {
 	return errors.Is(err, placement.ErrShared) || errors.Is(err, addresses.ErrClaimed)
 }
 
 // decided notes what a Node was decided by. Others with which it shares something from now on
-// are looked at too.
+// are decided about too.
 func (c *Controller) decided(n *v1.Node, s *state, machine *inventory.Machine, shared bool) {
 	c.mu.Lock()
 	news := shared && !s.shared

@@ -65,7 +65,7 @@ func TestInstanceTypeIsUpdated(t *testing.T) {
 }
 
 // TestInstanceTypeIsReported and nothing else, with taint too: no Pod has to be kept
-// away. It is told once, and again when the machine has been what it was.
+// away. It is reported once, and again when the machine has been what it was.
 func TestInstanceTypeIsReported(t *testing.T) {
 	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint} {
 		inWorld(t, topologyOf(drift), func(w *world) {

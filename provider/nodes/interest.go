@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/identity"
-	"vzones/provider/placement"
 	"vzones/vcenter/inventory"
 )
 
@@ -19,7 +18,7 @@ type interest struct {
 // update asks the fleet for the machines of all Nodes, if they have changed.
 // Where they were found counts only in a whole comparison: it is of use after a
 // restart, and hundreds of Nodes that are initialized get it one by one.
-func (i *interest) update(fleet Fleet, placer *placement.Placer, nodes []*v1.Node, whole bool) {
+func (i *interest) update(fleet Fleet, placer placer, nodes []*v1.Node, whole bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	for _, n := range nodes {
 		if placer.IsForeign(n) {

@@ -28,23 +28,21 @@ const (
 	conflictDelay = 200 * time.Millisecond
 	// writeTimeout bounds a write.
 	writeTimeout = 10 * time.Second
-	// namesTime bounds how long names of tags are waited for before those that were read
-	// since then serve no more.
-	namesTime = 10 * time.Minute
 )
 
-// labeler is what the labels of all Nodes have in common. What changes in it is changed
-// under the controller's lock.
+// labeler is what the labels of all Nodes have in common. It belongs to the goroutine that
+// decides, but for writes, which are counted under the controller's lock.
 type labeler struct {
 	client kubernetes.Interface
 	events record.EventRecorder
-	// recordOnPod has an Event on the daemon's own Pod written. It does not wait.
+	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
 	recordOnPod func(eventType, reason, message string)
 	// pace limits the writes, eventPace the Events.
 	pace, eventPace *rate.Limiter
 
 	writes    map[plan.Action]int
 	conflicts fleetConflicts
+	unread    unreadTags
 }
 
 // KeepLabels has the labels of running Nodes kept, and those written that Nodes wait for, as
@@ -61,10 +59,10 @@ func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface
 	l := &labeler{
 		client: client, events: recorder, recordOnPod: recordOnPod,
 		pace: rate.NewLimiter(writesPerSecond, writesPerSecond), eventPace: rate.NewLimiter(eventsPerSecond, 1),
-		writes: map[plan.Action]int{}, conflicts: newFleetConflicts(),
+		writes: map[plan.Action]int{}, unread: unreadTags{unread{}, unread{}},
 	}
 	c.labels.Store(l)
-	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
+	c.findConflictsSoon()
 	for _, n := range c.nodes.All() {
 		c.queue.Add(itemOf(n))
 	}
@@ -86,7 +84,7 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *
 	if todo.RestsOnVCenter() && !c.isFresh(s, &place) {
 		return next
 	}
-	if wait := c.writes.pause(n.UID); wait > 0 {
+	if wait := c.writeDelay(s); wait > 0 {
 		return sooner(next, wait)
 	}
 	if wait := s.write.wait(l.pace); wait > 0 {
@@ -98,7 +96,7 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *
 }
 
 // isFresh reports whether a Node may be written by what its vCenter said. If not, it is
-// looked at again once the vCenter has proved that it answers, or has read the names of its tags.
+// decided about again once the vCenter has proved that it answers, or has read the names of its tags.
 func (c *Controller) isFresh(s *state, place *placement.Place) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +119,7 @@ func (c *Controller) isFresh(s *state, place *placement.Place) bool {
 // writeUnwritten writes labels that an uninitialized Node waits for, since the framework
 // would not write them.
 func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node, s *state, labels map[string]string) time.Duration {
-	if wait := c.writes.pause(n.UID); wait > 0 {
+	if wait := c.writeDelay(s); wait > 0 {
 		return wait
 	}
 	c.writeLabels(ctx, l, n, s, &plan.Plan{Set: labels, First: true})
@@ -130,25 +128,18 @@ func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node,
 
 // writeLabels writes a plan for a Node as it was decided about.
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) {
-	again := func() {}
-	c.writes.start(n.UID, func() {
+	retry := func() {}
+	c.startWrite(s, func() {
 		err := c.write(ctx, l, n, s, todo)
 		switch {
 		case ctx.Err() != nil:
 		case err == nil, apierrors.IsNotFound(err):
 			c.queue.Forget(itemOf(n)) // the Node is announced as changed
 		case apierrors.IsConflict(err):
-			again = func() { c.queue.AddAfter(itemOf(n), conflictDelay) } // somebody else wrote
+			retry = func() { c.queue.AddAfter(itemOf(n), conflictDelay) } // somebody else wrote
 		default:
 			klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", klog.KObj(n))
-			again = func() { c.queue.AddRateLimited(itemOf(n)) }
+			retry = func() { c.queue.AddRateLimited(itemOf(n)) }
 		}
-	}, func() { again() })
-}
-
-func until(due time.Time) time.Duration {
-	if due.IsZero() {
-		return 0
-	}
-	return max(time.Until(due), time.Millisecond)
+	}, func() { retry() })
 }

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 
 	"vzones/provider/placement"
 	"vzones/provider/plan"
-	"vzones/topology"
 )
 
 // decide plans for a Node, and records what is found. The error is why it has no placement.
@@ -23,15 +21,15 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	}
 	by := &plan.Policy{Topology: place.Topology}
 	k.waiting = false
-	k.stands(by.Policy.Nesting(), place.Placement, err)
+	k.noteCertain(by.Policy.Nesting(), place.Placement, err)
 	var todo *plan.Plan
 	var due []time.Time
 	unplacedFor := err
 	if err != nil {
-		todo = by.WithoutPlacement(n, s.adopted)
+		todo = by.WithoutPlacement(n, s.byFramework)
 		k.drifts = nil // what comes next has to settle from its beginning
 	} else {
-		todo = by.For(n, place.Placement, k.drifts, s.adopted, time.Now())
+		todo = by.For(n, place.Placement, k.drifts, s.byFramework, time.Now())
 		k.drifts = todo.Drifts
 		err = todo.TaintKept
 		_, uncertain := plan.UncertainLabel(n, place.Placement)
@@ -50,7 +48,7 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 		due = append(due, l.recordConflicts(ctx, n, k, place.Placement, unplacedFor), l.recordUnplaced(ctx, n, k, err))
 	}
 	if !todo.Writes() {
-		s.adopted = nil // they are noted, or gone
+		s.byFramework = nil // they are noted, or gone
 	}
 	k.await(todo, due)
 	return todo
@@ -66,36 +64,4 @@ func (k *labelState) await(todo *plan.Plan, due []time.Time) {
 	if !slices.ContainsFunc(due, func(d time.Time) bool { return !d.IsZero() }) {
 		k.turn.done()
 	}
-}
-
-// stands notes where a Node is for certain. What cannot be said now is as it was.
-func (k *labelState) stands(nesting []string, placed topology.Placement, err error) {
-	if pair, ok := placed.Pair(); ok || isCertain(placed, err) {
-		k.pair = pair
-	}
-	before := k.values
-	k.values = make([]topology.Value, 0, len(nesting))
-	for _, label := range nesting {
-		value := topology.Value{Label: label, Value: placed.Value(label)}
-		if value.Value == "" && isUnknown(label, placed, err) {
-			if i := slices.IndexFunc(before, func(v topology.Value) bool { return v.Label == label }); i >= 0 {
-				value = before[i]
-			}
-		}
-		if value.Value != "" {
-			k.values = append(k.values, value)
-		}
-	}
-}
-
-// isUnknown reports whether something could not be read that a label rests on.
-func isUnknown(label string, placed topology.Placement, err error) bool {
-	return errors.Is(err, topology.ErrUnknown) || errors.Is(placed.WhyUndecided(label), topology.ErrUnknown)
-}
-
-// isCertain reports whether everything was read that a pair of region and zone rests on.
-func isCertain(placed topology.Placement, err error) bool {
-	return !errors.Is(err, topology.ErrUnknown) && !slices.ContainsFunc(placed.Undecided, func(u topology.Undecided) bool {
-		return !plan.IsLevel(u.Label) && errors.Is(u.Err, topology.ErrUnknown)
-	})
 }

@@ -1,23 +1,22 @@
 package nodes
 
 import (
+	"errors"
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
-	"vzones/config"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
 )
 
-// recentFor is how long a Node may take to be announced as initialized after it was.
-const recentFor = 10 * time.Second
+// namesTime bounds how long names of tags are waited for before those that were read
+// since then serve no more.
+const namesTime = 10 * time.Minute
 
 // labelState is what is remembered of the labels of an initialized Node.
 type labelState struct {
-	// waiting reports whether the Node is to be looked at whenever a vCenter has
+	// waiting reports whether the Node is to be decided about whenever a vCenter has
 	// answered, and asked for which change of the fleet it asked the vCenter for that.
 	waiting bool
 	asked   int
@@ -40,64 +39,7 @@ type labelState struct {
 	// their texts.
 	reported map[string][]string
 	// turn is when it may record something.
-	turn turn
-}
-
-// recentRules are those that Nodes get their labels by, and before the ones until they
-// changed.
-type recentRules struct {
-	now, before *config.Topology
-	changed     time.Time
-}
-
-// labels returns the labels that Nodes get by the present rules, and those that they got
-// until a moment ago: a Node that was initialized by the rules before may be announced after
-// they have changed.
-func (r *recentRules) labels(now *config.Topology) []string {
-	if now != r.now {
-		r.before, r.now, r.changed = r.now, now, time.Now()
-	}
-	labels := now.Policy.Labels()
-	if r.before == nil || time.Since(r.changed) > recentFor {
-		return labels
-	}
-	return slices.Concat(labels, r.before.Policy.Labels())
-}
-
-// recentLabels returns the labels that the framework may have written to a Node that is
-// announced as initialized now.
-func (c *Controller) recentLabels() []string {
-	now := c.places.Topology()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.rules.labels(now)
-}
-
-// adopt notes the labels of levels that came with the write that initialized the
-// Node, unless that is somebody else's.
-func (c *Controller) adopt(before, now *v1.Node) {
-	if c.placer.IsForeign(now) {
-		return
-	}
-	adopted := map[string]string{}
-	for _, label := range c.recentLabels() {
-		_, had := before.Labels[label]
-		if value, has := now.Labels[label]; has && !had && plan.IsRemovable(label) {
-			adopted[label] = value
-		}
-	}
-	if len(adopted) > 0 {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.stateLocked(now.UID).adopted = adopted
-	}
-}
-
-// forgetLabels ends what is known of the labels of a Node that the framework initializes.
-func (c *Controller) forgetLabels(s *state) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.labels = labelState{}
+	turn reservation
 }
 
 // waitsForNames reports whether the names of tags have to be read before a Node is
@@ -112,4 +54,36 @@ func (k *labelState) waitsForNames(place *placement.Place) bool {
 		k.namesSince = time.Now()
 	}
 	return place.TagNamesReadAt.Before(k.namesSince)
+}
+
+// noteCertain notes where a Node is for certain. What cannot be said now is as it was.
+func (k *labelState) noteCertain(nesting []string, placed topology.Placement, err error) {
+	if pair, ok := placed.Pair(); ok || isCertain(placed, err) {
+		k.pair = pair
+	}
+	before := k.values
+	k.values = make([]topology.Value, 0, len(nesting))
+	for _, label := range nesting {
+		value := topology.Value{Label: label, Value: placed.Value(label)}
+		if value.Value == "" && isUnknown(label, placed, err) {
+			if i := slices.IndexFunc(before, func(v topology.Value) bool { return v.Label == label }); i >= 0 {
+				value = before[i]
+			}
+		}
+		if value.Value != "" {
+			k.values = append(k.values, value)
+		}
+	}
+}
+
+// isUnknown reports whether something could not be read that a label rests on.
+func isUnknown(label string, placed topology.Placement, err error) bool {
+	return errors.Is(err, topology.ErrUnknown) || errors.Is(placed.WhyUndecided(label), topology.ErrUnknown)
+}
+
+// isCertain reports whether everything was read that a pair of region and zone rests on.
+func isCertain(placed topology.Placement, err error) bool {
+	return !errors.Is(err, topology.ErrUnknown) && !slices.ContainsFunc(placed.Undecided, func(u topology.Undecided) bool {
+		return !plan.IsLevel(u.Label) && errors.Is(u.Err, topology.ErrUnknown)
+	})
 }

@@ -57,7 +57,7 @@ func TestUpdateAfterSettle(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
-// TestFlapping: what does not last as long as settle is neither written nor told.
+// TestFlapping: what does not last as long as settle is neither written nor recorded.
 func TestFlapping(t *testing.T) {
 	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate} {
 		inWorld(t, topologyOf(drift), func(w *world) {
@@ -126,7 +126,7 @@ func TestTaintAndHomeAgain(t *testing.T) {
 	}, n)
 }
 
-// TestTaintStaysWhileUndecided: and that is told, also after a restart.
+// TestTaintStaysWhileUndecided: and that is recorded, also after a restart.
 func TestTaintStaysWhileUndecided(t *testing.T) {
 	n := named("east-1", zoned("r", "a")...)
 	withTaint(n)
@@ -237,7 +237,7 @@ func TestUninitializedNodesAreTheFrameworks(t *testing.T) {
 	}, uninitialized(named("east-1", zoned("r", "a")...)))
 }
 
-// TestSteadyState: 500 Nodes, all in place or drifted and told, whose kubelets and
+// TestSteadyState: 500 Nodes, all in place or drifted and recorded, whose kubelets and
 // vCenter talk all the time.
 func TestSteadyState(t *testing.T) {
 	var nodes []*v1.Node
@@ -258,9 +258,9 @@ func TestSteadyState(t *testing.T) {
 	inWorld(t, cfg, func(w *world) {
 		w.source.place(here, nil, names...)
 		w.pass(10 * time.Minute)
-		told := len(w.events())
-		if told != 100 {
-			t.Errorf("%d Events of 100 drifted Nodes", told)
+		recorded := len(w.events())
+		if recorded != 100 {
+			t.Errorf("%d Events of 100 drifted Nodes", recorded)
 		}
 		w.client.ClearActions()
 		for range 10 {

@@ -34,7 +34,7 @@ func (c *Controller) count(l *labeler, s *state, todo *plan.Plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if todo.Annotate {
-		s.adopted = nil
+		s.byFramework = nil
 	}
 	for _, ch := range todo.Changes {
 		l.writes[ch.Action]++

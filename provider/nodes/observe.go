@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// timePerNode is how much time lies between two looks at all Nodes for each of them, so
+	// timePerNode is how much time lies between two passes over all Nodes for each of them, so
 	// that a burst of changes costs a tenth of a processor at most. It is observeEvery at most, and none for
 	// few Nodes.
 	timePerNode  = 100 * time.Microsecond
@@ -23,7 +23,7 @@ const (
 	fewNodes     = 100
 )
 
-// passes are the looks at all Nodes. They belong to the goroutine that decides but for what
+// passes are the passes over all Nodes. They belong to the goroutine that decides but for what
 // is below the lock.
 type passes struct {
 	interest interest
@@ -33,7 +33,7 @@ type passes struct {
 	mu sync.Mutex
 	// generation counts the changes of the fleet.
 	generation int
-	// last is when all Nodes were looked at, nodes how many there were.
+	// last is when the last pass began, nodes how many Nodes there were.
 	last  time.Time
 	nodes int
 }
@@ -46,13 +46,13 @@ type basis struct {
 	hidden map[string][]string
 }
 
-func (c *Controller) basis() basis { return basis{c.places.Topology(), c.places.InvisibleCategories()} }
+func (c *Controller) basis() basis { return basis{c.placer.Topology(), c.placer.InvisibleCategories()} }
 
 func (b basis) equal(as basis) bool {
 	return b.by == as.by && maps.EqualFunc(b.hidden, as.hidden, slices.Equal)
 }
 
-// pause returns how long the next look at all Nodes has to wait.
+// pause returns how long the next pass over all Nodes has to wait.
 func (p *passes) pause() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *passes) pause() time.Duration {
 	return max(time.Until(p.last.Add(min(time.Duration(p.nodes)*timePerNode, observeEvery))), 0)
 }
 
-// begin notes a look at all Nodes.
+// begin notes a pass over all Nodes.
 func (p *passes) begin(nodes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *Controller) nodesChanged() { c.queue.AddAfter(item{job: recheckNodes}, 
 func (c *Controller) followChanged() { c.queue.AddAfter(item{job: followNodes}, gather) }
 
 // recheck enqueues the Nodes that are what they are because of other Nodes, or that the
-// framework was told to leave for later although they had been announced.
+// framework has left for later although they had been announced.
 func (c *Controller) recheck() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +139,7 @@ func (c *Controller) observe(ctx context.Context) {
 			c.forgetForeign(n)
 			continue
 		}
-		if m := c.certain(n); all || m == nil || c.places.Observe(states, n) != m {
+		if m := c.certain(n); all || m == nil || c.placer.Observe(states, n) != m {
 			c.queue.Add(itemOf(n))
 		}
 	}
@@ -181,10 +181,3 @@ func (c *Controller) resync() {
 	}
 	c.passes.interest.update(c.fleet, c.placer, nodes, true)
 }
-
-// isSearched reports whether a vCenter is searched for each machine.
-func isSearched(states []inventory.State) bool {
-	return slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Searched != nil })
-}
-
-func isUninitialized(n *v1.Node) bool { return nodestate.IsUninitialized(n) }

@@ -96,9 +96,9 @@ func TestNoWriteWithoutAnAnswer(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "a")...))
 }
 
-// TestConflictsAreToldOnce: each, however often it is found; again only after it was
+// TestConflictsAreRecordedOnce: each, however often it is found; again only after it was
 // over for certain.
-func TestConflictsAreToldOnce(t *testing.T) {
+func TestConflictsAreRecordedOnce(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		p := at("r", "a", "")
 		p.Conflicts = []topology.Conflict{{Kind: topology.ConflictPrecedence}, {Kind: topology.ConflictTwoTags}}
@@ -127,7 +127,7 @@ func TestConflictsAreToldOnce(t *testing.T) {
 }
 
 // TestSpanning: a pair of two vCenters is reported on the Nodes of both, once, and
-// trouble of one of them does not end it. One vCenter is named as it is configured.
+// an outage of one of them does not end it. One vCenter is named as it is configured.
 func TestSpanning(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.source.place(at("r", "a", ""), nil, "east-1")

@@ -22,6 +22,8 @@ import (
 // fakeSource has the places that a test gives it. The vCenter of a Node is what
 // comes before the dash of its name.
 type fakeSource struct {
+	*placement.Placer // for everything else
+
 	mu       sync.Mutex
 	topology *config.Topology
 	absent   []string
@@ -43,7 +45,7 @@ type fakeSource struct {
 
 var (
 	_ Fleet         = (*fakeSource)(nil)
-	_ places        = (*fakeSource)(nil)
+	_ placer        = (*fakeSource)(nil)
 	_ absence.Fleet = (*fakeSource)(nil)
 )
 
@@ -73,7 +75,7 @@ func (f *fakeSource) Place(n *v1.Node) (placement.Place, error) {
 	p, ok := f.places[n.Name]
 	p.Topology, p.OldNames = f.topology, f.oldNames[n.Name]
 	if !ok {
-		p.Problem = fmt.Errorf("%w: trouble", topology.ErrUnknown)
+		p.Problem = fmt.Errorf("%w: no answer", topology.ErrUnknown)
 		return p, p.Problem
 	}
 	p.Contact = f.contacts[vcenterOf(n.Name)]
@@ -148,7 +150,7 @@ func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string
 	f.announce()
 }
 
-// lose takes the machines of Nodes away, as trouble does.
+// lose takes the machines of Nodes away, as an outage does.
 func (f *fakeSource) lose(nodes ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

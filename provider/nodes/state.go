@@ -8,6 +8,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/provider/condition"
+	"vzones/provider/placement"
 	"vzones/vcenter/inventory"
 )
 
@@ -15,11 +16,11 @@ import (
 // others read of it is changed under the controller's lock.
 type state struct {
 	// node and machine are what the last sync went by; machine is nil if the Node has to be
-	// looked at whenever something changes.
+	// decided about whenever something changes.
 	node    *v1.Node
 	machine *inventory.Machine
 	// announced is what the framework was last announced that the Node can be initialized
-	// with, and announcedAt when that was.
+	// with, and announcedAt when that was, zero if it has initialized the Node.
 	announced   *cloudprovider.InstanceMetadata
 	announcedAt time.Time
 	// waits is what an uninitialized Node waits for, or what is wrong with an initialized
@@ -33,16 +34,32 @@ type state struct {
 	later bool
 	// absent reports whether the machine is absent, which is being confirmed.
 	absent bool
-	// event, keptEvent, annotation and write are when it is the Node's turn for these.
-	event, keptEvent, annotation, write turn
+	// event, keptEvent and write are when it is the Node's turn for these.
+	event, keptEvent, write reservation
 
-	// Of the labels. They are changed under the lock.
-	labels labelState
+	// What follows is changed under the lock.
+
+	// writing reports whether a request to the API server is under way: there is one at a time.
+	writing    bool
+	annotation annotation
+	labels     labelState
 	// initialized is when the framework initialized it, zero if that was not seen.
 	initialized time.Time
-	// adopted are labels that the framework wrote for us and that are not in the
+	// byFramework are labels that the framework wrote for us and that are not in the
 	// annotation yet, with their values.
-	adopted map[string]string
+	byFramework map[string]string
+}
+
+// annotation is what is remembered of writing onto a Node where its machine was found, so that a
+// restart does not forget it: a machine whose configuration cannot be read has no UUID.
+type annotation struct {
+	// turn is when the Node may be written.
+	turn reservation
+	// written is the location that was written last, or refused for good, and next is when it
+	// is written again. Failures are those since one was written. They are changed under the lock.
+	written  placement.Location
+	next     time.Time
+	failures int
 }
 
 // stateOf returns the state of a Node.
@@ -68,11 +85,5 @@ func (c *Controller) forget(node types.UID) {
 	c.mu.Unlock()
 	c.placer.Forget(node)
 	c.checker.Drop(node)
-	c.annotate.forget(node)
-	c.busy.done(node)
 	c.nodes.Deferred.Forget(node)
 }
-
-// A turn is when a Node may do what only so many may at a time. It is zero if the Node
-// does not want to.
-type turn struct{ at time.Time }

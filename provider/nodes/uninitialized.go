@@ -3,13 +3,11 @@ package nodes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/absence"
 	"vzones/provider/condition"
 	"vzones/provider/placement"
 	"vzones/vcenter/inventory"
@@ -27,7 +25,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 		s.announced = nil // the framework does not go by that
 	}
 	var machine *inventory.Machine
-	d, err := c.places.Initial(n)
+	d, err := c.placer.Initial(n)
 	next := time.Duration(0)
 	if err == nil {
 		machine = d.Machine
@@ -61,33 +59,6 @@ func (c *Controller) announce(n *v1.Node, s *state, d *placement.Initial) {
 	if reflect.DeepEqual(s.announced, d.Metadata) {
 		return
 	}
-	c.mu.Lock()
 	s.announced, s.announcedAt = d.Metadata, time.Now()
-	c.mu.Unlock()
-	c.busy.add(n.UID)
 	c.nodes.Announce(n)
-}
-
-// syncAbsence has the absence of a machine confirmed if the framework would delete its Node,
-// so that there is an answer when it asks, and has an Event say what keeps the Node.
-func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State) time.Duration {
-	is := c.checker.Confirm(states, n)
-	if !is.Absent {
-		c.checker.Drop(n.UID)
-	}
-	c.mu.Lock()
-	s.absent = is.Absent
-	c.mu.Unlock()
-	switch {
-	case is.Searching:
-		return absence.RetryMin // to see the result
-	case is.Kept == nil:
-		s.kept.Clear()
-		s.keptEvent.done()
-		return 0
-	}
-	why := fmt.Errorf("the Node is not ready and its machine is not found, but the Node is not deleted: %w", is.Kept)
-	return s.kept.Observe(absence.KeptKey(is.Kept), runningBeforeEvent, func() time.Duration {
-		return c.recorder.record(&s.keptEvent, problem{node: n, what: "Node is not deleted", err: why, event: absence.ReasonNotDeleted})
-	})
 }

@@ -47,9 +47,13 @@ func (u unread) take(vcenter string, seen map[topology.Ref]*topology.Object) []*
 	return fresh
 }
 
-// unreadSeen is what one look at the whole fleet finds.
+// unreadTags are the objects that were recorded: those that count as untagged because the account
+// may not read their tags, and the folders that vSphere makes itself.
+type unreadTags struct{ objects, system unread }
+
+// unreadSeen is what one pass over all Nodes finds.
 type unreadSeen struct {
-	objects, system unread
+	unreadTags
 	// vcenters are those in which a Node is placed. Of the others nothing is known
 	// now.
 	vcenters map[string]bool
@@ -61,7 +65,7 @@ func (s *unreadSeen) add(place *placement.Place) {
 		return
 	}
 	if s.vcenters == nil {
-		*s = unreadSeen{unread{}, unread{}, map[string]bool{}}
+		*s = unreadSeen{unreadTags{unread{}, unread{}}, map[string]bool{}}
 	}
 	s.vcenters[cmp.Or(place.VCenter, place.Machine.Ref.VCenter)] = true
 	for _, conflict := range place.Placement.Conflicts {
@@ -80,13 +84,11 @@ func (s *unreadSeen) add(place *placement.Place) {
 // may not read its tags, in one Event for each vCenter. The folders that vSphere makes
 // itself are in the log only: hardly anybody tags them, and with the roles that are
 // usual they are never readable.
-func (c *Controller) recordUnread(ctx context.Context, l *labeler, seen *unreadSeen) {
+func (l *labeler) recordUnread(ctx context.Context, seen *unreadSeen) {
 	log := klog.FromContext(ctx)
 	for _, vcenter := range slices.Sorted(maps.Keys(seen.vcenters)) {
-		c.mu.Lock()
-		objects := l.conflicts.unread.take(vcenter, seen.objects[vcenter])
-		system := l.conflicts.system.take(vcenter, seen.system[vcenter])
-		c.mu.Unlock()
+		objects := l.unread.objects.take(vcenter, seen.objects[vcenter])
+		system := l.unread.system.take(vcenter, seen.system[vcenter])
 		for some := range slices.Chunk(system, namedAtMost) {
 			log.Info("The account may not read the tags of folders that vSphere makes itself; they count as untagged",
 				"vCenter", vcenter, "privilege", "System.Read", "folders", topology.Named(some))

@@ -31,7 +31,7 @@ func (w *world) messages(reason string) []string {
 }
 
 // TestUnreadChangesNothing: rights that are taken away later move no running Node to
-// a farther zone, whatever the policy; that is told. What is missing is added, and
+// a farther zone, whatever the policy; that is recorded. What is missing is added, and
 // with the rights the change comes.
 func TestUnreadChangesNothing(t *testing.T) {
 	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate} {
@@ -96,8 +96,8 @@ func TestRegionBesideAnUncertainZone(t *testing.T) {
 }
 
 // TestUnreadIsToldOnce: an object above many Nodes is one Event on the daemon's Pod
-// and none on the Nodes, a further one names what is new, and trouble of the vCenter
-// is no reason to tell again. What comes back is told again.
+// and none on the Nodes, a further one names what is new, and an outage of the vCenter
+// is not a reason to record again. What comes back is recorded again.
 func TestUnreadIsToldOnce(t *testing.T) {
 	var nodes []*v1.Node
 	var names []string
@@ -106,7 +106,7 @@ func TestUnreadIsToldOnce(t *testing.T) {
 		nodes = append(nodes, named(names[i], append(zoned("r", "a"), rack+"=r1")...))
 	}
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-		told := func(want int) string {
+		recorded := func(want int) string {
 			t.Helper()
 			w.pass(2 * conflictsEvery)
 			w.mu.Lock()
@@ -118,27 +118,27 @@ func TestUnreadIsToldOnce(t *testing.T) {
 		}
 		placed := at("r!", "a!", "r1!")
 		w.source.place(placed, nil, names...)
-		if text := told(1); !strings.HasPrefix(text, `Warning TagsUnreadable vCenter "east"`) || !strings.Contains(text, "host /dc1/host/c1/h1.") {
-			t.Errorf("told %s", text)
+		if text := recorded(1); !strings.HasPrefix(text, `Warning TagsUnreadable vCenter "east"`) || !strings.Contains(text, "host /dc1/host/c1/h1.") {
+			t.Errorf("recorded %s", text)
 		}
 		if s := w.stats(); s.Conflicts[topology.ConflictUnread] != 30 {
 			t.Errorf("%+v", s)
 		}
 		w.source.lose(names...)
-		told(1)
+		recorded(1)
 		cluster := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "c"}, Path: "/dc1/host/c"}
 		placed.Conflicts[0].Objects = []*topology.Object{aHost, cluster}
 		w.source.place(placed, nil, names...)
-		if text := told(2); strings.Contains(text, "h1") || !strings.Contains(text, "cluster /dc1/host/c.") {
-			t.Errorf("told %s", text)
+		if text := recorded(2); strings.Contains(text, "h1") || !strings.Contains(text, "cluster /dc1/host/c.") {
+			t.Errorf("recorded %s", text)
 		}
 		w.source.place(at("r", "a", "r1"), nil, names...)
-		told(2)
+		recorded(2)
 		if s := w.stats(); s.Conflicts[topology.ConflictUnread] != 0 {
 			t.Errorf("%+v", s)
 		}
 		w.source.place(placed, nil, names...)
-		told(3)
+		recorded(3)
 		w.wantEvents()
 	}, nodes...)
 }
@@ -171,7 +171,7 @@ func TestUnreadText(t *testing.T) {
 }
 
 // TestConflictBesideAnUndecidedLevel: a level that is never decided does not keep a
-// conflict of the zone from being over, nor the next one from being told.
+// conflict of the zone from being over, nor the next one from being recorded.
 func TestConflictBesideAnUndecidedLevel(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		sound := placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=?")
@@ -191,13 +191,13 @@ func TestConflictBesideAnUndecidedLevel(t *testing.T) {
 		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
 		w.source.place(bad, nil, "east-1")
 		w.pass(time.Minute)
-		told := len(w.events())
+		recorded := len(w.events())
 		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
 		w.pass(time.Minute)
 		w.source.place(bad, nil, "east-1")
 		w.pass(time.Minute)
-		if n := len(w.events()); n != told {
-			t.Errorf("told again: %q", w.events()[told:])
+		if n := len(w.events()); n != recorded {
+			t.Errorf("recorded again: %q", w.events()[recorded:])
 		}
 	}, named("east-1", zoned("r", "a")...))
 }

@@ -119,11 +119,10 @@ func (w *world) start(cfg config.Topology) {
 	w.ctx = ctx
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	w.source.configure(cfg)
-	placer := placement.New(w.source, &config.Config{}, placement.Options{})
-	placer.NodeCache().Watch(factory)
-	placer.NodeCache().Start()
-	w.controller = New(w.source, placer, absence.NewChecker(w.source, placer), w.client)
-	w.controller.places = w.source
+	w.source.Placer = placement.New(w.source, &config.Config{}, placement.Options{})
+	w.source.NodeCache().Watch(factory)
+	w.source.NodeCache().Start()
+	w.controller = New(w.source, w.source, absence.NewChecker(w.source, w.source.Placer), w.client)
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := w.controller.Run(ctx); err != nil {
@@ -229,7 +228,7 @@ func (w *world) events() []string {
 			if e, ok := create.GetObject().(*v1.Event); ok {
 				out = append(out, e.InvolvedObject.Name+" "+e.Reason)
 				if e.Message == "" || e.InvolvedObject.UID == "" {
-					w.Errorf("an Event that tells nobody anything: %+v", e)
+					w.Errorf("an Event without a text or an object: %+v", e)
 				}
 			}
 		}

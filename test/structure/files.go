@@ -13,20 +13,20 @@ import (
 // uses is which symbols of another file a file uses.
 type uses map[[2]string]map[string]bool
 
-// mutual returns the pairs of files that use each other. Files that declare one type, or
-// methods of it, may: they are one thing that is too long for one file.
+// mutual returns the pairs of files that use each other. What belongs to a type that both
+// declare, or have methods of, does not count: that is one thing that is too long for one file.
 func (c *code) mutual(fset *token.FileSet) []violation {
 	if c.types == nil {
 		return nil
 	}
 	file := func(p token.Pos) string { return base(fset, p) }
-	uses, own := uses{}, c.own(fset)
+	uses, own, owner := uses{}, c.own(fset), c.owners()
 	for id, o := range c.info.Uses {
 		if o = origin(o); o.Pkg() != c.types || !o.Pos().IsValid() || !outlives(c.types, o) {
 			continue
 		}
 		pair := [2]string{file(id.Pos()), file(o.Pos())}
-		if pair[0] == pair[1] {
+		if t := owner(o); pair[0] == pair[1] || own[pair[0]][t] && own[pair[1]][t] {
 			continue
 		}
 		if uses[pair] == nil {
@@ -37,7 +37,7 @@ func (c *code) mutual(fset *token.FileSet) []violation {
 	var found []violation
 	for pair, there := range uses {
 		back := uses[[2]string{pair[1], pair[0]}]
-		if pair[0] > pair[1] || back == nil || shared(own[pair[0]], own[pair[1]]) {
+		if pair[0] > pair[1] || back == nil {
 			continue
 		}
 		found = append(found, violation{c.path, "files", fmt.Sprintf(
@@ -111,13 +111,46 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-func shared(a, b map[string]bool) bool {
-	for k := range a {
-		if b[k] {
-			return true
+// owners returns a function that names the type of a symbol: of a method or a field, or
+// itself. It returns an empty name for everything else.
+func (c *code) owners() func(types.Object) string {
+	fields := map[types.Object]string{}
+	for _, name := range c.types.Scope().Names() {
+		t, ok := c.types.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		if s, ok := t.Type().Underlying().(*types.Struct); ok {
+			for f := range s.Fields() {
+				fields[f] = name
+			}
 		}
 	}
-	return false
+	return func(o types.Object) string {
+		switch o := o.(type) {
+		case *types.TypeName:
+			return o.Name()
+		case *types.Func:
+			return methodOf(o)
+		}
+		return fields[o]
+	}
+}
+
+// methodOf returns the name of the type that a function is a method of, empty if it is of none.
+func methodOf(f *types.Func) string {
+	recv := f.Signature().Recv()
+	if recv == nil {
+		return ""
+	}
+	t := recv.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if named, ok := t.(*types.Named); ok {
+		return named.Obj().Name()
+	}
+	return ""
 }
 
 // some lists the first few symbols.

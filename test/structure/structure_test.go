@@ -41,7 +41,10 @@ func TestWording(t *testing.T) {
 // TestViolations plays the command on packages each of which breaks one rule, or just does not.
 func TestViolations(t *testing.T) {
 	for name, want := range map[string][]string{
-		"mutual":      {"files: a.go and b.go use each other: a.go uses b; b.go uses current, value"},
+		"mutual": {
+			"files: a.go and b.go use each other: a.go uses b; b.go uses current, value",
+			"files: d.go and e.go use each other: d.go uses zero; e.go uses length",
+		},
 		"onetype":     nil,
 		"fields":      {"fields: 16 fields of many change outside of its constructors, which is more than 15: a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p"},
 		"constructed": nil,

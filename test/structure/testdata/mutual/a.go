@@ -1,5 +1,5 @@
-// Package mutual has two files that use each other, through a field behind an atomic pointer and
-// through a function.
+// Package mutual has files that use each other: a and b through a field behind an atomic pointer
+// and through a function, d and e, which share a type, through what does not belong to it.
 package mutual
 
 import "sync/atomic"

@@ -1,0 +1,45 @@
+package nodes
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/provider/absence"
+	"vzones/vcenter/inventory"
+)
+
+// syncAbsence starts a search for a machine that is absent if the framework would delete its Node,
+// so that there is an answer when it asks, and records what keeps the Node.
+func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State) time.Duration {
+	is := c.checker.Confirm(states, n)
+	if !is.Absent {
+		c.checker.Drop(n.UID)
+	}
+	c.mu.Lock()
+	s.absent = is.Absent
+	c.mu.Unlock()
+	switch {
+	case is.Searching:
+		return 0 // its end enqueues the Node
+	case is.Kept == nil:
+		s.kept.Clear()
+		s.keptEvent.done()
+		return 0
+	}
+	why := fmt.Errorf("the Node is not ready and its machine is not found, but the Node is not deleted: %w", is.Kept)
+	return s.kept.Observe(absence.KeptKey(is.Kept), runningBeforeEvent, func() time.Duration {
+		return c.recorder.record(&s.keptEvent, problem{node: n, what: "Node is not deleted", err: why, event: absence.ReasonNotDeleted})
+	})
+}
+
+// searchEnded enqueues a Node, since the search for its machine has a result.
+func (c *Controller) searchEnded(node types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.states[node]; s != nil && s.node != nil {
+		c.queue.Add(item{name: s.node.Name, uid: node})
+	}
+}
