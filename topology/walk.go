@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"vzones/topology/quote"
 )
@@ -143,23 +142,6 @@ func (r reach) unknown(categories []string, kind PathKind) error {
 
 func nowhere(categories []string, p *Path) string {
 	return fmt.Sprintf("no tag of category %s on the %s path (%s)", quoted(categories), p.Kind, listed(p.Objects))
-}
-
-// mostNamed is how many objects, tags or vCenters a text names at most: all of a usual
-// path, so that it says where a tag was looked for.
-const mostNamed = 10
-
-func quoted(names []string) string { return joined(names, ", ") }
-
-func joined(names []string, separator string) string {
-	q := make([]string, len(names))
-	for i, n := range names {
-		q[i] = quote.Value(n)
-	}
-	if len(q) > mostNamed {
-		return quote.Some(q, mostNamed)
-	}
-	return strings.Join(q, separator)
 }
 
 func listed(objects []*Object) string {

@@ -268,14 +268,14 @@ func TestASearchThatFails(t *testing.T) {
 			w.found(w1)
 			sick(w.sim.VCenter("east"))
 			w.fleet.Follow([]inventory.Identity{w1, n1})
-			w.until("east in trouble", func(states []inventory.State) bool {
+			w.until("east failing", func(states []inventory.State) bool {
 				if outcome(states, n1, topology.ErrAbsent) {
 					t.Error("n1 is absent")
 				}
 				return states[0].Err != nil
 			})
 			if states := w.fleet.States(); states[1].Err != nil {
-				t.Errorf("west is in trouble: %v", states[1].Err)
+				t.Errorf("west is failing: %v", states[1].Err)
 			}
 			if err := w.sim.VCenter("east").Recover(); err != nil {
 				t.Fatal(err)

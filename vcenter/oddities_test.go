@@ -71,7 +71,7 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 			w := run(t, twoVCenters, opts, nil)
 			w1 := w.id("w1")
 			w.fleet.Follow([]inventory.Identity{w.id("n1"), w1})
-			w.until("trouble", func(states []inventory.State) bool {
+			w.until("error", func(states []inventory.State) bool {
 				w.fleet.Probe("east")
 				err := states[0].Err
 				return err != nil && panics.Recovered(err) && strings.HasSuffix(err.Error(), "panic: injected")
@@ -197,7 +197,7 @@ func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 	w.until("waiting for the first page", func([]inventory.State) bool { return west.Requests()["Login"] == 2 && west.Owned("ListView") == 1 })
 	west.Hang()
 	hung := time.Now()
-	w.until("trouble", func(states []inventory.State) bool { return states[1].Err != nil })
+	w.until("error", func(states []inventory.State) bool { return states[1].Err != nil })
 	if took := time.Since(hung); took > 15*time.Second {
 		t.Errorf("that it hangs is known after %v", took)
 	}
@@ -234,7 +234,7 @@ func TestListsThatRefuseMachines(t *testing.T) {
 				t.Errorf("n2: %v", err)
 			}
 			if err := w.fleet.States()[0].Err; err != nil {
-				t.Errorf("trouble %v", err)
+				t.Errorf("error %v", err)
 			}
 		})
 	}

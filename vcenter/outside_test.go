@@ -167,7 +167,7 @@ func TestRestartWithARecord(t *testing.T) {
 	})
 }
 
-// TestARecordOfAMachineThatMayNotBeSeen is no trouble of the vCenter.
+// TestARecordOfAMachineThatMayNotBeSeen is not an error of the vCenter.
 func TestARecordOfAMachineThatMayNotBeSeen(t *testing.T) {
 	w := run(t, twoVCenters, slow, only("dc1"))
 	n1, n3 := w.id("n1"), w.id("n3")
@@ -179,7 +179,7 @@ func TestARecordOfAMachineThatMayNotBeSeen(t *testing.T) {
 	w.fleet.Follow([]inventory.Identity{n1, n3})
 	w.until("n3 outside, from the watch", func(states []inventory.State) bool {
 		if states[0].Err != nil {
-			t.Fatalf("trouble: %v", states[0].Err)
+			t.Fatalf("error: %v", states[0].Err)
 		}
 		return outcome(states, n3, inventory.ErrOutside)
 	})

@@ -25,7 +25,7 @@ func TestFurtherPagesAreDenied(t *testing.T) {
 	for id, zone := range map[*inventory.Identity]string{&n1: "east/a", &n2: "east/b", &named: "east/c"} {
 		w.until(id.String()+" placed", func(states []inventory.State) bool {
 			if states[0].Err != nil {
-				t.Fatalf("trouble: %v", states[0].Err)
+				t.Fatalf("error: %v", states[0].Err)
 			}
 			return w.zone(*id) == zone
 		})

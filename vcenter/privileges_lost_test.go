@@ -85,7 +85,7 @@ func (d *deprived) unplaced(id inventory.Identity) {
 }
 
 func down(d *deprived) {
-	d.until("trouble", func(states []inventory.State) bool { return denies(states[0].Err) })
+	d.until("error", func(states []inventory.State) bool { return denies(states[0].Err) })
 	if !d.fresh {
 		d.placed() // by what was read before
 	}
@@ -95,14 +95,14 @@ func down(d *deprived) {
 func harmless(d *deprived) {
 	d.placed()
 	d.said()
-	d.until("no trouble", func(states []inventory.State) bool { return states[0].Err == nil })
+	d.until("no error", func(states []inventory.State) bool { return states[0].Err == nil })
 }
 
 func untidy(d *deprived) {
 	d.east.Fault("WaitForUpdatesEx", &types.SystemError{})
-	d.until("trouble", func(states []inventory.State) bool { return faults.Is[types.SystemError](states[0].Err) })
+	d.until("error", func(states []inventory.State) bool { return faults.Is[types.SystemError](states[0].Err) })
 	d.east.Fault("WaitForUpdatesEx", nil)
-	d.until("no trouble", func(states []inventory.State) bool { return states[0].Err == nil })
+	d.until("no error", func(states []inventory.State) bool { return states[0].Err == nil })
 	harmless(d)
 	if n := d.east.Requests()["DestroyView"]; n == 0 {
 		d.Errorf("nothing was to be destroyed: %v", d.east.Requests())

@@ -158,9 +158,9 @@ func (d *deprived) reads(before *inventory.Snapshot, had int) {
 	})
 }
 
-// denies reports whether trouble is the want of a privilege.
-func denies(trouble error) bool {
-	return faults.Denied(trouble) || errors.Is(trouble, session.ErrRejected)
+// denies reports whether an error is that of a missing privilege.
+func denies(failure error) bool {
+	return faults.Denied(failure) || errors.Is(failure, session.ErrRejected)
 }
 
 // promises checks what holds without any privilege.

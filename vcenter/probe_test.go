@@ -87,7 +87,7 @@ func TestProbesAreGathered(t *testing.T) {
 	}
 }
 
-// TestProbeOfAVCenterThatHangs: the long poll would not tell for 25 s. Its trouble
+// TestProbeOfAVCenterThatHangs: the long poll would not show it for 25 s. Its error
 // is known after the deadline of a call, and the last contact is not renewed.
 func TestProbeOfAVCenterThatHangs(t *testing.T) {
 	opts := slow
@@ -98,7 +98,7 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 	w.sim.VCenter("east").Hang()
 	began := time.Now()
 	w.fleet.Probe("east")
-	w.until("trouble", func(states []inventory.State) bool { return states[0].Err != nil })
+	w.until("error", func(states []inventory.State) bool { return states[0].Err != nil })
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}

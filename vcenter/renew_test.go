@@ -93,7 +93,7 @@ func TestChangedCredentialsReplaceTheSession(t *testing.T) {
 	w.until("watched by the new session", func([]inventory.State) bool {
 		s := w.east()
 		if s.Snapshot == nil || s.Err != nil {
-			t.Errorf("on the way there: trouble %v, snapshot %v", s.Err, s.Snapshot)
+			t.Errorf("on the way there: error %v, snapshot %v", s.Err, s.Snapshot)
 		}
 		return east.Requests()["CreatePropertyCollector"] > watches
 	})
@@ -134,17 +134,17 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
-	if trouble := w.east().Err; trouble != nil {
-		t.Error(trouble)
+	if failure := w.east().Err; failure != nil {
+		t.Error(failure)
 	}
 	if n := logins(east); n != 3 {
 		t.Errorf("%d logins", n)
 	}
 	// The session ends: what is known to be wrong is not tried for a new one.
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
 	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || w.east().Snapshot == nil {
-		t.Errorf("trouble is %v", err)
+		t.Errorf("error is %v", err)
 	}
 	a.set(east.User(), good)
 	w.fleet.CredentialsChanged()
@@ -166,7 +166,7 @@ func TestCredentialsThatAreGone(t *testing.T) {
 	}
 	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
 	if err := w.east().Err; !strings.Contains(err.Error(), "no such Secret") {
 		t.Error(err)
 	}
@@ -192,7 +192,7 @@ func TestAVCenterThatIsDownWhenThePasswordChanges(t *testing.T) {
 	}
 	a.set(east.User(), east.Password())
 	east.Refuse()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 		t.Error("nobody looked")
 	}
 	if now := w.east().Err.Error(); now != said || !strings.Contains(now, "; next attempt at ") {
-		t.Errorf("trouble is %s and was %s", now, said)
+		t.Errorf("error is %s and was %s", now, said)
 	}
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)

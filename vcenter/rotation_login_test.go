@@ -100,12 +100,12 @@ func TestAPasswordThatComesTooEarly(t *testing.T) {
 	try("second-example", 3)
 	w.until("one session", func([]inventory.State) bool { return east.SOAPSessions() == 1 })
 	if s := w.east(); s.Err != nil || logins(east) != 3 {
-		t.Errorf("trouble %v, %d logins", s.Err, logins(east))
+		t.Errorf("error %v, %d logins", s.Err, logins(east))
 	}
 }
 
 // TestTheTaggingAPIRejectsTheFormerPassword: those that are known to be others by
-// then are used at once, and the vCenter is in no trouble.
+// then are used at once, and the vCenter is not failing.
 func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
 	w, a := renewing(t)
 	east := w.sim.VCenter("east")
@@ -153,7 +153,7 @@ func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
 	})
 	east.SetPassword("second-example")
 	east.EndSessions()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
 	for range 5 {
 		w.fleet.CredentialsChanged()
 	}

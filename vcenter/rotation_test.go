@@ -24,7 +24,7 @@ func TestAPasswordInTheFile(t *testing.T) {
 	w.fleet.Apply(cfgs, slow.Requirements)
 	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
 	if s := w.east(); s.Err != nil || s.Snapshot == nil {
-		t.Errorf("trouble %v, snapshot %v", s.Err, s.Snapshot)
+		t.Errorf("error %v, snapshot %v", s.Err, s.Snapshot)
 	}
 	if n := logins(west); n != 1 {
 		t.Errorf("%d logins to west", n)

@@ -49,8 +49,8 @@ func TestRejectedPasswordIsTriedOnce(t *testing.T) {
 	if n := east.Requests()["Login"]; n != 1 {
 		t.Errorf("%d logins with a password that is rejected", n)
 	}
-	if trouble := f.States()[0].Err; trouble == nil || strings.Contains(trouble.Error(), "wrong") {
-		t.Errorf("trouble is %v", trouble)
+	if failure := f.States()[0].Err; failure == nil || strings.Contains(failure.Error(), "wrong") {
+		t.Errorf("error is %v", failure)
 	}
 	<-current
 	current <- good
@@ -90,7 +90,7 @@ func TestPasswordChangedUnderALivingSession(t *testing.T) {
 		t.Errorf("%d readings", n)
 	}
 	if s := w.east(); east.SOAPSessions() != 1 || s.Err != nil {
-		t.Errorf("%d sessions, trouble %v", east.SOAPSessions(), s.Err)
+		t.Errorf("%d sessions, error %v", east.SOAPSessions(), s.Err)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestTagsOfAnOlderVCenter(t *testing.T) {
 	want := "the tagging API of " + strings.TrimPrefix(vc.URL, "https://") + " does not know the session that was cloned, as a vCenter before 8.0 U3 does not"
 	w.until("tags unknown", func([]inventory.State) bool { return strings.Contains(w.zone(id), want) })
 	if err := w.fleet.States()[0].Err; err != nil {
-		t.Errorf("trouble: %v", err)
+		t.Errorf("error: %v", err)
 	}
 	if n := len(manager.Requests("/session", "")); n != 1 {
 		t.Errorf("%d requests to the session manager", n)

@@ -109,7 +109,7 @@ func TestTaggingHangs(t *testing.T) {
 			}
 			w.until("n1 absent", func(states []inventory.State) bool {
 				if s := states[0]; s.Err != nil {
-					t.Fatalf("trouble %v", s.Err)
+					t.Fatalf("error %v", s.Err)
 				}
 				_, err := inventory.Find(states, id)
 				return errors.Is(err, topology.ErrAbsent)

@@ -58,7 +58,7 @@ func TestRejectedCertificateIsTriedOnce(t *testing.T) {
 		})
 	})
 	for range 4 {
-		w.until("trouble", func(states []inventory.State) bool { return states[0].Err != nil })
+		w.until("error", func(states []inventory.State) bool { return states[0].Err != nil })
 		<-w.changed
 	}
 	if n := len(f.Requests(vcentertest.STSPath, "")); n != 1 {

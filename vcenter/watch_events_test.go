@@ -62,7 +62,7 @@ func TestCollectorsOfEventsThatFail(t *testing.T) {
 				t.Errorf("requests %v", r)
 			}
 			if err := w.fleet.States()[0].Err; err != nil {
-				t.Errorf("trouble %v", err)
+				t.Errorf("error %v", err)
 			}
 		})
 	}

@@ -95,7 +95,7 @@ func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 	east := w.sim.VCenter("east")
 	for i := range 5 {
 		east.Refuse()
-		w.until("trouble", func(states []inventory.State) bool { return states[0].Err != nil })
+		w.until("error", func(states []inventory.State) bool { return states[0].Err != nil })
 		if got := w.zone(id); got != "east/a" {
 			t.Errorf("while east refuses connections n1 is in %s", got)
 		}

@@ -109,7 +109,7 @@ func (w *world) until(what string, ok func([]inventory.State) bool) {
 		case <-time.After(20 * time.Millisecond): // not all that is asked for is announced
 		case <-limit:
 			for _, s := range w.fleet.States() {
-				w.Logf("%s: trouble %v, snapshot %+v", s.VCenter, s.Err, s.Snapshot)
+				w.Logf("%s: error %v, snapshot %+v", s.VCenter, s.Err, s.Snapshot)
 			}
 			w.Fatalf("never came: %s", what)
 		}

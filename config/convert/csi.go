@@ -273,14 +273,14 @@ const nothingLike = "the CSI driver has nothing like it"
 // unsupported warns of what is set and has no place in the driver's file.
 func (c *csiWriter) unsupported() {
 	s := c.Schema
-	var tell func(fields []schema.Field)
-	tell = func(fields []schema.Field) {
+	var warn func(fields []schema.Field)
+	warn = func(fields []schema.Field) {
 		for _, f := range fields {
 			if f.CSI {
 				continue
 			}
 			if g, ok := f.Into.(schema.Group); ok {
-				tell(g.Fields)
+				warn(g.Fields)
 				continue
 			}
 			if f.Into == schema.Target(&s.Topology.Precedence) && s.Topology.Precedence.V == string(topology.PrecedenceCSI) {
@@ -294,8 +294,8 @@ func (c *csiWriter) unsupported() {
 			}
 		}
 	}
-	tell(s.Fields())
+	warn(s.Fields())
 	for _, e := range s.VCenters {
-		tell(e.Fields(false))
+		warn(e.Fields(false))
 	}
 }

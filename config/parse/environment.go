@@ -34,7 +34,7 @@ func applyEnvironment(s *schema.File, environ []string, p *problem.List) {
 			v.Into.Take(from)
 		case !named: // the CPI reads these when its vCenters have inherited, so that they change no other
 			from.replace(s, v)
-		case s.LacksAccount(v.Variable):
+		case s.MissesAccount(v.Variable):
 			v.Into.Take(from) // validation says which vCenters have it
 		default:
 			s.Unused(p, from.text, v)

@@ -188,3 +188,11 @@ func (in *Input) unreported(reported []Result) []Result {
 	}
 	return out
 }
+
+// familyOf returns the family of an address, as the configuration names it.
+func familyOf(a netip.Addr) string {
+	if a.Is4() {
+		return "ipv4"
+	}
+	return "ipv6"
+}

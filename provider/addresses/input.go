@@ -80,11 +80,3 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 	}
 	return in
 }
-
-// familyOf returns the family of an address, as the configuration names it.
-func familyOf(a netip.Addr) string {
-	if a.Is4() {
-		return "ipv4"
-	}
-	return "ipv6"
-}

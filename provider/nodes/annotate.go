@@ -34,16 +34,16 @@ const (
 // written. One that was written a while ago and is not there has been taken off.
 func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state, to placement.Location) time.Duration {
 	if to == (placement.Location{}) {
-		s.annotation.turn.done()
+		s.annotation.pace.done()
 		return 0
 	}
 	if wait := c.annotationDelay(s, to); wait > 0 {
 		return wait
 	}
-	if wait := s.annotation.turn.wait(c.annotationPace); wait > 0 {
+	if wait := s.annotation.pace.wait(c.annotationPace); wait > 0 {
 		return wait
 	}
-	s.annotation.turn.done()
+	s.annotation.pace.done()
 	c.startWrite(s, func() {
 		err := c.writeLocation(ctx, n, to)
 		if ctx.Err() == nil {

@@ -62,6 +62,6 @@ func (k *labelState) await(todo *plan.Plan, due []time.Time) {
 		}
 	}
 	if !slices.ContainsFunc(due, func(d time.Time) bool { return !d.IsZero() }) {
-		k.turn.done()
+		k.pace.done()
 	}
 }

@@ -45,10 +45,10 @@ func (l *labeler) recordOnce(ctx context.Context, n *v1.Node, k *labelState, key
 	if k.recorded[key] == text {
 		return time.Time{}
 	}
-	if wait := k.turn.wait(l.eventPace); wait > 0 {
+	if wait := k.pace.wait(l.eventPace); wait > 0 {
 		return time.Now().Add(wait)
 	}
-	k.turn.done()
+	k.pace.done()
 	k.recorded[key] = text
 	l.events.Event(n, v1.EventTypeWarning, reason, text)
 	klog.FromContext(ctx).Info("The topology of the Node needs attention", "node", klog.KObj(n), "reason", reason, "text", quote.Line(text))

@@ -38,8 +38,8 @@ type labelState struct {
 	// reported are the labels of the conflicts that an Event was recorded about, by
 	// their texts.
 	reported map[string][]string
-	// turn is when it may record something.
-	turn reservation
+	// pace is when it may record something.
+	pace reservation
 }
 
 // waitsForNames reports whether the names of tags have to be read before a Node is

@@ -56,8 +56,8 @@ func TestRate(t *testing.T) {
 	}, nodes...)
 }
 
-// TestEventsHaveTheirTurns: none is lost, and there are 20 a second.
-func TestEventsHaveTheirTurns(t *testing.T) {
+// TestEventsArePaced: none is lost, and there are 20 a second.
+func TestEventsArePaced(t *testing.T) {
 	nodes, names := fleetOf(1500, zoned("r", "a")...)
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		p := at("r", "a", "")

@@ -51,15 +51,15 @@ func newRecorder(fleet Fleet, events record.EventRecorder) *recorder {
 	}
 }
 
-// record records an Event when it is the Node's turn, and returns how long that has to
+// record records an Event when the reservation of the Node is due, and returns how long that has to
 // wait.
-func (r *recorder) record(turn *reservation, of problem) time.Duration {
-	if wait := turn.wait(r.limit); wait > 0 {
+func (r *recorder) record(at *reservation, of problem) time.Duration {
+	if wait := at.wait(r.limit); wait > 0 {
 		return wait
 	}
 	select {
 	case r.queue <- of:
-		turn.done()
+		at.done()
 		return 0
 	default:
 		return time.Second // a search takes that long

@@ -34,7 +34,7 @@ type state struct {
 	later bool
 	// absent reports whether the machine is absent, which is being confirmed.
 	absent bool
-	// event, keptEvent and write are when it is the Node's turn for these.
+	// event, keptEvent and write are when the Node may do these.
 	event, keptEvent, write reservation
 
 	// What follows is changed under the lock.
@@ -53,8 +53,8 @@ type state struct {
 // annotation is what is remembered of writing onto a Node where its machine was found, so that a
 // restart does not forget it: a machine whose configuration cannot be read has no UUID.
 type annotation struct {
-	// turn is when the Node may be written.
-	turn reservation
+	// pace is when the Node may be written.
+	pace reservation
 	// written is the location that was written last, or refused for good, and next is when it
 	// is written again. Failures are those since one was written. They are changed under the lock.
 	written  placement.Location

@@ -97,7 +97,7 @@ func TestVolumes(t *testing.T) {
 			cfg.Policy.Rules[i].Category, cfg.Policy.Rules[i].Inventory = category, ""
 		}
 		w.source.configure(cfg)
-		tell := func(tagged ...topology.Tagged) {
+		report := func(tagged ...topology.Tagged) {
 			w.source.mu.Lock()
 			w.source.tagged = tagged
 			w.source.announce()
@@ -105,13 +105,13 @@ func TestVolumes(t *testing.T) {
 			w.pass(time.Minute)
 		}
 		w.source.place(placed, nil, "east-1")
-		tell()
+		report()
 		w.wantEvents()
-		tell(topology.Tagged{VCenter: "east", Category: "zone", Name: "a", NoHosts: []*topology.Object{pool}})
+		report(topology.Tagged{VCenter: "east", Category: "zone", Name: "a", NoHosts: []*topology.Object{pool}})
 		if n := w.stats().Conflicts[topology.ConflictNoHosts]; n != 1 {
 			t.Errorf("%d Nodes have the conflict", n)
 		}
-		tell()
+		report()
 		if n := w.stats().Conflicts[topology.ConflictNoHosts]; n != 0 {
 			t.Errorf("%d Nodes have the conflict", n)
 		}

@@ -107,7 +107,7 @@ func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.
 	})
 }
 
-func (w *world) tell(eventType, reason, message string) {
+func (w *world) recordEvent(eventType, reason, message string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pod = append(w.pod, eventType+" "+reason+" "+message)
@@ -130,7 +130,7 @@ func (w *world) start(cfg config.Topology) {
 		}
 	})
 	running.Go(func() {
-		if err := w.controller.KeepLabels(ctx, w.client, w.tell); err != nil {
+		if err := w.controller.KeepLabels(ctx, w.client, w.recordEvent); err != nil {
 			w.Errorf("KeepLabels: %v", err)
 		}
 	})

@@ -12,13 +12,9 @@ import (
 	"vzones/topology/quote"
 )
 
-const (
-	// LabelType is the label of a Node's instance type. It has a beta twin.
-	LabelType = v1.LabelInstanceTypeStable
-	// ourTypes is how the instance types begin that vzones and the vSphere CPI write.
-	// Any other was chosen by somebody else, and stays.
-	ourTypes = "vsphere-vm."
-)
+// ourTypes is how the instance types begin that vzones and the vSphere CPI write. Any other was
+// chosen by somebody else, and stays.
+const ourTypes = "vsphere-vm."
 
 // ForType adds to a plan what is done to the label of a Node's instance type, which does not depend on
 // where the Node is. An instance type that differs never taints the Node: it is no

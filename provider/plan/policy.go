@@ -14,29 +14,6 @@ import (
 // A Policy says what may be done to running Nodes.
 type Policy struct{ *config.Topology }
 
-// StableAndBeta returns the keys that have a label's value. The framework's node
-// controller copies the beta label over the stable one, so it comes first.
-func StableAndBeta(label string) []string {
-	switch label {
-	case topology.LabelRegion:
-		return []string{v1.LabelFailureDomainBetaRegion, label}
-	case topology.LabelZone:
-		return []string{v1.LabelFailureDomainBetaZone, label}
-	case LabelType:
-		return []string{v1.LabelInstanceType, label}
-	}
-	return []string{label}
-}
-
-// IsLevel reports whether a label is one of a further level, and neither region nor zone.
-func IsLevel(label string) bool {
-	switch label {
-	case topology.LabelRegion, topology.LabelZone, v1.LabelFailureDomainBetaRegion, v1.LabelFailureDomainBetaZone:
-		return false
-	}
-	return true
-}
-
 // IsRemovable reports whether a label can be one that vzones may remove. Region and zone
 // are none: volumes are bound to them. Nor is any other label that is reserved,
 // although the annotation may list it: kubelets may write annotations of their Nodes,

@@ -62,8 +62,8 @@ func TestHalving(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			left := add
 			var unresolved []types.ManagedObjectReference
-			rounds := 0
-			for ; len(left) > 0 && rounds < 100; rounds++ {
+			passes := 0
+			for ; len(left) > 0 && passes < 100; passes++ {
 				list := &refusing{refuse: add[:bad]}
 				w, _ := newWatch(list, nil)
 				l, err := w.details.list.modify(t.Context(), left, nil)
@@ -76,7 +76,7 @@ func TestHalving(t *testing.T) {
 				unresolved, left = append(unresolved, l.unresolved...), l.untried
 			}
 			if len(left) > 0 || len(unresolved) != bad || !slices.ContainsFunc(unresolved, func(r types.ManagedObjectReference) bool { return r == add[0] }) {
-				t.Errorf("%d left, %d unresolved after %d rounds", len(left), len(unresolved), rounds)
+				t.Errorf("%d left, %d unresolved after %d passes", len(left), len(unresolved), passes)
 			}
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"time"
 
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/cloud-provider/app"
@@ -30,9 +29,6 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/summary"
 	"vzones/provider"
 )
-
-// configTimeout bounds the reading of a configuration that is in a Secret.
-const configTimeout = 10 * time.Second
 
 // configure reads the configuration file and the environment variables that override it. It
 // contacts nothing: a Secret is read later.

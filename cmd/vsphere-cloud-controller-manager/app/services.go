@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/informers"
@@ -23,6 +24,9 @@ import (
 	"vzones/vcenter"
 	"vzones/vcenter/session"
 )
+
+// configTimeout bounds the reading of a configuration that is in a Secret.
+const configTimeout = 10 * time.Second
 
 // services are what the configuration makes, and what applies its changes.
 type services struct {

@@ -31,10 +31,10 @@ func (s *File) NamesVCenters() bool {
 	return len(s.VCenters) > 0 || s.Broken || server.Set && server.At.Line != problem.InEnvironment
 }
 
-// LacksAccount reports whether a variable is of an account, and the global section has
+// MissesAccount reports whether a variable is of an account, and the global section has
 // neither its half nor anything in its place. A file whose vCenters would inherit it
 // is refused by the CPI, so that it means nothing else there.
-func (s *File) LacksAccount(name string) bool {
+func (s *File) MissesAccount(name string) bool {
 	g := &s.Global
 	return !g.elsewhere() && (name == VariableUser && !g.User.Set || name == VariablePassword && !g.Password.Set)
 }

@@ -270,3 +270,6 @@ type Pair struct {
 	// bare reports whether the key stands in braces and has no value.
 	bare bool
 }
+
+// whole shows a key that is a name.
+func whole(key string) string { return key }

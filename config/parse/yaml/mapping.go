@@ -41,9 +41,6 @@ func (d *Decoder) pairs(n *Node, at problem.Position, show, stands func(key stri
 	return f.pairs
 }
 
-// whole shows a key that is a name.
-func whole(key string) string { return key }
-
 func (d *Decoder) isMapping(n *Node, at problem.Position) bool {
 	n = Follow(n)
 	if n.Kind == MappingNode || Null(n) {

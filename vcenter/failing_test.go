@@ -14,8 +14,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// troubles are ways in which a vCenter can fail, and what the state says then.
-var troubles = map[string]struct {
+// failing are ways in which a vCenter can fail, and what the state says then.
+var failing = map[string]struct {
 	begin func(*fleet.VCenter)
 	says  string
 }{
@@ -26,20 +26,20 @@ var troubles = map[string]struct {
 	"no password": {func(v *fleet.VCenter) { v.RejectPassword(); v.EndSessions() }, "rejected"},
 }
 
-func TestTroubleFromTheStartStaysItsOwn(t *testing.T) {
-	for name, trouble := range troubles {
+func TestFailureFromTheStartStaysItsOwn(t *testing.T) {
+	for name, failure := range failing {
 		t.Run(name, func(t *testing.T) {
 			opts := quick
 			opts.Timeout = 500 * time.Millisecond
-			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) { trouble.begin(sim.VCenter("east")) })
+			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) { failure.begin(sim.VCenter("east")) })
 			w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 			if got := w.zone(w.id("w1")); got != "west/a" {
 				t.Errorf("w1 is in %s", got)
 			}
-			w.until("east's trouble known", func(states []inventory.State) bool { return states[0].Err != nil })
+			w.until("east's error known", func(states []inventory.State) bool { return states[0].Err != nil })
 			east := w.fleet.States()[0]
-			if !strings.Contains(east.Err.Error(), trouble.says) || !strings.Contains(east.Err.Error(), `vCenter "east"`) {
-				t.Errorf("trouble is %v", east.Err)
+			if !strings.Contains(east.Err.Error(), failure.says) || !strings.Contains(east.Err.Error(), `vCenter "east"`) {
+				t.Errorf("error is %v", east.Err)
 			}
 			if _, err := inventory.Find(w.fleet.States(), w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("n1: %v", err)
@@ -51,8 +51,8 @@ func TestTroubleFromTheStartStaysItsOwn(t *testing.T) {
 	}
 }
 
-func TestTroubleLaterKeepsTheSnapshot(t *testing.T) {
-	for name, trouble := range troubles {
+func TestFailureLaterKeepsTheSnapshot(t *testing.T) {
+	for name, failure := range failing {
 		t.Run(name, func(t *testing.T) {
 			opts := quick
 			opts.Timeout = 500 * time.Millisecond
@@ -61,8 +61,8 @@ func TestTroubleLaterKeepsTheSnapshot(t *testing.T) {
 			w.fleet.Follow([]inventory.Identity{id})
 			w.found(id)
 			east := w.sim.VCenter("east")
-			trouble.begin(east)
-			w.until("trouble known", func(states []inventory.State) bool { return states[0].Err != nil })
+			failure.begin(east)
+			w.until("error known", func(states []inventory.State) bool { return states[0].Err != nil })
 			if got := w.zone(id); got != "east/a" {
 				t.Errorf("n1 is in %s", got)
 			}

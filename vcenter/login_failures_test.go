@@ -69,7 +69,7 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	east := w.sim.VCenter("east")
 	w.until("rejected three times", func([]inventory.State) bool { return logins(east) == 3 })
 	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects right ones while its identity source is down or the account is locked; next attempt at ") {
-		t.Errorf("trouble is %v", err)
+		t.Errorf("error is %v", err)
 	}
 	if err := east.Recover(); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestAVCenterThatIsLostWhileItsTaggingAPIRejects(t *testing.T) {
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
 	w.until("the tagging API rejects", func([]inventory.State) bool { return rejected() && w.east().Err == nil })
 	w.sim.VCenter("east").Refuse()
-	w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
 	time.Sleep(2 * time.Second) // several attempts
 	if s := w.east(); s.Err == nil || errors.Is(s.Err, session.ErrRejected) || !rejected() {
 		t.Errorf("%v, rejected %v", s.Err, rejected())
@@ -213,11 +213,11 @@ func TestFaultsOfLogins(t *testing.T) {
 			t.Parallel()
 			var a accounts
 			w := runWith(t, twoVCenters, quick, a.read, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").Fault("Login", fault) })
-			w.until("trouble", func([]inventory.State) bool { return w.east().Err != nil })
+			w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
 			asked := a.count()
 			w.until("five looks at the credentials", func([]inventory.State) bool { return a.count() >= asked+5 })
 			if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), says) {
-				t.Errorf("trouble is %v", err)
+				t.Errorf("error is %v", err)
 			}
 			if n := logins(w.sim.VCenter("east")); n != 1 {
 				t.Errorf("%d logins", n)
@@ -234,7 +234,7 @@ func unhurried() Options {
 }
 
 // TestASlowLoginSucceeds, and until then it is known that it is slow: to whoever asks
-// whether the vCenter was read or is in trouble.
+// whether the vCenter was read or is failing.
 func TestASlowLoginSucceeds(t *testing.T) {
 	w := run(t, twoVCenters, unhurried(), func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").SlowLogin(1500 * time.Millisecond) })
 	east := w.sim.VCenter("east")
