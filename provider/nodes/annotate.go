@@ -44,6 +44,10 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 		return wait
 	}
 	s.annotation.pace.done()
+	if c.isBusy() {
+		// Behind all others: the Node need not be decided about before.
+		return max(s.annotation.pace.wait(c.annotationPace), busyTime)
+	}
 	c.startWrite(s, func() {
 		err := c.writeLocation(ctx, n, to)
 		if ctx.Err() == nil {
@@ -54,8 +58,8 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 }
 
 // annotationDelay returns how long a location must not be written: while the Node is being
-// written, when the same was written a moment ago, while the framework has Nodes to initialize,
-// and until it has written the addresses of this one, which it does after it has initialized it.
+// written, when the same was written a moment ago,
+// and until the framework has written the addresses of this one, which it does after it has initialized it.
 func (c *Controller) annotationDelay(s *state, to placement.Location) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,14 +69,14 @@ func (c *Controller) annotationDelay(s *state, to placement.Location) time.Durat
 		return writePause
 	case s.annotation.written == to && again > 0:
 		return again
-	case c.isBusyLocked():
-		return busyTime
 	}
 	return max(time.Until(s.initialized.Add(gather)), 0)
 }
 
-// isBusyLocked reports whether the framework has Nodes to initialize, unless it takes too long.
-func (c *Controller) isBusyLocked() bool {
+// isBusy reports whether the framework has Nodes to initialize, unless it takes too long.
+func (c *Controller) isBusy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	since := time.Now().Add(-busyTime)
 	for _, s := range c.states {
 		if s.announcedAt.After(since) {

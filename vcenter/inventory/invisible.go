@@ -1,0 +1,46 @@
+package inventory
+
+import "slices"
+
+// InvisibleCategories returns the tag categories of the configuration that no vCenter shows.
+// A vCenter that was not read may have any.
+func InvisibleCategories(states []State) []string {
+	var absent []string
+	for i, s := range states {
+		switch {
+		case s.Snapshot == nil || len(s.Snapshot.InvisibleCategories) == 0:
+			return nil
+		case i == 0:
+			absent = s.Snapshot.InvisibleCategories
+		default:
+			absent = slices.DeleteFunc(slices.Clone(absent), func(name string) bool { return !slices.Contains(s.Snapshot.InvisibleCategories, name) })
+		}
+	}
+	return absent
+}
+
+// InvisibleByVCenter returns the tag categories of the configuration that each vCenter, by
+// the name of its first entry, does not show to the account. It returns nil if each shows all, or not all of them were read.
+func InvisibleByVCenter(states []State) map[string][]string {
+	incomplete := false
+	for _, s := range states {
+		if s.Snapshot == nil {
+			return nil
+		}
+		incomplete = incomplete || len(s.Snapshot.InvisibleCategories) > 0
+	}
+	if !incomplete {
+		return nil
+	}
+	hidden := make(map[string][]string, len(states))
+	for _, s := range states {
+		first := FirstEntry(states, s.VCenter)
+		if before, ok := hidden[first]; ok {
+			// Another account of the same vCenter may be shown more.
+			hidden[first] = slices.DeleteFunc(slices.Clone(before), func(name string) bool { return !slices.Contains(s.Snapshot.InvisibleCategories, name) })
+			continue
+		}
+		hidden[first] = s.Snapshot.InvisibleCategories
+	}
+	return hidden
+}
