@@ -20,6 +20,7 @@ type Fleet struct {
 	timing      timing
 	// members are in the order of the configuration.
 	members atomic.Pointer[[]member]
+	states  combined
 	// generation counts the calls of Apply that are over.
 	generation atomic.Uint64
 	// applied says that the members have changed since Run last read them.
@@ -126,26 +127,9 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// States returns the state of each vCenter in the order of the configuration.
-func (f *Fleet) States() []inventory.State {
-	members := *f.members.Load()
-	states := make([]inventory.State, len(members))
-	for i, m := range members {
-		states[i] = m.state()
-	}
-	return states
-}
-
-// state is the state with the address that is configured now, of which nothing may be known
-// yet.
-func (m *member) state() inventory.State {
-	s := inventory.State{VCenter: m.name}
-	if now := m.status.Load(); now.of(m.target) {
-		s = now.state
-	}
-	s.Address = m.target.cfg.Address()
-	return s
-}
+// States returns the state of each vCenter in the order of the configuration. The caller must not
+// change them: they are the same for all callers until one of them changes.
+func (f *Fleet) States() []inventory.State { return f.states.of(f.members.Load()) }
 
 // Generation returns a number that grows with each change of the configuration. Two
 // answers of ConfirmAbsent and States are of the same vCenters if it did not change

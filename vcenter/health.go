@@ -32,11 +32,12 @@ func (f *Fleet) Health() []Health {
 }
 
 func (m *member) health() Health {
-	h := Health{State: m.state(), Rejected: m.throttle.Rejected(m.target.tags), Tags: TagsRead}
+	now := m.status.Load()
+	h := Health{State: m.state(now), Rejected: m.throttle.Rejected(m.target.tags), Tags: TagsRead}
 	if m.target.tags {
 		h.Tags = TagsNotRead
 	}
-	if now := m.status.Load(); now.of(m.target) {
+	if now.of(m.target) {
 		h.CertificateEnds = now.endpoint.CertificateEnds()
 		if m.target.tags {
 			h.Tags = now.tags
