@@ -33,9 +33,8 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 				if w := c.writes(); !nodestate.IsUninitialized(c.node("node-1")) || len(w) > 0 {
 					t.Fatalf("the Node did not wait: %q", w)
 				}
-				calls, _ := c.asked.seen()
-				if calls == 0 {
-					t.Fatal("the framework has not asked yet")
+				if calls, _ := c.asked.seen(); calls > 0 {
+					t.Errorf("the framework asked %d times about a Node that has to wait", calls)
 				}
 
 				now := time.Now()
@@ -49,8 +48,8 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 				if passed := time.Since(now); passed != 0 {
 					t.Errorf("it took %v", passed)
 				}
-				if again, errs := c.asked.seen(); again != calls+1 || len(errs) > 0 {
-					t.Errorf("the framework asked %d times and got the errors %v", again-calls, errs)
+				if calls, errs := c.asked.seen(); calls != 1 || len(errs) > 0 {
+					t.Errorf("the framework asked %d times and got the errors %v", calls, errs)
 				}
 				if n.Spec.ProviderID != "vsphere://"+uuidA || n.Labels[v1.LabelTopologyZone] != "a" || n.Labels[v1.LabelTopologyRegion] != "east" ||
 					n.Labels[v1.LabelFailureDomainBetaZone] != "a" || n.Labels[v1.LabelInstanceTypeStable] != "vsphere-vm.cpu-4.mem-8gb.os-ubuntu" || len(n.Status.Addresses) != 3 {

@@ -8,7 +8,6 @@ package nodecache
 
 import (
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -114,9 +113,10 @@ func (c *Cache) noteHandler(h cache.ResourceEventHandler) {
 	c.handlers = append(c.handlers[:len(c.handlers):len(c.handlers)], h)
 }
 
-// Informer returns the shared informer, and notes the handlers that are added to it.
+// Informer returns the shared informer for the framework: its handlers hear of a Node that is
+// not initialized by Announce only, once it can be.
 func (c *Cache) Informer() cache.SharedIndexInformer {
-	return &announcing{SharedIndexInformer: c.NodeInformer.Informer(), cache: c}
+	return &announcing{SharedIndexInformer: c.NodeInformer.Informer(), remember: c.noteHandler}
 }
 
 // Quiet returns the shared informer itself: its handlers are not called by Announce.
@@ -125,25 +125,4 @@ func (c *Cache) Quiet() cache.SharedIndexInformer { return c.NodeInformer.Inform
 // Lister returns the Nodes that are ours.
 func (c *Cache) Lister() corelisters.NodeLister {
 	return ownNodes{c.NodeInformer.Lister(), c.foreign}
-}
-
-// announcing is the shared informer, whose handlers the cache notes.
-type announcing struct {
-	cache.SharedIndexInformer
-	cache *Cache
-}
-
-func (s *announcing) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	s.cache.noteHandler(h)
-	return s.SharedIndexInformer.AddEventHandler(h)
-}
-
-func (s *announcing) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, d time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	s.cache.noteHandler(h)
-	return s.SharedIndexInformer.AddEventHandlerWithResyncPeriod(h, d)
-}
-
-func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	s.cache.noteHandler(h)
-	return s.SharedIndexInformer.AddEventHandlerWithOptions(h, o)
 }

@@ -53,7 +53,7 @@ func (c *Controller) added(n *v1.Node, there bool) {
 	if !there {
 		c.placer.NodeAdded(n)
 	}
-	c.enqueue(n)
+	c.queue.Add(itemOf(n))
 	c.findConflictsSoon()
 	c.followChanged()
 	c.nodesChanged()
@@ -67,10 +67,8 @@ func (c *Controller) updated(b, n *v1.Node) {
 		c.findConflictsSoon()
 	}
 	relevant := c.isRelevant(b, n)
-	if isDecidedBy(b, n) {
+	if relevant || isDecidedBy(b, n) || nodestate.IsUninitialized(n) && placement.Readdressed(b, n) {
 		c.queue.Add(itemOf(n))
-	} else if relevant {
-		c.enqueue(n)
 	}
 	if relevant {
 		c.nodesChanged()
@@ -78,16 +76,6 @@ func (c *Controller) updated(b, n *v1.Node) {
 	if relevant && c.followKey(b) != c.followKey(n) {
 		c.followChanged()
 	}
-}
-
-// enqueue has a Node decided about that has come or changed. The framework, which handles the
-// same change, needs no announcement if it can initialize the Node at once.
-func (c *Controller) enqueue(n *v1.Node) {
-	if nodestate.IsUninitialized(n) {
-		c.queue.AddAfter(itemOf(n), gather)
-		return
-	}
-	c.queue.Add(itemOf(n))
 }
 
 func (c *Controller) deleted(n *v1.Node) {
