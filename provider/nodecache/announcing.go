@@ -35,7 +35,7 @@ func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandl
 	s.remember(h)
 	// Nodes are announced once they are read. A handler that comes later has missed that, and
 	// gets those which are there.
-	late := s.SharedIndexInformer.HasSynced()
+	late := s.HasSynced()
 	waits := func(object any) bool {
 		n, ok := object.(*v1.Node)
 		return ok && nodestate.IsUninitialized(n)
