@@ -92,6 +92,10 @@ func TestNodeIsWokenOnce(t *testing.T) {
 		want(2, "when it is back")
 		c.fleet.become(stateOf("east", machine(uuidA, in("east", "b"))))
 		want(3, "when there is something else to say")
+		c.pass(again / 4)
+		want(3, "a moment later")
+		c.pass(again)
+		want(4, "when it is still not initialized")
 	}, aNode("node-1", withSystemUUID(uuidA)))
 }
 

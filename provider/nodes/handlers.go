@@ -67,7 +67,7 @@ func (c *Controller) updated(b, n *v1.Node) {
 		c.findConflictsSoon()
 	}
 	relevant := c.isRelevant(b, n)
-	if relevant || isDecidedBy(b, n) || nodestate.IsUninitialized(n) && placement.Readdressed(b, n) {
+	if relevant || isDecidedBy(b, n) || nodestate.IsUninitialized(n) && isInitializedBy(b, n) {
 		c.queue.Add(itemOf(n))
 	}
 	if relevant {
@@ -112,6 +112,12 @@ func (c *Controller) isRelevant(b, n *v1.Node) bool {
 // isDecidedBy reports whether a Node has changed in what its labels and taints are decided by.
 func isDecidedBy(b, n *v1.Node) bool {
 	return !maps.Equal(b.Labels, n.Labels) || b.Annotations[keys.Labels] != n.Annotations[keys.Labels] || plan.IsTainted(b) != plan.IsTainted(n)
+}
+
+// isInitializedBy reports whether an uninitialized Node has changed in what it may wait for
+// beside that: its addresses, its --node-ip, or where it says that its machine is.
+func isInitializedBy(b, n *v1.Node) bool {
+	return placement.Readdressed(b, n) || !maps.Equal(b.Annotations, n.Annotations)
 }
 
 // standbyHandlers call changed for a Node that comes, goes, or changes in which machine it

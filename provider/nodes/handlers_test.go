@@ -14,6 +14,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/absence"
+	"vzones/provider/keys"
 	"vzones/provider/placement"
 )
 
@@ -58,7 +59,11 @@ func TestRelevantChanges(t *testing.T) {
 		"the taint goes": {func(n *v1.Node) { n.Spec.Taints = nil }, true, true},
 		"provider ID":    {func(n *v1.Node) { n.Spec.ProviderID = "vsphere://" + uuidB }, true, true},
 		"system UUID":    {func(n *v1.Node) { n.Status.NodeInfo.SystemUUID = uuidB }, true, true},
-		"another Node":   {func(n *v1.Node) { n.UID = "another" }, true, true},
+		"addresses": {func(n *v1.Node) {
+			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}}
+		}, false, true},
+		"its location": {func(n *v1.Node) { n.Annotations = map[string]string{keys.Machine: "east/vm-9"} }, false, true},
+		"another Node": {func(n *v1.Node) { n.UID = "another" }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -54,9 +54,14 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 	}))
 }
 
-// announce announces a Node that can be initialized, unless that was done with the same.
+// announceAgain is when a Node is announced again with the same that is not initialized by then:
+// the framework may have dropped it, or repeat a write only after a quarter of an hour.
+const announceAgain = resyncEvery / 2
+
+// announce announces a Node that can be initialized, unless that was done with the same a
+// moment ago.
 func (c *Controller) announce(n *v1.Node, s *state, d *placement.Initial) {
-	if reflect.DeepEqual(s.announced, d.Metadata) {
+	if reflect.DeepEqual(s.announced, d.Metadata) && time.Since(s.announcedAt) < announceAgain {
 		return
 	}
 	s.announced, s.announcedAt = d.Metadata, time.Now()

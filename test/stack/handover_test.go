@@ -144,7 +144,9 @@ func TestHandOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			initialized(t, s, first, before)
-			second, err := s.StartDaemon(binary, config, manifestArgs(t)...)
+			// One that is killed between the two writes for a Node leaves its addresses to the
+			// next status update, which comes every five minutes.
+			second, err := s.StartDaemon(binary, config, append(manifestArgs(t), "--node-status-update-frequency=10s")...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -210,9 +210,11 @@ func (m *Model) SetOnlyRecorded(ids map[string]bool) bool {
 // attached, and reports whether they have changed.
 func (m *Model) SetTags(attached tags.Attachments, tagged []topology.Tagged) bool {
 	same := slices.EqualFunc(tagged, m.tagged, func(a, b topology.Tagged) bool { return reflect.DeepEqual(a, b) })
-	same = same && attached.Equal(m.tags)
+	if same && attached.Equal(m.tags) {
+		return false // the values stay that snapshots have: errors are the same by their texts only
+	}
 	m.tags, m.tagged = attached, tagged
-	return !same
+	return true
 }
 
 // TagsSettled reports whether the tags of these objects were read, or could not be read.

@@ -1,11 +1,13 @@
 package model
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
 )
 
 const stranger = "11111111-2222-3333-4444-555555555555"
@@ -121,5 +123,17 @@ func TestUnchangedMachinesAreTheSame(t *testing.T) {
 		t.Errorf("the cluster's new name is not in %+v", then["vm-1"].Paths)
 	} else if len(now["vm-1"].Paths) == 0 {
 		t.Error("no paths to compare")
+	}
+}
+
+// TestTagsThatFailAlikeStay the values that snapshots have: what an error holds may be in use.
+func TestTagsThatFailAlikeStay(t *testing.T) {
+	m := New("east", types.ServiceContent{}, nil)
+	first, second := errors.New("unavailable"), errors.New("unavailable")
+	if !m.SetTags(tags.Attachments{Err: first}, nil) || m.SetTags(tags.Attachments{Err: second}, nil) {
+		t.Error("not a change, or one though nothing is different")
+	}
+	if m.tags.Err != first {
+		t.Error("replaced by what reads the same")
 	}
 }

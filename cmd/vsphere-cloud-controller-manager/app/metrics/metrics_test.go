@@ -180,7 +180,7 @@ func TestResult(t *testing.T) {
 
 // named finds the names of calls in the source: SOAP methods, and what REST
 // calls and those that govmomi makes for us are called.
-var named = regexp.MustCompile(`\bmethods\.(\w+)\(ctx, |\b(?:Do|openSession|exchangeCredentials)\(ctx, "([^"]+)"|\bvim\.NewManager\(\w[\w.]*\)\.(\w+)\(ctx`)
+var named = regexp.MustCompile(`\bmethods\.(\w+)\(ctx, |\b(?:Do|do|Client|openSession|exchangeCredentials)\(ctx, "([^"]+)"|\bvim\.NewManager\(\w[\w.]*\)\.(\w+)\(ctx`)
 
 // TestCallsAreDocumented: as the package vcenter makes them.
 func TestCallsAreDocumented(t *testing.T) {
