@@ -133,7 +133,7 @@ func TestTagsThatFailAlikeStay(t *testing.T) {
 	if !m.SetTags(tags.Attachments{Err: first}, nil) || m.SetTags(tags.Attachments{Err: second}, nil) {
 		t.Error("not a change, or one though nothing is different")
 	}
-	if m.tags.Err != first {
+	if !errors.Is(m.tags.Err, first) {
 		t.Error("replaced by what reads the same")
 	}
 }
