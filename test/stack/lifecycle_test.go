@@ -132,7 +132,7 @@ func TestEventsSayWhatANodeWaitsFor(t *testing.T) {
 	defer tick.Stop()
 	for {
 		got := map[string]string{}
-		events, err := s.Client.CoreV1().Events("default").List(deadline, metav1.ListOptions{FieldSelector: "type=Warning"})
+		events, err := s.Client.CoreV1().Events("default").List(deadline, metav1.ListOptions{FieldSelector: "type=Warning,involvedObject.kind=Node"})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, d.Log())
 		}
