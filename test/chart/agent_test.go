@@ -13,21 +13,14 @@ import (
 
 	"vzones/test/cluster"
 	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 	"vzones/test/kubelet"
 )
 
 // TestPodsOfARelease: with the Pods of the chart's DaemonSet run as kubelets would, as in the
 // kept demo, a release is rolled out, rolled over and removed, and reports that.
 func TestPodsOfARelease(t *testing.T) {
-	spec, err := fleet.Parse([]byte(theFleet))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
+	f := fleettest.Start(t, theFleet)
 	c := withControllers(t)
 	machines := f.Machines()
 	for i, m := range machines {

@@ -12,7 +12,7 @@ import (
 
 	"vzones/config/parse"
 	"vzones/test/cluster"
-	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 )
 
 // shell enters a line in a folder, as the administrator of a cluster, with the kubectl and the
@@ -126,15 +126,7 @@ func TestWhatIsSavedComesBack(t *testing.T) {
 // TestImageOfTheManifest: a DaemonSet that kubectl has applied gets another image, and the one
 // before again, with the commands of the how-tos.
 func TestImageOfTheManifest(t *testing.T) {
-	spec, err := fleet.Parse([]byte(theFleet))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
+	f := fleettest.Start(t, theFleet)
 	c := withControllers(t)
 	node := cluster.NodeSpec{Name: "control-plane", Labels: map[string]string{"node-role.kubernetes.io/control-plane": ""}}
 	if err := c.CreateNodes(t.Context(), []cluster.NodeSpec{node}); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"vzones/test/cluster"
 	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 	"vzones/test/stack"
 )
 
@@ -140,15 +141,7 @@ func labeled(c *cluster.Cluster, machines []fleet.Machine, key string, want func
 // configuration changes no Pod, and the daemon follows it.
 func TestFromChartToLabeledNode(t *testing.T) {
 	c := start(t)
-	spec, err := fleet.Parse([]byte(theFleet))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
+	f := fleettest.Start(t, theFleet)
 	machines := f.Machines()
 	var nodes []cluster.NodeSpec
 	for _, m := range machines {

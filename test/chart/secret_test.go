@@ -12,6 +12,7 @@ import (
 
 	"vzones/test/cluster"
 	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 )
 
 // withoutConfig takes the configuration of the example plain away.
@@ -45,15 +46,7 @@ func TestConfigSecret(t *testing.T) {
 // the Nodes.
 func TestFromTheCSIDriversSecret(t *testing.T) {
 	c := start(t)
-	spec, err := fleet.Parse([]byte(theFleet))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
+	f := fleettest.Start(t, theFleet)
 	for _, m := range f.Machines() {
 		if err := c.CreateNodes(t.Context(), []cluster.NodeSpec{{Name: m.Name, SystemUUID: m.UUID}}); err != nil {
 			t.Fatal(err)

@@ -6,26 +6,13 @@ import (
 	"testing"
 
 	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 	"vzones/test/stack"
 )
 
-func startFleet(t *testing.T) *fleet.Fleet {
-	t.Helper()
-	spec, err := fleet.Parse([]byte(fleetYAML))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
-	return f
-}
-
 // TestRetag: what is typed moves a tag, and what there is not is answered by what there is.
 func TestRetag(t *testing.T) {
-	f := startFleet(t)
+	f := fleettest.Start(t, fleetYAML)
 	var out bytes.Buffer
 	d := &demo{out: &out, stack: &stack.Stack{Fleet: f}}
 	d.obey(strings.NewReader(`

@@ -9,24 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vzones/config/parse/yaml"
-	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 	"vzones/test/stack"
 )
 
 // aWorld has two vCenters and no control plane.
 func aWorld(t *testing.T) *world {
 	t.Helper()
-	spec, err := fleet.Parse([]byte("vcenters: [{name: east, password: 'pw: east'}, {name: west}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
+	f := fleettest.Start(t, "vcenters: [{name: east, password: 'pw: east'}, {name: west}]")
 	dir := t.TempDir()
 	w := &world{stack: &stack.Stack{Fleet: f, Dir: dir}}
+	var err error
 	if w.mount, err = stack.NewMount(filepath.Join(dir, "config")); err != nil {
 		t.Fatal(err)
 	}

@@ -8,20 +8,13 @@ import (
 
 	"vzones/config"
 	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 )
 
 // Simulate starts the vCenters of a description, and returns how they are reached.
 func Simulate(t *testing.T, description string) (*fleet.Fleet, []config.VCenter) {
 	t.Helper()
-	spec, err := fleet.Parse([]byte(description))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sim, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(sim.Close)
+	sim := fleettest.Start(t, description)
 	var cfgs []config.VCenter
 	for _, v := range sim.VCenters() {
 		cfgs = append(cfgs, config.VCenter{
