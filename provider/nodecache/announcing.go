@@ -28,13 +28,13 @@ func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o 
 	return s.SharedIndexInformer.AddEventHandlerWithOptions(s.note(h), o)
 }
 
-// note remembers a handler for Announce, and returns it without what happens to a Node that is
-// not initialized, but for its end: the framework would ask about it, get no answer and log
-// that, for each Node and change.
+// note remembers a handler for Announce, and returns one that passes on to it what happens to
+// initialized Nodes, and the deletion of any. For another Node the framework would ask, get no
+// answer and log that, after each change.
 func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	s.remember(h)
-	// Nodes are announced once they are read. A handler that comes later has missed that, and
-	// gets those which are there.
+	// Nodes may have been announced once the informer has read them. A handler that is added
+	// later gets all that are there, since it may have missed that.
 	late := s.HasSynced()
 	waits := func(object any) bool {
 		n, ok := object.(*v1.Node)

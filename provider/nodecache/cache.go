@@ -113,8 +113,8 @@ func (c *Cache) noteHandler(h cache.ResourceEventHandler) {
 	c.handlers = append(c.handlers[:len(c.handlers):len(c.handlers)], h)
 }
 
-// Informer returns the shared informer for the framework: its handlers hear of a Node that is
-// not initialized by Announce only, once it can be.
+// Informer returns the shared informer for the framework. Its handlers receive a Node that is not
+// initialized only through Announce, once it can be initialized.
 func (c *Cache) Informer() cache.SharedIndexInformer {
 	return &announcing{SharedIndexInformer: c.NodeInformer.Informer(), remember: c.noteHandler}
 }

@@ -57,9 +57,9 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 	return 0
 }
 
-// annotationDelay returns how long a location must not be written: while the Node is being
-// written, when the same was written a moment ago,
-// and until the framework has written the addresses of this one, which it does after it has initialized it.
+// annotationDelay returns how long a location must not be written: while another write of the
+// Node is under way, for a while after the same location was written, and until the framework has
+// had the time to write the Node's addresses, which it does after it has initialized the Node.
 func (c *Controller) annotationDelay(s *state, to placement.Location) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -54,12 +54,13 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 	}))
 }
 
-// announceAgain is when a Node is announced again with the same that is not initialized by then:
-// the framework may have dropped it, or repeat a write only after a quarter of an hour.
+// announceAgain is how long after its announcement a Node that is still not initialized is announced
+// again with the same metadata: the framework may have dropped it, or may repeat a refused write
+// only after a quarter of an hour.
 const announceAgain = resyncEvery / 2
 
-// announce announces a Node that can be initialized, unless that was done with the same a
-// moment ago.
+// announce announces a Node that can be initialized, unless it was announced with the same metadata
+// less than announceAgain ago.
 func (c *Controller) announce(n *v1.Node, s *state, d *placement.Initial) {
 	if reflect.DeepEqual(s.announced, d.Metadata) && time.Since(s.announcedAt) < announceAgain {
 		return
