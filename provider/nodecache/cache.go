@@ -22,6 +22,9 @@ import (
 // changed: see Announce. Its lister leaves out the Nodes of others.
 type Cache struct {
 	coreinformers.NodeInformer
+	// shared and lister are what NodeInformer makes anew each time that it is asked.
+	shared  cache.SharedIndexInformer
+	lister  corelisters.NodeLister
 	foreign func(*v1.Node) bool
 	// factory is the one that NodeInformer is of. A warm standby sets it before the
 	// framework does.
@@ -53,10 +56,11 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	//nolint:forbidigo // the framework's SetInformers has no context
 	log := klog.Background()
 	// Asking for the informer now makes the factory start it.
-	if err := c.NodeInformer.Informer().SetTransform(slim); err != nil {
+	c.shared, c.lister = c.NodeInformer.Informer(), c.NodeInformer.Lister()
+	if err := c.shared.SetTransform(slim); err != nil {
 		log.Error(err, "Keeping more of each Node than is needed") // it was started before
 	}
-	if err := c.NodeInformer.Informer().AddIndexers(cache.Indexers{addressIndex: indexAddresses, machineIndex: indexMachines}); err != nil {
+	if err := c.shared.AddIndexers(cache.Indexers{addressIndex: indexAddresses, machineIndex: indexMachines}); err != nil {
 		log.Error(err, "Cannot index Nodes by their addresses and machines")
 	}
 }
@@ -83,7 +87,7 @@ func (c *Cache) IsStarted() bool {
 
 // All returns all Nodes, those of others too.
 func (c *Cache) All() []*v1.Node {
-	all, err := c.NodeInformer.Lister().List(labels.Everything())
+	all, err := c.lister.List(labels.Everything())
 	if err != nil {
 		return nil // the lister reads a cache, it has no error to give
 	}
@@ -91,7 +95,7 @@ func (c *Cache) All() []*v1.Node {
 }
 
 // Get returns the Node of a name, be it somebody else's or not.
-func (c *Cache) Get(name string) (*v1.Node, error) { return c.NodeInformer.Lister().Get(name) }
+func (c *Cache) Get(name string) (*v1.Node, error) { return c.lister.Get(name) }
 
 // Announce calls all handlers as if a Node were updated. The framework's node controller
 // looks at a Node only when the informer announces it, or after an error with a delay that
@@ -116,13 +120,13 @@ func (c *Cache) noteHandler(h cache.ResourceEventHandler) {
 // Informer returns the shared informer for the framework. Its handlers receive a Node that is not
 // initialized only through Announce, once it can be initialized.
 func (c *Cache) Informer() cache.SharedIndexInformer {
-	return &announcing{SharedIndexInformer: c.NodeInformer.Informer(), remember: c.noteHandler}
+	return &announcing{SharedIndexInformer: c.shared, remember: c.noteHandler}
 }
 
 // Quiet returns the shared informer itself: its handlers are not called by Announce.
-func (c *Cache) Quiet() cache.SharedIndexInformer { return c.NodeInformer.Informer() }
+func (c *Cache) Quiet() cache.SharedIndexInformer { return c.shared }
 
 // Lister returns the Nodes that are ours.
 func (c *Cache) Lister() corelisters.NodeLister {
-	return ownNodes{c.NodeInformer.Lister(), c.foreign}
+	return ownNodes{c.lister, c.foreign}
 }

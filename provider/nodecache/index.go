@@ -28,7 +28,7 @@ func (c *Cache) ByAddress(address string) ([]*v1.Node, error) {
 func (c *Cache) ByMachine(key string) ([]*v1.Node, error) { return c.byIndex(machineIndex, key) }
 
 func (c *Cache) byIndex(index, key string) ([]*v1.Node, error) {
-	objects, err := c.NodeInformer.Informer().GetIndexer().ByIndex(index, key)
+	objects, err := c.shared.GetIndexer().ByIndex(index, key)
 	if err != nil {
 		return nil, err
 	}
