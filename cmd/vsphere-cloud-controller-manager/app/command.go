@@ -79,6 +79,7 @@ func (a *App) applyLogging(flags *pflag.FlagSet) error {
 // whatever the format of the log is.
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
+	opts.WebhookServing = nil // there are no webhooks, and its certificate takes two RSA keys to make
 	c, err := opts.Config(app.ControllerNames(controllers), app.ControllersDisabledByDefault.List(), aliases(), app.AllWebhooks, app.DisabledByDefaultWebhooks)
 	if err != nil {
 		return err
