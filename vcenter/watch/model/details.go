@@ -89,10 +89,7 @@ func (m *Model) Above(ids []string, paths []topology.PathKind) []types.ManagedOb
 			if len(paths) > 0 && !slices.Contains(paths, start.kind) {
 				continue
 			}
-			refs, _ := m.Tree.upTo(start.ref)
-			for _, ref := range refs {
-				seen[ref] = true
-			}
+			m.Tree.addUpTo(seen, start.ref)
 		}
 	}
 	refs := make([]types.ManagedObjectReference, 0, len(seen))

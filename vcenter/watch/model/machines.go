@@ -20,6 +20,8 @@ type placed struct {
 	tags    tags.Attachments
 	hosts   *memberships
 	objects map[types.ManagedObjectReference]*topology.Object
+	// paths are those that begin above machines, which share them.
+	paths map[types.ManagedObjectReference]topology.Path
 	// before is what the last snapshot was made of. What has not changed is taken from it.
 	before pictured
 }
@@ -85,10 +87,17 @@ func (p *placed) machine(id string) *inventory.Machine {
 }
 
 func (p *placed) path(kind topology.PathKind, from types.ManagedObjectReference) topology.Path {
+	if path, ok := p.paths[from]; ok {
+		path.Kind = kind
+		return path
+	}
 	refs, broken := p.tree.upTo(from)
 	path := topology.Path{Kind: kind, Broken: broken}
 	for _, ref := range refs {
 		path.Objects = append(path.Objects, p.object(ref))
+	}
+	if from.Type != "VirtualMachine" { // whose path is its own
+		p.paths[from] = path
 	}
 	return path
 }

@@ -43,7 +43,8 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	}
 	p := placed{
 		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &memberships{facts: v.Hosts},
-		objects: map[types.ManagedObjectReference]*topology.Object{}, before: m.pictured,
+		objects: map[types.ManagedObjectReference]*topology.Object{}, paths: map[types.ManagedObjectReference]topology.Path{},
+		before: m.pictured,
 	}
 	for _, id := range v.Machines {
 		if machine := p.machine(id); machine != nil {

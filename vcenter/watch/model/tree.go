@@ -141,6 +141,19 @@ func (t *Tree) Path(ref types.ManagedObjectReference) string {
 	return p
 }
 
+// addUpTo adds the objects from ref to the root to a set, up to one that is in it already: so
+// are those above it.
+func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.ManagedObjectReference) {
+	for t.objects[ref] != nil && !set[ref] {
+		set[ref] = true
+		above, ok := t.parent(ref)
+		if !ok || ref == t.root {
+			return
+		}
+		ref = above
+	}
+}
+
 // upTo returns the objects from ref to the root. The error says why the root
 // was not reached.
 func (t *Tree) upTo(ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
