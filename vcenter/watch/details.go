@@ -18,6 +18,11 @@ import (
 // refusedFor is how long a machine that no list view may have is not tried again.
 const refusedFor = 5 * time.Minute
 
+// readAtOnce bounds how many machines are read at once when they come onto the list. The filter
+// reports the details of each in any case, so that what is read is transferred twice. A Node
+// that joins is not kept waiting for the filter; of many, the transfer takes longer than that.
+const readAtOnce = 50
+
 // A detailList is the list of the machines whose details are read and watched. It belongs
 // to the goroutine of the model.
 type detailList struct {
@@ -37,6 +42,8 @@ type detailList struct {
 	unreported unreported
 	// postponed is when machines are put on the list that were not for lack of time.
 	postponed <-chan time.Time
+	// overdue is when those are read that the filter should have reported by then.
+	overdue <-chan time.Time
 }
 
 func newDetailList(list *listView, hosts *model.HostFacts, m *model.Model, disputed map[string]bool) *detailList {
@@ -108,8 +115,8 @@ func (d *detailList) refuse(ctx context.Context, id string) {
 // set makes the list hold exactly these machines, but for those that the vCenter does not
 // have or does not let us follow, and reports whether it was changed. Those that nothing but
 // Nodes names are put on it on their own, so that what is wrong with them does not concern
-// others. They are read at once, and so are the others unless
-// that waits: the filter reports them in any case, so that what is read is transferred twice.
+// others. They are read at once, and so are the others unless that waits, or there are many:
+// those are read if the filter has not reported them after a while.
 func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool) (changed bool, err error) {
 	var add, named, remove []types.ManagedObjectReference
 	now := make(map[string]bool, len(ids)+len(recorded))
@@ -145,7 +152,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool)
 	if err := d.try(ctx, now, named); err != nil {
 		return false, fmt.Errorf("following %d machines that Nodes name: %w", len(named), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Following machines", "machines", len(ids), "added", len(add), "told", len(named), "removed", len(remove))
+	klog.FromContext(ctx).V(2).Info("Following machines", "machines", len(ids), "added", len(add), "named", len(named), "removed", len(remove))
 	d.listed = now
 	return true, nil
 }
@@ -179,7 +186,13 @@ func (d *detailList) change(ctx context.Context, now map[string]bool, add, remov
 			d.unreported.add(ref.Value)
 		}
 	}
-	if wait {
+	switch {
+	case wait:
+		return nil
+	case len(add) > readAtOnce:
+		if d.overdue == nil {
+			d.overdue = time.After(syncTime)
+		}
 		return nil
 	}
 	return d.read(ctx, add)
@@ -187,6 +200,7 @@ func (d *detailList) change(ctx context.Context, now map[string]bool, add, remov
 
 // readRest reads the details of the machines on the list that the filter has not reported.
 func (d *detailList) readRest(ctx context.Context) error {
+	d.overdue = nil
 	var machines []types.ManagedObjectReference
 	for id := range d.listed {
 		if !d.model.HasDetails(id) {

@@ -64,6 +64,9 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		w.progress.expired()
 		w.dirty = true
 		return true, w.details.readRest(ctx) // what is not there now is not waited for
+	case <-w.details.overdue:
+		w.dirty = true
+		return true, w.details.readRest(ctx)
 	case <-w.tags.due:
 		w.tags.request()
 		return false, nil

@@ -11,8 +11,8 @@ const (
 	ready
 )
 
-// syncTime bounds the wait for the details of followed machines before the first snapshot
-// of a watch. Some may have none.
+// syncTime bounds the wait for the filter to report the details of followed machines: all of
+// them before the first snapshot of a watch, many new ones later. Some may have none.
 const syncTime = 5 * time.Second
 
 // progress is the phase of a watch.
