@@ -61,7 +61,7 @@ func TestLoad(t *testing.T) {
 	defer modes.Wait()
 	for _, mode := range loadModes() {
 		test := func(t *testing.T) {
-			opts := Options{Requirements: Requirements{Tags: true, Categories: []string{"region", "zone"}}}
+			opts := Options{Requirements: Requirements{Tags: true, Categories: []string{"region", "zone"}}, EventsDelay: time.Nanosecond}
 			if mode.opts != nil {
 				mode.opts(&opts)
 			}

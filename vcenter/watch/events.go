@@ -38,16 +38,24 @@ type eventWatch struct {
 	collector types.ManagedObjectReference // of properties
 	// published is notified with each snapshot: Watch sends, run receives once.
 	published signal.Signal
+	// delay is the time from the first snapshot to the first request.
+	delay time.Duration
 	// logged is the error that was logged last, empty after none.
 	logged string
 }
 
-// run has events reported once there is a snapshot. They only make the next reading of tags
-// come sooner, so a vCenter that does not show them is watched all the same: only a lost
+// run has events reported some time after there is a snapshot, since a vCenter has to search
+// its database for that while Nodes wait to be initialized. They only make the next reading of
+// tags come sooner, so a vCenter that does not show them is watched all the same: only a lost
 // session ends the watch.
 func (e *eventWatch) run(ctx context.Context) error {
 	select {
 	case <-e.published:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(e.delay):
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -123,3 +123,30 @@ func TestEventsAreThrottled(t *testing.T) {
 		}
 	})
 }
+
+// TestEventsAreCollectedLater: no request for them is made until some time after the first
+// snapshot, when Nodes that waited for it are initialized.
+func TestEventsAreCollectedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := newWatch(nil, nil)
+		w.tagEvents.delay = 10 * time.Second
+		began := time.Now()
+		time.AfterFunc(time.Second, w.tagEvents.published.Notify)
+		if err := w.tagEvents.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if after := time.Since(began); after != 11*time.Second {
+			t.Errorf("asked %v after the begin, not 10 s after the first snapshot", after)
+		}
+		if w.tagEvents.logged == "" {
+			t.Error("the vCenter was not asked at all")
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		w.tagEvents.published.Notify()
+		time.AfterFunc(time.Second, cancel)
+		if err := w.tagEvents.run(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("ended with %v", err)
+		}
+	})
+}

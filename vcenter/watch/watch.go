@@ -31,7 +31,8 @@ type Options struct {
 	// TagRetry the least one after a failure. PollTime is how long the server may hold
 	// a poll open, FirstPage the least wait for the first page. SearchEvery is the time
 	// in which each machine is searched for again.
-	Timeout, TagRefresh, TagRetry, PollTime, FirstPage, SearchEvery time.Duration
+	// EventsDelay is the time from the first snapshot until tagging events are collected.
+	Timeout, TagRefresh, TagRetry, PollTime, FirstPage, SearchEvery, EventsDelay time.Duration
 
 	// Guard turns panics into errors.
 	Guard *panics.Guard
@@ -69,7 +70,7 @@ type Watch struct {
 	tagLoop  *tagLoop
 	poller   *poller
 	prober   *prober
-	// tagEvents has events reported, after the first snapshot.
+	// tagEvents has events reported, some time after the first snapshot.
 	tagEvents *eventWatch
 
 	progress progress
@@ -104,7 +105,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		metadata:    newMetadataReader(opts.ParseMetadata),
 		tags:        newTagSchedule(),
 		events:      &eventSchedule{},
-		tagEvents:   &eventWatch{vcenter: opts.VCenter, session: s, published: signal.New(), logged: memory.eventsErr},
+		tagEvents:   &eventWatch{vcenter: opts.VCenter, session: s, published: signal.New(), delay: opts.EventsDelay, logged: memory.eventsErr},
 		logged:      time.Now(),
 	}
 	w.tagLoop = &tagLoop{
