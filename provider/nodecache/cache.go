@@ -22,7 +22,7 @@ import (
 // changed: see Announce. Its lister leaves out the Nodes of others.
 type Cache struct {
 	coreinformers.NodeInformer
-	// shared and lister are what NodeInformer makes anew each time that it is asked.
+	// shared and lister are what NodeInformer makes again each time that it is asked.
 	shared  cache.SharedIndexInformer
 	lister  corelisters.NodeLister
 	foreign func(*v1.Node) bool
