@@ -51,6 +51,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
 	if !t.started {
+		if done.Name() == "help" {
+			done = done.Root()
+		}
 		fmt.Fprintf(stderr, "Run %s --help for what it takes.\n", done.CommandPath())
 	}
 	return failure
@@ -101,9 +104,25 @@ arguments are wrong or something failed, such as reading a file.`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetUsageTemplate(usage)
-	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(t.validateCommand(), t.configCommand(), t.convertCommand())
 	return root
+}
+
+// helpCommand shows the help of a command, as --help does.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Short:  "Show the help of a command",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			return found.Help()
+		},
+	}
 }
 
 // read returns the content of a file, or of standard input for -.

@@ -57,12 +57,14 @@ const (
 	aYAML  = "vcenter:\n  vc.example.com:\n    user: admin@vsphere.local\n    password: S3cretS3cret\nlabels:\n  zone: k8s-zone\n"
 	aChart = "config:\n  enabled: true\n  vcenter: vc.example.com\n  username: admin@vsphere.local\n  password: S3cretS3cret\n  datacenter: dc-1\n"
 	noFile = "not-there.yaml"
+
+	aManifest = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {vc.example.com.username: u, vc.example.com.password: p}\n"
 )
 
 // TestExamples runs the examples of all help texts, in their order.
 func TestExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"vsphere.conf": anINI, "csi-vsphere.conf": anINI, "vsphere.yaml": aYAML, "cpi-values.yaml": aChart} {
+	for name, text := range map[string]string{"vsphere.conf": anINI, "csi-vsphere.conf": anINI, "vsphere.yaml": aYAML, "cpi-values.yaml": aChart, "manifest.yaml": aManifest} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +276,7 @@ func TestFaults(t *testing.T) {
 		{args: "convert " + noFile, want: noFile},
 		{args: "convert --to csi --output - " + noFile, want: noFile},
 		{args: "convert --to csi --output - vsphere.yaml --credentials " + noFile, want: noFile},
-		{args: "convert --to csi --output - vsphere.yaml --credentials vsphere.yaml", want: "vsphere.yaml is not a manifest of a Secret"},
+		{args: "convert --to csi --output - vsphere.yaml --credentials vsphere.yaml", want: "vsphere.yaml: there is no Secret in the file: name one with manifests of Secrets"},
 		{args: "validate -", stdin: iotest.ErrReader(errors.New("broken")), want: "reading standard input: broken"},
 		{args: "config vsphere.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml", want: "writing to standard output: full"},

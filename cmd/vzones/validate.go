@@ -5,11 +5,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"vzones/config"
 	"vzones/config/parse"
+	"vzones/config/parse/manifest"
 )
 
 func (t *tool) validateCommand() *cobra.Command {
@@ -30,9 +33,15 @@ and is no mistake: the exit status is 0 if there is nothing else. Nor is
 
   FILE:LINE: note: FIELD: how a value is read that has several forms
 
+A file may have Kubernetes manifests, also as kubectl prints them. In its ConfigMaps and
+Secrets each value is read whose key ends in .yaml, .yml or .conf, and so are the
+credentials in its Secrets: a vCenter's have to be there if its Secret is in the file.
+Lines are those of the manifest, or of the value if that is not written line by line.
+
 A file named - is standard input.`,
 		Example: `  vzones validate vsphere.yaml
   vzones validate --skip-files vsphere.conf csi-vsphere.conf
+  vzones validate manifest.yaml
   vzones validate - < vsphere.yaml`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, files []string) error {
@@ -78,13 +87,22 @@ func (t *tool) validateFile(file string, o parse.Options) error {
 		return err
 	}
 	var report bytes.Buffer
-	c, err := o.Parse(file, data)
-	if err != nil {
-		err = mistakes(&report, err)
+	if manifest.Is(data) {
+		err = validateManifest(&report, file, data, o)
 	} else {
-		printWarnings(&report, "warning", c.Warnings)
-		printWarnings(&report, "note", c.Notes)
+		_, err = validateData(&report, file, data, o)
 	}
 	// Mistakes that nobody sees are a failure.
 	return cmp.Or(t.write(report.Bytes()), err)
+}
+
+// validateData validates a configuration, and returns it if it has no mistakes.
+func validateData(report io.Writer, file string, data []byte, o parse.Options) (*config.Config, error) {
+	c, err := o.Parse(file, data)
+	if err != nil {
+		return nil, mistakes(report, err)
+	}
+	printWarnings(report, "warning", c.Warnings)
+	printWarnings(report, "note", c.Notes)
+	return c, nil
 }

@@ -2,13 +2,11 @@ package convert
 
 import (
 	"bytes"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 
 	"vzones/config"
+	"vzones/config/parse/manifest"
 	"vzones/config/parse/yaml"
 	"vzones/topology/quote"
 )
@@ -61,49 +59,28 @@ type secretContent struct {
 	data map[string]config.Password
 }
 
-// Add reads the manifests of Secrets, one or more in a file. Its errors name the
-// file and never hold any of its values.
+// Add reads the Secrets in a file of manifests, which may have other objects too. Its errors name
+// the file and never hold any of its values.
 func (s *Secrets) Add(file string, data []byte) error {
-	type manifest struct {
-		Kind     string `yaml:"kind"`
-		Metadata struct {
-			Name      string `yaml:"name"`
-			Namespace string `yaml:"namespace"`
-		} `yaml:"metadata"`
-		Data       map[string]string `yaml:"data"`
-		StringData map[string]string `yaml:"stringData"`
+	objects, err := manifest.Read(file, data)
+	if err != nil {
+		return err
 	}
-	var all []secretContent
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var m manifest
-		err := d.Decode(&m)
-		if errors.Is(err, io.EOF) {
-			break
+	found := false
+	for _, o := range objects {
+		if o.Kind != manifest.Secret {
+			continue
 		}
-		if err == nil && m.Kind == "" && m.Metadata.Name == "" && len(m.Data)+len(m.StringData) == 0 {
-			continue // Nothing behind the last ---.
+		found = true
+		c := secretContent{o.Ref, make(map[string]config.Password, len(o.Values))}
+		for _, v := range o.Values {
+			c.data[v.Key] = v.Content
 		}
-		if err != nil || m.Kind != "Secret" {
-			return fmt.Errorf("%s is not a manifest of a Secret", file)
-		}
-		c := secretContent{config.SecretRef{Namespace: m.Metadata.Namespace, Name: m.Metadata.Name}, make(map[string]config.Password)}
-		for key, value := range m.Data {
-			raw, err := base64.StdEncoding.DecodeString(value)
-			if err != nil {
-				return fmt.Errorf("%s: data of Secret %s is not base64 under the key %s", file, quote.Value(c.ref.Name), quote.Value(key))
-			}
-			c.data[key] = config.NewPassword(string(raw))
-		}
-		for key, value := range m.StringData {
-			c.data[key] = config.NewPassword(value)
-		}
-		all = append(all, c)
+		s.all = append(s.all, c)
 	}
-	if len(all) == 0 {
-		return fmt.Errorf("%s is not a manifest of a Secret", file)
+	if !found {
+		return fmt.Errorf("%s: there is no Secret in the file: name one with manifests of Secrets", file)
 	}
-	s.all = append(s.all, all...)
 	return nil
 }
 

@@ -71,7 +71,7 @@ stringData: {server_a: "fd00::1", username_a: half, server_b: "fd00:0::1", usern
 	}
 	for _, bad := range []string{
 		"", "---\n", "vcenter: {}", "kind: ConfigMap", "a: [", "kind: Secret\ndata: {S3cret: S3cret!}", "S3cretS3cret",
-		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}", manifests + "---\nkind: List\n",
+		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}",
 	} {
 		_, err := readSecrets("secret.yaml", []byte(bad))
 		if err == nil || !strings.HasPrefix(err.Error(), "secret.yaml") || strings.Contains(err.Error(), "S3cret!") || strings.Contains(err.Error(), "S3cretS3cret") {

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// brokenLine returns the line at which a file stops being YAML, for the error that the
+// BrokenLine returns the line at which a file stops being YAML, for the error that the
 // parser has given: the line after the longest beginning that is. The parser itself
 // reports the beginning of the construct around a mistake, or no line at all.
 //
 // Each beginning takes a parser. So they are tried from where it has failed downwards,
 // and then from the line that it has reported, each for a bounded number of bytes. In a
 // large file, what it has reported stands if both fail.
-func brokenLine(data []byte, failure error) (int, []byte) {
+func BrokenLine(data []byte, failure error) (int, []byte) {
 	b := beginnings{data: data, lines: bytes.SplitAfter(data, []byte("\n"))}
 	if line := b.longest(b.taken()); line > 0 {
 		return line, b.lines[line-1]

@@ -29,7 +29,7 @@ func Root(data []byte, p *problem.List) *Node {
 			p.Errorf(problem.Position{}, "the file is UTF-16 text, and not YAML: save the file as UTF-8")
 			return nil
 		}
-		line, content := brokenLine(data, err)
+		line, content := BrokenLine(data, err)
 		p.Errorf(problem.Position{Line: line}, "this is not YAML: %s", syntaxProblem(err, content))
 		return nil
 	}

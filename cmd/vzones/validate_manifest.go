@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"vzones/config"
+	"vzones/config/parse"
+	"vzones/config/parse/manifest"
+	"vzones/vcenter/credentials"
+)
+
+// validateManifest validates the configurations and the credentials in a file of manifests.
+func validateManifest(report io.Writer, file string, data []byte, o parse.Options) error {
+	objects, err := manifest.Read(file, data)
+	if err != nil {
+		return err
+	}
+	var configs []*config.Config
+	found := false
+	for _, object := range objects {
+		for _, v := range object.Values {
+			if !isConfiguration(v.Key) {
+				continue
+			}
+			found = true
+			c, wrong := o.Parse(file, []byte(v.Content.Reveal()))
+			if wrong != nil {
+				err = mistakes(report, placed(wrong, v))
+				continue
+			}
+			configs = append(configs, c)
+			printWarnings(report, "warning", placedWarnings(c.Warnings, v))
+			printWarnings(report, "note", placedWarnings(c.Notes, v))
+		}
+	}
+	for _, object := range objects {
+		if object.Kind != manifest.Secret {
+			continue
+		}
+		read, wrong := validateCredentials(report, file, object, configs)
+		found = found || read
+		if wrong != nil {
+			err = wrong
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s: there is no configuration and there are no credentials in the manifests: "+
+			"a configuration is in a ConfigMap or Secret under a key that ends in .yaml, .yml or .conf", file)
+	}
+	return err
+}
+
+// isConfiguration reports whether a key is that of a configuration.
+func isConfiguration(key string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".conf"}, filepath.Ext(key))
+}
+
+// validateCredentials reads the credentials in a Secret as the daemon does: those of the
+// vCenters whose configuration names it, and all others that it has. It reports whether there
+// are any.
+func validateCredentials(report io.Writer, file string, secret manifest.Object, configs []*config.Config) (found bool, err error) {
+	data := map[string][]byte{}
+	for _, v := range secret.Values {
+		data[v.Key] = []byte(v.Content.Reveal())
+	}
+	servers := credentials.Servers(data)
+	for _, c := range configs {
+		for _, v := range c.VCenters {
+			same := v.Secret.Name == secret.Ref.Name && (secret.Ref.Namespace == "" || v.Secret.Namespace == secret.Ref.Namespace)
+			if same && v.User == "" && !slices.Contains(servers, v.Server) {
+				servers = append(servers, v.Server)
+			}
+		}
+	}
+	for _, server := range servers {
+		if _, wrong := credentials.Find(data, server); wrong != nil {
+			fmt.Fprintf(report, "%s:%d: %s: %v\n", file, secret.Line, secret, wrong)
+			err = errFindings
+		}
+	}
+	return len(servers) > 0, err
+}
+
+// placed moves mistakes from a value to its place in the file.
+func placed(err error, v manifest.Value) error {
+	all, ok := errors.AsType[config.Errors](err)
+	if !ok {
+		return err
+	}
+	moved := make(config.Errors, len(all))
+	for i, e := range all {
+		moved[i] = place(e, v)
+	}
+	return moved
+}
+
+func placedWarnings(all []config.Warning, v manifest.Value) []config.Warning {
+	moved := make([]config.Warning, len(all))
+	for i, w := range all {
+		moved[i] = config.Warning(place(config.Error(w), v))
+	}
+	return moved
+}
+
+// place moves one mistake. What is about an environment variable has no line.
+func place(e config.Error, v manifest.Value) config.Error {
+	switch {
+	case e.Line == 0:
+	case v.First > 0:
+		e.Line += v.First - 1
+	default:
+		within := fmt.Sprintf("line %d of %s", e.Line, v.Key)
+		if e.Field != "" {
+			within += ", " + e.Field
+		}
+		e.Line, e.Field = v.Line, within
+	}
+	return e
+}

@@ -1,0 +1,191 @@
+// Package manifest reads the ConfigMaps and Secrets in files of Kubernetes manifests, and where
+// their values are in the file. What the values mean is not its matter.
+package manifest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"vzones/config"
+	"vzones/config/parse/yaml"
+	"vzones/topology/quote"
+)
+
+// The kinds of objects that are read.
+const (
+	ConfigMap = "ConfigMap"
+	Secret    = "Secret"
+)
+
+// An Object is a ConfigMap or a Secret.
+type Object struct {
+	Kind string
+	// Ref is its name, and its namespace if the manifest has one.
+	Ref config.SecretRef
+	// Line is where it begins in the file, from 1.
+	Line int
+	// Values are in the order of the file, each key once: that of stringData counts.
+	Values []Value
+}
+
+// String names an object as kubectl does.
+func (o Object) String() string {
+	name := o.Ref.Name
+	if name == "" {
+		return o.Kind + " without a name"
+	}
+	if o.Ref.Namespace != "" {
+		name = o.Ref.Namespace + "/" + name
+	}
+	return o.Kind + " " + quote.Name(name)
+}
+
+// A Value is what is under one key. It may be secret.
+type Value struct {
+	Key     string
+	Content config.Password
+	// Line is that of the key. First is the line of the file that has the first line of the
+	// content, 0 where lines of the content are not lines of the file, as between quotes.
+	Line, First int
+}
+
+// Is reports whether a file has manifests: whether its first document has an apiVersion and a
+// kind.
+func Is(data []byte) bool {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml.Node
+		if d.Decode(&doc) != nil {
+			return false
+		}
+		if root := content(&doc); root != nil {
+			return text(root, "apiVersion") != "" && text(root, "kind") != ""
+		}
+	}
+}
+
+// Read returns the ConfigMaps and Secrets in a file, those in Lists too, in its order. Other
+// objects are left out. Errors name the file and the line, and never have any of its values.
+func Read(file string, data []byte) ([]Object, error) {
+	var all []Object
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml.Node
+		err := d.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			line, _ := yaml.BrokenLine(data, err)
+			return nil, fmt.Errorf("%s:%d: the file is not valid YAML from here on", file, line)
+		}
+		if root := content(&doc); root != nil {
+			if all, err = appendObjects(all, file, root, true); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// content returns the mapping that a document is, nil if it is something else.
+func content(doc *yaml.Node) *yaml.Node {
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil
+	}
+	return doc.Content[0]
+}
+
+// appendObjects appends what a document is, or its items, in which there are no Lists.
+func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Object, error) {
+	kind := text(n, "kind")
+	if items := child(n, "items"); lists && items != nil && strings.HasSuffix(kind, "List") {
+		for _, item := range items.Content {
+			if item = yaml.Follow(item); item.Kind == yaml.MappingNode {
+				var err error
+				if all, err = appendObjects(all, file, item, false); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return all, nil
+	}
+	if kind != ConfigMap && kind != Secret {
+		return all, nil
+	}
+	o := Object{Kind: kind, Line: n.Line}
+	if meta := child(n, "metadata"); meta != nil {
+		o.Ref = config.SecretRef{Namespace: text(meta, "namespace"), Name: text(meta, "name")}
+	}
+	encoded, plain := "binaryData", "data"
+	if kind == Secret {
+		encoded, plain = "data", "stringData"
+	}
+	if err := o.add(file, n, encoded, true); err != nil {
+		return nil, err
+	}
+	if err := o.add(file, n, plain, false); err != nil {
+		return nil, err
+	}
+	return append(all, o), nil
+}
+
+// add adds the values below a key of the object.
+func (o *Object) add(file string, n *yaml.Node, below string, encoded bool) error {
+	values := child(n, below)
+	if values == nil || values.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(values.Content); i += 2 {
+		key, value := values.Content[i], yaml.Follow(values.Content[i+1])
+		if value.Kind != yaml.ScalarNode {
+			return fmt.Errorf("%s:%d: %s of %s is not a text under the key %s", file, key.Line, below, o, quote.Value(key.Value))
+		}
+		v := Value{Key: key.Value, Line: key.Line}
+		content := value.Value
+		switch {
+		case encoded:
+			raw, err := base64.StdEncoding.DecodeString(content)
+			if err != nil {
+				return fmt.Errorf("%s:%d: %s of %s is not base64 under the key %s", file, key.Line, below, o, quote.Value(key.Value))
+			}
+			content = string(raw)
+		case value.Style&yaml.LiteralStyle != 0:
+			v.First = value.Line + 1
+		}
+		v.Content = config.NewPassword(content)
+		o.set(v)
+	}
+	return nil
+}
+
+func (o *Object) set(v Value) {
+	for i := range o.Values {
+		if o.Values[i].Key == v.Key {
+			o.Values[i] = v
+			return
+		}
+	}
+	o.Values = append(o.Values, v)
+}
+
+// child returns what is under a key, nil if there is no such key.
+func child(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return yaml.Follow(n.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// text returns the text under a key, empty if there is none.
+func text(n *yaml.Node, key string) string {
+	if c := child(n, key); c != nil && c.Kind == yaml.ScalarNode {
+		return c.Value
+	}
+	return ""
+}
