@@ -144,7 +144,8 @@ func (o options) programs(ctx context.Context, b *bench, report *figures.Report)
 	if err != nil {
 		return fmt.Errorf("%s --version: %w", o.daemon, err)
 	}
-	report.Version = strings.TrimPrefix(strings.TrimSpace(string(out)), "Kubernetes ")
+	first, _, _ := strings.Cut(string(out), "\n")
+	report.Version = strings.TrimPrefix(first, "vzones ")
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"k8s.io/cloud-provider/options"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
-	"k8s.io/component-base/version/verflag"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 )
@@ -46,7 +45,9 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	// The framework contacts the API server before it makes the provider. A mistake in the
 	// configuration is reported before anything is contacted.
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		verflag.PrintAndExitIfRequested() // the version needs no configuration
+		if printed, err := printVersion(cmd); printed || err != nil { // which needs no configuration
+			return err
+		}
 		if err := cmp.Or(formatErr, a.applyLogging(cmd.Flags())); err != nil {
 			return err
 		}
