@@ -107,5 +107,22 @@ func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReferen
 			errs[i] = fmt.Errorf("pattern %q fits no datacenter that the account may see", w)
 		}
 	}
-	return refs, quote.Errors(quote.Most, errs...)
+	missing = quote.Errors(quote.Most, errs...)
+	if missing == nil {
+		return refs, nil
+	}
+	return refs, fmt.Errorf("%w; %s", missing, visible(all))
+}
+
+// visible lists the datacenters that the account sees.
+func visible(all []config.Datacenter) string {
+	if len(all) == 0 {
+		return "the account sees no datacenter"
+	}
+	paths := make([]string, len(all))
+	for i, d := range all {
+		paths[i] = quote.Name(d.Path)
+	}
+	slices.Sort(paths)
+	return "it sees " + quote.Some(paths, quote.Most)
 }

@@ -17,6 +17,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/reload"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/vcenters"
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/nodes"
@@ -151,6 +152,7 @@ func (s *services) reloadChanges(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.secrets.Run(ctx) })
 	g.Go(func() error { return s.files.Run(ctx) })
+	g.Go(func() error { return (&vcenters.Recorder{Health: s.fleet.Health, Record: own.Record}).Run(ctx) })
 	g.Go(func() error {
 		for {
 			select {

@@ -1,0 +1,91 @@
+package vcenters
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"vzones/vcenter"
+	"vzones/vcenter/inventory"
+)
+
+func state(err error, rejected bool, incomplete error) []vcenter.Health {
+	return []vcenter.Health{{State: inventory.State{VCenter: "east", Err: err, Snapshot: &inventory.Snapshot{Incomplete: incomplete}}, Rejected: rejected}}
+}
+
+// TestEvents: each is recorded when it has lasted, each hour, and when it is over.
+func TestEvents(t *testing.T) {
+	down, refused := errors.New(`vCenter "east": no answer within 15s`), errors.New(`vCenter "east": connection refused`)
+	const (
+		kept     = "; its Nodes keep what they have and none of them is deleted"
+		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; it is read on in the open session, until that ends or the daemon restarts: correct the credentials`
+		mistyped = "; until it is, no Node of the whole fleet is deleted whose machine is not found: correct datacenters in the configuration"
+	)
+	missing := errors.New(`vCenter "east": datacenter "dcx" is not there`)
+	for name, c := range map[string]struct {
+		health func(after time.Duration) []vcenter.Health
+		want   []string
+	}{
+		"healthy": {func(time.Duration) []vcenter.Health { return state(nil, false, nil) }, nil},
+		"short": {func(after time.Duration) []vcenter.Health {
+			if after < 25*time.Second {
+				return state(down, false, nil)
+			}
+			return state(nil, false, nil)
+		}, nil},
+		"two hours of outage in two wordings": {func(after time.Duration) []vcenter.Health {
+			switch {
+			case after >= 2*time.Hour:
+				return state(nil, false, nil)
+			case int(after.Minutes())%2 == 0:
+				return state(down, false, nil)
+			}
+			return state(refused, false, nil)
+		}, []string{
+			`Warning VCenterUnreachable vCenter "east": no answer within 15s` + kept,
+			`Warning VCenterUnreachable vCenter "east": connection refused` + kept,
+			`Warning VCenterUnreachable vCenter "east": no answer within 15s` + kept,
+			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreachable said is over, after 1h59m55s`,
+		}},
+		"a password that was changed": {func(after time.Duration) []vcenter.Health {
+			return state(nil, after < 10*time.Minute, nil)
+		}, []string{latent, `Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 9m55s`}},
+		"rejected, without a session": {func(after time.Duration) []vcenter.Health {
+			if after > time.Minute {
+				return nil // it is not configured any more
+			}
+			return state(refused, true, nil)
+		}, []string{`Warning CredentialsRejected vCenter "east": connection refused` + kept + ": correct the credentials"}},
+		"a datacenter, then another": {func(after time.Duration) []vcenter.Health {
+			if after < 10*time.Minute {
+				return state(nil, false, missing)
+			}
+			return state(nil, false, errors.New("another"))
+		}, []string{
+			"Warning DatacenterNotFound " + missing.Error() + mistyped, "Warning DatacenterNotFound another" + mistyped,
+			"Warning DatacenterNotFound another" + mistyped, "Warning DatacenterNotFound another" + mistyped,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour+time.Minute)
+				defer cancel()
+				began := time.Now()
+				var got []string
+				r := &Recorder{
+					Health: func() []vcenter.Health { return c.health(time.Since(began)) },
+					Record: func(eventType, reason, message string) { got = append(got, eventType+" "+reason+" "+message) },
+				}
+				if err := r.Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("got %q\nwant %q", got, c.want)
+				}
+			})
+		})
+	}
+}
