@@ -26,6 +26,9 @@ type datacenters struct {
 	// missing says which of the configured ones are not there, or not visible to the
 	// account. Nil if none is.
 	missing error
+	// unmatched are those that are missing, and visible the paths of all datacenters that the
+	// account could see when that was found.
+	unmatched, visible []string
 }
 
 func newDatacenters(vcenter string, wanted []string, root types.ManagedObjectReference) *datacenters {
@@ -43,7 +46,8 @@ func (d *datacenters) find(ctx context.Context, s Session) error {
 	if err := readDatacenters(ctx, s, tree); err != nil {
 		return fmt.Errorf("listing datacenters: %w", err)
 	}
-	d.roots, d.missing = matching(tree, d.wanted)
+	d.roots, d.unmatched, d.visible = matching(tree, d.wanted)
+	d.missing = missingError(d.unmatched)
 	return nil
 }
 
@@ -64,8 +68,8 @@ func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
 // changed reports whether the views have to be of other datacenters by what the filter has
 // reported.
 func (d *datacenters) changed() bool {
-	roots, missing := matching(d.tree, d.wanted)
-	return !slices.Equal(roots, d.roots) || fmt.Sprint(missing) != fmt.Sprint(d.missing)
+	roots, unmatched, _ := matching(d.tree, d.wanted)
+	return !slices.Equal(roots, d.roots) || !slices.Equal(unmatched, d.unmatched)
 }
 
 // log logs which of the configured datacenters are not there, if last is not that, and
@@ -75,8 +79,12 @@ func (d *datacenters) log(ctx context.Context, last string) string {
 	if d.missing != nil {
 		missing = d.missing.Error()
 	}
-	if missing != last && missing != "" {
-		klog.FromContext(ctx).Info("Not all of the configured datacenters are found; until they are, no machine counts as gone", "err", missing)
+	switch log := klog.FromContext(ctx); {
+	case missing == last:
+	case missing == "":
+		log.Info("All of the configured datacenters are found")
+	default:
+		log.Info("Not all of the configured datacenters are found; until they are, no machine counts as gone", "err", missing, "visible", d.visible)
 	}
 	return missing
 }
@@ -89,17 +97,24 @@ func (d *datacenters) incomplete() error {
 	return fmt.Errorf("vCenter %q: %w", d.vcenter, d.missing)
 }
 
-// matching returns the datacenters that are wanted, and why others are not
-// among them.
-func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReference, missing error) {
+// matching returns the datacenters that are wanted, what is wanted and is not there, and the paths
+// of all that are, in order.
+func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReference, unmatched, visible []string) {
 	var all []config.Datacenter
 	for _, ref := range t.OfType("Datacenter") {
 		all = append(all, config.Datacenter{ID: ref.Value, Name: t.Name(ref), Path: t.Path(ref)})
+		visible = append(visible, quote.Name(t.Path(ref)))
 	}
 	matched, unmatched := config.MatchDatacenters(wanted, all)
 	for _, d := range matched {
 		refs = append(refs, types.ManagedObjectReference{Type: "Datacenter", Value: d.ID})
 	}
+	slices.Sort(visible)
+	return refs, unmatched, visible
+}
+
+// missingError returns what is wrong with entries that fit no datacenter, nil if there are none.
+func missingError(unmatched []string) error {
 	errs := make([]error, len(unmatched))
 	for i, w := range unmatched {
 		errs[i] = fmt.Errorf("datacenter %q is not there or the account may not see it", w)
@@ -107,22 +122,5 @@ func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReferen
 			errs[i] = fmt.Errorf("pattern %q fits no datacenter that the account may see", w)
 		}
 	}
-	missing = quote.Errors(quote.Most, errs...)
-	if missing == nil {
-		return refs, nil
-	}
-	return refs, fmt.Errorf("%w; %s", missing, visible(all))
-}
-
-// visible lists the datacenters that the account sees.
-func visible(all []config.Datacenter) string {
-	if len(all) == 0 {
-		return "the account sees no datacenter"
-	}
-	paths := make([]string, len(all))
-	for i, d := range all {
-		paths[i] = quote.Name(d.Path)
-	}
-	slices.Sort(paths)
-	return "it sees " + quote.Some(paths, quote.Most)
+	return quote.Errors(quote.Most, errs...)
 }

@@ -261,6 +261,9 @@ func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) 
 		snap.Searched = w.searcher.done()
 	}
 	snap.Pending = w.pending(i)
+	if snap.Incomplete != nil {
+		snap.VisibleDatacenters = w.datacenters.visible
+	}
 	w.reporter.Publish(ctx, Publication{Snapshot: snap, LastContact: w.contact, TagNames: w.tags.published()})
 	w.tagEvents.published.Notify()
 }

@@ -5,17 +5,20 @@ package vcenters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/topology/quote"
 	"vzones/vcenter"
+	"vzones/vcenter/session"
 )
 
 // The reasons of Events.
 const (
-	reasonUnreadable  = "VCenterUnreachable"
+	reasonUnreadable  = "VCenterUnreadable"
 	reasonRejected    = "CredentialsRejected"
 	reasonDatacenters = "DatacenterNotFound"
 	reasonOver        = "VCenterRecovered"
@@ -41,6 +44,12 @@ type Recorder struct {
 
 	conditions map[key]*condition
 }
+
+// kept says what an outage does to Nodes.
+const kept = "its Nodes keep what they have, and no Node of any vCenter is deleted meanwhile"
+
+// mostVisible is how many datacenters an Event names.
+const mostVisible = 8
 
 type key struct{ vcenter, reason string }
 
@@ -84,7 +93,9 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 		}
 	}
 	for k, c := range r.conditions {
-		if wrong[k] == nil && configured[k.vcenter] && !c.recorded.IsZero() {
+		// One reason may have become another one.
+		goesOn := k.reason != reasonDatacenters && (wrong[key{k.vcenter, reasonUnreadable}] != nil || wrong[key{k.vcenter, reasonRejected}] != nil)
+		if wrong[k] == nil && configured[k.vcenter] && !c.recorded.IsZero() && !goesOn {
 			r.Record(v1.EventTypeNormal, reasonOver, fmt.Sprintf("vCenter %q: what the Event %s said is over, after %s",
 				k.vcenter, k.reason, now.Sub(c.since).Round(time.Second)))
 		}
@@ -92,10 +103,10 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 	r.conditions = wrong
 }
 
-// record records an Event if what is wrong has lasted, and no Event of the last hour says it. An
-// outage is worded in many ways, and is one.
+// record records an Event if what is wrong has lasted, and no Event of the last hour says it. What
+// fails is worded in many ways and is one outage.
 func (r *Recorder) record(k key, c *condition, text string, now time.Time) {
-	said := !c.recorded.IsZero() && now.Sub(c.recorded) < repeated && (c.text == text || k.reason == reasonUnreadable)
+	said := !c.recorded.IsZero() && now.Sub(c.recorded) < repeated && (c.text == text || k.reason != reasonDatacenters)
 	if said || now.Sub(c.since) < lasting {
 		return
 	}
@@ -107,17 +118,21 @@ func (r *Recorder) record(k key, c *condition, text string, now time.Time) {
 func problems(h *vcenter.Health) map[string]string {
 	all := map[string]string{}
 	switch {
-	case h.Err != nil && h.Rejected:
-		all[reasonRejected] = fmt.Sprintf("%v; its Nodes keep what they have and none of them is deleted: correct the credentials", h.Err)
+	case errors.Is(h.Err, session.ErrRejected):
+		all[reasonRejected] = fmt.Sprintf("%v; %s: correct the credentials", h.Err, kept)
 	case h.Err != nil:
-		all[reasonUnreadable] = fmt.Sprintf("%v; its Nodes keep what they have and none of them is deleted", h.Err)
+		all[reasonUnreadable] = fmt.Sprintf("%v; %s", h.Err, kept)
 	case h.Rejected:
 		all[reasonRejected] = fmt.Sprintf("vCenter %q rejects the credentials that are configured now; it is read on in the open session, "+
 			"until that ends or the daemon restarts: correct the credentials", h.VCenter)
 	}
 	if s := h.Snapshot; s != nil && s.Incomplete != nil {
-		all[reasonDatacenters] = fmt.Sprintf("%v; until it is, no Node of the whole fleet is deleted whose machine is not found: "+
-			"correct datacenters in the configuration", s.Incomplete)
+		visible := "no datacenter"
+		if len(s.VisibleDatacenters) > 0 {
+			visible = quote.Some(s.VisibleDatacenters, mostVisible)
+		}
+		all[reasonDatacenters] = fmt.Sprintf("%v; it sees %s; until it is found, no Node of any vCenter is deleted: "+
+			"correct datacenters in the configuration", s.Incomplete, visible)
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package vcenters
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -10,19 +11,19 @@ import (
 
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 func state(err error, rejected bool, incomplete error) []vcenter.Health {
-	return []vcenter.Health{{State: inventory.State{VCenter: "east", Err: err, Snapshot: &inventory.Snapshot{Incomplete: incomplete}}, Rejected: rejected}}
+	return []vcenter.Health{{State: inventory.State{VCenter: "east", Err: err, Snapshot: &inventory.Snapshot{Incomplete: incomplete, VisibleDatacenters: []string{"/dc1", "/dc2"}}}, Rejected: rejected}}
 }
 
 // TestEvents: each is recorded when it has lasted, each hour, and when it is over.
 func TestEvents(t *testing.T) {
 	down, refused := errors.New(`vCenter "east": no answer within 15s`), errors.New(`vCenter "east": connection refused`)
 	const (
-		kept     = "; its Nodes keep what they have and none of them is deleted"
 		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; it is read on in the open session, until that ends or the daemon restarts: correct the credentials`
-		mistyped = "; until it is, no Node of the whole fleet is deleted whose machine is not found: correct datacenters in the configuration"
+		mistyped = "; it sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted: correct datacenters in the configuration"
 	)
 	missing := errors.New(`vCenter "east": datacenter "dcx" is not there`)
 	for name, c := range map[string]struct {
@@ -45,10 +46,10 @@ func TestEvents(t *testing.T) {
 			}
 			return state(refused, false, nil)
 		}, []string{
-			`Warning VCenterUnreachable vCenter "east": no answer within 15s` + kept,
-			`Warning VCenterUnreachable vCenter "east": connection refused` + kept,
-			`Warning VCenterUnreachable vCenter "east": no answer within 15s` + kept,
-			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreachable said is over, after 1h59m55s`,
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
+			`Warning VCenterUnreadable vCenter "east": connection refused; ` + kept,
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
+			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreadable said is over, after 1h59m55s`,
 		}},
 		"a password that was changed": {func(after time.Duration) []vcenter.Health {
 			return state(nil, after < 10*time.Minute, nil)
@@ -57,8 +58,21 @@ func TestEvents(t *testing.T) {
 			if after > time.Minute {
 				return nil // it is not configured any more
 			}
-			return state(refused, true, nil)
-		}, []string{`Warning CredentialsRejected vCenter "east": connection refused` + kept + ": correct the credentials"}},
+			return state(fmt.Errorf(`vCenter "east": %w`, session.ErrRejected), true, nil)
+		}, []string{`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + kept + ": correct the credentials"}},
+		"an outage that becomes another one": {func(after time.Duration) []vcenter.Health {
+			switch {
+			case after < 10*time.Minute:
+				return state(down, true, nil)
+			case after < 20*time.Minute:
+				return state(fmt.Errorf(`vCenter "east": %w`, session.ErrRejected), true, nil)
+			}
+			return state(nil, false, nil)
+		}, []string{
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
+			`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + kept + ": correct the credentials",
+			`Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 10m0s`,
+		}},
 		"a datacenter, then another": {func(after time.Duration) []vcenter.Health {
 			if after < 10*time.Minute {
 				return state(nil, false, missing)
