@@ -163,10 +163,10 @@ func (t *tool) written(file string, w *convert.Written, c *conversion, private s
 	secret := ""
 	switch {
 	case w.Private.IsEmpty() && c.secret != "":
-		fmt.Fprintf(t.stderr, "%s: no Secret is written: the file has no credentials to keep in one\n", file)
+		fmt.Fprintf(t.stderr, "%s:1: no Secret is written: the file has no credentials to keep in one\n", file)
 	case w.Private.IsEmpty():
 	case c.secret == "":
-		fmt.Fprintf(t.stderr, "%s: not carried over: the credentials: name a file with --secret for %s\n", file, private)
+		fmt.Fprintf(t.stderr, "%s:%d: not carried over: the credentials: name a file with --secret for %s\n", file, max(w.PrivateLine, 1), private)
 	default:
 		if err := t.create(c.secret, []byte(w.Private.Reveal())); err != nil {
 			return err

@@ -85,6 +85,9 @@ func (c *chartWriter) write() *Written {
 	c.environment()
 	if c.vcenter.writeConfig.V {
 		w.Private = c.configuration()
+		if !w.Private.IsEmpty() {
+			w.PrivateLine = c.vcenter.user.At.Line
+		}
 	} else {
 		c.elsewhere()
 	}

@@ -16,6 +16,8 @@ type Written struct {
 	// Private has: it is for nothing but the place that its owner names. It is
 	// empty if there are no secrets to write.
 	Private config.Password
+	// PrivateLine is the line of the file that has the first of them, 0 if there are none.
+	PrivateLine int
 	// Warnings are those of the file that was read.
 	Warnings []config.Warning
 	// Notes are those of the file too, of Effective alone.

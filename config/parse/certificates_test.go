@@ -333,7 +333,7 @@ func TestHugeCAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := parse.Parse("f", []byte(oneEntry+"    caFile: "+path+"\n"))
-	const want = `f:5: vcenter["10.0.0.1"].caFile: is not a file of certificates: write the path of a PEM file`
+	want := `f:5: vcenter["10.0.0.1"].caFile: "` + path + `": is not a file of certificates: write the path of a PEM file`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -136,12 +136,17 @@ func (c *checker) authorityOf(path schema.Text, i int, files []string) (data []b
 	if _, err := os.Stat(files[i]); errors.Is(err, fs.ErrNotExist) && c.Dashed(path.At, "caFile") {
 		wrong.What = "the file is not there: mount it, or remove the key: the vSphere CPI ignores ca-file in the YAML format"
 	}
+	var which []string
 	if len(files) > 1 {
-		which := fmt.Sprintf("file %d of %d", i+1, len(files))
-		if !path.Hidden && isPath(files[i]) {
-			which += ", " + quote.Value(files[i])
-		}
-		wrong.What = which + ": " + wrong.What
+		which = append(which, fmt.Sprintf("file %d of %d", i+1, len(files)))
+	}
+	if !path.Hidden && isPath(files[i]) {
+		which = append(which, quote.Value(files[i]))
+	}
+	if len(which) > 0 {
+		wrong.What = strings.Join(which, ", ") + ": " + wrong.What
+	}
+	if len(files) > 1 {
 		if _, err := os.Stat(files[i]); errors.Is(err, fs.ErrNotExist) {
 			wrong.What += fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
 		}
@@ -152,8 +157,11 @@ func (c *checker) authorityOf(path schema.Text, i int, files []string) (data []b
 }
 
 // isPath reports whether a text is a path for certain, and not a secret at the wrong place: it
-// leads into a directory that is there.
+// leads into a directory that is there, or from the root to what is called a certificate.
 func isPath(s string) bool {
+	if filepath.IsAbs(s) && slices.Contains([]string{".pem", ".crt", ".cer"}, filepath.Ext(s)) {
+		return true
+	}
 	dir := filepath.Dir(s)
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir() && dir != "." && dir != string(filepath.Separator)
