@@ -41,7 +41,7 @@ var computed = map[string]string{
 // reasonName is what constants of reasons are called, and reasonValue what they have.
 var (
 	reasonName  = regexp.MustCompile(`^([rR]eason[A-Z]\w*|\w+Event)$`)
-	reasonValue = regexp.MustCompile(`^[A-Z][a-z]\w+$`)
+	reasonValue = regexp.MustCompile(`^[A-Z][A-Za-z]\w+$`)
 )
 
 // reasonsInSource returns the reasons of Events in Go files: all constants of reasons, the

@@ -3,6 +3,7 @@ package docs_test
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"vzones/config/parse"
@@ -38,5 +39,26 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 	}
 	if count < 4 {
 		t.Errorf("only %d configurations", count)
+	}
+}
+
+// TestEventsAreAskedForInANamespace: the Events of Nodes are in the namespace default, which the
+// context of whoever enters a command may not be.
+func TestEventsAreAskedForInANamespace(t *testing.T) {
+	found := 0
+	for page, text := range pages(t) {
+		for line := range strings.Lines(text) {
+			command := strings.TrimSpace(line)
+			if !strings.HasPrefix(command, "kubectl ") || !strings.Contains(command, " get events") {
+				continue
+			}
+			found++
+			if !strings.Contains(command, " -n ") && !strings.Contains(command, " -A") {
+				t.Errorf("%s: %s: name the namespace", page, command)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d commands", found)
 	}
 }

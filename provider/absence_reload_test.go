@@ -41,7 +41,7 @@ func TestAbsenceWhileVCentersChange(t *testing.T) {
 	}
 }
 
-// TestAnEntryOfAnotherVCenter: what the one before had may be alive there.
+// TestAnEntryOfAnotherVCenter: what the previous one had may be alive there.
 func TestAnEntryOfAnotherVCenter(t *testing.T) {
 	as := func(name, instance string, machines ...*inventory.Machine) inventory.State {
 		s := stateOf(name, machines...)

@@ -106,7 +106,7 @@ func (a *actor) logIn(ctx context.Context, creds Credentials, slow func(server s
 	return s, err
 }
 
-// replaceSession puts a session in the place of the one before.
+// replaceSession puts a session in the place of the previous one.
 func (a *actor) replaceSession(ctx context.Context, fresh *session.Session) {
 	old := a.now.session
 	a.now.session = fresh

@@ -79,7 +79,7 @@ func (a *actor) setTarget(t *target) {
 	a.desired = t
 	d := before.cfg.Diff(&t.cfg)
 	if d.Address {
-		// It may be another vCenter, of which nothing is known. What the one before
+		// It may be another vCenter, of which nothing is known. What the previous one
 		// still reports is dropped.
 		a.now.cfg, a.now.state, a.now.tags = &t.cfg, inventory.State{VCenter: a.name}, TagsNotRead
 		a.configured = time.Now()

@@ -50,7 +50,7 @@ func TestAPasswordWithOtherDatacenters(t *testing.T) {
 	w.found(w.id("n1"))
 }
 
-// TestAnAddressThatChangesWhileTheVCenterHangs: what was known of the one before
+// TestAnAddressThatChangesWhileTheVCenterHangs: what was known of the previous one
 // is nothing from the moment of the change on, and its session proves nothing.
 func TestAnAddressThatChangesWhileTheVCenterHangs(t *testing.T) {
 	opts := slow

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBetweenTwoAddresses: until the actor has taken up the other one, what it still does
-// is about the one before.
+// is about the previous one.
 func TestBetweenTwoAddresses(t *testing.T) {
 	asked := 0
 	source := func(context.Context, *config.VCenter) (Credentials, error) {
@@ -34,7 +34,7 @@ func TestBetweenTwoAddresses(t *testing.T) {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}
 	a.update(publish)
-	a.fail(t.Context(), errors.New("of the one before"))
+	a.fail(t.Context(), errors.New("of the previous one"))
 	a.update(func(a *actor) bool { a.now.state.LastContact = time.Now(); return false })
 	if s := a.status.Load().state; s.Snapshot != nil || s.Err != nil || !s.LastContact.IsZero() {
 		t.Errorf("it shows: %+v", s)

@@ -18,7 +18,7 @@ import (
 
 // watch runs a watch until that fails or does not serve any more. Meanwhile changed
 // credentials are logged in with; if they serve, the session is returned that is to take the
-// place of the one before, and the watch has ended.
+// place of the previous one, and the watch has ended.
 func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &reporter{name: a.name, observer: a.opts.observer, updates: a.updates, credentialsChanged: a.credentialsChanged, started: make(chan struct{})}

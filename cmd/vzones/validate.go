@@ -29,9 +29,10 @@ What is valid and does not do what one might expect is printed as
 
   FILE:LINE: warning: FIELD: what it does
 
-and is no mistake: the exit status is 0 if there is nothing else. Nor is
+which is not a mistake: the exit status is 0 if there is nothing else. How a value is
+read that has several forms is printed as
 
-  FILE:LINE: note: FIELD: how a value is read that has several forms
+  FILE:LINE: note: FIELD: how it is read
 
 A file may have Kubernetes manifests, also as kubectl prints them. In its ConfigMaps and
 Secrets each value is read whose key ends in .yaml, .yml or .conf, and so are the

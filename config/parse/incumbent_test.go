@@ -239,7 +239,7 @@ func TestVariablesAreCompared(t *testing.T) {
 			want = fmt.Sprintf("environment variable %s: %s", name, strings.Trim(message, "`"))
 		}
 		if strings.HasPrefix(name, "VCENTER_") {
-			want = "<nil>" // it belongs to the one before, which is told
+			want = "<nil>" // it belongs to the previous one, which is told
 		}
 		if got := fmt.Sprint(err); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -97,7 +97,7 @@ func (b *bench) one(ctx context.Context, c benchCase, result *figures.Case) erro
 	return result.Check(c.bounds)
 }
 
-// replace has a fleet take the place of the one before.
+// replace has a fleet take the place of the previous one.
 func (b *bench) replace(ctx context.Context, l layout) error {
 	if err := b.stack.ReplaceFleet(ctx, l.description()); err != nil {
 		return err

@@ -95,7 +95,7 @@ func runPods(t *testing.T, c *cluster.Cluster, binary string) (said func() strin
 	}
 }
 
-// rolledOut waits until the DaemonSet's only Pod is ready and is not the one before, and
+// rolledOut waits until the DaemonSet's only Pod is ready and is not the previous one, and
 // returns its name.
 func rolledOut(t *testing.T, c *cluster.Cluster, said func() string, before string) string {
 	t.Helper()

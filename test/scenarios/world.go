@@ -41,7 +41,7 @@ type world struct {
 	short bool
 	// followed has configurations say index: followed.
 	followed bool
-	// daemon is nil while none runs; last is it, or the one before.
+	// daemon is nil while none runs; last is it, or the previous one.
 	daemon, last *stack.Daemon
 	ownLog       *stack.OwnLogReader // of last
 	flags        []string

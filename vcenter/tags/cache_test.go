@@ -369,7 +369,7 @@ func TestCategoryThatGoes(t *testing.T) {
 	}
 }
 
-// TestForget: another account may read what the one before may not.
+// TestForget: another account may read what the previous one may not.
 func TestForget(t *testing.T) {
 	f, refs := inventory(2, 3)
 	f.refused[ref("Host", 1)] = true

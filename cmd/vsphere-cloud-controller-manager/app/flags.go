@@ -50,7 +50,7 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 		"Time that a login to a vCenter may take, which may have to ask a directory. All other requests have 15s. "+
 			"At least 1s. A login that takes longer is tried again after minutes, since it may leave a session in the vCenter.")
 	set.BoolVar(&f.warmStandby, "warm-standby", false,
-		"While another instance leads, log in to each vCenter and watch it and the Nodes all the same, without writing anything, "+
+		"While another instance leads, log in to each vCenter and watch it and the Nodes all the same, without writing to a Node, "+
 			"so that this one leads without a login and a full reading. "+
 			"Each standby adds as many sessions and requests as an idle leader.")
 	return sets

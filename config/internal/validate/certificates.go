@@ -128,7 +128,7 @@ func (c *checker) authorityOf(path schema.Text, i int, files []string) (data []b
 	}
 	if file.wrong == nil {
 		if i > 0 {
-			return slices.Concat([]byte{'\n'}, file.data), false // the one before may end without
+			return slices.Concat([]byte{'\n'}, file.data), false // the previous one may end without
 		}
 		return file.data, false
 	}

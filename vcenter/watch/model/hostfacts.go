@@ -22,7 +22,7 @@ const (
 )
 
 // HostAccess is how a vCenter lets host groups and fault domains be read: each is for
-// vCenters that refuse the one before.
+// vCenters that refuse the previous one.
 type HostAccess int32
 
 // The ways to read them.
