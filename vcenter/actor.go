@@ -167,7 +167,7 @@ func (a *actor) applyTarget(ctx context.Context) {
 		}
 		return
 	}
-	// It may be another vCenter, of which nothing is known. The one before is
+	// It may be another vCenter, of which nothing is known. The previous one is
 	// logged out of as it was trusted.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", a.cfg.Server)
 	a.logout(ctx)
@@ -176,7 +176,7 @@ func (a *actor) applyTarget(ctx context.Context) {
 	a.throttle.Moved()
 	a.tags = newTagReader(a.name, a.opts)
 	a.memory.Moved()
-	a.outage = nil
+	a.outage = faults.Outage{}
 }
 
 // retrust replaces the connections of the session by ones with the certificates that are
@@ -190,12 +190,25 @@ func (a *actor) retrust(ctx context.Context) {
 	}
 }
 
-// fail publishes why the vCenter cannot be read and logs it once in an outage.
+// causeOf returns what fails, for as long as that is one outage.
+func causeOf(err error) string {
+	switch {
+	case errors.Is(err, session.ErrRejected):
+		return "rejected"
+	case errors.As(err, new(*session.UntrustedError)):
+		return "untrusted"
+	case errors.As(err, new(*credentialsError)):
+		return "credentials"
+	}
+	return "unreachable"
+}
+
+// fail publishes why the vCenter cannot be read and logs it once in an outage for each cause.
 func (a *actor) fail(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
 	log := klog.FromContext(ctx)
 	log = withNextLogin(log, err)
-	if a.outage.Begins(err) {
+	if a.outage.Begins(causeOf(err)) {
 		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
 	} else {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)

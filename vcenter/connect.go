@@ -66,10 +66,16 @@ func (a *actor) readCredentials(ctx context.Context) (creds Credentials, err err
 		})
 	})
 	if err != nil {
-		return Credentials{}, fmt.Errorf("credentials: %w", err)
+		return Credentials{}, &credentialsError{err}
 	}
 	return creds, nil
 }
+
+// A credentialsError is that credentials cannot be read, or are not there.
+type credentialsError struct{ err error }
+
+func (e *credentialsError) Error() string { return "credentials: " + e.err.Error() }
+func (e *credentialsError) Unwrap() error { return e.err }
 
 // logIn logs in, once. Slow is called, if it is not nil, when that takes longer than
 // other calls may. A change of the configuration ends it with a Restart, beside

@@ -104,8 +104,8 @@ func (a *actor) watchOptions() watch.Options {
 
 // read takes a snapshot, which ends an outage.
 func (a *actor) read(ctx context.Context, p watch.Publication) {
-	if a.outage.End() {
-		klog.FromContext(ctx).Info("The vCenter can be read again")
+	if lasted, ended := a.outage.End(); ended {
+		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
 	a.now.state = inventory.State{VCenter: a.now.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 }

@@ -1,28 +1,35 @@
 package faults
 
-// An Outage holds the errors that were logged since a vCenter, or its tagging API, was last
-// well. Errors that alternate while it is down are logged once each. The zero value is ready.
-type Outage map[string]bool
+import "time"
 
-// maxOutageErrors bounds an outage whose errors are never the same.
-const maxOutageErrors = 50
+// An Outage is the time in which a vCenter, or its tagging API, fails. What it says varies from
+// one attempt to the next, so that an error is logged once for each of its causes. The zero value
+// is that nothing fails.
+type Outage struct {
+	since time.Time
+	// logged are the causes.
+	logged map[string]bool
+}
 
-// Begins reports whether an error was not logged in this outage, and counts it as logged.
-func (o *Outage) Begins(err error) bool {
-	text := err.Error()
-	if (*o)[text] {
+// Begins notes an error, and reports whether no error of that cause was noted in this outage.
+// Causes are few words of the caller.
+func (o *Outage) Begins(cause string) bool {
+	if o.since.IsZero() {
+		*o = Outage{time.Now(), map[string]bool{}}
+	}
+	if o.logged[cause] {
 		return false
 	}
-	if *o == nil || len(*o) >= maxOutageErrors {
-		*o = Outage{}
-	}
-	(*o)[text] = true
+	o.logged[cause] = true
 	return true
 }
 
-// End forgets all errors and reports whether there were any.
-func (o *Outage) End() bool {
-	ended := len(*o) > 0
-	*o = nil
-	return ended
+// End ends the outage. It returns how long it has lasted, and false if there was none.
+func (o *Outage) End() (lasted time.Duration, ended bool) {
+	if o.since.IsZero() {
+		return 0, false
+	}
+	lasted = time.Since(o.since)
+	*o = Outage{}
+	return lasted, true
 }

@@ -1,25 +1,30 @@
 package faults_test
 
 import (
-	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"vzones/vcenter/faults"
 )
 
-// TestOutageIsBounded: errors that are never the same do not fill the memory.
-func TestOutageIsBounded(t *testing.T) {
-	const most = 50
-	var o faults.Outage
-	for i := range 10 * most {
-		if !o.Begins(fmt.Errorf("error %d", i)) {
-			t.Fatal("a new error counts as logged")
+// TestOutage has one line for each cause, and an end.
+func TestOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o faults.Outage
+		if _, ended := o.End(); ended {
+			t.Error("what has not begun has ended")
 		}
-	}
-	if len(o) > most {
-		t.Errorf("%d errors are kept", len(o))
-	}
-	if !o.End() || o.End() {
-		t.Error("an outage ends once")
-	}
+		for range 2 {
+			for i, want := range []bool{true, false, true, false} {
+				if got := o.Begins([]string{"down", "down", "rejected", "down"}[i]); got != want {
+					t.Errorf("error %d: logged is %t", i, got)
+				}
+			}
+			time.Sleep(time.Minute)
+			if lasted, ended := o.End(); !ended || lasted != time.Minute {
+				t.Errorf("%v, %t", lasted, ended)
+			}
+		}
+	})
 }

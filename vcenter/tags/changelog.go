@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -20,12 +21,23 @@ const refusedNamed = 20
 // A changeLog logs what is wrong with the reading of a vCenter's tags, once for each change.
 type changeLog struct {
 	vcenter string
-	// outage has the errors that were logged since tags were last read.
+	// outage is since when tags cannot be read.
 	outage faults.Outage
 	// kept reports whether names that were read before serve.
 	kept bool
 	// refused are the objects that the account may not read, with their paths.
 	refused map[Ref]string
+}
+
+// causeOf returns what fails, for as long as that is one outage.
+func causeOf(err error) string {
+	switch {
+	case errors.As(err, new(*busyError)):
+		return "busy"
+	case faults.Denied(err):
+		return "denied"
+	}
+	return "unreachable"
 }
 
 // failed returns the reason why no tags could be read, in words that stay the same while
@@ -35,7 +47,7 @@ func (l *changeLog) failed(ctx context.Context, err error) error {
 		err = &busyError{err}
 	}
 	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})
-	if l.outage.Begins(err) {
+	if l.outage.Begins(causeOf(err)) {
 		klog.FromContext(ctx).Error(err, "Cannot read tags; Nodes that need them keep waiting")
 	} else {
 		klog.FromContext(ctx).V(4).Info("Still cannot read tags", "err", err)
@@ -56,8 +68,8 @@ func (b busyError) Unwrap() error { return b.error }
 // read logs what has changed since the last reading.
 func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
-	if l.outage.End() {
-		logger.Info("Reading tags again")
+	if lasted, ended := l.outage.End(); ended {
+		logger.Info("Reading tags again", "after", lasted.Round(time.Second))
 	}
 	if l.kept = l.kept && a.Kept != nil; a.Kept != nil && !l.kept {
 		l.kept = true
