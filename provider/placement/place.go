@@ -58,7 +58,7 @@ type Location struct {
 // none.
 func (p *Placer) Place(node *v1.Node) (Place, error) {
 	// In this order: what vCenters have come with a configuration is not placed by the
-	// one before.
+	// previous one.
 	states := p.fleet.States()
 	place := Place{Topology: p.Topology()}
 	m, in, err := p.find(states, node)

@@ -79,9 +79,9 @@ func (d *datacenters) log(ctx context.Context, last string) string {
 	if d.missing != nil {
 		missing = d.missing.Error()
 	}
-	switch log := klog.FromContext(ctx); {
-	case missing == last:
-	case missing == "":
+	switch log := klog.FromContext(ctx); missing {
+	case last:
+	case "":
 		log.Info("All of the configured datacenters are found")
 	default:
 		log.Info("Not all of the configured datacenters are found; until they are, no machine counts as gone", "err", missing, "visible", d.visible)
