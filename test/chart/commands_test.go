@@ -123,8 +123,8 @@ func TestWhatIsSavedComesBack(t *testing.T) {
 	}
 }
 
-// TestImageOfTheManifest: a DaemonSet that kubectl has applied gets another image, and the one
-// before again, with the commands of the how-tos.
+// TestImageOfTheManifest: a DaemonSet that kubectl has applied gets another image, and the
+// previous one again, with the commands of the how-tos.
 func TestImageOfTheManifest(t *testing.T) {
 	f := fleettest.Start(t, theFleet)
 	c := withControllers(t)
