@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/topology/quote"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 	"vzones/vcenter/watch"
@@ -138,6 +139,6 @@ func (a *actor) closeSession(ctx context.Context, s *session.Session) {
 		err = s.Close(ctx)
 	})
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot log out; the session ends when it has been idle for long enough")
+		klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Cannot log out; the session ends when it has been idle for long enough")
 	}
 }

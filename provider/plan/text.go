@@ -52,7 +52,7 @@ func (ch Change) Reason() string {
 func (ch Change) Text() string {
 	switch {
 	case ch.Action == ActionBackfill:
-		return fmt.Sprintf("label %s=%s was missing, by %s", ch.Label, ch.Want, ch.Source)
+		return fmt.Sprintf("label %s=%s is added, as %s says", ch.Label, ch.Want, ch.Source)
 	case ch.Action == ActionUpdate:
 		return fmt.Sprintf("label %s was %q and is %q, by %s", ch.Label, ch.Have, ch.Want, ch.Source)
 	case ch.Source == levelGone:

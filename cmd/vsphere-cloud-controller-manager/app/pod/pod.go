@@ -52,18 +52,22 @@ func (r *Recorder) Record(eventType, reason, message string) {
 }
 
 // Abridge puts as many lines into one message as fit into an Event, with semicolons between
-// them. The log has the rest.
-func Abridge(lines []string) string {
+// them, and a last one in any case, if it is not empty. The log has the rest.
+func Abridge(lines []string, last string) string {
+	if last != "" {
+		last = "; " + last
+	}
+	longest := quote.LongestNote - len(last)
 	text := strings.Join(lines, "; ")
-	if len(text) <= quote.LongestNote {
-		return text
+	if len(text) <= longest {
+		return text + last
 	}
 	var b strings.Builder
 	for i, line := range lines {
 		more := fmt.Sprintf("and %d more, in the log", len(lines)-i)
-		if b.Len()+len(line)+len(more)+len("; ") > quote.LongestNote {
+		if b.Len()+len(line)+len(more)+len("; ") > longest {
 			if i == 0 {
-				cut := line[:quote.LongestNote-len(more)-8]
+				cut := line[:longest-len(more)-8]
 				for !utf8.ValidString(cut) {
 					cut = cut[:len(cut)-1]
 				}
@@ -75,5 +79,5 @@ func Abridge(lines []string) string {
 		}
 		b.WriteString(line + "; ")
 	}
-	return b.String()
+	return b.String() + last
 }

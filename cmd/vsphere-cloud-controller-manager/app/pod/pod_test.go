@@ -14,13 +14,16 @@ func TestAbridge(t *testing.T) {
 	long := strings.Repeat("ü", 400)
 	for name, c := range map[string]struct {
 		lines []string
+		last  string
 		ends  string
 	}{
-		"short":        {[]string{"a", "b"}, "a; b"},
-		"many":         {[]string{"a", long, long, "b"}, "and 2 more, in the log"},
-		"one too long": {[]string{long + long}, "and 0 more, in the log"},
+		"short":        {[]string{"a", "b"}, "", "a; b"},
+		"many":         {[]string{"a", long, long, "b"}, "", "and 2 more, in the log"},
+		"one too long": {[]string{long + long}, "", "and 0 more, in the log"},
+		"with a last":  {[]string{"a", "b"}, "nothing changes", "a; b; nothing changes"},
+		"many, last":   {[]string{"a", long, long, "b"}, "nothing changes", "and 2 more, in the log; nothing changes"},
 	} {
-		got := Abridge(c.lines)
+		got := Abridge(c.lines, c.last)
 		if len(got) > quote.LongestNote || !strings.HasSuffix(got, c.ends) || !utf8.ValidString(got) {
 			t.Errorf("%s: %d bytes: %q", name, len(got), got)
 		}
