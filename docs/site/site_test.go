@@ -131,7 +131,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = append(want, "index.html", "CHANGELOG.html", "CONTRIBUTING.html", "RELEASING.html", "SECURITY.html")
+	want = append(want, "index.html", "CHANGELOG.html", "CONTRIBUTING.html", "RELEASING.html", "SECURITY.html", "manifests/chart/README.html")
 	titles := map[string]string{}
 	for _, name := range want {
 		if pages[name] == "" {
