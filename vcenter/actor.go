@@ -43,7 +43,7 @@ type actor struct {
 	restart, checkCredentials bool
 	// tags reads tags, for the watch that runs.
 	tags *tags.Reader
-	// outage has the errors that were logged since the vCenter was last read.
+	// outage is since when the vCenter cannot be read, and what of that was logged.
 	outage faults.Outage
 	// readDelay is how long the next watch has to wait before it reads the vCenter.
 	readDelay time.Duration
@@ -199,6 +199,10 @@ func causeOf(err error) string {
 		return "untrusted"
 	case errors.As(err, new(*credentialsError)):
 		return "credentials"
+	case faults.Denied(err):
+		return "denied"
+	case faults.FromServer(err):
+		return "fault"
 	}
 	return "unreachable"
 }

@@ -193,7 +193,7 @@ func (o *options) tryImage(ctx context.Context, archive []byte) error {
 		if err != nil {
 			return err
 		}
-		if !strings.Contains(string(said), o.version) {
+		if !strings.HasPrefix(string(said), "vzones "+o.version+"\n") {
 			return fmt.Errorf("its --version is %q, want %s", said, o.version)
 		}
 	}

@@ -70,8 +70,8 @@ func validateCredentials(report io.Writer, file string, secret manifest.Object, 
 	servers := credentials.Servers(data)
 	for _, c := range configs {
 		for _, v := range c.VCenters {
-			same := v.Secret.Name == secret.Ref.Name && (secret.Ref.Namespace == "" || v.Secret.Namespace == secret.Ref.Namespace)
-			if same && v.User == "" && !slices.Contains(servers, v.Server) {
+			same := v.Secret.Name != "" && v.Secret.Name == secret.Ref.Name && (secret.Ref.Namespace == "" || v.Secret.Namespace == secret.Ref.Namespace)
+			if same && v.User == "" && !slices.ContainsFunc(servers, func(s string) bool { return credentials.Same(s, v.Server) }) {
 				servers = append(servers, v.Server)
 			}
 		}

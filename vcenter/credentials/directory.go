@@ -70,7 +70,7 @@ func readFiles(dir, server string) (map[string][]byte, error) {
 
 // concerns reports whether a key can matter for an address.
 func concerns(key, server string) bool {
-	if prefix, ok := address(key); ok && same(prefix, server) {
+	if prefix, ok := address(key); ok && Same(prefix, server) {
 		return true
 	}
 	for _, prefix := range []string{prefixServer, prefixUser, prefixPassword} {

@@ -77,7 +77,7 @@ func choose(data map[string][]byte, server string) (keys, error) {
 func withAddress(data map[string][]byte, server string) (*keys, error) {
 	written := map[string]bool{}
 	for key := range data {
-		if prefix, ok := address(key); ok && same(prefix, server) {
+		if prefix, ok := address(key); ok && Same(prefix, server) {
 			written[prefix] = true
 		}
 	}
@@ -97,7 +97,7 @@ func withSuffix(data map[string][]byte, server string) (*keys, error) {
 	var sets []keys
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		suffix, ok := strings.CutPrefix(key, prefixServer)
-		if ok && same(strings.TrimSpace(string(data[key])), server) {
+		if ok && Same(strings.TrimSpace(string(data[key])), server) {
 			sets = append(sets, keys{user: prefixUser + suffix, password: prefixPassword + suffix})
 		}
 	}
@@ -165,8 +165,8 @@ func address(key string) (string, bool) {
 	return "", false
 }
 
-// same reports whether two texts are the same address.
-func same(a, b string) bool { return a != "" && canonical(a) == canonical(b) }
+// Same reports whether two texts are the same address, each written in one of its ways.
+func Same(a, b string) bool { return a != "" && canonical(a) == canonical(b) }
 
 func canonical(server string) string {
 	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(server, "["), "]")); err == nil {

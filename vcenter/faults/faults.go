@@ -31,6 +31,9 @@ func Of[F any](err error) (F, bool) {
 	return found, ok
 }
 
+// ErrRejected says that a vCenter does not accept credentials. See package session.
+var ErrRejected = errors.New("the user name or password is rejected")
+
 // FromServer reports whether the server has answered, with a fault.
 func FromServer(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {

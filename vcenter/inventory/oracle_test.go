@@ -229,7 +229,8 @@ func (w world) settled(on []string, where map[string]bool) bool {
 				return false // it is about to say whether it still has it
 			}
 			for _, m := range v.vms {
-				mayRun := m.id == machine && m.unreadable && slices.Contains(w.id.UUIDs, m.uuid)
+				unknown := m.unreadable || m.unread && !m.template && !m.secondary
+				mayRun := m.id == machine && unknown && slices.Contains(w.id.UUIDs, m.uuid)
 				if !v.unread && mayRun && len(on) == 1 && on[0] != fmt.Sprintf("%s:VirtualMachine:%s", vcenter, m.id) {
 					return false
 				}

@@ -20,8 +20,8 @@ type Snapshot struct {
 	// Incomplete says why machines of the configured datacenters may be
 	// missing from the index. Nil means that none is.
 	Incomplete error
-	// VisibleDatacenters are the inventory paths of the datacenters that the account can see, in
-	// order. It is empty unless a configured one is missing.
+	// VisibleDatacenters are the inventory paths of the datacenters that the account sees, as they
+	// are shown, in order. It is empty unless a configured one is missing.
 	VisibleDatacenters []string
 	// Index has all machines of the configured datacenters whose UUID is known,
 	// templates included, or only those that Searched names.

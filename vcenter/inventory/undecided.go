@@ -155,12 +155,15 @@ func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 		if i < 0 {
 			continue
 		}
-		m := home.Machines[was.ID]
+		m, e := home.Machines[was.ID], home.Index[u][i]
 		switch {
-		case home.Index[u][i].Unreadable:
+		case e.Unreadable:
 			return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
 		case m != nil && m.Power == PowerUnknown:
 			return fmt.Errorf("%s, which was the machine, is still there and may run: its power state cannot be read", name)
+		case m == nil && e.Eligible():
+			// The index has no connection state, without which its power state says nothing.
+			return fmt.Errorf("%s, which was the machine, is still there and may run: its details are not read yet", name)
 		}
 	}
 	return nil

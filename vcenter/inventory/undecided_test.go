@@ -108,4 +108,8 @@ func TestPowerThatCannotBeRead(t *testing.T) {
 	if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "power state") {
 		t.Errorf("on a host that is disconnected: %v, %v", m, err)
 	}
+	delete(west.Snapshot.Machines, "vm-1")
+	if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "details are not read yet") {
+		t.Errorf("before its details are read: %v, %v", m, err)
+	}
 }

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"errors"
-
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/faults"
@@ -10,7 +8,7 @@ import (
 
 // ErrRejected says that a vCenter does not accept the credentials. They are tried
 // again after minutes, since trying them often would lock the account.
-var ErrRejected = errors.New("the user name or password is rejected")
+var ErrRejected = faults.ErrRejected
 
 // A rejection is an ErrRejected that says what was rejected and what to do.
 type rejection string

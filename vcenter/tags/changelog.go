@@ -36,6 +36,8 @@ func causeOf(err error) string {
 		return "busy"
 	case faults.Denied(err):
 		return "denied"
+	case errors.Is(err, faults.ErrRejected):
+		return "rejected"
 	}
 	return "unreachable"
 }

@@ -27,7 +27,7 @@ type datacenters struct {
 	// account. Nil if none is.
 	missing error
 	// unmatched are those that are missing, and visible the paths of all datacenters that the
-	// account could see when that was found.
+	// account sees, as they are shown.
 	unmatched, visible []string
 }
 
@@ -68,7 +68,8 @@ func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
 // changed reports whether the views have to be of other datacenters by what the filter has
 // reported.
 func (d *datacenters) changed() bool {
-	roots, unmatched, _ := matching(d.tree, d.wanted)
+	roots, unmatched, visible := matching(d.tree, d.wanted)
+	d.visible = visible
 	return !slices.Equal(roots, d.roots) || !slices.Equal(unmatched, d.unmatched)
 }
 

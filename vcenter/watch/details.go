@@ -115,9 +115,10 @@ func (d *detailList) refuse(ctx context.Context, id string) {
 // set makes the list hold exactly these machines, but for those that the vCenter does not
 // have or does not let us follow, and reports whether it was changed. Those that nothing but
 // Nodes names are put on it on their own, so that what is wrong with them does not concern
-// others. They are read at once, and so are the others unless that waits, or there are many:
-// those are read if the filter has not reported them after a while.
-func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool) (changed bool, err error) {
+// others. They are read at once, and so are the others unless the first snapshot waits for the
+// filter, or there are many after it: those are read if the filter has not reported them after a
+// while.
+func (d *detailList) set(ctx context.Context, ids, recorded []string, p *progress) (changed bool, err error) {
 	var add, named, remove []types.ManagedObjectReference
 	now := make(map[string]bool, len(ids)+len(recorded))
 	for _, id := range ids {
@@ -146,7 +147,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool)
 	if len(add) == 0 && len(remove) == 0 && len(named) == 0 {
 		return false, nil
 	}
-	if err := d.change(ctx, now, add, remove, wait); err != nil {
+	if err := d.change(ctx, now, add, remove, p); err != nil {
 		return false, fmt.Errorf("following %d machines: %w", len(ids), err)
 	}
 	if err := d.try(ctx, now, named); err != nil {
@@ -159,7 +160,7 @@ func (d *detailList) set(ctx context.Context, ids, recorded []string, wait bool)
 
 // change puts machines on the list and takes others off it, and leaves in now what is on
 // it.
-func (d *detailList) change(ctx context.Context, now map[string]bool, add, remove []types.ManagedObjectReference, wait bool) error {
+func (d *detailList) change(ctx context.Context, now map[string]bool, add, remove []types.ManagedObjectReference, p *progress) error {
 	if len(add) == 0 && len(remove) == 0 {
 		return nil
 	}
@@ -187,9 +188,9 @@ func (d *detailList) change(ctx context.Context, now map[string]bool, add, remov
 		}
 	}
 	switch {
-	case wait:
+	case p.waits():
 		return nil
-	case len(add) > readAtOnce:
+	case p.phase == ready && len(add) > readAtOnce:
 		if d.overdue == nil {
 			d.overdue = time.After(syncTime)
 		}
@@ -198,12 +199,13 @@ func (d *detailList) change(ctx context.Context, now map[string]bool, add, remov
 	return d.read(ctx, add)
 }
 
-// readRest reads the details of the machines on the list that the filter has not reported.
+// readRest reads the details of the machines on the list that the filter has not reported. Those
+// that only Nodes name were read when they came onto it.
 func (d *detailList) readRest(ctx context.Context) error {
 	d.overdue = nil
 	var machines []types.ManagedObjectReference
 	for id := range d.listed {
-		if !d.model.HasDetails(id) {
+		if !d.onlyRecorded[id] && !d.model.HasDetails(id) {
 			machines = append(machines, model.MachineRef(id))
 		}
 	}

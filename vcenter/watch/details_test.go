@@ -57,13 +57,13 @@ func TestDispute(t *testing.T) {
 	if err := w.details.resolveDisputes(t.Context()); err == nil || !strings.Contains(err.Error(), "vm-1") {
 		t.Errorf("one that is still there: %v", err)
 	}
-	if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, false); err != nil || len(w.details.listed) > 0 {
+	if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &progress{phase: ready}); err != nil || len(w.details.listed) > 0 {
 		t.Errorf("it is asked for again: %v", err)
 	}
 	if err := w.details.resolveDisputes(t.Context()); err != nil || w.details.missing["vm-1"] || w.details.refused["vm-1"].IsZero() {
 		t.Errorf("the second time: %v, missing %v, refused %v", err, w.details.missing, w.details.refused)
 	}
-	if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, false); err != nil || len(w.details.listed) > 0 {
+	if _, err := w.details.set(t.Context(), []string{"vm-1"}, nil, &progress{phase: ready}); err != nil || len(w.details.listed) > 0 {
 		t.Errorf("it is asked for again: %v", err)
 	}
 }

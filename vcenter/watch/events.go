@@ -76,9 +76,9 @@ func (e *eventWatch) run(ctx context.Context) error {
 	return nil
 }
 
-// collect makes a collector of the events from now on, by the vCenter's own clock, so that
-// it has nothing to find at first. That is also why delayedInit, which only 8.0 U3 knows, is
-// not needed.
+// collect makes a collector of the events since the first snapshot, by the vCenter's own clock,
+// so that it has next to nothing to find at first. That is also why delayedInit, which only
+// 8.0 U3 knows, is not needed.
 func (e *eventWatch) collect(ctx context.Context) error {
 	client := e.session.LongPoll(eventsTime)
 	if client.ServiceContent.EventManager == nil {
@@ -90,7 +90,7 @@ func (e *eventWatch) collect(ctx context.Context) error {
 	}
 	spec := types.EventFilterSpec{
 		EventTypeId:        tagEvents,
-		Time:               &types.EventFilterSpecByTime{BeginTime: now},
+		Time:               &types.EventFilterSpecByTime{BeginTime: types.NewTime(now.Add(-e.delay))},
 		DisableFullMessage: types.NewBool(true),
 		MaxCount:           eventsPage,
 	}

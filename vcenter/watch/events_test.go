@@ -144,9 +144,10 @@ func TestEventsAreCollectedLater(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		w.tagEvents.published.Notify()
+		began = time.Now()
 		time.AfterFunc(time.Second, cancel)
-		if err := w.tagEvents.run(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("ended with %v", err)
+		if err := w.tagEvents.run(ctx); !errors.Is(err, context.Canceled) || time.Since(began) != time.Second {
+			t.Errorf("ended with %v after %v", err, time.Since(began))
 		}
 	})
 }

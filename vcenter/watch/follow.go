@@ -169,7 +169,7 @@ func (w *Watch) settle(ctx context.Context) error {
 	w.dirty = w.model.SetRecorded(recorded) || w.dirty
 	out := w.outside(i)
 	ids := w.model.Wanted(i.uuids, slices.Concat(out.left, eligible(i, named)))
-	changed, err := w.details.set(ctx, ids, out.recorded, w.progress.waits())
+	changed, err := w.details.set(ctx, ids, out.recorded, &w.progress)
 	if err != nil {
 		return err
 	}

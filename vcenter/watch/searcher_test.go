@@ -137,7 +137,7 @@ func TestRecordedMachinesThatAreNotTriedYet(t *testing.T) {
 				t.Helper()
 				var err error
 				if w.searcher == nil {
-					_, err = w.details.set(t.Context(), nil, w.outside(f).recorded, false)
+					_, err = w.details.set(t.Context(), nil, w.outside(f).recorded, &progress{phase: ready})
 				} else {
 					_, err = w.searcher.setList(t.Context(), f)
 				}

@@ -13,7 +13,8 @@ const (
 )
 
 // unreported are machines on the list, outside the configured datacenters, that the
-// filter has not reported yet. They were read when they came onto the list. One that is
+// filter has not reported yet. They are read when they come onto the list, or, if many do,
+// some time later. One that is
 // destroyed after that and before the vCenter looks at the list again is in no change
 // that it reports: as it never came, it does not leave.
 type unreported struct {

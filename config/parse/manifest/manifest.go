@@ -147,6 +147,10 @@ func (o *Object) add(file string, n *yaml.Node, below string, encoded bool) erro
 		v := Value{Key: key.Value, Line: key.Line}
 		content := value.Value
 		switch {
+		case yaml.Null(value):
+			content = ""
+		case value.ShortTag() != "!!str":
+			return fmt.Errorf("%s:%d: %s of %s is not a text under the key %s: write it in quotes", file, key.Line, below, o, quote.Value(key.Value))
 		case encoded:
 			raw, err := base64.StdEncoding.DecodeString(content)
 			if err != nil {
@@ -184,7 +188,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 
 // text returns the text under a key, empty if there is none.
 func text(n *yaml.Node, key string) string {
-	if c := child(n, key); c != nil && c.Kind == yaml.ScalarNode {
+	if c := child(n, key); c != nil && c.Kind == yaml.ScalarNode && !yaml.Null(c) {
 		return c.Value
 	}
 	return ""

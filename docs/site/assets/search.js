@@ -35,7 +35,7 @@
         heading: s.heading,
         text: s.text,
         lower: { title: page.title.toLowerCase(), heading: s.heading.toLowerCase(), text: s.text.toLowerCase() },
-        weight: /\/decisions\/|^CHANGELOG|^index\.html/.test(page.url) ? 0.6 : page.url.includes("/reference/") ? 1.2 : 1,
+        weight: /\/decisions\/|^CHANGELOG|^index\.html/.test(page.url) ? 0.6 : /\/reference\/(?!compared-)/.test(page.url) ? 1.2 : 1,
       };
     });
   }
@@ -76,7 +76,7 @@
       const whole = words.join(" ");
       if (words.length > 1) score += worth(s.lower.heading, whole) * 8 + worth(s.lower.text, whole) * 4;
       if (s.lower.heading === whole) score += 20;
-      // References come first, and why or when something was decided comes last.
+      // References come first, but for the comparison, and why or when something was decided comes last.
       found.push({ section: s, score: score * s.weight, order });
     });
     found.sort((a, b) => b.score - a.score || a.order - b.order);

@@ -13,6 +13,7 @@ import (
 
 	"vzones/topology/quote"
 	"vzones/vcenter"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 )
 
@@ -24,6 +25,9 @@ const (
 	reasonOver        = "VCenterRecovered"
 )
 
+// reasons are those of what can be wrong.
+var reasons = []string{reasonUnreadable, reasonRejected, reasonDatacenters}
+
 const (
 	// every is the time between two looks at the vCenters.
 	every = 5 * time.Second
@@ -33,6 +37,8 @@ const (
 	// repeated is the time after which an Event is recorded again while it lasts: the API server
 	// forgets Events after an hour.
 	repeated = 55 * time.Minute
+	// otherCause is the least time between two Events about causes that take turns.
+	otherCause = 5 * time.Minute
 )
 
 // A Recorder records what is wrong with the vCenters. One goroutine runs it.
@@ -43,6 +49,8 @@ type Recorder struct {
 	Record func(eventType, reason, message string)
 
 	conditions map[key]*condition
+	// addresses are those of the vCenters.
+	addresses map[string]string
 }
 
 // kept says what an outage does to Nodes.
@@ -57,9 +65,13 @@ type key struct{ vcenter, reason string }
 // so, zero if none has.
 type condition struct {
 	since, recorded time.Time
-	// text is that of the last Event.
-	text string
+	// cause is that of the last Event.
+	cause string
 }
+
+// A problem is what an Event says. What fails is worded in many ways: problems of one cause are
+// the same.
+type problem struct{ text, cause string }
 
 // Run records Events until the context is done.
 func (r *Recorder) Run(ctx context.Context) error {
@@ -77,62 +89,87 @@ func (r *Recorder) Run(ctx context.Context) error {
 
 // observe records what is wrong now, and what is not any more.
 func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
-	wrong := map[key]*condition{}
-	configured := map[string]bool{}
+	conditions, addresses := map[key]*condition{}, map[string]string{}
 	for i := range all {
 		h := &all[i]
-		configured[h.VCenter] = true
-		for reason, text := range problems(h) {
+		addresses[h.VCenter] = h.Address
+		if r.addresses[h.VCenter] != h.Address {
+			r.forget(h.VCenter) // it may be another one
+		}
+		wrong := problems(h)
+		for _, reason := range reasons {
 			k := key{h.VCenter, reason}
 			c := r.conditions[k]
-			if c == nil {
-				c = &condition{since: now}
+			if p, ok := wrong[reason]; ok {
+				if c == nil {
+					c = &condition{since: now}
+				}
+				r.record(k, c, p, now)
 			}
-			wrong[k] = c
-			r.record(k, c, text, now)
+			switch _, still := wrong[reason]; {
+			case c == nil:
+			case still, h.Err != nil, h.Snapshot == nil:
+				conditions[k] = c // while a vCenter is not read nothing is over
+			case !c.recorded.IsZero():
+				r.Record(v1.EventTypeNormal, reasonOver, fmt.Sprintf("vCenter %q: what the Event %s said is over, after %s",
+					k.vcenter, k.reason, now.Sub(c.since).Round(time.Second)))
+			}
 		}
 	}
-	for k, c := range r.conditions {
-		// One reason may have become another one.
-		goesOn := k.reason != reasonDatacenters && (wrong[key{k.vcenter, reasonUnreadable}] != nil || wrong[key{k.vcenter, reasonRejected}] != nil)
-		if wrong[k] == nil && configured[k.vcenter] && !c.recorded.IsZero() && !goesOn {
-			r.Record(v1.EventTypeNormal, reasonOver, fmt.Sprintf("vCenter %q: what the Event %s said is over, after %s",
-				k.vcenter, k.reason, now.Sub(c.since).Round(time.Second)))
-		}
-	}
-	r.conditions = wrong
+	r.conditions, r.addresses = conditions, addresses
 }
 
-// record records an Event if what is wrong has lasted, and no Event of the last hour says it. What
-// fails is worded in many ways and is one outage.
-func (r *Recorder) record(k key, c *condition, text string, now time.Time) {
-	said := !c.recorded.IsZero() && now.Sub(c.recorded) < repeated && (c.text == text || k.reason != reasonDatacenters)
+func (r *Recorder) forget(vcenter string) {
+	for _, reason := range reasons {
+		delete(r.conditions, key{vcenter, reason})
+	}
+}
+
+// record records an Event if what is wrong has lasted, and no Event of the last hour says it, or
+// it has another cause by now.
+func (r *Recorder) record(k key, c *condition, p problem, now time.Time) {
+	ago := now.Sub(c.recorded)
+	said := !c.recorded.IsZero() && ago < repeated && (c.cause == p.cause || ago < otherCause)
 	if said || now.Sub(c.since) < lasting {
 		return
 	}
-	c.recorded, c.text = now, text
-	r.Record(v1.EventTypeWarning, k.reason, text)
+	c.recorded, c.cause = now, p.cause
+	r.Record(v1.EventTypeWarning, k.reason, p.text)
 }
 
 // problems returns what is wrong with a vCenter, by the reason of the Event.
-func problems(h *vcenter.Health) map[string]string {
-	all := map[string]string{}
+func problems(h *vcenter.Health) map[string]problem {
+	all := map[string]problem{}
 	switch {
 	case errors.Is(h.Err, session.ErrRejected):
-		all[reasonRejected] = fmt.Sprintf("%v; %s: correct the credentials", h.Err, kept)
+		all[reasonRejected] = problem{fmt.Sprintf("%v; %s: correct the credentials", h.Err, kept), "login"}
 	case h.Err != nil:
-		all[reasonUnreadable] = fmt.Sprintf("%v; %s", h.Err, kept)
+		all[reasonUnreadable] = problem{fmt.Sprintf("%v; %s", h.Err, kept), causeOf(h.Err)}
+	case h.Rejected && h.Tags == vcenter.TagsFailed:
+		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
+			"their labels: correct the credentials", h.VCenter), "tags"}
 	case h.Rejected:
-		all[reasonRejected] = fmt.Sprintf("vCenter %q rejects the credentials that are configured now; it is read on in the open session, "+
-			"until that ends or the daemon restarts: correct the credentials", h.VCenter)
+		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q rejects the credentials that are configured now; it is read on in the open session, "+
+			"until that ends or the daemon restarts: correct the credentials", h.VCenter), "session"}
 	}
 	if s := h.Snapshot; s != nil && s.Incomplete != nil {
 		visible := "no datacenter"
 		if len(s.VisibleDatacenters) > 0 {
 			visible = quote.Some(s.VisibleDatacenters, mostVisible)
 		}
-		all[reasonDatacenters] = fmt.Sprintf("%v; it sees %s; until it is found, no Node of any vCenter is deleted: "+
-			"correct datacenters in the configuration", s.Incomplete, visible)
+		all[reasonDatacenters] = problem{fmt.Sprintf("%v; until it is found, no Node of any vCenter is deleted: "+
+			"correct datacenters in the configuration; the account sees %s", s.Incomplete, visible), s.Incomplete.Error()}
 	}
 	return all
+}
+
+// causeOf returns what kind of error keeps a vCenter from being read.
+func causeOf(err error) string {
+	switch {
+	case faults.Denied(err):
+		return "denied"
+	case faults.FromServer(err):
+		return "fault"
+	}
+	return "unreachable"
 }

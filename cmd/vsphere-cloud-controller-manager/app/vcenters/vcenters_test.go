@@ -23,7 +23,7 @@ func TestEvents(t *testing.T) {
 	down, refused := errors.New(`vCenter "east": no answer within 15s`), errors.New(`vCenter "east": connection refused`)
 	const (
 		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; it is read on in the open session, until that ends or the daemon restarts: correct the credentials`
-		mistyped = "; it sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted: correct datacenters in the configuration"
+		mistyped = "; until it is found, no Node of any vCenter is deleted: correct datacenters in the configuration; the account sees /dc1, /dc2"
 	)
 	missing := errors.New(`vCenter "east": datacenter "dcx" is not there`)
 	for name, c := range map[string]struct {
@@ -71,7 +71,49 @@ func TestEvents(t *testing.T) {
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
 			`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + kept + ": correct the credentials",
+			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreadable said is over, after 19m55s`,
 			`Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 10m0s`,
+		}},
+		"an outage while a password is wrong": {func(after time.Duration) []vcenter.Health {
+			if after < 10*time.Minute {
+				return state(down, true, nil)
+			}
+			return state(nil, after < 20*time.Minute, nil)
+		}, []string{
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
+			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreadable said is over, after 9m55s`,
+			latent,
+			`Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 10m0s`,
+		}},
+		"another address": {func(after time.Duration) []vcenter.Health {
+			all := state(down, false, nil)
+			if after > 10*time.Minute {
+				all = state(nil, false, nil)
+				all[0].Address = "other"
+			}
+			return all
+		}, []string{`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept}},
+		"not read after another configuration": {func(after time.Duration) []vcenter.Health {
+			all := state(down, false, nil)
+			switch {
+			case after > 20*time.Minute:
+				all = state(nil, false, nil)
+			case after > 10*time.Minute:
+				all = state(nil, false, nil)
+				all[0].Snapshot = nil
+			}
+			return all
+		}, []string{
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
+			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreadable said is over, after 20m0s`,
+		}},
+		"tags alone": {func(after time.Duration) []vcenter.Health {
+			all := state(nil, after < 10*time.Minute, nil)
+			all[0].Tags = vcenter.TagsFailed
+			return all
+		}, []string{
+			`Warning CredentialsRejected vCenter "east": the tagging API rejects the credentials; Nodes that need tags wait, and others keep their labels: correct the credentials`,
+			`Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 9m55s`,
 		}},
 		"a datacenter, then another": {func(after time.Duration) []vcenter.Health {
 			if after < 10*time.Minute {
