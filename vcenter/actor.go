@@ -193,18 +193,12 @@ func (a *actor) retrust(ctx context.Context) {
 // causeOf returns what fails, for as long as that is one outage.
 func causeOf(err error) string {
 	switch {
-	case errors.Is(err, session.ErrRejected):
-		return "rejected"
 	case errors.As(err, new(*session.UntrustedError)):
 		return "untrusted"
 	case errors.As(err, new(*credentialsError)):
 		return "credentials"
-	case faults.Denied(err):
-		return "denied"
-	case faults.FromServer(err):
-		return "fault"
 	}
-	return "unreachable"
+	return faults.CauseOf(err)
 }
 
 // fail publishes why the vCenter cannot be read and logs it once in an outage for each cause.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -91,19 +90,8 @@ func (t *tool) validateFile(file string, o parse.Options) error {
 	if manifest.Is(data) {
 		err = validateManifest(&report, file, data, o)
 	} else {
-		_, err = validateData(&report, file, data, o)
+		_, err = validateData(&report, file, data, o, func(e config.Error) config.Error { return e })
 	}
 	// Mistakes that nobody sees are a failure.
 	return cmp.Or(t.write(report.Bytes()), err)
-}
-
-// validateData validates a configuration, and returns it if it has no mistakes.
-func validateData(report io.Writer, file string, data []byte, o parse.Options) (*config.Config, error) {
-	c, err := o.Parse(file, data)
-	if err != nil {
-		return nil, mistakes(report, err)
-	}
-	printWarnings(report, "warning", c.Warnings)
-	printWarnings(report, "note", c.Notes)
-	return c, nil
 }

@@ -27,14 +27,12 @@ func validateManifest(report io.Writer, file string, data []byte, o parse.Option
 				continue
 			}
 			found = true
-			c, wrong := o.Parse(file, []byte(v.Content.Reveal()))
+			c, wrong := validateData(report, file, []byte(v.Content.Reveal()), o, func(e config.Error) config.Error { return place(e, v) })
 			if wrong != nil {
-				err = mistakes(report, placed(wrong, v))
+				err = wrong
 				continue
 			}
 			configs = append(configs, c)
-			printWarnings(report, "warning", placedWarnings(c.Warnings, v))
-			printWarnings(report, "note", placedWarnings(c.Notes, v))
 		}
 	}
 	for _, object := range objects {
@@ -52,6 +50,28 @@ func validateManifest(report io.Writer, file string, data []byte, o parse.Option
 			"a configuration is in a ConfigMap or Secret under a key that ends in .yaml, .yml or .conf", file)
 	}
 	return err
+}
+
+// validateData validates a configuration, and returns it if it has no mistakes. What it prints is
+// moved to where the configuration is in the file.
+func validateData(report io.Writer, file string, data []byte, o parse.Options, moved func(config.Error) config.Error) (*config.Config, error) {
+	c, err := o.Parse(file, data)
+	if all, ok := errors.AsType[config.Errors](err); ok {
+		for i, e := range all {
+			all[i] = moved(e)
+		}
+	}
+	if err != nil {
+		return nil, mistakes(report, err)
+	}
+	for _, all := range [][]config.Warning{c.Warnings, c.Notes} {
+		for i, w := range all {
+			all[i] = config.Warning(moved(config.Error(w)))
+		}
+	}
+	printWarnings(report, "warning", c.Warnings)
+	printWarnings(report, "note", c.Notes)
+	return c, nil
 }
 
 // isConfiguration reports whether a key is that of a configuration.
@@ -85,28 +105,7 @@ func validateCredentials(report io.Writer, file string, secret manifest.Object, 
 	return len(servers) > 0, err
 }
 
-// placed moves mistakes from a value to its place in the file.
-func placed(err error, v manifest.Value) error {
-	all, ok := errors.AsType[config.Errors](err)
-	if !ok {
-		return err
-	}
-	moved := make(config.Errors, len(all))
-	for i, e := range all {
-		moved[i] = place(e, v)
-	}
-	return moved
-}
-
-func placedWarnings(all []config.Warning, v manifest.Value) []config.Warning {
-	moved := make([]config.Warning, len(all))
-	for i, w := range all {
-		moved[i] = config.Warning(place(config.Error(w), v))
-	}
-	return moved
-}
-
-// place moves one mistake. What is about an environment variable has no line.
+// place moves a mistake from a value to its place in the file. What is about an environment variable has no line.
 func place(e config.Error, v manifest.Value) config.Error {
 	switch {
 	case e.Line == 0:

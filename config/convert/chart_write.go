@@ -167,7 +167,7 @@ func (c *chartWriter) configuration() config.Password {
 		c.Errors = append(c.Errors, found.Errors...)
 	}
 	e := s.VCenters[0]
-	logins := addLogin(nil, login{e.Server.V, e.User.V, e.Password.V}, validate.Settings{Section: *e}, c.List)
+	logins := addLogin(nil, login{e.Server.V, e.User.V, e.Password.V, e.User.At.Line}, validate.Settings{Section: *e}, c.List)
 	e.User, e.Password = schema.Text{}, schema.Secret{}
 	if s.Global.Insecure = c.insecure; c.unverified {
 		s.Global.Insecure = schema.Toggle{V: true, Set: true}

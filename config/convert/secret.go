@@ -15,6 +15,8 @@ import (
 type login struct {
 	server, user string
 	password     config.Password
+	// line is where the file has it.
+	line int
 }
 
 // secretKey is what Kubernetes accepts for a key of a Secret.

@@ -13,7 +13,7 @@ import (
 func accountIn(s Secrets, ref config.SecretRef, server string) (login, bool) {
 	for _, data := range s.of(ref) {
 		if user, password, _ := findAccount(data, server); user != "" {
-			return login{server, user, password}, true
+			return login{server: server, user: user, password: password}, true
 		}
 	}
 	return login{}, false

@@ -40,23 +40,15 @@ func ToYAML(file string, data []byte, ref config.SecretRef) (*Written, error) {
 		s.Global.SecretName = schema.Text{V: ref.Name, Set: true}
 		s.Global.SecretNamespace = schema.Text{V: ref.Namespace, Set: true}
 		w.Private = secretManifest(ref, logins)
-		w.PrivateLine = l.firstLogin()
+		for _, l := range logins {
+			if w.PrivateLine == 0 || l.line < w.PrivateLine {
+				w.PrivateLine = l.line
+			}
+		}
 	}
 	w.Data = yaml.Writer{}.File(s, "Written by vzones convert from "+oneLine(file)+".")
 	w.Lost = problem.Sorted(append(p.Warnings, l.walkedTogether()...), func(w config.Warning) config.Error { return config.Error(w) })
 	return w, nil
-}
-
-// firstLogin returns the first line with an account that a vCenter has in the file.
-func (l *loaded) firstLogin() int {
-	line := 0
-	for i := range l.Fleet {
-		from := &l.Fleet[i]
-		if at := from.User.At.Line; from.User.Set && !from.SecretRef.Set && !from.SecretsDirectory.Set && (line == 0 || at < line) {
-			line = at
-		}
-	}
-	return line
 }
 
 // logins returns the accounts that vCenters have in the file, one for each address.
@@ -70,7 +62,7 @@ func (l *loaded) logins(p *problem.List) []login {
 			p.Warnf(from.Password.At, "the credentials come from %s: "+
 				"write user and password there if it has none for %s", elsewhere(vc), vc.Server)
 		default:
-			all = addLogin(all, login{vc.Server, vc.User, vc.Password}, from, p)
+			all = addLogin(all, login{vc.Server, vc.User, vc.Password, from.User.At.Line}, from, p)
 		}
 	}
 	return all

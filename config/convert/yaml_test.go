@@ -208,7 +208,7 @@ func TestConvertChecksTheName(t *testing.T) {
 func TestSecretManifests(t *testing.T) {
 	check := func(user, password string) bool {
 		user, password = strings.ToValidUTF8(user, "?")+"u", strings.ToValidUTF8(password, "?")+"p"
-		m := secretManifest(aRef, []login{{"vc.example.com", user, config.NewPassword(password)}, {"fd00::10", password, config.NewPassword(user)}})
+		m := secretManifest(aRef, []login{{"vc.example.com", user, config.NewPassword(password), 1}, {"fd00::10", password, config.NewPassword(user), 2}})
 		data := decodeSecret(t, m)
 		s, err := readSecrets("f", []byte(m.Reveal()))
 		if err != nil {

@@ -1,6 +1,9 @@
 package faults
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // An Outage is the time in which a vCenter, or its tagging API, fails. What it says varies from
 // one attempt to the next, so that an error is logged once for each of its causes. The zero value
@@ -32,4 +35,18 @@ func (o *Outage) End() (lasted time.Duration, ended bool) {
 	lasted = time.Since(o.since)
 	*o = Outage{}
 	return lasted, true
+}
+
+// CauseOf returns in one word what fails, for whoever says each cause of an outage once: what it says
+// differs from one attempt to the next.
+func CauseOf(err error) string {
+	switch {
+	case errors.Is(err, ErrRejected):
+		return "rejected"
+	case Denied(err):
+		return "denied"
+	case FromServer(err):
+		return "fault"
+	}
+	return "unreachable"
 }

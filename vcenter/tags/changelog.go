@@ -29,27 +29,15 @@ type changeLog struct {
 	refused map[Ref]string
 }
 
-// causeOf returns what fails, for as long as that is one outage.
-func causeOf(err error) string {
-	switch {
-	case errors.As(err, new(*busyError)):
-		return "busy"
-	case faults.Denied(err):
-		return "denied"
-	case errors.Is(err, faults.ErrRejected):
-		return "rejected"
-	}
-	return "unreachable"
-}
-
 // failed returns the reason why no tags could be read, in words that stay the same while
 // nothing changes, and logs it once in an outage.
 func (l *changeLog) failed(ctx context.Context, err error) error {
+	cause := faults.CauseOf(err)
 	if errors.Is(err, rest.ErrBusy) {
-		err = &busyError{err}
+		err, cause = &busyError{err}, "busy"
 	}
 	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})
-	if l.outage.Begins(causeOf(err)) {
+	if l.outage.Begins(cause) {
 		klog.FromContext(ctx).Error(err, "Cannot read tags; Nodes that need them keep waiting")
 	} else {
 		klog.FromContext(ctx).V(4).Info("Still cannot read tags", "err", err)

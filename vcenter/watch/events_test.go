@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -124,12 +127,34 @@ func TestEventsAreThrottled(t *testing.T) {
 	})
 }
 
+// collecting is a vCenter that knows the time, and makes no collector of events but remembers
+// since when they were asked for.
+type collecting struct{ since time.Time }
+
+// untimed is a session whose client for long polls is that for all calls.
+type untimed struct{ Session }
+
+func (s untimed) LongPoll(time.Duration) *vim25.Client { return s.Client() }
+
+func (c *collecting) RoundTrip(_ context.Context, req, res soap.HasFault) error {
+	switch res := res.(type) {
+	case *methods.CurrentTimeBody:
+		res.Res = &types.CurrentTimeResponse{Returnval: time.Now()}
+		return nil
+	case *methods.CreateCollectorForEventsBody:
+		c.since = *req.(*methods.CreateCollectorForEventsBody).Req.Filter.Time.BeginTime
+	}
+	return errors.New("not here")
+}
+
 // TestEventsAreCollectedLater: no request for them is made until some time after the first
-// snapshot, when Nodes that waited for it are initialized.
+// snapshot, when Nodes that waited for it are initialized. Those since the snapshot count.
 func TestEventsAreCollectedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := newWatch(nil, nil)
-		w.tagEvents.delay = 10 * time.Second
+		server := &collecting{}
+		w, _ := newWatch(server, nil)
+		w.session.Client().ServiceContent.EventManager = &types.ManagedObjectReference{Type: "EventManager", Value: "EventManager"}
+		w.tagEvents.session, w.tagEvents.delay = untimed{w.session}, 10*time.Second
 		began := time.Now()
 		time.AfterFunc(time.Second, w.tagEvents.published.Notify)
 		if err := w.tagEvents.run(t.Context()); err != nil {
@@ -137,6 +162,9 @@ func TestEventsAreCollectedLater(t *testing.T) {
 		}
 		if after := time.Since(began); after != 11*time.Second {
 			t.Errorf("asked %v after the begin, not 10 s after the first snapshot", after)
+		}
+		if snapshot := began.Add(time.Second); !server.since.Equal(snapshot) {
+			t.Errorf("asked for events since %v, not since the snapshot at %v", server.since, snapshot)
 		}
 		if w.tagEvents.logged == "" {
 			t.Error("the vCenter was not asked at all")

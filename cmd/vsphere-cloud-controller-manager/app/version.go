@@ -15,9 +15,9 @@ import (
 // libraries are those whose versions tell what the daemon can do.
 var libraries = []string{"k8s.io/cloud-provider", "k8s.io/client-go", "github.com/vmware/govmomi"}
 
-// printVersion prints the version if --version asks for it, and reports whether it does. The
-// command does nothing else then.
-// The framework's own line calls it Kubernetes'. That of --version=raw is the framework's.
+// printVersion prints the version if --version asks for it, and reports whether it has: the command
+// does nothing else then. The framework's own line would call it a version of Kubernetes. What
+// --version=raw prints is the framework's.
 func printVersion(cmd *cobra.Command) (printed bool, err error) {
 	if f := cmd.Flags().Lookup("version"); f == nil || f.Value.String() != "true" {
 		verflag.PrintAndExitIfRequested()

@@ -102,7 +102,7 @@ func content(doc *yaml.Node) *yaml.Node {
 // appendObjects appends what a document is, or its items, in which there are no Lists.
 func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Object, error) {
 	kind := text(n, "kind")
-	if items := child(n, "items"); lists && items != nil && strings.HasSuffix(kind, "List") {
+	if items := yaml.Lookup(n, "items"); lists && items != nil && strings.HasSuffix(kind, "List") {
 		for _, item := range items.Content {
 			if item = yaml.Follow(item); item.Kind == yaml.MappingNode {
 				var err error
@@ -117,7 +117,7 @@ func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Objec
 		return all, nil
 	}
 	o := Object{Kind: kind, Line: n.Line}
-	if meta := child(n, "metadata"); meta != nil {
+	if meta := yaml.Lookup(n, "metadata"); meta != nil {
 		o.Ref = config.SecretRef{Namespace: text(meta, "namespace"), Name: text(meta, "name")}
 	}
 	encoded, plain := "binaryData", "data"
@@ -135,7 +135,7 @@ func appendObjects(all []Object, file string, n *yaml.Node, lists bool) ([]Objec
 
 // add adds the values below a key of the object.
 func (o *Object) add(file string, n *yaml.Node, below string, encoded bool) error {
-	values := child(n, below)
+	values := yaml.Lookup(n, below)
 	if values == nil || values.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -176,19 +176,9 @@ func (o *Object) set(v Value) {
 	o.Values = append(o.Values, v)
 }
 
-// child returns what is under a key, nil if there is no such key.
-func child(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return yaml.Follow(n.Content[i+1])
-		}
-	}
-	return nil
-}
-
 // text returns the text under a key, empty if there is none.
 func text(n *yaml.Node, key string) string {
-	if c := child(n, key); c != nil && c.Kind == yaml.ScalarNode && !yaml.Null(c) {
+	if c := yaml.Lookup(n, key); c != nil && c.Kind == yaml.ScalarNode && !yaml.Null(c) {
 		return c.Value
 	}
 	return ""

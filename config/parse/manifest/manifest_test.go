@@ -80,12 +80,18 @@ func TestMistakes(t *testing.T) {
 		"kind: Secret\nmetadata: {name: x}\ndata: {k: S3cret!}":              "f:3: data of Secret x is not base64 under the key \"k\"",
 		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}":    "f:3: stringData of Secret x is not a text under the key \"a\"",
 		"kind: ConfigMap\nmetadata: {name: x}\nbinaryData:\n  a: [S3cret]\n": "f:4: binaryData of ConfigMap x is not a text under the key \"a\"",
+		"kind: Secret\nmetadata: {name: x}\nstringData: {a: 12345678}":       "f:3: stringData of Secret x is not a text under the key \"a\": write it in quotes",
 		"kind: List\nitems:\n- {kind: Secret, data: {k: S3cret!}}":           "f:3: data of Secret without a name is not base64 under the key \"k\"",
 	} {
 		_, err := manifest.Read("f", []byte(text))
 		if err == nil || err.Error() != want || strings.Contains(err.Error(), "S3cret") {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
+	}
+	// What is null is empty, in names too.
+	objects, err := manifest.Read("f", []byte("kind: Secret\nmetadata: {name: x, namespace: null}\nstringData: {a: ~}\n"))
+	if err != nil || len(objects) != 1 || objects[0].String() != "Secret x" || !objects[0].Values[0].Content.IsEmpty() {
+		t.Errorf("got %v, %v", objects, err)
 	}
 	// A List in itself ends.
 	if objects, err := manifest.Read("f", []byte("&a\nkind: List\nitems: [*a]\n")); err != nil || len(objects) != 0 {

@@ -53,7 +53,7 @@ type Recorder struct {
 	addresses map[string]string
 }
 
-// kept says what an outage does to Nodes.
+// kept is what an outage means for Nodes.
 const kept = "its Nodes keep what they have, and no Node of any vCenter is deleted meanwhile"
 
 // mostVisible is how many datacenters an Event names.
@@ -111,7 +111,7 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 			case still, h.Err != nil, h.Snapshot == nil:
 				conditions[k] = c // while a vCenter is not read nothing is over
 			case !c.recorded.IsZero():
-				r.Record(v1.EventTypeNormal, reasonOver, fmt.Sprintf("vCenter %q: what the Event %s said is over, after %s",
+				r.Record(v1.EventTypeNormal, reasonOver, fmt.Sprintf("vCenter %q has recovered from %s after %s",
 					k.vcenter, k.reason, now.Sub(c.since).Round(time.Second)))
 			}
 		}
@@ -144,7 +144,7 @@ func problems(h *vcenter.Health) map[string]problem {
 	case errors.Is(h.Err, session.ErrRejected):
 		all[reasonRejected] = problem{fmt.Sprintf("%v; %s: correct the credentials", h.Err, kept), "login"}
 	case h.Err != nil:
-		all[reasonUnreadable] = problem{fmt.Sprintf("%v; %s", h.Err, kept), causeOf(h.Err)}
+		all[reasonUnreadable] = problem{fmt.Sprintf("%v; %s", h.Err, kept), faults.CauseOf(h.Err)}
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
 		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
 			"their labels: correct the credentials", h.VCenter), "tags"}
@@ -161,15 +161,4 @@ func problems(h *vcenter.Health) map[string]problem {
 			"correct datacenters in the configuration; the account sees %s", s.Incomplete, visible), s.Incomplete.Error()}
 	}
 	return all
-}
-
-// causeOf returns what kind of error keeps a vCenter from being read.
-func causeOf(err error) string {
-	switch {
-	case faults.Denied(err):
-		return "denied"
-	case faults.FromServer(err):
-		return "fault"
-	}
-	return "unreachable"
 }

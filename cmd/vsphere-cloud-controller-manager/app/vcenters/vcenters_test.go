@@ -49,11 +49,11 @@ func TestEvents(t *testing.T) {
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
 			`Warning VCenterUnreadable vCenter "east": connection refused; ` + kept,
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
-			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreadable said is over, after 1h59m55s`,
+			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 1h59m55s`,
 		}},
 		"a password that was changed": {func(after time.Duration) []vcenter.Health {
 			return state(nil, after < 10*time.Minute, nil)
-		}, []string{latent, `Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 9m55s`}},
+		}, []string{latent, `Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 9m55s`}},
 		"rejected, without a session": {func(after time.Duration) []vcenter.Health {
 			if after > time.Minute {
 				return nil // it is not configured any more
@@ -71,8 +71,8 @@ func TestEvents(t *testing.T) {
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
 			`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + kept + ": correct the credentials",
-			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreadable said is over, after 19m55s`,
-			`Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 10m0s`,
+			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 19m55s`,
+			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 10m0s`,
 		}},
 		"an outage while a password is wrong": {func(after time.Duration) []vcenter.Health {
 			if after < 10*time.Minute {
@@ -81,9 +81,9 @@ func TestEvents(t *testing.T) {
 			return state(nil, after < 20*time.Minute, nil)
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
-			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreadable said is over, after 9m55s`,
+			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 9m55s`,
 			latent,
-			`Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 10m0s`,
+			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 10m0s`,
 		}},
 		"another address": {func(after time.Duration) []vcenter.Health {
 			all := state(down, false, nil)
@@ -105,7 +105,7 @@ func TestEvents(t *testing.T) {
 			return all
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
-			`Normal VCenterRecovered vCenter "east": what the Event VCenterUnreadable said is over, after 20m0s`,
+			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 20m0s`,
 		}},
 		"tags alone": {func(after time.Duration) []vcenter.Health {
 			all := state(nil, after < 10*time.Minute, nil)
@@ -113,7 +113,7 @@ func TestEvents(t *testing.T) {
 			return all
 		}, []string{
 			`Warning CredentialsRejected vCenter "east": the tagging API rejects the credentials; Nodes that need tags wait, and others keep their labels: correct the credentials`,
-			`Normal VCenterRecovered vCenter "east": what the Event CredentialsRejected said is over, after 9m55s`,
+			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 9m55s`,
 		}},
 		"a datacenter, then another": {func(after time.Duration) []vcenter.Health {
 			if after < 10*time.Minute {
