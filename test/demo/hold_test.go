@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +24,18 @@ import (
 // processors.
 const atATime = "3"
 
+// programs returns the folder that the daemon is built into.
+var programs = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "vzones-demo-") })
+
+// builtDaemon returns the path of the daemon.
+var builtDaemon = sync.OnceValues(func() (string, error) {
+	dir, err := programs()
+	if err != nil {
+		return "", err
+	}
+	return stack.Binary(context.Background(), filepath.Join("..", ".."), dir)
+})
+
 func TestMain(m *testing.M) {
 	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
 		// go test keeps what a passing package prints to itself, but puts
@@ -32,16 +46,20 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if dir, err := programs(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(status)
 }
 
-// daemonBinary returns the path of the daemon.
+// daemonBinary returns the path of the daemon. Without a control plane the test is skipped.
 func daemonBinary(t *testing.T) string {
 	t.Helper()
 	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
 		t.Skip(err)
 	}
-	binary, err := stack.Binary(t.Context(), filepath.Join("..", ".."), t.TempDir())
+	binary, err := builtDaemon()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +101,7 @@ func finish(t *testing.T, w *world, d *demo, daemon *stack.Daemon) {
 // TestWhatIsPrintedWorks: the token reads the metrics, the lines for kubectl are right, and a demo
 // that ends while a vCenter hangs and another has a new password leaves no session.
 func TestWhatIsPrintedWorks(t *testing.T) {
+	t.Parallel()
 	d, daemon, out := kept(t, daemonBinary(t))
 	out.Reset()
 	if err := d.explain(t.Context(), daemon); err != nil {

@@ -90,6 +90,7 @@ func TestTutorialHasAllCommands(t *testing.T) {
 // TestTutorial plays each part of the tutorial, with the daemon, a control plane and the vCenters
 // of the demo: what the page shows has to come, and in the end no session is left.
 func TestTutorial(t *testing.T) {
+	t.Parallel()
 	binary := daemonBinary(t)
 	for _, p := range parts(t) {
 		t.Run(p.heading, func(t *testing.T) {
