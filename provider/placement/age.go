@@ -15,8 +15,8 @@ var ErrQuiet = errors.New("checking whether the vCenter still answers")
 
 // tooOld returns an error if a vCenter's snapshot must not initialize a Node: the
 // vCenter has not answered for so long that its machines may be elsewhere by now.
-// Nodes that are initialized keep what they have. The error says when the vCenter
-// answered last and not how long ago, so that it stays the same.
+// Nodes that are initialized keep what they have. The error says how long a vCenter may take and not
+// how long it has taken, so that it stays the same.
 func (p *Placer) tooOld(s inventory.State) error {
 	if time.Since(s.LastContact) <= p.maxAge {
 		return nil
@@ -28,6 +28,6 @@ func (p *Placer) tooOld(s inventory.State) error {
 	if s.LastContact.IsZero() {
 		return fmt.Errorf("%w: vCenter %q has not answered yet: %w", topology.ErrUnknown, s.VCenter, reason)
 	}
-	return fmt.Errorf("%w: vCenter %q last answered at %s, which is too long ago to initialize a Node by what it said: %w",
-		topology.ErrUnknown, s.VCenter, s.LastContact.UTC().Format(time.RFC3339), reason)
+	return fmt.Errorf("%w: vCenter %q has not answered for more than %v, which is too long to initialize a Node by what it said: %w",
+		topology.ErrUnknown, s.VCenter, p.maxAge, reason)
 }
