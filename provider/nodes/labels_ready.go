@@ -39,7 +39,7 @@ func (k *labelState) readiness(n *v1.Node, place *placement.Place, todo *plan.Pl
 	if label := plan.Lacking(n, place.Placement); label != "" {
 		return readiness{v1.ConditionFalse, condition.Of(placement.ErrUnwritten).Event, "label " + label + " is not written: topology.backfill is false in the configuration"}
 	}
-	return readiness{v1.ConditionTrue, reasonCurrent, textCurrent}
+	return readiness{v1.ConditionTrue, readyCurrent, readyText}
 }
 
 // firstUnknown returns why a label of a placement is not known, or might be another one, nil if all

@@ -12,10 +12,10 @@ import (
 
 // The reasons of the condition keys.TopologyReady that are not those of an Event.
 const (
-	// reasonCurrent is that of a Node whose labels are those of its machine's place.
-	reasonCurrent = "TopologyCurrent"
-	// textCurrent is the message beside it.
-	textCurrent = "the Node has the topology labels of its machine's place"
+	// readyCurrent is that of a Node whose labels are those of its machine's place.
+	readyCurrent = "TopologyCurrent"
+	// readyText is the message beside it.
+	readyText = "the Node has the topology labels of its machine's place"
 )
 
 // readiness is what the condition keys.TopologyReady of a Node says. While it is zero nothing is

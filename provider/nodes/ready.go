@@ -68,7 +68,7 @@ func (c *Controller) readyDelay(s *state, says readiness) time.Duration {
 func (c *Controller) noteReady(ctx context.Context, n *v1.Node, s *state, says readiness, err error) {
 	forGood := isForGood(err)
 	if !forGood {
-		klog.FromContext(ctx).Error(err, "Cannot write the condition of the Node; it is tried again", "node", klog.KObj(n), "condition", keys.TopologyReady)
+		klog.FromContext(ctx).Error(err, "Cannot write the condition of the Node; it is tried again", "node", klog.KObj(n))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

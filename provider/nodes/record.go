@@ -84,21 +84,25 @@ func (r *recorder) run(ctx context.Context) {
 	for {
 		select {
 		case of := <-r.queue:
-			r.write(ctx, of)
+			if of.over != "" {
+				r.writeOver(ctx, of)
+			} else {
+				r.writeWarning(ctx, of)
+			}
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// write writes an Event, unless the context is done.
-func (r *recorder) write(ctx context.Context, of problem) {
-	log := klog.FromContext(ctx)
-	if of.over != "" {
-		r.events.Event(of.node, v1.EventTypeNormal, condition.ReasonResolved, of.over)
-		log.Info("What was wrong with the Node is over", "node", klog.KObj(of.node), "text", of.over)
-		return
-	}
+// writeOver writes an Event that something is over.
+func (r *recorder) writeOver(ctx context.Context, of problem) {
+	r.events.Event(of.node, v1.EventTypeNormal, condition.ReasonResolved, of.over)
+	klog.FromContext(ctx).Info("What was wrong with the Node is over", "node", klog.KObj(of.node), "text", of.over)
+}
+
+// writeWarning writes an Event that something is wrong, unless the context is done.
+func (r *recorder) writeWarning(ctx context.Context, of problem) {
 	err := r.search(ctx, of)
 	if ctx.Err() != nil {
 		return
@@ -107,7 +111,7 @@ func (r *recorder) write(ctx context.Context, of problem) {
 	reason := cmp.Or(of.event, condition.Of(err).Event)
 	r.events.Event(of.node, v1.EventTypeWarning, reason, text)
 	if !of.again {
-		log.Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", text)
+		klog.FromContext(ctx).Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", text)
 	}
 	if of.said != nil {
 		of.said(said{reason, text, err})
