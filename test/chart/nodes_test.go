@@ -203,6 +203,14 @@ func TestNodesOfARemovedVCenter(t *testing.T) {
 			t.Errorf("Node %s has the taints %v", n.Name, n.Spec.Taints)
 		}
 	}
+	excluded := "kubectl taint nodes NAME " + keys.DriftTaint + "-" // of a Node that nodes.selector leaves out
+	if page, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", "change-the-configuration.md")); err != nil || !strings.Contains(string(page), "`"+excluded+"`") {
+		t.Errorf("the page does not have %s: %v", excluded, err)
+	}
+	enter(t, c, dir, strings.Replace(excluded, "NAME", "n3", 1))
+	if all := listNodes(t, c); slices.ContainsFunc(all, func(n corev1.Node) bool { return isTainted(&n, keys.DriftTaint) }) {
+		t.Errorf("after %s a Node still has the taint", excluded)
+	}
 	deletion := aboutNodes(t, "change-the-configuration.md")
 	if len(deletion) != 2 || deletion[0] != lines[1] {
 		t.Fatalf("the page has these commands: %q", deletion)
