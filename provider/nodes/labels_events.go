@@ -63,7 +63,7 @@ func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState,
 		delete(k.recorded, unplaced)
 		return time.Time{}
 	}
-	text := err.Error()
+	text := condition.Message(err)
 	if k.unplaced != text {
 		k.unplaced, k.unplacedSince = text, time.Now()
 	}
@@ -111,16 +111,16 @@ func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState
 // written. Where a label of the Node may be wrong nothing is over yet.
 func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, todo *plan.Plan, uncertain error) time.Time {
 	var texts []string
-	var advice, uncertainly string
+	var advice string
 	for _, d := range todo.Drifts {
 		if d.Since.Add(by.Settle).After(time.Now()) || slices.ContainsFunc(todo.Changes, func(c plan.Change) bool { return c.Label == d.Label }) {
 			continue
 		}
 		texts = append(texts, d.Text())
 		if d.IsCertain() {
-			advice = by.Advice()
+			advice = by.Advice(k.moved)
 		} else {
-			uncertainly = fmt.Sprintf("; what is not certain is left as it is: %v", d.Uncertain)
+			advice = fmt.Sprintf("what is not certain is left as it is: %v", d.Uncertain)
 		}
 	}
 	if len(texts) == 0 {
@@ -132,7 +132,7 @@ func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by
 	for _, d := range todo.Held {
 		texts = append(texts, d.Text())
 	}
-	return l.recordOnce(ctx, n, k, reasonDrift, reasonDrift, quote.Reasons(texts, mostLabels)+uncertainly+advice)
+	return l.recordOnce(ctx, n, k, reasonDrift, reasonDrift, quote.NoteWith(quote.Reasons(texts, mostLabels), advice))
 }
 
 // recordWritten records what was written, once it is.
@@ -165,6 +165,6 @@ func (l *labeler) recordType(ctx context.Context, n *v1.Node, k *labelState, by 
 	if by.Drift == config.DriftUpdate || d.Since.Add(by.Settle).After(time.Now()) {
 		return time.Time{}
 	}
-	const advice = "; it stays as it is: correct it, or set topology.drift to update in the configuration"
-	return l.recordOnce(ctx, n, k, reasonTypeDrift, reasonTypeDrift, d.Text()+advice)
+	const advice = "it stays as it is: correct it, or set topology.drift to update in the configuration"
+	return l.recordOnce(ctx, n, k, reasonTypeDrift, reasonTypeDrift, quote.NoteWith(d.Text(), advice))
 }

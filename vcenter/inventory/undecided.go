@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"vzones/topology"
 	"vzones/topology/quote"
 )
 
@@ -43,6 +44,29 @@ func (id Identity) last() []LastSeen {
 		all = append(all, id.LastSeen)
 	}
 	return all
+}
+
+// ownFirst returns the states with those of the vCenter first in which the Node's machine
+// was last found: a text says first what a person looks for.
+func (id Identity) ownFirst(states []State) []State {
+	last := id.last()
+	if len(last) == 0 || len(states) < 2 {
+		return states
+	}
+	own := func(s State) bool {
+		return slices.ContainsFunc(last, func(was LastSeen) bool { return s.VCenter == was.VCenter || was.isIn(s.Snapshot) })
+	}
+	sorted := slices.Clone(states)
+	slices.SortStableFunc(sorted, func(a, b State) int {
+		switch a, b := own(a), own(b); {
+		case a && !b:
+			return -1
+		case b && !a:
+			return 1
+		}
+		return 0
+	})
+	return sorted
 }
 
 // entries returns all configured entries of the vCenter where the machine was last seen,
@@ -92,8 +116,14 @@ func lastUnread(states []State, id Identity, fits []match) error {
 // stillReading joins the vCenters that may have a machine that fits and are still being
 // read or searched.
 func stillReading(states []State, id Identity) error {
+	settled := func(s State) bool {
+		return s.Err != nil || s.Overdue || s.Snapshot != nil && (id.SearchOverdue || s.Snapshot.searchedFor(id))
+	}
+	if !slices.ContainsFunc(states, func(s State) bool { return !settled(s) }) {
+		return nil
+	}
 	var reasons []error
-	for _, s := range states {
+	for _, s := range id.ownFirst(states) {
 		switch {
 		case s.Err != nil, s.Overdue:
 		case s.Snapshot == nil:
@@ -114,6 +144,7 @@ func moveUncertain(states []State, id Identity, fits []match) error {
 	if len(id.last()) == 0 || id.lastIn(states, fits) {
 		return nil
 	}
+	states = id.ownFirst(states)
 	reasons := []error{pendingSearches(states, id)}
 	for _, s := range states {
 		reasons = append(reasons, s.whyUnreadable())
@@ -148,7 +179,7 @@ func mayStillRun(states []State, id Identity, fits []match) error {
 func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 	name := home.describe(was.ID)
 	if e, ok := id.recorded(home); ok && e.Unreadable && e.ID == was.ID {
-		return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+		return topology.Errorf(ErrUnreadable, "%s, which was the machine, is still there and may run, and its configuration cannot be read: %s", name, reconnect)
 	}
 	for _, u := range id.UUIDs {
 		i := slices.IndexFunc(home.Index[u], func(e Entry) bool { return e.ID == was.ID })
@@ -158,12 +189,12 @@ func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 		m, e := home.Machines[was.ID], home.Index[u][i]
 		switch {
 		case e.Unreadable:
-			return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+			return topology.Errorf(ErrUnreadable, "%s, which was the machine, is still there and may run, and its configuration cannot be read: %s", name, reconnect)
 		case m != nil && m.Power == PowerUnknown:
-			return fmt.Errorf("%s, which was the machine, is still there and may run: its power state cannot be read", name)
+			return fmt.Errorf("%s, which was the machine, is still there and may run, and its power state cannot be read: %s", name, reconnect)
 		case m == nil && e.Eligible():
 			// The index has no connection state, without which its power state says nothing.
-			return fmt.Errorf("%s, which was the machine, is still there and may run: its details are not read yet", name)
+			return fmt.Errorf("%s, which was the machine, is still there and may run, and its details are not read yet: they are read next", name)
 		}
 	}
 	return nil

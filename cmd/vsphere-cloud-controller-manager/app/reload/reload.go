@@ -116,7 +116,7 @@ func (r *Reloader) applyChange(ctx context.Context, now *config.Config, d config
 	what := d.String()
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
 	LogWarnings(ctx, before.Warnings, now)
-	r.Record(v1.EventTypeNormal, reasonApplied, pod.Abridge([]string{"Applied the changed configuration: " + what + "."}, ""))
+	r.Record(v1.EventTypeNormal, reasonApplied, pod.Abridge(append([]string{"applied the changed configuration"}, d.Changes...), ""))
 }
 
 // LogWarnings logs the warnings of a configuration that were not there before.
