@@ -127,8 +127,8 @@ func (r *resolution) noCategory(category string) error {
 type unseenCategory struct{ where, category string }
 
 func (u unseenCategory) Error() string {
-	return fmt.Sprintf("%v: %s has no tag category %q that the account can see: correct its name in the configuration, make the category there, "+
-		"or give the account the role Read-only in the global permissions", ErrUnknown, u.where, u.category)
+	return fmt.Sprintf("%s has no tag category %q that the account can see: correct its name in the configuration, make the category there, "+
+		"or give the account the role Read-only in the global permissions", u.where, u.category)
 }
 
 func (unseenCategory) Is(target error) bool { return target == ErrUnknown || target == ErrNoCategory }

@@ -207,7 +207,7 @@ func stateCause(err error) error {
 	switch {
 	case errors.As(err, new(*session.UntrustedError)):
 		return inventory.ErrUntrusted
-	case errors.As(err, new(*credentialsError)), errors.Is(err, session.ErrRejected):
+	case errors.As(err, new(*credentialsError)), errors.Is(err, session.ErrRejected), session.IsHeldBack(err):
 		return inventory.ErrLogin
 	}
 	return nil

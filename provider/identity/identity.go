@@ -97,7 +97,7 @@ func Contradiction(node *v1.Node) error {
 	if err != nil || slices.Contains([]inventory.UUID{id, id.Swapped()}, system) {
 		return nil //nolint:nilerr // likewise
 	}
-	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrContradiction}, "it is %s, and the kubelet reports the system UUID %s; was the machine rebuilt under the name of an old Node? "+
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrContradiction}, "the provider ID is %s, and the kubelet reports the system UUID %s: was the machine rebuilt under the name of an old Node? "+
 		"Delete Node %s and restart its kubelet, which registers it again", quote.Plain(node.Spec.ProviderID), system, node.Name)
 }
 

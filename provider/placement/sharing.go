@@ -117,8 +117,8 @@ func (s *sharing) waits() error {
 		return nil
 	}
 	name := s.node.Name
-	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came first: %s; "+
-		"is that this machine under an older name? Then delete it, and Node %s goes on at once; otherwise its kubelet reports another machine's UUID or provider ID", name, listNodes(s.before), s.where(), name)
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came first: %s: "+
+		"delete the other Node if it is this machine under an older name, and Node %s goes on at once; otherwise one of the kubelets reports another machine's UUID or provider ID", name, listNodes(s.before), s.where(), name)
 }
 
 // err returns what is wrong with an initialized Node, nil if no other Node has its

@@ -92,7 +92,7 @@ func (r *Reloader) refuse(ctx context.Context, err error) {
 	for _, line := range lines {
 		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the previous one stays in force", "mistake", line)
 	}
-	r.Record(v1.EventTypeWarning, reasonRefused, pod.Abridge(lines, "the previous configuration stays in force"))
+	r.Record(v1.EventTypeWarning, reasonRefused, pod.Abridge(lines, "correct that: the previous configuration stays in force until then"))
 }
 
 // revert notes that a refused change was taken back, so that the source holds what is in force.
