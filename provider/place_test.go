@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
