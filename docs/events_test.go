@@ -22,20 +22,20 @@ var recorders = map[string]struct{ reason, arguments int }{
 	"AnnotatedEventf": {3, -1},
 	"tell":            {1, 3}, // of the daemon's Pod
 	"recordOnPod":     {1, 3}, // likewise
-	"recordOnce":      {4, 6}, // of labels
 }
 
 // computed are the reasons in calls that are not constants, by the function that has the
 // call. The reasons that they may be are found where they are declared.
 var computed = map[string]string{
-	"recordOnce":     "reason",                              // handed over
-	"Record":         "reason",                              // handed over
-	"tell":           "reason",                              // handed over
-	"Event":          "reason",                              // handed over
-	"run":            "reason",                              // cmp.Or of an Event's own and condition.Of's, of the list of outcomes
-	"recordUnplaced": "condition.Of(err).Event",             // likewise
-	"recordWritten":  "reason",                              // of a list of constants
-	"Eventf":         "reason", "AnnotatedEventf": "reason", // handed over
+	"recordLasting": "of.reason",                           // handed over
+	"recordOver":    "condition.ReasonResolved",            // a constant of that package
+	"writeOver":     "condition.ReasonResolved",            // likewise
+	"Record":        "reason",                              // handed over
+	"tell":          "reason",                              // handed over
+	"Event":         "reason",                              // handed over
+	"writeWarning":  "reason",                              // cmp.Or of an Event's own and condition.Of's, of the list of outcomes
+	"recordWritten": "reason",                              // of a list of constants
+	"Eventf":        "reason", "AnnotatedEventf": "reason", // handed over
 }
 
 // reasonName is what constants of reasons are called, and reasonValue what they have.

@@ -100,9 +100,9 @@ func TestNodeKeysAreDocumented(t *testing.T) {
 
 // TestTableOfNodeKeys: the table has all of ours, and nothing that the code does not have.
 func TestTableOfNodeKeys(t *testing.T) {
-	ours := map[string]bool{keys.Machine: true, keys.VCenter: true, keys.Labels: true, keys.DriftTaint: true}
+	ours := map[string]bool{keys.Machine: true, keys.VCenter: true, keys.Labels: true, keys.DriftTaint: true, keys.TopologyReady: true}
 	foreign := slices.Collect(maps.Values(foreignKeys))
-	for _, row := range rows(t, read(t, "reference/node.md"), "## Annotations and taint") {
+	for _, row := range rows(t, read(t, "reference/node.md"), "## Annotations, taint and condition") {
 		key, isOurs := row[0], row[2] == "ours"
 		if isOurs != ours[key] || !isOurs && !slices.Contains(foreign, key) {
 			t.Errorf("the code has no key %q that is %s", key, row[2])
@@ -123,17 +123,20 @@ func TestTableOfNodeKeys(t *testing.T) {
 		}
 		return true
 	})
-	if declared != 4 {
-		t.Errorf("the package keys declares %d keys, and this test knows 4", declared)
+	if declared != 5 {
+		t.Errorf("the package keys declares %d keys, and this test knows 5", declared)
 	}
 }
 
-// TestOnlyReadyIsRead: the reference says that of all conditions vzones reads Ready and
-// writes none.
-func TestOnlyReadyIsRead(t *testing.T) {
-	seen := 0
+// TestConditionsAreDocumented: the reference says that of all conditions vzones reads Ready and
+// writes its own.
+func TestConditionsAreDocumented(t *testing.T) {
+	seen, written := 0, []string{}
 	for path, file := range sources(t, "../provider", "../cmd") {
 		ast.Inspect(file, func(n ast.Node) bool {
+			if p, ok := n.(*ast.KeyValueExpr); ok && isNamed(p.Key, "Type") && isNamed(p.Value, "TopologyReady") {
+				written = append(written, path)
+			}
 			s, ok := n.(*ast.SelectorExpr)
 			if !ok {
 				return true
@@ -154,9 +157,21 @@ func TestOnlyReadyIsRead(t *testing.T) {
 	if seen == 0 {
 		t.Error("nobody reads Ready")
 	}
-	if !strings.Contains(read(t, "reference/node.md"), "vzones writes no condition. It reads one, `Ready`") {
+	if len(written) != 1 || !strings.HasSuffix(written[0], "nodes/ready.go") {
+		t.Errorf("the condition is written in %q", written)
+	}
+	if !strings.Contains(read(t, "reference/node.md"), "vzones writes one condition, [`vzones/TopologyReady`](#the-condition). It reads another one, `Ready`") {
 		t.Error("the reference does not say so")
 	}
+}
+
+// isNamed reports whether an expression is a name, or one of a package.
+func isNamed(e ast.Expr, name string) bool {
+	if s, ok := e.(*ast.SelectorExpr); ok {
+		e = s.Sel
+	}
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
 }
 
 // TestVariablesOfTheDaemonAreDocumented: the variables that the daemon itself reads, besides

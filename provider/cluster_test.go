@@ -22,6 +22,7 @@ import (
 	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
+	"vzones/provider/condition"
 	"vzones/provider/keys"
 	"vzones/provider/nodes"
 	"vzones/vcenter/inventory"
@@ -256,7 +257,7 @@ func (c *cluster) events() []string {
 		}
 		if e, ok := create.GetObject().(*v1.Event); ok && e.Source.Component == "vzones" {
 			out = append(out, e.InvolvedObject.Name+" "+e.Reason)
-			if e.Type != v1.EventTypeWarning || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
+			if (e.Type == v1.EventTypeWarning) == (e.Reason == condition.ReasonResolved) || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
 				c.Errorf("an Event that tells nobody anything: %+v", e)
 			}
 		}

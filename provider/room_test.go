@@ -126,7 +126,7 @@ func TestEventsOfSeveralNodes(t *testing.T) {
 		c.wantEvents("early MachineNotFound")
 		c.pass(delay / 4)
 		c.wantEvents("early MachineNotFound", "late MachineNotFound")
-		c.pass(time.Hour)
+		c.pass(45 * time.Minute)
 		c.wantEvents("early MachineNotFound", "late MachineNotFound")
 	})
 }

@@ -71,17 +71,18 @@ func TestEventsOfRunningNodes(t *testing.T) {
 				}
 				c.wantEvents("node-1 " + reason)
 
-				// What passes soon concerns nobody; what comes back is told again.
+				// Its end is told. What passes soon concerns nobody; what comes back is told again.
 				c.fleet.become(stateOf("east", a), stateOf("west"))
 				c.pass(time.Minute)
+				c.wantEvents("node-1 "+reason, "node-1 ProblemResolved")
 				c.fleet.become(wrong...)
 				c.pass(delayRunning / 2)
 				c.fleet.become(stateOf("east", a), stateOf("west"))
 				c.pass(time.Hour)
-				c.wantEvents("node-1 " + reason)
+				c.wantEvents("node-1 "+reason, "node-1 ProblemResolved")
 				c.fleet.become(wrong...)
 				c.pass(time.Minute)
-				if n := len(c.events()); n != 2 {
+				if n := len(c.events()); n != 3 {
 					t.Errorf("%d Events: %q", n, c.events())
 				}
 				c.wantRecorded()

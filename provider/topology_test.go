@@ -54,3 +54,18 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		}
 	}, aNode("foreign", withProviderID("openstack:///"+uuidB), withSystemUUID(uuidB), untainted, labeled))
 }
+
+// TestNoConditionWithoutTheController: where the topology controller is off, no Node gets the
+// condition, whatever is wrong with it, and what one has is left alone.
+func TestNoConditionWithoutTheController(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+		c.create(aNode("waits", withSystemUUID(uuidB)))
+		c.pass(time.Hour)
+		if got := c.writes(); len(got) > 0 {
+			t.Errorf("writes %q", got)
+		}
+		if len(c.events()) == 0 {
+			t.Error("nothing is wrong")
+		}
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
+}

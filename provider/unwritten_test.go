@@ -19,7 +19,7 @@ func TestEventForALabelThatNobodyWrites(t *testing.T) {
 			c.fleet.become(named(stateOf("east", machine(uuidA)), time.Duration(i%2)*time.Minute, append([]string{"rack"}, needed...)...))
 		}
 		c.wantEvents("node-1 LabelUnwritten")
-		c.pass(time.Hour)
+		c.pass(45 * time.Minute)
 		c.wantEvents("node-1 LabelUnwritten")
 		if got, _ := c.asked.seen(); got > 100 {
 			t.Errorf("the framework asked %d times", got)

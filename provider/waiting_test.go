@@ -169,7 +169,7 @@ func TestEventsSayWhatANodeWaitsFor(t *testing.T) {
 		c.wantEvents("node-1 TopologyMissing")
 		c.pass(time.Millisecond)
 		c.wantEvents("node-1 TopologyMissing", "node-1 Ambiguous")
-		c.pass(time.Hour)
+		c.pass(45 * time.Minute)
 		c.wantEvents("node-1 TopologyMissing", "node-1 Ambiguous")
 	})
 }

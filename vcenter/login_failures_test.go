@@ -68,7 +68,7 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	}
 	east := w.sim.VCenter("east")
 	w.until("rejected three times", func([]inventory.State) bool { return logins(east) == 3 })
-	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects right ones while its identity source is down or the account is locked; next attempt at ") {
+	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects right ones while its identity source is down or the account is locked; next attempt after ") {
 		t.Errorf("error is %v", err)
 	}
 	if err := east.Recover(); err != nil {
@@ -154,7 +154,7 @@ func TestTheTaggingAPIRejectsWhatSOAPAccepts(t *testing.T) {
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
 	w.until("tags unknown", func([]inventory.State) bool {
-		return strings.Contains(w.zone(id), "the tagging API of ") && strings.Contains(w.zone(id), "next attempt at ")
+		return strings.Contains(w.zone(id), "the tagging API of ") && strings.Contains(w.zone(id), "next attempt after ")
 	})
 	if err := w.fleet.ConfirmAbsent(w.ctx, identity(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")); err != nil {
 		t.Errorf("absence: %v", err)

@@ -220,7 +220,7 @@ func TestNothingNewEndsNoPause(t *testing.T) {
 	if n := a.count(); n == asked {
 		t.Error("nobody looked")
 	}
-	if now := w.east().Err.Error(); now != said || !strings.Contains(now, "; next attempt at ") {
+	if now := w.east().Err.Error(); now != said || !strings.Contains(now, "; next attempt after ") {
 		t.Errorf("error is %s and was %s", now, said)
 	}
 	if err := east.Recover(); err != nil {

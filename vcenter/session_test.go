@@ -76,7 +76,7 @@ func TestPasswordChangedUnderALivingSession(t *testing.T) {
 	logins, restLogins := logins(east), restLogins(east)
 	east.SetPassword("another")
 	east.FaultREST("POST /com/vmware/cis/tagging/*", http.StatusUnauthorized)
-	w.until("the tags unknown", func([]inventory.State) bool { return strings.Contains(w.zone(id), "next attempt at ") })
+	w.until("the tags unknown", func([]inventory.State) bool { return strings.Contains(w.zone(id), "next attempt after ") })
 	// The next attempts find the same credentials and do not use them.
 	time.Sleep(5 * quick.TagRefresh)
 	requests := east.Requests()

@@ -85,6 +85,14 @@ func Of(err error) Outcome {
 	return unplaced[len(unplaced)-1]
 }
 
+// IsUnknown reports whether an error says that something could not be read, so that nothing is known
+// of the Node's place.
+func IsUnknown(err error) bool {
+	is := Of(err).err
+	return slices.ContainsFunc([]error{inventory.ErrOutside, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown},
+		func(unknown error) bool { return errors.Is(is, unknown) })
+}
+
 // Key returns the same for errors that say the same to a person. A vCenter that cannot be
 // read says so in many ways.
 func Key(err error) string {

@@ -1,5 +1,6 @@
 // Package events records Events. It is the one place where they are written, so that each
-// is one line that every API server takes and a person reads.
+// is one line that every API server takes and a person reads. It also says when one is recorded
+// again that still holds.
 package events
 
 import (
@@ -23,7 +24,8 @@ const source = "vzones"
 // and what ends it. It outlives the context, whose end those who write Events see first:
 // otherwise the last of them would be complained about.
 func Record(ctx context.Context, client kubernetes.Interface, namespace string) (record.EventRecorder, func()) {
-	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
+	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
+		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events(namespace)})
 	return Short{broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: source})}, broadcaster.Shutdown
 }

@@ -15,4 +15,7 @@ const (
 	Labels = "vzones/labels"
 	// DriftTaint is the taint of a Node that is not where its labels say.
 	DriftTaint = "vzones/topology-drift"
+	// TopologyReady is the condition that says whether a Node's topology labels are those of
+	// its machine's place.
+	TopologyReady = "vzones/TopologyReady"
 )

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/provider/keys"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -17,6 +19,9 @@ const (
 	providerIDKept = 96
 	// longestAddress is that of a host name, longestAddressType of what says its kind.
 	longestAddress, longestAddressType = 253, 63
+	// longestCondition is more than the status, the reason and the message of a condition of
+	// ours have. A longer one is somebody else's, and is written again.
+	longestCondition = quote.LongestNote + 128
 	// mostAddresses is more than a Node has.
 	mostAddresses = 256
 )
@@ -44,8 +49,13 @@ func slim(object any) (any, error) {
 		status.NodeInfo.SystemUUID = u
 	}
 	for _, c := range n.Status.Conditions {
-		if c.Type == v1.NodeReady {
+		switch {
+		case c.Type == v1.NodeReady:
 			status.Conditions = append(status.Conditions, v1.NodeCondition{Type: c.Type, Status: c.Status})
+		case c.Type == keys.TopologyReady && len(c.Status)+len(c.Reason)+len(c.Message) <= longestCondition:
+			status.Conditions = append(status.Conditions, v1.NodeCondition{
+				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime,
+			})
 		}
 	}
 	odd := func(a v1.NodeAddress) bool {

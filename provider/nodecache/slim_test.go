@@ -23,13 +23,16 @@ func TestSlim(t *testing.T) {
 	whole.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}, {Type: v1.NodeHostName, Address: "node-1"}}
 	whole.Status.Images = []v1.ContainerImage{{Names: []string{"image"}}}
 	whole.Status.Conditions = append(whole.Status.Conditions, v1.NodeCondition{Type: v1.NodeDiskPressure})
+	ours := v1.NodeCondition{Type: keys.TopologyReady, Status: v1.ConditionFalse, Reason: "TopologyDrift", Message: "label", LastTransitionTime: metav1.Unix(1, 0)}
+	whole.Status.Conditions = append(whole.Status.Conditions, ours)
+	whole.Status.Conditions[2].LastHeartbeatTime = metav1.Unix(2, 0)
 	whole.Status.NodeInfo.KernelVersion = "6"
 
 	got := slimmed(t, whole.DeepCopy())
 	want := whole.DeepCopy()
 	want.ManagedFields = nil
 	want.Status = v1.NodeStatus{
-		Addresses: whole.Status.Addresses, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
+		Addresses: whole.Status.Addresses, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}, ours},
 		NodeInfo: v1.NodeSystemInfo{SystemUUID: uuidA},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -56,7 +59,11 @@ func TestSlimIsShort(t *testing.T) {
 				address(n, v1.NodeInternalIP, "10.0.0.1")
 			}
 			address(n, v1.NodeHostName, strings.Repeat("x", 1<<20))
+			n.Status.Conditions = []v1.NodeCondition{{Type: keys.TopologyReady, Message: strings.Repeat("x", 1<<20)}}
 		}))
+		if len(n.Status.Conditions) > 0 {
+			t.Errorf("%.60q: conditions %.300v", id, n.Status.Conditions)
+		}
 		if len(n.Spec.ProviderID) > longestProviderID || identity.IsForeign(n.Spec.ProviderID) != foreign || n.Status.NodeInfo.SystemUUID != "" || len(n.Status.Addresses) != mostAddresses {
 			t.Errorf("%.60q: foreign %v, %d addresses", n.Spec.ProviderID, identity.IsForeign(n.Spec.ProviderID), len(n.Status.Addresses))
 		}

@@ -24,15 +24,15 @@ func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State)
 	switch {
 	case is.Searching:
 		return 0 // its end enqueues the Node
-	case is.Kept == nil:
-		s.kept.Clear()
-		s.keptEvent.done()
+	case is.Kept == nil && is.Absent:
+		c.drop(&s.kept) // nothing is over: it is being deleted
 		return 0
+	case is.Kept == nil:
+		return c.isOver(&s.kept, n, s.vcenter())
 	}
 	why := fmt.Errorf("the Node is not ready and its machine is not found, but the Node is not deleted: %w", is.Kept)
-	return s.kept.Observe(absence.KeptKey(is.Kept), runningBeforeEvent, func() time.Duration {
-		return c.recorder.record(&s.keptEvent, problem{node: n, what: "Node is not deleted", err: why, event: absence.ReasonNotDeleted})
-	})
+	of := problem{node: n, what: "Node is not deleted", err: why, event: absence.ReasonNotDeleted}
+	return c.isWrong(&s.kept, of, absence.KeptKey(is.Kept), runningBeforeEvent)
 }
 
 // searchEnded enqueues a Node, since the search for its machine has a result.

@@ -21,13 +21,9 @@ const (
 	// initialization.
 	annotationsPerSecond = 20
 	annotationTimeout    = 10 * time.Second
-	// annotationRetryMin and annotationRetryMax bound the delay after one that failed.
-	annotationRetryMin, annotationRetryMax = time.Second, 5 * time.Minute
 	// busyTime is how long the framework may take to initialize Nodes before the location of
 	// others is written.
 	busyTime = 2 * time.Second
-	// annotateAgain is longer than a Node takes to show what was written.
-	annotateAgain = 30 * time.Second
 )
 
 // annotateLocation has a Node annotated with the location of its machine, if that is to be
@@ -88,22 +84,20 @@ func (c *Controller) isBusy() bool {
 
 // noteAnnotated notes the result of a write.
 func (c *Controller) noteAnnotated(ctx context.Context, n *v1.Node, s *state, to placement.Location, err error) {
-	// If the Node is gone, one of that name has another UID.
-	ended := err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
-	if !ended {
+	forGood := isForGood(err)
+	if !forGood {
 		klog.FromContext(ctx).Error(err, "Cannot note on the Node where its machine is; it is tried again", "node", klog.KObj(n))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := &s.annotation
-	delay := annotateAgain
-	if ended {
-		a.failures = 0
-	} else {
-		delay = min(annotationRetryMin<<min(a.failures, 10), annotationRetryMax)
-		a.failures++
-	}
-	a.written, a.next = to, time.Now().Add(delay)
+	s.annotation.written = to
+	s.annotation.ended(forGood)
+}
+
+// isForGood reports whether there is no use in trying a write again that has ended so. If the Node
+// is gone, one of that name has another UID.
+func isForGood(err error) bool {
+	return err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
 
 // writeLocation patches nothing but the annotations, on no other Node of that name.

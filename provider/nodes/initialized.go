@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -37,9 +38,18 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 	}
 	c.decided(n, s, machine, isOfOthers(place.Problem))
 	next := c.annotateLocation(ctx, n, s, place.Location)
-	next = sooner(next, c.recordProblem(n, s, place.Problem))
+	ours, wait := c.recordProblem(n, s, &place)
+	next = sooner(next, wait)
 	if l := c.labels.Load(); l != nil {
-		next = sooner(next, c.syncLabels(ctx, l, n, s, place, err))
+		now, wait := c.syncLabels(ctx, l, n, s, place, err)
+		next = sooner(next, wait)
+		switch {
+		case !ours:
+			now = readiness{}
+		case place.Problem != nil:
+			now = c.readinessOf(&s.waits, condition.Key(place.Problem))
+		}
+		next = sooner(next, c.writeReady(ctx, l, n, s, now))
 	}
 	return next
 }
@@ -79,15 +89,25 @@ func (c *Controller) decided(n *v1.Node, s *state, machine *inventory.Machine, s
 	}
 }
 
-// recordProblem has an Event say what is wrong with an initialized Node.
-func (c *Controller) recordProblem(n *v1.Node, s *state, err error) time.Duration {
+// recordProblem has an Event say what is wrong with an initialized Node, or that it is over. It
+// reports whether the Node is one of ours, as far as is known.
+func (c *Controller) recordProblem(n *v1.Node, s *state, place *placement.Place) (ours bool, wait time.Duration) {
+	err := place.Problem
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
-	if err == nil || never && !errors.Is(err, placement.ErrShared) {
-		s.waits.Clear() // or the Node never was ours, as far as is known
-		s.event.done()
-		return 0
+	switch {
+	case err == nil:
+		return true, c.isOver(&s.waits, n, vcenterAt(place))
+	case never && !errors.Is(err, placement.ErrShared):
+		c.drop(&s.waits)
+		return false, 0
 	}
-	return s.waits.Observe(condition.Key(err), runningBeforeEvent, func() time.Duration {
-		return c.recorder.record(&s.event, problem{node: n, what: "Node's machine is uncertain", err: err})
-	})
+	return true, c.isWrong(&s.waits, problem{node: n, what: "Node's machine is uncertain", err: err}, condition.Key(err), runningBeforeEvent)
+}
+
+// vcenterAt returns the vCenter of a place, as Events and conditions name it, empty if there is none.
+func vcenterAt(place *placement.Place) string {
+	if place.Machine == nil {
+		return place.VCenter
+	}
+	return cmp.Or(place.VCenter, place.Machine.Ref.VCenter)
 }

@@ -65,26 +65,27 @@ func TestInstanceTypeIsUpdated(t *testing.T) {
 }
 
 // TestInstanceTypeIsReported and nothing else, with taint too: no Pod has to be kept
-// away. It is reported once, and again when the machine has been what it was.
+// away. It is reported, and its end, and again when the machine has been what it was.
 func TestInstanceTypeIsReported(t *testing.T) {
 	for _, drift := range []config.Drift{config.DriftReport, config.DriftTaint} {
 		inWorld(t, topologyOf(drift), func(w *world) {
 			w.source.place(at("r", "a", ""), nil, "east-1")
 			w.source.resize(large, "east-1")
-			w.pass(time.Hour)
+			w.pass(20 * time.Minute)
 			w.wantEvents("east-1 InstanceTypeDrift")
 			w.source.resize("", "east-1") // its configuration cannot be read
-			w.pass(time.Hour)
+			w.pass(20 * time.Minute)
 			w.source.resize(large, "east-1")
-			w.pass(time.Hour)
+			w.pass(5 * time.Minute)
 			w.wantEvents("east-1 InstanceTypeDrift")
 			w.source.resize(small, "east-1")
 			w.pass(time.Hour)
+			w.wantEvents("east-1 InstanceTypeDrift", "east-1 ProblemResolved")
 			w.source.resize(large, "east-1")
 			w.pass(settle - time.Second)
-			w.wantEvents("east-1 InstanceTypeDrift")
+			w.wantEvents("east-1 InstanceTypeDrift", "east-1 ProblemResolved")
 			w.pass(time.Second)
-			if got := w.events(); len(got) != 2 || w.patches() > 0 {
+			if got := w.events(); len(got) != 3 || w.patches() > 0 {
 				t.Errorf("%s: Events %q, %d patches", drift, got, w.patches())
 			}
 		}, named("east-1", append(zoned("r", "a"), typed(small, small)...)...))

@@ -21,6 +21,9 @@ const (
 	// of Nodes may cost the API server. Each write has an Event besides.
 	writesPerSecond = 20
 	eventsPerSecond = 20
+	// conditionsPerSecond bounds what the conditions of many Nodes cost it, at the first start and
+	// when a vCenter fails.
+	conditionsPerSecond = 20
 	// fresh is how old the vCenter's last answer may be when a Node is written.
 	fresh = 2 * time.Second
 	// conflictDelay is the time before a Node that somebody else has written is
@@ -37,8 +40,8 @@ type labeler struct {
 	events record.EventRecorder
 	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
 	recordOnPod func(eventType, reason, message string)
-	// pace limits the writes, eventPace the Events.
-	pace, eventPace *rate.Limiter
+	// pace limits the writes, readyPace those of conditions, eventPace the Events.
+	pace, readyPace, eventPace *rate.Limiter
 
 	writes    map[plan.Action]int
 	conflicts fleetConflicts
@@ -58,7 +61,7 @@ func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface
 	defer end()
 	l := &labeler{
 		client: client, events: recorder, recordOnPod: recordOnPod,
-		pace: rate.NewLimiter(writesPerSecond, writesPerSecond), eventPace: rate.NewLimiter(eventsPerSecond, 1),
+		pace: rate.NewLimiter(writesPerSecond, writesPerSecond), readyPace: rate.NewLimiter(conditionsPerSecond, 1), eventPace: rate.NewLimiter(eventsPerSecond, 1),
 		writes: map[plan.Action]int{}, unread: unreadTags{unread{}, unread{}},
 	}
 	c.labels.Store(l)
@@ -72,27 +75,27 @@ func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface
 }
 
 // syncLabels decides about the labels of an initialized Node that is at a place, or why it is
-// not, and writes that.
-func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) time.Duration {
-	todo := c.decide(ctx, l, n, s, place, err)
+// not, and writes that. It returns what the Node's condition has to say, zero while that is open.
+func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) (readiness, time.Duration) {
+	todo, says := c.decide(ctx, l, n, s, place, err)
 	next := until(todo.Due)
 	if !todo.Writes() {
 		c.queue.Forget(itemOf(n))
 		s.write.done()
-		return next
+		return says, next
 	}
 	if todo.RestsOnVCenter() && !c.isFresh(s, &place) {
-		return next
+		return says, next
 	}
 	if wait := c.writeDelay(s); wait > 0 {
-		return sooner(next, wait)
+		return says, sooner(next, wait)
 	}
 	if wait := s.write.wait(l.pace); wait > 0 {
-		return sooner(next, wait)
+		return says, sooner(next, wait)
 	}
 	s.write.done()
 	c.writeLabels(ctx, l, n, s, todo)
-	return next
+	return says, next
 }
 
 // isFresh reports whether a Node may be written by what its vCenter said. If not, it is

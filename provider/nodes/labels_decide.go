@@ -11,13 +11,14 @@ import (
 	"vzones/provider/plan"
 )
 
-// decide plans for a Node, and records what is found. The error is why it has no placement.
-func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) *plan.Plan {
+// decide plans for a Node, and records what is found. The error is why it has no placement. It
+// returns what the Node's condition has to say besides.
+func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) (*plan.Plan, readiness) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := &s.labels
 	if k.recorded == nil {
-		k.recorded, k.reported = map[string]string{}, map[string][]string{}
+		k.recorded, k.reported = map[string]recorded{}, map[string][]string{}
 	}
 	by := &plan.Policy{Topology: place.Topology}
 	k.waiting = false
@@ -34,7 +35,7 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 		k.noteHost(place.Machine, len(todo.Drifts) == 0)
 		err = todo.TaintKept
 		_, uncertain := plan.UncertainLabel(n, place.Placement)
-		due = append(due, l.recordDrift(ctx, n, k, by, todo, uncertain))
+		due = append(due, l.recordDrift(ctx, n, k, by, &place, todo, uncertain))
 	}
 	by.ForType(todo, n, &place, k.resized, time.Now())
 	k.resized = todo.Resized
@@ -46,13 +47,13 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 		k.unplaced = ""
 	} else {
 		k.conflicts = l.conflicts.of(place.Placement)
-		due = append(due, l.recordConflicts(ctx, n, k, place.Placement, unplacedFor), l.recordUnplaced(ctx, n, k, err))
+		due = append(due, l.recordConflicts(ctx, n, k, &place, unplacedFor), l.recordUnplaced(ctx, n, k, &place, err))
 	}
 	if !todo.Writes() {
 		s.byFramework = nil // they are noted, or gone
 	}
 	k.await(todo, due)
-	return todo
+	return todo, k.readiness(n, &place, todo)
 }
 
 // await notes in a plan when there is something to record.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/condition"
+	"vzones/provider/events"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
@@ -39,29 +41,51 @@ const unplacedBeforeEvent = 10 * time.Second
 // unknownBeforeEvent is the same where something cannot be read: nothing waits for it.
 const unknownBeforeEvent = 30 * time.Second
 
-// recordOnce records a Warning once for each change of its text. It returns when it will,
-// if the Node has to wait for its turn, and zero otherwise.
-func (l *labeler) recordOnce(ctx context.Context, n *v1.Node, k *labelState, key, reason, text string) time.Time {
-	if k.recorded[key] == text {
+// recordLasting records a Warning about something that lasts: once for each change of its text, and
+// again when API servers are about to forget it. It returns when it will, if the Node has to
+// wait for its turn, and zero otherwise.
+func (l *labeler) recordLasting(ctx context.Context, n *v1.Node, k *labelState, key string, of said) time.Time {
+	last := k.recorded[key]
+	again := last.text == of.text
+	if again && time.Since(last.at) < events.RepeatAfter(string(n.UID)) {
 		return time.Time{}
 	}
 	if wait := k.pace.wait(l.eventPace); wait > 0 {
 		return time.Now().Add(wait)
 	}
 	k.pace.done()
-	k.recorded[key] = text
-	l.events.Event(n, v1.EventTypeWarning, reason, text)
-	klog.FromContext(ctx).Info("The topology of the Node needs attention", "node", klog.KObj(n), "reason", reason, "text", quote.Line(text))
+	k.recorded[key] = recorded{of, time.Now()}
+	l.events.Event(n, v1.EventTypeWarning, of.reason, of.text)
+	if !again {
+		klog.FromContext(ctx).Info("The topology of the Node needs attention", "node", klog.KObj(n), "reason", of.reason, "text", quote.Line(of.text))
+	}
+	return time.Time{}
+}
+
+// recordOver records that what a Warning said is over, if there was one. It returns when it will,
+// if the Node has to wait for its turn, and zero otherwise.
+func (l *labeler) recordOver(ctx context.Context, n *v1.Node, k *labelState, place *placement.Place, key string) time.Time {
+	last, ok := k.recorded[key]
+	if !ok {
+		return time.Time{}
+	}
+	if wait := k.pace.wait(l.eventPace); wait > 0 {
+		return time.Now().Add(wait)
+	}
+	k.pace.done()
+	delete(k.recorded, key)
+	text := overText(vcenterAt(place), last.reason)
+	l.events.Event(n, v1.EventTypeNormal, condition.ReasonResolved, text)
+	klog.FromContext(ctx).Info("What was wrong with the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
 	return time.Time{}
 }
 
 // recordUnplaced records why a Node has no placement, or does so later. Without an
 // error it has one.
-func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState, err error) time.Time {
+func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState, place *placement.Place, err error) time.Time {
 	if err == nil {
 		k.unplaced = ""
-		delete(k.recorded, unplaced)
-		return time.Time{}
+		return l.recordOver(ctx, n, k, place, unplaced)
 	}
 	text := condition.Message(err)
 	if k.unplaced != text {
@@ -74,14 +98,14 @@ func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState,
 	if due := k.unplacedSince.Add(wait); due.After(time.Now()) {
 		return due
 	}
-	return l.recordOnce(ctx, n, k, unplaced, condition.Of(err).Event, text)
+	return l.recordLasting(ctx, n, k, unplaced, said{condition.Of(err).Event, text, err})
 }
 
-// recordConflicts records each conflict once while it lasts. It is over when it is
-// not found although everything was read that its labels rest on. Of objects that may
+// recordConflicts records each conflict while it lasts. It is over when it is
+// not found although everything was read that its labels rest on; the end of the last one is recorded. Of objects that may
 // not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
 // concern many Nodes.
-func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState, placed topology.Placement, err error) time.Time {
+func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState, place *placement.Place, err error) time.Time {
 	var due time.Time
 	now := map[string]bool{}
 	for _, conflict := range k.conflicts {
@@ -90,7 +114,7 @@ func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState
 		}
 		text := conflict.Text()
 		now[text] = true
-		if d := l.recordOnce(ctx, n, k, reasonConflict+text, reasonConflict, text); !d.IsZero() {
+		if d := l.recordLasting(ctx, n, k, reasonConflict+text, said{reason: reasonConflict, text: text}); !d.IsZero() {
 			due = d
 		}
 		k.reported[text] = conflict.Labels
@@ -98,18 +122,24 @@ func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState
 	if errors.Is(err, topology.ErrUnknown) {
 		return due
 	}
-	for text, labels := range k.reported {
-		if !now[text] && !slices.ContainsFunc(labels, func(label string) bool { return errors.Is(placed.WhyUndecided(label), topology.ErrUnknown) }) {
-			delete(k.reported, text)
-			delete(k.recorded, reasonConflict+text)
+	for _, text := range slices.Sorted(maps.Keys(k.reported)) {
+		if now[text] || slices.ContainsFunc(k.reported[text], func(label string) bool { return errors.Is(place.Placement.WhyUndecided(label), topology.ErrUnknown) }) {
+			continue
 		}
+		if len(k.reported) == 1 {
+			if d := l.recordOver(ctx, n, k, place, reasonConflict+text); !d.IsZero() {
+				return d
+			}
+		}
+		delete(k.reported, text) // another one may be the same in other words
+		delete(k.recorded, reasonConflict+text)
 	}
 	return due
 }
 
 // recordDrift records the differences that have settled and are not about to be
 // written. Where a label of the Node may be wrong nothing is over yet.
-func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, todo *plan.Plan, uncertain error) time.Time {
+func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, place *placement.Place, todo *plan.Plan, uncertain error) time.Time {
 	var texts []string
 	var advice string
 	for _, d := range todo.Drifts {
@@ -125,14 +155,14 @@ func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by
 	}
 	if len(texts) == 0 {
 		if len(todo.Drifts) == 0 && uncertain == nil {
-			delete(k.recorded, reasonDrift)
+			return l.recordOver(ctx, n, k, place, reasonDrift)
 		}
 		return time.Time{}
 	}
 	for _, d := range todo.Held {
 		texts = append(texts, d.Text())
 	}
-	return l.recordOnce(ctx, n, k, reasonDrift, reasonDrift, quote.NoteWith(quote.Reasons(texts, mostLabels), advice))
+	return l.recordLasting(ctx, n, k, reasonDrift, said{reason: reasonDrift, text: quote.NoteWith(quote.Reasons(texts, mostLabels), advice)})
 }
 
 // recordWritten records what was written, once it is.
@@ -157,7 +187,7 @@ func (l *labeler) recordWritten(ctx context.Context, n *v1.Node, todo *plan.Plan
 func (l *labeler) recordType(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, place *placement.Place, todo *plan.Plan) time.Time {
 	if len(todo.Resized) == 0 {
 		if place.InstanceType != "" { // or nothing is known to be right again
-			delete(k.recorded, reasonTypeDrift)
+			return l.recordOver(ctx, n, k, place, reasonTypeDrift)
 		}
 		return time.Time{}
 	}
@@ -166,5 +196,5 @@ func (l *labeler) recordType(ctx context.Context, n *v1.Node, k *labelState, by 
 		return time.Time{}
 	}
 	const advice = "it stays as it is: correct it, or set topology.drift to update in the configuration"
-	return l.recordOnce(ctx, n, k, reasonTypeDrift, reasonTypeDrift, quote.NoteWith(d.Text(), advice))
+	return l.recordLasting(ctx, n, k, reasonTypeDrift, said{reason: reasonTypeDrift, text: quote.NoteWith(d.Text(), advice)})
 }

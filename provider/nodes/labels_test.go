@@ -132,7 +132,7 @@ func TestTaintStaysWhileUndecided(t *testing.T) {
 	withTaint(n)
 	inWorld(t, topologyOf(config.DriftTaint), func(w *world) {
 		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=?"), nil, "east-1")
-		w.pass(time.Hour)
+		w.pass(45 * time.Minute)
 		if !plan.IsTainted(w.node("east-1")) || w.patches() > 0 {
 			t.Error("the taint was taken off")
 		}

@@ -120,7 +120,7 @@ func TestConflictsAreRecordedOnce(t *testing.T) {
 		}
 		w.source.place(p, nil, "east-1")
 		w.pass(time.Second)
-		if n := len(w.events()); n != 4 {
+		if n := len(w.events()); n != 5 { // with their end
 			t.Errorf("Events %q", w.events())
 		}
 	}, named("east-1", zoned("r", "a")...))

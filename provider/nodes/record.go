@@ -32,6 +32,19 @@ type problem struct {
 	err  error
 	// event is the Event's reason, empty if the error decides it.
 	event string
+	// again reports whether the last Event about the Node says the same.
+	again bool
+	// over is the text of an Event that something is over, empty for one that it is not.
+	over string
+	// said is called with what the Event has said, unless it is nil.
+	said func(said)
+}
+
+// said is what an Event has said, zero if nothing.
+type said struct {
+	reason, text string
+	// err is what it said that of.
+	err error
 }
 
 // recorder writes Events about problems of Nodes. Before one says that no vCenter has
@@ -71,17 +84,37 @@ func (r *recorder) run(ctx context.Context) {
 	for {
 		select {
 		case of := <-r.queue:
-			err := r.search(ctx, of)
-			if ctx.Err() != nil {
-				return
+			if of.over != "" {
+				r.writeOver(ctx, of)
+			} else {
+				r.writeWarning(ctx, of)
 			}
-			text := quote.Line(err.Error())
-			reason := cmp.Or(of.event, condition.Of(err).Event)
-			r.events.Event(of.node, v1.EventTypeWarning, reason, condition.Message(err))
-			klog.FromContext(ctx).Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", text)
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// writeOver writes an Event that something is over.
+func (r *recorder) writeOver(ctx context.Context, of problem) {
+	r.events.Event(of.node, v1.EventTypeNormal, condition.ReasonResolved, of.over)
+	klog.FromContext(ctx).Info("What was wrong with the Node is over", "node", klog.KObj(of.node), "text", of.over)
+}
+
+// writeWarning writes an Event that something is wrong, unless the context is done.
+func (r *recorder) writeWarning(ctx context.Context, of problem) {
+	err := r.search(ctx, of)
+	if ctx.Err() != nil {
+		return
+	}
+	text := condition.Message(err)
+	reason := cmp.Or(of.event, condition.Of(err).Event)
+	r.events.Event(of.node, v1.EventTypeWarning, reason, text)
+	if !of.again {
+		klog.FromContext(ctx).Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", quote.Line(err.Error()))
+	}
+	if of.said != nil {
+		of.said(said{reason, text, err})
 	}
 }
 

@@ -71,7 +71,7 @@ func EventReasons() []string { return condition.EventReasons() }
 
 // LabelEventReasons returns the reasons of the Events about the labels of Nodes.
 func LabelEventReasons() []string {
-	return []string{reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated}
+	return []string{reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated, condition.ReasonResolved}
 }
 
 // Kept counts the Nodes that are not ready and whose machines are not found, by why they

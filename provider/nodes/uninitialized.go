@@ -37,9 +37,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 	c.decided(n, s, machine, d != nil && d.Shared || isOfOthers(err))
 	if err == nil {
 		c.announce(n, s, d)
-		s.waits.Clear()
-		s.event.done()
-		return next
+		return sooner(next, c.isOver(&s.waits, n, s.vcenter()))
 	}
 	s.announced = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -49,9 +47,12 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 			}
 		}
 	}
-	return sooner(next, s.waits.Observe(condition.Key(err), waitingBeforeEvent, func() time.Duration {
-		return c.recorder.record(&s.event, problem{node: n, what: "Node waits", err: err})
-	}))
+	key := condition.Key(err)
+	next = sooner(next, c.isWrong(&s.waits, problem{node: n, what: "Node waits", err: err}, key, waitingBeforeEvent))
+	if l := c.labels.Load(); l != nil {
+		next = sooner(next, c.writeReady(ctx, l, n, s, c.readinessOf(&s.waits, key)))
+	}
+	return next
 }
 
 // announceAgain is how long after its announcement a Node that is still not initialized is announced

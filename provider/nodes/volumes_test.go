@@ -115,6 +115,6 @@ func TestVolumes(t *testing.T) {
 		if n := w.stats().Conflicts[topology.ConflictNoHosts]; n != 0 {
 			t.Errorf("%d Nodes have the conflict", n)
 		}
-		w.wantEvents("east-1 TopologyConflict")
+		w.wantEvents("east-1 TopologyConflict", "east-1 ProblemResolved")
 	}, named("east-1", zoned("r", "a")...))
 }

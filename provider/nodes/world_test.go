@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -62,8 +63,10 @@ type world struct {
 	mu         sync.Mutex
 	// refuse answers patches, if it is set.
 	refuse func(node string) error
-	// at are when Nodes were patched.
-	at []time.Time
+	// at are when Nodes were patched, and readyAt when their conditions were.
+	at, readyAt []time.Time
+	// refuseReady answers patches of conditions, if it is set.
+	refuseReady error
 	// pod are the Events on the daemon's Pod.
 	pod []string
 }
@@ -146,6 +149,9 @@ func (w *world) start(cfg config.Topology) {
 // patched does what an API server does with a merge patch.
 func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 	patch := a.(clienttesting.PatchAction)
+	if patch.GetSubresource() == "status" {
+		return w.patchedStatus(patch)
+	}
 	w.mu.Lock()
 	w.at = append(w.at, time.Now())
 	refuse := w.refuse
@@ -173,6 +179,37 @@ func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, err
 	}
 	after.ResourceVersion = later(n)
+	return true, after, w.client.Tracker().Update(nodes, after, "")
+}
+
+// patchedStatus does what an API server does with a strategic merge patch of a status.
+func (w *world) patchedStatus(patch clienttesting.PatchAction) (bool, runtime.Object, error) {
+	w.mu.Lock()
+	w.readyAt = append(w.readyAt, time.Now())
+	refuse := w.refuseReady
+	w.mu.Unlock()
+	nodes := v1.SchemeGroupVersion.WithResource("nodes")
+	o, err := w.client.Tracker().Get(nodes, "", patch.GetName())
+	if err != nil || refuse != nil {
+		return true, nil, errors.Join(err, refuse)
+	}
+	before, err := json.Marshal(o)
+	if err != nil || patch.GetPatchType() != types.StrategicMergePatchType {
+		w.Errorf("a patch %s: %v", patch.GetPatchType(), err)
+	}
+	merged, err := strategicpatch.StrategicMergePatch(before, patch.GetPatch(), &v1.Node{})
+	if err != nil {
+		return true, nil, err
+	}
+	result, n := &v1.Node{}, o.(*v1.Node)
+	if err := json.Unmarshal(merged, result); err != nil {
+		return true, nil, err
+	}
+	if result.UID != n.UID {
+		return true, nil, apierrors.NewInvalid(v1.SchemeGroupVersion.WithKind("Node").GroupKind(), n.Name, nil)
+	}
+	after := n.DeepCopy()
+	after.Status, after.ResourceVersion = result.Status, later(n)
 	return true, after, w.client.Tracker().Update(nodes, after, "")
 }
 

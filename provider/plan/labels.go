@@ -31,3 +31,16 @@ func IsLevel(label string) bool {
 	}
 	return true
 }
+
+// Lacking returns the first label that a Node does not have with the value that its placement
+// gives, empty if it has them all.
+func Lacking(node *v1.Node, placed topology.Placement) string {
+	for _, d := range placed.Decisions {
+		for _, key := range StableAndBeta(d.Label) {
+			if value, there := node.Labels[key]; !there || value != d.Value {
+				return key
+			}
+		}
+	}
+	return ""
+}

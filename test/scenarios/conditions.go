@@ -58,8 +58,10 @@ func conditions() []conditionKind {
 		{"address TYPE=ADDRESS", "the first address of a type, such as `InternalIP`, is that; `none`: there is none", addressCheck},
 		{"addresses LIST", "all its addresses are these, in this order, written like `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
 		{"untouched", "nobody but the script has written to the Node, and there is no Event about it", func(*arguments, string) check { return present(untouched) }},
-		{"unchanged", "nobody has written to the Node since `mark nodes`", func(*arguments, string) check { return present(unchanged) }},
-		{"as-marked", "since `mark nodes` nothing of the Node has changed but annotations of vzones", func(*arguments, string) check { return present(asMarked) }},
+		{"unchanged", "nobody has written to the Node since `mark nodes`, but for the condition `vzones/TopologyReady`", func(*arguments, string) check { return present(unchanged) }},
+		{"unwritten", "nobody has written anything to the Node since `mark nodes`", func(*arguments, string) check { return present(unwritten) }},
+		{"as-marked", "since `mark nodes` nothing of the Node has changed but annotations of vzones and its condition", func(*arguments, string) check { return present(asMarked) }},
+		{"ready=STATUS[/REASON]", "the condition `vzones/TopologyReady` is `True`, `False` or `Unknown`, for that reason; `none`: it is not there", readyCheck},
 		{"event REASON [count=N | says TEXT]", "there are Events of a reason about the Node: at least one, or N, or one whose message contains TEXT", eventCheck},
 		{"no-warning", "there is no Event of type Warning about the Node", func(*arguments, string) check { return noWarning }},
 	}
@@ -202,6 +204,22 @@ func addressCheck(a *arguments, _ string) check {
 			}
 		}
 		return unless(is == want, fmt.Sprintf("%s=%s of %v", kind, is, s.node.Status.Addresses))
+	})
+}
+
+func readyCheck(a *arguments, value string) check {
+	want, reason, hasReason := strings.Cut(value, "/")
+	if !slices.Contains([]string{"True", "False", "Unknown", none}, want) {
+		a.fail("ready= is True, False, Unknown or none")
+	}
+	return present(func(s state) string {
+		is := v1.NodeCondition{Status: none}
+		for _, c := range s.node.Status.Conditions {
+			if c.Type == readyCondition {
+				is = c
+			}
+		}
+		return unless(string(is.Status) == want && (!hasReason || is.Reason == reason), fmt.Sprintf("%s is %s %s: %s", readyCondition, is.Status, is.Reason, is.Message))
 	})
 }
 

@@ -193,20 +193,3 @@ func version(s string) uint64 {
 	}
 	return n
 }
-
-func unchanged(s state) string {
-	switch {
-	case s.marked == nil:
-		return noMark
-	case s.marked.ResourceVersion == s.node.ResourceVersion:
-		return ""
-	}
-	latest := ""
-	var at time.Time
-	for _, f := range s.node.ManagedFields {
-		if f.Time != nil && !f.Time.Time.Before(at) {
-			latest, at = f.Manager, f.Time.Time
-		}
-	}
-	return "written to since the mark, last by " + latest
-}

@@ -44,8 +44,8 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 		err = errors.Join(err, w.endWriter())
 	}
 	err = errors.Join(err, w.endClones(), w.restored(context.WithoutCancel(ctx)), w.checkTexts())
-	if s.tell != nil {
-		s.tell(w.eyes.told())
+	if s.record != nil {
+		s.record(w.eyes.ofVZones())
 	}
 	log := w.logTail(err)
 	for w.daemon != nil || w.standby != nil {

@@ -19,8 +19,8 @@ type said struct{ Type, Reason, Message string }
 // source is the component in the Events of vzones.
 const source = "vzones"
 
-// told returns all Events of vzones that there have been, sorted.
-func (o *observer) told() []said {
+// ofVZones returns all Events of vzones that there have been, sorted.
+func (o *observer) ofVZones() []said {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(o.said), func(a, b said) int {
@@ -32,8 +32,8 @@ func (o *observer) told() []said {
 // been.
 func (w *world) checkTexts() error {
 	var errs []error
-	for _, e := range w.eyes.told() {
-		if is := complaint(e); is != "" {
+	for _, e := range w.eyes.ofVZones() {
+		if is := flaw(e); is != "" {
 			errs = append(errs, fmt.Errorf("an Event %s: %s: %s", is, e.Reason, e.Message))
 		}
 	}
@@ -50,9 +50,9 @@ var (
 	raw = regexp.MustCompile(`https?://|%!|\b(unknown|missing|ambiguous|invalid|no address|no such machine): |ClusterComputeResource|HostSystem|VirtualMachine\b`)
 )
 
-// complaint returns what is wrong with an Event, empty if nothing is. Normal Events need no
+// flaw returns what is wrong with an Event, empty if nothing is. Normal Events need no
 // advice.
-func complaint(e said) string {
+func flaw(e said) string {
 	switch {
 	case strings.ContainsAny(e.Message, "\n\r"):
 		return "has several lines"

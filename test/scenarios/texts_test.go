@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestComplaints: what an operator would complain about is found.
-func TestComplaints(t *testing.T) {
+// TestFlaws: what an operator would complain about is found.
+func TestFlaws(t *testing.T) {
 	const good = `vCenter "east": cluster /dc/host/c has two tags: detach one`
 	for want, e := range map[string]said{
 		"":                          {"Warning", "Ambiguous", good},
@@ -18,7 +18,7 @@ func TestComplaints(t *testing.T) {
 		"says https://":             {"Warning", "VCenterUnreachable", `Post "https://10.0.0.1/sdk": ` + good},
 		"says HostSystem":           {"Normal", "TopologyUpdated", "label zone=a is added, by HostSystem /dc/host/c/h"},
 	} {
-		if got := complaint(e); got != want {
+		if got := flaw(e); got != want {
 			t.Errorf("%q, not %q: %+v", got, want, e)
 		}
 	}
@@ -27,7 +27,7 @@ func TestComplaints(t *testing.T) {
 		{"Warning", "ConfigurationRefused", "vsphere.yaml:5: labels.regio: unknown key: did you mean region?"},
 		{"Warning", "VCenterUnknown", `vCenter "east" is not read yet: it is read next`},
 	} {
-		if got := complaint(e); got != "" {
+		if got := flaw(e); got != "" {
 			t.Errorf("%q: %+v", got, e)
 		}
 	}

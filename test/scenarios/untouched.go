@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +16,9 @@ import (
 // machineKey is the annotation in which the daemon keeps what it knows of a
 // Node's machine.
 const machineKey = "vzones/machine"
+
+// readyCondition is the daemon's condition of Nodes.
+const readyCondition = "vzones/TopologyReady"
 
 func machineCheck(a *arguments, name string) check {
 	if name == "" {
@@ -70,7 +74,8 @@ func untouched(s state) string {
 	return unless(len(s.events) == 0, "Events: "+listEvents(s.events))
 }
 
-// asMarked returns what of a Node differs from the mark, but for annotations of vzones.
+// asMarked returns what of a Node differs from the mark, but for annotations and the condition of
+// vzones.
 func asMarked(s state) string {
 	if s.marked == nil {
 		return noMark
@@ -78,8 +83,15 @@ func asMarked(s state) string {
 	if is := differs(s.node, s.marked, others(s.node.Annotations), others(s.marked.Annotations)); is != "" {
 		return is
 	}
-	was, is := s.marked.Status, s.node.Status
+	was, is := othersStatus(s.marked), othersStatus(s.node)
 	return unless(equality.Semantic.DeepEqual(is, was), fmt.Sprintf("status %+v, not %+v", is, was))
+}
+
+// othersStatus is the status of a Node without the condition of vzones.
+func othersStatus(n *v1.Node) v1.NodeStatus {
+	status := n.DeepCopy().Status
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(c v1.NodeCondition) bool { return c.Type == readyCondition })
+	return status
 }
 
 // others are the annotations that are not of vzones.
@@ -110,4 +122,47 @@ func writers(n *v1.Node) []string {
 		all = append(all, f.Manager)
 	}
 	return all
+}
+
+// unchanged returns that a Node has been written since the mark, but for the condition of vzones.
+func unchanged(s state) string {
+	switch {
+	case s.marked == nil:
+		return noMark
+	case s.marked.ResourceVersion == s.node.ResourceVersion:
+		return ""
+	case slices.Equal(writes(s.node), writes(s.marked)) && asMarked(s) == "" && maps.Equal(s.node.Annotations, s.marked.Annotations):
+		return "" // but for the condition of vzones
+	}
+	return unwritten(s)
+}
+
+// writes are who has written what of a Node last, and when, but for the status.
+func writes(n *v1.Node) []string {
+	var all []string
+	for _, f := range n.ManagedFields {
+		if f.Subresource == "" && f.Time != nil {
+			all = append(all, f.Manager+" "+f.Time.Format(time.RFC3339))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unwritten returns that a Node has been written since the mark, and by whom last.
+func unwritten(s state) string {
+	switch {
+	case s.marked == nil:
+		return noMark
+	case s.marked.ResourceVersion == s.node.ResourceVersion:
+		return ""
+	}
+	latest := ""
+	var at time.Time
+	for _, f := range s.node.ManagedFields {
+		if f.Time != nil && !f.Time.Time.Before(at) {
+			latest, at = f.Manager, f.Time.Time
+		}
+	}
+	return "written to since the mark, last by " + latest
 }

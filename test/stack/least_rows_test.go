@@ -63,7 +63,7 @@ var leastRows = map[string]leastRow{
 		narrower: "update would do for neither: both send a patch, so that another writer's change is not lost",
 	},
 	"nodes/status patch": {
-		who:      "the framework's node controller, for addresses",
+		who:      "the framework's node controller, for addresses, and the topology controller, for the condition vzones/TopologyReady",
 		fails:    []string{"a Node gets its addresses"},
 		narrower: "it is the subresource alone, and no update",
 	},

@@ -202,9 +202,6 @@ func uniqueMatch(matches []match, id Identity) (match, error) {
 	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, listMatches(matches), id.makeUnique())
 }
 
-// reconnect is what to do about a machine whose configuration cannot be read.
-const reconnect = "reconnect its host or datastore, or remove it from the inventory if it is orphaned"
-
 // makeUnique is what to do about several machines that have it.
 func (id Identity) makeUnique() string {
 	if len(id.UUIDs) == 0 {

@@ -139,6 +139,9 @@ func unreadableCandidates(states []State, id Identity) error {
 	return joinFew(reasons)
 }
 
+// reconnect is what to do about a machine whose configuration cannot be read.
+const reconnect = "reconnect its host or datastore, or remove it from the inventory if it is orphaned"
+
 // unreadable is the error of machines that may be the Node's, by their IDs.
 func unreadable(s *Snapshot, ids []string) error {
 	names := make([]string, min(len(ids), quote.Most))

@@ -7,32 +7,38 @@ import (
 )
 
 // A postponedError is the error of a login that is not tried now, or has just failed and is
-// not tried again soon. Its text is the same until the next attempt.
+// not tried again soon. Its text has no time of day, so that it stays the same: it is in Events, which
+// are counted up when they repeat, and in conditions of Nodes.
 type postponedError struct {
 	err error
 	// until is when the next attempt may be made, zero when another one has ended.
-	// After is the time between the last and the next, zero if that was not of the
-	// same credentials.
 	until time.Time
-	after time.Duration
+	// delays are those between attempts with the same credentials, zero if the last was with others.
+	delays delays
 	// silent reports whether the last attempt was not answered, tried whether the
 	// error is of that attempt itself.
 	silent, tried bool
 }
 
 func (p *postponedError) Error() string {
-	if p.until.IsZero() {
+	if p.until.IsZero() || p.delays == (delays{}) {
 		return p.err.Error()
-	}
-	at := p.until.UTC().Format("15:04:05 UTC")
-	if p.after == 0 {
-		return fmt.Sprintf("%v; next attempt at %s", p.err, at)
 	}
 	left := ""
 	if p.silent {
 		left = "; it may have left a session in the vCenter"
 	}
-	return fmt.Sprintf("%v%s; next attempt at %s (%v after the last), or at once with other credentials", p.err, left, at, p.after.Round(time.Second))
+	return fmt.Sprintf("%v%s; next attempt after %v, or at once with other credentials", p.err, left, p.delays)
+}
+
+// delays bound the time between two attempts.
+type delays struct{ least, most time.Duration }
+
+func (d delays) String() string {
+	if d.least == d.most {
+		return d.most.String()
+	}
+	return fmt.Sprintf("%v to %v", d.least, d.most)
 }
 
 func (p *postponedError) Unwrap() error { return p.err }

@@ -59,10 +59,10 @@ type failure struct {
 	// denied reports whether an attempt was rejected, whatever came of those after it.
 	denied bool
 	// err is how the last attempt ended, until is when the next may begin, and
-	// after is the time between the two.
-	err   error
-	until time.Time
-	after time.Duration
+	// delays bound the time between the two.
+	err    error
+	until  time.Time
+	delays delays
 }
 
 // NewLoginThrottle returns a throttle for one vCenter. Accounts are those of the whole fleet;
@@ -141,7 +141,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 		f := t.remember(l)
 		f.rejected++
 		f.silent, f.denied = false, true
-		f.postpone(err, now, delayAfter(f.rejected, t.limits.RejectedMin, t.limits.RejectedMax))
+		f.postpone(err, now, f.rejected, delays{t.limits.RejectedMin, t.limits.RejectedMax})
 	case errors.As(err, &silence):
 		f := t.remember(l)
 		f.silent = true
@@ -151,7 +151,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 			return err
 		}
 		f.unanswered++
-		f.postpone(err, now, delayAfter(f.unanswered, t.limits.UnansweredMin, t.limits.UnansweredMax))
+		f.postpone(err, now, f.unanswered, delays{t.limits.UnansweredMin, t.limits.UnansweredMax})
 	default:
 		return err
 	}
@@ -214,12 +214,13 @@ func (t *LoginThrottle) remember(l login) *failure {
 	return t.failures[len(t.failures)-1]
 }
 
-func (f *failure) postpone(err error, now time.Time, after time.Duration) {
-	f.err, f.until, f.after = err, now.Add(after), after
+// postpone notes the n-th failure of a kind.
+func (f *failure) postpone(err error, now time.Time, n int, between delays) {
+	f.err, f.until, f.delays = err, now.Add(delayAfter(n, between.least, between.most)), between
 }
 
 func (f *failure) postponed(tried bool) *postponedError {
-	return &postponedError{err: f.err, until: f.until, after: f.after, silent: f.silent, tried: tried}
+	return &postponedError{err: f.err, until: f.until, delays: f.delays, silent: f.silent, tried: tried}
 }
 
 // delayAfter returns the delay after the n-th failure: it doubles from least to most and

@@ -50,6 +50,7 @@ func Needed(cfg *config.Config, port bool, own *v1.ObjectReference) map[string][
 		},
 		provider.ClientName: {
 			{Right{Verb: "patch", Resource: "nodes"}, "the labels and annotations of running Nodes are not written"},
+			{Right{Verb: "patch", Resource: "nodes", Subresource: "status"}, "no Node gets the condition vzones/TopologyReady"},
 			{Right{Verb: "create", Resource: "events", Namespace: v1.NamespaceDefault}, "no Event says why a Node waits"},
 			{Right{Verb: "patch", Resource: "events", Namespace: v1.NamespaceDefault}, "an Event of a Node that repeats is not counted"},
 		},

@@ -40,6 +40,7 @@ func TestMissingRightsAreTold(t *testing.T) {
 		`right="patch nodes/status" without="no Node gets addresses"`,
 		`right="create events in default" without="Nodes get no Events of the framework"`,
 		`right="patch nodes" without="the labels and annotations of running Nodes are not written"`,
+		`right="patch nodes/status" without="no Node gets the condition vzones/TopologyReady"`,
 		`right="create events in default" without="no Event says why a Node waits"`,
 		`right="patch events in default" without="an Event of a Node that repeats is not counted"`,
 	}

@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/provider/events"
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
@@ -34,9 +35,6 @@ const (
 	// lasting is how long something has to be wrong before an Event says so: a vCenter that
 	// restarts a service is back sooner.
 	lasting = 30 * time.Second
-	// repeated is the time after which an Event is recorded again while it lasts: the API server
-	// forgets Events after an hour.
-	repeated = 55 * time.Minute
 	// otherCause is the least time between two Events about causes that take turns.
 	otherCause = 5 * time.Minute
 )
@@ -129,7 +127,7 @@ func (r *Recorder) forget(vcenter string) {
 // it has another cause by now.
 func (r *Recorder) record(k key, c *condition, p problem, now time.Time) {
 	ago := now.Sub(c.recorded)
-	said := !c.recorded.IsZero() && ago < repeated && (c.cause == p.cause || ago < otherCause)
+	said := !c.recorded.IsZero() && ago < events.RepeatAfter(k.vcenter+" "+k.reason) && (c.cause == p.cause || ago < otherCause)
 	if said || now.Sub(c.since) < lasting {
 		return
 	}

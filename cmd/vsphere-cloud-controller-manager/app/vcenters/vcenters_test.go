@@ -49,7 +49,7 @@ func TestEvents(t *testing.T) {
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
 			`Warning VCenterUnreadable vCenter "east": connection refused; ` + unread,
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
+			`Warning VCenterUnreadable vCenter "east": connection refused; ` + unread,
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 1h59m55s`,
 		}},
 		"a password that was changed": {func(after time.Duration) []vcenter.Health {

@@ -1,0 +1,82 @@
+package condition_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"vzones/provider/condition"
+	"vzones/provider/placement"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// TestCondition: it is recorded when it has lasted, again after the time to repeat, and at its end;
+// another one at once when it has lasted.
+func TestCondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c condition.Condition
+		var got []string
+		began := time.Now()
+		busy := time.Duration(0)
+		note := func(what string) func() time.Duration {
+			return func() time.Duration {
+				if busy == 0 {
+					got = append(got, fmt.Sprint(what, " ", time.Since(began)))
+				}
+				return busy
+			}
+		}
+		look := func(key string, d time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+				if key == "" {
+					c.End(note("end"))
+				} else {
+					c.Observe(key, 10*time.Second, 50*time.Minute, note(key))
+				}
+			}
+		}
+		look("short", 9*time.Second)
+		look("", time.Minute-9*time.Second)
+		look("a", 2*time.Hour-time.Minute)
+		look("b", 30*time.Second)
+		look("a", 5*time.Second) // too short to say so
+		look("b", 25*time.Second)
+		busy = time.Second // nothing can be recorded now
+		look("", 30*time.Second)
+		busy = 0
+		look("b", 30*time.Second) // it never was over
+		look("", time.Minute)
+		want := []string{"a 1m10s", "a 51m10s", "a 1h41m10s", "b 2h0m10s", "end 2h2m0s"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+		if c.IsRecorded("") || c.IsRecorded("b") {
+			t.Error("recorded after its end")
+		}
+	})
+}
+
+// TestIsUnknown: what could not be read, and what is none of the outcomes.
+func TestIsUnknown(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{inventory.ErrUnreachable, true},
+		{inventory.ErrUnreadable, true},
+		{fmt.Errorf("the machine is %w", inventory.ErrOutside), true},
+		{fmt.Errorf("%w: tags", topology.ErrUnknown), true},
+		{fmt.Errorf("something else"), true},
+		{topology.ErrMissing, false},
+		{topology.ErrAmbiguous, false},
+		{topology.ErrAbsent, false},
+		{placement.ErrShared, false},
+	} {
+		if got := condition.IsUnknown(c.err); got != c.want {
+			t.Errorf("%v: %v", c.err, got)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package nodes
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/condition"
+	"vzones/provider/placement"
+	"vzones/provider/plan"
+	"vzones/topology"
+)
+
+// readiness returns what the condition says of a Node whose machine is known, by what Events have said
+// and, if they have said nothing, by its labels. It says that they are right only if everything that
+// they rest on is known.
+func (k *labelState) readiness(n *v1.Node, place *placement.Place, todo *plan.Plan) readiness {
+	unknown := firstUnknown(place.Placement)
+	if unknown == nil {
+		k.unsure = unsure{}
+	}
+	last, isUnplaced := k.recorded[unplaced]
+	drift, drifted := k.recorded[reasonDrift]
+	switch {
+	case place.Machine == nil || todo.Writes():
+		return readiness{} // the labels first
+	case k.unplaced != "":
+		if isUnplaced && last.text == k.unplaced {
+			return readinessBy(last.said)
+		}
+		return readiness{}
+	case drifted:
+		return readinessBy(drift.said)
+	case len(todo.Drifts) > 0:
+		return readiness{}
+	case unknown != nil:
+		return k.unsure.readiness(unknown)
+	}
+	if label := plan.Lacking(n, place.Placement); label != "" {
+		return readiness{v1.ConditionFalse, condition.Of(placement.ErrUnwritten).Event, "label " + label + " is not written: topology.backfill is false in the configuration"}
+	}
+	return readiness{v1.ConditionTrue, readyCurrent, readyText}
+}
+
+// firstUnknown returns why a label of a placement is not known, or might be another one, nil if all
+// are certain.
+func firstUnknown(placed topology.Placement) error {
+	for _, u := range placed.Undecided {
+		return u.Err
+	}
+	for _, d := range placed.Decisions {
+		if err := d.Uncertainty(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readiness returns what the condition says once a label has not been known for a while. No Event
+// says so: the Node can do without it, or has what can be read.
+func (u *unsure) readiness(err error) readiness {
+	if key := condition.Key(err); key != u.key {
+		*u = unsure{key, time.Now(), said{condition.Of(err).Event, err.Error(), err}}
+	}
+	if time.Since(u.since) < unknownBeforeEvent {
+		return readiness{}
+	}
+	return readinessBy(u.said)
+}

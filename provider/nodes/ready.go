@@ -1,0 +1,101 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"vzones/provider/keys"
+)
+
+// readinessOf returns what the condition says while something is wrong, once an Event has said it.
+func (c *Controller) readinessOf(s *lasting, key string) readiness {
+	if of := c.whatIsSaid(s); of.reason != "" && s.condition.IsRecorded(key) {
+		return readinessBy(of)
+	}
+	return readiness{}
+}
+
+// writeReady has the condition of a Node say something, unless it does. It returns when that has to
+// be tried again.
+func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *state, says readiness) time.Duration {
+	was := topologyReady(n)
+	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
+		s.ready.pace.done()
+		return 0
+	}
+	if wait := c.readyDelay(s, says); wait > 0 {
+		return wait
+	}
+	if wait := s.ready.pace.wait(l.readyPace); wait > 0 {
+		return wait
+	}
+	s.ready.pace.done()
+	if c.isBusy() {
+		return max(s.ready.pace.wait(l.readyPace), busyTime) // behind all others
+	}
+	c.startWrite(s, func() {
+		err := l.writeCondition(ctx, n, says)
+		if ctx.Err() == nil {
+			c.noteReady(ctx, n, s, says, err)
+		}
+	}, func() { c.queue.Add(itemOf(n)) })
+	return 0
+}
+
+// readyDelay returns how long the condition must not be written: while another write of the Node is
+// under way, and for a while after the same was written.
+func (c *Controller) readyDelay(s *state, says readiness) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	again := time.Until(s.ready.next)
+	switch {
+	case s.writing:
+		return writePause
+	case s.ready.written == says && again > 0:
+		return again
+	}
+	return 0
+}
+
+// noteReady notes the result of a write.
+func (c *Controller) noteReady(ctx context.Context, n *v1.Node, s *state, says readiness, err error) {
+	forGood := isForGood(err)
+	if !forGood {
+		klog.FromContext(ctx).Error(err, "Cannot write the condition of the Node; it is tried again", "node", klog.KObj(n))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.ready.written = says
+	s.ready.ended(forGood)
+}
+
+// writeCondition patches nothing but the condition, on no other Node of that name. Conditions are
+// merged by their type, so that those of others stay.
+func (l *labeler) writeCondition(ctx context.Context, n *v1.Node, says readiness) error {
+	was, now := topologyReady(n), metav1.Now()
+	to := v1.NodeCondition{
+		Type: keys.TopologyReady, Status: says.status, Reason: says.reason, Message: says.message,
+		LastHeartbeatTime: now, LastTransitionTime: now,
+	}
+	if was.Status == says.status && !was.LastTransitionTime.IsZero() {
+		to.LastTransitionTime = was.LastTransitionTime
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": n.UID},
+		"status":   map[string]any{"conditions": []v1.NodeCondition{to}},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding the condition: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	_, err = l.client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}

@@ -1,0 +1,284 @@
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/config"
+	"vzones/provider/keys"
+	"vzones/topology"
+)
+
+// ours is ready and has the provider ID of a machine.
+func ours(n *v1.Node) *v1.Node {
+	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	n.Spec.ProviderID = fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-%012x", len(n.Name)*1000+int(n.Name[len(n.Name)-1]))
+	return n
+}
+
+// wantReady compares the condition of a Node, written status/reason, empty for none.
+func (w *world) wantReady(name, want string) v1.NodeCondition {
+	w.Helper()
+	c := topologyReady(w.node(name))
+	if got := strings.Trim(string(c.Status)+"/"+c.Reason, "/"); got != want {
+		w.Errorf("the condition of %s is %q, want %q: %s", name, got, want, c.Message)
+	}
+	if strings.Contains(c.Message, "\n") || c.Status != "" && (c.Message == "" || c.LastTransitionTime.IsZero() || c.LastHeartbeatTime.IsZero()) {
+		w.Errorf("the condition of %s: %+v", name, c)
+	}
+	return c
+}
+
+// conditions is how often conditions were patched, successfully or not.
+func (w *world) conditions() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.readyAt)
+}
+
+// counted are the Events of a reason that the API server has, with how often each was counted.
+func (w *world) counted(reason string) (counts []int) {
+	w.Helper()
+	list, err := w.client.CoreV1().Events("").List(w.ctx, metav1.ListOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, e := range list.Items {
+		if e.Reason == reason {
+			counts = append(counts, int(e.Count))
+		}
+	}
+	slices.Sort(counts)
+	return counts
+}
+
+func (w *world) wantCounted(reason string, want ...int) {
+	w.Helper()
+	if got := w.counted(reason); !slices.Equal(got, want) {
+		w.Errorf("Events %s were counted %v, want %v", reason, got, want)
+	}
+}
+
+// TestEventsRepeat: of what lasts there is an Event at any time, in one object that is counted up
+// before API servers forget it. Another text is another Event at once, and the end is one.
+func TestEventsRepeat(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.pass(settle + 50*time.Minute - time.Second)
+		w.wantCounted(reasonDrift, 1)
+		w.wantCounted("VCenterUnknown", 1) // about the Node that is lost
+		w.pass(6*time.Minute + time.Second)
+		w.wantCounted(reasonDrift, 2)
+		w.wantCounted("VCenterUnknown", 2)
+		w.pass(3 * time.Hour)
+		w.wantCounted(reasonDrift, 5)
+		w.wantCounted("VCenterUnknown", 5)
+
+		w.source.place(at("r", "c", ""), nil, "east-1")
+		w.source.place(at("r", "a", ""), nil, "east-2")
+		w.pass(settle)
+		w.wantCounted(reasonDrift, 1, 5)
+		w.wantCounted("ProblemResolved", 1)
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.pass(time.Second)
+		w.wantCounted("ProblemResolved", 1, 1)
+		if got := w.messages("ProblemResolved"); !slices.Contains(got, `vCenter "east": TopologyDrift is over`) || !slices.Contains(got, `vCenter "east": VCenterUnknown is over`) {
+			t.Errorf("Events %q", got)
+		}
+		before := len(w.events())
+		w.pass(3 * time.Hour)
+		if n := len(w.events()); n != before {
+			t.Errorf("Events after the end: %q", w.events()[before:])
+		}
+	}, named("east-1", zoned("r", "a")...), ours(named("east-2", zoned("r", "a")...)))
+}
+
+// TestNoEventsOfGoneNodes: nothing repeats and nothing is over of a Node that is deleted.
+func TestNoEventsOfGoneNodes(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.pass(settle + time.Second)
+		w.wantEvents("east-2 VCenterUnknown", "east-1 TopologyDrift")
+		for _, name := range []string{"east-1", "east-2"} {
+			if err := w.client.CoreV1().Nodes().Delete(w.ctx, name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.pass(time.Second)
+		w.source.place(at("r", "a", ""), nil, "east-1", "east-2")
+		w.pass(3 * time.Hour)
+		w.wantEvents("east-2 VCenterUnknown", "east-1 TopologyDrift")
+	}, named("east-1", zoned("r", "a")...), ours(named("east-2", zoned("r", "a")...)))
+}
+
+// TestReadyIsWrittenOnChange: once, however long it lasts and whatever kubelets report, and
+// not again after a restart. The time of the last transition is that of the status.
+func TestReadyIsWrittenOnChange(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		right, drifts := at("r", "a", ""), at("r", "b", "")
+		w.source.place(right, nil, "east-1")
+		w.source.place(drifts, nil, "east-2")
+		w.pass(2 * settle)
+		said := w.wantReady("east-1", "True/TopologyCurrent")
+		w.wantReady("east-2", "False/TopologyDrift")
+		w.wantReady("east-3", "Unknown/VCenterUnknown")
+		if got, want := topologyReady(w.node("east-2")).Message, w.messages(reasonDrift); !slices.Equal([]string{got}, want) {
+			t.Errorf("the message is %q, the Event's %q", got, want)
+		}
+		hours := func() {
+			for range 180 {
+				w.source.place(right, nil, "east-1")
+				w.source.place(drifts, nil, "east-2")
+				w.edit("east-1", func(n *v1.Node) { n.Annotations["example.com/heartbeat"] += "x" })
+				w.pass(time.Minute)
+			}
+		}
+		hours()
+		w.stop()
+		w.start(topologyOf(config.DriftReport))
+		hours()
+		if n := w.conditions(); n != 3 || w.patches() > 0 {
+			t.Errorf("%d conditions and %d labels of three Nodes were written", n, w.patches())
+		}
+		if now := w.wantReady("east-1", "True/TopologyCurrent"); now != said {
+			t.Errorf("%+v was %+v", now, said)
+		}
+
+		w.source.place(at("r", "c", ""), nil, "east-2")
+		since := topologyReady(w.node("east-2")).LastTransitionTime
+		w.pass(2 * settle)
+		if now := w.wantReady("east-2", "False/TopologyDrift"); w.conditions() != 4 || now.LastTransitionTime != since {
+			t.Errorf("%d writes; since %v, was %v", w.conditions(), now.LastTransitionTime, since)
+		}
+		w.source.place(right, nil, "east-2", "east-3")
+		w.pass(time.Minute)
+		w.wantReady("east-3", "True/TopologyCurrent")
+		if now := w.wantReady("east-2", "True/TopologyCurrent"); w.conditions() != 6 || time.Since(now.LastTransitionTime.Time) > 2*time.Minute {
+			t.Errorf("%d writes; since %v", w.conditions(), now.LastTransitionTime)
+		}
+	}, named("east-1", zoned("r", "a")...), named("east-2", zoned("r", "a")...), ours(named("east-3", zoned("r", "a")...)))
+}
+
+// TestReadyComesAfterTheLabels and within its bounds, and delays no label.
+func TestReadyComesAfterTheLabels(t *testing.T) {
+	nodes, names := fleetOf(120)
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "a", ""), nil, names...)
+		for range 30 {
+			w.pass(time.Second)
+			for _, name := range names {
+				if n := w.node(name); topologyReady(n).Status == v1.ConditionTrue && n.Labels[topology.LabelZone] != "a" {
+					t.Fatalf("%s: %v", name, n.Labels)
+				}
+			}
+		}
+		for _, name := range names {
+			w.wantReady(name, "True/TopologyCurrent")
+		}
+		if most := densest(w.readyAt); most > conditionsPerSecond+1 || w.conditions() != len(names) {
+			t.Errorf("%d conditions in a second, %d in all", most, w.conditions())
+		}
+		if took := w.at[len(w.at)-1].Sub(w.at[0]); took > 15*time.Second || len(w.at) != len(names) {
+			t.Errorf("%d labels in %v", len(w.at), took)
+		}
+	}, nodes...)
+}
+
+// TestReadyIsNeverGuessed: it is True only if everything is known that the labels rest on, and all of
+// them are there.
+func TestReadyIsNeverGuessed(t *testing.T) {
+	ambiguous := at("r", "a", "")
+	ambiguous.Undecided = []topology.Undecided{{Label: rack, Err: fmt.Errorf("%w: two tags", topology.ErrAmbiguous)}}
+	for name, c := range map[string]struct {
+		placed     topology.Placement
+		err        error
+		noBackfill bool
+		want       string
+	}{
+		"right":                          {placed: at("r", "a", ""), want: "True/TopologyCurrent"},
+		"a level is not known":           {placed: at("r", "a", "?"), want: "Unknown/VCenterUnknown"},
+		"a level is ambiguous":           {placed: ambiguous, want: "False/Ambiguous"},
+		"another object may decide":      {placed: at("r", "a!", ""), want: "Unknown/VCenterUnknown"},
+		"no placement":                   {err: errUnreadable, want: "Unknown/VCenterUnknown"},
+		"a tag is missing":               {err: fmt.Errorf("%w: zone", topology.ErrMissing), want: "False/TopologyMissing"},
+		"a label is missing for good":    {placed: at("r", "a", "r1"), noBackfill: true, want: "False/LabelUnwritten"},
+		"a level is missing and written": {placed: at("r", "a", "r1"), want: "True/TopologyCurrent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := topologyOf(config.DriftReport)
+			cfg.Backfill = !c.noBackfill
+			inWorld(t, cfg, func(w *world) {
+				w.source.place(c.placed, c.err, "east-1")
+				for range 5 { // before it lasts
+					w.pass(time.Second)
+					if got := topologyReady(w.node("east-1")); got.Status != "" && string(got.Status)+"/"+got.Reason != c.want {
+						t.Fatalf("%+v", got)
+					}
+				}
+				w.pass(3 * time.Minute)
+				w.wantReady("east-1", c.want)
+				if n := w.conditions(); n != 1 {
+					t.Errorf("%d writes", n)
+				}
+			}, named("east-1", zoned("r", "a")...))
+		})
+	}
+}
+
+// TestReadyIsOnOurNodesAlone: not on those of other providers, nor on those that vSphere may never
+// have had.
+func TestReadyIsOnOurNodesAlone(t *testing.T) {
+	foreign := named("east-2")
+	foreign.Spec.ProviderID = "aws:///i-0"
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.source.place(at("r", "a", ""), nil, "east-2")
+		w.pass(3 * time.Hour)
+		if n := w.conditions(); n > 0 {
+			t.Errorf("%d conditions", n)
+		}
+		w.wantReady("east-1", "")
+		w.wantReady("east-2", "")
+	}, named("east-1", zoned("r", "a")...), foreign)
+}
+
+// TestReadyIsTriedAgain when it could not be written, with delays that grow, and written again when
+// somebody else has changed it.
+func TestReadyIsTriedAgain(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.mu.Lock()
+		w.refuseReady = errors.New("etcd is slow")
+		w.mu.Unlock()
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.pass(20 * time.Second)
+		if n := w.conditions(); n < 3 || n > 6 {
+			t.Errorf("%d tries", n)
+		}
+		w.mu.Lock()
+		w.refuseReady = nil
+		w.mu.Unlock()
+		w.pass(time.Minute)
+		w.wantReady("east-1", "True/TopologyCurrent")
+		tries := w.conditions()
+		for range 120 { // somebody insists
+			n := w.node("east-1").DeepCopy()
+			n.Status.Conditions[0].Status, n.Status.Conditions[0].Message = v1.ConditionFalse, strings.Repeat("x", 1<<20)
+			n.ResourceVersion = later(n)
+			if err := w.client.Tracker().Update(v1.SchemeGroupVersion.WithResource("nodes"), n, ""); err != nil {
+				t.Fatal(err)
+			}
+			w.pass(time.Second)
+		}
+		w.pass(2 * time.Minute)
+		w.wantReady("east-1", "True/TopologyCurrent")
+		if n := w.conditions() - tries; n > 6 || len(w.node("east-1").Status.Conditions) != 1 || topologyReady(w.node("east-1")).Type != keys.TopologyReady {
+			t.Errorf("%d writes, %+v", n, w.node("east-1").Status.Conditions)
+		}
+	}, named("east-1", zoned("r", "a")...))
+}
