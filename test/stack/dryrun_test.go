@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -86,7 +87,8 @@ func TestDryRun(t *testing.T) {
 	if leases, err := s.Client.CoordinationV1().Leases(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=cloud-controller-manager"}); err != nil || len(leases.Items) > 0 {
 		t.Errorf("the Lease: %v, %v", leases, err)
 	}
-	if !strings.Contains(printed, "; complete\nNodes: 9, of which 8 would change and 3 have a problem; not managed by vzones: 1\n") {
+	// Not a number, since a condition changes more Nodes than the table below has.
+	if !regexp.MustCompile(`; complete\nNodes: 9, of which [89] would change and 3 have a problem; not managed by vzones: 1\n`).MatchString(printed) {
 		t.Errorf("the head is not right:\n%s", printed)
 	}
 	got := s.neutral(Predicted(printed))
