@@ -1,6 +1,7 @@
 package absence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -66,7 +68,8 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 		return false, fmt.Errorf("%w: the machine with %s: %w", topology.ErrUnknown, id, err)
 	}
 	c.deletions.approve(node)
-	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node), "machine", id.String())
+	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node),
+		"vCenter", quote.Plain(cmp.Or(id.LastSeen.VCenter, id.Recorded.VCenter)), "machine", id.String())
 	return false, nil
 }
 

@@ -19,6 +19,10 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	if k.recorded == nil {
 		k.recorded, k.reported = map[string]string{}, map[string][]string{}
 	}
+	if place.Machine != nil {
+		k.vcenter = place.Machine.Ref.VCenter
+	}
+	ctx = withVCenter(ctx, k.vcenter)
 	by := &plan.Policy{Topology: place.Topology}
 	k.waiting = false
 	k.noteCertain(by.Policy.Nesting(), place.Placement, err)

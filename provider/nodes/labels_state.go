@@ -16,6 +16,8 @@ const namesTime = 10 * time.Minute
 
 // labelState is what is remembered of the labels of an initialized Node.
 type labelState struct {
+	// vcenter is that of the machine when it was last found, for the log.
+	vcenter string
 	// waiting reports whether the Node is to be decided about whenever a vCenter has
 	// answered, and asked for which change of the fleet it asked the vCenter for that.
 	waiting bool

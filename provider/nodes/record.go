@@ -78,6 +78,7 @@ func (r *recorder) run(ctx context.Context) {
 			text := quote.Line(err.Error())
 			reason := cmp.Or(of.event, condition.Of(err).Event)
 			r.events.Event(of.node, v1.EventTypeWarning, reason, text)
+			ctx := withVCenter(ctx, lastVCenter(r.fleet.States(), of.node))
 			klog.FromContext(ctx).Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", text)
 		case <-ctx.Done():
 			return
