@@ -60,10 +60,10 @@ func TestSum(t *testing.T) {
 func TestLinesNameTheVCenter(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		lines := w.logging(topologyOf(config.DriftReport))
-		w.refuse = func(string) error { return fmt.Errorf("the API server is busy") }
+		w.refusing(func(string) error { return fmt.Errorf("the API server is busy") })
 		w.source.place(at("r", "b", "r1"), nil, "east-1")
 		w.pass(5 * time.Minute)
-		w.refuse = nil
+		w.refusing(nil)
 		w.pass(5 * time.Minute)
 		for _, message := range []string{
 			"The topology of the Node needs attention", "Cannot write the topology of the Node; it is tried again", "Wrote topology of Node",

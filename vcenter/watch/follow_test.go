@@ -176,7 +176,9 @@ func TestWhatWasReadIsLoggedOnce(t *testing.T) {
 		<-r.published
 	}
 	cancel()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
 	text := log.GetSink().(ktesting.Underlier).GetBuffer().String()
 	if strings.Count(text, "\n") != 1 || !strings.Contains(text, "Read the vCenter machines=1 followed=0 objects=0 duration=") {
 		t.Errorf("%s", text)

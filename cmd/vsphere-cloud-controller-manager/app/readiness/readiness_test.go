@@ -66,9 +66,9 @@ func TestReadiness(t *testing.T) {
 			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now}}, 200, "synced, but not all of its machines can be seen: datacenter not found"},
 			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errSecret}}, 200, "down, last answer 1m30s ago: unreachable"},
 			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now.Add(-24 * time.Hour), Err: errSecret}}, 200, "down, last answer 24h0m0s ago: unreachable"},
-			{vcenter.Health{State: inventory.State{Err: rejected, NextLogin: now.Add(310*time.Second - time.Millisecond)}}, 200, "down, never read, next login in 5m10s: credentials rejected"},
-			{vcenter.Health{State: inventory.State{Err: rejected, NextLogin: now.Add(-time.Second)}}, 200, "down, never read: credentials rejected"},
-			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Minute), Err: rejected, NextLogin: now.Add(time.Minute)}}, 200, "down, last answer 1m0s ago, next login in 1m0s: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Err: errRejected, NextLogin: now.Add(310*time.Second - time.Millisecond)}}, 200, "down, never read, next login in 5m10s: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Err: errRejected, NextLogin: now.Add(-time.Second)}}, 200, "down, never read: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Minute), Err: errRejected, NextLogin: now.Add(time.Minute)}}, 200, "down, last answer 1m0s ago, next login in 1m0s: credentials rejected"},
 			{vcenter.Health{State: well, Rejected: true}, 200, "synced, in a session that cannot be renewed: credentials rejected"},
 			{vcenter.Health{State: well, Rejected: true, Tags: vcenter.TagsFailed}, 200, "synced, but its tags cannot be read: credentials rejected"},
 			{vcenter.Health{State: well, Rejected: true, CredentialsErr: errSecret}, 200, "synced, in a session that cannot be renewed: credentials missing or unreadable"},
@@ -86,8 +86,8 @@ func TestReadiness(t *testing.T) {
 	})
 }
 
-// rejected is a login that a vCenter does not accept.
-var rejected = fmt.Errorf("%w, %w", errSecret, session.ErrRejected)
+// errRejected is a login that a vCenter does not accept.
+var errRejected = fmt.Errorf("%w, %w", errSecret, session.ErrRejected)
 
 // TestReadinessNamesTheCause: whatever fails ends with one of the causes that there are.
 func TestReadinessNamesTheCause(t *testing.T) {
@@ -97,7 +97,7 @@ func TestReadinessNamesTheCause(t *testing.T) {
 		"permission denied":                                  vcentertest.SOAPFault(types.NoPermission{}),
 		"answers with an error":                              vcentertest.SOAPFault(types.SystemError{}),
 		"unreachable":                                        errSecret,
-		"credentials rejected":                               rejected,
+		"credentials rejected":                               errRejected,
 	} {
 		if _, body := ask(true, inventory.State{VCenter: "east", Err: err}); body != "ok\nvcenter east: down, never read: "+want+"\n" {
 			t.Errorf("%q, want %s", body, want)
@@ -185,7 +185,7 @@ func TestReadinessTellsNothing(t *testing.T) {
 		{Snapshot: partial},
 		{Snapshot: partial, Err: errSecret},
 		{Snapshot: &inventory.Snapshot{}},
-		{Err: rejected},
+		{Err: errRejected},
 	} {
 		_, body := askAbout(true, false, vcenter.Health{State: s, CredentialsErr: errSecret, Answered: true})
 		for _, private := range []string{"S3cret", "admin", "vsphere.local", "example.com", "logging in"} {
