@@ -2,11 +2,13 @@ package provider
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/provider/condition"
 	"vzones/provider/identity"
@@ -70,10 +72,10 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				if exists, err := asked(t, p, f, n); exists != c.exists || err != nil {
 					t.Errorf("it exists: %v, %v", exists, err)
 				}
-				if down, err := p.InstanceShutdown(t.Context(), n); down || !errors.Is(err, identity.ErrContradiction) {
+				if down, err := p.placer.IsShutDown(n); down || !errors.Is(err, identity.ErrContradiction) {
 					t.Errorf("it is shut down: %v, %v", down, err)
 				}
-				if m, err := p.InstanceMetadata(t.Context(), n); m != nil || nodestate.IsUninitialized(n) != (err == nil) {
+				if m, err := p.InstanceMetadata(t.Context(), n); err != nil || nodestate.IsUninitialized(n) != (m == nil) || m != nil && !reflect.DeepEqual(*m, cloudprovider.InstanceMetadata{}) {
 					t.Errorf("metadata %+v, %v", m, err)
 				}
 				if place, err := p.placer.Place(n); place.Machine != nil || condition.Of(err).Event != "ProviderIDMismatch" {

@@ -17,13 +17,20 @@ func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 	return p.checker.CheckExists(ctx, node)
 }
 
-// InstanceShutdown reports whether a Node's machine is powered off or suspended,
-// by a vCenter that can be read. A Node of another provider is not shut down.
-func (p *Provider) InstanceShutdown(_ context.Context, node *v1.Node) (bool, error) {
+// InstanceShutdown reports whether a Node's machine is known to be powered off or suspended, by a
+// vCenter that can be read. A Node of another provider is not shut down. The framework taints the
+// Node of a machine that is, and does nothing otherwise: it would only log an error, of each Node
+// that is not ready, every five seconds while a vCenter is down.
+func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	if p.placer.IsForeign(node) {
 		return false, nil
 	}
-	return p.placer.IsShutDown(node)
+	down, err := p.placer.IsShutDown(node)
+	if err != nil {
+		klog.FromContext(ctx).V(4).Info("It is not known whether the machine is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
+		return false, nil
+	}
+	return down, nil
 }
 
 // InstanceMetadata returns what the framework writes to a Node.

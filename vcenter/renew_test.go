@@ -165,6 +165,10 @@ func TestCredentialsThatAreGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("the move seen", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/b" })
+	w.until("missed", func([]inventory.State) bool { return w.fleet.Health()[0].CredentialsErr != nil })
+	if h := w.fleet.Health(); h[0].Err != nil || CauseOf(h[0].CredentialsErr) != CauseCredentials || h[1].CredentialsErr != nil {
+		t.Errorf("%v with %v, %v", h[0].Err, h[0].CredentialsErr, h[1].CredentialsErr)
+	}
 	east.EndSessions()
 	w.until("error", func([]inventory.State) bool { return w.east().Err != nil })
 	if err := w.east().Err; !strings.Contains(err.Error(), "no such Secret") {
@@ -175,6 +179,9 @@ func TestCredentialsThatAreGone(t *testing.T) {
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil })
 	if n := logins(east); n != 2 {
 		t.Errorf("%d logins", n)
+	}
+	if err := w.fleet.Health()[0].CredentialsErr; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -16,6 +16,9 @@ type status struct {
 	// session is nil without one, and may be of another address.
 	session  *session.Session
 	endpoint *session.Endpoint
+	// credentialsErr says why credentials could not be read when they last were to be, nil if
+	// they were.
+	credentialsErr error
 }
 
 // of reports whether the status is of the vCenter at the address of a target.

@@ -32,7 +32,6 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 	// Read at once: the watch before may have ended before it took up changed credentials.
 	check := time.NewTimer(0)
 	defer check.Stop()
-	logged := ""
 	for events := (awaited{ended: over, begun: r.started}); ; {
 		switch a.next(ctx, events) {
 		case ended:
@@ -55,19 +54,34 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 		case ctx.Err() != nil:
 			continue
 		case err == nil:
-			if logged != "" {
-				logged = ""
-				klog.FromContext(ctx).Info("The credentials are again those of the session, which goes on")
+			if lasted, ended := a.unusable.End(); ended {
+				klog.FromContext(ctx).Info("The credentials are again those of the session, which goes on", "after", lasted.Round(time.Second))
 			}
 			continue
 		}
 		check.Reset(max(a.opts.retryMax, time.Until(session.NextAttempt(err))))
-		if logged != err.Error() {
-			logged = err.Error()
-			log := klog.FromContext(ctx)
-			log = withNextLogin(log, err)
-			log.Error(faults.Printable{Err: err}, "Cannot use the changed credentials; the session that was opened with the previous ones stays in use")
-		}
+		a.logUnusable(ctx, err)
+	}
+}
+
+// logUnusable logs once for each cause why the session that is open is not replaced by one with the
+// changed credentials.
+func (a *actor) logUnusable(ctx context.Context, err error) {
+	log := klog.FromContext(ctx)
+	log = withNextLogin(log, err)
+	err = faults.Printable{Err: err}
+	cause := CauseOf(err)
+	if (cause != CausePostponed || !a.unusable.Lasts()) && a.unusable.Begins(cause) {
+		log.Error(err, "Cannot use the changed credentials; the session that was opened with the previous ones stays in use")
+	} else {
+		log.V(4).Info("Still cannot use the changed credentials", "err", err)
+	}
+}
+
+// logAccepted logs that changed credentials are in use which could not be used before.
+func (a *actor) logAccepted(ctx context.Context) {
+	if lasted, ended := a.unusable.End(); ended {
+		klog.FromContext(ctx).Info("The changed credentials are accepted", "after", lasted.Round(time.Second))
 	}
 }
 

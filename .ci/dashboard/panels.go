@@ -45,8 +45,9 @@ func ofVCenters() []panel {
 			`max by (vcenter) (vsphere_ccm_vcenter_snapshot_complete{`+vcenters+`})`, "{{vcenter}}"),
 		graph("Logins", "Attempts in five minutes by result. Many that are ok: the vCenter ends sessions.", "short",
 			`sum by (vcenter, result) (increase(vsphere_ccm_vcenter_logins_total{`+vcenters+`}[5m]))`, "{{vcenter}} {{result}}"),
-		faults("Login refused", "1: credentials are rejected, or the certificate is not trusted.",
+		faults("Login refused", "1: credentials are rejected or missing, or the certificate is not trusted.",
 			`max by (vcenter) (vsphere_ccm_vcenter_credentials_rejected{`+vcenters+`})`, "{{vcenter}} credentials").
+			and(`max by (vcenter) (vsphere_ccm_vcenter_credentials_missing{`+vcenters+`})`, "{{vcenter}} no credentials").
 			and(`max by (vcenter) (vsphere_ccm_vcenter_certificate_untrusted{`+vcenters+`})`, "{{vcenter}} certificate"),
 		graph("Certificate expires in", "Until the certificate that a vCenter shows is not valid any more.", "s",
 			`max by (vcenter) (vsphere_ccm_vcenter_certificate_expiry_timestamp_seconds{`+vcenters+`}) - time()`, "{{vcenter}}"),

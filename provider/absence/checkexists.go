@@ -1,6 +1,7 @@
 package absence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -12,6 +13,7 @@ import (
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -65,7 +67,8 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 		return false, topology.Errorf(topology.ErrUnknown, "the machine with %s: %w", id, err)
 	}
 	c.deletions.approve(node)
-	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node), "machine", id.String())
+	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node),
+		"vCenter", quote.Plain(cmp.Or(id.LastSeen.VCenter, id.Recorded.VCenter)), "machine", id.String())
 	return false, nil
 }
 

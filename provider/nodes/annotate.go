@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"vzones/provider/identity"
 	"vzones/provider/keys"
 	"vzones/provider/placement"
 )
@@ -86,6 +87,7 @@ func (c *Controller) isBusy() bool {
 func (c *Controller) noteAnnotated(ctx context.Context, n *v1.Node, s *state, to placement.Location, err error) {
 	forGood := isForGood(err)
 	if !forGood {
+		ctx := withVCenter(ctx, identity.ParseLocation(to.Machine).VCenter)
 		klog.FromContext(ctx).Error(err, "Cannot note on the Node where its machine is; it is tried again", "node", klog.KObj(n))
 	}
 	c.mu.Lock()

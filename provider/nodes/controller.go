@@ -16,7 +16,7 @@
 //	handlers     a Node has changed          → syncNode
 //	fleet        a vCenter's state is new    → observe: syncNode for each Node concerned
 //	a Node comes, goes, or frees something   → follow, recheck: syncNode for those it concerns
-//	a minute                                 → resync: syncNode for each Node
+//	a minute                                 → resync: syncNode for each Node; logSum
 package nodes
 
 import (
@@ -58,6 +58,8 @@ type Controller struct {
 	// writes are the requests to the API server that are under way.
 	writes sync.WaitGroup
 	passes passes
+	// logged is the sum that was logged last. It belongs to the goroutine that decides.
+	logged sum
 
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
@@ -110,6 +112,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	changes := c.fleet.Subscribe()
 	c.queue.Add(item{job: followNodes})
 	c.queue.Add(item{job: resyncNodes})
+	c.queue.AddAfter(item{job: sumNodes}, firstSum)
 	close(c.running)
 	defer close(c.stopped) // after all that follows
 	var g sync.WaitGroup
@@ -157,6 +160,8 @@ func (c *Controller) next(ctx context.Context) bool {
 		c.resync()
 	case followNodes:
 		c.passes.interest.update(c.fleet, c.placer, c.nodes.All(), false)
+	case sumNodes:
+		c.logSum(ctx)
 	case findConflicts:
 		if l := c.labels.Load(); l != nil {
 			c.findConflicts(ctx, l)

@@ -132,6 +132,9 @@ func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node,
 // writeLabels writes a plan for a Node as it was decided about.
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) {
 	retry := func() {}
+	c.mu.Lock()
+	ctx = withVCenter(ctx, s.labels.vcenter)
+	c.mu.Unlock()
 	c.startWrite(s, func() {
 		err := c.write(ctx, l, n, s, todo)
 		switch {

@@ -20,6 +20,10 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	if k.recorded == nil {
 		k.recorded, k.reported = map[string]recorded{}, map[string][]string{}
 	}
+	if place.Machine != nil {
+		k.vcenter = place.Machine.Ref.VCenter
+	}
+	ctx = withVCenter(ctx, k.vcenter)
 	by := &plan.Policy{Topology: place.Topology}
 	k.waiting = false
 	k.noteCertain(by.Policy.Nesting(), place.Placement, err)
@@ -32,7 +36,7 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	} else {
 		todo = by.For(n, place.Placement, k.drifts, s.byFramework, time.Now())
 		k.drifts = todo.Drifts
-		k.noteHost(place.Machine, len(todo.Drifts) == 0)
+		k.home.note(place.Machine, len(todo.Drifts) == 0)
 		err = todo.TaintKept
 		_, uncertain := plan.UncertainLabel(n, place.Placement)
 		due = append(due, l.recordDrift(ctx, n, k, by, &place, todo, uncertain))

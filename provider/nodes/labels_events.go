@@ -148,7 +148,7 @@ func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by
 		}
 		texts = append(texts, d.Text())
 		if d.IsCertain() {
-			advice = by.Advice(k.moved)
+			advice = by.Advice(k.home.left)
 		} else {
 			advice = fmt.Sprintf("what is not certain is left as it is: %v", d.Uncertain)
 		}

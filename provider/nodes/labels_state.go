@@ -17,6 +17,8 @@ const namesTime = 10 * time.Minute
 
 // labelState is what is remembered of the labels of an initialized Node.
 type labelState struct {
+	// vcenter is that of the machine when it was last found, for the log.
+	vcenter string
 	// waiting reports whether the Node is to be decided about whenever a vCenter has
 	// answered, and asked for which change of the fleet it asked the vCenter for that.
 	waiting bool
@@ -31,10 +33,8 @@ type labelState struct {
 	pair topology.Pair
 	// values are the last ones that it had for certain, of the labels that nest.
 	values []topology.Value
-	// home is the host on which the machine last was while the labels were those of its
-	// place, zero if that is not known; moved reports whether it is on another one now.
-	home  topology.Ref
-	moved bool
+	// home is the host on which the machine was when the labels were right.
+	home home
 	// unplaced is why the Node has no placement, and since when.
 	unplaced      string
 	unplacedSince time.Time
@@ -97,16 +97,23 @@ func (k *labelState) noteCertain(nesting []string, placed topology.Placement, er
 	}
 }
 
-// noteHost notes the host of a Node's machine, and whether the labels are those of its place.
-func (k *labelState) noteHost(m *inventory.Machine, agrees bool) {
+// home is the host on which a machine last was while the labels of its Node were those of its
+// place, zero if that is not known. Left reports whether it is on another one now.
+type home struct {
+	host topology.Ref
+	left bool
+}
+
+// note notes where the machine is now, and whether the labels are those of its place.
+func (h *home) note(m *inventory.Machine, agrees bool) {
 	if m == nil {
 		return
 	}
 	host := m.Host()
 	if agrees {
-		k.home = host
+		h.host = host
 	}
-	k.moved = k.home != topology.Ref{} && k.home != host
+	h.left = h.host != topology.Ref{} && h.host != host
 }
 
 // isUnknown reports whether something could not be read that a label rests on.

@@ -36,6 +36,8 @@ const (
 	resyncNodes
 	// followNodes has the fleet follow the machines of all Nodes.
 	followNodes
+	// sumNodes logs how many Nodes are placed, every sumEvery.
+	sumNodes
 	// findConflicts looks for conflicts of the whole fleet.
 	findConflicts
 )

@@ -111,6 +111,7 @@ func (r *recorder) writeWarning(ctx context.Context, of problem) {
 	reason := cmp.Or(of.event, condition.Of(err).Event)
 	r.events.Event(of.node, v1.EventTypeWarning, reason, text)
 	if !of.again {
+		ctx := withVCenter(ctx, lastVCenter(r.fleet.States(), of.node))
 		klog.FromContext(ctx).Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", quote.Line(err.Error()))
 	}
 	if of.said != nil {

@@ -82,6 +82,14 @@ func (f *fakeSource) Place(n *v1.Node) (placement.Place, error) {
 	return p, f.errs[n.Name]
 }
 
+// Describe is for the counts of Nodes.
+func (f *fakeSource) Describe(n *v1.Node) (*placement.Initial, error) {
+	if _, err := f.Place(n); err != nil {
+		return nil, err
+	}
+	return f.Initial(n)
+}
+
 func (f *fakeSource) Topology() *config.Topology {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -67,6 +67,8 @@ type world struct {
 	at, readyAt []time.Time
 	// refuseReady answers patches of conditions, if it is set.
 	refuseReady error
+	// log is that of the controller that is started next.
+	log klog.Logger
 	// pod are the Events on the daemon's Pod.
 	pod []string
 }
@@ -118,7 +120,7 @@ func (w *world) recordEvent(eventType, reason, message string) {
 
 // start runs a controller, another one after stop.
 func (w *world) start(cfg config.Topology) {
-	ctx, cancel := context.WithCancel(w.Context())
+	ctx, cancel := context.WithCancel(klog.NewContext(w.Context(), w.log))
 	w.ctx = ctx
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	w.source.configure(cfg)

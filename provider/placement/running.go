@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"errors"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -13,23 +12,18 @@ import (
 )
 
 // Running returns the metadata of an initialized Node. Only the addresses count, and there
-// are none if they are to stay as they are. It is empty for a Node that never was ours.
+// are none if they are to stay as they are. It is empty while it is not certain which machine the
+// Node has, and for a Node that never was ours. The error is about the addresses.
 func (p *Placer) Running(node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
-	if node.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) {
-		return &cloudprovider.InstanceMetadata{}, nil // it never was ours
-	}
-	if errors.Is(err, topology.ErrUnknown) && !errors.Is(err, identity.ErrContradiction) {
-		// The framework would log the error for each Node, at each start before the vCenters
-		// are read and while one is down. That is logged once, with the vCenter.
-		return &cloudprovider.InstanceMetadata{}, nil
-	}
 	if err == nil {
 		err = p.unshared(states, m, node)
 	}
 	if err != nil {
-		return nil, err
+		// The framework would log the error of each Node in each round. An Event about the
+		// Node says the same, and the log has that once.
+		return &cloudprovider.InstanceMetadata{}, nil //nolint:nilerr // nothing is written either way
 	}
 	addrs, err := p.changedAddresses(states, m, node)
 	if err != nil {

@@ -147,7 +147,7 @@ func TestMetricsExist(t *testing.T) {
 // TestRunbooks: each alert says all that it has to, and has its runbook, and each runbook
 // its alert. What a runbook selects Events by is a reason that there is.
 func TestRunbooks(t *testing.T) {
-	reasons := slices.Concat(nodes.EventReasons(), nodes.LabelEventReasons(), []string{"TagsUnreadable", "ConfigurationRefused"})
+	reasons := slices.Concat(nodes.EventReasons(), nodes.LabelEventReasons(), []string{"TagsUnreadable", "ConfigurationRefused", "CredentialsMissing"})
 	known := map[string]bool{}
 	for _, r := range readRules(t).rules() {
 		if known[r.Alert] {

@@ -72,6 +72,7 @@ var ruleCases = map[string]ruleCase{
 			`vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} ` + one, `vsphere_ccm_vcenter_login_rejected{vcenter="west"} ` + zero},
 		with: `job="vzones", namespace="kube-system", vcenter="west"`,
 		quiet: map[string][]string{
+			"no credentials":           {`vsphere_ccm_vcenter_up{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_credentials_missing{vcenter="west"} ` + one},
 			"a login is rejected":      {`vsphere_ccm_vcenter_up{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} ` + one, `vsphere_ccm_vcenter_login_rejected{vcenter="west"} ` + one},
 			"a certificate":            {`vsphere_ccm_vcenter_up{vcenter="west"} ` + zero, `vsphere_ccm_vcenter_certificate_untrusted{vcenter="west"} ` + one},
 			"the vCenter restarts":     {`vsphere_ccm_vcenter_up{vcenter="west"} 1x10 0x18 1x300`},
@@ -91,6 +92,11 @@ var ruleCases = map[string]ruleCase{
 		fires: []string{`vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} ` + one, `vsphere_ccm_vcenter_credentials_rejected{vcenter="east"} ` + zero},
 		with:  `job="vzones", namespace="kube-system", vcenter="west"`,
 		quiet: map[string][]string{"a rotation": {`vsphere_ccm_vcenter_credentials_rejected{vcenter="west"} 0x5 1x8 0x300`}},
+	},
+	"VzonesCredentialsMissing": {
+		fires: []string{`vsphere_ccm_vcenter_credentials_missing{vcenter="west"} ` + one, `vsphere_ccm_vcenter_credentials_missing{vcenter="east"} ` + zero},
+		with:  `job="vzones", namespace="kube-system", vcenter="west"`,
+		quiet: map[string][]string{"a Secret that is replaced": {`vsphere_ccm_vcenter_credentials_missing{vcenter="west"} 0x5 1x8 0x300`}},
 	},
 	"VzonesCertificateUntrusted": {
 		fires: []string{`vsphere_ccm_vcenter_certificate_untrusted{vcenter="west"} ` + one},

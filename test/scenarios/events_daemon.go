@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -51,6 +52,24 @@ func daemonCommands() []command {
 				}, func() error { return fmt.Errorf("/healthz: %w", last) })
 			}
 		}},
+		{"daemon ready says LINE [within DURATION]", "waits until /readyz?verbose has that line", readySays},
+	}
+}
+
+// readySays waits for a line of /readyz?verbose.
+func readySays(a *arguments) action {
+	line, within := a.word("LINE"), a.within()
+	a.p.asserts = true
+	return func(ctx context.Context, w *world) error {
+		if w.daemon == nil {
+			return errNoDaemon
+		}
+		var says string
+		var failed error
+		return w.poll(ctx, within, func() bool {
+			says, failed = w.stack.Ready(ctx, w.daemon)
+			return slices.Contains(strings.Split(says, "\n"), line)
+		}, func() error { return errors.Join(failed, fmt.Errorf("/readyz?verbose: %q", says)) })
 	}
 }
 

@@ -56,6 +56,7 @@ func expectations() []command {
 			}
 		}},
 		{"log size <= SIZE", "checks how much of that there is, such as `100kB`", logSize},
+		{"log lines N TEXT", "checks how many lines of that contain it; `'` stands for a quotation mark", logLines},
 		{"log json", "checks that each line of the whole log is a JSON object, and that those of the framework about a Node have it as a field, as ours do", logJSON},
 		{"log lacks TEXT", "checks that it does not", func(a *arguments) action {
 			text := a.word("TEXT")
@@ -349,5 +350,26 @@ func logSize(a *arguments) action {
 			err = fmt.Errorf("the log has %d bytes", len(said))
 		}
 		return err
+	}
+}
+
+// logLines checks how many lines of what the daemon says of its own accord contain a text.
+func logLines(a *arguments) action {
+	n, text := a.number("N"), strings.ReplaceAll(a.word("TEXT"), "'", `"`)
+	return func(_ context.Context, w *world) error {
+		said, err := w.said()
+		if err != nil {
+			return err
+		}
+		var found []string
+		for line := range strings.Lines(said) {
+			if strings.Contains(line, text) {
+				found = append(found, strings.TrimSpace(line))
+			}
+		}
+		if len(found) != n {
+			return fmt.Errorf("%d lines contain %q, not %d: %.2000q", len(found), text, n, found)
+		}
+		return nil
 	}
 }

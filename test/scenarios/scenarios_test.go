@@ -131,6 +131,8 @@ func TestFailures(t *testing.T) {
 		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "instead:\n  node: there is no such Node"},
 		"no Event":      {node + "expect node event Fire within 100ms", "instead:\n  node: Events: none"},
 		"log":           {node + "log has fire within 100ms", `the log does not contain "fire"`},
+		"log lines":     {daemon + "log lines 2 \"Starting the vSphere\"", `1 lines contain "Starting the vSphere", not 2: `},
+		"ready":         {daemon + "daemon ready says fire within 100ms", `/readyz?verbose: "ok\nvcenter east: synced\n"`},
 		"sessions":      {node + "sessions east = 7 within 100ms", "not within 100ms: east has 0 sessions, not = 7"},
 		"no machine":    {node + "vm off other", `the fleet has no machine "other"`},
 		"no daemon":     {node + "expect node exists\ndaemon stop", "no daemon runs"},

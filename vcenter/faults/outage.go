@@ -27,6 +27,9 @@ func (o *Outage) Begins(cause string) bool {
 	return true
 }
 
+// Lasts reports whether an outage has begun and not ended.
+func (o *Outage) Lasts() bool { return !o.since.IsZero() }
+
 // End ends the outage. It returns how long it has lasted, and false if there was none.
 func (o *Outage) End() (lasted time.Duration, ended bool) {
 	if o.since.IsZero() {
@@ -37,16 +40,32 @@ func (o *Outage) End() (lasted time.Duration, ended bool) {
 	return lasted, true
 }
 
-// CauseOf returns in one word what fails, for whoever says each cause of an outage once: what it says
-// differs from one attempt to the next.
+// The causes of errors. They hold nothing of what an error says.
+const (
+	CauseRejected = "credentials rejected"
+	// CauseDenied is that the account lacks a privilege.
+	CauseDenied = "permission denied"
+	// CauseFault is any other fault that the vCenter answers with.
+	CauseFault = "answers with an error"
+	// CauseUnreachable is that there is no connection, or no answer of a vCenter.
+	CauseUnreachable = "unreachable"
+)
+
+// Causes returns all causes that CauseOf has.
+func Causes() []string {
+	return []string{CauseRejected, CauseDenied, CauseFault, CauseUnreachable}
+}
+
+// CauseOf returns in a few words what fails, one of Causes: what an error says differs from one
+// attempt to the next.
 func CauseOf(err error) string {
 	switch {
 	case errors.Is(err, ErrRejected):
-		return "rejected"
+		return CauseRejected
 	case Denied(err):
-		return "denied"
+		return CauseDenied
 	case FromServer(err):
-		return "fault"
+		return CauseFault
 	}
-	return "unreachable"
+	return CauseUnreachable
 }

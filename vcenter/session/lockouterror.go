@@ -59,15 +59,15 @@ func notAttempted(err error) bool {
 	return errors.As(err, &p) && !p.tried
 }
 
-// IsHeldBack reports whether a login has to wait because other attempts have failed: one more could
-// lock the account.
-func IsHeldBack(err error) bool { return errors.As(err, new(lockoutError)) }
+// A LockoutError says that credentials that may be right have to wait. The errors of the attempts
+// before it say what is wrong.
+type LockoutError struct {
+	// Window is the time in which another failure could lock the account.
+	Window time.Duration
+}
 
-// A lockoutError says that credentials that may be right have to wait.
-type lockoutError struct{ window time.Duration }
-
-func (e lockoutError) Error() string {
-	return fmt.Sprintf("the credentials are not tried yet: another attempt that fails within %v could lock the account", e.window)
+func (e LockoutError) Error() string {
+	return fmt.Sprintf("the credentials are not tried yet: another attempt that fails within %v could lock the account", e.Window)
 }
 
 // An unansweredError is the error of a login that was sent and not answered: the server may

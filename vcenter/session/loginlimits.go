@@ -62,7 +62,7 @@ func tooMany(failed []time.Time, pending int, limits LoginLimits) error {
 	if len(failed)+pending < limits.Failures {
 		return nil
 	}
-	p := &postponedError{err: lockoutError{limits.Window}}
+	p := &postponedError{err: LockoutError{limits.Window}}
 	if n := len(failed); n >= limits.Failures {
 		p.until = failed[n-limits.Failures].Add(limits.Window)
 	}

@@ -79,6 +79,9 @@ func (a Attachments) Covers(refs []Ref) bool {
 	return true
 }
 
+// Len returns of how many objects the tags are known, objects without any included.
+func (a Attachments) Len() int { return len(a.tags) }
+
 // NotPermitted returns the objects whose tags the account may not read, in order.
 func (a Attachments) NotPermitted() []Ref {
 	var refs []Ref

@@ -266,6 +266,17 @@ func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) 
 	}
 	w.reporter.Publish(ctx, Publication{Snapshot: snap, LastContact: w.contact, TagNames: w.tags.published()})
 	w.tagEvents.published.Notify()
+	w.logRead(ctx, snap)
+}
+
+// logRead logs once what was read of the vCenter, and in what time: with the first snapshot.
+func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
+	if w.progress.began.IsZero() {
+		return
+	}
+	took := time.Since(w.progress.began).Round(time.Millisecond)
+	w.progress.began = time.Time{}
+	klog.FromContext(ctx).Info("Read the vCenter", "machines", w.model.Len(), "followed", len(first.Machines), "objects", w.model.TagObjects(), "duration", took)
 }
 
 // pending are the machines that Nodes name and of which the vCenter has not said yet whether

@@ -18,6 +18,8 @@ const syncTime = 5 * time.Second
 // progress is the phase of a watch.
 type progress struct {
 	phase phase
+	// began is when the watch began, zero once it is logged what it has read.
+	began time.Time
 	// late reports whether syncTime is over, so that a snapshot lacks what is not there;
 	// due is when it will be, nil if that is not waited for.
 	late bool

@@ -106,7 +106,7 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		tags:        newTagSchedule(),
 		events:      &eventSchedule{},
 		tagEvents:   &eventWatch{vcenter: opts.VCenter, session: s, published: signal.New(), delay: opts.EventsDelay, logged: memory.eventsErr},
-		logged:      time.Now(),
+		logged:      time.Now(), progress: progress{began: time.Now()},
 	}
 	w.tagLoop = &tagLoop{
 		session: s, reader: reader, inbox: inbox, reporter: reporter, wanted: w.tags.wanted, found: w.tags.found,

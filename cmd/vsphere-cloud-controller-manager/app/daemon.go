@@ -89,7 +89,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 		metrics.NewUndeletedNodes(leading, a.nodes.Kept),
 	)
 	needed := rights.Needed(a.cfg, a.servesWithOwnRights(c), pod.Reference(os.Getenv))
-	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), States: s.fleet.States}
+	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), Health: s.fleet.Health, Refused: s.reloads.IsRefused}
 	if err := serving.Serve(c, watchdog, ready, ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}

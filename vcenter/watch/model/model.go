@@ -222,6 +222,9 @@ func (m *Model) TagsSettled(refs []types.ManagedObjectReference) bool {
 	return m.tags.Err != nil || m.tags.Covers(refs)
 }
 
+// TagObjects returns of how many objects the tags are known.
+func (m *Model) TagObjects() int { return m.tags.Len() }
+
 // Instance returns the vCenter's own UUID.
 func (m *Model) Instance() string { return m.instance }
 

@@ -131,8 +131,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is documented and not registered", name)
 		}
 	}
-	if len(found) != 26 {
-		t.Errorf("%d metrics, not 26", len(found))
+	if len(found) != 27 {
+		t.Errorf("%d metrics, not 27", len(found))
 	}
 }
 
@@ -277,7 +277,7 @@ func TestStates(t *testing.T) {
 			{State: inventory.State{VCenter: "refusing", Err: fmt.Errorf("logging in: %w", session.ErrRejected)}, Rejected: true},
 			{State: inventory.State{VCenter: "other", Err: fmt.Errorf("connecting: %w", &session.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
 			{State: inventory.State{VCenter: "well", Snapshot: snapshot(nil), LastContact: now.Add(-20 * time.Second)}, Tags: vcenter.TagsRead, CertificateEnds: time.Unix(2e9, 0)},
-			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(refused), LastContact: now}, Tags: vcenter.TagsFailed},
+			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(refused), LastContact: now}, Tags: vcenter.TagsFailed, CredentialsErr: refused},
 			// The tagging API has rejected a login, and then the vCenter was lost.
 			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), LastContact: now.Add(-time.Hour), Err: refused}, Tags: vcenter.TagsRead, Rejected: true},
 		}
@@ -293,6 +293,7 @@ func TestStates(t *testing.T) {
 			"followed_machines":    {"well": 1, "partial": 1, "lost": 1},
 
 			"credentials_rejected":                 {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 1},
+			"credentials_missing":                  {"new": 0, "refusing": 0, "other": 0, "well": 0, "partial": 1, "lost": 0},
 			"login_rejected":                       {"new": 0, "refusing": 1, "other": 0, "well": 0, "partial": 0, "lost": 0},
 			"tags_known":                           {"other": 1, "well": 1, "partial": 0, "lost": 1},
 			"certificate_untrusted":                {"new": 0, "refusing": 0, "other": 1, "well": 0, "partial": 0, "lost": 0},

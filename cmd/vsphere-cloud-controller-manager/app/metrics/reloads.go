@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync/atomic"
 	"time"
 
 	"k8s.io/component-base/metrics"
@@ -11,6 +12,8 @@ type Reloads struct {
 	total      *metrics.CounterVec
 	successful *metrics.Gauge
 	since      *metrics.Gauge
+	// refused is what successful shows.
+	refused atomic.Bool
 }
 
 // NewReloads returns the metrics of a configuration that was just read.
@@ -39,6 +42,7 @@ func NewReloads(r Registry) *Reloads {
 
 // inForce records that what is written is in force.
 func (c *Reloads) inForce() {
+	c.refused.Store(false)
 	c.successful.Set(1)
 	c.since.Set(float64(time.Now().Unix()))
 }
@@ -52,5 +56,9 @@ func (c *Reloads) Applied() {
 // Refused counts a change that was refused.
 func (c *Reloads) Refused() {
 	c.total.WithLabelValues("refused").Inc()
+	c.refused.Store(true)
 	c.successful.Set(0)
 }
+
+// IsRefused reports whether the configuration as it is written was refused.
+func (c *Reloads) IsRefused() bool { return c.refused.Load() }

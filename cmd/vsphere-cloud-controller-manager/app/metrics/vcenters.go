@@ -23,7 +23,8 @@ type Fleet struct {
 	outcomes func() (all, waiting map[string]int)
 
 	up, contact, complete, indexed, watched, unreadable, nodes, uninitialized *metrics.Desc
-	credentialsRejected, loginRejected, untrusted, expiry, tags               *metrics.Desc
+	credentialsRejected, loginRejected, credentialsMissing                    *metrics.Desc
+	untrusted, expiry, tags                                                   *metrics.Desc
 }
 
 // NewFleet returns the metrics of a fleet and of the Nodes by outcome. Leading is closed when
@@ -43,6 +44,7 @@ func NewFleet(leading <-chan struct{}, fleet Health, outcomes func() (all, waiti
 		watched:             desc("vcenter_followed_machines", "Machines of a vCenter that belong to Nodes and are known in full.", "vcenter"),
 		unreadable:          desc("vcenter_unreadable_tag_objects", "Objects above the followed machines of a vCenter whose tags the account may not read.", "vcenter"),
 		credentialsRejected: desc("vcenter_credentials_rejected", "1 if a vCenter has rejected credentials and has accepted none since, else 0. Open sessions continue.", "vcenter"),
+		credentialsMissing:  desc("vcenter_credentials_missing", "1 if the configured credentials of a vCenter are not there or cannot be read, else 0. Open sessions continue.", "vcenter"),
 		loginRejected:       desc("vcenter_login_rejected", "1 if a vCenter cannot be read because it rejects the login, else 0.", "vcenter"),
 		tags:                desc("vcenter_tags_known", "1 if the last reading of a vCenter's tags ended well, or none is needed, else 0. Absent before the first has ended.", "vcenter"),
 		untrusted:           desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter"),
@@ -54,7 +56,7 @@ func NewFleet(leading <-chan struct{}, fleet Health, outcomes func() (all, waiti
 
 // DescribeWithStability implements metrics.StableCollector.
 func (s *Fleet) DescribeWithStability(ch chan<- *metrics.Desc) {
-	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.watched, s.unreadable, s.nodes, s.uninitialized, s.credentialsRejected, s.loginRejected, s.untrusted, s.expiry, s.tags} {
+	for _, d := range []*metrics.Desc{s.up, s.contact, s.complete, s.indexed, s.watched, s.unreadable, s.nodes, s.uninitialized, s.credentialsRejected, s.loginRejected, s.credentialsMissing, s.untrusted, s.expiry, s.tags} {
 		ch <- d
 	}
 }
@@ -73,6 +75,7 @@ func (s *Fleet) CollectWithStability(ch chan<- metrics.Metric) {
 			gauge(s.tags, number(v.Tags == vcenter.TagsRead), v.VCenter)
 		}
 		gauge(s.credentialsRejected, number(v.Rejected), v.VCenter)
+		gauge(s.credentialsMissing, number(v.CredentialsErr != nil), v.VCenter)
 		gauge(s.loginRejected, number(errors.Is(v.Err, session.ErrRejected)), v.VCenter)
 		gauge(s.untrusted, number(errors.As(v.Err, new(*session.UntrustedError))), v.VCenter)
 		if !v.CertificateEnds.IsZero() {

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"vzones/vcenter/inventory"
+	"vzones/vcenter"
+	"vzones/vcenter/faults"
 )
 
 // VerbosePath is the path of /readyz?verbose, which needs a right of its own. /readyz is open
@@ -26,8 +27,11 @@ type Handler struct {
 	Leading <-chan struct{}
 	// WarmStandby is whether the vCenters are watched before it leads.
 	WarmStandby bool
-	// States returns the vCenters' states now.
-	States func() []inventory.State
+	// Health returns the vCenters' health now.
+	Health func() []vcenter.Health
+	// Refused reports whether the configuration as it is written now is refused. Nil stands
+	// for one that is not followed.
+	Refused func() bool
 }
 
 // ServeHTTP answers in one line.
@@ -36,20 +40,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	write(w, code, text+"\n")
 }
 
-// Verbose answers as /readyz does, and then names each vCenter and its state, without the
-// error, which is in the log.
+// Verbose answers as /readyz does, and then names each vCenter, its state and the cause of what is
+// not as it should be, and a configuration that is refused. The errors are in the log.
 func (h *Handler) Verbose(w http.ResponseWriter, _ *http.Request) {
-	code, text, states := h.status()
+	code, text, vcenters := h.status()
 	var b strings.Builder
 	fmt.Fprintln(&b, text)
-	for _, s := range states {
-		fmt.Fprintf(&b, "vcenter %s: %s\n", s.VCenter, condition(s))
+	for i := range vcenters {
+		fmt.Fprintf(&b, "vcenter %s: %s\n", vcenters[i].VCenter, condition(&vcenters[i]))
+	}
+	if h.Refused != nil && h.Refused() {
+		fmt.Fprintf(&b, "configuration: %s\n", causeRefused)
 	}
 	write(w, code, b.String())
 }
 
-// status returns the HTTP status, what it means, and the states of the vCenters.
-func (h *Handler) status() (int, string, []inventory.State) {
+// status returns the HTTP status, what it means, and the health of the vCenters.
+func (h *Handler) status() (int, string, []vcenter.Health) {
 	text := "ok"
 	select {
 	case <-h.Leading:
@@ -59,13 +66,13 @@ func (h *Handler) status() (int, string, []inventory.State) {
 			return http.StatusOK, text, nil
 		}
 	}
-	states := h.States()
-	for _, s := range states {
-		if s.Snapshot == nil && s.Err == nil {
-			return http.StatusServiceUnavailable, "not ready: some vCenters have neither been read nor failed yet", states
+	vcenters := h.Health()
+	for i := range vcenters {
+		if v := &vcenters[i]; v.Snapshot == nil && v.Err == nil {
+			return http.StatusServiceUnavailable, "not ready: some vCenters have neither been read nor failed yet", vcenters
 		}
 	}
-	return http.StatusOK, text, states
+	return http.StatusOK, text, vcenters
 }
 
 func write(w http.ResponseWriter, code int, text string) {
@@ -75,21 +82,38 @@ func write(w http.ResponseWriter, code int, text string) {
 	_, _ = io.WriteString(w, text)
 }
 
-// condition describes the state of a vCenter.
-func condition(s inventory.State) string {
+// The causes that readiness has beside those of package vcenter.
+const (
+	causeNoAnswer    = "no answer yet"
+	causeReading     = "its machines are being read"
+	causeDatacenters = "datacenter not found"
+	causeRefused     = "the changed configuration is refused, the previous one stays in force"
+)
+
+// condition describes the state of a vCenter. Whatever is not as it should be ends with its cause,
+// which is one of a closed set: errors may have what the log alone may show.
+func condition(h *vcenter.Health) string {
 	next := ""
-	if left := time.Until(s.NextLogin).Round(time.Second); left > 0 {
+	if left := time.Until(h.NextLogin).Round(time.Second); left > 0 {
 		next = fmt.Sprintf(", next login in %v", left)
 	}
 	switch {
-	case s.Err != nil && s.Snapshot == nil:
-		return "down, never read" + next
-	case s.Err != nil:
-		return fmt.Sprintf("down, last answer %v ago%s", time.Since(s.LastContact).Round(time.Second), next)
-	case s.Snapshot == nil:
-		return "connecting"
-	case s.Snapshot.Incomplete != nil:
-		return "synced, but not all of its machines can be seen"
+	case h.Err != nil && h.Snapshot == nil:
+		return "down, never read" + next + ": " + vcenter.CauseOf(h.Err)
+	case h.Err != nil:
+		return fmt.Sprintf("down, last answer %v ago%s: %s", time.Since(h.LastContact).Round(time.Second), next, vcenter.CauseOf(h.Err))
+	case h.Snapshot == nil && h.Answered:
+		return "connecting: " + causeReading
+	case h.Snapshot == nil:
+		return "connecting: " + causeNoAnswer
+	case h.Snapshot.Incomplete != nil:
+		return "synced, but not all of its machines can be seen: " + causeDatacenters
+	case h.CredentialsErr != nil:
+		return "synced, in a session that cannot be renewed: " + vcenter.CauseCredentials
+	case h.Rejected && h.Tags == vcenter.TagsFailed:
+		return "synced, but its tags cannot be read: " + faults.CauseRejected
+	case h.Rejected:
+		return "synced, in a session that cannot be renewed: " + faults.CauseRejected
 	}
 	return "synced"
 }

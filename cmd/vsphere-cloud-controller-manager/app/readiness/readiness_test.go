@@ -2,25 +2,44 @@ package readiness
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
 )
 
 // errSecret has what no answer may show.
 var errSecret = errors.New(`vCenter "x": logging in to vc.internal.example.com as admin@vsphere.local: S3cretS3cret`)
 
+// health are vCenters of which nothing but the state is known.
+func health(states ...inventory.State) (all []vcenter.Health) {
+	for _, s := range states {
+		all = append(all, vcenter.Health{State: s})
+	}
+	return all
+}
+
 func ask(leads bool, states ...inventory.State) (int, string) {
+	return askAbout(leads, false, health(states...)...)
+}
+
+func askAbout(leads, refused bool, all ...vcenter.Health) (int, string) {
 	leading := make(chan struct{})
 	if leads {
 		close(leading)
 	}
-	r := &Handler{Leading: leading, States: func() []inventory.State { return states }}
+	r := &Handler{Leading: leading, Health: func() []vcenter.Health { return all }, Refused: func() bool { return refused }}
 	w := httptest.NewRecorder()
 	r.Verbose(w, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
 	return w.Code, w.Body.String()
@@ -32,26 +51,30 @@ func TestReadiness(t *testing.T) {
 		now := time.Now()
 		read := &inventory.Snapshot{VCenter: "east", ReadAt: now.Add(-time.Hour)}
 		partial := &inventory.Snapshot{VCenter: "east", ReadAt: now, Incomplete: errSecret}
+		well := inventory.State{Snapshot: read, LastContact: now}
 		for _, c := range []struct {
-			state inventory.State
+			state vcenter.Health
 			code  int
 			says  string
 		}{
-			{inventory.State{}, 503, "connecting"},
-			{inventory.State{LastContact: now}, 503, "connecting"}, // pages are coming in
-			{inventory.State{Err: errSecret}, 200, "down, never read"},
-			{inventory.State{Err: errSecret, LastContact: now}, 200, "down, never read"},
-			{inventory.State{Snapshot: read, LastContact: now}, 200, "synced"},
-			{inventory.State{Snapshot: read, LastContact: now.Add(-time.Hour)}, 200, "synced"},
-			{inventory.State{Snapshot: partial, LastContact: now}, 200, "synced, but not all of its machines can be seen"},
-			{inventory.State{Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errSecret}, 200, "down, last answer 1m30s ago"},
-			{inventory.State{Snapshot: partial, LastContact: now.Add(-24 * time.Hour), Err: errSecret}, 200, "down, last answer 24h0m0s ago"},
-			{inventory.State{Err: errSecret, NextLogin: now.Add(310*time.Second - time.Millisecond)}, 200, "down, never read, next login in 5m10s"},
-			{inventory.State{Err: errSecret, NextLogin: now.Add(-time.Second)}, 200, "down, never read"},
-			{inventory.State{Snapshot: read, LastContact: now.Add(-time.Minute), Err: errSecret, NextLogin: now.Add(time.Minute)}, 200, "down, last answer 1m0s ago, next login in 1m0s"},
+			{vcenter.Health{}, 503, "connecting: no answer yet"},
+			{vcenter.Health{Answered: true}, 503, "connecting: its machines are being read"},
+			{vcenter.Health{State: inventory.State{Err: errSecret}}, 200, "down, never read: unreachable"},
+			{vcenter.Health{State: inventory.State{Err: errSecret, LastContact: now}}, 200, "down, never read: unreachable"},
+			{vcenter.Health{State: well}, 200, "synced"},
+			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Hour)}}, 200, "synced"},
+			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now}}, 200, "synced, but not all of its machines can be seen: datacenter not found"},
+			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errSecret}}, 200, "down, last answer 1m30s ago: unreachable"},
+			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now.Add(-24 * time.Hour), Err: errSecret}}, 200, "down, last answer 24h0m0s ago: unreachable"},
+			{vcenter.Health{State: inventory.State{Err: errRejected, NextLogin: now.Add(310*time.Second - time.Millisecond)}}, 200, "down, never read, next login in 5m10s: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Err: errRejected, NextLogin: now.Add(-time.Second)}}, 200, "down, never read: credentials rejected"},
+			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Minute), Err: errRejected, NextLogin: now.Add(time.Minute)}}, 200, "down, last answer 1m0s ago, next login in 1m0s: credentials rejected"},
+			{vcenter.Health{State: well, Rejected: true}, 200, "synced, in a session that cannot be renewed: credentials rejected"},
+			{vcenter.Health{State: well, Rejected: true, Tags: vcenter.TagsFailed}, 200, "synced, but its tags cannot be read: credentials rejected"},
+			{vcenter.Health{State: well, Rejected: true, CredentialsErr: errSecret}, 200, "synced, in a session that cannot be renewed: credentials missing or unreadable"},
 		} {
 			c.state.VCenter = "east"
-			code, body := ask(true, c.state)
+			code, body := askAbout(true, false, c.state)
 			begin := "ok\n"
 			if c.code != http.StatusOK {
 				begin = "not ready: some vCenters have neither been read nor failed yet\n"
@@ -63,6 +86,41 @@ func TestReadiness(t *testing.T) {
 	})
 }
 
+// errRejected is a login that a vCenter does not accept.
+var errRejected = fmt.Errorf("%w, %w", errSecret, session.ErrRejected)
+
+// TestReadinessNamesTheCause: whatever fails ends with one of the causes that there are.
+func TestReadinessNamesTheCause(t *testing.T) {
+	for want, err := range map[string]error{
+		"certificate not trusted":                            &session.UntrustedError{},
+		"login postponed, so that the account is not locked": session.LockoutError{},
+		"permission denied":                                  vcentertest.SOAPFault(types.NoPermission{}),
+		"answers with an error":                              vcentertest.SOAPFault(types.SystemError{}),
+		"unreachable":                                        errSecret,
+		"credentials rejected":                               errRejected,
+	} {
+		if _, body := ask(true, inventory.State{VCenter: "east", Err: err}); body != "ok\nvcenter east: down, never read: "+want+"\n" {
+			t.Errorf("%q, want %s", body, want)
+		}
+		if !slices.Contains(vcenter.Causes(), want) {
+			t.Errorf("%s is not one of the causes", want)
+		}
+	}
+}
+
+// TestReadinessOfTheConfiguration: one that is refused does not make the daemon unready, since
+// the previous one is in force.
+func TestReadinessOfTheConfiguration(t *testing.T) {
+	read := health(inventory.State{VCenter: "east", Snapshot: &inventory.Snapshot{}})
+	code, body := askAbout(true, true, read...)
+	if want := "ok\nvcenter east: synced\nconfiguration: the changed configuration is refused, the previous one stays in force\n"; code != http.StatusOK || body != want {
+		t.Errorf("%d %q", code, body)
+	}
+	if _, body := askAbout(true, false, read...); strings.Contains(body, "configuration") {
+		t.Errorf("%q", body)
+	}
+}
+
 // TestReadinessOfAFleet: one vCenter that is neither read nor failing keeps
 // the daemon unready, and one that fails does not.
 func TestReadinessOfAFleet(t *testing.T) {
@@ -70,12 +128,12 @@ func TestReadinessOfAFleet(t *testing.T) {
 	north := inventory.State{VCenter: "north", Snapshot: &inventory.Snapshot{}}
 	code, body := ask(true, inventory.State{VCenter: "east"}, west, north)
 	want := "not ready: some vCenters have neither been read nor failed yet\n" +
-		"vcenter east: connecting\nvcenter west: down, never read\nvcenter north: synced\n"
+		"vcenter east: connecting: no answer yet\nvcenter west: down, never read: unreachable\nvcenter north: synced\n"
 	if code != http.StatusServiceUnavailable || body != want {
 		t.Errorf("%d %q", code, body)
 	}
 	code, body = ask(true, west, north)
-	if want := "ok\nvcenter west: down, never read\nvcenter north: synced\n"; code != http.StatusOK || body != want {
+	if want := "ok\nvcenter west: down, never read: unreachable\nvcenter north: synced\n"; code != http.StatusOK || body != want {
 		t.Errorf("%d %q", code, body)
 	}
 	if code, _ := ask(true, west, west, west); code != http.StatusOK {
@@ -107,7 +165,7 @@ func TestReadinessIsPlain(t *testing.T) {
 		if c.leads {
 			close(leading)
 		}
-		r := &Handler{Leading: leading, WarmStandby: c.warm, States: func() []inventory.State { return c.states }}
+		r := &Handler{Leading: leading, WarmStandby: c.warm, Health: func() []vcenter.Health { return health(c.states...) }}
 		plain, verbose := httptest.NewRecorder(), httptest.NewRecorder()
 		r.ServeHTTP(plain, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
 		r.Verbose(verbose, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
@@ -126,8 +184,10 @@ func TestReadinessTellsNothing(t *testing.T) {
 		{Err: errSecret},
 		{Snapshot: partial},
 		{Snapshot: partial, Err: errSecret},
+		{Snapshot: &inventory.Snapshot{}},
+		{Err: errRejected},
 	} {
-		_, body := ask(true, s)
+		_, body := askAbout(true, false, vcenter.Health{State: s, CredentialsErr: errSecret, Answered: true})
 		for _, private := range []string{"S3cret", "admin", "vsphere.local", "example.com", "logging in"} {
 			if strings.Contains(body, private) {
 				t.Errorf("%q is in %q", private, body)
@@ -141,7 +201,7 @@ func TestReadinessHeaders(t *testing.T) {
 	for _, states := range [][]inventory.State{{{VCenter: "<script>"}}, {{VCenter: "<script>", Err: errSecret}}} {
 		leads := make(chan struct{})
 		close(leads)
-		r := &Handler{Leading: leads, States: func() []inventory.State { return states }}
+		r := &Handler{Leading: leads, Health: func() []vcenter.Health { return health(states...) }}
 		w := httptest.NewRecorder()
 		r.Verbose(w, httptest.NewRequest(http.MethodGet, VerbosePath, http.NoBody))
 		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/plain") {

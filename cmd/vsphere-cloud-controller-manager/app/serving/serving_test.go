@@ -30,6 +30,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/logging/loggingtest"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
+	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 )
 
@@ -188,10 +189,10 @@ func TestServe(t *testing.T) {
 	leads, stop := make(chan struct{}), make(chan struct{})
 	end := sync.OnceFunc(func() { close(stop) })
 	defer end()
-	err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads, States: func() []inventory.State {
+	err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{Leading: leads, Health: func() []vcenter.Health {
 		mu.Lock()
 		defer mu.Unlock()
-		return []inventory.State{current}
+		return []vcenter.Health{{State: current}}
 	}}, stop)
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +214,7 @@ func TestServe(t *testing.T) {
 	expect("/readyz?verbose", "", 403, "cannot get path \\\"/readyz/verbose\\\"")
 	expect("/readyz?verbose=", "visitor", 403, "")
 	expect("/readyz/verbose", "visitor", 403, "")
-	expect("/readyz?verbose", "monitor", 503, "vcenter east: connecting")
+	expect("/readyz?verbose", "monitor", 503, "vcenter east: connecting: no answer yet")
 	mu.Lock()
 	current.Snapshot = &inventory.Snapshot{}
 	mu.Unlock()

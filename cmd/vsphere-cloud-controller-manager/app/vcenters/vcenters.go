@@ -5,7 +5,6 @@ package vcenters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,19 +14,19 @@ import (
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
-	"vzones/vcenter/session"
 )
 
 // The reasons of Events.
 const (
 	reasonUnreadable  = "VCenterUnreadable"
 	reasonRejected    = "CredentialsRejected"
+	reasonMissing     = "CredentialsMissing"
 	reasonDatacenters = "DatacenterNotFound"
 	reasonOver        = "VCenterRecovered"
 )
 
 // reasons are those of what can be wrong.
-var reasons = []string{reasonUnreadable, reasonRejected, reasonDatacenters}
+var reasons = []string{reasonUnreadable, reasonRejected, reasonMissing, reasonDatacenters}
 
 const (
 	// every is the time between two looks at the vCenters.
@@ -136,8 +135,8 @@ func (r *Recorder) record(k key, c *condition, p problem, now time.Time) {
 }
 
 // restore is what to do about a vCenter that cannot be read, where the error does not say it.
-func restore(err error) string {
-	if errors.As(err, new(*session.UntrustedError)) {
+func restore(cause string) string {
+	if cause == vcenter.CauseUntrusted {
 		return ""
 	}
 	return ": check that it runs and that the cluster reaches it"
@@ -146,17 +145,22 @@ func restore(err error) string {
 // problems returns what is wrong with a vCenter, by the reason of the Event.
 func problems(h *vcenter.Health) map[string]problem {
 	all := map[string]problem{}
-	switch {
-	case errors.Is(h.Err, session.ErrRejected):
+	switch cause := vcenter.CauseOf(h.Err); {
+	case h.Err != nil && cause == vcenter.CauseCredentials:
+		all[reasonMissing] = problem{quote.NoteWith(h.Err.Error(), kept+": restore the credentials"), "login"}
+	case h.Err != nil && cause == faults.CauseRejected:
 		all[reasonRejected] = problem{quote.NoteWith(h.Err.Error(), kept+": correct the credentials"), "login"}
 	case h.Err != nil:
-		all[reasonUnreadable] = problem{quote.NoteWith(h.Err.Error(), kept+restore(h.Err)), faults.CauseOf(h.Err)}
+		all[reasonUnreadable] = problem{quote.NoteWith(h.Err.Error(), kept+restore(cause)), cause}
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
 		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
 			"their labels: correct the credentials", h.VCenter), "tags"}
 	case h.Rejected:
 		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q rejects the credentials that are configured now; it is read on in the open session, "+
 			"until that ends or the daemon restarts: correct the credentials", h.VCenter), "session"}
+	}
+	if h.Err == nil && h.CredentialsErr != nil {
+		all[reasonMissing] = problem{fmt.Sprintf("%v; it is read on in the open session, until that ends or the daemon restarts: restore the credentials", h.CredentialsErr), "session"}
 	}
 	if s := h.Snapshot; s != nil && s.Incomplete != nil {
 		visible := "no datacenter"

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"vzones/config"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
@@ -26,6 +27,7 @@ func TestEvents(t *testing.T) {
 		mistyped = "; the account sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted"
 		unread   = kept + ": check that it runs and that the cluster reaches it"
 	)
+	gone := vcenterGone(t)
 	missing := errors.New(`vCenter "east": datacenter "dcx" is not there`)
 	for name, c := range map[string]struct {
 		health func(after time.Duration) []vcenter.Health
@@ -55,6 +57,20 @@ func TestEvents(t *testing.T) {
 		"a password that was changed": {func(after time.Duration) []vcenter.Health {
 			return state(nil, after < 10*time.Minute, nil)
 		}, []string{latent, `Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 9m55s`}},
+		"credentials that are gone, then there is no session, then they are back": {func(after time.Duration) []vcenter.Health {
+			all := state(nil, false, nil)
+			if after < 20*time.Minute {
+				all[0].CredentialsErr = gone
+			}
+			if after >= 10*time.Minute && after < 20*time.Minute {
+				all[0].Err = gone
+			}
+			return all
+		}, []string{
+			`Warning CredentialsMissing vCenter "east": credentials: no such Secret; it is read on in the open session, until that ends or the daemon restarts: restore the credentials`,
+			`Warning CredentialsMissing vCenter "east": credentials: no such Secret; ` + kept + `: restore the credentials`,
+			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsMissing after 19m55s`,
+		}},
 		"rejected, without a session": {func(after time.Duration) []vcenter.Health {
 			if after > time.Minute {
 				return nil // it is not configured any more
@@ -145,4 +161,27 @@ func TestEvents(t *testing.T) {
 			})
 		})
 	}
+}
+
+// vcenterGone returns the error of a vCenter whose credentials are not there.
+func vcenterGone(t *testing.T) error {
+	t.Helper()
+	f := vcenter.NewFleet([]config.VCenter{{Name: "east", Server: "127.0.0.1", Port: 1}}, func(context.Context, *config.VCenter) (vcenter.Credentials, error) {
+		return vcenter.Credentials{}, errors.New("no such Secret")
+	}, vcenter.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	changed := f.Subscribe()
+	ended := make(chan error)
+	go func() { ended <- f.Run(ctx) }()
+	for range changed {
+		if h := f.Health(); h[0].Err != nil && h[0].CredentialsErr != nil {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			return h[0].Err
+		}
+	}
+	return nil
 }
