@@ -66,7 +66,7 @@ size: ## print what makes the size of the daemon
 	@$(MAKE_RELEASE) size
 
 .PHONY: demo
-demo: build ## show three vCenters labeling the Nodes of a real control plane
+demo: build ## show three vCenters labeling the Nodes of a real control plane (DEMO_KEEP=1 keeps them)
 	@go run -C test/controlplane . etcd kube-apiserver
 	@echo "demo: building it (a minute the first time)"
 	@$(STATIC) go build -o bin/demo ./test/demo

@@ -17,8 +17,9 @@ type Difference struct {
 	// VCenters are those that changed: in the order of the configuration that is
 	// newer, and then those which it does not have.
 	VCenters []VCenterDifference
-	// The others are named as the fields of Config.
-	Topology, Addresses, NodeSelector, NodeLabels, SkipNodeDeletion, MatchByName bool
+	// Changes are what has changed in each vCenter and beside them, with old and new values. Of
+	// passwords and certificates they say only that they have. What has no effect is not among them.
+	Changes []string
 }
 
 // A VCenterDifference is what differs between two configurations of one vCenter, by name.
@@ -41,28 +42,26 @@ type VCenterDifference struct {
 // Diff returns what differs between two configurations.
 func Diff(before, now *Config) Difference {
 	d := Difference{
-		Any:              !reflect.DeepEqual(before, now),
-		Topology:         !reflect.DeepEqual(before.Topology, now.Topology),
-		Addresses:        !reflect.DeepEqual(before.Addresses, now.Addresses),
-		NodeSelector:     !reflect.DeepEqual(before.NodeSelector, now.NodeSelector),
-		NodeLabels:       !reflect.DeepEqual(before.NodeLabels, now.NodeLabels),
-		SkipNodeDeletion: before.SkipNodeDeletion != now.SkipNodeDeletion,
-		MatchByName:      before.MatchByName != now.MatchByName,
+		Any: !reflect.DeepEqual(before, now),
 	}
 	was, is := before.byName(), now.byName()
 	for i := range now.VCenters {
 		v := &now.VCenters[i]
 		if old := was[v.Name]; old == nil {
 			d.VCenters = append(d.VCenters, VCenterDifference{Name: v.Name, Added: true})
+			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q added", v.Name))
 		} else if !old.Equal(v) {
 			d.VCenters = append(d.VCenters, old.Diff(v))
+			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q changed: %s", v.Name, strings.Join(old.changes(v), ", ")))
 		}
 	}
 	for i := range before.VCenters {
 		if name := before.VCenters[i].Name; is[name] == nil {
 			d.VCenters = append(d.VCenters, VCenterDifference{Name: name, Removed: true})
+			d.Changes = append(d.Changes, fmt.Sprintf("vCenter %q removed, whose Nodes stay", name))
 		}
 	}
+	d.Changes = append(d.Changes, changes(before.settings(), now.settings())...)
 	return d
 }
 
@@ -94,36 +93,10 @@ func (v *VCenter) Equal(o *VCenter) bool {
 	return v.Name == o.Name && v.Diff(o) == VCenterDifference{Name: o.Name}
 }
 
-// String names what a change is about, in one line.
+// String returns the changes in one line.
 func (d Difference) String() string {
-	var parts []string
-	for _, v := range d.VCenters {
-		switch {
-		case v.Added:
-			parts = append(parts, fmt.Sprintf("vCenter %q added", v.Name))
-		case v.Removed:
-			parts = append(parts, fmt.Sprintf("vCenter %q removed, whose Nodes stay", v.Name))
-		default:
-			parts = append(parts, fmt.Sprintf("vCenter %q changed", v.Name))
-		}
-	}
-	for _, s := range []struct {
-		name    string
-		differs bool
-	}{
-		{"topology", d.Topology},
-		{"address rules", d.Addresses},
-		{"Node selector", d.NodeSelector},
-		{"labels for every Node", d.NodeLabels},
-		{"deletion of Nodes", d.SkipNodeDeletion},
-		{"matching of Nodes by name", d.MatchByName},
-	} {
-		if s.differs {
-			parts = append(parts, s.name+" changed")
-		}
-	}
-	if len(parts) == 0 {
+	if len(d.Changes) == 0 {
 		return "nothing that has an effect"
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(d.Changes, "; ")
 }

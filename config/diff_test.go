@@ -1,9 +1,16 @@
 package config
 
 import (
+	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"vzones/topology"
 )
 
 // TestEqualKnowsEachField changes one field after the other.
@@ -37,6 +44,64 @@ func TestEqualKnowsEachField(t *testing.T) {
 		}
 		if want := slices.Contains(ignored, field.Name); a.Equal(&b) != want || b.Equal(&a) != want {
 			t.Errorf("%s differs: got equal %t", field.Name, !want)
+		} else if changed := a.changes(&b); !want && field.Name != "Name" && (len(changed) != 1 || strings.Contains(changed[0], "made-up")) {
+			t.Errorf("%s differs: the changes are %q", field.Name, changed)
+		}
+	}
+}
+
+// TestEachSettingIsShown changes one field after the other of what no vCenter has.
+func TestEachSettingIsShown(t *testing.T) {
+	for name, of := range map[string]func(*Config) any{
+		"Topology":  func(c *Config) any { return &c.Topology },
+		"Policy":    func(c *Config) any { return &c.Topology.Policy },
+		"Addresses": func(c *Config) any { return &c.Addresses },
+		"Config":    func(c *Config) any { return c },
+	} {
+		for i := range reflect.ValueOf(of(&Config{})).Elem().NumField() {
+			before, now := &Config{}, &Config{}
+			into := reflect.ValueOf(of(now)).Elem().Field(i)
+			field := reflect.TypeOf(of(now)).Elem().Field(i).Name
+			if slices.Contains([]string{"Policy", "Invisible", "File", "Files", "VCenters", "Topology", "Addresses", "Warnings", "Notes"}, field) {
+				continue // have fields of their own, or no effect
+			}
+			var want string
+			if field == "NodeSelector" {
+				into.Set(reflect.ValueOf(labels.SelectorFromSet(labels.Set{"a": "b"})))
+				want = "from none to a=b"
+			}
+			switch into.Interface().(type) {
+			case labels.Selector:
+			case bool:
+				into.SetBool(true)
+				want = "from false to true"
+			case string, Drift, topology.Precedence:
+				into.SetString("x")
+				want = "from none to x"
+			case time.Duration:
+				into.SetInt(int64(time.Minute))
+				want = "from 0s to 1m0s"
+			case []string:
+				into.Set(reflect.ValueOf([]string{"x", "y"}))
+				want = "from none to x,y"
+			case []topology.PathKind:
+				into.Set(reflect.ValueOf([]topology.PathKind{topology.FolderPath}))
+				want = "from none to folder"
+			case []netip.Prefix:
+				into.Set(reflect.ValueOf([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}))
+				want = "from none to 10.0.0.0/8"
+			case map[string]string:
+				into.Set(reflect.ValueOf(map[string]string{"a": "b"}))
+				want = "from none to a=b"
+			case topology.Rules:
+				into.Set(reflect.ValueOf(topology.Rules{{Label: "l", Category: "c"}}))
+				want = "label l from none to tag c"
+			default:
+				t.Fatalf("%s.%s: a %s", name, field, into.Type())
+			}
+			if got := Diff(before, now).String(); !strings.HasSuffix(got, want) {
+				t.Errorf("%s.%s: %q", name, field, got)
+			}
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (c *composition) label(rule *Rule) {
 	case reason != "":
 		why := invalidComposed{*rule, whole.Value, parts}
 		c.conflict(ConflictInvalidValue, rule.Label, why, why.objects()...)
-		c.fail(rule, fmt.Errorf("%w: %s", ErrInvalid, why.what()))
+		c.fail(rule, Errorf(ErrInvalid, "%s: rename one of them, or compose the label of fewer parts", why.what()))
 	default:
 		c.placement.Decisions = append(c.placement.Decisions, whole)
 	}
@@ -103,9 +103,9 @@ func (c *composition) part(rule *Rule, part Part) (Decision, error) {
 			return Decision{}, err
 		}
 		if c.inProgress[label] && !c.done[label] {
-			return Decision{}, fmt.Errorf("%w: its value is made of itself", ErrUnknown)
+			return Decision{}, Errorf(ErrUnknown, "its value is made of itself: correct it in the configuration")
 		}
-		return Decision{}, fmt.Errorf("%w: nothing gives label %s a value", ErrMissing, label)
+		return Decision{}, Errorf(ErrMissing, "nothing gives label %s a value: compose the value without it", label)
 	}
 	switch {
 	case part.Own:
@@ -179,7 +179,7 @@ func (v invalidComposed) what() string {
 		if part.Own {
 			part = Part{Label: v.rule.Label}
 		}
-		of = append(of, fmt.Sprintf("%s is %s by %s", part, quote.Value(p.is.Value), p.is.By.located()))
+		of = append(of, fmt.Sprintf("%s by %s", part, p.is.By))
 	}
 	return fmt.Sprintf("%s, which is composed as %q, cannot be the value of label %s: %s (%s)",
 		quote.Value(v.value), v.rule.Value.format(v.rule.Label), v.rule.Label, InvalidLabelValue(v.value), strings.Join(of, ", "))

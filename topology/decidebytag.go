@@ -1,10 +1,6 @@
 package topology
 
-import (
-	"fmt"
-
-	"vzones/topology/quote"
-)
+import "vzones/topology/quote"
 
 // decideByTag gives a label the name of the tag that decides, if there is one only
 // and it can be a label's value. Over are the objects that count as untagged.
@@ -12,14 +8,14 @@ func (r *resolution) decideByTag(rule *Rule, h hit, over []*Object) {
 	if h.several {
 		names := h.by.tagNames(rule.Category)
 		r.conflict(ConflictTwoTags, rule.Label, twoTags{*rule, h.by}, h.by)
-		r.fail(rule, fmt.Errorf("%w: %s has %d tags of category %q (%s), which allows one",
-			ErrAmbiguous, h.by, len(names), rule.Category, quoted(names)))
+		r.fail(rule, Errorf(ErrAmbiguous, "%s has %d tags of category %q (%s), and label %s takes one: detach the others",
+			h.by, len(names), rule.Category, quoted(names), rule.Label))
 		return
 	}
 	if reason := rule.whyInvalid(h.name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidTag{*rule, h}, h.by)
-		r.fail(rule, fmt.Errorf("%w: tag %s of category %q on %s cannot be the value of label %s: %s",
-			ErrInvalid, quote.Value(h.name), rule.Category, h.by, rule.Label, reason))
+		r.fail(rule, Errorf(ErrInvalid, "tag %s of category %q on %s cannot be the value of label %s: %s: rename the tag",
+			quote.Value(h.name), rule.Category, h.by, rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{

@@ -32,9 +32,9 @@ func (d disagreement) objects() []*Object {
 func (d disagreement) levels(objects ...*Object) string {
 	has := make([]string, len(objects))
 	for i, o := range objects {
-		has[i] = fmt.Sprintf("%s has %s", o.located(), quoted(o.tagNames(d.category)))
+		has[i] = fmt.Sprintf("%s on %s", quoted(o.tagNames(d.category)), o.inVCenter())
 	}
-	return fmt.Sprintf("Several levels have tags of category %q: %s.", d.category, strings.Join(has, ", "))
+	return fmt.Sprintf("Category %q has tags on several levels of vCenter %q: %s.", d.category, objects[0].Ref.VCenter, strings.Join(has, ", "))
 }
 
 // either returns what a walk may take of an object.
@@ -51,9 +51,9 @@ type precedences struct{ disagreement }
 
 func (p precedences) text() string {
 	t := &p.trace
-	decided := fmt.Sprintf("%s is %s by precedence csi; nearest would give %s.", sentence(p.subject), quote.Value(t.far.name), p.either(t.near))
+	decided := fmt.Sprintf("%s is %s (precedence csi; nearest: %s).", sentence(p.subject), quote.Value(t.far.name), p.either(t.near))
 	if p.nearest {
-		decided = fmt.Sprintf("%s is %s by precedence nearest; csi would give %s.", sentence(p.subject), quote.Value(t.near.name), p.either(t.far))
+		decided = fmt.Sprintf("%s is %s (precedence nearest; csi: %s).", sentence(p.subject), quote.Value(t.near.name), p.either(t.far))
 	}
 	if p.compute {
 		decided += fmt.Sprintf(" The CSI driver takes %s.", p.either(t.far))
@@ -70,7 +70,7 @@ func (o tagOrder) text() string {
 		value = t.near.name
 	}
 	return fmt.Sprintf("%s The CSI driver takes %s or %s, by the order in which vCenter lists the tags of %s. %s is %s. %s",
-		o.levels(o.objects()...), o.either(t.before), o.either(t.far), t.far.by.located(), sentence(o.subject), quote.Value(value), detachOthers)
+		o.levels(o.objects()...), o.either(t.before), o.either(t.far), t.far.by.inVCenter(), sentence(o.subject), quote.Value(value), detachOthers)
 }
 
 // offPath are the values that the CSI driver does not find.
@@ -86,21 +86,25 @@ type unseen struct {
 
 func (all offPath) text() string {
 	var gets, missing, sees []string
-	for _, u := range all {
+	for i, u := range all {
 		d := u.decision
-		gets = append(gets, fmt.Sprintf("%s is %s by %s", u.subject, quote.Value(d.Value), d.By.located()))
+		get := fmt.Sprintf("%s is %s", u.subject, quote.Value(d.Value))
+		if i == len(all)-1 || all[i+1].decision.By != d.By {
+			get += fmt.Sprintf(" by %s", d.By)
+		}
+		gets = append(gets, get)
 		if u.driver == nil {
 			missing = append(missing, d.Category)
 		} else {
-			sees = append(sees, fmt.Sprintf("%s of category %q on %s", quoted(u.driver.tagNames(d.Category)), d.Category, u.driver.located()))
+			sees = append(sees, fmt.Sprintf("%s of category %q on %s", quoted(u.driver.tagNames(d.Category)), d.Category, u.driver))
 		}
 	}
-	finds := "finds " + strings.Join(sees, " and ") + " there"
+	finds := "finds " + strings.Join(sees, " and ")
 	if len(missing) > 0 {
-		finds = "finds no tag of category " + quoted(missing) + " there, so it gives the Node no topology"
+		finds = "finds no tag of category " + quoted(missing) + ", gives the Node no topology"
 	}
-	return fmt.Sprintf("%s. The CSI driver does not look there: it reads the compute path only, and %s. "+
-		"Tag the host, its cluster or its datacenter instead, and detach the tag where it is: with it there the driver places no volume either.", sentence(strings.Join(gets, ", ")), finds)
+	return fmt.Sprintf("%s. The CSI driver reads the compute path only: it %s, and places no volume. "+
+		"Move the tags to the host, its cluster or its datacenter.", sentence(strings.Join(gets, ", ")), finds)
 }
 
 type twoTags struct {
@@ -111,7 +115,7 @@ type twoTags struct {
 func (t twoTags) text() string {
 	names := t.by.tagNames(t.rule.Category)
 	return fmt.Sprintf("%s has %d tags of category %q: %s. Label %s takes one: detach the others.",
-		sentence(t.by.located()), len(names), t.rule.Category, quoted(names), t.rule.Label)
+		sentence(t.by.String()), len(names), t.rule.Category, quoted(names), t.rule.Label)
 }
 
 type invalidTag struct {
@@ -121,7 +125,7 @@ type invalidTag struct {
 
 func (t invalidTag) text() string {
 	return fmt.Sprintf("Tag %s of category %q on %s cannot be the value of label %s: %s. Rename the tag.",
-		quote.Value(t.hit.name), t.rule.Category, t.hit.by.located(), t.rule.Label, InvalidLabelValue(t.hit.name))
+		quote.Value(t.hit.name), t.rule.Category, t.hit.by, t.rule.Label, InvalidLabelValue(t.hit.name))
 }
 
 type invalidName struct {
@@ -131,7 +135,7 @@ type invalidName struct {
 }
 
 func (n invalidName) text() string {
-	where, what := n.by.located(), "Rename it"
+	where, what := n.by.String(), "Rename it"
 	if n.rule.Inventory == InventoryVCenter {
 		where, what = "the vCenter's entry in the configuration", "Rename the entry"
 	}
@@ -150,7 +154,7 @@ func (c countsAsUntagged) text() string {
 	if len(c.objects) > 1 {
 		what = "they count"
 	}
-	return fmt.Sprintf("The account may not read all tags: in vCenter %q it lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
+	return fmt.Sprintf("In vCenter %q the account lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
 		"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
 		c.objects[0].Ref.VCenter, Named(c.objects), what, strings.Join(c.labels, ", "))
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"vzones/test/golden"
+	"vzones/topology/quote"
 )
 
 var update = flag.Bool("update", false, "write what Resolve says into the golden files")
@@ -87,7 +88,9 @@ func testGolden(t *testing.T, from golden.Case) {
 		var got string
 		switch f.Name {
 		case "want":
-			got = rendered(Resolve(c.policy, c.paths))
+			p, err := Resolve(c.policy, c.paths)
+			got = rendered(p, err)
+			checkTexts(t, p, err)
 		case "nearest":
 			policy := c.policy
 			policy.Precedence = PrecedenceNearest
@@ -109,6 +112,26 @@ func testGolden(t *testing.T, from golden.Case) {
 	}
 }
 
+// checkTexts checks that an Event has room for each text, of which the last part says what to do.
+func checkTexts(t *testing.T, p Placement, err error) {
+	t.Helper()
+	var texts []string
+	if err != nil {
+		texts = append(texts, err.Error())
+	}
+	for _, u := range p.Undecided {
+		texts = append(texts, u.Err.Error())
+	}
+	for _, c := range p.Conflicts {
+		texts = append(texts, c.Text())
+	}
+	for _, text := range texts {
+		if len(text) > quote.LongestNote {
+			t.Errorf("%d bytes: %s", len(text), text)
+		}
+	}
+}
+
 func rendered(p Placement, err error) string {
 	var b strings.Builder
 	if err != nil {
@@ -126,10 +149,10 @@ func rendered(p Placement, err error) string {
 		fmt.Fprintf(&b, "%s: undecided: %v\n", u.Label, u.Err)
 	}
 	if len(p.SystemUnread) > 0 {
-		fmt.Fprintf(&b, "counts as untagged: %s\n", listed(p.SystemUnread))
+		fmt.Fprintf(&b, "counts as untagged: %s\n", Named(p.SystemUnread))
 	}
 	for _, c := range p.Conflicts {
-		fmt.Fprintf(&b, "conflict: %s on %s (%s): %s\n", c.Kind, strings.Join(c.Labels, ", "), listed(c.Objects), c.Text())
+		fmt.Fprintf(&b, "conflict: %s on %s (%s): %s\n", c.Kind, strings.Join(c.Labels, ", "), Named(c.Objects), c.Text())
 	}
 	return b.String()
 }

@@ -16,10 +16,10 @@ func (r *resolution) decideByInventory(rule *Rule) {
 	by, absent, unknown := r.find(rule.Inventory)
 	switch {
 	case unknown != "":
-		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrUnknown, unknown))
+		r.fail(rule, Errorf(ErrUnknown, "label %s: %s", rule.Label, unknown))
 		return
 	case by == nil && rule.Required:
-		r.fail(rule, fmt.Errorf("label %s: %w: %s%s", rule.Label, ErrMissing, absent, r.searchedPath(rule.Inventory)))
+		r.fail(rule, Errorf(ErrMissing, "label %s: %s: take the label from a tag%s", rule.Label, absent, r.searchedPath(rule.Inventory)))
 		return
 	case by == nil:
 		return
@@ -27,14 +27,15 @@ func (r *resolution) decideByInventory(rule *Rule) {
 	name := by.Ref.VCenter
 	if rule.Inventory != InventoryVCenter {
 		if by.Name == "" {
-			r.fail(rule, fmt.Errorf("label %s: %w: the name of %s cannot be read", rule.Label, ErrUnknown, by))
+			r.fail(rule, Errorf(ErrUnknown, "label %s: the name of %s cannot be read: give the account the role Read-only there", rule.Label, by))
 			return
 		}
 		name = unescaped(by.Name)
 	}
 	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidName{*rule, by, name}, by)
-		r.fail(rule, fmt.Errorf("%w: the name %s of %s cannot be the value of label %s: %s", ErrInvalid, quote.Value(name), by, rule.Label, reason))
+		r.fail(rule, Errorf(ErrInvalid, "the name %s of %s cannot be the value of label %s: %s: rename it, or take the label from a tag",
+			quote.Value(name), by, rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
@@ -52,7 +53,7 @@ func (r *resolution) searchedPath(what Inventory) string {
 		kind = FolderPath
 	}
 	if p := r.path(kind); len(p.Objects) > 0 {
-		return " (" + listed(p.Objects) + ")"
+		return "; looked at " + firstOf(p.Objects, mostLookedAt)
 	}
 	return ""
 }
@@ -79,16 +80,16 @@ func (r *resolution) find(what Inventory) (by *Object, absent, unknown string) {
 				return above[len(above)-1], "", ""
 			}
 		}
-		return nil, "", "no path leads upwards from the machine"
+		return nil, "", "nothing above the machine can be read: give the account the role Read-only there"
 	case InventoryDatacenter:
 		return r.findAbove(typeDatacenter, "", "the machine is in no datacenter")
 	case InventoryCluster:
-		return r.findAbove(typeCluster, typeStandalone, "the machine is in no cluster: its host is a standalone one")
+		return r.findAbove(typeCluster, typeStandalone, "the machine is in no cluster but on a standalone host")
 	case InventoryHost:
 		if p := r.path(ComputePath); len(p.Objects) > 0 && p.Objects[0].Ref.Type == typeHost {
 			return p.Objects[0], "", ""
 		}
-		return nil, "", "the machine's host cannot be read"
+		return nil, "", "the machine's host cannot be read: give the account the role Read-only there"
 	case InventoryPool:
 		return r.findPool()
 	case InventoryFolder:
@@ -100,7 +101,7 @@ func (r *resolution) find(what Inventory) (by *Object, absent, unknown string) {
 // findAbove returns the nearest object of a type, on whatever path can be read
 // that far. An object of the type without ends the search.
 func (r *resolution) findAbove(kind, without, absent string) (*Object, string, string) {
-	unknown := "no path leads upwards from the machine"
+	unknown := "nothing above the machine can be read: give the account the role Read-only there"
 	for i := range r.paths {
 		p := &r.paths[i]
 		if p.Kind == FolderPath && kind == typeCluster {
@@ -127,7 +128,7 @@ func (r *resolution) findAbove(kind, without, absent string) (*Object, string, s
 func (r *resolution) findPool() (*Object, string, string) {
 	p := r.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
-		return nil, "", "the machine's resource pool cannot be read"
+		return nil, "", "the machine's resource pool cannot be read: give the account the role Read-only there"
 	}
 	if len(p.Objects) == 1 {
 		return nil, "", fmt.Sprintf("what is above %s cannot be read: %v", p.Objects[0], p.Broken)
@@ -145,7 +146,7 @@ func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typ
 func (r *resolution) findFolder() (*Object, string, string) {
 	p := r.path(FolderPath)
 	if len(p.Objects) < 2 {
-		return nil, "", "the machine's folder cannot be read"
+		return nil, "", "the machine's folder cannot be read: give the account the role Read-only there"
 	}
 	if p.Objects[1].Ref.Type != typeFolder {
 		return nil, "the machine is in a vApp, and so in no VM folder", ""

@@ -18,17 +18,17 @@ func (r *resolution) decideByMembership(rule *Rule) {
 	}
 	switch {
 	case unknown != "":
-		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrUnknown, unknown))
+		r.fail(rule, Errorf(ErrUnknown, "label %s: %s", rule.Label, unknown))
 	case len(names) == 0 && rule.Required:
 		if host != nil {
 			absent = outside(rule, host)
 		}
-		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrMissing, absent))
+		r.fail(rule, Errorf(ErrMissing, "label %s: %s", rule.Label, absent))
 	case len(names) == 0:
 	case len(names) > 1:
 		r.conflict(ConflictTwoGroups, rule.Label, twoGroups{*rule, host, names}, host)
-		r.fail(rule, fmt.Errorf("%w: %s is in %d DRS host groups that %q stands for (%s), and label %s takes one",
-			ErrAmbiguous, host.located(), len(names), rule.HostGroup, quoted(names), rule.Label))
+		r.fail(rule, Errorf(ErrAmbiguous, "%s is in %d DRS host groups that %q stands for (%s), and label %s takes one: take the host out of the others",
+			host, len(names), rule.HostGroup, quoted(names), rule.Label))
 	default:
 		r.decideByGroup(rule, names[0], cluster)
 	}
@@ -38,8 +38,8 @@ func (r *resolution) decideByMembership(rule *Rule) {
 func (r *resolution) decideByGroup(rule *Rule, name string, cluster *Object) {
 	if reason := rule.whyInvalid(name); reason != "" {
 		r.conflict(ConflictInvalidValue, rule.Label, invalidGroup{*rule, name, cluster}, cluster)
-		r.fail(rule, fmt.Errorf("%w: the name %s of a %s of %s cannot be the value of label %s: %s",
-			ErrInvalid, quote.Value(name), rule.group(), cluster.located(), rule.Label, reason))
+		r.fail(rule, Errorf(ErrInvalid, "the name %s of a %s of %s cannot be the value of label %s: %s: rename it",
+			quote.Value(name), rule.group(), cluster, rule.Label, reason))
 		return
 	}
 	r.placement.Decisions = append(r.placement.Decisions, Decision{
@@ -65,11 +65,11 @@ func (r *resolution) hostAndCluster() (host, cluster *Object, absent, unknown st
 	host = p.Objects[0]
 	switch {
 	case len(p.Objects) == 1:
-		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read: %v", host.located(), p.Broken)
+		return nil, nil, "", fmt.Sprintf("the cluster of %s cannot be read, which is tried again: %v", host, p.Broken)
 	case p.Objects[1].Ref.Type == typeStandalone:
-		return nil, nil, fmt.Sprintf("the machine is in no cluster: its host is a standalone one (%s)", host.located()), ""
+		return nil, nil, fmt.Sprintf("the machine is in no cluster but on the standalone %s: take the label from a tag", host), ""
 	case p.Objects[1].Ref.Type != typeCluster:
-		return nil, nil, "", fmt.Sprintf("what is above %s is not a cluster: %s", host.located(), p.Objects[1])
+		return nil, nil, "", fmt.Sprintf("what is above %s is not a cluster: %s", host, p.Objects[1])
 	}
 	return host, p.Objects[1], "", ""
 }
@@ -77,17 +77,17 @@ func (r *resolution) hostAndCluster() (host, cluster *Object, absent, unknown st
 // member returns what the host belongs to of all that the rule means, or why that is
 // not known.
 func member(rule *Rule, host, cluster *Object) (names []string, unknown string) {
-	of, what, on := host.FaultDomain, "the vSAN fault domain of "+host.located(), "the host"
+	of, what, on := host.FaultDomain, "the vSAN fault domain of "+host.String(), "the host"
 	if rule.HostGroup != "" {
-		of, what, on = host.HostGroups, "the DRS host groups of "+cluster.located(), "the cluster"
+		of, what, on = host.HostGroups, "the DRS host groups of "+cluster.String(), "the cluster"
 	}
 	switch {
 	case of == nil:
-		return nil, what + ": not read yet"
+		return nil, what + " are not read yet: they are read next"
 	case errors.Is(of.Err, ErrNotPermitted):
 		return nil, fmt.Sprintf("%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", what, on)
 	case of.Err != nil:
-		return nil, fmt.Sprintf("%s cannot be read: %v", what, of.Err)
+		return nil, fmt.Sprintf("%s cannot be read, which is tried again: %v", what, of.Err)
 	}
 	for _, name := range of.Names {
 		if rule.HostGroup == "" || fits(rule.HostGroup, name) {
@@ -100,13 +100,13 @@ func member(rule *Rule, host, cluster *Object) (names []string, unknown string) 
 // outside returns the text that a host it belongs to nothing that the rule means.
 func outside(rule *Rule, host *Object) string {
 	if rule.HostGroup == "" {
-		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host.located())
+		return fmt.Sprintf("%s is in no vSAN fault domain: put it into one", host)
 	}
 	in := "it is in none"
 	if len(host.HostGroups.Names) > 0 {
 		in = "it is in " + quoted(host.HostGroups.Names)
 	}
-	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host.located(), rule.HostGroup, in)
+	return fmt.Sprintf("%s is in no DRS host group that %q stands for (%s): add it to one", host, rule.HostGroup, in)
 }
 
 // fits reports whether a pattern stands for a name: a * in it stands for any
@@ -140,7 +140,7 @@ type twoGroups struct {
 
 func (t twoGroups) text() string {
 	return fmt.Sprintf("Of the DRS host groups that %q stands for, %s is in %d: %s. Label %s takes one: take the host out of the others, or write a narrower name.",
-		t.rule.HostGroup, t.host.located(), len(t.names), quoted(t.names), t.rule.Label)
+		t.rule.HostGroup, t.host, len(t.names), quoted(t.names), t.rule.Label)
 }
 
 type invalidGroup struct {
@@ -151,5 +151,5 @@ type invalidGroup struct {
 
 func (i invalidGroup) text() string {
 	return fmt.Sprintf("The name %s of a %s of %s cannot be the value of label %s: %s. Rename it, or take the label from a tag.",
-		quote.Value(i.name), i.rule.group(), i.cluster.located(), i.rule.Label, InvalidLabelValue(i.name))
+		quote.Value(i.name), i.rule.group(), i.cluster, i.rule.Label, InvalidLabelValue(i.name))
 }

@@ -10,6 +10,9 @@ import (
 // path, so that it says where a tag was looked for.
 const mostNamed = 10
 
+// mostLookedAt is how many of the objects without a tag a text names: what to do is said before.
+const mostLookedAt = 5
+
 func quoted(names []string) string { return joined(names, ", ") }
 
 func joined(names []string, separator string) string {

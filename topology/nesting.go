@@ -116,7 +116,7 @@ func (n notNested) text() string {
 		if value == "" {
 			in = "in none"
 		}
-		where[i] = fmt.Sprintf("%s by %s", in, n.by[i].located())
+		where[i] = fmt.Sprintf("%s by %s", in, n.by[i].String())
 	}
 	all := quote.Some(where, mostNamed)
 	if n.v.Label == LabelZone {

@@ -56,15 +56,25 @@ type Membership struct {
 	Err error
 }
 
-func (o *Object) String() string { return o.Ref.Type + " " + quote.Name(o.Path) }
-
-// located names the object for a person who looks for it among several vCenters.
-func (o *Object) located() string {
-	if o.Path == "/" {
-		return fmt.Sprintf("the root folder of vCenter %q", o.Ref.VCenter)
-	}
-	return fmt.Sprintf("%s %s of vCenter %q", o.kind(), quote.Name(o.Path), o.Ref.VCenter)
+// String names the object for a person who looks for it among several vCenters: by its
+// kind, its path and its vCenter.
+func (o *Object) String() string {
+	return fmt.Sprintf("%s of vCenter %q", o.inVCenter(), o.Ref.VCenter)
 }
+
+// inVCenter is String where the text names the vCenter elsewhere.
+func (o *Object) inVCenter() string {
+	switch o.Path {
+	case "/":
+		return "the root folder"
+	case "":
+		return o.kind() + " " + quote.Plain(o.Ref.ID)
+	}
+	return o.kind() + " " + quote.Name(o.Path)
+}
+
+// Located is the String of an object with a path, which may be empty if it is not known.
+func (r Ref) Located(path string) string { return (&Object{Ref: r, Path: path}).String() }
 
 func (o *Object) kind() string {
 	switch o.Ref.Type {

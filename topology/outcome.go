@@ -1,6 +1,10 @@
 package topology
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
 // The outcomes of looking for a machine or its placement, besides finding it.
 // They are never interchangeable: only ErrAbsent lets a Node be deleted.
@@ -25,3 +29,31 @@ var ErrNoCategory = errors.New("no such tag category that the account can see")
 
 // ErrNotPermitted means that the account may not read the tags of an object: it lacks the privilege System.Read there.
 var ErrNotPermitted = errors.New("the account lacks the privilege System.Read on it")
+
+// Errorf returns an error that is of a kind, such as ErrUnknown, for errors.Is, and whose text
+// is that of the format alone: the kind's name tells a person nothing. What %w wraps is in
+// it too.
+func Errorf(kind error, format string, args ...any) error {
+	return &ofKind{fmt.Errorf(format, args...), kind}
+}
+
+type ofKind struct {
+	error
+	kind error
+}
+
+func (e *ofKind) Unwrap() []error { return []error{e.kind, e.error} }
+
+// Kinds are the kinds of an error that is of several.
+type Kinds []error
+
+func (k Kinds) Error() string {
+	texts := make([]string, len(k))
+	for i, kind := range k {
+		texts[i] = kind.Error()
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Unwrap returns each kind.
+func (k Kinds) Unwrap() []error { return k }

@@ -1,6 +1,9 @@
 package topology
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Placement is where a machine is, as labels. Each label that the policy has is
 // decided, undecided or absent, and these are never mixed: absent is a label
@@ -58,11 +61,15 @@ func (d Decision) Source() string {
 	}
 	switch {
 	case d.HostGroup != "":
-		return "hostGroup " + d.HostGroup + " of " + d.By.String()
+		return fmt.Sprintf("the DRS host groups %q of %s", d.HostGroup, d.By)
+	case d.Inventory == InventoryFaultDomain:
+		return "the vSAN fault domains of " + d.By.String()
+	case d.Inventory == InventoryVCenter:
+		return fmt.Sprintf("the name of vCenter %q", d.By.Ref.VCenter)
 	case d.Category == "":
-		return string(d.Inventory) + " of " + d.By.String()
+		return "the name of " + d.By.String()
 	}
-	return d.Category + " on " + d.By.String()
+	return fmt.Sprintf("category %q on %s", d.Category, d.By)
 }
 
 // Undecided is a label whose value is not known.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Resolve places a machine. Without rules the placement is empty.
@@ -232,14 +231,22 @@ func (r *resolution) seen(traces []trace) (some, all bool) {
 // missing returns where the required categories were looked for. It leaves the
 // traces empty.
 func (r *resolution) missing(traces []trace) error {
-	var where []string
-	for _, kind := range r.policy.paths() {
-		p := r.path(kind)
+	var lacked [][]string
+	for _, p := range r.tried() {
 		r.walk(p, traces)
-		where = append(where, nowhere(r.notSeen(traces, false), p))
+		lacked = append(lacked, r.notSeen(traces, false))
 	}
 	clear(traces)
-	return fmt.Errorf("%w: %s", ErrMissing, strings.Join(where, "; "))
+	return nowhere(r.tried(), lacked)
+}
+
+// tried are the machine's paths in the policy's order.
+func (r *resolution) tried() []*Path {
+	var paths []*Path
+	for _, kind := range r.policy.paths() {
+		paths = append(paths, r.path(kind))
+	}
+	return paths
 }
 
 var errNoPath = errors.New("the machine is not said to have one")
@@ -277,11 +284,9 @@ func (r *resolution) decideLevel(rule *Rule) {
 	case !over.none():
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, notPermitted([]string{rule.Category}, over)))
 	case rule.Required:
-		var where []string
-		for _, kind := range r.policy.paths() {
-			where = append(where, nowhere([]string{rule.Category}, r.path(kind)))
-		}
-		r.fail(rule, fmt.Errorf("label %s: %w: %s", rule.Label, ErrMissing, strings.Join(where, "; ")))
+		paths := r.tried()
+		lacked := slices.Repeat([][]string{{rule.Category}}, len(paths))
+		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, nowhere(paths, lacked)))
 	}
 }
 

@@ -66,9 +66,8 @@ func isSystem(p *Path, i int) bool {
 
 // notPermitted returns the error that categories were not seen where tags may be read.
 func notPermitted(categories []string, over skipped) error {
-	return fmt.Errorf("%w: no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
-		"attach one where it may read, or give it the role Read-only there, without propagation",
-		ErrUnknown, quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))
+	return Errorf(ErrUnknown, "no tag of category %s where the account may read tags; in vCenter %q it lacks the privilege System.Read on %s: "+
+		"attach one where it may read, or give it the role Read-only there, without propagation", quoted(categories), over.all()[0].Ref.VCenter, Named(over.all()))
 }
 
 // Uncertainty returns why the decision is not certain, nil if it is. Objects whose tags
@@ -77,19 +76,19 @@ func (d Decision) Uncertainty() error {
 	if len(d.Unread) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: another tag may decide; in vCenter %q the account lacks the privilege System.Read on %s: "+
-		"give it the role Read-only there, without propagation", ErrUnknown, d.Unread[0].Ref.VCenter, Named(d.Unread))
+	return Errorf(ErrUnknown, "another tag may decide; in vCenter %q the account lacks the privilege System.Read on %s: "+
+		"give it the role Read-only there, without propagation", d.Unread[0].Ref.VCenter, Named(d.Unread))
 }
 
 // Named names objects of one vCenter for a person, the first of them if there are many.
-func Named(objects []*Object) string {
+func Named(objects []*Object) string { return firstOf(objects, mostNamed) }
+
+func firstOf(objects []*Object, most int) string {
 	names := make([]string, len(objects))
 	for i, o := range objects {
-		if names[i] = o.kind() + " " + quote.Name(o.Path); o.Path == "/" {
-			names[i] = "the root folder"
-		}
+		names[i] = o.inVCenter()
 	}
-	return quote.Some(names, mostNamed)
+	return quote.Some(names, most)
 }
 
 // isInvisible reports whether the machine's vCenter does not show a category.
@@ -128,8 +127,8 @@ func (r *resolution) noCategory(category string) error {
 type unseenCategory struct{ where, category string }
 
 func (u unseenCategory) Error() string {
-	return fmt.Sprintf("%v: %s has no tag category %q that the account can see: correct its name in the configuration, make the category there, "+
-		"or give the account the role Read-only in the global permissions", ErrUnknown, u.where, u.category)
+	return fmt.Sprintf("%s has no tag category %q that the account can see: correct its name in the configuration, make the category there, "+
+		"or give the account the role Read-only in the global permissions", u.where, u.category)
 }
 
 func (unseenCategory) Is(target error) bool { return target == ErrUnknown || target == ErrNoCategory }

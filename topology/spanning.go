@@ -77,7 +77,7 @@ type spanning struct {
 func (s spanning) text() string {
 	where := make([]string, len(s.by))
 	for i, o := range s.by {
-		where[i] = o.located()
+		where[i] = o.String()
 	}
 	return fmt.Sprintf("%s is in %d vCenters: %s. The CSI driver can place no volume in a zone that spans vCenters. "+
 		"Give the zone or the region a name of its own in each vCenter.", s.pair.described(), len(s.by), quote.Some(where, mostNamed))

@@ -272,7 +272,7 @@ func (n namesElsewhere) text() string {
 	return fmt.Sprintf("%s is in vCenter %q (%s), and %s %s has tags named %s too, though no Node there has this region and zone. "+
 		"The CSI driver looks for each name alone, finds them in several vCenters, and places no volume. "+
 		"Give one of the tags another name in one of the vCenters, or detach it there.",
-		n.pair.described(), n.by.Ref.VCenter, n.by.located(), where, quoted(n.others), n.tags)
+		n.pair.described(), n.by.Ref.VCenter, n.by, where, quoted(n.others), n.tags)
 }
 
 type nameOfBoth struct {

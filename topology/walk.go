@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"vzones/topology/quote"
+	"strings"
 )
 
 // A trace is what a walk has seen of one rule's category. Both precedences stop at
@@ -132,22 +131,58 @@ func (r *resolution) notSeen(traces []trace, all bool) []string {
 // unknown returns why categories are not known on a path that was truncated.
 func (r reach) unknown(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
-		return fmt.Errorf("%w: tags of %s: %w", ErrUnknown, r.unreadable, r.unreadable.TagsErr)
+		return Errorf(ErrUnknown, "the tags of %s cannot be read, which is tried again: %w", r.unreadable, r.unreadable.TagsErr)
 	}
 	if r.nothing {
-		return fmt.Errorf("%w: the machine's %s path is not known: %w", ErrUnknown, kind, r.broken)
+		return Errorf(ErrUnknown, "the machine's %s path is not known: %w", kind, r.broken)
 	}
-	return fmt.Errorf("%w: no tag of category %s up to where the %s path ends: %w", ErrUnknown, quoted(categories), kind, r.broken)
+	return Errorf(ErrUnknown, "no tag of category %s up to where the %s path ends: %w", quoted(categories), kind, r.broken)
 }
 
-func nowhere(categories []string, p *Path) string {
-	return fmt.Sprintf("no tag of category %s on the %s path (%s)", quoted(categories), p.Kind, listed(p.Objects))
+// nowhere is the error that there is no tag of the categories on the paths: lacked has
+// those of each path.
+func nowhere(paths []*Path, lacked [][]string) error {
+	var objects []*Object
+	var all, each []string
+	for i, p := range paths {
+		for _, o := range p.Objects {
+			objects = with(objects, o)
+		}
+		all = append(all, lacked[i]...)
+		each = append(each, fmt.Sprintf("none of %s on the %s path", quoted(lacked[i]), p.Kind))
+	}
+	slices.Sort(all)
+	what := fmt.Sprintf("no tag of category %s on the machine's %s", quoted(slices.Compact(all)), kindsOf(paths))
+	if slices.ContainsFunc(lacked, func(of []string) bool { return !slices.Equal(of, lacked[0]) }) {
+		what = "no path has them all: " + strings.Join(each, ", ")
+	}
+	if len(objects) == 0 {
+		return Errorf(ErrMissing, "%s: attach one to %s", what, taggable(paths))
+	}
+	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", what, taggable(paths), firstOf(objects, mostLookedAt))
 }
 
-func listed(objects []*Object) string {
-	s := make([]string, len(objects))
-	for i, o := range objects {
-		s[i] = o.String()
+// kindsOf names the paths.
+func kindsOf(paths []*Path) string {
+	if len(paths) == 1 {
+		return string(paths[0].Kind) + " path"
 	}
-	return quote.Some(s, mostNamed)
+	kinds := make([]string, len(paths))
+	for i, p := range paths {
+		kinds[i] = string(p.Kind)
+	}
+	last := len(kinds) - 1
+	return strings.Join(kinds[:last], ", ") + " or " + kinds[last] + " path"
+}
+
+// taggable names what an operator is likely to tag: what is above the machine on the first
+// path.
+func taggable(paths []*Path) string {
+	switch paths[0].Kind {
+	case PoolPath:
+		return "its resource pool, cluster or datacenter"
+	case FolderPath:
+		return "its folder or datacenter"
+	}
+	return "its host, cluster or datacenter"
 }

@@ -42,7 +42,7 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 	}
 	_ = g.Wait()
 	if f.members.Load() != asked {
-		errs = append(errs, fmt.Errorf("%w: the configuration has changed meanwhile", topology.ErrUnknown))
+		errs = append(errs, topology.Errorf(topology.ErrUnknown, "the configuration has changed meanwhile: the search begins again"))
 	}
 	return joinAnswers(errs)
 }
@@ -52,7 +52,7 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 func (m *member) confirmAbsent(ctx context.Context, id inventory.Identity) error {
 	s := m.session()
 	if s == nil {
-		return fmt.Errorf("%w: vCenter %q: not logged in", topology.ErrUnknown, m.name)
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to: see the Events of the daemon's Pod", m.name)
 	}
 	last := m.lastSeen(s, id)
 	errs := make([]error, 1+len(last))
@@ -63,15 +63,15 @@ func (m *member) confirmAbsent(ctx context.Context, id inventory.Identity) error
 		ref, u, err := m.withUUID(ctx, s, id.UUIDs)
 		switch {
 		case ref != nil:
-			return fmt.Errorf("vCenter %q has a machine with UUID %s: %s", m.name, u, quote.Plain(ref.Value))
+			return fmt.Errorf("%s has UUID %s, though the list of machines lacks it: it is read again", topology.Ref{VCenter: m.name, Type: ref.Type, ID: ref.Value}.Located(""), u)
 		case err != nil:
-			return fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, m.name, faults.Printable{Err: err})
+			return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", m.name, faults.Printable{Err: err})
 		}
 		return nil
 	})
 	for i, err := range errs {
 		if panics.Recovered(err) {
-			errs[i] = fmt.Errorf("%w: vCenter %q: %w", topology.ErrUnknown, m.name, faults.Printable{Err: err})
+			errs[i] = topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", m.name, faults.Printable{Err: err})
 		}
 	}
 	return joinAnswers(errs)
@@ -127,8 +127,8 @@ func canConfirm(members []member, id inventory.Identity) error {
 	}
 	for _, m := range members {
 		if m.target.cfg.Followed {
-			return fmt.Errorf("%w: vCenter %q has index: followed, where a search may not find a machine whose configuration cannot be read, "+
-				"and nothing tells where the machine was: delete the Node by hand if its machine is gone", topology.ErrUnknown, m.name)
+			return topology.Errorf(topology.ErrUnknown, "vCenter %q has index: followed, where a search may not find a machine whose configuration cannot be read, "+
+				"and nothing tells where the machine was: delete the Node by hand if its machine is gone", m.name)
 		}
 	}
 	return nil
@@ -144,11 +144,11 @@ func (m *member) confirmGone(ctx context.Context, s *session.Session, id string)
 	case err == nil && template:
 		return nil
 	case err == nil:
-		return fmt.Errorf("vCenter %q still has %s, which the machine was", m.name, quote.Plain(id))
+		return fmt.Errorf("%s, which the machine was, is still there: delete the Node by hand if it is not its machine any more", topology.Ref{VCenter: m.name, Type: "VirtualMachine", ID: id}.Located(""))
 	case faults.Gone(err):
 		return nil
 	}
-	return fmt.Errorf("%w: vCenter %q: reading %s, which the machine was: %w", topology.ErrUnknown, m.name, quote.Plain(id), faults.Printable{Err: err})
+	return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the machine was: %w", m.name, quote.Plain(id), faults.Printable{Err: err})
 }
 
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which

@@ -11,6 +11,7 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
@@ -201,6 +202,17 @@ func causeOf(err error) string {
 	return faults.CauseOf(err)
 }
 
+// stateCause returns the Cause of a State with an error.
+func stateCause(err error) error {
+	switch {
+	case errors.As(err, new(*session.UntrustedError)):
+		return inventory.ErrUntrusted
+	case errors.As(err, new(*credentialsError)), errors.Is(err, session.ErrRejected), session.IsHeldBack(err):
+		return inventory.ErrLogin
+	}
+	return nil
+}
+
 // fail publishes why the vCenter cannot be read and logs it once in an outage for each cause.
 func (a *actor) fail(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
@@ -212,7 +224,7 @@ func (a *actor) fail(ctx context.Context, err error) {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
 	a.update(func(a *actor) bool {
-		a.now.state.Err, a.now.state.NextLogin = err, session.NextAttempt(err)
+		a.now.state.Err, a.now.state.Cause, a.now.state.NextLogin = err, stateCause(err), session.NextAttempt(err)
 		return true
 	})
 }

@@ -2,13 +2,11 @@ package vcenter
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/watch"
@@ -56,5 +54,7 @@ func (m *member) searchOutside(ctx context.Context, id inventory.Identity) error
 	if err := watch.ReadMachines(ctx, s, []types.ManagedObjectReference{*ref}, model.HostFacts{}, t); err != nil {
 		return nil //nolint:nilerr // likewise
 	}
-	return fmt.Errorf("%w: vCenter %s %s (%s) is %w", topology.ErrUnknown, m.name, quote.Name(t.Path(*ref)), quote.Plain(ref.Value), inventory.ErrOutside)
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrOutside},
+		"%s is in none of the configured datacenters: add its datacenter to datacenters in the configuration",
+		topology.Ref{VCenter: m.name, Type: ref.Type, ID: ref.Value}.Located(t.Path(*ref)))
 }

@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// A privilege is a row of the table in docs/how-to/install.md.
+// A privilege is a row of the table in docs/reference/privileges.md.
 type privilege struct {
 	// row is its first cell, what tells apart several ways of taking it.
 	row, what string
@@ -180,7 +180,7 @@ func (d *deprived) promises() {
 func TestPrivilegesAreDocumented(t *testing.T) {
 	var rows, tested []string
 	calls := map[string]bool{}
-	for _, cells := range table(t, "../docs/how-to/install.md", "### Privileges") {
+	for _, cells := range table(t, "../docs/reference/privileges.md", "## What each call needs") {
 		rows = append(rows, cells[0])
 		for _, call := range quoted(cells[1]) {
 			calls[call] = true

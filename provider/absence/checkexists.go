@@ -3,7 +3,6 @@ package absence
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -63,7 +62,7 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 		return false, err
 	}
 	if err := c.confirmer.Ask(node.UID, id); err != nil {
-		return false, fmt.Errorf("%w: the machine with %s: %w", topology.ErrUnknown, id, err)
+		return false, topology.Errorf(topology.ErrUnknown, "the machine with %s: %w", id, err)
 	}
 	c.deletions.approve(node)
 	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node), "machine", id.String())
@@ -90,9 +89,9 @@ func (c *Checker) absence(states []inventory.State, node *v1.Node) (inventory.Id
 	case !errors.Is(err, topology.ErrAbsent):
 		return id, err
 	case node.Spec.ProviderID == "":
-		return id, fmt.Errorf("%w: the machine of Node %s was never found, so it is not known to be gone: %w", topology.ErrUnknown, node.Name, err)
+		return id, topology.Errorf(topology.ErrUnknown, "the machine of Node %s was never found, so it is not known to be gone: %w", node.Name, err)
 	case c.placer.Config().SkipNodeDeletion:
-		return id, fmt.Errorf("%w: Node %s is kept, since %w: %w", topology.ErrUnknown, node.Name, errDisabled, err)
+		return id, topology.Errorf(topology.ErrUnknown, "Node %s is kept, since %w: %w", node.Name, errDisabled, err)
 	}
 	return id, nil
 }
@@ -108,11 +107,11 @@ func (c *Checker) isCurrent(node *v1.Node) error {
 	case err != nil:
 		return nil //nolint:nilerr // it is gone
 	case now.UID != node.UID:
-		return fmt.Errorf("%w: there is another Node %s now", topology.ErrUnknown, node.Name)
+		return topology.Errorf(topology.ErrUnknown, "there is another Node %s now", node.Name)
 	case c.placer.IsForeign(now):
-		return fmt.Errorf("%w: Node %s is not managed by vzones any more", topology.ErrUnknown, node.Name)
+		return topology.Errorf(topology.ErrUnknown, "Node %s is not managed by vzones any more", node.Name)
 	case nodestate.IsReady(now):
-		return fmt.Errorf("%w: Node %s is ready again", topology.ErrUnknown, node.Name)
+		return topology.Errorf(topology.ErrUnknown, "Node %s is ready again", node.Name)
 	}
 	return nil
 }

@@ -261,7 +261,7 @@ func (c *Confirmer) search(ctx context.Context, id inventory.Identity) (uint64, 
 	case err == nil:
 		return generation, nil
 	case errors.Is(err, topology.ErrUnknown), ctx.Err() != nil:
-		return generation, fmt.Errorf("%w: %w", ErrSearchFailed, err)
+		return generation, fmt.Errorf("%w, which is tried again: %w", ErrSearchFailed, err)
 	default:
 		return generation, fmt.Errorf("%w: %w", ErrStillThere, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"vzones/topology"
 )
 
 // choice is the choice of the addresses of one family.
@@ -204,7 +206,7 @@ func (c *choice) hasProvided() bool {
 // of VMware Tools does not count, nil if it does.
 func (c *choice) check(refused error) error {
 	if c.provided.IsValid() && !c.hasProvided() {
-		const forbidden = "the kubelet's --node-ip is %s, which the Node may not have: %s"
+		const forbidden = "the kubelet's --node-ip is %s, which the Node may not have (%s): correct it, or the address rules in the configuration"
 		if rule := drop(c.provided); rule != NotChosen {
 			return fmt.Errorf(forbidden, c.provided, rule)
 		}
@@ -216,7 +218,7 @@ func (c *choice) check(refused error) error {
 				return fmt.Errorf(forbidden, c.provided, v.Internal)
 			}
 		}
-		return fmt.Errorf("the kubelet's --node-ip is %s, which VMware Tools do not report%s", c.provided, c.reported())
+		return fmt.Errorf("the kubelet's --node-ip is %s, which VMware Tools do not report%s: correct it, or the machine's addresses", c.provided, c.reported())
 	}
 	if c.conflict != nil {
 		return c.claimed("VMware Tools report", c.conflict)
@@ -228,21 +230,21 @@ func (c *choice) check(refused error) error {
 		return refused
 	}
 	if len(c.results) == 0 {
-		return errors.New("VMware Tools report no " + c.family + " address; are they running?")
+		return errors.New("VMware Tools report no " + c.family + " address: start them in the guest, or give the machine one")
 	}
 	for _, v := range c.results {
 		if v.Internal.Rule == Claimed {
 			return c.claimed("VMware Tools report", v)
 		}
 	}
-	return fmt.Errorf("VMware Tools report no usable %s address%s", c.family, c.reported())
+	return fmt.Errorf("VMware Tools report no usable %s address%s: correct the address rules in the configuration, or the machine's addresses", c.family, c.reported())
 }
 
 // claimed is the error of an address that another Node claims.
 func (c *choice) claimed(who string, v *Result) error {
 	claim := c.claims[v.Address]
-	return fmt.Errorf("%w: %s %s, which Node %s has, and %s: give one of the machines another address, or delete Node %s if it is not in use any more",
-		ErrClaimed, who, v.Address, claim.Node, claim.Why, claim.Node)
+	return topology.Errorf(ErrClaimed, "%s %s, which Node %s has, and %s: give one of the machines another address, or delete Node %s if it is not in use any more",
+		who, v.Address, claim.Node, claim.Why, claim.Node)
 }
 
 // reported lists what is there instead, for an error.

@@ -50,7 +50,7 @@ func TestGolden(t *testing.T) {
 
 func readGolden(t testing.TB, c golden.Case) Input {
 	t.Helper()
-	in := Input{Machine: `vCenter "east" /dc1/vm/node-1`, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
+	in := Input{Machine: `virtual machine /dc1/vm/node-1 of vCenter "east"`, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
 	var names []string
 	for _, f := range c.Sections {
 		names = append(names, f.Name)

@@ -2,14 +2,12 @@ package addresses
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/config"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -65,7 +63,7 @@ type Selection struct {
 // For returns the input for a machine and its Node, which may be nil.
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	in := Input{
-		Machine:  fmt.Sprintf("vCenter %q %s", m.Ref.VCenter, quote.Name(m.InventoryPath)),
+		Machine:  m.Ref.Located(m.InventoryPath),
 		HostName: m.HostName,
 		NICs:     m.NICs,
 		Static:   m.Static,

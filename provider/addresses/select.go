@@ -10,11 +10,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
+	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
-var errPending = errors.New("its guestinfo.metadata has changed and is not read yet")
+var errPending = errors.New("its guestinfo.metadata has changed and is not read yet: it is read next")
 
 // Select chooses a Node's addresses. An error is ErrNone and says what is
 // missing; the results are there then too, as far as it came. While metadata is not
@@ -63,7 +64,7 @@ func Select(in Input) (Selection, error) {
 	}
 	if err != nil {
 		out.Addresses = nil
-		return out, fmt.Errorf("%w: %s: %w", ErrNone, in.Machine, err)
+		return out, topology.Errorf(ErrNone, "%s: %w", in.Machine, err)
 	}
 	return out, nil
 }
@@ -79,13 +80,13 @@ func parseProvided(annotation string, families []string) (map[string]netip.Addr,
 		a, ok := parse(part)
 		_, twice := provided[familyOf(a)]
 		if !ok || twice {
-			return nil, fmt.Errorf("the kubelet's --node-ip is %s, which is neither an address nor one of each family", quote.Value(annotation))
+			return nil, fmt.Errorf("the kubelet's --node-ip is %s, which is neither an address nor one of each family: correct it", quote.Value(annotation))
 		}
 		provided[familyOf(a)] = a
 	}
 	for _, family := range []string{"ipv4", "ipv6"} {
 		if a, ok := provided[family]; ok && !slices.Contains(families, family) {
-			return provided, fmt.Errorf("the kubelet's --node-ip is %s, and ipFamily does not have %s", a, family)
+			return provided, fmt.Errorf("the kubelet's --node-ip is %s, and ipFamily does not have %s: add it there, or correct --node-ip", a, family)
 		}
 	}
 	return provided, nil
@@ -116,6 +117,6 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 	for i, name := range names {
 		names[i] = quote.Value(name)
 	}
-	return fmt.Errorf("the machine is on networks %s, neither on %q (internal) nor on %q (external)",
+	return fmt.Errorf("the machine is on networks %s, neither on %q (internal) nor on %q (external): connect it to one, or correct the names in the configuration",
 		quote.Some(names, quote.Most), internal, external)
 }

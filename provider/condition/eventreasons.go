@@ -17,6 +17,7 @@ import (
 	"vzones/provider/identity"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -29,6 +30,8 @@ type Outcome struct {
 	Name string
 	// Event is the reason of the Event of a Node that waits for it.
 	Event string
+	// Advice is what to do, empty if each text says that itself.
+	Advice string
 }
 
 // The names of outcomes without an error.
@@ -40,26 +43,42 @@ const (
 // unplaced are the outcomes of Nodes that are not placed, in the order in which
 // an error is compared with them. The last is for whatever is none of them.
 var unplaced = []Outcome{
-	{identity.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch"},
-	{placement.ErrShared, "machine_of_two_nodes", "MachineOfTwoNodes"},
-	{identity.ErrNoUUID, "system_uuid_missing", "SystemUUIDMissing"},
-	{topology.ErrMissing, "topology_missing", "TopologyMissing"},
-	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid"},
-	{topology.ErrAmbiguous, "ambiguous", "Ambiguous"},
-	{topology.ErrAbsent, "machine_not_found", "MachineNotFound"},
-	{placement.ErrUnwritten, "label_unwritten", "LabelUnwritten"},
-	{addresses.ErrClaimed, "address_conflict", "AddressConflict"},
-	{addresses.ErrNone, "address_missing", "AddressMissing"},
-	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters"},
-	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable"},
-	{inventory.ErrUnreadable, "machine_unreadable", "MachineUnreadable"},
-	{topology.ErrUnknown, "unknown", "VCenterUnknown"},
+	{identity.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
+	{placement.ErrShared, "machine_of_two_nodes", "MachineOfTwoNodes", ""},
+	{identity.ErrNoUUID, "system_uuid_missing", "SystemUUIDMissing", ""},
+	{topology.ErrMissing, "topology_missing", "TopologyMissing", ""},
+	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid", ""},
+	{topology.ErrAmbiguous, "ambiguous", "Ambiguous", ""},
+	{topology.ErrAbsent, "machine_not_found", "MachineNotFound", ""},
+	{placement.ErrUnwritten, "label_unwritten", "LabelUnwritten", ""},
+	{addresses.ErrClaimed, "address_conflict", "AddressConflict", ""},
+	{addresses.ErrNone, "address_missing", "AddressMissing", ""},
+	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters", ""},
+	{inventory.ErrLogin, "vcenter_login_failed", "VCenterLoginFailed", "correct the credentials of the vCenter where the daemon reads them"},
+	{inventory.ErrUntrusted, "certificate_untrusted", "CertificateUntrusted", ""},
+	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable", "check that the vCenter runs and that the cluster reaches it"},
+	{inventory.ErrUnreadable, "machine_unreadable", "MachineUnreadable", ""},
+	{topology.ErrUnknown, "unknown", "VCenterUnknown", ""},
 }
+
+// ofVCenters are the errors of a vCenter that cannot be read.
+var ofVCenters = []error{inventory.ErrLogin, inventory.ErrUntrusted, inventory.ErrUnreachable}
+
+// Message returns what an Event says about an error: its text, and what to do.
+func Message(err error) string { return quote.NoteWith(err.Error(), Of(err).Advice) }
 
 // Of returns the outcome that an error stands for.
 func Of(err error) Outcome {
+	first := error(nil)
+	if u := inventory.FirstUnreachable(err); u != nil {
+		first = u // of several, that of the Node's own vCenter
+	}
 	for _, o := range unplaced {
-		if errors.Is(err, o.err) {
+		is := err
+		if slices.Contains(ofVCenters, o.err) {
+			is = first
+		}
+		if errors.Is(is, o.err) {
 			return o
 		}
 	}
@@ -105,4 +124,4 @@ func EventReasons() []string {
 
 // Help explains the outcomes in a line.
 const Help = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), system_uuid_missing (nodes.matchByName is false), machine_not_found, label_unwritten (topology-controller does not write a label), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), system_uuid_missing (nodes.matchByName is false), machine_not_found, label_unwritten (topology-controller does not write a label), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"

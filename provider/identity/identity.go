@@ -25,7 +25,7 @@ func Of(node *v1.Node) (inventory.Identity, error) {
 			err = checkLocation(node)
 		}
 		if err != nil {
-			return inventory.Identity{}, fmt.Errorf("%w: %w", topology.ErrUnknown, err)
+			return inventory.Identity{}, topology.Errorf(topology.ErrUnknown, "%w", err)
 		}
 		return inventory.Identity{
 			UUIDs:            []inventory.UUID{u},
@@ -63,7 +63,7 @@ var ErrNoUUID = errors.New("the kubelet reports no usable system UUID, and the N
 
 // errNameNotUsed says that a Node which waits for nothing has no UUID. Its name is no reason
 // to write to it: any machine's guest can report that. It is in a topology.ErrUnknown.
-var errNameNotUsed = fmt.Errorf("%w: a Node without the taint is not looked for by its name", ErrNoUUID)
+var errNameNotUsed = topology.Errorf(ErrNoUUID, "a Node without the taint is not looked for by its name")
 
 // Allowed returns an error for the identity of a Node that has no UUID if no machine may be
 // looked for by the Node's name: the Node waits for nothing, or byName is false, as the
@@ -73,10 +73,9 @@ func Allowed(node *v1.Node, id inventory.Identity, byName bool) error {
 	case len(id.UUIDs) > 0:
 		return nil
 	case !nodestate.IsUninitialized(node):
-		return fmt.Errorf("%w: %w", topology.ErrUnknown, errNameNotUsed)
+		return topology.Errorf(topology.ErrUnknown, "%w", errNameNotUsed)
 	case !byName:
-		return fmt.Errorf("%w: %w; nodes.matchByName is false in the configuration: have the kubelet of Node %s report the UUID that the machine's SMBIOS shows, or give the Node the provider ID vsphere://UUID",
-			topology.ErrUnknown, ErrNoUUID, node.Name)
+		return topology.Errorf(topology.ErrUnknown, "%w; nodes.matchByName is false in the configuration: have the kubelet of Node %s report the UUID that the machine's SMBIOS shows, or give the Node the provider ID vsphere://UUID", ErrNoUUID, node.Name)
 	}
 	return nil
 }
@@ -98,8 +97,8 @@ func Contradiction(node *v1.Node) error {
 	if err != nil || slices.Contains([]inventory.UUID{id, id.Swapped()}, system) {
 		return nil //nolint:nilerr // likewise
 	}
-	return fmt.Errorf("%w: %w: it is %s, and the kubelet reports the system UUID %s; was the machine rebuilt under the name of an old Node? "+
-		"Delete Node %s and restart its kubelet, which registers it again", topology.ErrUnknown, ErrContradiction, quote.Plain(node.Spec.ProviderID), system, node.Name)
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrContradiction}, "the provider ID is %s, and the kubelet reports the system UUID %s: was the machine rebuilt under the name of an old Node? "+
+		"Delete Node %s and restart its kubelet, which registers it again", quote.Plain(node.Spec.ProviderID), system, node.Name)
 }
 
 // WithContradiction returns a Node's contradiction, with what is known of the machine of the

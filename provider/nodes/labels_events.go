@@ -87,7 +87,7 @@ func (l *labeler) recordUnplaced(ctx context.Context, n *v1.Node, k *labelState,
 		k.unplaced = ""
 		return l.recordOver(ctx, n, k, place, unplaced)
 	}
-	text := err.Error()
+	text := condition.Message(err)
 	if k.unplaced != text {
 		k.unplaced, k.unplacedSince = text, time.Now()
 	}
@@ -141,16 +141,16 @@ func (l *labeler) recordConflicts(ctx context.Context, n *v1.Node, k *labelState
 // written. Where a label of the Node may be wrong nothing is over yet.
 func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by *plan.Policy, place *placement.Place, todo *plan.Plan, uncertain error) time.Time {
 	var texts []string
-	var advice, uncertainly string
+	var advice string
 	for _, d := range todo.Drifts {
 		if d.Since.Add(by.Settle).After(time.Now()) || slices.ContainsFunc(todo.Changes, func(c plan.Change) bool { return c.Label == d.Label }) {
 			continue
 		}
 		texts = append(texts, d.Text())
 		if d.IsCertain() {
-			advice = by.Advice()
+			advice = by.Advice(k.moved)
 		} else {
-			uncertainly = fmt.Sprintf("; what is not certain is left as it is: %v", d.Uncertain)
+			advice = fmt.Sprintf("what is not certain is left as it is: %v", d.Uncertain)
 		}
 	}
 	if len(texts) == 0 {
@@ -162,7 +162,7 @@ func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by
 	for _, d := range todo.Held {
 		texts = append(texts, d.Text())
 	}
-	return l.recordLasting(ctx, n, k, reasonDrift, said{reason: reasonDrift, text: quote.Reasons(texts, mostLabels) + uncertainly + advice})
+	return l.recordLasting(ctx, n, k, reasonDrift, said{reason: reasonDrift, text: quote.NoteWith(quote.Reasons(texts, mostLabels), advice)})
 }
 
 // recordWritten records what was written, once it is.
@@ -195,6 +195,6 @@ func (l *labeler) recordType(ctx context.Context, n *v1.Node, k *labelState, by 
 	if by.Drift == config.DriftUpdate || d.Since.Add(by.Settle).After(time.Now()) {
 		return time.Time{}
 	}
-	const advice = "; it stays as it is: correct it, or set topology.drift to update in the configuration"
-	return l.recordLasting(ctx, n, k, reasonTypeDrift, said{reason: reasonTypeDrift, text: d.Text() + advice})
+	const advice = "it stays as it is: correct it, or set topology.drift to update in the configuration"
+	return l.recordLasting(ctx, n, k, reasonTypeDrift, said{reason: reasonTypeDrift, text: quote.NoteWith(d.Text(), advice)})
 }

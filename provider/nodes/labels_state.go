@@ -8,6 +8,7 @@ import (
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // namesTime bounds how long names of tags are waited for before those that were read
@@ -30,6 +31,10 @@ type labelState struct {
 	pair topology.Pair
 	// values are the last ones that it had for certain, of the labels that nest.
 	values []topology.Value
+	// home is the host on which the machine last was while the labels were those of its
+	// place, zero if that is not known; moved reports whether it is on another one now.
+	home  topology.Ref
+	moved bool
 	// unplaced is why the Node has no placement, and since when.
 	unplaced      string
 	unplacedSince time.Time
@@ -90,6 +95,18 @@ func (k *labelState) noteCertain(nesting []string, placed topology.Placement, er
 			k.values = append(k.values, value)
 		}
 	}
+}
+
+// noteHost notes the host of a Node's machine, and whether the labels are those of its place.
+func (k *labelState) noteHost(m *inventory.Machine, agrees bool) {
+	if m == nil {
+		return
+	}
+	host := m.Host()
+	if agrees {
+		k.home = host
+	}
+	k.moved = k.home != topology.Ref{} && k.home != host
 }
 
 // isUnknown reports whether something could not be read that a label rests on.

@@ -107,11 +107,11 @@ func (r *recorder) writeWarning(ctx context.Context, of problem) {
 	if ctx.Err() != nil {
 		return
 	}
-	text := quote.Line(err.Error())
+	text := condition.Message(err)
 	reason := cmp.Or(of.event, condition.Of(err).Event)
 	r.events.Event(of.node, v1.EventTypeWarning, reason, text)
 	if !of.again {
-		klog.FromContext(ctx).Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", text)
+		klog.FromContext(ctx).Info(of.what, "node", klog.KObj(of.node), "reason", reason, "err", quote.Line(err.Error()))
 	}
 	if of.said != nil {
 		of.said(said{reason, text, err})

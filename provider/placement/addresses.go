@@ -1,11 +1,10 @@
 package placement
 
 import (
-	"fmt"
-
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/addresses"
+	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -45,7 +44,7 @@ func (p *Placer) choose(states []inventory.State, m *inventory.Machine, node *v1
 	s := p.settings.Load()
 	families := s.families[m.Ref.VCenter]
 	if len(families) == 0 {
-		return addresses.Selection{}, 0, fmt.Errorf("%w: vCenter %q is not in the configuration any more", addresses.ErrNone, m.Ref.VCenter)
+		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is not in the configuration any more: add it again", m.Ref.VCenter)
 	}
 	in := addresses.For(m, node, &s.cfg.Addresses, families)
 	if err := p.claim(&in, states, m, node); err != nil {

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"vzones/topology"
@@ -26,8 +25,8 @@ func (p *Placer) tooOld(s inventory.State) error {
 		reason = ErrQuiet
 	}
 	if s.LastContact.IsZero() {
-		return fmt.Errorf("%w: vCenter %q has not answered yet: %w", topology.ErrUnknown, s.VCenter, reason)
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered yet: %w", s.VCenter, reason)
 	}
-	return fmt.Errorf("%w: vCenter %q has not answered for more than %v, which is too long to initialize a Node by what it said: %w",
-		topology.ErrUnknown, s.VCenter, p.maxAge, reason)
+	return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered for more than %v, which is too long to initialize a Node by what it said: %w",
+		s.VCenter, p.maxAge, reason)
 }

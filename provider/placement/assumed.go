@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -89,7 +88,7 @@ func (a *assumed) give(u inventory.UUID, node *v1.Node, found moment, waits func
 		to, ok = a.ended.since(u, found)
 	}
 	if ok && to.node != node.UID {
-		return fmt.Errorf("%w: %w: Node %s was given that of Node %s a moment ago", topology.ErrUnknown, ErrShared, to.name, node.Name)
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s was given the machine of Node %s a moment ago: delete the one that is not this machine's", to.name, node.Name)
 	}
 	if a.uuids == nil {
 		a.uuids = map[inventory.UUID]grant{}

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -57,7 +56,7 @@ func (p *Placer) claim(in *addresses.Input, states []inventory.State, m *invento
 func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := p.nodes.ByAddress(a.String())
 	if err != nil {
-		return nil, fmt.Errorf("%w: which Nodes have the address %s: %w", topology.ErrUnknown, a, err)
+		return nil, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the address %s, which is tried again: %w", a, err)
 	}
 	var claim *addresses.Claim
 	for _, other := range claimants {

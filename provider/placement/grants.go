@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/addresses"
+	"vzones/topology"
 )
 
 // grants are the addresses that Nodes were given and that their status does not show
@@ -59,7 +59,7 @@ func (g *grants) give(node *v1.Node, all []v1.NodeAddress, chosen moment) error 
 			by, ok = g.ended.since(a, chosen)
 		}
 		if ok && by.node != node.UID {
-			return fmt.Errorf("%w: Node %s was given %s a moment ago", addresses.ErrClaimed, by.name, a)
+			return topology.Errorf(addresses.ErrClaimed, "Node %s was given the address %s a moment ago: give one of the machines another address", by.name, a)
 		}
 		wanted = append(wanted, a)
 	}

@@ -65,7 +65,7 @@ func (p *Placer) Initial(node *v1.Node) (*Initial, error) {
 			p.nameWaits.serve(node.UID)
 			return d, nil
 		}
-		err = fmt.Errorf("%w: the names of tags in vCenter %q are being read again, since one may have been renamed", topology.ErrUnknown, in.VCenter)
+		err = topology.Errorf(topology.ErrUnknown, "the names of tags in vCenter %q are being read again, since one may have been renamed: the Node goes on then", in.VCenter)
 		if down := in.CheckReachable(); down != nil {
 			err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
 		}
@@ -105,7 +105,7 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 	cfg := p.Config()
 	placement, err := p.placements.resolve(node.UID, &cfg.Topology.Policy, states, m)
 	if err != nil {
-		return nil, in, fmt.Errorf("placing vCenter %q %s: %w", m.Ref.VCenter, quote.Name(m.InventoryPath), err)
+		return nil, in, fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), err)
 	}
 	addrs, err := p.newNodeAddresses(states, m, node)
 	if err != nil {
@@ -148,8 +148,8 @@ func (d *Initial) Waits(node *v1.Node) error {
 		return nil
 	}
 	keys := slices.Sorted(maps.Keys(d.Unwritten))
-	return fmt.Errorf("%w: %s, which controller topology-controller writes before Node %s is initialized: it has to run, see --controllers",
-		ErrUnwritten, strings.Join(keys, ", "), node.Name)
+	return topology.Errorf(ErrUnwritten, "label %s is not written yet, which controller topology-controller does before Node %s is initialized: it has to run, see --controllers",
+		strings.Join(keys, ", "), node.Name)
 }
 
 // Log logs what decided about a Node.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -83,7 +84,9 @@ func (p *Placer) Place(node *v1.Node) (Place, error) {
 		place.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
 	}
 	place.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
-	place.Placement, err = p.placements.resolve(node.UID, &place.Topology.Policy, states, m)
+	if place.Placement, err = p.placements.resolve(node.UID, &place.Topology.Policy, states, m); err != nil {
+		err = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), err)
+	}
 	return place, err
 }
 

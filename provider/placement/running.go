@@ -2,7 +2,6 @@ package placement
 
 import (
 	"errors"
-	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -10,7 +9,6 @@ import (
 	"vzones/provider/identity"
 	"vzones/provider/instancetype"
 	"vzones/topology"
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -60,7 +58,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 		return false, err
 	}
 	if failure := inventory.StateOf(states, m.Ref.VCenter).Err; failure != nil {
-		return false, fmt.Errorf("%w: power state of %s: %w", topology.ErrUnknown, quote.Name(m.InventoryPath), failure)
+		return false, topology.Errorf(topology.ErrUnknown, "the power state of %s is not known: %w", m.Ref.Located(m.InventoryPath), failure)
 	}
 	switch m.Power {
 	case inventory.PowerOn:
@@ -68,5 +66,5 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	case inventory.PowerOff, inventory.PowerSuspended:
 		return true, nil
 	}
-	return false, fmt.Errorf("%w: the power state of vCenter %q %s cannot be read", topology.ErrUnknown, m.Ref.VCenter, quote.Name(m.InventoryPath))
+	return false, topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read", m.Ref.Located(m.InventoryPath))
 }

@@ -3,7 +3,6 @@ package placement
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -44,7 +43,7 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 		}
 		others, err := p.nodes.ByMachine(key)
 		if err != nil {
-			return s, fmt.Errorf("%w: which Nodes have the machine of Node %s: %w", topology.ErrUnknown, node.Name, err)
+			return s, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the machine of Node %s, which is tried again: %w", node.Name, err)
 		}
 		for _, other := range others {
 			switch {
@@ -118,9 +117,8 @@ func (s *sharing) waits() error {
 		return nil
 	}
 	name := s.node.Name
-	return fmt.Errorf("%w: %w: Node %s has the same machine as %s, which came first: %s; "+
-		"is that this machine under an older name? Then delete it, and Node %s goes on at once; otherwise its kubelet reports another machine's UUID or provider ID",
-		topology.ErrUnknown, ErrShared, name, listNodes(s.before), s.where(), name)
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came first: %s: "+
+		"delete the other Node if it is this machine under an older name, and Node %s goes on at once; otherwise one of the kubelets reports another machine's UUID or provider ID", name, listNodes(s.before), s.where(), name)
 }
 
 // err returns what is wrong with an initialized Node, nil if no other Node has its
@@ -128,21 +126,17 @@ func (s *sharing) waits() error {
 func (s *sharing) err() error {
 	switch {
 	case len(s.before) > 0:
-		return fmt.Errorf("%w: %w: Node %s has the same machine as %s, which came first: %s; "+
-			"delete the one that is not this machine's: until then the labels and addresses of Node %s stay as they are",
-			topology.ErrUnknown, ErrShared, s.node.Name, listNodes(s.before), s.where(), s.node.Name)
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came first: %s; "+
+			"delete the one that is not this machine's; until then the labels and addresses of Node %s stay as they are", s.node.Name, listNodes(s.before), s.where(), s.node.Name)
 	case len(s.after) > 0:
-		return fmt.Errorf("%w: %w: Node %s has the same machine as %s, which came later: %s; "+
-			"delete the one that is not this machine's: until then Node %s goes on as before",
-			topology.ErrUnknown, ErrShared, s.node.Name, listNodes(s.after), s.where(), s.node.Name)
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came later: %s; "+
+			"delete the one that is not this machine's; until then Node %s goes on as before", s.node.Name, listNodes(s.after), s.where(), s.node.Name)
 	}
 	return nil
 }
 
 // where names the machine.
-func (s *sharing) where() string {
-	return fmt.Sprintf("vCenter %q %s (%s)", s.machine.Ref.VCenter, quote.Name(s.machine.InventoryPath), s.machine.Ref.ID)
-}
+func (s *sharing) where() string { return s.machine.Ref.Located(s.machine.InventoryPath) }
 
 // listNodes names Nodes, the first of them if there are many.
 func listNodes(nodes []*v1.Node) string {

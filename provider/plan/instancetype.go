@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"vzones/config"
 	"vzones/provider/placement"
-	"vzones/topology/quote"
 )
 
 // ourTypes is how the instance types begin that vzones and the vSphere CPI write. Any other was
@@ -52,7 +50,7 @@ func compareType(node *v1.Node, place *placement.Place) (Difference, bool) {
 	}
 	d := Difference{
 		Label: LabelType, Want: place.InstanceType,
-		Source: fmt.Sprintf("the configuration of vCenter %q %s", place.Machine.Ref.VCenter, quote.Name(place.Machine.InventoryPath)),
+		Source: "the configuration of " + place.Machine.Ref.Located(place.Machine.InventoryPath),
 	}
 	there, differs, former := 0, false, false
 	keys := StableAndBeta(LabelType)

@@ -17,7 +17,7 @@ const (
 func (d Difference) Text() string {
 	switch {
 	case d.Missing:
-		return fmt.Sprintf("label %s is missing, and %q is not written beside a region or zone that is not right", d.Label, d.Want)
+		return fmt.Sprintf("label %s is missing, and %q is not written beside a region or zone that is wrong", d.Label, d.Want)
 	case d.Want == "":
 		return fmt.Sprintf("label %s is %q, and nothing gives it that value", d.Label, d.Have)
 	case d.Uncertain != nil:
@@ -26,15 +26,20 @@ func (d Difference) Text() string {
 	return fmt.Sprintf("label %s is %q, but %s says %q", d.Label, d.Have, d.Source, d.Want)
 }
 
-// Advice says what happens to a Node that is not at home.
-func (p *Policy) Advice() string {
+// Advice says what happens to a Node whose labels are not those of its place, and what to
+// do. Moved says that its machine is on another host than when they were.
+func (p *Policy) Advice(moved bool) string {
+	correct := "correct the tags or the labels"
+	if moved {
+		correct = "move the machine back, or correct the labels"
+	}
 	switch p.Drift {
 	case config.DriftTaint:
-		return "; new Pods are kept away until the Node is back, or its labels are corrected"
+		return "new Pods are kept away: " + correct
 	case config.DriftUpdate:
-		return "; Kubernetes' own labels are not removed"
+		return "Kubernetes' own labels are not removed: remove them by hand, or correct the tags"
 	}
-	return "; the labels stay as they are: move the machine back, correct them, or set topology.drift in the configuration"
+	return "the labels stay as they are: " + correct + ", or set topology.drift in the configuration"
 }
 
 // Reason returns the reason of the Event about a change.
@@ -52,7 +57,7 @@ func (ch Change) Reason() string {
 func (ch Change) Text() string {
 	switch {
 	case ch.Action == ActionBackfill:
-		return fmt.Sprintf("label %s=%s is added, as %s says", ch.Label, ch.Want, ch.Source)
+		return fmt.Sprintf("label %s=%s is added, by %s", ch.Label, ch.Want, ch.Source)
 	case ch.Action == ActionUpdate:
 		return fmt.Sprintf("label %s was %q and is %q, by %s", ch.Label, ch.Have, ch.Want, ch.Source)
 	case ch.Source == levelGone:

@@ -3,11 +3,9 @@ package chart
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,52 +14,23 @@ import (
 	"vzones/test/stack"
 )
 
-// removalLine is a command of the page about the removal.
-var removalLine = regexp.MustCompile(`(?m)^kubectl (taint|annotate|label|-n kube-system delete lease) .*$`)
-
-// remove enters what docs/how-to/remove.md says to take off what is left on Nodes, of which one
-// has a taint, and checks that nothing is.
+// remove enters what docs/how-to/remove.md says to take off what is left on Nodes, of which all but
+// one have a taint, and checks that nothing is.
 func remove(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", "remove.md"))
-	if err != nil {
-		t.Fatal(err)
+	var others []string
+	for _, n := range listNodes(t, c)[1:] {
+		leftOn(t, c, n.Name, n.Annotations[keys.Machine], keys.DriftTaint)
+		others = append(others, n.Name)
 	}
-	lines := removalLine.FindAllString(string(page), -1)
-	if len(lines) != 5 {
-		t.Fatalf("the page has these commands: %q", lines)
-	}
-	nodes := c.Client().CoreV1().Nodes()
-	all, err := nodes.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := &all.Items[0]
-	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: keys.DriftTaint, Effect: corev1.TaintEffectNoSchedule})
-	if _, err := nodes.Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range lines {
-		if out, err := shell(t, c, t.TempDir(), line); err != nil && !strings.HasPrefix(line, "kubectl taint ") { // most have none
-			t.Errorf("%s: %v\n%s", line, err, out)
+	takeOff(t, c, aboutNodes(t, "remove.md"))
+	nothingLeft(t, c, others...)
+	for _, n := range listNodes(t, c) {
+		if n.Spec.ProviderID == "" {
+			t.Errorf("Node %s has no provider ID", n.Name)
 		}
 	}
-	if all, err = nodes.List(t.Context(), metav1.ListOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	for i := range all.Items {
-		n := &all.Items[i]
-		for _, of := range []map[string]string{n.Annotations, n.Labels} {
-			for key := range of {
-				if strings.HasPrefix(key, "vzones/") || strings.Contains(key, "topology") || strings.Contains(key, "failure-domain") || strings.Contains(key, "instance-type") {
-					t.Errorf("Node %s has %s", n.Name, key)
-				}
-			}
-		}
-		if len(n.Spec.Taints) > 0 || n.Spec.ProviderID == "" {
-			t.Errorf("Node %s has the taints %v and the provider ID %q", n.Name, n.Spec.Taints, n.Spec.ProviderID)
-		}
-	}
+	enter(t, c, t.TempDir(), commands(t, "remove.md", "delete lease")...)
 	if _, err := c.Client().CoordinationV1().Leases("kube-system").Get(t.Context(), "cloud-controller-manager", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Lease is still there: %v", err)
 	}

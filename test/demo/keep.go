@@ -1,16 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
-	"slices"
-	"strings"
 
-	"vzones/test/fleet"
 	"vzones/test/stack"
 )
 
@@ -20,62 +14,40 @@ const (
 	keepCluster = "cluster" // the control plane and the vCenters, without the daemon
 )
 
-// hold leaves everything running until the user ends it.
-func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) {
-	d.step("Everything stays up (DEMO_KEEP is set). Ctrl-C ends it. To look around:")
-	d.print("\n  export KUBECONFIG=%s\n  kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone\n", d.stack.Cluster.AdminKubeconfig())
-	d.print("  the daemon's log: %s\n", daemon.LogPath())
-	go d.obey(os.Stdin)
+// hold leaves everything running, and carries out commands, until the user ends it.
+func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) error {
+	if err := d.explain(ctx, daemon); err != nil {
+		return err
+	}
+	w := &world{out: d.out, stack: d.stack, daemon: true}
+	w.converse(ctx, os.Stdin, daemon.Exited())
 	select {
-	case <-ctx.Done():
 	case <-daemon.Exited():
 		d.print("The daemon has ended on its own.")
+	default:
 	}
+	return w.release() //nolint:contextcheck // the context is done
 }
 
-// commands are those that are read from standard input.
-const commands = `To move a tag, type here: retag VCENTER OBJECT CATEGORY TAG, such as
-  retag paris /dc-1 k8s-zone paris-3`
+// explain prints how to look at the cluster and at the daemon.
+func (d *demo) explain(ctx context.Context, daemon *stack.Daemon) error {
+	token, err := d.monitor(ctx)
+	if err != nil {
+		return err
+	}
+	d.step("Everything stays up (DEMO_KEEP is set). Ctrl-C ends it. To look around:")
+	d.print(`
+  export KUBECONFIG=%s
+  kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
-// obey carries out the lines of an input until it ends.
-func (d *demo) obey(in io.Reader) {
-	d.print("%s\n", commands)
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		words := strings.Fields(lines.Text())
-		if len(words) == 0 {
-			continue
-		}
-		if words[0] != "retag" || len(words) != 5 {
-			d.print("%s", commands)
-			continue
-		}
-		if err := retag(d.stack.Fleet, words[1], words[2], words[3], words[4]); err != nil {
-			d.print("retag: %v", err)
-			continue
-		}
-		d.print("vCenter %s: %s has the tag %s of the category %s now, and no other one", words[1], words[2], words[4], words[3])
-	}
-}
+If there is no kubectl: make helm builds bin/tools/kubectl, and status, typed here, shows the same.
+The daemon's log is %s.
+The daemon's port is %[3]d. It has signed its certificate itself, so curl cannot verify it (-k):
 
-// retag attaches a tag to an object, in the place of the one of its category. What there is
-// not is an error that lists what there is.
-func retag(f *fleet.Fleet, vcenter, object, category, tag string) error {
-	var names []string
-	for _, v := range f.VCenters() {
-		names = append(names, v.Name())
-	}
-	if !slices.Contains(names, vcenter) {
-		return fmt.Errorf("there is no vCenter %q, but %s", vcenter, strings.Join(names, ", "))
-	}
-	if categories := []string{regionCategory, zoneCategory}; !slices.Contains(categories, category) {
-		return fmt.Errorf("there is no category %q, but %s", category, strings.Join(categories, ", "))
-	}
-	v := f.VCenter(vcenter)
-	if _, err := v.Reference(object); err != nil {
-		return fmt.Errorf("vCenter %s has no object %q, or several of that name; its objects are\n  / (the root folder)\n  %s", vcenter, object, strings.Join(v.Objects(), "\n  "))
-	}
-	return v.Retag(object, category, tag)
+  export TOKEN=%[4]s
+  curl -sk -H "Authorization: Bearer $TOKEN" https://127.0.0.1:%[3]d/metrics
+`, d.stack.Cluster.AdminKubeconfig(), daemon.LogPath(), daemon.Port, token)
+	return nil
 }
 
 // serveCluster keeps a control plane and vCenters, whose Nodes wait. It plays the kubelet for
@@ -118,10 +90,27 @@ namespaces: run the demo as root.
 	} else {
 		d.print("To begin with the vSphere CPI instead: kubectl apply -f %s/cpi.yaml\n", files)
 	}
-	go d.obey(os.Stdin)
-	err = d.agent().Run(ctx)
+	err = d.runPods(ctx)
 	d.step("Stopped the Pods; stops the control plane and removes %s.", files)
 	return err
+}
+
+// runPods runs the Pods, and carries out commands, until the user ends it.
+func (d *demo) runPods(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = d.agent().Run(ctx)
+	}()
+	w := &world{out: d.out, stack: d.stack}
+	w.converse(ctx, os.Stdin, ended)
+	released := w.release() //nolint:contextcheck // the context is done
+	cancel()
+	<-ended
+	return errors.Join(err, released)
 }
 
 // announce prints the vCenters and the API server.

@@ -1,41 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
 	"vzones/test/fleet"
-	"vzones/test/fleet/fleettest"
-	"vzones/test/stack"
 )
-
-// TestRetag: what is typed moves a tag, and what there is not is answered by what there is.
-func TestRetag(t *testing.T) {
-	f := fleettest.Start(t, fleetYAML)
-	var out bytes.Buffer
-	d := &demo{out: &out, stack: &stack.Stack{Fleet: f}}
-	d.obey(strings.NewReader(`
-retag paris /dc-1 k8s-zone paris-3
-retag rome /dc-1 k8s-zone x
-retag paris /dc-9 k8s-zone x
-retag paris /dc-1 zone x
-retag paris /dc-1
-`))
-	for _, want := range []string{
-		"vCenter paris: /dc-1 has the tag paris-3 of the category k8s-zone now, and no other one\n",
-		`there is no vCenter "rome", but paris, milan, porto`,
-		"has no object \"/dc-9\"", "\n  /dc-2/host/d1\n",
-		`there is no category "zone", but k8s-region, k8s-zone`,
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, &out)
-		}
-	}
-	if n := strings.Count(out.String(), commands); n != 2 {
-		t.Errorf("the commands are explained %d times, want at the start and after the last line\n%s", n, &out)
-	}
-}
 
 // TestPrograms: images are told apart by their names, wherever they come from.
 func TestPrograms(t *testing.T) {

@@ -73,32 +73,42 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.stack.Stop()) }()
-	d.announce()
-
-	machines := d.stack.Fleet.Machines()
-	d.step("Creating %d Nodes as their kubelets would: ready, tainted as uninitialized, every third with its UUID in the other byte order", len(machines))
-	if err := d.stack.Register(bounded, machines...); err != nil {
-		return err
-	}
-	daemon, err := d.startDaemon()
+	daemon, err := d.label(bounded, binary)
 	if err != nil {
 		return err
-	}
-	nodes, err := d.waitForNodes(bounded, daemon)
-	if err != nil {
-		return fmt.Errorf("%w\n%s", err, daemon.Log())
-	}
-	if err := d.table(nodes); err != nil {
-		return fmt.Errorf("%w\n%s", err, daemon.Log())
 	}
 	cancel()
 	if err := d.schedule(ctx); err != nil {
 		return err
 	}
 	if d.keep != keepNothing {
-		d.hold(ctx, daemon)
+		if err := d.hold(ctx, daemon); err != nil {
+			return err
+		}
 	}
 	return d.end(daemon)
+}
+
+// label registers the Nodes, and starts the daemon at a path, which labels them.
+func (d *demo) label(ctx context.Context, binary string) (*stack.Daemon, error) {
+	d.announce()
+	machines := d.stack.Fleet.Machines()
+	d.step("Creating %d Nodes as their kubelets would: ready, tainted as uninitialized, every third with its UUID in the other byte order", len(machines))
+	if err := d.stack.Register(ctx, machines...); err != nil {
+		return nil, err
+	}
+	daemon, err := d.startDaemon(binary)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := d.waitForNodes(ctx, daemon)
+	if err == nil {
+		err = d.table(nodes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, daemon.Log())
+	}
+	return daemon, nil
 }
 
 // built reports, as an error, that the daemon is not built.
@@ -109,8 +119,12 @@ func built() error {
 	return nil
 }
 
-func (d *demo) startDaemon() (*stack.Daemon, error) {
-	config, err := d.stack.WriteConfig("labels:\n  region: k8s-region\n  zone: k8s-zone\n")
+func (d *demo) startDaemon(binary string) (*stack.Daemon, error) {
+	more := "labels:\n  region: k8s-region\n  zone: k8s-zone\n"
+	if d.keep != keepNothing {
+		more += "topology:\n  settle: 10s\n" // so that nobody waits for a minute to see drift
+	}
+	config, err := d.stack.WriteConfig(more)
 	if err != nil {
 		return nil, err
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 // watchedViews are the filters over views. The simulator's container views do not notice that
-// an object moves out of what they contain or into it. Its filters know of no object that
-// reportLeft them but those that are deleted, and forget these too if a list view that they
-// are over is modified between the same two polls. So what leaves a view is put into the
-// answers to long polls here.
+// an object moves out of what they contain or into it. Its filters know of no object that has
+// left them but those that are deleted, and forget these too if the view that they are over is
+// modified between the same two polls, as by a machine that is created. So what leaves a view
+// is put into the answers to long polls here.
 type watchedViews struct {
 	mu  sync.Mutex
 	all []*watchedView
@@ -103,12 +103,12 @@ func (b *inventory) moved(vm *mo.VirtualMachine) {
 	b.v.wake.notify()
 }
 
-// destroyed takes a machine out of the list views that have it.
+// destroyed takes a machine out of the views that have it.
 func (v *watchedViews) destroyed(vm types.ManagedObjectReference) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, w := range v.all {
-		if w.list != nil && slices.Contains(w.list.View, vm) {
+		if w.list != nil && slices.Contains(w.list.View, vm) || w.view != nil && slices.Contains(w.view.View, vm) {
 			w.left[vm] = true
 		}
 	}

@@ -113,3 +113,32 @@ func TestListViewsReportDestroyedMachines(t *testing.T) {
 		t.Errorf("destroyed and added: %v", updates)
 	}
 }
+
+// TestContainerViewsReportDestroyedMachines: also if a machine was created since the last poll.
+func TestContainerViewsReportDestroyedMachines(t *testing.T) {
+	f := start(t, twoDatacenters)
+	v := f.VCenter("east")
+	node, _ := f.Machine("node-0000")
+	e := watchIn(t, v, "/dc1")
+	if err := v.Create("dc1", VMSpec{Name: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Destroy(node.Name); err != nil {
+		t.Fatal(err)
+	}
+	made, err := v.Machine("new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	updates := map[string]types.ObjectUpdateKind{}
+	for updates[node.MoID] == "" || updates[made.MoID] == "" {
+		kinds := e.kinds(e.ctx)
+		if len(kinds) == 0 {
+			break
+		}
+		maps.Copy(updates, kinds)
+	}
+	if updates[node.MoID] != types.ObjectUpdateKindLeave || updates[made.MoID] != types.ObjectUpdateKindEnter {
+		t.Errorf("destroyed and created: %v", updates)
+	}
+}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the tables of commands and conditions into the how-to")
+var update = flag.Bool("update", false, "write the tables of commands and conditions into the how-to, and the examples of Events into their reference")
 
 var howTo = filepath.Join("..", "..", "docs", "how-to", "write-a-scenario.md")
 

@@ -32,6 +32,9 @@ type Scenario struct {
 	// Held is how long it holds what must not happen: about the least that it takes.
 	Held time.Duration
 
+	// record is called with the Events that there have been, nil where nobody wants them.
+	record func([]said)
+
 	fleet  string
 	config *configuration // of the section config.yaml
 	steps  []step

@@ -74,7 +74,14 @@ func TestScenarios(t *testing.T) {
 	// Of parallel tests go test begins with the last one, and the longest should
 	// not be what is left over.
 	slices.SortStableFunc(all, func(a, b *Scenario) int { return cmp.Compare(a.Held, b.Held) })
+	var seen examples
+	t.Cleanup(func() {
+		if seen.scenarios == len(all) {
+			seen.check(t)
+		}
+	})
 	for _, scenario := range all {
+		scenario.record = seen.add
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := play(t, scenario); err != nil {

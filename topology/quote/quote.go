@@ -18,10 +18,9 @@ const (
 	LongestName = 256
 	// LongestText is how many bytes of a text are shown: more than an Event has room for.
 	LongestText = 1024
-	// LongestNote is how long the message of an Event may be. API servers refuse longer
-	// ones from clients of events.k8s.io; those of the older API may be as long as etcd
-	// takes, which nobody reads.
-	LongestNote = 1024
+	// LongestNote is how long the message of an Event may be: what a person reads in a line
+	// of kubectl describe. API servers take 1,024 bytes, and more of the older API.
+	LongestNote = 400
 	// LongestLine is how many bytes of a message a log line has.
 	LongestLine = 4096
 )
@@ -76,6 +75,20 @@ func Note(s string) string {
 		return shown
 	}
 	return beginning(shown, min(len(shown), LongestNote-len(more))) + more
+}
+
+// NoteWith is Note of a text and what to do about it, behind a semicolon: where there is no room for
+// both, the text is cut.
+func NoteWith(text, advice string) string {
+	if advice == "" {
+		return Note(text)
+	}
+	advice = "; " + advice
+	text = Note(text)
+	if n := LongestNote - len(advice); len(text) > n {
+		text = beginning(text, n-len("…")) + "…"
+	}
+	return text + advice
 }
 
 // escaped escapes what cannot be printed, and nothing else.

@@ -60,13 +60,29 @@ func TestNote(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"usual":          {"vCenter \"east\": two tags (a, b)", "vCenter \"east\": two tags (a, b)"},
 		"joined errors":  {"a\nb", "a; b"},
-		"just short":     {strings.Repeat("x", 1024), strings.Repeat("x", 1024)},
-		"long":           {strings.Repeat("x", 1025), strings.Repeat("x", 1021) + "…"},
-		"cut before ü":   {strings.Repeat("x", 1020) + "üüüüü", strings.Repeat("x", 1020) + "…"},
-		"escapes are in": {strings.Repeat("\x01", 1000), strings.Repeat(`\x01`, 255) + `\…`},
-		"megabytes":      {strings.Repeat("x", 4_000_000), strings.Repeat("x", 1021) + "…"},
+		"just short":     {strings.Repeat("x", 400), strings.Repeat("x", 400)},
+		"long":           {strings.Repeat("x", 401), strings.Repeat("x", 397) + "…"},
+		"cut before ü":   {strings.Repeat("x", 396) + "üüüüü", strings.Repeat("x", 396) + "…"},
+		"escapes are in": {strings.Repeat("\x01", 1000), strings.Repeat(`\x01`, 99) + `\…`},
+		"megabytes":      {strings.Repeat("x", 4_000_000), strings.Repeat("x", 397) + "…"},
 	} {
 		if got := quote.Note(c.in); got != c.want {
+			t.Errorf("%s: the note is %q, not %q", name, got, c.want)
+		}
+	}
+}
+
+// TestNoteWith: whatever a text is, what to do is not cut off.
+func TestNoteWith(t *testing.T) {
+	for name, c := range map[string]struct{ in, advice, want string }{
+		"usual":     {"it fails", "restart it", "it fails; restart it"},
+		"no advice": {"it fails", "", "it fails"},
+		"just fits": {strings.Repeat("x", 388), "restart it", strings.Repeat("x", 388) + "; restart it"},
+		"long":      {strings.Repeat("x", 389), "restart it", strings.Repeat("x", 385) + "…; restart it"},
+		"not a ü":   {strings.Repeat("x", 384) + "üüü", "restart it", strings.Repeat("x", 384) + "…; restart it"},
+		"two lines": {"a\nb", "restart it", "a; b; restart it"},
+	} {
+		if got := quote.NoteWith(c.in, c.advice); got != c.want || len(got) > quote.LongestNote {
 			t.Errorf("%s: the note is %q, not %q", name, got, c.want)
 		}
 	}

@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"fmt"
 	"slices"
 
 	"vzones/topology"
@@ -56,9 +55,11 @@ func find(states []State, id Identity, check check) (*Machine, error) {
 	m := found.snapshot.Machines[found.entry.ID]
 	switch {
 	case found.outside:
-		return nil, fmt.Errorf("%w: %s is %w", topology.ErrUnknown, found, ErrOutside)
+		return nil, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrOutside},
+			"%s is in none of the configured datacenters: add its datacenter to datacenters in the configuration", found)
 	case found.entry.Unreadable:
-		return nil, fmt.Errorf("%w: %s: %w; is the machine inaccessible, or orphaned?", topology.ErrUnknown, found, ErrUnreadable)
+		return nil, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrUnreadable},
+			"the configuration of %s cannot be read: %s", found, reconnect)
 	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
 		return nil, detailsPending(states, found)
 	}
@@ -68,9 +69,9 @@ func find(states []State, id Identity, check check) (*Machine, error) {
 // detailsPending returns why a machine in an index has no details.
 func detailsPending(states []State, m match) error {
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
-		return fmt.Errorf("%w: the details of %s are not read yet: %w", topology.ErrUnknown, m, err)
+		return topology.Errorf(topology.ErrUnknown, "the details of %s are not read yet: %w", m, err)
 	}
-	return fmt.Errorf("%w: the details of %s are not read yet", topology.ErrUnknown, m)
+	return topology.Errorf(topology.ErrUnknown, "the details of %s are not read yet: they are read next", m)
 }
 
 // matches returns the machines with one of the Node's UUIDs, in configured order. If there
@@ -125,14 +126,14 @@ func findByUUID(states []State, id Identity, check check) (match, error) {
 	on, off := matches(states, id)
 	if len(on) > 0 {
 		if err := undecided(states, id, on); err != nil {
-			return match{}, fmt.Errorf("%w: cannot tell whether %s is the machine with %s: %w", topology.ErrUnknown, listMatches(on), id, err)
+			return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the machine with %s: %w", listMatches(on), id, err)
 		}
 		return uniqueMatch(on, id)
 	}
 	if len(off) == 0 {
 		check = uncertain
 		if second := secondary(states, id.UUIDs); second != "" {
-			return match{}, fmt.Errorf("%w: no primary with %s found; its Fault Tolerance secondary is %s", topology.ErrUnknown, id, second)
+			return match{}, topology.Errorf(topology.ErrUnknown, "no primary with %s is found, and its Fault Tolerance secondary is %s: wait for the failover", id, second)
 		}
 	}
 	err := check(states, id, off)
@@ -140,7 +141,7 @@ func findByUUID(states []State, id Identity, check check) (match, error) {
 		err = mayStillRun(states, id, off)
 	}
 	if err != nil {
-		return match{}, fmt.Errorf("%w: no running machine with %s found: %w", topology.ErrUnknown, id, err)
+		return match{}, topology.Errorf(topology.ErrUnknown, "no running machine with %s is found: %w", id, err)
 	}
 	return uniqueMatch(off, id)
 }
@@ -166,7 +167,7 @@ func secondary(states []State, uuids []UUID) string {
 // with that name of its own.
 func findByName(states []State, id Identity) (match, error) {
 	if err := uncertain(states, id, nil); err != nil {
-		return match{}, fmt.Errorf("%w: cannot tell whether %s is unique: %w", topology.ErrUnknown, id, err)
+		return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is unique: %w", id, err)
 	}
 	var all, byHostName, byName []match
 	for _, s := range states {
@@ -184,8 +185,8 @@ func findByName(states []State, id Identity) (match, error) {
 		}
 	}
 	if len(byHostName) > 0 && len(byName) > 0 {
-		return match{}, fmt.Errorf("%w: machines with %s: by guest host name %s, by their own name %s; have the kubelet report the system UUID, or rename one of them",
-			topology.ErrAmbiguous, id, listMatches(byHostName), listMatches(byName))
+		return match{}, topology.Errorf(topology.ErrAmbiguous, "machines with %s: by guest host name %s, by their own name %s: have the kubelet report the system UUID, or rename one of them",
+			id, listMatches(byHostName), listMatches(byName))
 	}
 	return uniqueMatch(append(byHostName, byName...), id)
 }
@@ -193,11 +194,20 @@ func findByName(states []State, id Identity) (match, error) {
 func uniqueMatch(matches []match, id Identity) (match, error) {
 	switch len(matches) {
 	case 0:
-		return match{}, fmt.Errorf("%w: no vCenter has a machine with %s", topology.ErrAbsent, id)
+		return match{}, topology.Errorf(topology.ErrAbsent, "no vCenter has a machine with %s: delete the Node if its machine is gone; "+
+			"otherwise let the account see the machine, or add its vCenter to the configuration", id)
 	case 1:
 		return matches[0], nil
 	}
-	return match{}, fmt.Errorf("%w: %d machines have %s: %s", topology.ErrAmbiguous, len(matches), id, listMatches(matches))
+	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, listMatches(matches), id.makeUnique())
+}
+
+// makeUnique is what to do about several machines that have it.
+func (id Identity) makeUnique() string {
+	if len(id.UUIDs) == 0 {
+		return "have the kubelet report the system UUID, or rename all but one"
+	}
+	return "remove the copies from the inventory, or give each a UUID of its own (uuid.bios)"
 }
 
 func listMatches(matches []match) string {

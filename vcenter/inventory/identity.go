@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -98,4 +99,40 @@ func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 		latest = s.LastContact
 	}
 	return !first.At.Add(moveTime).After(latest)
+}
+
+// last returns where the Node's machine was last found, by the Node's record and by this
+// process. Both count, so that a restart changes nothing.
+func (id Identity) last() []LastSeen {
+	var all []LastSeen
+	if id.Recorded.VCenter != "" {
+		all = append(all, LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance})
+	}
+	if id.LastSeen.VCenter != "" {
+		all = append(all, id.LastSeen)
+	}
+	return all
+}
+
+// ownFirst returns the states with those of the vCenter first in which the Node's machine
+// was last found: a text says first what a person looks for.
+func (id Identity) ownFirst(states []State) []State {
+	last := id.last()
+	if len(last) == 0 || len(states) < 2 {
+		return states
+	}
+	own := func(s State) bool {
+		return slices.ContainsFunc(last, func(was LastSeen) bool { return s.VCenter == was.VCenter || was.isIn(s.Snapshot) })
+	}
+	sorted := slices.Clone(states)
+	slices.SortStableFunc(sorted, func(a, b State) int {
+		switch a, b := own(a), own(b); {
+		case a && !b:
+			return -1
+		case b && !a:
+			return 1
+		}
+		return 0
+	})
+	return sorted
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // A Snapshot is what was read of one vCenter at one time. It is never changed.
@@ -120,6 +119,8 @@ type State struct {
 	// Err says why the vCenter cannot be read now. Nil means that Snapshot
 	// has every change that the vCenter has reported.
 	Err error
+	// Cause is ErrLogin or ErrUntrusted if that is what Err says, nil otherwise.
+	Cause error
 	// Overdue reports whether the vCenter was neither read nor failed in the time that
 	// it has for that after it is configured. Then it may be hung, and other vCenters'
 	// machines count without it.
@@ -162,13 +163,13 @@ func (s *Snapshot) Ref(id string) topology.Ref {
 	return topology.Ref{VCenter: s.VCenter, Type: "VirtualMachine", ID: id}
 }
 
-// describe names a machine for a person: by vCenter and inventory path where
-// that is known, by managed object ID otherwise.
+// describe names a machine for a person: by inventory path where that is known, by managed
+// object ID otherwise.
 func (s *Snapshot) describe(id string) string {
-	if m, ok := s.Machines[id]; ok && m.InventoryPath != "" {
-		return "vCenter " + s.VCenter + " " + quote.Name(m.InventoryPath) + " (" + quote.Plain(id) + ")"
+	if m := s.Machines[id]; m != nil {
+		return s.Ref(id).Located(m.InventoryPath)
 	}
-	return "vCenter " + s.VCenter + " " + quote.Plain(id)
+	return s.Ref(id).Located("")
 }
 
 // Runs reports whether a machine with that UUID, which is powered on and neither a

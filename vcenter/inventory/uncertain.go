@@ -6,15 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"vzones/topology"
 	"vzones/topology/quote"
 )
 
 // These say more about a topology.ErrUnknown, for whoever has to act on it.
 var (
 	// ErrOutside: the machine is in none of the configured datacenters.
-	ErrOutside = errors.New("outside the configured datacenters")
+	ErrOutside = errors.New("in none of the configured datacenters")
 	// ErrUnreachable: a vCenter cannot be reached or read; see Unreachable.
 	ErrUnreachable = errors.New("vCenter unreachable")
+	// ErrLogin: a vCenter cannot be logged in to, since its credentials are missing or
+	// rejected. It is in an Unreachable.
+	ErrLogin = errors.New("login failed")
+	// ErrUntrusted: the certificate of a vCenter is not trusted. It is in an Unreachable.
+	ErrUntrusted = errors.New("certificate not trusted")
 	// ErrUnreadable: a machine's configuration cannot be read.
 	ErrUnreadable = errors.New("configuration not readable")
 )
@@ -24,10 +30,19 @@ type Unreachable struct {
 	VCenter string
 	// Err is the error, which names the vCenter too.
 	Err error
+	// Cause is that of the State.
+	Cause error
 }
 
-func (u *Unreachable) Error() string   { return u.Err.Error() }
-func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Err} }
+func (u *Unreachable) Error() string { return u.Err.Error() }
+
+// Unwrap returns ErrUnreachable, and what else it is.
+func (u *Unreachable) Unwrap() []error {
+	if u.Cause == nil {
+		return []error{ErrUnreachable, u.Err}
+	}
+	return []error{ErrUnreachable, u.Cause, u.Err}
+}
 
 // CheckReachable returns the error of the vCenter as an *Unreachable, nil if it can be
 // read.
@@ -35,25 +50,42 @@ func (s State) CheckReachable() error {
 	if s.Err == nil {
 		return nil
 	}
-	return &Unreachable{s.VCenter, s.Err}
+	return &Unreachable{s.VCenter, s.Err, s.Cause}
 }
 
-// UnreachableIn returns the names of the vCenters whose *Unreachable an error wraps, in
-// order.
+// UnreachableIn returns the names of the vCenters whose *Unreachable an error wraps,
+// sorted.
 func UnreachableIn(err error) []string {
 	var vcenters []string
-	switch e := err.(type) { //nolint:errorlint // this is the walk
-	case *Unreachable:
-		vcenters = append(vcenters, e.VCenter)
-	case interface{ Unwrap() error }:
-		vcenters = UnreachableIn(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			vcenters = append(vcenters, UnreachableIn(one)...)
-		}
+	for _, u := range unreachableIn(err) {
+		vcenters = append(vcenters, u.VCenter)
 	}
 	slices.Sort(vcenters)
 	return slices.Compact(vcenters)
+}
+
+// FirstUnreachable returns the first *Unreachable that an error wraps, nil if there is
+// none. It is about the Node's own vCenter if that is among those that cannot be read.
+func FirstUnreachable(err error) *Unreachable {
+	all := unreachableIn(err)
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
+func unreachableIn(err error) (all []*Unreachable) {
+	switch e := err.(type) { //nolint:errorlint // this is the walk
+	case *Unreachable:
+		all = append(all, e)
+	case interface{ Unwrap() error }:
+		all = unreachableIn(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			all = append(all, unreachableIn(one)...)
+		}
+	}
+	return all
 }
 
 // join joins errors as errors.Join does, on one line.
@@ -79,7 +111,7 @@ func incompleteIndexes(states []State) error {
 // whyUnreadable returns why the vCenter cannot be read now, nil if it can.
 func (s State) whyUnreadable() error {
 	if s.Err == nil && s.Snapshot == nil {
-		return fmt.Errorf("vCenter %q is not read yet", s.VCenter)
+		return fmt.Errorf("vCenter %q is not read yet: wait, or see the Events of the daemon's Pod", s.VCenter)
 	}
 	return s.CheckReachable()
 }
@@ -102,18 +134,31 @@ func unreadableCandidates(states []State, id Identity) error {
 			continue
 		}
 		slices.Sort(ids)
-		names := make([]string, min(len(ids), quote.Most))
-		for i := range names {
-			names[i] = s.Snapshot.describe(ids[i])
-		}
-		reasons = append(reasons, fmt.Errorf("%w of %d machines that may be it: %s", ErrUnreadable, len(ids), strings.Join(names, ", ")))
+		reasons = append(reasons, unreadable(s.Snapshot, ids))
 	}
 	return joinFew(reasons)
+}
+
+// reconnect is what to do about a machine whose configuration cannot be read.
+const reconnect = "reconnect its host or datastore, or remove it from the inventory if it is orphaned"
+
+// unreadable is the error of machines that may be the Node's, by their IDs.
+func unreadable(s *Snapshot, ids []string) error {
+	names := make([]string, min(len(ids), quote.Most))
+	for i := range names {
+		names[i] = s.describe(ids[i])
+	}
+	more := ""
+	if n := len(ids) - len(names); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be it, cannot be read: %s", strings.Join(names, ", "), more, reconnect)
 }
 
 // uncertain returns why the Node's machine may exist although no snapshot shows it, nil if
 // it certainly does not.
 func uncertain(states []State, id Identity, _ []match) error {
+	states = id.ownFirst(states)
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
 
@@ -123,7 +168,7 @@ func pendingSearches(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		if s.Snapshot != nil && !s.Snapshot.searchedFor(id) {
-			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it", s.VCenter))
+			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it: it goes on then", s.VCenter))
 		}
 	}
 	return joinFew(reasons)
@@ -148,13 +193,17 @@ func removedVCenter(states []State, id Identity) error {
 	}
 	switch {
 	case !configured(id.Recorded.VCenter):
-		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration", quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
+		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration: add it again, or delete the Node if its machine is gone",
+			quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
 	case !configured(id.LastSeen.VCenter):
-		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more", id.LastSeen.VCenter)
+		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more: add it again, or delete the Node if its machine is gone",
+			id.LastSeen.VCenter)
 	case isReplaced(states, LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}):
-		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID", quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
+		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID: delete the Node if its machine is gone",
+			quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
 	case isReplaced(states, id.LastSeen):
-		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID", id.LastSeen.VCenter)
+		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID: delete the Node if its machine is gone",
+			id.LastSeen.VCenter)
 	}
 	return nil
 }

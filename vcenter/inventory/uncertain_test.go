@@ -91,6 +91,33 @@ func TestFaultTolerance(t *testing.T) {
 	}
 }
 
+// TestOwnVCenterComesFirst: of several vCenters that cannot be read, a text begins with the one where
+// the Node's machine was last found, and the cause is that one's.
+func TestOwnVCenterComesFirst(t *testing.T) {
+	failing := func(name string, cause error) inventory.State {
+		s := stateOf(name)
+		s.Err, s.Cause = errors.New("vCenter "+name+" fails"), cause
+		return s
+	}
+	states := []inventory.State{failing("east", nil), failing("north", nil), failing("west", inventory.ErrLogin)}
+	id := inventory.Identity{UUIDs: []inventory.UUID{{1}}, Recorded: topology.Ref{VCenter: "west", Type: "VirtualMachine", ID: "vm-1"}}
+	for name, find := range map[string]func([]inventory.State, inventory.Identity) (*inventory.Machine, error){"Find": inventory.Find, "FindStopped": inventory.FindStopped} {
+		_, err := find(states, id)
+		if want := "is found: vCenter west fails; vCenter east fails; vCenter north fails"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v does not say %q", name, err, want)
+		}
+		if u := inventory.FirstUnreachable(err); u == nil || u.VCenter != "west" || !errors.Is(u, inventory.ErrLogin) {
+			t.Errorf("%s: the first is %+v", name, u)
+		}
+	}
+	if states[0].VCenter != "east" {
+		t.Error("the states are in another order")
+	}
+	if u := inventory.FirstUnreachable(topology.ErrUnknown); u != nil {
+		t.Errorf("%+v", u)
+	}
+}
+
 // TestCandidatesAreNamed: a few of them, so that a person can look, and not all.
 func TestCandidatesAreNamed(t *testing.T) {
 	var vms []vm
@@ -98,7 +125,7 @@ func TestCandidatesAreNamed(t *testing.T) {
 		vms = append(vms, vm{id: fmt.Sprint("vm-", 9-i), unreadable: true})
 	}
 	_, err := inventory.Find([]inventory.State{stateOf("east", vms...)}, inventory.Identity{UUIDs: []inventory.UUID{{1}}})
-	for _, s := range []string{"of 9 machines", "vCenter east /dc1/vm/vm-1 (vm-1)", "(vm-2)", "(vm-3)"} {
+	for _, s := range []string{"/vm-3 of vCenter \"east\" and 6 more, which may be it", "virtual machine /dc1/vm/vm-1 of vCenter \"east\"", "/vm-2 "} {
 		if !strings.Contains(err.Error(), s) {
 			t.Errorf("%q is not in: %v", s, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"vzones/topology"
 	"vzones/topology/quote"
 )
 
@@ -30,19 +31,6 @@ func undecided(states []State, id Identity, fits []match) error {
 		return err
 	}
 	return moveUncertain(states, id, fits)
-}
-
-// last returns where the Node's machine was last found, by the Node's record and by this
-// process. Both count, so that a restart changes nothing.
-func (id Identity) last() []LastSeen {
-	var all []LastSeen
-	if id.Recorded.VCenter != "" {
-		all = append(all, LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance})
-	}
-	if id.LastSeen.VCenter != "" {
-		all = append(all, id.LastSeen)
-	}
-	return all
 }
 
 // entries returns all configured entries of the vCenter where the machine was last seen,
@@ -92,8 +80,14 @@ func lastUnread(states []State, id Identity, fits []match) error {
 // stillReading joins the vCenters that may have a machine that fits and are still being
 // read or searched.
 func stillReading(states []State, id Identity) error {
+	settled := func(s State) bool {
+		return s.Err != nil || s.Overdue || s.Snapshot != nil && (id.SearchOverdue || s.Snapshot.searchedFor(id))
+	}
+	if !slices.ContainsFunc(states, func(s State) bool { return !settled(s) }) {
+		return nil
+	}
 	var reasons []error
-	for _, s := range states {
+	for _, s := range id.ownFirst(states) {
 		switch {
 		case s.Err != nil, s.Overdue:
 		case s.Snapshot == nil:
@@ -114,6 +108,7 @@ func moveUncertain(states []State, id Identity, fits []match) error {
 	if len(id.last()) == 0 || id.lastIn(states, fits) {
 		return nil
 	}
+	states = id.ownFirst(states)
 	reasons := []error{pendingSearches(states, id)}
 	for _, s := range states {
 		reasons = append(reasons, s.whyUnreadable())
@@ -148,7 +143,7 @@ func mayStillRun(states []State, id Identity, fits []match) error {
 func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 	name := home.describe(was.ID)
 	if e, ok := id.recorded(home); ok && e.Unreadable && e.ID == was.ID {
-		return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+		return topology.Errorf(ErrUnreadable, "%s, which was the machine, is still there and may run, and its configuration cannot be read: %s", name, reconnect)
 	}
 	for _, u := range id.UUIDs {
 		i := slices.IndexFunc(home.Index[u], func(e Entry) bool { return e.ID == was.ID })
@@ -158,12 +153,12 @@ func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 		m, e := home.Machines[was.ID], home.Index[u][i]
 		switch {
 		case e.Unreadable:
-			return fmt.Errorf("%s, which was the machine, is still there and may run: %w", name, ErrUnreadable)
+			return topology.Errorf(ErrUnreadable, "%s, which was the machine, is still there and may run, and its configuration cannot be read: %s", name, reconnect)
 		case m != nil && m.Power == PowerUnknown:
-			return fmt.Errorf("%s, which was the machine, is still there and may run: its power state cannot be read", name)
+			return fmt.Errorf("%s, which was the machine, is still there and may run, and its power state cannot be read: %s", name, reconnect)
 		case m == nil && e.Eligible():
 			// The index has no connection state, without which its power state says nothing.
-			return fmt.Errorf("%s, which was the machine, is still there and may run: its details are not read yet", name)
+			return fmt.Errorf("%s, which was the machine, is still there and may run, and its details are not read yet: they are read next", name)
 		}
 	}
 	return nil

@@ -59,6 +59,10 @@ func notAttempted(err error) bool {
 	return errors.As(err, &p) && !p.tried
 }
 
+// IsHeldBack reports whether a login has to wait because other attempts have failed: one more could
+// lock the account.
+func IsHeldBack(err error) bool { return errors.As(err, new(lockoutError)) }
+
 // A lockoutError says that credentials that may be right have to wait.
 type lockoutError struct{ window time.Duration }
 

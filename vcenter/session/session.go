@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
+	"vzones/topology/quote"
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/faults"
 )
@@ -102,5 +102,5 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	g.Wait()
 	s.soap.CloseIdleConnections()
-	return errors.Join(soap, rest)
+	return quote.Errors(2, soap, rest)
 }

@@ -55,7 +55,7 @@ func TestSessionManagerErrors(t *testing.T) {
 		"redirected elsewhere": {redirect(elsewhere.URL), nil, false, "it redirects elsewhere, where the token is not sent"},
 		"redirected to http":   {redirect("http://" + strings.TrimPrefix(manager.URL, "https://") + "/there"), nil, false, "it redirects elsewhere"},
 		"redirected here":      {redirect("/there"), nil, false, ""},
-		"an untrusted server":  {nil, func(_ *credentials.Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.Cert.PEM())] }, false, `the certificate of the session manager 127.0.0.1 of vCenter "east" is not trusted, and it is not sent the token: offered subject "CN=front"`},
+		"an untrusted server":  {nil, func(_ *credentials.Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.Cert.PEM())] }, false, `the certificate of the session manager 127.0.0.1 of vCenter "east" is not trusted, and it is not sent the token: it is signed by an unknown authority`},
 		"an answer cut off": {func(w http.ResponseWriter, _ *http.Request, _ string) bool {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"token":"made-up-ticket`)

@@ -17,8 +17,8 @@ import (
 
 // offered is how an error tells a certificate.
 func offered(c *x509.Certificate) string {
-	return "offered subject " + strconv.Quote(c.Subject.String()) + ", issuer " + strconv.Quote(c.Issuer.String()) +
-		", valid from " + day(c.NotBefore) + " until " + day(c.NotAfter) + ", SHA-256 " + soap.ThumbprintSHA256(c)
+	return "; offered SHA-256 " + soap.ThumbprintSHA256(c) + ", subject " + strconv.Quote(c.Subject.String()) + ", issuer " + strconv.Quote(c.Issuer.String()) +
+		", valid from " + day(c.NotBefore) + " until " + day(c.NotAfter)
 }
 
 // TestSessionManagerIsVerified: it is sent a token, which no insecureFlag and no
@@ -30,12 +30,9 @@ func TestSessionManagerIsVerified(t *testing.T) {
 	cfg.TrustAt = "vsphere.yaml:9: vcenter.east.caFile"
 	host := strings.TrimPrefix(vc.URL, "https://")
 	refused := "logging in to " + host + " as a session of " + manager.URL + "/session: the certificate of the session manager 127.0.0.1 of vCenter \"east\" " +
-		"is not trusted, and it is not sent the token: " + offered(own) +
-		"; it is signed by an unknown authority: write its CA into caFile or caData, which count for a session manager besides the system's authorities"
-	const (
-		at      = " (vsphere.yaml:9: vcenter.east.caFile)"
-		neither = "; insecureFlag does not count for it"
-	)
+		"is not trusted, and it is not sent the token: it is signed by an unknown authority: write its CA into caFile or caData, which count for a session manager besides the system's authorities"
+	const neither = "; insecureFlag does not count for it"
+	at := " (vsphere.yaml:9: vcenter.east.caFile)" + offered(own)
 	for name, c := range map[string]struct {
 		change func(*config.VCenter)
 		want   string // empty for a login

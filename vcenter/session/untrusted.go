@@ -28,7 +28,7 @@ type UntrustedError struct {
 	manager *managerTrust
 }
 
-// Error gives the certificate, what is wrong with it and what to write, in one
+// Error says what is wrong with the certificate, what to write, and which one it is, in one
 // line.
 func (e *UntrustedError) Error() string {
 	c := e.Certificate
@@ -44,8 +44,8 @@ func (e *UntrustedError) Error() string {
 	if e.TrustAt != "" {
 		at = " (" + e.TrustAt + ")"
 	}
-	return fmt.Sprintf("the certificate of %s: offered subject %s, issuer %s, valid from %s until %s, %s; %s%s%s",
-		e.distrusted(), quoted(c.Subject.String()), quoted(c.Issuer.String()), day(c.NotBefore), day(c.NotAfter), fingerprint, other, e.reason(time.Now()), at)
+	return fmt.Sprintf("the certificate of %s: %s%s%s; offered %s, subject %s, issuer %s, valid from %s until %s",
+		e.distrusted(), other, e.reason(time.Now()), at, fingerprint, quoted(c.Subject.String()), quoted(c.Issuer.String()), day(c.NotBefore), day(c.NotAfter))
 }
 
 // Unwrap returns the error of package x509.

@@ -3,7 +3,6 @@ package tags
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -96,7 +95,7 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 	c.tags.forget(c.needed(), now, NamesFor)
 	c.categories.forget(used, now, namesAtMost)
 	a := Attachments{
-		Absent: absent, Named: c.named(l, used, &q), Kept: errors.Join(kept, keptCategories), More: len(c.objects.queue) > 0,
+		Absent: absent, Named: c.named(l, used, &q), Kept: quote.Errors(2, kept, keptCategories), More: len(c.objects.queue) > 0,
 		tags: make(map[Ref][]topology.Tag, len(refs)), errs: c.objects.errs(l, refs),
 	}
 	for ref, ids := range l.attached {

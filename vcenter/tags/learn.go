@@ -2,10 +2,11 @@ package tags
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"vzones/topology/quote"
 )
 
 // learn reads the names that are not known, or were read too long ago, and whether the
@@ -18,7 +19,7 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 		}
 		now := time.Now()
 		k, failed := n.read(ctx, s, c.stale(n, ids, age), c.parallel, now)
-		kept = errors.Join(kept, k)
+		kept = quote.Errors(quote.Most, kept, k)
 		if failed != nil {
 			err = fmt.Errorf("reading %s: %w", what, failed)
 		}

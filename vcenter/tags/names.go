@@ -2,13 +2,13 @@ package tags
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"vzones/topology/quote"
 	"vzones/vcenter/rest"
 )
 
@@ -89,7 +89,7 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 // verify is read for IDs of which what was known before does not serve.
 func (n *names) verify(ctx context.Context, s Service, ids map[string]bool, parallel int, now time.Time) error {
 	kept, err := n.read(ctx, s, ids, parallel, now)
-	return errors.Join(err, kept)
+	return quote.Errors(2, err, kept)
 }
 
 // forget drops what is not in use and was read so long ago, or may not be read.

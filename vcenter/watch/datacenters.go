@@ -123,5 +123,8 @@ func missingError(unmatched []string) error {
 			errs[i] = fmt.Errorf("pattern %q fits no datacenter that the account may see", w)
 		}
 	}
-	return quote.Errors(quote.Most, errs...)
+	if err := quote.Errors(quote.Most, errs...); err != nil {
+		return fmt.Errorf("%w: correct datacenters in the configuration, or let the account see it", err)
+	}
+	return nil
 }

@@ -125,7 +125,7 @@ func (m *Model) IsOutside(id string) bool { return m.outside[id] }
 // inside reports whether a machine is in a datacenter that is one of the roots.
 func (m *Model) inside(id string, roots []types.ManagedObjectReference) bool {
 	for _, start := range m.Tree.starts(MachineRef(id)) {
-		refs, _ := m.Tree.upTo(start.ref)
+		refs, _ := m.Tree.upTo("", start.ref)
 		for _, ref := range refs {
 			if ref.Type == "Datacenter" {
 				return slices.Contains(roots, ref)

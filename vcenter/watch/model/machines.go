@@ -69,8 +69,8 @@ func (p *placed) machine(id string) *inventory.Machine {
 	}
 	for _, start := range p.tree.starts(ref) {
 		if start.unset != "" {
-			broken := fmt.Errorf("vCenter %q does not tell %s of virtual machine %s: give the account the role Read-only there, or leave the %s path out of topology.paths",
-				p.vcenter, start.unset, quote.Name(m.InventoryPath), start.kind)
+			broken := fmt.Errorf("property %s of %s is not set: give the account the role Read-only there, or leave the %s path out of topology.paths",
+				start.unset, m.Ref.Located(m.InventoryPath), start.kind)
 			m.Paths = append(m.Paths, topology.Path{Kind: start.kind, Broken: broken})
 			continue
 		}
@@ -91,7 +91,7 @@ func (p *placed) path(kind topology.PathKind, from types.ManagedObjectReference)
 		path.Kind = kind
 		return path
 	}
-	refs, broken := p.tree.upTo(from)
+	refs, broken := p.tree.upTo(p.vcenter, from)
 	path := topology.Path{Kind: kind, Broken: broken}
 	for _, ref := range refs {
 		path.Objects = append(path.Objects, p.object(ref))

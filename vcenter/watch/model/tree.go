@@ -8,7 +8,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
-	"vzones/topology/quote"
 )
 
 // A Tree is the part of the inventory above a set of objects, which it has too.
@@ -154,13 +153,13 @@ func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.Mana
 	}
 }
 
-// upTo returns the objects from ref to the root. The error says why the root
+// upTo returns the objects of a vCenter from ref to the root. The error says why the root
 // was not reached.
-func (t *Tree) upTo(ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
+func (t *Tree) upTo(vcenter string, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
 	var refs []types.ManagedObjectReference
 	for range 1000 { // no inventory is that deep, but a reading in two pages may be torn
 		if t.objects[ref] == nil {
-			return refs, fmt.Errorf("%s cannot be read", ref)
+			return refs, fmt.Errorf("%s cannot be read: give the account the role Read-only there", located(vcenter, ref, ""))
 		}
 		refs = append(refs, ref)
 		if ref == t.root {
@@ -168,9 +167,13 @@ func (t *Tree) upTo(ref types.ManagedObjectReference) ([]types.ManagedObjectRefe
 		}
 		above, ok := t.parent(ref)
 		if !ok {
-			return refs, fmt.Errorf("the parent of %s %s cannot be read", ref.Type, quote.Name(t.Path(ref)))
+			return refs, fmt.Errorf("the parent of %s cannot be read: give the account the role Read-only there", located(vcenter, ref, t.Path(ref)))
 		}
 		ref = above
 	}
-	return refs, fmt.Errorf("the ancestors of %s do not end", ref)
+	return refs, fmt.Errorf("the ancestors of %s do not end: the inventory is read again", located(vcenter, ref, ""))
+}
+
+func located(vcenter string, ref types.ManagedObjectReference, path string) string {
+	return topology.Ref{VCenter: vcenter, Type: ref.Type, ID: ref.Value}.Located(path)
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/topology/quote"
 )
 
 // formatFlag is the name of the flag that chooses the format of the log.
@@ -34,7 +35,7 @@ func Apply(set *pflag.FlagSet) error {
 			errs = append(errs, f.Value.Set(given.Value.String()))
 		}
 	})
-	if err := errors.Join(errs...); err != nil {
+	if err := quote.Errors(len(errs), errs...); err != nil {
 		return err
 	}
 	return logsapi.ValidateAndApply(options, utilfeature.DefaultFeatureGate)

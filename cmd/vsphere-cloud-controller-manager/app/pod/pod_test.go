@@ -11,7 +11,7 @@ import (
 )
 
 func TestAbridge(t *testing.T) {
-	long := strings.Repeat("ü", 400)
+	long := strings.Repeat("ü", 150)
 	for name, c := range map[string]struct {
 		lines []string
 		last  string
@@ -19,7 +19,7 @@ func TestAbridge(t *testing.T) {
 	}{
 		"short":        {[]string{"a", "b"}, "", "a; b"},
 		"many":         {[]string{"a", long, long, "b"}, "", "and 2 more, in the log"},
-		"one too long": {[]string{long + long}, "", "and 0 more, in the log"},
+		"one too long": {[]string{long + long + long}, "", "and 0 more, in the log"},
 		"with a last":  {[]string{"a", "b"}, "nothing changes", "a; b; nothing changes"},
 		"many, last":   {[]string{"a", long, long, "b"}, "nothing changes", "and 2 more, in the log; nothing changes"},
 	} {

@@ -92,7 +92,7 @@ func (r *Reloader) refuse(ctx context.Context, err error) {
 	for _, line := range lines {
 		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the previous one stays in force", "mistake", line)
 	}
-	r.Record(v1.EventTypeWarning, reasonRefused, pod.Abridge(lines, "the previous configuration stays in force"))
+	r.Record(v1.EventTypeWarning, reasonRefused, pod.Abridge(lines, "correct that: the previous configuration stays in force until then"))
 }
 
 // revert notes that a refused change was taken back, so that the source holds what is in force.
@@ -116,7 +116,7 @@ func (r *Reloader) applyChange(ctx context.Context, now *config.Config, d config
 	what := d.String()
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
 	LogWarnings(ctx, before.Warnings, now)
-	r.Record(v1.EventTypeNormal, reasonApplied, pod.Abridge([]string{"Applied the changed configuration: " + what + "."}, ""))
+	r.Record(v1.EventTypeNormal, reasonApplied, pod.Abridge(append([]string{"applied the changed configuration"}, d.Changes...), ""))
 }
 
 // LogWarnings logs the warnings of a configuration that were not there before.

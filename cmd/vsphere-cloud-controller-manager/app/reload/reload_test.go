@@ -101,7 +101,7 @@ func TestReload(t *testing.T) {
 	}
 	step("nothing", twoVCenters, 0, "0 applied, 0 refused, last 1")
 	changed := strings.Replace(twoVCenters, "k8s-zone", "room", 1)
-	step("a label", changed, 1, "1 applied, 0 refused, last 1", "Normal ConfigurationApplied", "topology changed")
+	step("a label", changed, 1, "1 applied, 0 refused, last 1", "Normal ConfigurationApplied", "label topology.kubernetes.io/zone from tag k8s-zone to tag room")
 	broken := strings.Replace(changed, "server: vc-west", "sever: vc-west", 1)
 	step("a mistake", broken, 1, "1 applied, 1 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:4: vcenter.west.sever", "stays in force")
 	step("another", broken+"no: yes\n", 1, "1 applied, 2 refused, last 0", "Warning ConfigurationRefused", "vsphere.yaml:6: no")
@@ -136,12 +136,12 @@ func TestReloadAtTheEnd(t *testing.T) {
 
 func TestDifference(t *testing.T) {
 	for want, text := range map[string]string{
-		"nothing that has an effect":                                      "# a comment\n" + twoVCenters,
-		"address rules changed, Node selector changed":                    twoVCenters + "nodes: {selector: a=b, internalVmNetworkName: n}\n",
-		"matching of Nodes by name changed":                               twoVCenters + "nodes: {matchByName: false}\n",
-		"labels for every Node changed, deletion of Nodes changed":        twoVCenters + "nodes: {skipDeletion: true, labels: {a: b}}\n",
-		`vCenter "west" changed`:                                          strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
-		`vCenter "south" added, vCenter "east" removed, whose Nodes stay`: strings.Replace(twoVCenters, "  east:", "  south:", 1),
+		"nothing that has an effect": "# a comment\n" + twoVCenters,
+		"nodes.internalVmNetworkName from none to n; nodes.selector from none to a=b": twoVCenters + "nodes: {selector: a=b, internalVmNetworkName: n}\n",
+		"nodes.matchByName from true to false":                                        twoVCenters + "nodes: {matchByName: false}\n",
+		"nodes.labels from none to a=b; nodes.skipDeletion from false to true":        twoVCenters + "nodes: {skipDeletion: true, labels: {a: b}}\n",
+		`vCenter "west" changed: port from 443 to 8443`:                               strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
+		`vCenter "south" added; vCenter "east" removed, whose Nodes stay`:             strings.Replace(twoVCenters, "  east:", "  south:", 1),
 	} {
 		if got := config.Diff(parsed(t, twoVCenters), parsed(t, text)).String(); got != want {
 			t.Errorf("%q, want %q", got, want)

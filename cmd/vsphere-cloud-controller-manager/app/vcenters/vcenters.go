@@ -135,14 +135,22 @@ func (r *Recorder) record(k key, c *condition, p problem, now time.Time) {
 	r.Record(v1.EventTypeWarning, k.reason, p.text)
 }
 
+// restore is what to do about a vCenter that cannot be read, where the error does not say it.
+func restore(err error) string {
+	if errors.As(err, new(*session.UntrustedError)) {
+		return ""
+	}
+	return ": check that it runs and that the cluster reaches it"
+}
+
 // problems returns what is wrong with a vCenter, by the reason of the Event.
 func problems(h *vcenter.Health) map[string]problem {
 	all := map[string]problem{}
 	switch {
 	case errors.Is(h.Err, session.ErrRejected):
-		all[reasonRejected] = problem{fmt.Sprintf("%v; %s: correct the credentials", h.Err, kept), "login"}
+		all[reasonRejected] = problem{quote.NoteWith(h.Err.Error(), kept+": correct the credentials"), "login"}
 	case h.Err != nil:
-		all[reasonUnreadable] = problem{fmt.Sprintf("%v; %s", h.Err, kept), faults.CauseOf(h.Err)}
+		all[reasonUnreadable] = problem{quote.NoteWith(h.Err.Error(), kept+restore(h.Err)), faults.CauseOf(h.Err)}
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
 		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
 			"their labels: correct the credentials", h.VCenter), "tags"}
@@ -155,8 +163,7 @@ func problems(h *vcenter.Health) map[string]problem {
 		if len(s.VisibleDatacenters) > 0 {
 			visible = quote.Some(s.VisibleDatacenters, mostVisible)
 		}
-		all[reasonDatacenters] = problem{fmt.Sprintf("%v; until it is found, no Node of any vCenter is deleted: "+
-			"correct datacenters in the configuration; the account sees %s", s.Incomplete, visible), s.Incomplete.Error()}
+		all[reasonDatacenters] = problem{fmt.Sprintf("%v; the account sees %s; until it is found, no Node of any vCenter is deleted", s.Incomplete, visible), s.Incomplete.Error()}
 	}
 	return all
 }

@@ -23,7 +23,8 @@ func TestEvents(t *testing.T) {
 	down, refused := errors.New(`vCenter "east": no answer within 15s`), errors.New(`vCenter "east": connection refused`)
 	const (
 		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; it is read on in the open session, until that ends or the daemon restarts: correct the credentials`
-		mistyped = "; until it is found, no Node of any vCenter is deleted: correct datacenters in the configuration; the account sees /dc1, /dc2"
+		mistyped = "; the account sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted"
+		unread   = kept + ": check that it runs and that the cluster reaches it"
 	)
 	missing := errors.New(`vCenter "east": datacenter "dcx" is not there`)
 	for name, c := range map[string]struct {
@@ -46,9 +47,9 @@ func TestEvents(t *testing.T) {
 			}
 			return state(refused, false, nil)
 		}, []string{
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
-			`Warning VCenterUnreadable vCenter "east": connection refused; ` + kept,
-			`Warning VCenterUnreadable vCenter "east": connection refused; ` + kept,
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
+			`Warning VCenterUnreadable vCenter "east": connection refused; ` + unread,
+			`Warning VCenterUnreadable vCenter "east": connection refused; ` + unread,
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 1h59m55s`,
 		}},
 		"a password that was changed": {func(after time.Duration) []vcenter.Health {
@@ -69,7 +70,7 @@ func TestEvents(t *testing.T) {
 			}
 			return state(nil, false, nil)
 		}, []string{
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
 			`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + kept + ": correct the credentials",
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 19m55s`,
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 10m0s`,
@@ -80,7 +81,7 @@ func TestEvents(t *testing.T) {
 			}
 			return state(nil, after < 20*time.Minute, nil)
 		}, []string{
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 9m55s`,
 			latent,
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 10m0s`,
@@ -92,7 +93,7 @@ func TestEvents(t *testing.T) {
 				all[0].Address = "other"
 			}
 			return all
-		}, []string{`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept}},
+		}, []string{`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread}},
 		"not read after another configuration": {func(after time.Duration) []vcenter.Health {
 			all := state(down, false, nil)
 			switch {
@@ -104,7 +105,7 @@ func TestEvents(t *testing.T) {
 			}
 			return all
 		}, []string{
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + kept,
+			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 20m0s`,
 		}},
 		"tags alone": {func(after time.Duration) []vcenter.Health {

@@ -1,0 +1,74 @@
+package docs_test
+
+import (
+	"go/ast"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/topology/quote"
+)
+
+// messageMakers are the functions whose text becomes an error, an Event or a line of the log, and
+// which argument that is.
+var messageMakers = map[string]int{
+	"fmt.Errorf": 0, "errors.New": 0, "Errorf": 1, "topology.Errorf": 1, "fmt.Sprintf": 0,
+	"quote.NoteWith": 1,
+}
+
+// mayHaveLines are the functions that print several lines for a person at a terminal.
+var mayHaveLines = []string{"Fprintf", "writeUsage"}
+
+// rawPrefix matches the beginning of a text that a person does not need.
+var rawPrefix = regexp.MustCompile(`^(error|failed|unable|unknown|ambiguous|missing|invalid)[:!]? |^%w: %w: %w`)
+
+// TestMessagesAreLines reads every text of an error, an Event and a log line in the code of
+// the daemon: it is one line, leaves room for the values in it, and does not begin with what
+// is said anyway.
+func TestMessagesAreLines(t *testing.T) {
+	read := 0
+	for path, file := range sources(t, "../provider", "../topology", "../vcenter", "../cmd/vsphere-cloud-controller-manager") {
+		if strings.Contains(path, "/panics/") {
+			continue // a stack has lines, and is logged with escapes
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			name := written(call.Fun)
+			if name == "errors.Join" {
+				t.Errorf("%s joins errors with line breaks: use quote.Errors", path)
+			}
+			at, ok := messageMakers[name]
+			if !ok || len(call.Args) <= at || slices.Contains(mayHaveLines, name) {
+				return true
+			}
+			text, ok := constant(call.Args[at])
+			if !ok {
+				return true
+			}
+			read++
+			switch {
+			case strings.ContainsAny(text, "\n\r"):
+				t.Errorf("%s: a message has several lines: %q", path, text)
+			case len(text) > quote.LongestNote:
+				t.Errorf("%s: a message has %d bytes without its values: %q", path, len(text), text)
+			case name != "fmt.Sprintf" && rawPrefix.MatchString(text):
+				t.Errorf("%s: a message begins with what is said anyway: %q", path, text)
+			}
+			return true
+		})
+	}
+	calls := allLogCalls(t)
+	for _, c := range calls.found {
+		read++
+		if strings.ContainsAny(c.message, "\n\r") || len(c.message) > 200 {
+			t.Errorf("%s: the log message %q has several lines or more than 200 bytes", c.at, c.message)
+		}
+	}
+	if read < 400 {
+		t.Errorf("only %d messages were read", read)
+	}
+}

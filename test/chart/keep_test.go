@@ -1,0 +1,60 @@
+package chart
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestSecretOfTheCPIsReleaseIsKept: a Secret of the CPI's release that is annotated before the
+// upgrade, as the how-to says, stays where the new values do not have it, and the rollback takes it
+// over. Without the annotation Helm deletes it.
+func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
+	c := start(t)
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"cpi/Chart.yaml": "{apiVersion: v2, name: vsphere-cpi, version: 1.0.0}\n",
+		"cpi/templates/secret.yaml": "{apiVersion: v1, kind: Secret, metadata: {name: vsphere-cloud-secret, namespace: {{ .Release.Namespace }}}, " +
+			"stringData: {vc.example.com.username: u, vc.example.com.password: p}}\n",
+		"values.yaml": "config: {vcenter: {vc.example.com: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}}}\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Dir(helm.Chart()), filepath.Join(dir, "manifests")); err != nil {
+		t.Fatal(err)
+	}
+	isThere := func() bool {
+		secret, err := c.Client().CoreV1().Secrets("kube-system").Get(t.Context(), "vsphere-cloud-secret", metav1.GetOptions{})
+		return err == nil && string(secret.Data["vc.example.com.password"]) == "p"
+	}
+	const page = "migrate-from-the-cpi.md"
+	keep := commands(t, page, "resource-policy=keep")
+	upgrade := strings.Replace(commands(t, page, "upgrade vsphere-cpi")[0], " -f credentials.yaml", "", 1)
+	text, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", page))
+	if err != nil || strings.Index(string(text), keep[0]) > strings.Index(string(text), "upgrade vsphere-cpi manifests/chart") {
+		t.Errorf("the how-to says to annotate the Secret after the upgrade: %v", err)
+	}
+
+	enter(t, c, dir, "helm -n kube-system install vsphere-cpi cpi")
+	enter(t, c, dir, append(keep, upgrade)...)
+	if !isThere() {
+		t.Fatal("the upgrade has deleted the Secret")
+	}
+	enter(t, c, dir, "helm -n kube-system rollback vsphere-cpi 1")
+	if !isThere() {
+		t.Error("the rollback has deleted the Secret")
+	}
+	enter(t, c, dir, "kubectl -n kube-system annotate secret vsphere-cloud-secret helm.sh/resource-policy-", upgrade)
+	if isThere() {
+		t.Error("Helm keeps the Secret without the annotation, so that the how-to has a needless step")
+	}
+}
