@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// topologyReady is a condition that vzones leaves on Nodes.
-	topologyReady = "vzones/TopologyReady"
 	// othersKey is what somebody else has on Nodes: an annotation, a label, a taint and a condition.
 	othersKey     = "example.com/other"
 	shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown"
@@ -67,7 +65,7 @@ func leftOn(t *testing.T, c *cluster.Cluster, name, machine string, taints ...st
 	if n, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, condition := range []corev1.NodeConditionType{topologyReady, othersKey} {
+	for _, condition := range []corev1.NodeConditionType{keys.TopologyReady, othersKey} {
 		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: condition, Status: corev1.ConditionFalse, Reason: "Test", Message: "of a test"})
 	}
 	if _, err := nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{}); err != nil {
@@ -118,7 +116,7 @@ func nothingLeft(t *testing.T, c *cluster.Cluster, others ...string) {
 				}
 			}
 		}
-		if isTainted(&n, keys.DriftTaint) || isTainted(&n, shutdownTaint) || hasCondition(&n, topologyReady) {
+		if isTainted(&n, keys.DriftTaint) || isTainted(&n, shutdownTaint) || hasCondition(&n, keys.TopologyReady) {
 			t.Errorf("Node %s has the taints %v and the conditions %v", n.Name, n.Spec.Taints, n.Status.Conditions)
 		}
 		kept := isTainted(&n, othersKey) && n.Annotations[othersKey] != "" && n.Labels[othersKey] != "" && hasCondition(&n, othersKey)

@@ -26,21 +26,7 @@ func walkCommands() []command {
 
 // describe looks as an operator does, who has kubectl and the documentation.
 func describe(a *arguments) action {
-	object := a.word("NODE")
-	for _, word := range []string{"shows"} {
-		if !a.next(word) {
-			a.fail("%q is missing", word)
-		}
-	}
-	reason := a.word("REASON")
-	if !a.next("says") {
-		a.fail(`"says" is missing`)
-	}
-	text := a.word("TEXT")
-	if !a.next("leads-to") {
-		a.fail(`"leads-to" is missing`)
-	}
-	fix := a.word("TEXT")
+	object, reason, text, fix := a.word("NODE"), a.word("REASON"), a.word("TEXT"), a.word("TEXT")
 	within := a.within()
 	a.p.asserts = true
 	args := []string{"describe", "node", object}
