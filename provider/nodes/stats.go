@@ -90,7 +90,7 @@ func (c *Controller) Outcomes() (all, waiting map[string]int) {
 		return all, waiting
 	}
 	for _, n := range c.nodes.All() {
-		o := c.outcomeOf(n)
+		o, _ := c.outcomeOf(n)
 		all[o]++
 		if nodestate.IsUninitialized(n) {
 			waiting[o]++
@@ -99,9 +99,10 @@ func (c *Controller) Outcomes() (all, waiting map[string]int) {
 	return all, waiting
 }
 
-func (c *Controller) outcomeOf(n *v1.Node) string {
+// outcomeOf returns what is known of a Node, and why it has no certain place.
+func (c *Controller) outcomeOf(n *v1.Node) (string, error) {
 	if c.placer.IsForeign(n) {
-		return condition.Foreign
+		return condition.Foreign, nil
 	}
 	d, err := c.placer.Describe(n)
 	if err == nil && nodestate.IsUninitialized(n) {
@@ -109,9 +110,9 @@ func (c *Controller) outcomeOf(n *v1.Node) string {
 	}
 	switch {
 	case err == nil:
-		return condition.Placed
+		return condition.Placed, nil
 	case (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) && n.Spec.ProviderID == "" && !nodestate.IsUninitialized(n):
-		return condition.Foreign // it never was ours, and waits for nothing
+		return condition.Foreign, nil // it never was ours, and waits for nothing
 	}
-	return condition.Of(err).Name
+	return condition.Of(err).Name, err
 }

@@ -36,8 +36,9 @@ rules:
 
 // A request is what the audit log says of one.
 type request struct {
-	Verb      string
-	ObjectRef struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+	Verb       string
+	RequestURI string
+	ObjectRef  struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 	// Annotations have the decision, and which binding made it.
 	Annotations map[string]string
 }

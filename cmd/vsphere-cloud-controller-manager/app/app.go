@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/cloud-provider/options"
 	"k8s.io/klog/v2"
 
+	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
@@ -47,6 +49,8 @@ type Options struct {
 	// KeepLogging leaves klog as the process has configured it, whatever the flags of the
 	// command line say. Whoever logs before Run needs it: klog has one logger for the process.
 	KeepLogging bool
+	// Output is where the result of a dry run is printed: standard output, if it is nil.
+	Output io.Writer
 }
 
 // An App is a daemon. It runs once.
@@ -56,6 +60,7 @@ type App struct {
 	flags    flags
 	// keepLogging is Options.KeepLogging.
 	keepLogging bool
+	output      io.Writer
 
 	// Written before the framework runs, and constant from then on.
 	source source.Source
@@ -65,6 +70,7 @@ type App struct {
 	provider *provider.Provider
 	nodes    *nodes.Controller
 	election *election.Election // nil unless there is one
+	dryRun   *dryrun.Run        // nil unless it is one
 	cancel   context.CancelFunc
 
 	// fence stands before all writes to Nodes.
@@ -79,15 +85,18 @@ type App struct {
 
 // New returns a daemon with a command line, without the name of the program.
 func New(args []string, o Options) *App {
-	a := &App{args: args, registry: o.Metrics, keepLogging: o.KeepLogging, cancel: func() {}}
+	a := &App{args: args, registry: o.Metrics, keepLogging: o.KeepLogging, output: o.Output, cancel: func() {}}
 	if a.registry == nil {
 		a.registry = metrics.Served{}
+	}
+	if a.output == nil {
+		a.output = os.Stdout
 	}
 	return a
 }
 
 // Run runs the daemon until the context is done, and stops what it has started. It returns nil
-// after that, and after --help; otherwise why the daemon has ended.
+// after that, after --help and after a dry run; otherwise why the daemon has ended.
 func (a *App) Run(ctx context.Context) error {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
@@ -102,11 +111,13 @@ func (a *App) Run(ctx context.Context) error {
 }
 
 // result returns why the daemon has ended, nil if it was asked to or had only to print
-// something. The error is what its command has returned.
+// something. It prints the result of a dry run. The error is what its command has returned.
 func (a *App) result(asked context.Context, err error) error {
 	switch failure := a.failure.Load(); {
 	case failure != nil:
 		return *failure
+	case err == nil && a.began && a.dryRun != nil:
+		return a.dryRun.Print(a.output)
 	case err == nil && a.began && asked.Err() == nil:
 		return ErrEnded
 	}

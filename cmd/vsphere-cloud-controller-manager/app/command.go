@@ -13,6 +13,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
 
+	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 )
 
@@ -80,6 +81,10 @@ func (a *App) applyLogging(flags *pflag.FlagSet) error {
 // whatever the format of the log is.
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
+	if a.flags.dryRun {
+		a.dryRun = dryrun.New()
+		setForDryRun(opts)
+	}
 	opts.WebhookServing = nil // there are no webhooks, and its certificate takes two RSA keys to make
 	c, err := opts.Config(app.ControllerNames(controllers), app.ControllersDisabledByDefault.List(), aliases(), app.AllWebhooks, app.DisabledByDefaultWebhooks)
 	if err != nil {
@@ -92,6 +97,10 @@ func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerMan
 	if !a.lead(ctx) {
 		return nil
 	}
-	initializers := app.ConstructControllerInitializers(controllers, completed, a.provider)
-	return app.Run(completed, a.provider, initializers, map[string]app.WebhookHandler{}, ctx.Done())
+	var cloud cloudprovider.Interface = a.provider
+	if a.dryRun != nil {
+		cloud = a.dryRun.Cloud(a.provider)
+	}
+	initializers := app.ConstructControllerInitializers(controllers, completed, cloud)
+	return app.Run(completed, cloud, initializers, map[string]app.WebhookHandler{}, ctx.Done())
 }

@@ -40,6 +40,9 @@ func (a *App) configure(ctx context.Context, name, file string) error {
 	if a.source, err = source.New(file, a.flags.configSecret, os.Environ()); err != nil {
 		return err
 	}
+	if a.flags.dryRun {
+		a.source.SettleAtOnce()
+	}
 	if err := a.source.AddLabels(a.flags.nodeLabels); err != nil {
 		return err
 	}
@@ -91,6 +94,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
 	a.start(ctx, s, c.SharedInformers)
+	a.startDryRun(ctx, c, s)
 	a.group.Go(func() error {
 		rights.LogMissing(ctx, c.ClientBuilder, c.Client, needed)
 		return nil
@@ -107,7 +111,10 @@ func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) 
 		}
 		c.ClientBuilder = builder
 	}
-	c.ClientBuilder = election.FencedClients{ControllerClientBuilder: c.ClientBuilder, Fence: &a.fence}
+	c.ClientBuilder = a.fence.Clients(c.ClientBuilder)
+	if err := a.prepareDryRun(c); err != nil {
+		return err
+	}
 	return serving.KeepTokensUnlogged(c, a.reviews)
 }
 
@@ -173,6 +180,10 @@ func (a *App) lead(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	a.fence.Raise()
+	if a.dryRun != nil {
+		a.fence.RaiseDry()
+	} else {
+		a.fence.Raise()
+	}
 	return true
 }

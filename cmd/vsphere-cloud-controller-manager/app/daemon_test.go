@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/config"
 )
 
@@ -125,5 +126,23 @@ func TestResult(t *testing.T) {
 		if got := a.result(c.asked, c.err); !errors.Is(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// TestResultOfADryRun: one that has ended without a result was interrupted, and what went wrong
+// before counts more.
+func TestResultOfADryRun(t *testing.T) {
+	lost := errors.New("lost")
+	a := New([]string{"--dry-run"}, Options{})
+	a.dryRun, a.began = dryrun.New(), true
+	if err := a.result(t.Context(), nil); !errors.Is(err, dryrun.ErrInterrupted) {
+		t.Error(err)
+	}
+	if err := a.result(t.Context(), lost); !errors.Is(err, lost) {
+		t.Error(err)
+	}
+	a.fail(lost)
+	if err := a.result(t.Context(), nil); !errors.Is(err, lost) {
+		t.Error(err)
 	}
 }

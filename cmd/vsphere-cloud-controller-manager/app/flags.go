@@ -20,6 +20,9 @@ const minSnapshotAge = time.Second
 // behind in the vCenter.
 const minLoginTimeout = time.Second
 
+// minDryRun is less than the shortest dry run takes.
+const minDryRun = 10 * time.Second
+
 // flags are the daemon's own flags, besides the framework's.
 type flags struct {
 	tagRefresh     time.Duration
@@ -28,6 +31,8 @@ type flags struct {
 	configSecret   string
 	nodeLabels     []string
 	warmStandby    bool
+	dryRun         bool
+	dryRunTimeout  time.Duration
 }
 
 // sets returns the flags as the framework's command takes them.
@@ -53,6 +58,11 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 		"While another instance leads, log in to each vCenter and watch it and the Nodes all the same, without writing to a Node, "+
 			"so that this one leads without a login and a full reading. "+
 			"Each standby adds as many sessions and requests as an idle leader.")
+	set.BoolVar(&f.dryRun, "dry-run", false,
+		"Read and decide everything, write nothing to a Node, print what would be written as a table, record it as Events with the reason DryRun, and end. "+
+			"It runs beside the provider that leads: it takes no part in the leader election, serves no port, and has no other account than its own.")
+	set.DurationVar(&f.dryRunTimeout, "dry-run-timeout", 5*time.Minute,
+		"Time that a dry run takes at most. What is not decided by then is named with the reason. At least 10s.")
 	return sets
 }
 
@@ -86,6 +96,9 @@ func (f *flags) check() error {
 	}
 	if f.loginTimeout < minLoginTimeout {
 		return fmt.Errorf("--login-timeout is %v: write at least %v", f.loginTimeout, minLoginTimeout)
+	}
+	if f.dryRun && f.dryRunTimeout < minDryRun {
+		return fmt.Errorf("--dry-run-timeout is %v: write at least %v", f.dryRunTimeout, minDryRun)
 	}
 	return nil
 }

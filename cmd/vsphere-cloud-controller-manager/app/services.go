@@ -53,7 +53,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets}).Find, vcenter.Options{
 		Requirements: requirements(a.cfg),
 		LoginTimeout: a.flags.loginTimeout,
-		LoginLimits:  loginLimits(a.warm()),
+		LoginLimits:  loginLimits(a.warm() || a.flags.dryRun),
 		TagRefresh:   a.flags.tagRefresh,
 		Observer:     metrics.NewObserver(a.registry),
 	})

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudprovider "k8s.io/cloud-provider"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/clients"
 )
 
 // ErrFenced is the error of a write to a Node while this process does not lead.
@@ -21,6 +23,8 @@ var ErrFenced = errors.New("this instance does not hold the Lease: it writes to 
 type Fence struct {
 	mu   sync.Mutex
 	open bool
+	// dry reports whether it lets only writes pass that change nothing.
+	dry bool
 	// lowered reports whether it was closed for good.
 	lowered bool
 	// inFlight is how many writes are in flight.
@@ -35,6 +39,14 @@ func (f *Fence) Raise() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open = !f.lowered
+}
+
+// RaiseDry lets writes pass that ask the API server for their result only, and change nothing.
+func (f *Fence) RaiseDry() {
+	f.mu.Lock()
+	f.dry = true
+	f.mu.Unlock()
+	f.Raise()
 }
 
 // Lower refuses writes from now on, for good. The channel is closed once no write that has
@@ -53,13 +65,20 @@ func (f *Fence) Lower() (idle <-chan struct{}) {
 }
 
 // enter reports whether a write may pass; exit ends it then.
-func (f *Fence) enter() bool {
+func (f *Fence) enter(r *http.Request) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.open {
+	pass := f.open && (!f.dry || IsDry(r))
+	if pass {
 		f.inFlight++
 	}
-	return f.open
+	return pass
+}
+
+// IsDry reports whether a write asks for its result only. Of a deletion the API server takes
+// that from the body, if there is one, so no deletion counts.
+func IsDry(r *http.Request) bool {
+	return r.Method != http.MethodDelete && slices.Equal(r.URL.Query()["dryRun"], []string{metav1.DryRunAll})
 }
 
 func (f *Fence) exit() {
@@ -84,7 +103,7 @@ func (t *fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !writesNode(r) {
 		return t.next.RoundTrip(r)
 	}
-	if !t.fence.enter() {
+	if !t.fence.enter(r) {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}
@@ -102,42 +121,9 @@ func writesNode(r *http.Request) bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.Path+"/", "/api/v1/nodes/")
 }
 
-// FencedClients makes clients whose writes to Nodes pass a fence.
-type FencedClients struct {
-	cloudprovider.ControllerClientBuilder
-	Fence *Fence
-}
-
-// Config implements cloudprovider.ControllerClientBuilder.
-func (b FencedClients) Config(name string) (*rest.Config, error) {
-	cfg, err := b.ControllerClientBuilder.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	cfg = rest.CopyConfig(cfg)
-	cfg.Wrap(b.Fence.around)
-	return cfg, nil
-}
-
-// ConfigOrDie implements cloudprovider.ControllerClientBuilder.
-func (b FencedClients) ConfigOrDie(name string) *rest.Config {
-	cfg := rest.CopyConfig(b.ControllerClientBuilder.ConfigOrDie(name))
-	cfg.Wrap(b.Fence.around)
-	return cfg
-}
-
-// Client implements cloudprovider.ControllerClientBuilder.
-func (b FencedClients) Client(name string) (kubernetes.Interface, error) {
-	cfg, err := b.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	return kubernetes.NewForConfig(cfg)
-}
-
-// ClientOrDie implements cloudprovider.ControllerClientBuilder.
-func (b FencedClients) ClientOrDie(name string) kubernetes.Interface {
-	return kubernetes.NewForConfigOrDie(b.ConfigOrDie(name))
+// Clients returns what makes the clients of a builder, whose writes to Nodes pass the fence.
+func (f *Fence) Clients(of cloudprovider.ControllerClientBuilder) cloudprovider.ControllerClientBuilder {
+	return clients.Wrapped{ControllerClientBuilder: of, Wrap: f.around}
 }
 
 // Await reports whether a channel is closed before the context is done.

@@ -32,6 +32,8 @@ type Source struct {
 	// them.
 	labels   map[string]string
 	warnings []config.Warning
+	// atOnce reports whether no difference has to settle.
+	atOnce bool
 }
 
 // New reads the flags that name a source.
@@ -67,6 +69,9 @@ func (s *Source) AddLabels(flag []string) error {
 	return nil
 }
 
+// SettleAtOnce lets no difference settle before it counts, whatever the configuration says.
+func (s *Source) SettleAtOnce() { s.atOnce = true }
+
 // InSecret reports whether the source is a Secret.
 func (s *Source) InSecret() bool { return s.File == "" }
 
@@ -82,6 +87,9 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 		return nil, err
 	}
 	cfg.Warnings = append(cfg.Warnings, s.warnings...)
+	if s.atOnce {
+		cfg.Topology.Settle = 0
+	}
 	if len(s.labels) == 0 {
 		return cfg, nil
 	}
