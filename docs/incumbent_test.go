@@ -19,7 +19,7 @@ func TestKeysOnNodesAreCompared(t *testing.T) {
 			}
 		}
 	}
-	want := []string{keys.Machine, keys.VCenter, keys.Labels, keys.DriftTaint}
+	want := []string{keys.Machine, keys.VCenter, keys.Labels, keys.TopologyReady, keys.DriftTaint}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

@@ -14,6 +14,10 @@ import (
 	"vzones/provider/keys"
 )
 
+// rewordAfter is how long a message stays that only says the same in other words, or of other
+// labels: the errors of one outage may differ from one attempt to the next.
+const rewordAfter = 5 * time.Minute
+
 // readinessOf returns what the condition says while something is wrong, once an Event has said it.
 func (c *Controller) readinessOf(s *lasting, key string) readiness {
 	if of := c.whatIsSaid(s); of.reason != "" && s.condition.IsRecorded(key) {
@@ -30,7 +34,7 @@ func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *
 		s.ready.pace.done()
 		return 0
 	}
-	if wait := c.readyDelay(s, says); wait > 0 {
+	if wait := c.readyDelay(s, says, says.status == was.Status && says.reason == was.Reason); wait > 0 {
 		return wait
 	}
 	if wait := s.ready.pace.wait(l.readyPace); wait > 0 {
@@ -50,8 +54,8 @@ func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *
 }
 
 // readyDelay returns how long the condition must not be written: while another write of the Node is
-// under way, and for a while after the same was written.
-func (c *Controller) readyDelay(s *state, says readiness) time.Duration {
+// under way, for a while after the same was written, and for longer if only the message differs.
+func (c *Controller) readyDelay(s *state, says readiness, reworded bool) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	again := time.Until(s.ready.next)
@@ -60,6 +64,8 @@ func (c *Controller) readyDelay(s *state, says readiness) time.Duration {
 		return writePause
 	case s.ready.written == says && again > 0:
 		return again
+	case reworded:
+		return max(time.Until(s.ready.since.Add(rewordAfter)), 0)
 	}
 	return 0
 }
@@ -72,7 +78,7 @@ func (c *Controller) noteReady(ctx context.Context, n *v1.Node, s *state, says r
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.ready.written = says
+	s.ready.written, s.ready.since = says, time.Now()
 	s.ready.ended(forGood)
 }
 

@@ -282,3 +282,20 @@ func TestReadyIsTriedAgain(t *testing.T) {
 		}
 	}, named("east-1", zoned("r", "a")...))
 }
+
+// TestReadyIsNotRewordedAllTheTime: the error of an outage is another one each minute.
+func TestReadyIsNotRewordedAllTheTime(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		for i := range 60 {
+			w.source.place(at("r", "a", ""), fmt.Errorf("%w: from port %d", topology.ErrUnknown, i), "east-1")
+			w.pass(time.Minute)
+		}
+		w.wantReady("east-1", "Unknown/VCenterUnknown")
+		if n := w.conditions(); n < 2 || n > 13 {
+			t.Errorf("%d writes in an hour", n)
+		}
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.pass(time.Second)
+		w.wantReady("east-1", "True/TopologyCurrent")
+	}, named("east-1", zoned("r", "a")...))
+}

@@ -62,8 +62,10 @@ type annotation struct {
 // ready is what is remembered of writing the condition keys.TopologyReady.
 type ready struct {
 	attempts
-	// written is what was written last, or refused for good. It is changed under the lock.
+	// written is what was written last, or refused for good, and since is when, zero if that was not by
+	// this process. They are changed under the lock.
 	written readiness
+	since   time.Time
 }
 
 // attempts are the writes of one kind onto a Node.

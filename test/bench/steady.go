@@ -95,7 +95,7 @@ const (
 )
 
 // quiet measures what the daemon writes and asks for in a window in which nothing
-// changes, once the annotations that it writes at a bounded rate are written.
+// changes, once the annotations and conditions that it writes at a bounded rate are written.
 func quiet(ctx context.Context, b *bench, c benchCase, result *figures.Case) error {
 	result.TimeOf = "window"
 	machines, window := b.stack.Fleet.Machines(), 2*time.Minute

@@ -48,7 +48,7 @@ daemonset:
 
 // TestReleaseTakenOver: helm upgrade makes a release of the vSphere CPI's chart one of vzones'
 // chart, with the values that vzones convert has made, and helm rollback the reverse. No Node
-// changes but for vzones' annotations, and no object of the other chart is left. The daemons
+// changes but for vzones' annotations and condition, and no object of the other chart is left. The daemons
 // run as the Pods would: with the arguments of the DaemonSet, the content of the ConfigMap and
 // a token of the ServiceAccount that the release has at that time.
 func TestReleaseTakenOver(t *testing.T) {
@@ -86,7 +86,7 @@ func takeReleaseOver(t *testing.T, more string) {
 	}
 	r.until(cpi, "the CPI has initialized all Nodes", complete)
 	r.join(cpi, &all, "joins-cpi")
-	r.expectUnchanged(ourAnnotations)
+	r.expectUnchanged(removeOurs)
 	r.hold(cpi, "the CPI that has initialized them")
 
 	r.write("got.yaml", r.helm("get", "values", "vsphere-cpi", "-o", "yaml"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"vzones/provider/keys"
 )
 
 // A nodeRecorder sees each change of each Node, also one that is undone at once, and remembers
@@ -145,8 +148,10 @@ func version(n *v1.Node) uint64 {
 	return v
 }
 
-// ourAnnotations are the only thing that vzones may write when it takes over.
-func ourAnnotations(n *v1.Node) {
+// removeOurs removes the only things that vzones may write when it takes over: its annotations and its
+// condition.
+func removeOurs(n *v1.Node) {
+	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == keys.TopologyReady })
 	for key := range n.Annotations {
 		if strings.HasPrefix(key, "vzones/") {
 			delete(n.Annotations, key)

@@ -102,7 +102,7 @@ func bystanders() []bystander {
 }
 
 // TestTakenOverAndGivenBack: the CPI has initialized the Nodes, vzones takes over, is
-// restarted, and gives back; nothing on any Node changes but the annotations of vzones.
+// restarted, and gives back; nothing on any Node changes but the annotations and the condition of vzones.
 // Each waits for the Lease while the other one has it. A dry run beside the CPI says before what
 // will be written, and that is what is. Only the Node that the CPI has never
 // initialized gets something that it lacked.
@@ -136,7 +136,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.hold(cpi, "the CPI leads and vzones makes a dry run")
 	d := w.startStandby(ours)
 	w.hold(cpi, "the CPI leads and vzones waits")
-	w.expectUnchanged(ourAnnotations, removeBackfilled)
+	w.expectUnchanged(removeOurs, removeBackfilled)
 	w.stopIncumbent(cpi)
 	w.until(d, "vzones knows all machines", known(all))
 	w.awaitEvent(d, "moved", "TopologyDrift")
@@ -155,7 +155,14 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.join(d, &all, "joins-vzones")
 	w.until(d, "vzones knows all machines", known(all))
 
-	w.expectUnchanged() // now the annotations have to stay too
+	w.until(d, "each Node has the condition", func(n *v1.Node) error {
+		if !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == keys.TopologyReady }) {
+			return errors.New("it has no condition")
+		}
+		return nil
+	})
+
+	w.expectUnchanged() // now the annotations and the condition have to stay too
 	w.stop(d)
 	d = w.start(ours)
 	w.hold(d, "vzones was restarted")
