@@ -84,14 +84,17 @@ func (c *Config) settings() []setting {
 		{"topology.precedence", string(t.Policy.Precedence)}, {"topology.paths", list(t.Policy.Paths)},
 		{"topology.backfill", strconv.FormatBool(t.Backfill)}, {"topology.drift", string(t.Drift)}, {"topology.settle", t.Settle.String()},
 	}
+	var order []string
 	for _, rules := range []topology.Rules{t.Policy.Rules, t.Policy.Levels} {
 		for i := range rules {
+			order = append(order, rules[i].Label)
 			r := &rules[i]
 			label := "label " + r.Label
 			all = append(all, setting{label, source(r)},
 				setting{label + " required", yes(r.Required)}, setting{label + " nested", yes(r.Nested)})
 		}
 	}
+	all = append(all, setting{"the order of labels", list(order)})
 	selector := ""
 	if c.NodeSelector != nil {
 		selector = c.NodeSelector.String()
@@ -145,7 +148,9 @@ func yes(is bool) string {
 func list[T any](values []T) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
-		texts[i] = fmt.Sprint(v)
+		if texts[i] = fmt.Sprint(v); strings.ContainsAny(texts[i], ", ") {
+			texts[i] = strconv.Quote(texts[i])
+		}
 	}
 	return strings.Join(texts, ",")
 }

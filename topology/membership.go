@@ -83,7 +83,7 @@ func member(rule *Rule, host, cluster *Object) (names []string, unknown string) 
 	}
 	switch {
 	case of == nil:
-		return nil, what + " are not read yet: they are read next"
+		return nil, "not read yet, and read next: " + what
 	case errors.Is(of.Err, ErrNotPermitted):
 		return nil, fmt.Sprintf("%s cannot be read: the account lacks the privilege System.Read on %s: give it the role Read-only there", what, on)
 	case of.Err != nil:

@@ -77,7 +77,7 @@ func (d Decision) Uncertainty() error {
 		return nil
 	}
 	return Errorf(ErrUnknown, "another tag may decide; in vCenter %q the account lacks the privilege System.Read on %s: "+
-		"give it the role Read-only there, without propagation", d.Unread[0].Ref.VCenter, Named(d.Unread))
+		"give it the role Read-only there, without propagation", d.Unread[0].Ref.VCenter, firstOf(d.Unread, 2))
 }
 
 // Named names objects of one vCenter for a person, the first of them if there are many.

@@ -199,6 +199,10 @@ func stateCause(err error) error {
 		return inventory.ErrUntrusted
 	case CauseCredentials, CausePostponed, faults.CauseRejected:
 		return inventory.ErrLogin
+	case faults.CauseDenied:
+		return inventory.ErrDenied
+	case faults.CauseFault:
+		return inventory.ErrFault
 	}
 	return nil
 }
@@ -216,7 +220,11 @@ func (a *actor) fail(ctx context.Context, err error) {
 		log.V(4).Info("Still cannot read the vCenter", "err", err)
 	}
 	a.update(func(a *actor) bool {
-		a.now.state.Err, a.now.state.Cause, a.now.state.NextLogin = err, stateCause(err), session.NextAttempt(err)
+		of := stateCause(err)
+		if cause == CausePostponed && a.now.state.Err != nil {
+			of = a.now.state.Cause // what it waits after
+		}
+		a.now.state.Err, a.now.state.Cause, a.now.state.NextLogin = err, of, session.NextAttempt(err)
 		return true
 	})
 }

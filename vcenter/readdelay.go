@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch"
 )
 
@@ -96,6 +97,7 @@ func (a *actor) waitToRead(ctx context.Context) error {
 func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
 	klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
 	a.update(func(a *actor) bool {
+		a.now.state.Cause, a.now.state.NextLogin = inventory.ErrPending, time.Time{}
 		a.now.state.Err = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.readWindow())
 		return true
 	})

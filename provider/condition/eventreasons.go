@@ -30,7 +30,7 @@ type Outcome struct {
 	Name string
 	// Event is the reason of the Event of a Node that waits for it.
 	Event string
-	// Advice is what to do, empty if each text says that itself.
+	// Advice is what to do, empty if each text says that itself or it depends on the cause.
 	Advice string
 }
 
@@ -56,8 +56,8 @@ var unplaced = []Outcome{
 	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters", ""},
 	{inventory.ErrLogin, "vcenter_login_failed", "VCenterLoginFailed", "correct the credentials of the vCenter where the daemon reads them"},
 	{inventory.ErrUntrusted, "certificate_untrusted", "CertificateUntrusted", ""},
-	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable", "check that the vCenter runs and that the cluster reaches it"},
-	{inventory.ErrUnreadable, "machine_unreadable", "MachineUnreadable", ""},
+	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable", ""},
+	{inventory.ErrUnreadable, "machine_unreadable", "MachineUnreadable", "reconnect its host or datastore, or remove it from the inventory if it is orphaned"},
 	{topology.ErrUnknown, "unknown", "VCenterUnknown", ""},
 }
 
@@ -65,7 +65,26 @@ var unplaced = []Outcome{
 var ofVCenters = []error{inventory.ErrLogin, inventory.ErrUntrusted, inventory.ErrUnreachable}
 
 // Message returns what an Event says about an error: its text, and what to do.
-func Message(err error) string { return quote.NoteWith(err.Error(), Of(err).Advice) }
+func Message(err error) string {
+	o := Of(err)
+	if o.err == inventory.ErrUnreachable {
+		return quote.NoteWith(err.Error(), unreachableAdvice(inventory.FirstUnreachable(err).Cause))
+	}
+	return quote.NoteWith(err.Error(), o.Advice)
+}
+
+// unreachableAdvice is what to do about a vCenter that cannot be read, by the cause.
+func unreachableAdvice(cause error) string {
+	switch cause {
+	case inventory.ErrDenied:
+		return "give the account its role on the vCenter"
+	case inventory.ErrFault:
+		return "look at the vCenter's own logs"
+	case inventory.ErrPending:
+		return ""
+	}
+	return "check that the vCenter runs and that the cluster reaches it"
+}
 
 // Of returns the outcome that an error stands for.
 func Of(err error) Outcome {
@@ -89,7 +108,7 @@ func Of(err error) Outcome {
 // of the Node's place.
 func IsUnknown(err error) bool {
 	is := Of(err).err
-	return slices.ContainsFunc([]error{inventory.ErrOutside, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown},
+	return slices.ContainsFunc([]error{inventory.ErrOutside, inventory.ErrLogin, inventory.ErrUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown},
 		func(unknown error) bool { return errors.Is(is, unknown) })
 }
 

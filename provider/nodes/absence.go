@@ -30,7 +30,7 @@ func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State)
 	case is.Kept == nil:
 		return c.isOver(&s.kept, n, s.vcenter())
 	}
-	why := fmt.Errorf("the Node is not ready and its machine is not found, but the Node is not deleted: %w", is.Kept)
+	why := fmt.Errorf("the Node is not ready, and not deleted: %w", is.Kept)
 	of := problem{node: n, what: "Node is not deleted", err: why, event: absence.ReasonNotDeleted}
 	return c.isWrong(&s.kept, of, absence.KeptKey(is.Kept), runningBeforeEvent)
 }

@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -40,12 +39,15 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 	next := c.annotateLocation(ctx, n, s, place.Location)
 	ours, wait := c.recordProblem(n, s, &place)
 	next = sooner(next, wait)
+	if ours {
+		s.notOurs = unsure{}
+	}
 	if l := c.labels.Load(); l != nil {
 		now, wait := c.syncLabels(ctx, l, n, s, place, err)
 		next = sooner(next, wait)
 		switch {
 		case !ours:
-			now = readiness{}
+			now = s.notOurs.readinessOfAnother(n, place.Problem)
 		case place.Problem != nil:
 			now = c.readinessOf(&s.waits, condition.Key(place.Problem))
 		}
@@ -102,12 +104,4 @@ func (c *Controller) recordProblem(n *v1.Node, s *state, place *placement.Place)
 		return false, 0
 	}
 	return true, c.isWrong(&s.waits, problem{node: n, what: "Node's machine is uncertain", err: err}, condition.Key(err), runningBeforeEvent)
-}
-
-// vcenterAt returns the vCenter of a place, as Events and conditions name it, empty if there is none.
-func vcenterAt(place *placement.Place) string {
-	if place.Machine == nil {
-		return place.VCenter
-	}
-	return cmp.Or(place.VCenter, place.Machine.Ref.VCenter)
 }

@@ -36,7 +36,9 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	} else {
 		todo = by.For(n, place.Placement, k.drifts, s.byFramework, time.Now())
 		k.drifts = todo.Drifts
-		k.home.note(place.Machine, len(todo.Drifts) == 0)
+		if len(todo.Drifts) == 0 {
+			k.home.note(place.Placement)
+		}
 		err = todo.TaintKept
 		_, uncertain := plan.UncertainLabel(n, place.Placement)
 		due = append(due, l.recordDrift(ctx, n, k, by, &place, todo, uncertain))

@@ -148,9 +148,9 @@ func (l *labeler) recordDrift(ctx context.Context, n *v1.Node, k *labelState, by
 		}
 		texts = append(texts, d.Text())
 		if d.IsCertain() {
-			advice = by.Advice(k.home.left)
-		} else {
-			advice = fmt.Sprintf("what is not certain is left as it is: %v", d.Uncertain)
+			advice = by.Advice(k.home.left(place, todo.Drifts))
+		} else if advice == "" {
+			advice = fmt.Sprintf("it is left as it is: %v", d.Uncertain)
 		}
 	}
 	if len(texts) == 0 {

@@ -37,7 +37,7 @@ func (k *labelState) readiness(n *v1.Node, place *placement.Place, todo *plan.Pl
 		return k.unsure.readiness(unknown)
 	}
 	if label := plan.Lacking(n, place.Placement); label != "" {
-		return readiness{v1.ConditionFalse, condition.Of(placement.ErrUnwritten).Event, "label " + label + " is not written: topology.backfill is false in the configuration"}
+		return readiness{v1.ConditionFalse, condition.Of(placement.ErrUnwritten).Event, "label " + label + " is not written, since topology.backfill is false in the configuration: set it to true, or add the label"}
 	}
 	return readiness{v1.ConditionTrue, readyCurrent, readyText}
 }
@@ -56,11 +56,20 @@ func firstUnknown(placed topology.Placement) error {
 	return nil
 }
 
+// readinessOfAnother returns what the condition says of a Node that may not be ours, by an error:
+// nothing, unless it has one, which may have been right when it was written.
+func (u *unsure) readinessOfAnother(n *v1.Node, err error) readiness {
+	if topologyReady(n).Status == "" {
+		return readiness{}
+	}
+	return u.readiness(err)
+}
+
 // readiness returns what the condition says once a label has not been known for a while. No Event
 // says so: the Node can do without it, or has what can be read.
 func (u *unsure) readiness(err error) readiness {
 	if key := condition.Key(err); key != u.key {
-		*u = unsure{key, time.Now(), said{condition.Of(err).Event, err.Error(), err}}
+		*u = unsure{key, time.Now(), said{condition.Of(err).Event, condition.Message(err), err}}
 	}
 	if time.Since(u.since) < unknownBeforeEvent {
 		return readiness{}

@@ -8,7 +8,6 @@ import (
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
-	"vzones/vcenter/inventory"
 )
 
 // namesTime bounds how long names of tags are waited for before those that were read
@@ -33,7 +32,7 @@ type labelState struct {
 	pair topology.Pair
 	// values are the last ones that it had for certain, of the labels that nest.
 	values []topology.Value
-	// home is the host on which the machine was when the labels were right.
+	// home is what decided the labels when they were last right.
 	home home
 	// unplaced is why the Node has no placement, and since when.
 	unplaced      string
@@ -97,23 +96,38 @@ func (k *labelState) noteCertain(nesting []string, placed topology.Placement, er
 	}
 }
 
-// home is the host on which a machine last was while the labels of its Node were those of its
-// place, zero if that is not known. Left reports whether it is on another one now.
-type home struct {
-	host topology.Ref
-	left bool
-}
+// home has the objects that decided the labels of a Node when they were last right, by label. It
+// is nil as long as that is not known.
+type home map[string]topology.Ref
 
-// note notes where the machine is now, and whether the labels are those of its place.
-func (h *home) note(m *inventory.Machine, agrees bool) {
-	if m == nil {
+// note notes what decides about labels that are right.
+func (h *home) note(placed topology.Placement) {
+	by := func(d topology.Decision) topology.Ref {
+		if d.By == nil {
+			return topology.Ref{}
+		}
+		return d.By.Ref
+	}
+	if len(*h) == len(placed.Decisions) && !slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return (*h)[d.Label] != by(d) }) {
 		return
 	}
-	host := m.Host()
-	if agrees {
-		h.host = host
+	*h = make(home, len(placed.Decisions))
+	for _, d := range placed.Decisions {
+		(*h)[d.Label] = by(d)
 	}
-	h.left = h.host != topology.Ref{} && h.host != host
+}
+
+// left reports whether the machine is no longer below an object that decided a label which is
+// wrong now: it was moved, and not its place retagged.
+func (h home) left(place *placement.Place, drifts []plan.Timed) bool {
+	return slices.ContainsFunc(drifts, func(d plan.Timed) bool {
+		by, known := h[d.Label]
+		return known && by != topology.Ref{} && !slices.ContainsFunc(place.Machine.Paths, func(path topology.Path) bool {
+			return slices.ContainsFunc(path.Objects, func(o *topology.Object) bool {
+				return o.Ref.Type == by.Type && o.Ref.ID == by.ID && vcenterAt(place) == by.VCenter
+			})
+		})
+	})
 }
 
 // isUnknown reports whether something could not be read that a label rests on.

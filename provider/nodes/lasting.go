@@ -16,9 +16,10 @@ type lasting struct {
 	condition condition.Condition
 	// reservation is when an Event may say so.
 	reservation reservation
-	// said is what the last Event has said, zero if none has yet. It is changed under the
-	// controller's lock.
+	// said is what the last Event has said, zero if none has yet, and key what it has been said of.
+	// They are changed under the controller's lock.
 	said said
+	key  string
 }
 
 // isWrong has an Event say what is wrong with a Node if it has lasted for the delay, by the key that
@@ -27,18 +28,12 @@ func (c *Controller) isWrong(s *lasting, of problem, key string, delay time.Dura
 	of.again = s.condition.IsRecorded(key)
 	of.said = func(now said) {
 		c.mu.Lock()
-		s.said = now
+		s.said, s.key = now, key
 		c.mu.Unlock()
 		c.queue.Add(itemOf(of.node)) // for its condition
 	}
 	return s.condition.Observe(key, delay, events.RepeatAfter(string(of.node.UID)), func() time.Duration {
-		if left := c.recorder.record(&s.reservation, of); left > 0 {
-			return left
-		}
-		if !of.again {
-			c.saidOf(s, said{})
-		}
-		return 0
+		return c.recorder.record(&s.reservation, of)
 	})
 }
 
@@ -46,8 +41,8 @@ func (c *Controller) isWrong(s *lasting, of problem, key string, delay time.Dura
 // something is. It returns when that has to be tried again.
 func (c *Controller) isOver(s *lasting, n *v1.Node, vcenter string) time.Duration {
 	next := s.condition.End(func() time.Duration {
-		was := c.whatIsSaid(s)
-		if was.reason == "" {
+		was, key := c.whatIsSaid(s)
+		if !s.condition.IsRecorded(key) {
 			return time.Second // the Event before has not been written yet
 		}
 		return c.recorder.record(&s.reservation, problem{node: n, over: overText(vcenter, was.reason)})
@@ -62,19 +57,16 @@ func (c *Controller) isOver(s *lasting, n *v1.Node, vcenter string) time.Duratio
 func (c *Controller) drop(s *lasting) {
 	s.condition.Clear()
 	s.reservation.done()
-	c.saidOf(s, said{})
-}
-
-func (c *Controller) saidOf(s *lasting, now said) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.said = now
+	s.said, s.key = said{}, ""
 }
 
-func (c *Controller) whatIsSaid(s *lasting) said {
+// whatIsSaid returns what the last Event has said, and the key of what.
+func (c *Controller) whatIsSaid(s *lasting) (said, string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return s.said
+	return s.said, s.key
 }
 
 // overText is what an Event says about an Event with a reason, about something that is over. The

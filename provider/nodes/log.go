@@ -1,12 +1,14 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"vzones/provider/identity"
+	"vzones/provider/placement"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
@@ -31,4 +33,12 @@ func lastVCenter(states []inventory.State, n *v1.Node) string {
 		return m.Ref.VCenter
 	}
 	return id.Recorded.VCenter
+}
+
+// vcenterAt returns the vCenter of a place, as Events and conditions name it, empty if there is none.
+func vcenterAt(place *placement.Place) string {
+	if place.Machine == nil {
+		return place.VCenter
+	}
+	return cmp.Or(place.VCenter, place.Machine.Ref.VCenter)
 }

@@ -20,7 +20,7 @@ const rewordAfter = 5 * time.Minute
 
 // readinessOf returns what the condition says while something is wrong, once an Event has said it.
 func (c *Controller) readinessOf(s *lasting, key string) readiness {
-	if of := c.whatIsSaid(s); of.reason != "" && s.condition.IsRecorded(key) {
+	if of, written := c.whatIsSaid(s); written == key && s.condition.IsRecorded(key) {
 		return readinessBy(of)
 	}
 	return readiness{}

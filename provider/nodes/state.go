@@ -25,6 +25,8 @@ type state struct {
 	// waits is what an uninitialized Node waits for, or what is wrong with an initialized
 	// one; kept is why it is not deleted.
 	waits, kept lasting
+	// notOurs is why it is not known whether an initialized Node is ours.
+	notOurs unsure
 	// shared reports whether another Node has the machine too, or an address that the Node
 	// would get: then a change of any Node may concern this one.
 	shared bool

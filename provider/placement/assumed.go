@@ -88,7 +88,7 @@ func (a *assumed) give(u inventory.UUID, node *v1.Node, found moment, waits func
 		to, ok = a.ended.since(u, found)
 	}
 	if ok && to.node != node.UID {
-		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s was given the machine of Node %s a moment ago: delete the one that is not this machine's", to.name, node.Name)
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s was given the machine of Node %s a moment ago: wait, and delete the one that is not this machine's if this lasts", to.name, node.Name)
 	}
 	if a.uuids == nil {
 		a.uuids = map[inventory.UUID]grant{}

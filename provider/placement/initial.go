@@ -148,7 +148,7 @@ func (d *Initial) Waits(node *v1.Node) error {
 		return nil
 	}
 	keys := slices.Sorted(maps.Keys(d.Unwritten))
-	return topology.Errorf(ErrUnwritten, "label %s is not written yet, which controller topology-controller does before Node %s is initialized: it has to run, see --controllers",
+	return topology.Errorf(ErrUnwritten, "controller topology-controller has not written label %s yet, without which Node %s is not initialized: it has to run, see --controllers",
 		strings.Join(keys, ", "), node.Name)
 }
 

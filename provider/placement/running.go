@@ -1,7 +1,6 @@
 package placement
 
 import (
-
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 

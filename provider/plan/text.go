@@ -27,7 +27,7 @@ func (d Difference) Text() string {
 }
 
 // Advice says what happens to a Node whose labels are not those of its place, and what to
-// do. Moved says that its machine is on another host than when they were.
+// do. Moved says that its machine is no longer below what decided them.
 func (p *Policy) Advice(moved bool) string {
 	correct := "correct the tags or the labels"
 	if moved {

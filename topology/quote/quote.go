@@ -21,6 +21,8 @@ const (
 	// LongestNote is how long the message of an Event may be: what a person reads in a line
 	// of kubectl describe. API servers take 1,024 bytes, and more of the older API.
 	LongestNote = 400
+	// LongestAdvice is how much of that may say what to do.
+	LongestAdvice = 250
 	// LongestLine is how many bytes of a message a log line has.
 	LongestLine = 4096
 )
@@ -68,27 +70,26 @@ func Line(s string) string { return text(strings.ReplaceAll(s, "\n", "; "), Long
 
 // Note returns a message of ours for an Event: as Line does, and never longer than
 // LongestNote bytes in all.
-func Note(s string) string {
-	const more = "…"
-	shown := escaped(strings.ReplaceAll(beginning(s, min(len(s), LongestNote+1)), "\n", "; "))
-	if len(shown) <= LongestNote && len(s) <= LongestNote {
-		return shown
-	}
-	return beginning(shown, min(len(shown), LongestNote-len(more))) + more
-}
+func Note(s string) string { return note(s, LongestNote) }
 
 // NoteWith is Note of a text and what to do about it, behind a semicolon: where there is no room for
-// both, the text is cut.
+// both, the text is cut. What to do is cut if it is longer than LongestAdvice.
 func NoteWith(text, advice string) string {
 	if advice == "" {
 		return Note(text)
 	}
-	advice = "; " + advice
-	text = Note(text)
-	if n := LongestNote - len(advice); len(text) > n {
-		text = beginning(text, n-len("…")) + "…"
+	advice = "; " + note(advice, LongestAdvice)
+	return note(text, LongestNote-len(advice)) + advice
+}
+
+// note returns a text on one line of at most so many bytes.
+func note(s string, longest int) string {
+	const more = "…"
+	shown := escaped(strings.ReplaceAll(beginning(s, min(len(s), longest+1)), "\n", "; "))
+	if len(shown) <= longest && len(s) <= longest {
+		return shown
 	}
-	return text + advice
+	return beginning(shown, min(len(shown), longest-len(more))) + more
 }
 
 // escaped escapes what cannot be printed, and nothing else.

@@ -50,8 +50,10 @@ func FuzzShown(f *testing.F) {
 				t.Errorf("%s of %q is %q", name, s, shown)
 			}
 		}
-		if note := quote.Note(s); len(note) > quote.LongestNote || !utf8.ValidString(note) {
-			t.Errorf("the note of %q has %d bytes", s, len(note))
+		for _, note := range []string{quote.Note(s), quote.NoteWith(s, s), quote.NoteWith("it fails", s), quote.NoteWith(s, "restart it")} {
+			if len(note) > quote.LongestNote || !utf8.ValidString(note) || strings.ContainsAny(note, "\n\r\u2028") {
+				t.Errorf("the note of %q has %d bytes: %q", s, len(note), note)
+			}
 		}
 	})
 }
@@ -75,12 +77,14 @@ func TestNote(t *testing.T) {
 // TestNoteWith: whatever a text is, what to do is not cut off.
 func TestNoteWith(t *testing.T) {
 	for name, c := range map[string]struct{ in, advice, want string }{
-		"usual":     {"it fails", "restart it", "it fails; restart it"},
-		"no advice": {"it fails", "", "it fails"},
-		"just fits": {strings.Repeat("x", 388), "restart it", strings.Repeat("x", 388) + "; restart it"},
-		"long":      {strings.Repeat("x", 389), "restart it", strings.Repeat("x", 385) + "…; restart it"},
-		"not a ü":   {strings.Repeat("x", 384) + "üüü", "restart it", strings.Repeat("x", 384) + "…; restart it"},
-		"two lines": {"a\nb", "restart it", "a; b; restart it"},
+		"usual":      {"it fails", "restart it", "it fails; restart it"},
+		"no advice":  {"it fails", "", "it fails"},
+		"just fits":  {strings.Repeat("x", 388), "restart it", strings.Repeat("x", 388) + "; restart it"},
+		"long":       {strings.Repeat("x", 389), "restart it", strings.Repeat("x", 385) + "…; restart it"},
+		"not a ü":    {strings.Repeat("x", 384) + "üüü", "restart it", strings.Repeat("x", 384) + "…; restart it"},
+		"two lines":  {"a\nb", "restart it", "a; b; restart it"},
+		"much to do": {"it fails", strings.Repeat("y", 500), "it fails; " + strings.Repeat("y", 247) + "…"},
+		"both long":  {strings.Repeat("x", 500), strings.Repeat("y", 500), strings.Repeat("x", 145) + "…; " + strings.Repeat("y", 247) + "…"},
 	} {
 		if got := quote.NoteWith(c.in, c.advice); got != c.want || len(got) > quote.LongestNote {
 			t.Errorf("%s: the note is %q, not %q", name, got, c.want)

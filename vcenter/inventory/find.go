@@ -59,7 +59,7 @@ func find(states []State, id Identity, check check) (*Machine, error) {
 			"%s is in none of the configured datacenters: add its datacenter to datacenters in the configuration", found)
 	case found.entry.Unreadable:
 		return nil, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrUnreadable},
-			"the configuration of %s cannot be read: %s", found, reconnect)
+			"the configuration of %s cannot be read", found)
 	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
 		return nil, detailsPending(states, found)
 	}
@@ -199,7 +199,7 @@ func uniqueMatch(matches []match, id Identity) (match, error) {
 	case 1:
 		return matches[0], nil
 	}
-	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, listMatches(matches), id.makeUnique())
+	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, id.makeUnique(), listMatches(matches))
 }
 
 // makeUnique is what to do about several machines that have it.

@@ -79,13 +79,3 @@ type NIC struct {
 	// IPv4 addresses with a prefix of 32 bits, which float between machines.
 	Secondary []netip.Addr
 }
-
-// Host returns the host on which the machine is, zero if that is not known.
-func (m *Machine) Host() topology.Ref {
-	for _, path := range m.Paths {
-		if path.Kind == topology.ComputePath && len(path.Objects) > 0 {
-			return path.Objects[0].Ref
-		}
-	}
-	return topology.Ref{}
-}

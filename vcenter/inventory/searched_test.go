@@ -43,7 +43,7 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if errors.Is(c.want, topology.ErrUnknown) && !strings.Contains(err.Error(), `vCenter "east" is still being searched for it`) {
+		if errors.Is(c.want, topology.ErrUnknown) && !strings.Contains(err.Error(), `vCenter "east" is still being searched for the machine`) {
 			t.Errorf("%s: the reason is not said: %v", name, err)
 		}
 	}

@@ -19,6 +19,12 @@ var (
 	// ErrLogin: a vCenter cannot be logged in to, since its credentials are missing or
 	// rejected. It is in an Unreachable.
 	ErrLogin = errors.New("login failed")
+	// ErrDenied: the account lacks a privilege that reading a vCenter needs. ErrFault: a vCenter
+	// answers with another error. ErrPending: it answers, and is about to be read. They are in
+	// an Unreachable.
+	ErrDenied  = errors.New("permission denied")
+	ErrFault   = errors.New("answers with an error")
+	ErrPending = errors.New("about to be read")
 	// ErrUntrusted: the certificate of a vCenter is not trusted. It is in an Unreachable.
 	ErrUntrusted = errors.New("certificate not trusted")
 	// ErrUnreadable: a machine's configuration cannot be read.
@@ -139,9 +145,6 @@ func unreadableCandidates(states []State, id Identity) error {
 	return joinFew(reasons)
 }
 
-// reconnect is what to do about a machine whose configuration cannot be read.
-const reconnect = "reconnect its host or datastore, or remove it from the inventory if it is orphaned"
-
 // unreadable is the error of machines that may be the Node's, by their IDs.
 func unreadable(s *Snapshot, ids []string) error {
 	names := make([]string, min(len(ids), quote.Most))
@@ -152,7 +155,7 @@ func unreadable(s *Snapshot, ids []string) error {
 	if n := len(ids) - len(names); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be it, cannot be read: %s", strings.Join(names, ", "), more, reconnect)
+	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be it, cannot be read", strings.Join(names, ", "), more)
 }
 
 // uncertain returns why the Node's machine may exist although no snapshot shows it, nil if
@@ -168,7 +171,7 @@ func pendingSearches(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		if s.Snapshot != nil && !s.Snapshot.searchedFor(id) {
-			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for it: it goes on then", s.VCenter))
+			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for the machine, which is decided then: wait", s.VCenter))
 		}
 	}
 	return joinFew(reasons)

@@ -143,7 +143,7 @@ func mayStillRun(states []State, id Identity, fits []match) error {
 func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 	name := home.describe(was.ID)
 	if e, ok := id.recorded(home); ok && e.Unreadable && e.ID == was.ID {
-		return topology.Errorf(ErrUnreadable, "%s, which was the machine, is still there and may run, and its configuration cannot be read: %s", name, reconnect)
+		return topology.Errorf(ErrUnreadable, "%s, which was the machine, is still there and may run, and its configuration cannot be read", name)
 	}
 	for _, u := range id.UUIDs {
 		i := slices.IndexFunc(home.Index[u], func(e Entry) bool { return e.ID == was.ID })
@@ -153,9 +153,9 @@ func (id Identity) mayStillRunIn(home *Snapshot, was LastSeen) error {
 		m, e := home.Machines[was.ID], home.Index[u][i]
 		switch {
 		case e.Unreadable:
-			return topology.Errorf(ErrUnreadable, "%s, which was the machine, is still there and may run, and its configuration cannot be read: %s", name, reconnect)
+			return topology.Errorf(ErrUnreadable, "%s, which was the machine, is still there and may run, and its configuration cannot be read", name)
 		case m != nil && m.Power == PowerUnknown:
-			return fmt.Errorf("%s, which was the machine, is still there and may run, and its power state cannot be read: %s", name, reconnect)
+			return fmt.Errorf("%s, which was the machine, is still there and may run, and its power state cannot be read: reconnect its host", name)
 		case m == nil && e.Eligible():
 			// The index has no connection state, without which its power state says nothing.
 			return fmt.Errorf("%s, which was the machine, is still there and may run, and its details are not read yet: they are read next", name)

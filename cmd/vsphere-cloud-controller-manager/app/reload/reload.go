@@ -11,6 +11,7 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
 	"vzones/config"
+	"vzones/topology/quote"
 )
 
 // Reasons of the Events on the daemon's own Pod. Alerts use them: they must not change.
@@ -116,7 +117,7 @@ func (r *Reloader) applyChange(ctx context.Context, now *config.Config, d config
 	what := d.String()
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", what)
 	LogWarnings(ctx, before.Warnings, now)
-	r.Record(v1.EventTypeNormal, reasonApplied, pod.Abridge(append([]string{"applied the changed configuration"}, d.Changes...), ""))
+	r.Record(v1.EventTypeNormal, reasonApplied, quote.Note("applied the changed configuration: "+what))
 }
 
 // LogWarnings logs the warnings of a configuration that were not there before.

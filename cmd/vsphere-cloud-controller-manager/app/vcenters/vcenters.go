@@ -136,8 +136,15 @@ func (r *Recorder) record(k key, c *condition, p problem, now time.Time) {
 
 // restore is what to do about a vCenter that cannot be read, where the error does not say it.
 func restore(cause string) string {
-	if cause == vcenter.CauseUntrusted {
+	switch cause {
+	case vcenter.CauseUntrusted:
 		return ""
+	case faults.CauseDenied:
+		return ": give the account its role on the vCenter"
+	case faults.CauseFault:
+		return ": look at the vCenter's own logs"
+	case vcenter.CauseInternal:
+		return ": report the stack in the daemon's log as a bug"
 	}
 	return ": check that it runs and that the cluster reaches it"
 }
