@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,6 +53,33 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	} {
 		if got := strings.Count(text, what); got != want {
 			t.Errorf("%d times %q, want %d:\n%s", got, what, want, text)
+		}
+	}
+}
+
+// TestStateHasTheCause: that a login waits says nothing of what fails, which is as it was.
+func TestStateHasTheCause(t *testing.T) {
+	held := session.LockoutError{Window: time.Minute}
+	for _, c := range []struct {
+		errs []error
+		want error
+	}{
+		{[]error{errors.New("connection refused")}, nil},
+		{[]error{errors.New("connection refused"), held}, nil},
+		{[]error{session.ErrRejected, held}, inventory.ErrLogin},
+		{[]error{held}, inventory.ErrLogin}, // of another entry with the account
+		{[]error{held, errors.New("connection refused")}, nil},
+		{[]error{&credentialsError{errors.New("no such Secret")}}, inventory.ErrLogin},
+		{[]error{&session.UntrustedError{Certificate: vcentertest.Issue(t, x509.Certificate{}, nil).Cert}}, inventory.ErrUntrusted},
+		{[]error{vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})}, inventory.ErrDenied},
+		{[]error{vcentertest.SOAPFault(types.SystemError{})}, inventory.ErrFault},
+	} {
+		a := actorOf(&target{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func() {})
+		for _, err := range c.errs {
+			a.fail(t.Context(), err)
+		}
+		if got := a.status.Load().state.Cause; !errors.Is(got, c.want) {
+			t.Errorf("%v: %v, not %v", c.errs, got, c.want)
 		}
 	}
 }

@@ -71,11 +71,14 @@ func TestAReadingThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
 		began, snapshot := time.Now(), a.now.state.Snapshot
+		a.now.state.Cause, a.now.state.NextLogin = inventory.ErrLogin, began.Add(time.Hour) // of the outage before
 		done := make(chan error, 1)
 		go func() { done <- a.waitToRead(t.Context()) }()
 		synctest.Wait()
 		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot {
 			t.Fatalf("while it waits: error %v, snapshot %v", s.Err, s.Snapshot)
+		} else if !errors.Is(s.Cause, inventory.ErrPending) || !s.NextLogin.IsZero() {
+			t.Errorf("while it waits: cause %v, next login %v", s.Cause, s.NextLogin)
 		}
 		a.inbox.Probe() // which does not end it
 		if err := <-done; err != nil || time.Since(began) != time.Minute {

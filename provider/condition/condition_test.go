@@ -10,6 +10,7 @@ import (
 	"vzones/provider/condition"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -77,6 +78,38 @@ func TestIsUnknown(t *testing.T) {
 	} {
 		if got := condition.IsUnknown(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)
+		}
+	}
+}
+
+// TestMessage: what cannot be read of a vCenter has the reason, the advice and the status of its
+// cause, by the Node's own vCenter, which comes first.
+func TestMessage(t *testing.T) {
+	unreachable := func(vcenter string, cause error) error {
+		return &inventory.Unreachable{VCenter: vcenter, Err: fmt.Errorf("vCenter %q fails", vcenter), Cause: cause}
+	}
+	for name, c := range map[string]struct {
+		err          error
+		reason, want string
+		unknown      bool
+	}{
+		"network":    {unreachable("east", nil), "VCenterUnreachable", `vCenter "east" fails; check that the vCenter runs and that the cluster reaches it`, true},
+		"login":      {unreachable("east", inventory.ErrLogin), "VCenterLoginFailed", `vCenter "east" fails; correct the credentials of the vCenter where the daemon reads them`, true},
+		"untrusted":  {unreachable("east", inventory.ErrUntrusted), "CertificateUntrusted", `vCenter "east" fails`, true},
+		"denied":     {unreachable("east", inventory.ErrDenied), "VCenterUnreachable", `vCenter "east" fails; give the account its role on the vCenter`, true},
+		"fault":      {unreachable("east", inventory.ErrFault), "VCenterUnreachable", `vCenter "east" fails; look at the vCenter's own logs`, true},
+		"pending":    {unreachable("east", inventory.ErrPending), "VCenterUnreachable", `vCenter "east" fails`, true},
+		"two":        {quote.Errors(2, unreachable("east", nil), unreachable("west", inventory.ErrLogin)), "VCenterUnreachable", `vCenter "east" fails; vCenter "west" fails; check that the vCenter runs and that the cluster reaches it`, true},
+		"two, other": {quote.Errors(2, unreachable("west", inventory.ErrLogin), unreachable("east", nil)), "VCenterLoginFailed", `vCenter "west" fails; vCenter "east" fails; correct the credentials of the vCenter where the daemon reads them`, true},
+		"absent":     {topology.Errorf(topology.ErrAbsent, "no vCenter has it"), "MachineNotFound", "no vCenter has it", false},
+		"unreadable": {topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrUnreadable}, "no UUID"), "MachineUnreadable", "no UUID; reconnect its host or datastore, or remove it from the inventory if it is orphaned", true},
+	} {
+		err := topology.Errorf(topology.ErrUnknown, "%w", c.err)
+		if name == "absent" {
+			err = c.err
+		}
+		if got := condition.Message(err); got != c.want || condition.Of(err).Event != c.reason || condition.IsUnknown(err) != c.unknown {
+			t.Errorf("%s: %s, unknown %t: %s", name, condition.Of(err).Event, condition.IsUnknown(err), got)
 		}
 	}
 }

@@ -67,7 +67,7 @@ var ofVCenters = []error{inventory.ErrLogin, inventory.ErrUntrusted, inventory.E
 // Message returns what an Event says about an error: its text, and what to do.
 func Message(err error) string {
 	o := Of(err)
-	if o.err == inventory.ErrUnreachable {
+	if errors.Is(o.err, inventory.ErrUnreachable) {
 		return quote.NoteWith(err.Error(), unreachableAdvice(inventory.FirstUnreachable(err).Cause))
 	}
 	return quote.NoteWith(err.Error(), o.Advice)
@@ -75,12 +75,12 @@ func Message(err error) string {
 
 // unreachableAdvice is what to do about a vCenter that cannot be read, by the cause.
 func unreachableAdvice(cause error) string {
-	switch cause {
-	case inventory.ErrDenied:
+	switch {
+	case errors.Is(cause, inventory.ErrDenied):
 		return "give the account its role on the vCenter"
-	case inventory.ErrFault:
+	case errors.Is(cause, inventory.ErrFault):
 		return "look at the vCenter's own logs"
-	case inventory.ErrPending:
+	case errors.Is(cause, inventory.ErrPending):
 		return ""
 	}
 	return "check that the vCenter runs and that the cluster reaches it"

@@ -248,6 +248,25 @@ func TestReadyIsOnOurNodesAlone(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), foreign)
 }
 
+// TestReadyOfANodeThatMayNotBeOurs: one without a provider ID, of which nothing is known any more,
+// has a condition from before.
+func TestReadyOfANodeThatMayNotBeOurs(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.pass(time.Minute)
+		w.wantReady("east-1", "True/TopologyCurrent")
+		w.source.mu.Lock()
+		delete(w.source.places, "east-1")
+		w.source.announce()
+		w.source.mu.Unlock()
+		w.pass(3 * time.Hour)
+		w.wantReady("east-1", "Unknown/VCenterUnknown")
+		if n := w.conditions(); n != 2 {
+			t.Errorf("%d writes", n)
+		}
+	}, named("east-1", zoned("r", "a")...))
+}
+
 // TestReadyIsTriedAgain when it could not be written, with delays that grow, and written again when
 // somebody else has changed it.
 func TestReadyIsTriedAgain(t *testing.T) {

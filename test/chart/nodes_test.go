@@ -165,7 +165,7 @@ func TestWaysBackLeadToTheRemoval(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page != "upgrade.md" && !strings.Contains(string(content), "(remove.md#take-off-what-stays-on-the-nodes)") {
+		if page != "upgrade.md" && !strings.Contains(string(content), "(remove.md#clean-up-the-nodes)") {
 			t.Errorf("%s does not say what stays on the Nodes", page)
 		}
 		for _, line := range aboutNodes(t, page) {
