@@ -119,7 +119,7 @@ func Key(err error) string {
 	if len(vcenters) == 0 {
 		return err.Error()
 	}
-	return Of(err).Event + " " + strings.Join(vcenters, " ")
+	return strings.Join(vcenters, " ") + reasonOf + Of(err).Event
 }
 
 // Counts returns 0 for every outcome.

@@ -163,11 +163,11 @@ func problems(h *vcenter.Health) map[string]problem {
 		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
 			"their labels: correct the credentials", h.VCenter), "tags"}
 	case h.Rejected:
-		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q rejects the credentials that are configured now; it is read on in the open session, "+
+		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q rejects the credentials that are configured now; vzones still reads it in the open session, "+
 			"until that ends or the daemon restarts: correct the credentials", h.VCenter), "session"}
 	}
 	if h.Err == nil && h.CredentialsErr != nil {
-		all[reasonMissing] = problem{fmt.Sprintf("%v; it is read on in the open session, until that ends or the daemon restarts: restore the credentials", h.CredentialsErr), "session"}
+		all[reasonMissing] = problem{fmt.Sprintf("%v; vzones still reads it in the open session, until that ends or the daemon restarts: restore the credentials", h.CredentialsErr), "session"}
 	}
 	if s := h.Snapshot; s != nil && s.Incomplete != nil {
 		visible := "no datacenter"
