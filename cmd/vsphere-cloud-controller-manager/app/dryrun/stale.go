@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"vzones/provider/condition"
+	"vzones/provider/nodestate"
 )
 
 // listTimeout bounds the reading of all Nodes.
@@ -49,6 +50,10 @@ func (r *report) compareWith(is map[string]*v1.Node) {
 			}
 			ch.Now = pointer(all, field)
 			c.fields[field] = ch
+		}
+		if c.deleted && nodestate.IsReady(n) { // no such Node is deleted
+			c.deleted = false
+			r.changed[name] = c
 		}
 		maps.DeleteFunc(c.fields, func(_ string, ch Change) bool { return equal(ch.Now, ch.Would) })
 	}
