@@ -129,6 +129,10 @@ func TestAwait(t *testing.T) {
 			f.asked.forExistence("u", absence.ErrConfirming)
 			f.changes.remove(action{}, f.nodes[0].Node)
 		}, quiet, "n     Node   exists  deleted\n"},
+		"a deletion of a Node that is ready by now": {func(f *fixture) {
+			f.nodes[0].Node = ready()
+			f.changes.remove(action{}, f.nodes[0].Node)
+		}, quiet, "would change: 0;"},
 		"not asked":           {func(f *fixture) { f.nodes[0].Node.UID = "other" }, 5 * time.Minute, "not decided: n\n"},
 		"not asked by intent": {func(f *fixture) { f.nodes[0].Node.UID, f.Initializes = "other", false }, quiet, "; complete"},
 		"a Node waits":        {func(f *fixture) { f.nodes[0].Node = uninitialized() }, 5 * time.Minute, "not decided: n\n"},

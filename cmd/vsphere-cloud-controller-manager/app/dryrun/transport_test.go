@@ -186,6 +186,7 @@ func TestFailuresAreNoted(t *testing.T) {
 		{"patch", 0, http.StatusForbidden, unread},
 		{"patch", 0, http.StatusServiceUnavailable, unread},
 		{"patch", 0, http.StatusNotFound, ""},
+		{"patch", 0, http.StatusConflict, unread},
 		{"patch", 0, hangUp, "the reading before a write fails: EOF"},
 		{"deletion", 0, http.StatusForbidden, unread},
 		{"deletion", 0, http.StatusNotFound, ""},
