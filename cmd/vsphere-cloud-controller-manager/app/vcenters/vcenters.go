@@ -16,13 +16,16 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// The reasons of Events.
+// ReasonRecovered is the reason of the Event that says that what one of the others said is over. Its
+// text is of the form `vCenter "NAME" has recovered from REASON after DURATION`.
+const ReasonRecovered = "VCenterRecovered"
+
+// The reasons of the other Events.
 const (
 	reasonUnreadable  = "VCenterUnreadable"
 	reasonRejected    = "CredentialsRejected"
 	reasonMissing     = "CredentialsMissing"
 	reasonDatacenters = "DatacenterNotFound"
-	reasonOver        = "VCenterRecovered"
 )
 
 // reasons are those of what can be wrong.
@@ -108,7 +111,7 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 			case still, h.Err != nil, h.Snapshot == nil:
 				conditions[k] = c // while a vCenter is not read nothing is over
 			case !c.recorded.IsZero():
-				r.Record(v1.EventTypeNormal, reasonOver, fmt.Sprintf("vCenter %q has recovered from %s after %s",
+				r.Record(v1.EventTypeNormal, ReasonRecovered, fmt.Sprintf("vCenter %q has recovered from %s after %s",
 					k.vcenter, k.reason, now.Sub(c.since).Round(time.Second)))
 			}
 		}
