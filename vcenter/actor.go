@@ -47,6 +47,8 @@ type actor struct {
 	// outage is since when the vCenter cannot be read, and what of that was logged. Unusable is
 	// the same of changed credentials, while a session is open.
 	outage, unusable faults.Outage
+	// answered reports whether a login has succeeded since the last failure.
+	answered bool
 	// readDelay is how long the next watch has to wait before it reads the vCenter.
 	readDelay time.Duration
 }
@@ -209,6 +211,7 @@ func stateCause(err error) error {
 
 // fail publishes why the vCenter cannot be read and logs it once in an outage for each cause.
 func (a *actor) fail(ctx context.Context, err error) {
+	a.answered = false
 	err = fmt.Errorf("vCenter %q: %w", a.name, faults.Printable{Err: err})
 	log := klog.FromContext(ctx)
 	log = withNextLogin(log, err)

@@ -36,7 +36,7 @@ func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 	s, err := a.logIn(ctx, creds, func(server string) {
 		a.fail(ctx, fmt.Errorf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, a.opts.timeout, a.opts.loginTimeout))
 	})
-	a.now.session = s
+	a.now.session, a.answered = s, err == nil
 	a.publishStatus()
 	a.unusable = faults.Outage{} // the session that others were to replace has ended
 	return s, err

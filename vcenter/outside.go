@@ -55,6 +55,6 @@ func (m *member) searchOutside(ctx context.Context, id inventory.Identity) error
 		return nil //nolint:nilerr // likewise
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrOutside},
-		"%s is in none of the configured datacenters: add its datacenter to datacenters in the configuration",
+		"%s is in none of the configured datacenters: add its datacenter to the key datacenters of the configuration",
 		topology.Ref{VCenter: m.name, Type: ref.Type, ID: ref.Value}.Located(t.Path(*ref)))
 }

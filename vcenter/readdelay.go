@@ -93,12 +93,15 @@ func (a *actor) waitToRead(ctx context.Context) error {
 	}
 }
 
-// postponeReading publishes that the vCenter is not read yet.
+// postponeReading publishes that the vCenter is not read yet, unless it is still failing.
 func (a *actor) postponeReading(ctx context.Context, wait time.Duration) {
 	klog.FromContext(ctx).Info("Waiting before reading the vCenter again, so that not all clusters read it at once", "wait", wait.Round(time.Millisecond))
+	if a.now.state.Err != nil && !a.answered {
+		return // nothing says that it can be read
+	}
 	a.update(func(a *actor) bool {
 		a.now.state.Cause, a.now.state.NextLogin = inventory.ErrPending, time.Time{}
-		a.now.state.Err = fmt.Errorf("vCenter %q: it answers again, and is read after a random wait of up to %v, so that not all clusters read it at once", a.name, a.readWindow())
+		a.now.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", a.name, a.readWindow())
 		return true
 	})
 }

@@ -71,7 +71,7 @@ func TestAReadingThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
 		began, snapshot := time.Now(), a.now.state.Snapshot
-		a.now.state.Cause, a.now.state.NextLogin = inventory.ErrLogin, began.Add(time.Hour) // of the outage before
+		a.now.state.Cause, a.now.state.NextLogin, a.answered = inventory.ErrLogin, began.Add(time.Hour), true // of the outage before
 		done := make(chan error, 1)
 		go func() { done <- a.waitToRead(t.Context()) }()
 		synctest.Wait()
@@ -86,6 +86,25 @@ func TestAReadingThatWaits(t *testing.T) {
 		}
 		if err := a.waitToRead(t.Context()); err != nil || time.Since(began) != time.Minute {
 			t.Fatalf("it waits twice: %v", err)
+		}
+	})
+}
+
+// TestAReadingThatWaitsSaysWhatFails: in a session that is still open nothing says that the vCenter
+// answers again.
+func TestAReadingThatWaitsSaysWhatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := large(time.Minute)
+		a.fail(t.Context(), errors.New("no answer within 15s"))
+		failed := a.status.Load().state.Err
+		done := make(chan error, 1)
+		go func() { done <- a.waitToRead(t.Context()) }()
+		synctest.Wait()
+		if s := a.status.Load().state; !errors.Is(s.Err, failed) || s.Cause != nil {
+			t.Errorf("%v, cause %v", s.Err, s.Cause)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -1,9 +1,25 @@
 package condition
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // ReasonResolved is the reason of the Event that says that what another one said is over.
 const ReasonResolved = "ProblemResolved"
+
+// otherReason is how long after a record of a matter another reason of it is recorded: what fails
+// may alternate.
+const otherReason = 5 * time.Minute
+
+// reasonOf is between the matter and the reason in a key.
+const reasonOf = "\x00"
+
+// matterOf returns what a key is about, whatever the reason.
+func matterOf(key string) string {
+	matter, _, _ := strings.Cut(key, reasonOf)
+	return matter
+}
 
 // A Condition is what is wrong with a Node, and since when. The zero value is that nothing
 // is.
@@ -21,13 +37,18 @@ type Condition struct {
 // wait, 0 if it has recorded the condition. Observe returns when it has to be called sooner than
 // after a minute, 0 if it does not.
 func (c *Condition) Observe(key string, delay, repeat time.Duration, record func() time.Duration) time.Duration {
-	if key != c.key {
-		c.key, c.since = key, time.Now()
+	if matterOf(key) != matterOf(c.key) {
+		c.since = time.Now()
 	}
+	c.key = key
 	if c.IsRecorded(key) && time.Since(c.recordedAt) < repeat {
 		return 0
 	}
-	if left := delay - time.Since(c.since); left > 0 {
+	left := delay - time.Since(c.since)
+	if c.recorded != "" && !c.IsRecorded(key) && matterOf(c.recorded) == matterOf(key) {
+		left = max(left, otherReason-time.Since(c.recordedAt))
+	}
+	if left > 0 {
 		return left
 	}
 	if left := record(); left > 0 {

@@ -1,6 +1,7 @@
 package condition_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -56,6 +57,26 @@ func TestCondition(t *testing.T) {
 		}
 		if c.IsRecorded("") || c.IsRecorded("b") {
 			t.Error("recorded after its end")
+		}
+	})
+}
+
+// TestReasonsThatAlternate: a matter whose reasons alternate is recorded, and not each time.
+func TestReasonsThatAlternate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c condition.Condition
+		var got []string
+		began := time.Now()
+		for i := 0; time.Since(began) < 12*time.Minute; i++ {
+			key := condition.Key(&inventory.Unreachable{VCenter: "west", Err: errors.New("fails"), Cause: []error{nil, inventory.ErrLogin}[i/2%2]})
+			c.Observe(key, 10*time.Second, 50*time.Minute, func() time.Duration {
+				got = append(got, fmt.Sprint(time.Since(began)))
+				return 0
+			})
+			time.Sleep(time.Second)
+		}
+		if len(got) < 2 || len(got) > 3 || got[0] != "10s" {
+			t.Errorf("recorded after %q", got)
 		}
 	})
 }

@@ -112,6 +112,11 @@ func IsUnknown(err error) bool {
 		func(unknown error) bool { return errors.Is(is, unknown) })
 }
 
+// IsOutage reports whether the reason of an Event about a Node says that a vCenter cannot be read.
+func IsOutage(reason string) bool {
+	return slices.ContainsFunc(unplaced, func(o Outcome) bool { return o.Event == reason && slices.Contains(ofVCenters, o.err) })
+}
+
 // Key returns the same for errors that say the same to a person. A vCenter that cannot be
 // read says so in many ways.
 func Key(err error) string {
@@ -119,7 +124,7 @@ func Key(err error) string {
 	if len(vcenters) == 0 {
 		return err.Error()
 	}
-	return Of(err).Event + " " + strings.Join(vcenters, " ")
+	return strings.Join(vcenters, " ") + reasonOf + Of(err).Event
 }
 
 // Counts returns 0 for every outcome.

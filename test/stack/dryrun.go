@@ -10,6 +10,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/keys"
 )
 
 // DryRun runs a dry run of the daemon until it ends and returns what it has printed. The error
@@ -64,6 +66,18 @@ func Predicted(printed string) []Write {
 	for _, row := range Tables(printed)["FIELD"] {
 		if len(row) == 4 && !strings.HasPrefix(row[1], "condition ") {
 			all = append(all, Write{row[0], row[1], row[2], row[3]})
+		}
+	}
+	return all
+}
+
+// PredictedCurrent returns the Nodes of which a dry run has printed that their condition would say
+// that their labels are right.
+func PredictedCurrent(printed string) []string {
+	var all []string
+	for _, row := range Tables(printed)["FIELD"] {
+		if len(row) == 4 && row[1] == "condition "+keys.TopologyReady && row[3] == "True,TopologyCurrent" {
+			all = append(all, row[0])
 		}
 	}
 	return all

@@ -2,8 +2,10 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/provider/keys"
 	"vzones/test/cluster"
 )
 
@@ -88,7 +91,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("the Lease: %v, %v", leases, err)
 	}
 	// Not a number, since a condition changes more Nodes than the table below has.
-	if !regexp.MustCompile(`; complete\nNodes: 9, of which [89] would change and 3 have a problem; not managed by vzones: 1\n`).MatchString(printed) {
+	if !regexp.MustCompile(`; complete\nNodes: 9; would change: [89]; with a problem: 3; not managed by vzones: 1\n`).MatchString(printed) {
 		t.Errorf("the head is not right:\n%s", printed)
 	}
 	got := s.neutral(Predicted(printed))
@@ -103,7 +106,7 @@ func TestDryRun(t *testing.T) {
 	s.expectEvents(t, map[string]string{
 		"joins": "Would be written: address ExternalIP: - → ", "gone": "Would be deleted", "lost": "Problem: ", "no-zone": "Problem: ",
 	})
-	s.expectThatItHappens(t, config, before, Predicted(printed))
+	s.expectThatItHappens(t, config, before, printed)
 }
 
 // populate creates the Nodes of TestDryRun.
@@ -252,8 +255,12 @@ func (s *Stack) expectEvents(t *testing.T, beginnings map[string]string) {
 
 // expectThatItHappens lets the daemon work, and checks that it writes what the dry run has said
 // that it would, and to initialized Nodes nothing else.
-func (s *Stack) expectThatItHappens(t *testing.T, config string, was []*v1.Node, predicted []Write) {
+func (s *Stack) expectThatItHappens(t *testing.T, config string, was []*v1.Node, printed string) {
 	t.Helper()
+	predicted, current := Predicted(printed), PredictedCurrent(printed)
+	if !slices.Contains(current, "fine") || slices.Contains(current, "lacks") {
+		t.Errorf("the condition would be right of %v", current)
+	}
 	d, err := s.StartDaemon(binary, config, "--node-monitor-period=1s", "--node-status-update-frequency=1s")
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +273,7 @@ func (s *Stack) expectThatItHappens(t *testing.T, config string, was []*v1.Node,
 	defer cancel()
 	err = s.Watch(ctx, "what was predicted has happened", func(nodes []*v1.Node) bool {
 		diff = cmp.Diff(predicted, what(nodes))
-		return diff == ""
+		return diff == "" && !slices.ContainsFunc(nodes, func(n *v1.Node) bool { return slices.Contains(current, n.Name) && !isCurrent(n) })
 	})
 	if err != nil {
 		t.Fatalf("%v (-predicted +written):\n%s", err, diff)
@@ -279,8 +286,14 @@ func (s *Stack) expectThatItHappens(t *testing.T, config string, was []*v1.Node,
 	}
 }
 
+func isCurrent(n *v1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool {
+		return c.Type == keys.TopologyReady && c.Status == v1.ConditionTrue && c.Reason == "TopologyCurrent"
+	})
+}
+
 // TestDryRunThatCannotDecide: a vCenter that is down is named when the time is over, and so are the
-// Nodes, which is no error. Ended before, the dry run fails.
+// Nodes, with a status of its own. Ended before, the dry run fails.
 func TestDryRunThatCannotDecide(t *testing.T) {
 	s := start(t, rehearsed)
 	config, err := s.WriteConfig("labels: {region: region, zone: zone}\n")
@@ -291,10 +304,10 @@ func TestDryRunThatCannotDecide(t *testing.T) {
 	before := s.nodes(t)
 	s.Fleet.VCenter("west").Refuse()
 	printed, err := s.DryRun(binary, config, "--dry-run-timeout=12s")
-	if err != nil {
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		t.Fatalf("%v\n%s", err, printed)
 	}
-	if !strings.Contains(printed, `; INCOMPLETE: not decided within 12s: vCenter "west": `) {
+	if !strings.Contains(printed, `; INCOMPLETE: not decided within 12s: vCenter "west": `) || strings.Contains(printed, `vCenter "west": vCenter "west"`) {
 		t.Errorf("west is not named:\n%s", printed)
 	}
 	expectRow(t, Tables(printed)["PROBLEM"], "fine", `vCenter "west"`)
@@ -315,5 +328,26 @@ func TestDryRunThatCannotDecide(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, s.nodes(t)); diff != "" {
 		t.Errorf("Nodes have changed (-before +after):\n%s", diff)
+	}
+}
+
+// TestDryRunWithoutNodes: an account that may not list Nodes is an error, and not an empty table.
+func TestDryRunWithoutNodes(t *testing.T) {
+	s := start(t, rehearsed)
+	config, err := s.WriteConfig("labels: {region: region, zone: zone}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "no-rights"}}
+	if _, err := s.Client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := s.Cluster.ServiceAccountKubeconfig(t.Context(), namespace, account.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed, err := s.DryRun(binary, config, "--dry-run-timeout=12s", "--kubeconfig="+kubeconfig)
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(printed, "the Nodes cannot be listed: see the log") {
+		t.Errorf("%v\n%s", err, printed)
 	}
 }

@@ -56,7 +56,7 @@ func find(states []State, id Identity, check check) (*Machine, error) {
 	switch {
 	case found.outside:
 		return nil, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrOutside},
-			"%s is in none of the configured datacenters: add its datacenter to datacenters in the configuration", found)
+			"%s is in none of the configured datacenters: add its datacenter to the key datacenters of the configuration", found)
 	case found.entry.Unreadable:
 		return nil, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrUnreadable},
 			"the configuration of %s cannot be read", found)

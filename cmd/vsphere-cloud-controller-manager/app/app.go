@@ -96,7 +96,7 @@ func New(args []string, o Options) *App {
 }
 
 // Run runs the daemon until the context is done, and stops what it has started. It returns nil
-// after that, after --help and after a dry run; otherwise why the daemon has ended.
+// after that, after --help and after a dry run that shows everything; otherwise why the daemon has ended.
 func (a *App) Run(ctx context.Context) error {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
@@ -122,6 +122,18 @@ func (a *App) result(asked context.Context, err error) error {
 		return ErrEnded
 	}
 	return err
+}
+
+// ExitStatus returns the status of a process whose Run has returned an error: 1, and 2 for a dry run
+// that has only not decided everything in its time.
+func ExitStatus(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, dryrun.ErrIncomplete):
+		return 2
+	}
+	return 1
 }
 
 // WriteError writes why the daemon has ended, in the format of the log.

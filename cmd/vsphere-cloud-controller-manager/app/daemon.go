@@ -123,7 +123,7 @@ func (a *App) summary(ctx context.Context, c *appconfig.CompletedConfig) *summar
 	generic := &c.ComponentConfig.Generic
 	s := &summary.Summary{
 		Version: version.Get(), Source: a.source.String(), Config: a.cfg, TagRefresh: a.flags.tagRefresh,
-		Election: generic.LeaderElection, WarmStandby: a.flags.warmStandby,
+		Election: generic.LeaderElection, WarmStandby: a.flags.warmStandby, DryRun: a.flags.dryRun,
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.controllers(ctx))) {
 		ours := name != names.ServiceLBController && name != names.NodeRouteController

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,6 +126,16 @@ func TestResult(t *testing.T) {
 		}
 		if got := a.result(c.asked, c.err); !errors.Is(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestExitStatus: a dry run that has not decided everything in its time is none that fails, and none
+// that shows everything.
+func TestExitStatus(t *testing.T) {
+	for want, err := range map[int]error{0: nil, 1: dryrun.ErrInterrupted, 2: fmt.Errorf("%w: x", dryrun.ErrIncomplete)} {
+		if got := ExitStatus(err); got != want {
+			t.Errorf("%v: %d, not %d", err, got, want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (f *flags) sets() cliflag.NamedFlagSets {
 		"Read and decide everything, write nothing to a Node, print what would be written as a table, record it as Events with the reason DryRun, and end. "+
 			"It runs beside the provider that leads: it takes no part in the leader election, serves no port, and has no other account than its own.")
 	set.DurationVar(&f.dryRunTimeout, "dry-run-timeout", 5*time.Minute,
-		"Time that a dry run takes at most. What is not decided by then is named with the reason. At least 10s.")
+		"Time that a dry run takes at most. What is not decided by then is named with the reason, and the exit status is 2. At least 10s.")
 	return sets
 }
 

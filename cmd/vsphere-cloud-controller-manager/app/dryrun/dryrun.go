@@ -13,6 +13,7 @@
 package dryrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
@@ -54,10 +56,15 @@ const (
 )
 
 var (
+	// ErrIncomplete is the error of a dry run whose time was over before everything was decided,
+	// if there is no other one.
+	ErrIncomplete = errors.New("the dry run is incomplete")
 	// ErrInterrupted is the error of a dry run that was asked to end before its result.
 	ErrInterrupted = errors.New("the dry run was ended before everything was decided")
-	// errRefused is the error of a dry run whose writes the API server refuses.
-	errRefused = errors.New("the API server refuses what would be written")
+	// errFailed is the error of a dry run that does not know what would come of some write.
+	errFailed = errors.New("not all that would be written is known")
+	// errNoNodes is the error of a dry run that never had the Nodes.
+	errNoNodes = errors.New("the Nodes cannot be listed: see the log")
 )
 
 // A Run is one dry run.
@@ -132,7 +139,7 @@ func (r *Run) Await(ctx context.Context, w *World) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			r.result.Store(&result{r.report(w, "it was ended before"), ErrInterrupted})
+			r.result.Store(&result{r.report(w, "it was ended before", nil), ErrInterrupted})
 			return
 		}
 	}
@@ -140,12 +147,22 @@ func (r *Run) Await(ctx context.Context, w *World) {
 
 // finish makes the result.
 func (r *Run) finish(ctx context.Context, w *World, incomplete string) {
-	found := r.report(w, incomplete)
-	client, err := r.writing.Client(provider.ClientName)
-	if err == nil {
-		err = found.record(ctx, client)
-	}
+	found, err := r.conclude(ctx, w, incomplete)
 	r.result.Store(&result{found, err})
+}
+
+// conclude compares what is known with the Nodes as they are by now, and writes the Events.
+func (r *Run) conclude(ctx context.Context, w *World, incomplete string) (*report, error) {
+	client, err := r.writing.Client(provider.ClientName)
+	if err != nil {
+		return r.report(w, incomplete, nil), err
+	}
+	if _, begun := w.Progress(); !begun {
+		return r.report(w, incomplete, nil), errNoNodes
+	}
+	is, err := list(ctx, client)
+	found := r.report(w, incomplete, is)
+	return found, cmp.Or(err, found.record(ctx, client))
 }
 
 // A progress is how far a dry run is.
@@ -157,6 +174,8 @@ type progress struct {
 	since time.Time
 	// waits is what is waited for, empty if everything is decided.
 	waits string
+	// isRead reports whether each vCenter is read.
+	isRead bool
 }
 
 // look looks how far the dry run is.
@@ -175,19 +194,25 @@ func (r *Run) look(w *World, was progress) progress {
 	now.text = strings.Join(lines, "\n")
 	version, busy := r.changes.state()
 	now.version = version
-	if now.text != was.text || now.version != was.version {
+	vcenters := unread(w.States())
+	now.isRead = len(vcenters) == 0
+	if now.text != was.text || now.version != was.version || now.isRead != was.isRead {
 		now.since = time.Now()
 	}
-	switch vcenters := unread(w.States()); {
-	case !begun || busy:
-		now.waits = "Nodes are being read or written"
+	written, failing := r.changes.progress()
+	if failing {
+		enough = quietUnknown // it is tried again
+	}
+	switch {
+	case !begun:
+		now.waits = "the Nodes are being listed"
 	case len(vcenters) > 0:
 		now.waits = strings.Join(vcenters, "; ")
-	default:
+	case !busy:
 		now.waits = r.waitsFor(w, &p, now.since)
 	}
-	if now.waits == "" && time.Since(now.since) < enough {
-		now.waits = "there was something new a moment ago"
+	if now.waits == "" && (busy || time.Since(now.since) < enough) {
+		now.waits = fmt.Sprintf("writes were still being worked out (Nodes so far: %d)", written)
 	}
 	return now
 }
@@ -198,12 +223,21 @@ func unread(states []inventory.State) []string {
 	for _, s := range states {
 		switch {
 		case s.Err != nil:
-			all = append(all, fmt.Sprintf("vCenter %q: %s", s.VCenter, quote.Line(s.Err.Error())))
+			all = append(all, named(s.VCenter, s.Err))
 		case s.Snapshot == nil:
 			all = append(all, fmt.Sprintf("vCenter %q is being read", s.VCenter))
 		}
 	}
 	return all
+}
+
+// named returns the text of an error of a vCenter, which begins with the vCenter.
+func named(vcenter string, err error) string {
+	name, text := fmt.Sprintf("vCenter %q", vcenter), quote.Line(err.Error())
+	if strings.HasPrefix(text, name) {
+		return text
+	}
+	return name + ": " + text
 }
 
 // waitsFor returns what has to happen to Nodes yet, empty for nothing.
@@ -222,10 +256,11 @@ func (r *Run) waitsFor(w *World, p *nodes.Progress, since time.Time) string {
 }
 
 // isPending reports whether something has to happen to a Node yet. What the framework does
-// rests on what it asks, and it has to have asked since something was new.
+// rests on what it asks, and it has to have asked since something was new. It deletes no Node that
+// is ready.
 func (r *Run) isPending(w *World, n *nodes.NodeProgress, since time.Time) bool {
 	switch waits := nodestate.IsUninitialized(n.Node); {
-	case n.Pending, r.asked.isSearching(n.Node.UID) && !r.changes.isRemoved(n.Node.Name):
+	case n.Pending, r.asked.isSearching(n.Node.UID) && !nodestate.IsReady(n.Node) && !r.changes.isRemoved(n.Node.Name):
 		return true
 	case !w.Initializes:
 		return false
@@ -235,11 +270,17 @@ func (r *Run) isPending(w *World, n *nodes.NodeProgress, since time.Time) bool {
 	return !r.asked.since(n.Node.UID, since)
 }
 
-// report makes the result of what is known.
-func (r *Run) report(w *World, incomplete string) *report {
+// report makes the result of what is known, and of the Nodes as they are, nil if that is not known.
+func (r *Run) report(w *World, incomplete string, is map[string]*v1.Node) *report {
 	p, _ := w.Progress()
 	out := &report{incomplete: incomplete, nodes: len(p.Nodes), foreign: p.Foreign}
 	out.changed, out.warnings, out.refused = r.changes.all()
+	if is != nil {
+		out.compareWith(is)
+	}
+	if len(unread(w.States())) == 0 {
+		out.endOutages()
+	}
 	for _, n := range p.Nodes {
 		var why []string
 		if n.Unplaced != nil && !out.changed[n.Node.Name].deleted {
@@ -248,8 +289,8 @@ func (r *Run) report(w *World, incomplete string) *report {
 		if incomplete != "" && r.isPending(w, &n, time.Time{}) {
 			why = append(why, "it is not decided")
 		}
-		if refused := out.changed[n.Node.Name].refused; refused != "" {
-			why = append(why, "the API server refuses a write: "+refused)
+		if c := out.changed[n.Node.Name]; c.failure() != "" {
+			why = append(why, c.failure())
 		}
 		if len(why) > 0 {
 			out.problems = append(out.problems, problem{n.Node.Name, n.Node.UID, strings.Join(why, "; ")})
@@ -259,19 +300,23 @@ func (r *Run) report(w *World, incomplete string) *report {
 	return out
 }
 
-// Print prints the result of Await, which has returned. The error says why the dry run does
-// not show everything that would happen, unless that is only that its time is over.
+// Print prints the result of Await, which has returned. The error says why the dry run does not
+// show everything that would happen: ErrIncomplete if that is only that its time is over.
 func (r *Run) Print(to io.Writer) error {
 	result := r.result.Load()
 	if result == nil {
 		return ErrInterrupted
 	}
 	errs := []error{result.report.print(to), result.failure}
-	if count, first := result.report.refusals(); count > 0 {
-		errs = append(errs, fmt.Errorf("%w, of %d Nodes; %s", errRefused, count, first))
+	if count, first := result.report.failures(); count > 0 {
+		errs = append(errs, fmt.Errorf("%w (Nodes: %d); %s", errFailed, count, first))
 	}
 	if refused := result.report.refused; len(refused) > 0 {
 		errs = append(errs, fmt.Errorf("%w: %s", errNotSent, quote.Some(refused, mostWaiting)))
 	}
-	return quote.Errors(len(errs), errs...)
+	err := quote.Errors(len(errs), errs...)
+	if err == nil && result.report.incomplete != "" {
+		return fmt.Errorf("%w: %s", ErrIncomplete, result.report.incomplete)
+	}
+	return err
 }

@@ -14,6 +14,9 @@ import (
 // otherFields is the field of what the table has no field of its own for.
 const otherFields = "other fields"
 
+// conditionField begins the field of a condition.
+const conditionField = "condition "
+
 // A Change is a field of a Node that would be written. Now and Would are nil where the field is
 // not there.
 type Change struct {
@@ -21,9 +24,17 @@ type Change struct {
 	Now, Would *string
 }
 
-func (a Change) equal(b Change) bool {
-	same := func(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
-	return same(a.Now, b.Now) && same(a.Would, b.Would)
+func (a Change) equal(b Change) bool { return equal(a.Now, b.Now) && equal(a.Would, b.Would) }
+
+func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// conditionReason returns the reason that a condition would get, empty for anything else.
+func (a Change) conditionReason() string {
+	if !strings.HasPrefix(a.Field, conditionField) || a.Would == nil {
+		return ""
+	}
+	_, reason, _ := strings.Cut(*a.Would, ",")
+	return reason
 }
 
 // fields returns what the daemon writes of a Node, by a name of each field. A field that is not
@@ -54,7 +65,7 @@ func fields(n *v1.Node) map[string]string {
 		if c.Reason != "" {
 			value += "," + c.Reason
 		}
-		all["condition "+quote.Plain(string(c.Type))] = quote.Plain(value)
+		all[conditionField+quote.Plain(string(c.Type))] = quote.Plain(value)
 	}
 	return all
 }

@@ -83,7 +83,7 @@ func (r *report) print(to io.Writer) error {
 	}
 	names := r.names()
 	fmt.Fprintf(&b, "Dry run, nothing was written; %s\n", state)
-	fmt.Fprintf(&b, "Nodes: %d, of which %d would change and %d have a problem; not managed by vzones: %d\n", r.nodes, len(names), len(r.problems), r.foreign)
+	fmt.Fprintf(&b, "Nodes: %d; would change: %d; with a problem: %d; not managed by vzones: %d\n", r.nodes, len(names), len(r.problems), r.foreign)
 	var changes, problems, events [][]string
 	for _, name := range names {
 		c := r.changed[name]
@@ -120,16 +120,16 @@ func table(to io.Writer, rows [][]string, heading ...string) {
 	_ = w.Flush() // a strings.Builder takes everything
 }
 
-// refusals returns how many Nodes have a write that the API server refuses, and that of one of
-// them.
-func (r *report) refusals() (int, string) {
+// failures returns how many Nodes have a write without a result, and that of one of them.
+func (r *report) failures() (int, string) {
 	count, first := 0, ""
 	for name, c := range r.changed {
-		if c.refused == "" {
+		why := c.failure()
+		if why == "" {
 			continue
 		}
 		count++
-		if text := fmt.Sprintf("Node %s: %s", quote.Plain(name), c.refused); first == "" || text < first {
+		if text := fmt.Sprintf("Node %s: %s", quote.Plain(name), why); first == "" || text < first {
 			first = text
 		}
 	}

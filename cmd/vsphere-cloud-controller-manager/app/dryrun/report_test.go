@@ -45,7 +45,7 @@ func TestDifferences(t *testing.T) {
 		c.now(now)
 		c.would(would)
 		of := newChanges()
-		of.write(now, would)
+		of.write(action{}, now, would)
 		nodes, _, _ := of.all()
 		if got := rowsOf(nodes["n"]); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, not %v", name, got, c.want)
@@ -62,11 +62,11 @@ func example() *report {
 		changed: map[string]changed{
 			"node-1":  {uid: "1", fields: map[string]Change{"label topology.kubernetes.io/zone": {"label topology.kubernetes.io/zone", nil, value("za")}, "address InternalIP": {"address InternalIP", value("10.0.0.1"), value("10.0.0.2")}}},
 			"node-2":  {uid: "2", deleted: true, fields: map[string]Change{"label a": {"label a", nil, value("b")}}},
-			"node-3":  {uid: "3", refused: "a policy says no"},
+			"node-3":  {uid: "3", failed: map[action]string{{}: "the API server refuses a write: a policy says no"}},
 			"changed": {uid: "4", fields: map[string]Change{"taint t": {"taint t", value("NoSchedule"), nil}}},
 		},
 		problems: []problem{{"changed", "4", `two tags of category "zone" (a, b)`}, {"node-3", "3", "the API server refuses a write: a policy says no"}},
-		warnings: []warning{{"Node changed", "TopologyDrift", "label a differs"}, {"Pod kube-system/vzones-0", "VCenterUnreadable", `vCenter "east": no route`}},
+		warnings: []warning{{"changed", "Node changed", "TopologyDrift", "label a differs"}, {"", "Pod kube-system/vzones-0", "VCenterUnreadable", `vCenter "east": no route`}},
 	}
 }
 
@@ -127,20 +127,21 @@ func TestNotesAreShort(t *testing.T) {
 	}
 }
 
-// TestPrintSaysWhatFailed: a result that does not show everything is an error, unless only the
-// time was over.
+// TestPrintSaysWhatFailed: a result that does not show everything is an error, one of its own
+// if only the time was over.
 func TestPrintSaysWhatFailed(t *testing.T) {
 	failure := errors.New("no Event")
 	for name, c := range map[string]struct {
 		result *result
 		want   []error
 	}{
-		"ended before":  {nil, []error{ErrInterrupted}},
-		"complete":      {&result{&report{}, nil}, nil},
-		"not in time":   {&result{&report{incomplete: "x"}, nil}, nil},
-		"no Events":     {&result{&report{}, failure}, []error{failure}},
-		"a refusal":     {&result{example(), nil}, []error{errRefused}},
-		"unknown write": {&result{&report{refused: []string{"PUT x"}}, nil}, []error{errNotSent}},
+		"ended before":      {nil, []error{ErrInterrupted}},
+		"complete":          {&result{&report{}, nil}, nil},
+		"not in time":       {&result{&report{incomplete: "x"}, nil}, []error{ErrIncomplete}},
+		"no time, and more": {&result{&report{incomplete: "x"}, failure}, []error{failure}},
+		"no Events":         {&result{&report{}, failure}, []error{failure}},
+		"a refusal":         {&result{example(), nil}, []error{errFailed}},
+		"unknown write":     {&result{&report{refused: []string{"PUT x"}}, nil}, []error{errNotSent}},
 	} {
 		r := New()
 		r.result.Store(c.result)
@@ -150,6 +151,9 @@ func TestPrintSaysWhatFailed(t *testing.T) {
 			if !errors.Is(err, want) {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+		if !slices.Contains(c.want, ErrIncomplete) && errors.Is(err, ErrIncomplete) {
+			t.Errorf("%s: %v, as if only the time was over", name, err)
 		}
 		if len(c.want) == 0 && err != nil || (c.result != nil) != strings.Contains(b.String(), "nothing was written") {
 			t.Errorf("%s: %v, printed %q", name, err, b.String())

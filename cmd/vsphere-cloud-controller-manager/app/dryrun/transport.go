@@ -2,6 +2,7 @@ package dryrun
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"vzones/topology/quote"
@@ -90,37 +92,23 @@ func nodeOf(r *http.Request) (path string, ok bool) {
 
 // try sends a write so that it changes nothing, and notes how its result differs from the Node.
 func (t *transport) try(r *http.Request, path string, body []byte) (*http.Response, error) {
+	of := actionOf(r, body)
 	for again := 1; ; again++ {
 		now, res, err := t.get(r, path)
 		if now == nil {
-			return res, err
+			return t.fail(of, path, "", theReading, res, err)
 		}
 		dry := r.Clone(r.Context())
 		query := dry.URL.Query()
 		query["dryRun"] = []string{metav1.DryRunAll}
 		dry.URL.RawQuery = query.Encode()
 		setBody(dry, body)
-		res, err = t.next.RoundTrip(dry)
-		if err != nil {
-			return nil, err
-		}
-		data, err := readResponse(res)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case res.StatusCode == http.StatusConflict, res.StatusCode == http.StatusNotFound:
-			return res, nil // who writes tries again, or leaves it
-		case res.StatusCode >= http.StatusMultipleChoices:
-			t.changes.refuse(now, refusal(res, data))
-			return res, nil
-		}
-		would, err := decode[*v1.Node](data)
-		if err != nil {
-			return nil, fmt.Errorf("reading the result of a write to Node %s: %w", now.Name, err)
+		would, res, err := t.exchange(dry)
+		if would == nil {
+			return t.fail(of, path, now.UID, theWrite, res, err)
 		}
 		if would.ResourceVersion == now.ResourceVersion || again == sameVersion {
-			t.changes.write(now, would)
+			t.changes.write(of, now, would)
 			return res, nil
 		}
 	}
@@ -128,12 +116,31 @@ func (t *transport) try(r *http.Request, path string, body []byte) (*http.Respon
 
 // delete notes that a Node would be deleted.
 func (t *transport) delete(r *http.Request, path string) (*http.Response, error) {
+	of := actionOf(r, nil)
 	now, res, err := t.get(r, path)
 	if now == nil {
-		return res, err
+		return t.fail(of, path, "", theReading, res, err)
 	}
-	t.changes.remove(now)
+	t.changes.remove(of, now)
 	return answer(r, http.StatusOK, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}), nil
+}
+
+// theReading and theWrite are what can fail.
+const theReading, theWrite = "the reading before a write", "a write"
+
+// fail notes that something about a Node has failed, unless there is no such Node or nobody waits for
+// it any more. After a conflict the writer tries again.
+func (t *transport) fail(of action, path string, uid types.UID, what string, res *http.Response, err error) (*http.Response, error) {
+	name := path[strings.LastIndex(path, "/")+1:]
+	switch {
+	case errors.Is(err, context.Canceled):
+	case err != nil:
+		t.changes.fail(of, name, uid, what+" fails: "+quote.Line(err.Error()))
+	case res.StatusCode == http.StatusNotFound, res.StatusCode == http.StatusConflict && what == theWrite:
+	default:
+		t.changes.fail(of, name, uid, "the API server refuses "+what+": "+refusal(res))
+	}
+	return res, err
 }
 
 // record notes an Event, and answers as if it were written.
@@ -158,20 +165,35 @@ func (t *transport) get(r *http.Request, path string) (*v1.Node, *http.Response,
 	get.Body, get.GetBody, get.ContentLength = nil, nil, 0
 	get.Header.Del("Content-Type")
 	get.Header.Set("Accept", runtime.ContentTypeJSON)
-	res, err := t.next.RoundTrip(get)
+	return t.exchange(get)
+}
+
+// exchange returns the Node that a request is answered with, or the answer that has none.
+func (t *transport) exchange(r *http.Request) (*v1.Node, *http.Response, error) {
+	res, err := t.next.RoundTrip(r)
 	if err != nil {
 		return nil, nil, err
 	}
 	data, err := readResponse(res)
-	if err != nil || res.StatusCode != http.StatusOK {
-		return nil, res, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return nil, res, nil
 	}
 	n, err := decode[*v1.Node](data)
-	return n, res, err
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the answer to %s %s: %w", r.Method, quote.Name(r.URL.Path), err)
+	}
+	return n, res, nil
 }
 
-// refusal returns what the API server says against a write.
-func refusal(res *http.Response, data []byte) string {
+// refusal returns what the API server says against a request.
+func refusal(res *http.Response) string {
+	data, err := readResponse(res)
+	if err != nil {
+		return res.Status
+	}
 	if status, err := decode[*metav1.Status](data); err == nil && status.Message != "" {
 		return quote.Text(status.Message)
 	}

@@ -1,8 +1,10 @@
 package dryrun
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -29,9 +31,13 @@ type api struct {
 	node, would *v1.Node
 	// version is that of the answer to the next write; then it is that of the Node.
 	version string
-	// refusal is the answer to writes, 0 to allow them.
-	refusal int
+	// refusal is the answer to writes, and unread to reading the Node, 0 to allow them. Where it is
+	// hangUp there is no answer.
+	refusal, unread int
 }
+
+// hangUp has an api end the connection.
+const hangUp = -1
 
 func newAPI(t *testing.T) *api {
 	t.Helper()
@@ -53,14 +59,21 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	a.got = append(a.got, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(body)))
 	w.Header().Set("Content-Type", "application/json")
 	var answer any = a.node
+	code := a.refusal
+	if r.Method == http.MethodGet {
+		code = a.unread
+	}
+	if code == hangUp {
+		panic(http.ErrAbortHandler)
+	}
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/absent"):
 		w.WriteHeader(http.StatusNotFound)
 		answer = &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound}
+	case code != 0:
+		w.WriteHeader(code)
+		answer = &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: "a policy\nsays no", Code: int32(code)}
 	case r.Method == http.MethodGet:
-	case a.refusal != 0:
-		w.WriteHeader(a.refusal)
-		answer = &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: "a policy\nsays no", Code: int32(a.refusal)}
 	case a.version != "":
 		other := a.would.DeepCopy()
 		other.ResourceVersion, a.version = a.version, ""
@@ -146,19 +159,103 @@ func TestTheNodeIsComparedWithItself(t *testing.T) {
 	a.expect(t, get, patch, get, patch)
 }
 
-// TestRefusalsAreNoted, but not those after which the writer tries again or has nothing to do.
-func TestRefusalsAreNoted(t *testing.T) {
-	for code, want := range map[int]string{http.StatusForbidden: `a policy\nsays no`, http.StatusBadRequest: `a policy\nsays no`, http.StatusConflict: "", http.StatusNotFound: ""} {
+// TestFailuresAreNoted: of a write, and of the reading before a write or a deletion, but not those after
+// which the writer tries again or has nothing to do.
+func TestFailuresAreNoted(t *testing.T) {
+	writes := map[string]func(*testing.T, kubernetes.Interface) error{
+		"patch": func(t *testing.T, c kubernetes.Interface) error {
+			_, err := c.CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+			return err
+		},
+		"deletion": func(t *testing.T, c kubernetes.Interface) error {
+			return c.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{})
+		},
+	}
+	const refused, unread = `the API server refuses a write: a policy\nsays no`, `the API server refuses the reading before a write: a policy\nsays no`
+	for _, c := range []struct {
+		write           string
+		refusal, unread int
+		want            string
+	}{
+		{"patch", http.StatusForbidden, 0, refused},
+		{"patch", http.StatusBadRequest, 0, refused},
+		{"patch", http.StatusInternalServerError, 0, refused},
+		{"patch", http.StatusConflict, 0, ""},
+		{"patch", http.StatusNotFound, 0, ""},
+		{"patch", hangUp, 0, "a write fails: EOF"},
+		{"patch", 0, http.StatusForbidden, unread},
+		{"patch", 0, http.StatusServiceUnavailable, unread},
+		{"patch", 0, http.StatusNotFound, ""},
+		{"patch", 0, http.StatusConflict, unread},
+		{"patch", 0, hangUp, "the reading before a write fails: EOF"},
+		{"deletion", 0, http.StatusForbidden, unread},
+		{"deletion", 0, http.StatusNotFound, ""},
+		{"deletion", 0, hangUp, "the reading before a write fails: EOF"},
+	} {
 		a, r := newAPI(t), New()
-		a.refusal = code
-		if _, err := a.client(r).CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType, []byte("{}"), metav1.PatchOptions{}); err == nil {
-			t.Errorf("%d: no error", code)
+		a.refusal, a.unread = c.refusal, c.unread
+		if err := writes[c.write](t, a.client(r)); err == nil {
+			t.Errorf("%+v: no error", c)
 		}
 		nodes, _, _ := r.changes.all()
-		if got := nodes["n"].refused; got != want || len(nodes["n"].fields) > 0 {
-			t.Errorf("%d: noted %q, %v", code, got, nodes)
+		n := nodes["n"]
+		if got := n.failure(); got != c.want || len(n.fields) > 0 || n.deleted {
+			t.Errorf("%+v: noted %q, %v", c, got, nodes)
 		}
 	}
+}
+
+// TestACanceledWriteIsNoFailure: nobody waits for it any more.
+func TestACanceledWriteIsNoFailure(t *testing.T) {
+	a, r := newAPI(t), New()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPatch, a.URL+nodePath, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := r.Wrap(http.DefaultTransport).RoundTrip(req)
+	if err == nil {
+		res.Body.Close()
+		t.Error("no error")
+	}
+	if nodes, _, _ := r.changes.all(); len(nodes) > 0 {
+		t.Errorf("noted %+v", nodes)
+	}
+}
+
+// TestAFailureEndsWithTheSameWrite, whatever else is in it by then, but not with one of other parts of
+// the Node. Each is something new once.
+func TestAFailureEndsWithTheSameWrite(t *testing.T) {
+	a, r := newAPI(t), New()
+	client := a.client(r)
+	patch := func(code int, body string) {
+		t.Helper()
+		a.mu.Lock()
+		a.refusal = code
+		a.mu.Unlock()
+		if _, err := client.CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType, []byte(body), metav1.PatchOptions{}); (err == nil) != (code == 0) {
+			t.Error(err)
+		}
+	}
+	expect := func(failing bool, version int, when string) {
+		t.Helper()
+		_, is := r.changes.progress()
+		if got, _ := r.changes.state(); is != failing || got != version {
+			t.Errorf("%s: failing %v, version %d, not %d", when, is, got, version)
+		}
+	}
+	const labels, annotations = `{"metadata":{"labels":{"a":"%s"}}}`, `{"metadata":{"annotations":{"a":"1"}}}`
+	patch(http.StatusInternalServerError, fmt.Sprintf(labels, "1"))
+	expect(true, 1, "it fails")
+	patch(http.StatusServiceUnavailable, fmt.Sprintf(labels, "2"))
+	expect(true, 1, "it fails again")
+	patch(0, annotations)
+	expect(true, 2, "another one has a result")
+	patch(0, fmt.Sprintf(labels, "3"))
+	expect(false, 3, "it has one")
+	patch(http.StatusForbidden, fmt.Sprintf(labels, "3"))
+	expect(true, 4, "it fails once more")
 }
 
 // TestNoNodeIsDeleted: it is noted and not sent, unless there is none of that name.
@@ -193,8 +290,48 @@ func TestEventsAreNoted(t *testing.T) {
 	}
 	a.expect(t)
 	_, warnings, _ := r.changes.all()
-	if want := []warning{{"Node n", "WarningReason", "two; lines"}}; !slices.Equal(warnings, want) {
+	if want := []warning{{"n", "Node n", "WarningReason", "two; lines"}}; !slices.Equal(warnings, want) {
 		t.Errorf("noted %q", warnings)
+	}
+}
+
+// TestAWarningEnds with the Event that says so, and so does the condition that says the same.
+func TestAWarningEnds(t *testing.T) {
+	node, pod := v1.ObjectReference{Kind: "Node", Name: "n"}, v1.ObjectReference{Kind: "Pod", Name: "p"}
+	for name, c := range map[string]struct {
+		over v1.Event
+		ends string // the Warning that it ends
+	}{
+		"of the Node":        {v1.Event{InvolvedObject: node, Reason: "ProblemResolved", Message: `vCenter "a": TopologyMissing is over`}, "Node n TopologyMissing"},
+		"without a vCenter":  {v1.Event{InvolvedObject: node, Reason: "ProblemResolved", Message: "TopologyDrift is over"}, "Node n TopologyDrift"},
+		"of another Node":    {v1.Event{InvolvedObject: v1.ObjectReference{Kind: "Node", Name: "m"}, Reason: "ProblemResolved", Message: "TopologyDrift is over"}, ""},
+		"something else":     {v1.Event{InvolvedObject: node, Reason: "Synced", Message: "TopologyDrift"}, ""},
+		"of a vCenter":       {v1.Event{InvolvedObject: pod, Reason: "VCenterRecovered", Message: `vCenter "a" has recovered from VCenterUnreadable after 40s`}, "Pod p VCenterUnreadable"},
+		"of another vCenter": {v1.Event{InvolvedObject: pod, Reason: "VCenterRecovered", Message: `vCenter "b" has recovered from VCenterUnreadable after 40s`}, ""},
+	} {
+		all := newChanges()
+		now := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+		would := now.DeepCopy()
+		would.Status.Conditions = []v1.NodeCondition{{Type: "vzones/TopologyReady", Status: v1.ConditionFalse, Reason: "TopologyMissing"}}
+		all.write(action{}, now, would)
+		for _, w := range []v1.Event{
+			{InvolvedObject: node, Reason: "TopologyMissing", Message: "category"}, {InvolvedObject: node, Reason: "TopologyDrift", Message: "label"},
+			{InvolvedObject: pod, Reason: "VCenterUnreadable", Message: `vCenter "a": no route`},
+		} {
+			w.Type = v1.EventTypeWarning
+			all.record(&w)
+		}
+		c.over.Type = v1.EventTypeNormal
+		all.record(&c.over)
+		nodes, left, _ := all.all()
+		want := slices.DeleteFunc([]string{"Node n TopologyDrift", "Node n TopologyMissing", "Pod p VCenterUnreadable"}, func(w string) bool { return w == c.ends })
+		var got []string
+		for _, w := range left {
+			got = append(got, w.object+" "+w.reason)
+		}
+		if !slices.Equal(got, want) || (len(nodes["n"].fields) == 0) != strings.HasSuffix(c.ends, "TopologyMissing") {
+			t.Errorf("%s: left are %q and %v", name, got, nodes["n"].fields)
+		}
 	}
 }
 

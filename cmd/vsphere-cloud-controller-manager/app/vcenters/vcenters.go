@@ -16,13 +16,16 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// The reasons of Events.
+// ReasonRecovered is the reason of the Event that says that what one of the others said is over. Its
+// text is of the form `vCenter "NAME" has recovered from REASON after DURATION`.
+const ReasonRecovered = "VCenterRecovered"
+
+// The reasons of the other Events.
 const (
 	reasonUnreadable  = "VCenterUnreadable"
 	reasonRejected    = "CredentialsRejected"
 	reasonMissing     = "CredentialsMissing"
 	reasonDatacenters = "DatacenterNotFound"
-	reasonOver        = "VCenterRecovered"
 )
 
 // reasons are those of what can be wrong.
@@ -108,7 +111,7 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 			case still, h.Err != nil, h.Snapshot == nil:
 				conditions[k] = c // while a vCenter is not read nothing is over
 			case !c.recorded.IsZero():
-				r.Record(v1.EventTypeNormal, reasonOver, fmt.Sprintf("vCenter %q has recovered from %s after %s",
+				r.Record(v1.EventTypeNormal, ReasonRecovered, fmt.Sprintf("vCenter %q has recovered from %s after %s",
 					k.vcenter, k.reason, now.Sub(c.since).Round(time.Second)))
 			}
 		}
@@ -163,11 +166,11 @@ func problems(h *vcenter.Health) map[string]problem {
 		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
 			"their labels: correct the credentials", h.VCenter), "tags"}
 	case h.Rejected:
-		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q rejects the credentials that are configured now; it is read on in the open session, "+
+		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q rejects the credentials that are configured now; vzones still reads it in the open session, "+
 			"until that ends or the daemon restarts: correct the credentials", h.VCenter), "session"}
 	}
 	if h.Err == nil && h.CredentialsErr != nil {
-		all[reasonMissing] = problem{fmt.Sprintf("%v; it is read on in the open session, until that ends or the daemon restarts: restore the credentials", h.CredentialsErr), "session"}
+		all[reasonMissing] = problem{fmt.Sprintf("%v; vzones still reads it in the open session, until that ends or the daemon restarts: restore the credentials", h.CredentialsErr), "session"}
 	}
 	if s := h.Snapshot; s != nil && s.Incomplete != nil {
 		visible := "no datacenter"

@@ -23,7 +23,7 @@ func state(err error, rejected bool, incomplete error) []vcenter.Health {
 func TestEvents(t *testing.T) {
 	down, refused := errors.New(`vCenter "east": no answer within 15s`), errors.New(`vCenter "east": connection refused`)
 	const (
-		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; it is read on in the open session, until that ends or the daemon restarts: correct the credentials`
+		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; vzones still reads it in the open session, until that ends or the daemon restarts: correct the credentials`
 		mistyped = "; the account sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted"
 		unread   = kept + ": check that it runs and that the cluster reaches it"
 	)
@@ -67,7 +67,7 @@ func TestEvents(t *testing.T) {
 			}
 			return all
 		}, []string{
-			`Warning CredentialsMissing vCenter "east": credentials: no such Secret; it is read on in the open session, until that ends or the daemon restarts: restore the credentials`,
+			`Warning CredentialsMissing vCenter "east": credentials: no such Secret; vzones still reads it in the open session, until that ends or the daemon restarts: restore the credentials`,
 			`Warning CredentialsMissing vCenter "east": credentials: no such Secret; ` + kept + `: restore the credentials`,
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsMissing after 19m55s`,
 		}},
