@@ -114,7 +114,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 		}
 		for h, cancel := range running {
 			if !now[h] {
-				klog.FromContext(ctx).Info("The vCenter is not in the configuration any more", "vCenter", h.name)
+				klog.FromContext(ctx).Info("The vCenter is no longer in the configuration", "vCenter", h.name)
 				cancel()
 				delete(running, h)
 			}

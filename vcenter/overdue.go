@@ -48,6 +48,6 @@ func (a *actor) noteOverdue(ctx context.Context) {
 	}
 	a.now.state.Overdue = true
 	a.publishStatus()
-	klog.FromContext(ctx).Info("The vCenter takes long to be read; new Nodes of other vCenters do not wait for it any more")
+	klog.FromContext(ctx).Info("Reading the vCenter takes long; new Nodes of other vCenters no longer wait for it")
 	a.announce()
 }

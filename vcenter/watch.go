@@ -55,7 +55,7 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 			continue
 		case err == nil:
 			if lasted, ended := a.unusable.End(); ended {
-				klog.FromContext(ctx).Info("The credentials are again those of the session, which goes on", "after", lasted.Round(time.Second))
+				klog.FromContext(ctx).Info("The credentials are again those of the open session, which stays in use", "after", lasted.Round(time.Second))
 			}
 			continue
 		}

@@ -139,7 +139,7 @@ func readChart(data []byte, p *problem.List) *chartValues {
 func chartRoot(data []byte, p *problem.List) *yaml.Node {
 	// A release without values has the chart's own: helm get values prints null.
 	if all, err := yaml.Documents(bytes.NewReader(data)); err == nil && len(all) < 2 && yaml.Hollow(all) {
-		p.Warnf(problem.Position{}, "the file has no values, so it counts as one for the chart vsphere-cpi, whose own hold")
+		p.Warnf(problem.Position{}, "the file has no values, so it counts as one for the chart vsphere-cpi, whose defaults apply")
 		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1}
 	}
 	root := yaml.Root(data, p)

@@ -58,7 +58,7 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	// Asking for the informer now makes the factory start it.
 	c.shared, c.lister = c.NodeInformer.Informer(), c.NodeInformer.Lister()
 	if err := c.shared.SetTransform(slim); err != nil {
-		log.Error(err, "Keeping more of each Node than is needed") // it was started before
+		log.Error(err, "Cannot leave out unneeded fields of Nodes; the cache takes more memory") // it was started before
 	}
 	if err := c.shared.AddIndexers(cache.Indexers{addressIndex: indexAddresses, machineIndex: indexMachines}); err != nil {
 		log.Error(err, "Cannot index Nodes by their addresses and machines")

@@ -88,7 +88,7 @@ func (c *Controller) noteAnnotated(ctx context.Context, n *v1.Node, s *state, to
 	forGood := isForGood(err)
 	if !forGood {
 		ctx := withVCenter(ctx, identity.ParseLocation(to.Machine).VCenter)
-		klog.FromContext(ctx).Error(err, "Cannot note on the Node where its machine is; it is tried again", "node", klog.KObj(n))
+		klog.FromContext(ctx).Error(err, "Cannot write the location of the machine to the Node; it is tried again", "node", klog.KObj(n))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

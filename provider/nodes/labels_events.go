@@ -76,7 +76,7 @@ func (l *labeler) recordOver(ctx context.Context, n *v1.Node, k *labelState, pla
 	delete(k.recorded, key)
 	text := overText(vcenterAt(place), last.reason)
 	l.events.Event(n, v1.EventTypeNormal, condition.ReasonResolved, text)
-	klog.FromContext(ctx).V(2).Info("What was wrong with the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
+	klog.FromContext(ctx).V(2).Info("A problem of the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
 	return time.Time{}
 }
 

@@ -98,7 +98,7 @@ func (r *recorder) run(ctx context.Context) {
 // writeOver writes an Event that something is over.
 func (r *recorder) writeOver(ctx context.Context, of problem) {
 	r.events.Event(of.node, v1.EventTypeNormal, condition.ReasonResolved, of.over)
-	klog.FromContext(ctx).V(2).Info("What was wrong with the Node is over", "node", klog.KObj(of.node), "text", of.over)
+	klog.FromContext(ctx).V(2).Info("A problem of the Node is over", "node", klog.KObj(of.node), "text", of.over)
 }
 
 // writeWarning writes an Event that something is wrong, unless the context is done.

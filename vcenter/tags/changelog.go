@@ -63,7 +63,7 @@ func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]strin
 	}
 	if l.kept = l.kept && a.Kept != nil; a.Kept != nil && !l.kept {
 		l.kept = true
-		logger.Error(faults.Printable{Err: a.Kept}, "Cannot read the names of all tags again; those read before are kept")
+		logger.Error(faults.Printable{Err: a.Kept}, "Cannot read the names of all tags again; the previous ones stay in use")
 	}
 	l.logRefused(ctx, a, paths)
 }

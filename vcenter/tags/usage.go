@@ -58,7 +58,7 @@ func (u *usage) refreshed(ctx context.Context, ask func() ([]Use, map[Ref]descri
 	}
 	if ctx.Err() == nil && u.lastErr != err.Error() {
 		u.lastErr = err.Error()
-		klog.FromContext(ctx).Info("Cannot see to which objects tags are attached; conflicts that rest on that may not be found", "err", faults.Printable{Err: err})
+		klog.FromContext(ctx).Info("Cannot see which objects tags are attached to; conflicts that depend on that may not be found", "err", faults.Printable{Err: err})
 	}
 }
 

@@ -77,7 +77,7 @@ func (v *views) watchDetails(ctx context.Context, list types.ManagedObjectRefere
 		if len(v.hosts.Properties()) == 0 || !faults.Is[types.InvalidProperty](err) {
 			return err
 		}
-		klog.FromContext(ctx).Info("The vCenter does not take all properties of host groups and fault domains", "err", faults.Printable{Err: err})
+		klog.FromContext(ctx).Info("The vCenter refuses some properties of host groups and fault domains", "err", faults.Printable{Err: err})
 		v.hosts.Access++
 	}
 }

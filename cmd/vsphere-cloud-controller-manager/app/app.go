@@ -171,7 +171,7 @@ func (a *App) Stop(ctx context.Context) {
 				a.election.Release(ctx)
 			}
 		case <-time.After(stopTimeout):
-			klog.FromContext(ctx).Info("Stopped without waiting any longer", "waited", stopTimeout)
+			klog.FromContext(ctx).Info("Stopped before everything had ended", "waited", stopTimeout)
 		}
 		klog.Flush()
 	})

@@ -214,7 +214,7 @@ func (c *checker) password(password *schema.Secret) {
 	case check.IsPEM(password.V.Reveal()):
 		password.V = config.NewPassword(strings.TrimSpace(password.V.Reveal()))
 	case strings.HasSuffix(password.V.Reveal(), "\n"):
-		c.Warnf(password.At, "ends with a line break, which is taken for a part of the password: %s", c.Words.NoBreak)
+		c.Warnf(password.At, "ends with a line break, which counts as part of the password: %s", c.Words.NoBreak)
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *checker) datacenters(given schema.List) schema.Value[[]string] {
 			case wrong != nil:
 				v.Bad = c.reject(element, &check.Mistake{What: wrong.Error(), Detail: check.Found(part)})
 			case have[part]:
-				c.Warnf(element.At, "names a datacenter again that the list already has")
+				c.Warnf(element.At, "names a datacenter that the list already has")
 			default:
 				v.V, have[part] = append(v.V, part), true
 				c.Notef(element.At, "%s is read as %s", quote.Value(part), form)

@@ -68,7 +68,7 @@ func (c *checker) patterns(given schema.List) []string {
 			c.reject(element, &check.Mistake{What: "is blank: write the name of a network, or remove the element"})
 		case c.reject(element, wrong):
 		case slices.ContainsFunc(patterns, func(p string) bool { return strings.EqualFold(p, element.V) }):
-			c.Warnf(element.At, "names a network again that the list already has")
+			c.Warnf(element.At, "names a network that the list already has")
 		default:
 			patterns = append(patterns, element.V)
 		}

@@ -63,7 +63,7 @@ func (c *checker) cycle(s *schema.File, policy topology.Policy) {
 	if i := slices.IndexFunc(s.Topology.Levels, func(l *schema.Level) bool { return l.Label.V == labels[0] }); i >= 0 {
 		at = s.Topology.Levels[i].Value.At
 	}
-	c.Errorf(at, "is composed of itself: %s: take one of them out of the value of the previous one", strings.Join(append(labels, labels[0]), ", of "))
+	c.Errorf(at, "is composed of itself: %s: remove one of them from the value that names it", strings.Join(append(labels, labels[0]), ", of "))
 }
 
 // withoutEffect warns of settings that no rule needs.

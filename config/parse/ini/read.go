@@ -239,7 +239,7 @@ func (v value) cutShort() {
 
 func (v value) Secret() schema.Secret {
 	if v.continued {
-		v.Warnf(v.at, `goes on in the next line, which is taken for a part of it, since a \ ends this one: `+
+		v.Warnf(v.at, `continues in the next line, since this one ends with a \: `+
 			`put the value in quotes, and write \\ for a \ that belongs to it`)
 	}
 	// What is behind a blank may be a part too.

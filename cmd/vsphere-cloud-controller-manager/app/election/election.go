@@ -42,7 +42,7 @@ const (
 )
 
 // waitsToLead is what an instance logs when it sees that another one leads.
-const waitsToLead = "Waits to lead, since another instance holds the Lease"
+const waitsToLead = "Waiting to lead: another instance holds the Lease"
 
 // ErrLost means that another instance may lead from now on.
 var ErrLost = errors.New("the Lease is lost: another instance leads, or the API server has not answered in time; this process ends, to be started again")

@@ -197,7 +197,7 @@ func (s *secretWatcher) run(ctx context.Context, changed func()) {
 	if err := s.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		s.unreadable(log, err)
 	}); err != nil {
-		log.Error(err, "Cannot find out why a Secret is not read", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
+		log.Error(err, "Cannot report errors of reading the Secret", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
 	}
 	go func() {
 		<-s.stopped
