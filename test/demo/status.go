@@ -18,7 +18,7 @@ import (
 )
 
 // lastEvents is how many Events status shows.
-const lastEvents = 10
+const lastEvents = 20
 
 // status shows the Nodes, and the last Events of vzones and those of deletions.
 func status(ctx context.Context, on *world, _ []string) (outcome, error) {
@@ -40,7 +40,7 @@ func status(ctx context.Context, on *world, _ []string) (outcome, error) {
 func (w *world) writeNodes(b *strings.Builder, nodes []v1.Node) {
 	slices.SortFunc(nodes, func(x, y v1.Node) int { return cmp.Compare(x.Name, y.Name) })
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NODE\tREADY\tREGION\tZONE\tMACHINE\tTAINTS, ANNOTATIONS")
+	fmt.Fprintln(t, "NODE\tREADY\tREGION\tZONE\tMACHINE\tTAINTS, CONDITION, ANNOTATIONS")
 	waiting := 0
 	for i := range nodes {
 		n := &nodes[i]
