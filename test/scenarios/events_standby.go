@@ -62,7 +62,7 @@ func standbyCommands() []command {
 const standsBy = "ok: standing by"
 
 // waitsToLead is what the log of a standby says once it takes part in the election.
-const waitsToLead = "Waits to lead"
+const waitsToLead = "Waiting to lead"
 
 func (w *world) startStandby(ctx context.Context, flags []string) error {
 	if w.standby != nil {
