@@ -25,7 +25,7 @@ how values are read go to standard error.`,
   VSPHERE_USER=admin VSPHERE_PASSWORD=example vzones config --env vsphere.conf`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t.started = true
+			t.Started = true
 			var environ []string
 			if env {
 				environ = os.Environ()
@@ -38,15 +38,15 @@ how values are read go to standard error.`,
 }
 
 func (t *tool) config(file string, environ []string) error {
-	data, err := t.read(file)
+	data, err := t.Read(file)
 	if err != nil {
 		return err
 	}
 	w, err := convert.Effective(file, data, environ...)
 	if err != nil {
-		return mistakes(t.stderr, err)
+		return mistakes(t.Stderr, err)
 	}
-	printWarnings(t.stderr, "warning", append(w.Warnings, w.Lost...))
-	printWarnings(t.stderr, "note", w.Notes)
-	return t.write(w.Data)
+	printWarnings(t.Stderr, "warning", append(w.Warnings, w.Lost...))
+	printWarnings(t.Stderr, "note", w.Notes)
+	return t.Write(w.Data)
 }

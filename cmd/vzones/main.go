@@ -3,17 +3,22 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"os/signal"
+	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/version"
+	"k8s.io/klog/v2"
 
+	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/nodes"
 	"vzones/config"
-	"vzones/config/readfile"
 )
 
 func main() {
@@ -27,30 +32,27 @@ const (
 	failure  = 2
 )
 
-// errFindings means that a file has mistakes, which were printed.
-var errFindings = errors.New("there are mistakes")
-
-// errReported means that a failure was printed.
-var errReported = errors.New("there was a failure")
-
 // run runs a command and returns its exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr}
+	t := &tool{&cli.Tool{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	cmd := t.command()
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	done, err := cmd.ExecuteC()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	klog.SetLogger(logr.Discard()) // what the packages of the daemon log is for the daemon
+	done, err := cmd.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return right
-	case errors.Is(err, errFindings):
+	case errors.Is(err, cli.ErrFindings):
 		return findings
-	case errors.Is(err, errReported):
+	case errors.Is(err, cli.ErrReported):
 		return failure
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
-	if !t.started {
+	if !t.Started {
 		if done.Name() == "help" {
 			done = done.Root()
 		}
@@ -59,15 +61,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return failure
 }
 
-// tool is what the commands have in common.
-type tool struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	// started reports whether the arguments of a command are valid.
-	started bool
-	// stdinRead reports whether standard input was read, which works once.
-	stdinRead bool
-}
+// tool makes the commands.
+type tool struct{ *cli.Tool }
 
 // usage ends in the examples.
 const usage = `Usage:
@@ -105,7 +100,7 @@ arguments are wrong or something failed, such as reading a file.`,
 	}
 	root.SetUsageTemplate(usage)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(t.validateCommand(), t.configCommand(), t.convertCommand())
+	root.AddCommand(t.validateCommand(), t.configCommand(), t.convertCommand(), nodes.Command(t.Tool))
 	return root
 }
 
@@ -125,45 +120,11 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// read returns the content of a file, or of standard input for -.
-func (t *tool) read(file string) ([]byte, error) {
-	if file == "-" {
-		if t.stdinRead {
-			return nil, errors.New("standard input is named twice: it can be read once")
-		}
-		t.stdinRead = true
-		data, err := io.ReadAll(io.LimitReader(t.stdin, readfile.MaxSize+1))
-		if err == nil && len(data) > readfile.MaxSize {
-			err = fmt.Errorf("it has more than %d bytes", readfile.MaxSize)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading standard input: %w", err)
-		}
-		return data, nil
-	}
-	data, err := readfile.Read(file)
-	if err != nil {
-		if info, unseen := os.Stat(file); unseen == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-			err = fmt.Errorf("%w: write - in its place, and pipe it to standard input", err)
-		}
-		return nil, fmt.Errorf("reading a file: %w", err)
-	}
-	return data, nil
-}
-
-// write writes to standard output.
-func (t *tool) write(data []byte) error {
-	if _, err := t.stdout.Write(data); err != nil {
-		return fmt.Errorf("writing to standard output: %w", err)
-	}
-	return nil
-}
-
 // mistakes prints the mistakes of an error, if it consists of mistakes.
 func mistakes(to io.Writer, err error) error {
 	if all, ok := errors.AsType[config.Errors](err); ok {
 		fmt.Fprintln(to, all)
-		return errFindings
+		return cli.ErrFindings
 	}
 	return err
 }
