@@ -183,7 +183,7 @@ func TestVariablesOfTheDaemonAreDocumented(t *testing.T) {
 			documented[m[1]] = true
 		}
 	}
-	for _, file := range sources(t, "../provider", "../vcenter", "../cmd") {
+	for _, file := range sources(t, "../provider", "../vcenter", "../cmd/vsphere-cloud-controller-manager") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) != 1 {

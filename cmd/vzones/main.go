@@ -100,7 +100,12 @@ arguments are wrong or something failed, such as reading a file.`,
 	}
 	root.SetUsageTemplate(usage)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(t.validateCommand(), t.configCommand(), t.convertCommand(), nodes.Command(t.Tool))
+	root.AddCommand(
+		t.validateCommand(),
+		t.configCommand(),
+		t.convertCommand(),
+		nodes.Command(t.Tool),
+	)
 	return root
 }
 

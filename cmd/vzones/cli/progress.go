@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// patience is how long something may take before a line says what it is.
-const patience = time.Second
+// progressDelay is how long something may take before a line says what it is.
+const progressDelay = time.Second
 
 // Progress says on standard error what is going on, if it takes longer than a second. The function
 // that it returns has to be called at the end, before anything else is printed.
@@ -15,7 +15,7 @@ func (t *Tool) Progress(what string) (end func()) {
 	var mu sync.Mutex
 	shown, ended := false, false
 	terminal := isTerminal(t.Stderr)
-	timer := time.AfterFunc(patience, func() {
+	timer := time.AfterFunc(progressDelay, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if ended {
