@@ -7,6 +7,7 @@ package operator
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -24,6 +25,13 @@ const startTime = 2 * time.Minute
 
 // Scripts are what the scripts of a process share.
 type Scripts struct {
+	// Root is the path of the repository's root, for scripts that read the documentation; Update
+	// writes there what they compare.
+	Root   string
+	Update bool
+
+	writing sync.Mutex // held while a page is written
+
 	mu     sync.Mutex // held by the script that uses the stack
 	stack  *stack.Stack
 	binary string
@@ -50,10 +58,17 @@ type world struct {
 // key is that of a script's world in testscript's environment.
 type key struct{}
 
-// Setup is testscript's.
+// Setup is testscript's. It sets ROOT to the path of the repository's root.
 func (t *Scripts) Setup(env *testscript.Env) error {
 	w := &world{tool: t}
 	env.Values[key{}] = w
+	if t.Root != "" {
+		root, err := filepath.Abs(t.Root)
+		if err != nil {
+			return err
+		}
+		env.Setenv("ROOT", root)
+	}
 	env.Defer(func() {
 		switch {
 		case w.stack != nil:
@@ -77,10 +92,15 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
 //	sessions NAME N            waits until the vCenter has N sessions
+//	console PAGE HEADING       enters the commands of the page's blocks of kind console below a heading, with kubectl
+//	                           and Helm, and compares what they print
+//	picture FILE COLUMNS CMD…  runs a command in a terminal, and compares what it shows with an SVG
+//	published FILE DOCUMENT    compares a file with one of the documentation
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
+		"console": console, "picture": picture, "published": published,
 	}
 }
 
