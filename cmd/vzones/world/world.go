@@ -35,14 +35,18 @@ type World struct {
 	Nodes []*v1.Node
 	// States are those of the vCenters, in configured order. Each was read, or has an error.
 	States []inventory.State
-	// Placer places the Nodes by the States, Checker says whether they would be deleted.
+	// Placer places the Nodes by the States, which are the same until Close. Checker says whether
+	// they would be deleted.
 	Placer  *placement.Placer
 	Checker *absence.Checker
 
+	// standIns reports whether the Nodes stand for machines.
+	standIns bool
 	// followed are the machines of the Nodes.
 	followed []inventory.Identity
 
 	fleet  *vcenter.Fleet
+	shown  *shown
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
