@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/nodes"
 	"vzones/config"
 )
@@ -104,6 +105,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.validateCommand(),
 		t.configCommand(),
 		t.convertCommand(),
+		explain.Command(t.Tool),
 		nodes.Command(t.Tool),
 	)
 	return root
