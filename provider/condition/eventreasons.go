@@ -12,9 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"vzones/provider/absence"
 	"vzones/provider/addresses"
 	"vzones/provider/identity"
+	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -115,6 +118,12 @@ func IsUnknown(err error) bool {
 // IsOutage reports whether the reason of an Event about a Node says that a vCenter cannot be read.
 func IsOutage(reason string) bool {
 	return slices.ContainsFunc(unplaced, func(o Outcome) bool { return o.Event == reason && slices.Contains(ofVCenters, o.err) })
+}
+
+// IsForeign reports whether a Node of which an error says that it has no machine never was ours: it
+// waits for nothing, and has no provider ID.
+func IsForeign(n *v1.Node, err error) bool {
+	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) && n.Spec.ProviderID == "" && !nodestate.IsUninitialized(n)
 }
 
 // Key returns the same for errors that say the same to a person. A vCenter that cannot be
