@@ -120,12 +120,6 @@ func IsOutage(reason string) bool {
 	return slices.ContainsFunc(unplaced, func(o Outcome) bool { return o.Event == reason && slices.Contains(ofVCenters, o.err) })
 }
 
-// IsForeign reports whether a Node of which an error says that it has no machine never was ours: it
-// waits for nothing, and has no provider ID.
-func IsForeign(n *v1.Node, err error) bool {
-	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) && n.Spec.ProviderID == "" && !nodestate.IsUninitialized(n)
-}
-
 // Key returns the same for errors that say the same to a person. A vCenter that cannot be
 // read says so in many ways.
 func Key(err error) string {
@@ -134,6 +128,12 @@ func Key(err error) string {
 		return err.Error()
 	}
 	return strings.Join(vcenters, " ") + reasonOf + Of(err).Event
+}
+
+// NeverOurs reports whether a Node is none of ours, by the error with which its machine was looked
+// for: it has no provider ID, waits for nothing, and nothing says that vSphere has its machine.
+func NeverOurs(node *v1.Node, err error) bool {
+	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodestate.IsUninitialized(node)
 }
 
 // Counts returns 0 for every outcome.

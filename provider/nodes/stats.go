@@ -109,7 +109,7 @@ func (c *Controller) outcomeOf(n *v1.Node) (string, error) {
 	switch {
 	case err == nil:
 		return condition.Placed, nil
-	case condition.IsForeign(n, err):
+	case condition.NeverOurs(n, err):
 		return condition.Foreign, nil
 	}
 	return condition.Of(err).Name, err

@@ -19,7 +19,7 @@ type group []*node
 func (g group) names() string {
 	all := make([]string, len(g))
 	for i, n := range g {
-		all[i] = n.Name
+		all[i] = n.name()
 	}
 	return quote.Some(all, quote.Most)
 }
@@ -28,7 +28,7 @@ func (g group) names() string {
 func (g group) moids() []string {
 	ids := make([]string, len(g))
 	for i, n := range g {
-		ids[i] = n.place.Machine.Ref.ID
+		ids[i] = n.Place.Machine.Ref.ID
 	}
 	return ids
 }
@@ -87,7 +87,7 @@ func (f *facts) affinity() (found []finding.Finding) {
 
 func hasZone(n *node) bool { return zoneOf(n) != "" }
 
-func zoneOf(n *node) string { return n.place.Placement.Value(topology.LabelZone) }
+func zoneOf(n *node) string { return n.Place.Placement.Value(topology.LabelZone) }
 
 func allOf(g group, is func(*node) bool) bool {
 	return !slices.ContainsFunc(g, func(n *node) bool { return !is(n) })
@@ -138,7 +138,7 @@ func (f *facts) areApart(c *survey.Cluster, g group) bool {
 func (f *facts) separate(s *survey.Survey, g group) string {
 	words := []string{"govc", "cluster.rule.create", "-name", "vzones-" + cmp.Or(zoneOf(g[0]), "nodes"), "-enable", "-anti-affinity", "-cluster", g[0].above(typeCluster).Path}
 	for _, n := range g {
-		words = append(words, n.place.Machine.InventoryPath)
+		words = append(words, n.Place.Machine.InventoryPath)
 	}
 	return line(words...)
 }
@@ -172,7 +172,7 @@ func (f *facts) rules() (found []finding.Finding) {
 		about := finding.Finding{VCenter: g[0].vcenterName(), Object: named(cluster)}
 		var concern []string
 		for _, r := range drs.Rules {
-			of := slices.DeleteFunc(slices.Clone(g), func(n *node) bool { return !slices.Contains(r.Machines, n.place.Machine.Ref.ID) })
+			of := slices.DeleteFunc(slices.Clone(g), func(n *node) bool { return !slices.Contains(r.Machines, n.Place.Machine.Ref.ID) })
 			if !r.Enabled || len(of) == 0 {
 				continue
 			}

@@ -35,7 +35,7 @@ func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 	policy := &f.config.Topology.Policy
 	var placements []topology.Placement
 	for i := range f.nodes {
-		placements = append(placements, f.nodes[i].place.Placement)
+		placements = append(placements, f.nodes[i].Place.Placement)
 	}
 	for i := range places {
 		placements = append(placements, places[i].placement)

@@ -3,10 +3,8 @@ package check
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
+	"vzones/cmd/vzones/world"
 	"vzones/config"
-	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -31,23 +29,27 @@ type facts struct {
 	now   time.Time
 }
 
-// A node is a Node with what the placer says of it.
-type node struct {
-	*v1.Node
-	place placement.Place
-	// err is why it has no certain place or would get no address, nil if nothing is wrong.
-	err error
-	// key is the same for Nodes that name one machine.
-	key string
+// A node is what the daemon makes of a Node. Its Err is nil if nothing is wrong.
+type node struct{ *world.Look }
+
+func (n *node) name() string { return n.Node.Name }
+
+// key is the same for Nodes that name one machine, in whatever byte order.
+func (n *node) key() string {
+	if len(n.Identity.UUIDs) == 0 {
+		return n.name()
+	}
+	u := n.Identity.UUIDs[0]
+	return min(u.String(), u.Swapped().String())
 }
 
 // vcenterName returns the vCenter of a Node's machine, empty if it is not known.
 func (n *node) vcenterName() string {
-	if n.place.VCenter != "" {
-		return n.place.VCenter
+	if n.Place.VCenter != "" {
+		return n.Place.VCenter
 	}
-	if n.place.Machine != nil {
-		return n.place.Machine.Ref.VCenter
+	if n.Place.Machine != nil {
+		return n.Place.Machine.Ref.VCenter
 	}
 	return ""
 }
@@ -55,7 +57,7 @@ func (n *node) vcenterName() string {
 // isControlPlane reports whether a Node is of the control plane, by its labels.
 func (n *node) isControlPlane() bool {
 	for _, label := range []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"} {
-		if _, is := n.Labels[label]; is {
+		if _, is := n.Node.Labels[label]; is {
 			return true
 		}
 	}
@@ -65,10 +67,10 @@ func (n *node) isControlPlane() bool {
 // above returns the nearest object of a type above a Node's machine on the compute path, nil if
 // there is none.
 func (n *node) above(objectType string) *topology.Object {
-	if n.place.Machine == nil {
+	if n.Place.Machine == nil {
 		return nil
 	}
-	for _, p := range n.place.Machine.Paths {
+	for _, p := range n.Place.Machine.Paths {
 		if p.Kind != topology.ComputePath {
 			continue
 		}
@@ -83,14 +85,14 @@ func (n *node) above(objectType string) *topology.Object {
 
 // settings returns what else was read of a Node's machine, nil if it was not.
 func (f *facts) settings(n *node) *survey.Machine {
-	if n.place.Machine == nil {
+	if n.Place.Machine == nil {
 		return nil
 	}
-	s := f.survey(n.place.Machine.Ref.VCenter)
+	s := f.survey(n.Place.Machine.Ref.VCenter)
 	if s == nil {
 		return nil
 	}
-	return s.Machines[n.place.Machine.Ref.ID]
+	return s.Machines[n.Place.Machine.Ref.ID]
 }
 
 // survey returns that of a vCenter, nil if there is none.

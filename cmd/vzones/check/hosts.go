@@ -157,7 +157,7 @@ func (f *facts) within(i int) func(*survey.Object) bool {
 func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
 	withNodes := map[topology.Ref]bool{}
 	for i := range f.nodes {
-		if n := &f.nodes[i]; errors.Is(n.err, topology.ErrMissing) {
+		if n := &f.nodes[i]; errors.Is(n.Err, topology.ErrMissing) {
 			for _, kind := range []string{typeHost, typeCluster} {
 				if o := n.above(kind); o != nil {
 					withNodes[o.Ref] = true

@@ -22,7 +22,7 @@ func (f *facts) machines() (found []finding.Finding) {
 		if m == nil {
 			continue
 		}
-		about := finding.Finding{VCenter: m.VCenter, Object: "Node " + n.Name}
+		about := finding.Finding{VCenter: m.VCenter, Object: "Node " + n.name()}
 		where := " in " + m.Located(m.Path)
 		if m.DiskUUID != nil && !*m.DiskUUID {
 			one := about

@@ -39,25 +39,25 @@ func (f *facts) unplaced() (found []finding.Finding) {
 	shared := map[string]bool{}
 	for i := range f.nodes {
 		n := &f.nodes[i]
-		if n.err == nil {
+		if n.Err == nil {
 			continue
 		}
-		kind := nodeKinds[condition.Of(n.err).Name]
+		kind := nodeKinds[condition.Of(n.Err).Name]
 		if kind == nil || f.isExplained(n) {
 			continue
 		}
-		if errors.Is(n.err, placement.ErrShared) {
-			if shared[n.key] {
+		if errors.Is(n.Err, placement.ErrShared) {
+			if shared[n.key()] {
 				continue
 			}
-			shared[n.key] = true
+			shared[n.key()] = true
 		}
-		one := finding.Finding{Kind: kind, VCenter: n.vcenterName(), Object: "Node " + n.Name, Text: quote.Line(n.err.Error()), Short: kind.Title}
-		if advice := condition.Of(n.err).Advice; advice != "" {
+		one := finding.Finding{Kind: kind, VCenter: n.vcenterName(), Object: "Node " + n.name(), Text: quote.Line(n.Err.Error()), Short: kind.Title}
+		if advice := condition.Of(n.Err).Advice; advice != "" {
 			one.Text += "; " + advice
 		}
 		if kind == finding.NodeNotFound || kind == finding.NodeContradicts {
-			one.Command = line("kubectl", "delete", "node", n.Name)
+			one.Command = line("kubectl", "delete", "node", n.name())
 		}
 		if kind == finding.NodeUnplaced {
 			one.Command = f.attachAbove(n)
@@ -78,7 +78,7 @@ func (f *facts) attachAbove(n *node) string {
 	}
 	policy := f.config.Topology.Policy
 	for _, label := range policy.Labels() {
-		if policy.IsRequired(label) && strings.Contains(n.err.Error(), quote.Value(categoryOf(&policy, label))) {
+		if policy.IsRequired(label) && strings.Contains(n.Err.Error(), quote.Value(categoryOf(&policy, label))) {
 			return f.attach(label, o)
 		}
 	}
@@ -99,13 +99,13 @@ func categoryOf(p *topology.Policy, label string) string {
 // isExplained reports whether what is wrong with a Node is found with something else: a vCenter that
 // cannot be read, tags that conflict or cannot be read, or VMware Tools that do not run.
 func (f *facts) isExplained(n *node) bool {
-	placed := n.place.Machine != nil
-	name := condition.Of(n.err).Name
+	placed := n.Place.Machine != nil
+	name := condition.Of(n.Err).Name
 	switch {
-	case inventory.FirstUnreachable(n.err) != nil:
+	case inventory.FirstUnreachable(n.Err) != nil:
 		return true
 	case name == "ambiguous" && placed, name == "topology_invalid":
-		return slices.ContainsFunc(n.place.Placement.Conflicts, func(c topology.Conflict) bool {
+		return slices.ContainsFunc(n.Place.Placement.Conflicts, func(c topology.Conflict) bool {
 			return slices.Contains([]topology.ConflictKind{topology.ConflictTwoTags, topology.ConflictTwoGroups, topology.ConflictInvalidValue}, c.Kind)
 		})
 	case name == "unknown":
@@ -120,7 +120,7 @@ func (f *facts) isExplained(n *node) bool {
 // isUnknownElsewhere reports whether something that is found for a vCenter makes a Node's place
 // unknown.
 func (f *facts) isUnknownElsewhere(n *node) bool {
-	if errors.Is(n.err, topology.ErrNoCategory) {
+	if errors.Is(n.Err, topology.ErrNoCategory) {
 		return true
 	}
 	in := n.vcenterName()
@@ -129,18 +129,18 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 		switch {
 		case s.Err != nil || s.Snapshot == nil:
 			return true
-		case n.place.Machine == nil && s.Snapshot.Incomplete != nil:
+		case n.Place.Machine == nil && s.Snapshot.Incomplete != nil:
 			return true // which is that of a datacenter
 		case in == s.VCenter && len(f.tagging(i)) > 0:
 			return true
 		}
 	}
-	if n.place.Machine == nil {
+	if n.Place.Machine == nil {
 		return false
 	}
 	// Objects whose tags may not be read.
-	for _, p := range n.place.Machine.Paths {
-		if slices.ContainsFunc(p.Objects, f.isDenied) && strings.Contains(n.err.Error(), "System.Read") {
+	for _, p := range n.Place.Machine.Paths {
+		if slices.ContainsFunc(p.Objects, f.isDenied) && strings.Contains(n.Err.Error(), "System.Read") {
 			return true
 		}
 	}

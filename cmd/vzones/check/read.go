@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"vzones/cmd/vzones/world"
-	"vzones/provider/condition"
-	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -40,7 +38,7 @@ func read(ctx context.Context, w *world.World) (*facts, error) {
 		Rules: len(f.nodes) > 0, Machines: map[string][]string{},
 	}
 	for i := range f.nodes {
-		if m := f.nodes[i].place.Machine; m != nil {
+		if m := f.nodes[i].Place.Machine; m != nil {
 			query.Machines[m.Ref.VCenter] = append(query.Machines[m.Ref.VCenter], m.Ref.ID)
 		}
 	}
@@ -67,37 +65,19 @@ func withUsage(f *facts) []inventory.State {
 	return states
 }
 
-// nodesOf places the Nodes that are ours.
+// nodesOf looks at the Nodes that are ours.
 func nodesOf(ctx context.Context, w *world.World) (nodes []node) {
 	searches := 0
 	for _, n := range w.Nodes {
-		if w.Placer.IsForeign(n) {
+		l := w.Look(n)
+		if l.Foreign {
 			continue
 		}
-		one := node{Node: n}
-		if one.place, one.err = w.Placer.Place(n); one.err == nil {
-			one.err = one.place.Problem
-		}
-		if one.err == nil && nodestate.IsUninitialized(n) {
-			_, one.err = w.Placer.Describe(n) // with its addresses
-		}
-		if condition.IsForeign(n, one.err) {
-			continue
-		}
-		id, err := w.Placer.Statement(n)
-		if one.key = keyOf(id, n.Name); err == nil && errors.Is(one.err, topology.ErrAbsent) && len(id.UUIDs) > 0 && searches < searchedOutside {
+		if id := l.Identity; errors.Is(l.Err, topology.ErrAbsent) && len(id.UUIDs) > 0 && searches < searchedOutside {
 			searches++
-			one.err = cmp.Or(w.SearchOutside(ctx, id), one.err)
+			l.Err = cmp.Or(w.SearchOutside(ctx, id), l.Err)
 		}
-		nodes = append(nodes, one)
+		nodes = append(nodes, node{l})
 	}
 	return nodes
-}
-
-// keyOf returns the same for Nodes that name one machine, in whatever byte order.
-func keyOf(id inventory.Identity, name string) string {
-	if len(id.UUIDs) == 0 {
-		return name
-	}
-	return min(id.UUIDs[0].String(), id.UUIDs[0].Swapped().String())
 }
