@@ -16,6 +16,7 @@ import (
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
+	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/nodes"
@@ -106,6 +107,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.configCommand(),
 		t.convertCommand(),
 		explain.Command(t.Tool),
+		check.Command(t.Tool),
 		nodes.Command(t.Tool),
 	)
 	return root
