@@ -38,14 +38,12 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		return err
 	}
 	defer w.Close()
-	l := &cli.List{Columns: []string{"NODE", "VCENTER", "REGION", "ZONE"}}
+	list := &cli.List{Columns: []string{"NODE", "VCENTER", "REGION", "ZONE", "PROBLEM"}}
 	for _, n := range w.Nodes {
-		place, err := w.Placer.Place(n)
-		row := cli.Row{Name: n.Name, Cells: []string{n.Name, place.VCenter, place.Placement.Value(topology.LabelRegion), place.Placement.Value(topology.LabelZone)}}
-		if err != nil {
-			row.Cells[1] = err.Error()
-		}
-		l.Rows = append(l.Rows, row)
+		l := w.Look(n)
+		placed := &l.Place.Placement
+		row := cli.Row{Name: n.Name, Cells: []string{n.Name, l.Place.VCenter, placed.Value(topology.LabelRegion), placed.Value(topology.LabelZone), l.Reason()}}
+		list.Rows = append(list.Rows, row)
 	}
-	return t.Print(format, l)
+	return t.Print(format, list)
 }

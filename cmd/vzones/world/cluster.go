@@ -11,9 +11,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/vcenter/inventory"
 )
 
 // connect makes the client of the cluster, if one is needed.
@@ -52,8 +55,10 @@ func (w *World) readNodes(ctx context.Context, f *Flags) error {
 	case f.Need == NoNodes:
 		return nil
 	case f.withoutCluster():
-		w.Nodes = f.standIns()
-		return nil
+		w.standIns = true
+		var err error
+		w.Nodes, err = f.machines()
+		return err
 	case w.Client == nil:
 		return nil
 	}
@@ -74,19 +79,27 @@ func (w *World) readNodes(ctx context.Context, f *Flags) error {
 	return nil
 }
 
-// standIns returns Nodes that say of themselves what was asked for.
-func (f *Flags) standIns() []*v1.Node {
+// machines returns Nodes that wait, and say of themselves what was asked for. Only a Node that waits
+// is looked for by its name.
+func (f *Flags) machines() ([]*v1.Node, error) {
 	var all []*v1.Node
-	for _, u := range f.UUIDs {
-		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: u}}
-		n.Spec.ProviderID = "vsphere://" + u
-		all = append(all, n)
+	add := func(name string) *v1.Node {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+		n.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
+		if !slices.ContainsFunc(all, func(other *v1.Node) bool { return other.Name == name }) {
+			all = append(all, n)
+		}
+		return n
+	}
+	for _, text := range f.UUIDs {
+		u, err := inventory.ParseUUID(strings.TrimPrefix(text, "vsphere://"))
+		if err != nil {
+			return nil, fmt.Errorf("--uuid: %w", err)
+		}
+		add(u.String()).Status.NodeInfo.SystemUUID = u.String()
 	}
 	for _, name := range f.Machines {
-		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		// Only a Node that waits to be initialized is looked for by its name.
-		n.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
-		all = append(all, n)
+		add(name)
 	}
-	return all
+	return all, nil
 }

@@ -40,7 +40,8 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 
 // start makes the placer of the Nodes and runs the fleet, which follows their machines.
 func (w *World) start(ctx context.Context) {
-	p := provider.New(w.fleet, w.Config, provider.Options{})
+	w.shown = &shown{Fleet: w.fleet}
+	p := provider.New(w.shown, w.Config, provider.Options{})
 	factory := informers.NewSharedInformerFactory(nil, 0) // it is never started: the Nodes were listed
 	p.SetInformers(factory)
 	w.Placer = p.Placer()
@@ -69,7 +70,9 @@ func (w *World) await(ctx context.Context, f *Flags) error {
 	defer cancel()
 	changed := w.fleet.Subscribe()
 	for {
-		w.States = w.fleet.States()
+		states := w.fleet.States()
+		w.States = states
+		w.shown.states.Store(&states)
 		if w.isRead() {
 			return nil
 		}

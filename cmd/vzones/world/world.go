@@ -34,13 +34,16 @@ type World struct {
 	Nodes []*v1.Node
 	// States are those of the vCenters, in configured order. Each was read, or has an error.
 	States []inventory.State
-	// Placer places the Nodes by the States.
+	// Placer places the Nodes by the States, which are the same until Close.
 	Placer *placement.Placer
 
+	// standIns reports whether the Nodes stand for machines.
+	standIns bool
 	// followed are the machines of the Nodes.
 	followed []inventory.Identity
 
 	fleet  *vcenter.Fleet
+	shown  *shown
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
