@@ -129,7 +129,7 @@ func (f *facts) drs(n *node) (*survey.Cluster, *survey.Survey) {
 // areApart reports whether a rule keeps all machines of these Nodes apart.
 func (f *facts) areApart(c *survey.Cluster, g group) bool {
 	return slices.ContainsFunc(c.Rules, func(r survey.Rule) bool {
-		return r.Enabled && r.Kind == "separate" &&
+		return r.Enabled && r.Kind == survey.Separate &&
 			!slices.ContainsFunc(g.moids(), func(id string) bool { return !slices.Contains(r.Machines, id) })
 	})
 }
@@ -197,9 +197,9 @@ func (f *facts) rules() (found []finding.Finding) {
 // keepsTogether reports whether a rule leaves its machines one host.
 func keepsTogether(r *survey.Rule) bool {
 	switch r.Kind {
-	case "together":
+	case survey.Together:
 		return true
-	case "hosts":
+	case survey.Hosts:
 		return !r.Away && len(r.Hosts) == 1
 	}
 	return false

@@ -21,9 +21,9 @@ type facts struct {
 	health  []vcenter.Health
 	reports []preflight.Report
 	surveys []survey.Survey
-	// tagged are the tags of regions and zones, and usage why those of a vCenter are not known.
+	// tagged are the tags of regions and zones, by what trials have found.
 	tagged []topology.Tagged
-	usage  []vcenter.TagUsage
+	trials []vcenter.TagTrial
 	// nodes are those of the cluster that are ours, none without a cluster.
 	nodes []node
 	now   time.Time

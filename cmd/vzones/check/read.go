@@ -30,7 +30,7 @@ func read(ctx context.Context, w *world.World) (*facts, error) {
 	policy := &w.Config.Topology.Policy
 	var side sync.WaitGroup
 	side.Go(func() { f.reports = preflight.Run(ctx, w.Config.VCenters, preflightTime) })
-	side.Go(func() { f.usage = w.TagUsage(ctx) })
+	side.Go(func() { f.trials = w.TryTags(ctx) })
 	f.nodes = nodesOf(ctx, w)
 	categories := policy.Categories()
 	query := survey.Query{
@@ -45,20 +45,20 @@ func read(ctx context.Context, w *world.World) (*facts, error) {
 	f.surveys = w.Survey(ctx, query)
 	side.Wait()
 	f.states, f.health = w.States, w.Health()
-	f.tagged = placement.Tagged(withUsage(f))
+	f.tagged = placement.Tagged(withTagged(f))
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("checking the vCenters: %w", context.Cause(ctx))
 	}
 	return f, nil
 }
 
-// withUsage returns the states as if their snapshots had what tags are attached to by now.
-func withUsage(f *facts) []inventory.State {
+// withTagged returns the states as if their snapshots had what tags are attached to by now.
+func withTagged(f *facts) []inventory.State {
 	states := make([]inventory.State, len(f.states))
 	for i, s := range f.states {
 		if states[i] = s; s.Snapshot != nil {
 			now := *s.Snapshot
-			now.Tagged = f.usage[i].Tagged
+			now.Tagged = f.trials[i].Tagged
 			states[i].Snapshot = &now
 		}
 	}

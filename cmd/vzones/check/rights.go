@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"vzones/cmd/vzones/finding"
 	"vzones/topology"
@@ -24,9 +23,6 @@ func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
 		if d.Needed {
 			kind = finding.PrivilegeMissing
 		}
-		if isOfEvents(&d) {
-			kind = finding.EventsDenied
-		}
 		found = append(found, finding.Finding{
 			Kind: kind, VCenter: s.VCenter, Object: named(d.Object),
 			Text:    fmt.Sprintf("account %s lacks the privilege %s: %s", quote.Plain(s.About.User), d.Privilege, d.For),
@@ -35,9 +31,6 @@ func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
 	}
 	return found
 }
-
-// isOfEvents reports whether a privilege is for the collector of tagging events.
-func isOfEvents(d *survey.Denied) bool { return !d.Needed && strings.Contains(d.For, "tagging events") }
 
 // isDenied reports whether the account is known to lack System.Read on an object.
 func (f *facts) isDenied(o *topology.Object) bool {
@@ -54,8 +47,8 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 		return nil
 	case s != nil && s.CategoriesErr != nil:
 		err = s.CategoriesErr
-	case f.usage[i].Err != nil:
-		err = f.usage[i].Err
+	case f.trials[i].TaggedErr != nil:
+		err = f.trials[i].TaggedErr
 	case f.health[i].Tags == vcenter.TagsFailed:
 		err = errors.New("its tags could not be read")
 	default:
@@ -64,6 +57,26 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 	return []finding.Finding{{
 		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: "vCenter " + quote.Plain(f.reports[i].Host), Text: plain(cfg.Name, err),
 	}}
+}
+
+// events finds out whether tagging events can be collected.
+func (f *facts) events(i int) []finding.Finding {
+	t := &f.trials[i]
+	if t.EventsErr == nil {
+		return nil
+	}
+	return []finding.Finding{{
+		Kind: finding.EventsDenied, VCenter: t.VCenter, Object: "the event manager", Text: plain(t.VCenter, t.EventsErr),
+		Command: line("govc", "permissions.set", "-principal", f.user(t.VCenter), "-role", "ReadOnly", "-propagate=false", "/"),
+	}}
+}
+
+// user returns the account as a vCenter names it, empty if that is not known.
+func (f *facts) user(vcenter string) string {
+	if s := f.survey(vcenter); s != nil {
+		return s.About.User
+	}
+	return ""
 }
 
 // datacenters finds the configured datacenters that are not there.

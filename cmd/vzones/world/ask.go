@@ -7,9 +7,10 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TagUsage asks each vCenter to what the tags of region and zone are attached.
-func (w *World) TagUsage(ctx context.Context) []vcenter.TagUsage {
-	return w.fleet.TagUsage(ctx, w.Config.Topology.Policy.VolumeCategories())
+// TryTags asks each vCenter to what the tags of region and zone are attached, and whether tagging
+// events can be collected.
+func (w *World) TryTags(ctx context.Context) []vcenter.TagTrial {
+	return w.fleet.TryTags(ctx, w.Config.Topology.Policy.VolumeCategories())
 }
 
 // SearchOutside looks for a machine beyond the configured datacenters, as the daemon does before it
