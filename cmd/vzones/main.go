@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
 	"vzones/config"
 )
@@ -105,6 +106,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.configCommand(),
 		t.convertCommand(),
 		nodes.Command(t.Tool),
+		fleetmap.Command(t.Tool),
 	)
 	return root
 }
