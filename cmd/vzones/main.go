@@ -19,6 +19,7 @@ import (
 	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
+	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
 	"vzones/config"
 )
@@ -109,6 +110,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		explain.Command(t.Tool),
 		check.Command(t.Tool),
 		nodes.Command(t.Tool),
+		fleetmap.Command(t.Tool),
 	)
 	return root
 }

@@ -61,7 +61,7 @@ func Example() *model.Facts {
 	}
 	moved := b.node("worker-13", "m2-1", false)
 	moved.Drifts = []model.Difference{{Label: topology.LabelZone, Have: "milan-1", Want: "milan-2"}}
-	b.node("worker-14", "m2-2", false).Waits = true
+	b.node("worker-14", "m2-2", false).Waits = "it waits to be initialized"
 	b.Nodes = append(b.Nodes, model.NodeFacts{Name: "worker-15", Unplaced: `vCenter "porto" has the machine, and cannot be read`})
 	elsewhere := b.node("worker-16", "m2-3", false)
 	elsewhere.Zone = "milan-3"

@@ -15,8 +15,11 @@ func (n *NodeFacts) marks() []Mark {
 	for _, d := range n.Drifts {
 		marks = append(marks, mark(Drift, d.text()))
 	}
-	if n.Waits {
-		marks = append(marks, mark(Waits, "it waits to be initialized"))
+	if n.Problem != "" {
+		marks = append(marks, mark(OtherProblem, n.Problem))
+	}
+	if n.Waits != "" {
+		marks = append(marks, mark(Waits, n.Waits))
 	}
 	return marks
 }
@@ -31,11 +34,11 @@ func (d Difference) text() string {
 	}
 	switch {
 	case d.Have == "":
-		return fmt.Sprintf("label %s is missing, its place has %s", label, quote.Value(d.Want))
+		return fmt.Sprintf("label %s is missing and should be %s", label, quote.Value(d.Want))
 	case d.Want == "":
-		return fmt.Sprintf("label %s is %s, its place has none", label, quote.Value(d.Have))
+		return fmt.Sprintf("label %s is %s and should not be there", label, quote.Value(d.Have))
 	}
-	return fmt.Sprintf("label %s is %s, its place has %s", label, quote.Value(d.Have), quote.Value(d.Want))
+	return fmt.Sprintf("label %s is %s and should be %s", label, quote.Value(d.Have), quote.Value(d.Want))
 }
 
 // untagged begins what is said of a host without tags.

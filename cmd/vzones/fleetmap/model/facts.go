@@ -52,6 +52,8 @@ type NodeFacts struct {
 	Region, Zone string
 	// Drifts are its labels that are not those of its place.
 	Drifts []Difference
-	// Waits reports whether it is not initialized.
-	Waits bool
+	// Waits says what it waits for, empty if it is initialized.
+	Waits string
+	// Problem is what else is wrong with it.
+	Problem string
 }

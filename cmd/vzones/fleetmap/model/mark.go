@@ -15,6 +15,8 @@ const (
 	Unplaced Kind = "unplaced"
 	// Drift: labels of a Node are not those of its place.
 	Drift Kind = "drift"
+	// OtherProblem: something else is wrong with a Node, such as its addresses.
+	OtherProblem Kind = "otherProblem"
 	// Waits: a Node is not initialized yet.
 	Waits Kind = "waits"
 	// Untagged: a host or a whole cluster has no region or zone.
@@ -41,7 +43,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		Unread, Unplaced,
-		Incomplete, Drift, Untagged, Undecided, SharedControlPlane, OneZoneControlPlane, Imbalance, Disconnected,
+		Incomplete, Drift, OtherProblem, Untagged, Undecided, SharedControlPlane, OneZoneControlPlane, Imbalance, Disconnected,
 		SharedHost, OtherZone, Waits, Maintenance,
 	}
 }
@@ -68,6 +70,8 @@ func (k Kind) Title() string {
 		return "Nodes without a place"
 	case Drift:
 		return "Nodes whose labels differ"
+	case OtherProblem:
+		return "Nodes with another problem"
 	case Waits:
 		return "Nodes that are not initialized"
 	case Untagged:
