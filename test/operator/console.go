@@ -123,6 +123,8 @@ var differences = []struct {
 	pattern *regexp.Regexp
 	instead string
 }{
+	// In a table that port has blanks behind it for the other one's digits.
+	{regexp.MustCompile(`(127\.0\.0\.\d+):\d{5}(   +\S)`), "${1}:443  ${2}"},
 	{regexp.MustCompile(`(127\.0\.0\.\d+):\d{4,5}\b`), "${1}:443"},
 	{regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2026-11-23T12:00:00Z"},
 	{regexp.MustCompile(`\b([0-9A-F]{2}:){19,}[0-9A-F]{2}\b`), "A0:B1:…:F9"},
