@@ -37,15 +37,15 @@ func (f Fate) Text() string {
 	case FateInvalid:
 		return "decides nothing: it is not a valid label value"
 	case FateOverwritten:
-		return "lost: a tag farther up overwrites it (precedence csi)"
+		return "lost to a tag farther up (precedence csi)"
 	case FateFarther:
-		return "lost: a tag nearer to the machine decides"
+		return "lost to a tag nearer to the machine"
 	case FateBeyond:
-		return "lost: every category had a value farther down, where the walk ends"
+		return "not reached: every category had a value farther down, where the walk ends"
 	case FateOtherPath:
-		return "lost: another path comes first and decides"
+		return "lost to a path that comes first"
 	case FateIncomplete:
-		return "lost: its path lacks a required category, and another path decides"
+		return "lost to a later path: its own lacks a required category"
 	}
 	return "nothing decides the label"
 }

@@ -19,6 +19,7 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/nodes"
+	"vzones/cmd/vzones/plan"
 	"vzones/config"
 )
 
@@ -107,6 +108,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.convertCommand(),
 		explain.Command(t.Tool),
 		nodes.Command(t.Tool),
+		plan.Command(t.Tool),
 	)
 	return root
 }
