@@ -190,7 +190,7 @@ func deletion(conditions []absence.Condition) Deletion {
 			one.Holds = &holds
 		}
 		if c.Err != nil {
-			one.Text += ": " + quote.Line(c.Err.Error())
+			one.Text = meaning[c.Name] + " (" + quote.Line(c.Err.Error()) + ")"
 		}
 		d.Deleted = d.Deleted && c.Holds()
 		d.Conditions = append(d.Conditions, one)

@@ -77,12 +77,11 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 		if slices.Contains(labels[:i], label) {
 			continue
 		}
-		a, b := outcomeOf(before, label), outcomeOf(after, label)
-		if a != b {
+		if a, b := outcomeOf(before, label), outcomeOf(after, label); b.differs(a, after) {
 			add(b.change("label", label, valueOn(after.Node, label), &then.Topology, after))
 		}
 	}
-	if a, b := outcomeOf(before, plan.LabelType), outcomeOf(after, plan.LabelType); a != b {
+	if a, b := outcomeOf(before, plan.LabelType), outcomeOf(after, plan.LabelType); b.differs(a, after) {
 		add(b.change("instanceType", plan.LabelType, valueOn(after.Node, plan.LabelType), &then.Topology, after))
 	}
 	if c, differs := taint(before, after); differs {

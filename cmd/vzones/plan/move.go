@@ -194,7 +194,7 @@ func (f *fleet) rightBelow(kind topology.PathKind, above *topology.Object, is, n
 	}
 	return &topology.Object{
 		Ref: topology.Ref{VCenter: above.Ref.VCenter, Type: is, ID: name + " of " + above.Ref.ID}, Name: name, Path: above.Path + "/" + name,
-		TagsErr: topology.Errorf(topology.ErrUnknown, "a plan reads them only where a Node's machine is below it"),
+		TagsErr: topology.Errorf(topology.ErrUnknown, "a plan knows them only where the machine of a Node is below it"),
 	}
 }
 

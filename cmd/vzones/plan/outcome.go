@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
@@ -60,6 +61,19 @@ func outcomeOf(l *world.Look, label string) outcome {
 	return o
 }
 
+// differs reports whether something else becomes of a label than before. That nothing is known of
+// it, or is known now, matters where the Node has or gets it; a Node that has no place says that
+// once and not for each label.
+func (o outcome) differs(before outcome, after *world.Look) bool {
+	if o.result != before.result || o.action != before.action {
+		return true
+	}
+	if after.Err != nil || o.result == "" && o.place == before.place {
+		return false
+	}
+	return o.place != before.place || o.stays != before.stays || (o.undecided == "") != (before.undecided == "")
+}
+
 // stays says why a label that differs is not written.
 func stays(l *world.Look, d plan.Difference) string {
 	t := l.Place.Topology
@@ -83,6 +97,8 @@ func (o outcome) change(kind, label, now string, t *config.Topology, l *world.Lo
 	c := Change{Kind: kind, Label: label, Now: now, Then: o.place, Undecided: o.undecided, Result: o.result, By: o.by, Action: o.action, Text: o.stays}
 	switch {
 	case o.stays != "":
+	case kind == "label" && o.action == "" && !slices.Contains(t.Policy.Labels(), label):
+		c.Text = "the label stays: the configuration does not have it, and vzones did not write it"
 	case o.action == string(plan.ActionBackfill):
 		c.Text = "adds it (backfill)"
 	case o.action == string(plan.ActionUpdate):
