@@ -37,15 +37,15 @@ func (f Fate) Text() string {
 	case FateInvalid:
 		return "decides nothing: it is not a valid label value"
 	case FateOverwritten:
-		return "lost: a tag farther up overwrites it (precedence csi)"
+		return "lost to a tag farther up (precedence csi)"
 	case FateFarther:
-		return "lost: a tag nearer to the machine decides"
+		return "lost to a tag nearer to the machine"
 	case FateBeyond:
-		return "lost: every category had a value farther down, where the walk ends"
+		return "not reached: every category had a value farther down, where the walk ends"
 	case FateOtherPath:
-		return "lost: another path comes first and decides"
+		return "lost to a path that comes first"
 	case FateIncomplete:
-		return "lost: its path lacks a required category, and another path decides"
+		return "lost to a later path: its own lacks a required category"
 	}
 	return "nothing decides the label"
 }
@@ -72,7 +72,7 @@ func Contenders(policy Policy, paths []Path) []Contender {
 		v := r.choose(traces)
 		for i := range policy.Rules {
 			if policy.Rules[i].Category != "" {
-				all = append(all, r.ofRule(&policy.Rules[i], v, traces[i].chosen(policy.Precedence))...)
+				all = append(all, r.ofRule(&policy.Rules[i], v, &traces[i])...)
 			}
 		}
 	}
@@ -95,10 +95,10 @@ func Contenders(policy Policy, paths []Path) []Contender {
 }
 
 // ofRule returns the contenders of a rule that is decided with others.
-func (r *resolution) ofRule(rule *Rule, v choice, by hit) []Contender {
-	order := r.policy.paths()
+func (r *resolution) ofRule(rule *Rule, v choice, t *trace) []Contender {
+	order, by := r.policy.paths(), t.chosen(r.policy.Precedence)
 	decides := -1
-	if v.path != nil {
+	if v.path != nil && !r.isInvisible(rule.Category) && (v.invisible == "" || !t.varied) {
 		decides = slices.Index(order, v.path.Kind)
 	}
 	return r.contenders(rule, decides, func(at, i int, o *Object) Fate {
@@ -125,6 +125,9 @@ func (r *resolution) ofLevel(rule *Rule) []Contender {
 	var by hit
 	decides := -1
 	for at, kind := range r.policy.paths() {
+		if r.isInvisible(rule.Category) {
+			break
+		}
 		h, got := nearest(rule.Category, r.path(kind))
 		if by = h; h.by != nil {
 			decides = at

@@ -21,6 +21,7 @@ import (
 	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
+	"vzones/cmd/vzones/plan"
 	"vzones/config"
 )
 
@@ -111,6 +112,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		check.Command(t.Tool),
 		nodes.Command(t.Tool),
 		fleetmap.Command(t.Tool),
+		plan.Command(t.Tool),
 	)
 	return root
 }

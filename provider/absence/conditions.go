@@ -82,7 +82,7 @@ func (c *Checker) isManaged(node *v1.Node) error {
 
 func isNotReady(node *v1.Node) error {
 	if nodestate.IsReady(node) {
-		return errors.New("the Node is ready")
+		return errors.New("it is ready")
 	}
 	return nil
 }

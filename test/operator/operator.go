@@ -97,11 +97,15 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	                           and Helm, and compares what they print
 //	picture FILE COLUMNS CMD…  runs a command in a terminal, and compares what it shows with an SVG
 //	published FILE DOCUMENT    compares a file with one of the documentation
+//	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
+//	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
+//	                           JSON, says it will have, and fails if it gets any others
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"console": console, "picture": picture, "published": published,
+		"planned": planned, "config": anotherConfig,
 	}
 }
 

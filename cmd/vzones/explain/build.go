@@ -21,7 +21,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 			Name: n.Name, InCluster: !s.standIn, Managed: !l.Foreign, Initialized: !nodestate.IsUninitialized(n), Ready: nodestate.IsReady(n),
 			SystemUUID: n.Status.NodeInfo.SystemUUID, ProviderID: n.Spec.ProviderID,
 		},
-		Identified: identified(w, l),
+		Identified: identified(w, l, s.standIn),
 	}
 	for _, st := range w.States {
 		if st.Err != nil || st.Snapshot == nil {
@@ -48,7 +48,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 }
 
 // identified says how the machine was looked for.
-func identified(w *world.World, l *world.Look) Identified {
+func identified(w *world.World, l *world.Look, standIn bool) Identified {
 	id := l.Identity
 	out := Identified{}
 	if id.Recorded.VCenter != "" {
@@ -56,6 +56,8 @@ func identified(w *world.World, l *world.Look) Identified {
 	}
 	m := l.Place.Machine
 	switch {
+	case standIn:
+		out.By, out.Value = "uuid", id.UUIDs[0].String()
 	case l.Node.Spec.ProviderID != "" && len(id.UUIDs) > 0:
 		out.By, out.Value = "providerID", l.Node.Spec.ProviderID
 	case len(id.UUIDs) > 0:
@@ -188,7 +190,7 @@ func deletion(conditions []absence.Condition) Deletion {
 			one.Holds = &holds
 		}
 		if c.Err != nil {
-			one.Text += ": " + quote.Line(c.Err.Error())
+			one.Text = meaning[c.Name] + " (" + quote.Line(c.Err.Error()) + ")"
 		}
 		d.Deleted = d.Deleted && c.Holds()
 		d.Conditions = append(d.Conditions, one)

@@ -40,7 +40,7 @@ type Node struct {
 // Identified is how a machine was looked for.
 type Identified struct {
 	// By is providerID, systemUUID, systemUUIDSwapped (in the other byte order) or name, empty if
-	// the Node says nothing of use. While no machine is found the first three are by what is looked for.
+	// the Node says nothing of use, and uuid for a machine without a Node.
 	By string `json:"by,omitempty"`
 	// Value is what was looked for.
 	Value string `json:"value,omitempty"`

@@ -81,6 +81,8 @@ func (e *Explanation) title() string {
 func (i *Identified) text() string {
 	what := ""
 	switch i.By {
+	case "uuid":
+		what = "by its UUID " + i.Value
 	case "providerID":
 		what = "by the provider ID " + quote.Plain(i.Value)
 	case "systemUUID":
@@ -156,9 +158,9 @@ func (t *Tag) draw(line *branch) {
 		case "decides":
 			line.add(cli.Green, "%s → %s", name, f.Label)
 		case "two_tags", "invalid_value":
-			line.add(cli.Red, "%s, for %s: %s", name, f.Label, f.Text)
+			line.add(cli.Red, "%s for %s: %s", name, f.Label, f.Text)
 		default:
-			line.add(cli.Faint, "%s, for %s: %s", name, f.Label, f.Text)
+			line.add(cli.Faint, "%s for %s: %s", name, f.Label, f.Text)
 		}
 	}
 }

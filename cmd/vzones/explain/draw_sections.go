@@ -91,7 +91,7 @@ func (e *Explanation) addresses() *branch {
 		switch {
 		case on[one.Type+one.Address]:
 			root.add(cli.Green, "%s %s, on the Node", one.Type, quote.Plain(one.Address))
-		case a.Changed:
+		case a.Changed && e.Node.InCluster:
 			root.add("", "%s %s, which the daemon writes", one.Type, quote.Plain(one.Address))
 		default:
 			root.add("", "%s %s, by the rules", one.Type, quote.Plain(one.Address))
