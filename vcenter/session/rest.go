@@ -169,6 +169,13 @@ func (r *REST) Wait() error {
 	return l.err
 }
 
+// Close ends the session of a REST that NewREST has returned, after a login that is under way. The
+// context bounds it.
+func (r *REST) Close(ctx context.Context) error {
+	_ = r.Wait() // without a login there is nothing to end
+	return r.close(ctx)
+}
+
 // close ends the session. One that was cloned ends with the SOAP session.
 func (r *REST) close(ctx context.Context) error {
 	if r.client == nil || r.Cloned() {

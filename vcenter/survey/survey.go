@@ -81,8 +81,15 @@ type Object struct {
 	Parent *Object
 	// Broken says why Parent is nil.
 	Broken error
-	// InMaintenance and Connected are those of a host.
+	// Host is the state of a host, zero of other objects.
+	Host
+}
+
+// A Host is the state of a host.
+type Host struct {
 	InMaintenance, Connected bool
+	// StateErr says why neither can be read.
+	StateErr error
 }
 
 // Up returns the way upwards from an object, which is first on it, as placement walks it.
@@ -102,8 +109,10 @@ type Category struct {
 	Multiple bool
 	// Types are the managed object types that its tags may be attached to, all if empty.
 	Types []string
-	// Tags are the names of its tags, in order.
-	Tags []string
+	// Tags are the names of its tags, in order; MoreTags is how many there are beside them: those
+	// that the account may not read, and those beyond the first hundred.
+	Tags     []string
+	MoreTags int
 }
 
 // A Machine is what else is read of a machine.
@@ -125,10 +134,22 @@ type Machine struct {
 // A Cluster is the DRS configuration of a cluster.
 type Cluster struct {
 	// DRS reports whether DRS moves machines at all.
-	DRS   bool
+	DRS bool
+	// HA reports whether vSphere HA restarts machines on other hosts.
+	HA    bool
 	Rules []Rule
 	Err   error // why it could not be read
 }
+
+// A RuleKind is what a Rule does.
+type RuleKind string
+
+// The kinds of rules.
+const (
+	Separate RuleKind = "separate"
+	Together RuleKind = "together"
+	Hosts    RuleKind = "hosts"
+)
 
 // A Rule keeps machines together or apart, or ties a group of them to hosts.
 type Rule struct {
@@ -136,10 +157,9 @@ type Rule struct {
 	Enabled bool
 	// Mandatory reports whether DRS may never violate it.
 	Mandatory bool
-	// Kind is "separate", "together" or "hosts".
-	Kind string
+	Kind      RuleKind
 	// Machines are the managed object IDs of its machines; Hosts are those of the hosts that a
-	// rule of kind "hosts" ties them to, or away from if Away is set.
+	// rule of kind Hosts ties them to, or away from if Away is set.
 	Machines, Hosts []string
 	Away            bool
 }
