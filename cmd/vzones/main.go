@@ -16,6 +16,7 @@ import (
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
+	"vzones/cmd/vzones/audit"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/nodes"
 	"vzones/config"
@@ -104,6 +105,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.validateCommand(),
 		t.configCommand(),
 		t.convertCommand(),
+		audit.Command(t.Tool),
 		nodes.Command(t.Tool),
 	)
 	return root
