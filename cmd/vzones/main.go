@@ -16,6 +16,7 @@ import (
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
+	"vzones/cmd/vzones/audit"
 	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
@@ -110,6 +111,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.convertCommand(),
 		explain.Command(t.Tool),
 		check.Command(t.Tool),
+		audit.Command(t.Tool),
 		nodes.Command(t.Tool),
 		fleetmap.Command(t.Tool),
 		plan.Command(t.Tool),
