@@ -82,7 +82,8 @@ func commandLines(t *testing.T) []shown {
 
 // A played says which test runs command lines.
 type played struct {
-	// page is a pattern of path.Match for pages, part a pattern for lines, all if empty.
+	// page is a pattern for the whole path of a page, part one for a part of lines. Behind the kind of
+	// a block, a heading and a newline it is for lines there only.
 	page, part string
 	// by is the folder and the name of a test, or why no test runs the line: "not: …".
 	by string
@@ -130,11 +131,7 @@ func (p *played) covers(t *testing.T, line shown) bool {
 	if !below {
 		part = p.part
 	}
-	is, err := filepath.Match(p.page, line.page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return is && regexp.MustCompile(part).MatchString(line.text)
+	return regexp.MustCompile("^(?:"+p.page+")$").MatchString(line.page) && regexp.MustCompile(part).MatchString(line.text)
 }
 
 // hasTest reports whether a folder has a test.

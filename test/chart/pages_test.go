@@ -91,7 +91,6 @@ var written = []struct{ page, part, with string }{
 	{"how-to/share-the-csi-drivers-configuration.md", "create role ", ""},
 	{"how-to/share-the-csi-drivers-configuration.md", "create rolebinding ", ""},
 	{"how-to/convert-a-configuration.md", "create secret generic vsphere-config-secret", ""},
-	{"how-to/convert-a-configuration.md", "create configmap", ""},
 	{"how-to/convert-a-configuration.md", "kubectl apply -f secret.yaml", ""},
 	{"how-to/convert-a-configuration.md", "rm secret.yaml csi-vsphere.conf", ""},
 	{"how-to/migrate-from-in-tree.md", "kubectl drain NODE --ignore-daemonsets", "n1"},
@@ -115,7 +114,9 @@ var written = []struct{ page, part, with string }{
 	{"how-to/install.md", "delete role system", ""},
 	{"how-to/install.md", "delete role,rolebinding", ""},
 	{"how-to/install.md", "delete clusterrolebinding", ""},
+	{"how-to/install.md", "kubectl apply -f vsphere-cloud-controller-manager.yaml", ""},
 	{"how-to/remove.md", "kubectl delete -f", ""},
+	{"how-to/convert-a-configuration.md", "create configmap", ""},
 	{"how-to/credentials.md", "create secret generic vsphere-cloud-secret", ""},
 }
 
