@@ -5,6 +5,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -22,6 +23,9 @@ import (
 
 // startTime bounds what a command of a script waits for.
 const startTime = 2 * time.Minute
+
+// buildTime bounds the build of the daemon.
+const buildTime = 15 * time.Minute
 
 // Scripts are what the scripts of a process share.
 type Scripts struct {
@@ -196,10 +200,15 @@ func (t *Scripts) start(ctx context.Context, description string) (*stack.Stack, 
 	if t.dir, err = os.MkdirTemp("", "vzones-tool-"); err != nil {
 		return nil, err
 	}
-	if t.binary, err = stack.Build(ctx, t.dir); err != nil {
+	// The build is not the script's: it may take minutes where much else is built.
+	building, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTime)
+	defer cancel()
+	if t.binary, err = stack.Binary(building, cmp.Or(t.Root, "../.."), t.dir); err != nil {
 		return nil, err
 	}
-	t.stack, err = stack.Start(ctx, stack.Options{Fleet: description})
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
+	defer cancel()
+	t.stack, err = stack.Start(starting, stack.Options{Fleet: description})
 	return t.stack, err
 }
 
