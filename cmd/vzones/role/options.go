@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/topology/quote"
 	"vzones/vcenter"
 )
 
@@ -50,7 +50,7 @@ func (o *options) check() error {
 }
 
 // readPassword reads that of --user, from a file or without showing it from the terminal.
-func (o *options) readPassword(t *cli.Tool) error {
+func (o *options) readPassword(ctx context.Context, t *cli.Tool) error {
 	if o.user == "" {
 		return nil
 	}
@@ -63,17 +63,42 @@ func (o *options) readPassword(t *cli.Tool) error {
 		return nil
 	}
 	in, ok := t.Stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) { //nolint:gosec // a file descriptor is an int
+	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return errors.New("there is no terminal to ask for the password on: write --password-file")
 	}
-	fmt.Fprintf(t.Stderr, "Password of %s: ", o.user)
-	password, err := term.ReadPassword(int(in.Fd())) //nolint:gosec // a file descriptor is an int
+	fmt.Fprintf(t.Stderr, "Password of %s: ", quote.Name(o.user))
+	password, err := typed(ctx, int(in.Fd()))
 	fmt.Fprintln(t.Stderr)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil {
 		return fmt.Errorf("reading the password: %w", err)
 	}
-	o.password = config.NewPassword(string(password))
+	o.password = config.NewPassword(password)
 	return nil
+}
+
+// typed returns the line that is typed on a terminal, without showing it. At the end of the context
+// the terminal is as it was.
+func typed(ctx context.Context, fd int) (string, error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	type answer struct {
+		line []byte
+		err  error
+	}
+	answers := make(chan answer, 1) // sent to once by the goroutine, which ends with the process if nobody answers
+	go func() {
+		line, err := term.ReadPassword(fd)
+		answers <- answer{line, err}
+	}()
+	select {
+	case a := <-answers:
+		return string(a.line), a.err
+	case <-ctx.Done():
+		_ = term.Restore(fd, before)
+		return "", context.Cause(ctx)
+	}
 }
 
 // credentials returns those that log in to a vCenter.

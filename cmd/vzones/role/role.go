@@ -35,7 +35,7 @@ func Command(t *cli.Tool) *cobra.Command {
 		Long:  long,
 		Example: `  vzones role -c vsphere.yaml
   vzones role -c vsphere.yaml -o govc --principal 'EXAMPLE\vzones'
-  vzones role -c vsphere.yaml --create --user administrator@vsphere.local`,
+  vzones role -c vsphere.yaml --create --user administrator@vsphere.local --password-file password`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -68,7 +68,7 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 	if !o.create {
 		return write(t, o.format, &r)
 	}
-	if err := o.readPassword(t); err != nil {
+	if err := o.readPassword(ctx, t); err != nil {
 		return err
 	}
 	if err := create(ctx, t, o, w.Config, find); err != nil {
