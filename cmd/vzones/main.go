@@ -18,6 +18,7 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/nodes"
+	"vzones/cmd/vzones/role"
 	"vzones/config"
 )
 
@@ -105,6 +106,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.configCommand(),
 		t.convertCommand(),
 		nodes.Command(t.Tool),
+		role.Command(t.Tool),
 	)
 	return root
 }

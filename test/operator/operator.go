@@ -76,11 +76,13 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	daemon run                 runs the daemon until each Node is initialized, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
+//	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
+		"role": checkRole,
 	}
 }
 
