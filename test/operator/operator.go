@@ -77,6 +77,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
 //	sessions NAME N            waits until the vCenter has N sessions
+//	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
 //	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
 //	                           JSON, says it will have, and fails if it gets any others
@@ -84,7 +85,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"planned": planned, "config": anotherConfig,
+		"planned": planned, "config": anotherConfig, "ready": setReady,
 	}
 }
 
