@@ -33,7 +33,7 @@ func (f *fleet) move(e *edit, mv move) (notes []string, err error) {
 		case topology.ComputePath:
 			p = up
 		case topology.PoolPath:
-			p = f.poolPath(p, m, up)
+			p = f.poolPath(p, up)
 		case topology.FolderPath:
 			p = f.folderPath(p, up)
 		}
@@ -145,7 +145,7 @@ func (f *fleet) asPlaced(o *topology.Object) *topology.Object {
 
 // poolPath returns the way up by the resource pool: the same within a cluster, and else by the root
 // pool of the other one.
-func (f *fleet) poolPath(p topology.Path, m *inventory.Machine, up topology.Path) topology.Path {
+func (f *fleet) poolPath(p, up topology.Path) topology.Path {
 	if len(up.Objects) < 2 {
 		return topology.Path{Kind: p.Kind, Broken: up.Broken}
 	}
@@ -159,7 +159,7 @@ func (f *fleet) poolPath(p topology.Path, m *inventory.Machine, up topology.Path
 
 // folderPath returns the way up by the VM folder: the same within a datacenter, and else by the VM
 // folder of the other one.
-func (f *fleet) folderPath(p topology.Path, up topology.Path) topology.Path {
+func (f *fleet) folderPath(p, up topology.Path) topology.Path {
 	i := slices.IndexFunc(up.Objects, func(o *topology.Object) bool { return o.Ref.Type == "Datacenter" })
 	if i < 0 {
 		return topology.Path{Kind: p.Kind, Objects: slices.Clone(p.Objects[:min(1, len(p.Objects))]), Broken: up.Broken}
