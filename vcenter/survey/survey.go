@@ -22,6 +22,8 @@ type Query struct {
 	// Folder is the inventory path of a folder, vApp, resource pool, datacenter, cluster or host,
 	// of which all machines below it are listed, empty for none.
 	Folder string
+	// Beside reports whether resource pools, vApps and all folders are in Objects too.
+	Beside bool
 	// Rules reports whether the DRS configuration of the clusters is read.
 	Rules bool
 	// Definitions reports whether cardinality and types of the Categories are read.

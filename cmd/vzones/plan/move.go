@@ -177,7 +177,7 @@ func contains(all []*topology.Object, o *topology.Object) bool {
 }
 
 // rightBelow returns what vSphere makes itself below a cluster or datacenter, as the path of another
-// machine has it. If none has, its tags are not known.
+// machine or the survey has it. If neither has, its tags are not known.
 func (f *fleet) rightBelow(kind topology.PathKind, above *topology.Object, is, name string) *topology.Object {
 	for _, s := range f.states {
 		if s.Snapshot == nil || s.VCenter != above.Ref.VCenter {
@@ -192,9 +192,16 @@ func (f *fleet) rightBelow(kind topology.PathKind, above *topology.Object, is, n
 			}
 		}
 	}
+	for i := range f.surveys {
+		for _, o := range f.surveys[i].Objects {
+			if o.Parent != nil && o.Parent.Ref == above.Ref && o.Ref.Type == is && o.Name == name {
+				return o.Object
+			}
+		}
+	}
 	return &topology.Object{
 		Ref: topology.Ref{VCenter: above.Ref.VCenter, Type: is, ID: name + " of " + above.Ref.ID}, Name: name, Path: above.Path + "/" + name,
-		TagsErr: topology.Errorf(topology.ErrUnknown, "a plan knows them only where the machine of a Node is below it"),
+		TagsErr: topology.Errorf(topology.ErrUnknown, "the account does not see the object"),
 	}
 }
 

@@ -115,7 +115,7 @@ func compute(ctx context.Context, now, then *world.World, c *change) (*Plan, err
 	var surveys []survey.Survey
 	if len(c.tags)+len(c.moves) > 0 {
 		policy := &then.Config.Topology.Policy
-		surveys = then.Survey(ctx, survey.Query{Categories: policy.Categories()})
+		surveys = then.Survey(ctx, survey.Query{Categories: policy.Categories(), Beside: true})
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("reading the vCenters: %w", context.Cause(ctx))
 		}
