@@ -78,11 +78,16 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
 //	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
+//	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
+//	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
+//	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
+//	                           JSON, says it will have, and fails if it gets any others
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role": checkRole,
+		"planned": planned, "config": anotherConfig, "ready": setReady,
 	}
 }
 

@@ -23,6 +23,8 @@ type Query struct {
 	// of which all machines below it are listed, empty for none. A vCenter that has nothing there
 	// has ErrNoFolder as its MachinesErr.
 	Folder string
+	// Beside reports whether resource pools, vApps and all folders are in Objects too.
+	Beside bool
 	// Rules reports whether the DRS configuration of the clusters is read.
 	Rules bool
 	// Definitions reports whether cardinality and types of the Categories are read.
