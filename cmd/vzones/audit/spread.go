@@ -24,7 +24,9 @@ type spread struct {
 	stale map[string]bool
 	// running are the Pods that count, by namespace.
 	running map[string][]running
-	groups  map[group]*members
+	// moved are the namespaces and labels with a Pod on a Node that has the label wrong.
+	moved  map[[2]string]bool
+	groups map[group]*members
 }
 
 type running struct {
@@ -42,12 +44,10 @@ type members struct {
 	matches  labels.Selector
 	required []*selector
 	owner    Ref
-	// moved reports whether one of them is on a Node whose label is stale.
-	moved bool
 }
 
 func newSpread(ps *places, all *selectors) *spread {
-	s := &spread{ps: ps, selectors: all, stale: map[string]bool{}, running: map[string][]running{}, groups: map[group]*members{}}
+	s := &spread{ps: ps, selectors: all, stale: map[string]bool{}, running: map[string][]running{}, moved: map[[2]string]bool{}, groups: map[group]*members{}}
 	for _, p := range ps.all {
 		for key := range maps.Keys(p.node.Labels) {
 			s.stale[key] = s.stale[key] || p.differs(key)
@@ -66,6 +66,11 @@ func (s *spread) add(pod *v1.Pod, p *place) {
 		return
 	}
 	s.running[pod.Namespace] = append(s.running[pod.Namespace], running{pod.Labels, p})
+	for key := range s.stale {
+		if p.differs(key) {
+			s.moved[[2]string{pod.Namespace, key}] = true
+		}
+	}
 	for i := range pod.Spec.TopologySpreadConstraints {
 		c := &pod.Spec.TopologySpreadConstraints[i]
 		if c.WhenUnsatisfiable != v1.DoNotSchedule || !s.stale[c.TopologyKey] {
@@ -76,15 +81,14 @@ func (s *spread) add(pod *v1.Pod, p *place) {
 			continue
 		}
 		g := group{pod.Namespace, matches.String(), c.TopologyKey, c.MaxSkew}
-		m := s.groups[g]
-		if m == nil {
-			m = &members{matches: matches, owner: ownerOf(pod)}
-			if c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
-				m.required = s.selectors.ofPod(pod)
-			}
-			s.groups[g] = m
+		if s.groups[g] != nil {
+			continue
 		}
-		m.moved = m.moved || p.differs(c.TopologyKey)
+		m := &members{matches: matches, owner: ownerOf(pod)}
+		if c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
+			m.required = s.selectors.ofPod(pod)
+		}
+		s.groups[g] = m
 	}
 }
 
@@ -116,7 +120,7 @@ func ownerOf(pod *v1.Pod) Ref {
 // audit adds the groups that are uneven where the labels say that they are not.
 func (s *spread) audit(f *findings) {
 	for g, m := range s.groups {
-		if !m.moved {
+		if !s.moved[[2]string{g.namespace, g.key}] {
 			continue
 		}
 		byLabels, now := s.count(g, m, true), s.count(g, m, false)
