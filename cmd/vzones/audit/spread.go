@@ -111,7 +111,7 @@ func selectorOf(c *v1.TopologySpreadConstraint, pod *v1.Pod) labels.Selector {
 func ownerOf(pod *v1.Pod) Ref {
 	for _, o := range pod.OwnerReferences {
 		if o.Controller != nil && *o.Controller {
-			return Ref{Kind: o.Kind, Namespace: pod.Namespace, Name: o.Name}
+			return Ref{Kind: quote.Plain(o.Kind), Namespace: pod.Namespace, Name: quote.Plain(o.Name)}
 		}
 	}
 	return Ref{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
