@@ -16,6 +16,7 @@ import (
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
+	"vzones/cmd/vzones/audit"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/nodes"
@@ -108,6 +109,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.configCommand(),
 		t.convertCommand(),
 		explain.Command(t.Tool),
+		audit.Command(t.Tool),
 		nodes.Command(t.Tool),
 		role.Command(t.Tool),
 		plan.Command(t.Tool),

@@ -1,0 +1,178 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"vzones/cmd/vzones/finding"
+	"vzones/topology/quote"
+)
+
+// A spread compares how Pods are spread over the domains of a label by the labels of their Nodes,
+// and by where the Nodes are. It counts as the scheduler does, for constraints that it may not
+// violate: with the Nodes that fit what the Pods require, whatever their taints.
+type spread struct {
+	ps        *places
+	selectors *selectors
+	// stale are the labels that any Node has wrong. Pods spread by others are not looked at.
+	stale map[string]bool
+	// running are the Pods that count, by namespace.
+	running map[string][]running
+	// moved are the namespaces and labels with a Pod on a Node that has the label wrong.
+	moved  map[[2]string]bool
+	groups map[group]*members
+}
+
+type running struct {
+	labels labels.Set
+	on     *place
+}
+
+// A group is what Pods with one constraint have in common.
+type group struct {
+	namespace, selector, key string
+	maxSkew                  int32
+}
+
+type members struct {
+	matches  labels.Selector
+	required []*selector
+	owner    Ref
+}
+
+func newSpread(ps *places, all *selectors) *spread {
+	s := &spread{ps: ps, selectors: all, stale: map[string]bool{}, running: map[string][]running{}, moved: map[[2]string]bool{}, groups: map[group]*members{}}
+	for _, p := range ps.all {
+		for key := range maps.Keys(p.node.Labels) {
+			s.stale[key] = s.stale[key] || p.differs(key)
+		}
+		for key := range maps.Keys(p.labels) {
+			s.stale[key] = s.stale[key] || p.differs(key)
+		}
+	}
+	maps.DeleteFunc(s.stale, func(_ string, is bool) bool { return !is })
+	return s
+}
+
+// add notes a Pod on a Node.
+func (s *spread) add(pod *v1.Pod, p *place) {
+	if len(s.stale) == 0 {
+		return
+	}
+	s.running[pod.Namespace] = append(s.running[pod.Namespace], running{pod.Labels, p})
+	for key := range s.stale {
+		if p.differs(key) {
+			s.moved[[2]string{pod.Namespace, key}] = true
+		}
+	}
+	for i := range pod.Spec.TopologySpreadConstraints {
+		c := &pod.Spec.TopologySpreadConstraints[i]
+		if c.WhenUnsatisfiable != v1.DoNotSchedule || !s.stale[c.TopologyKey] {
+			continue
+		}
+		matches := selectorOf(c, pod)
+		if matches == nil {
+			continue
+		}
+		g := group{pod.Namespace, matches.String(), c.TopologyKey, c.MaxSkew}
+		if s.groups[g] != nil {
+			continue
+		}
+		m := &members{matches: matches, owner: ownerOf(pod)}
+		if c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
+			m.required = s.selectors.ofPod(pod)
+		}
+		s.groups[g] = m
+	}
+}
+
+// selectorOf returns which Pods a constraint counts, nil if it is not valid.
+func selectorOf(c *v1.TopologySpreadConstraint, pod *v1.Pod) labels.Selector {
+	all := c.LabelSelector.DeepCopy()
+	for _, key := range c.MatchLabelKeys {
+		if value, there := pod.Labels[key]; there && all != nil {
+			metav1.AddLabelToSelector(all, key, value)
+		}
+	}
+	matches, err := metav1.LabelSelectorAsSelector(all)
+	if err != nil {
+		return nil
+	}
+	return matches
+}
+
+// ownerOf names what made a Pod, or the Pod.
+func ownerOf(pod *v1.Pod) Ref {
+	for _, o := range pod.OwnerReferences {
+		if o.Controller != nil && *o.Controller {
+			return Ref{Kind: quote.Plain(o.Kind), Namespace: pod.Namespace, Name: quote.Plain(o.Name)}
+		}
+	}
+	return Ref{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
+}
+
+// audit adds the groups that are uneven where the labels say that they are not.
+func (s *spread) audit(f *findings) {
+	for g, m := range s.groups {
+		if !s.moved[[2]string{g.namespace, g.key}] {
+			continue
+		}
+		byLabels, now := s.count(g, m, true), s.count(g, m, false)
+		if skew(byLabels) > g.maxSkew || skew(now) <= g.maxSkew {
+			continue
+		}
+		stale := Stale{Ref: m.owner}
+		stale.Text = fmt.Sprintf("maxSkew %d by %s: the labels say %s, vSphere says %s", g.maxSkew, g.key, counts(byLabels), counts(now))
+		f.add(finding.PodsUneven, stale)
+	}
+}
+
+// count returns how many Pods of a group are in each domain that they may be in.
+func (s *spread) count(g group, m *members, own bool) map[string]int32 {
+	in := map[string]int32{}
+	domain := func(p *place) (string, bool) {
+		n := p.as()
+		if own {
+			n = p.node
+		}
+		value, there := n.Labels[g.key]
+		outside := slices.ContainsFunc(m.required, func(sel *selector) bool { return !sel.Match(n) })
+		return value, there && !outside
+	}
+	for _, p := range s.ps.all {
+		if value, counts := domain(p); counts {
+			in[value] += 0
+		}
+	}
+	for _, r := range s.running[g.namespace] {
+		if m.matches.Matches(r.labels) {
+			if value, counts := domain(r.on); counts {
+				in[value]++
+			}
+		}
+	}
+	return in
+}
+
+// skew returns how many Pods more the fullest domain has than the emptiest.
+func skew(in map[string]int32) int32 {
+	if len(in) == 0 {
+		return 0
+	}
+	all := slices.Collect(maps.Values(in))
+	return slices.Max(all) - slices.Min(all)
+}
+
+func counts(in map[string]int32) string {
+	var parts []string
+	for _, value := range slices.Sorted(maps.Keys(in)) {
+		parts = append(parts, fmt.Sprintf("%s: %d", quote.Plain(value), in[value]))
+	}
+	return strings.Join(parts, ", ")
+}
