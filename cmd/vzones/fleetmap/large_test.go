@@ -73,12 +73,15 @@ const (
 	budget = 40
 )
 
-// TestLarge: 5,000 Nodes on 10 vCenters are read and drawn in time, with few requests.
+// TestLarge: a fleet is read and drawn with few requests. If make map-browser asks for it, that is
+// one of 5,000 Nodes on 10 vCenters, and it is done in time.
 func TestLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts 10 large vCenters")
+	vcenters, machines := 2, 300
+	large := os.Getenv("VZONES_LARGE") != ""
+	if large {
+		vcenters, machines = 10, 504
 	}
-	f, err := fleet.Start(t.Context(), largeFleet(10, 504))
+	f, err := fleet.Start(t.Context(), largeFleet(vcenters, machines))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,11 +91,11 @@ func TestLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var machines []fleet.Machine
+	var all []fleet.Machine
 	for _, v := range f.VCenters() {
-		machines = append(machines, v.Machines()...)
+		all = append(all, v.Machines()...)
 	}
-	server := nodes(t, machines)
+	server := nodes(t, all)
 	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"+
 		"clusters: [{name: a, cluster: {server: %q}}]\nusers: [{name: a}]\n", server.URL)
 	files := map[string]string{"vsphere.yaml": string(config), "kubeconfig": kubeconfig}
@@ -103,21 +106,21 @@ func TestLarge(t *testing.T) {
 	}
 	klog.SetLogger(logr.Discard()) // as main does
 	t.Cleanup(klog.ClearLogger)
-	best := time.Hour // other tests run at the same time
+	best := time.Hour
 	for _, format := range []string{"json", "html", "tree"} {
 		for _, v := range f.VCenters() {
 			v.ResetRequests()
 		}
 		var out bytes.Buffer
 		cmd := fleetmap.Command(&cli.Tool{Stdout: &out, Stderr: t.Output()})
-		cmd.SetArgs([]string{"-c", filepath.Join(dir, "vsphere.yaml"), "--kubeconfig", filepath.Join(dir, "kubeconfig"), "-o", format})
+		cmd.SetArgs([]string{"-c", filepath.Join(dir, "vsphere.yaml"), "--kubeconfig", filepath.Join(dir, "kubeconfig"), "-o", format, "--timeout", "5m"})
 		start := time.Now()
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		took := time.Since(start)
 		best = min(best, took)
-		t.Logf("%s: %v, %d bytes, %d requests to the first vCenter: %v", format, took.Round(time.Millisecond), out.Len(), f.VCenters()[0].Total(), f.VCenters()[0].Requests())
+		t.Logf("%s: %v, %d bytes, %d requests to a vCenter", format, took.Round(time.Millisecond), out.Len(), f.VCenters()[0].Total())
 		for _, v := range f.VCenters() {
 			pages := v.Requests()["WaitForUpdatesEx"]
 			if n := v.Total() - max(pages-1, 0); n > budget || pages == 0 {
@@ -131,11 +134,11 @@ func TestLarge(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &m); err != nil {
 			t.Fatal(err)
 		}
-		if c := m.Counts; c.Nodes != 5040 || c.Hosts != 1440 || c.Zones != 30 || len(m.Unplaced) > 0 {
+		if c := m.Counts; c.Nodes != vcenters*machines || c.Hosts != vcenters*144 || c.Zones != vcenters*3 || len(m.Unplaced) > 0 {
 			t.Errorf("the map has %+v, and %d Nodes without a place", c, len(m.Unplaced))
 		}
 	}
-	if best > within {
+	if large && best > within {
 		t.Errorf("it takes %v", best)
 	}
 }
