@@ -19,6 +19,7 @@ import (
 	"vzones/cmd/vzones/audit"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
+	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
 	"vzones/cmd/vzones/role"
 	"vzones/cmd/vzones/plan"
@@ -113,6 +114,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		nodes.Command(t.Tool),
 		role.Command(t.Tool),
 		plan.Command(t.Tool),
+		fleetmap.Command(t.Tool),
 	)
 	return root
 }

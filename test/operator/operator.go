@@ -73,6 +73,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	                           credentials; the content of MORE is put behind it
 //	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
 //	register [VM…]             creates Nodes for these machines, or for all
+//	label NODE KEY=VALUE…      sets labels of a Node
 //	daemon run                 runs the daemon until each Node is initialized, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
@@ -89,7 +90,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	found JSON WANT            compares the findings in a file of JSON with lines of ID, kind and name
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
+		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role": checkRole,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
