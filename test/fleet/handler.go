@@ -149,6 +149,8 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		res = v.simulated(r, v.faults.limited(body))
 	case "CurrentTime":
 		res = v.clocked(v.simulated(r, body))
+	case "HasUserPrivilegeOnEntities":
+		res = v.granted(v.simulated(r, body))
 	default:
 		res = v.simulated(r, body)
 	}

@@ -77,10 +77,14 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
 //	sessions NAME N            waits until the vCenter has N sessions
+//	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
+//	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
+//	trust NAME                 writes the certificate that the vCenter shows now as its CA
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
+		"node": createNode, "deny": deny, "trust": trust,
 	}
 }
 

@@ -26,12 +26,8 @@ const (
 // vCenter was read.
 func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	cfg, state, report := &f.config.VCenters[i], &f.states[i], &f.reports[i]
-	about := "vCenter " + quote.Plain(report.Host)
 	note := func(kind *finding.Kind, text, command string) {
-		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: about, Text: text, Command: command})
-	}
-	if report.Host == "" {
-		about = "vCenter " + quote.Plain(cfg.Server)
+		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command})
 	}
 	if state.Err != nil || state.Snapshot == nil {
 		kind, text := f.unread(i)
@@ -141,7 +137,7 @@ func day(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
 func (f *facts) about(i int) (found []finding.Finding) {
 	cfg, report, s := &f.config.VCenters[i], &f.reports[i], f.survey(f.states[i].VCenter)
 	note := func(kind *finding.Kind, text string) {
-		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: "vCenter " + quote.Plain(report.Host), Text: text})
+		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text})
 	}
 	version := report.APIVersion
 	if s != nil {

@@ -16,6 +16,9 @@ import (
 // named names an object without its vCenter, which findings show apart.
 func named(o *topology.Object) string { return topology.Named([]*topology.Object{o}) }
 
+// the names a vCenter as an object.
+func the(vcenter string) string { return "vCenter " + quote.Plain(vcenter) }
+
 // privileges finds the privileges that the account lacks.
 func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
 	for _, d := range s.Denied {
@@ -55,7 +58,7 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 		return nil
 	}
 	return []finding.Finding{{
-		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: "vCenter " + quote.Plain(f.reports[i].Host), Text: plain(cfg.Name, err),
+		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: the(cfg.Name), Text: plain(cfg.Name, err),
 	}}
 }
 
@@ -147,19 +150,19 @@ func (f *facts) absent() (found []finding.Finding) {
 	for _, c := range policy.NoCategory(nowhere) {
 		found = append(found, finding.Finding{Kind: finding.CategoryNowhere, Object: "label " + c.Labels[0], Text: c.Text()})
 	}
-	byVCenter := inventory.InvisibleByVCenter(f.states)
-	for _, category := range policy.Categories() {
-		if slices.Contains(nowhere, category) {
+	for _, s := range f.states {
+		if s.Snapshot == nil {
 			continue
 		}
-		for _, s := range f.states {
-			if slices.Contains(byVCenter[s.VCenter], category) {
-				found = append(found, finding.Finding{
-					Kind: finding.CategoryMissing, VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
-					Text:    "the account sees no such category here, and does in another vCenter",
-					Command: line("govc", "tags.category.create", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category),
-				})
+		for _, category := range s.Snapshot.InvisibleCategories {
+			if slices.Contains(nowhere, category) {
+				continue
 			}
+			found = append(found, finding.Finding{
+				Kind: finding.CategoryMissing, VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
+				Text:    "the account sees no such category here",
+				Command: line("govc", "tags.category.create", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category),
+			})
 		}
 	}
 	return found
