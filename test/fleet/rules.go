@@ -62,14 +62,15 @@ func (v *VCenter) onCluster(name string, f func(*types.ClusterConfigInfoEx) erro
 }
 
 // DefineCategory gives a tag category a cardinality, SINGLE or MULTIPLE, and lets its tags be attached
-// to objects of some types only; all without any. A category that exists is MULTIPLE until then.
+// to objects of some types only; all without any. It is created as needed. One that tags were attached
+// of is MULTIPLE until then.
 func (v *VCenter) DefineCategory(category, cardinality string, objectTypes ...string) error {
 	t := &v.tags
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	id, ok := t.categories[category]
-	if !ok {
-		return fmt.Errorf("fleet: there is no tag category %q", category)
+	id, err := v.category(category)
+	if err != nil {
+		return err
 	}
 	update := map[string]any{"cardinality": cardinality}
 	if len(objectTypes) > 0 {

@@ -75,14 +75,9 @@ func (v *VCenter) tag(category, name string) (string, error) {
 	if id, ok := t.tags[key]; ok {
 		return id, nil
 	}
-	cid, ok := t.categories[category]
-	if !ok {
-		// MULTIPLE, since tests need two tags of one category on one object.
-		in := map[string]any{"create_spec": map[string]any{"name": category, "cardinality": "MULTIPLE", "associable_types": []string{}}}
-		if err := v.post(categoryPath, in, &cid); err != nil {
-			return "", fmt.Errorf("tag category %q: %w", category, err)
-		}
-		t.categories[category] = cid
+	cid, err := v.category(category)
+	if err != nil {
+		return "", err
 	}
 	var id string
 	in := map[string]any{"create_spec": map[string]any{"name": name, "category_id": cid}}
@@ -90,6 +85,21 @@ func (v *VCenter) tag(category, name string) (string, error) {
 		return "", fmt.Errorf("tag %q of category %q: %w", name, category, err)
 	}
 	t.tags[key] = id
+	return id, nil
+}
+
+// category returns the ID of a category, which is created as needed. The lock is held.
+func (v *VCenter) category(name string) (string, error) {
+	id, ok := v.tags.categories[name]
+	if ok {
+		return id, nil
+	}
+	// MULTIPLE, since tests need two tags of one category on one object.
+	in := map[string]any{"create_spec": map[string]any{"name": name, "cardinality": "MULTIPLE", "associable_types": []string{}}}
+	if err := v.post(categoryPath, in, &id); err != nil {
+		return "", fmt.Errorf("tag category %q: %w", name, err)
+	}
+	v.tags.categories[name] = id
 	return id, nil
 }
 

@@ -153,11 +153,12 @@ func (f *facts) within(i int) func(*survey.Object) bool {
 }
 
 // untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
-// the Nodes are found.
+// of a Node that has none either, and of one that has it from a pool or folder, that is found.
 func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
 	withNodes := map[topology.Ref]bool{}
 	for i := range f.nodes {
-		if n := &f.nodes[i]; errors.Is(n.Err, topology.ErrMissing) {
+		n := &f.nodes[i]
+		if by := n.Place.Placement.Path; errors.Is(n.Err, topology.ErrMissing) || by != "" && by != topology.ComputePath {
 			for _, kind := range []string{typeHost, typeCluster} {
 				if o := n.above(kind); o != nil {
 					withNodes[o.Ref] = true

@@ -38,9 +38,6 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 		note(kind, text, command)
 		return found, false
 	}
-	if cfg.Insecure {
-		note(finding.CertificateUnverified, "insecureFlag is set: "+offered(report.Certificate), "")
-	}
 	if ends := f.health[i].CertificateEnds; !ends.IsZero() && ends.Before(f.now.Add(endsSoon)) {
 		note(finding.CertificateEnds, fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), line("govc", "about.cert", "-k", "-u", report.Host))
 	}

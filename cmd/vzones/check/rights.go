@@ -10,6 +10,7 @@ import (
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/survey"
 )
 
@@ -57,8 +58,12 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 	default:
 		return nil
 	}
+	text := plain(cfg.Name, err)
+	if errors.As(err, new(session.LockoutError)) {
+		text = "a login to its tagging API has failed, and is not tried again at once so that the account is not locked"
+	}
 	return []finding.Finding{{
-		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: the(cfg.Name), Text: plain(cfg.Name, err),
+		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: the(cfg.Name), Text: text,
 	}}
 }
 
