@@ -30,7 +30,8 @@ var conflictKinds = map[topology.ConflictKind]*finding.Kind{
 	topology.ConflictNotCSI:          finding.NotSeenByCSI,
 }
 
-// conflicts finds those of all placements, of Nodes and of hosts, each once.
+// conflicts finds those of all placements, of Nodes and of hosts, each once. What only follows from
+// another one is left out.
 func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 	policy := &f.config.Topology.Policy
 	var placements []topology.Placement
@@ -42,9 +43,22 @@ func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 	}
 	fleet := policy.FleetConflicts(placements, f.tagged)
 	all := policy.NotCSI()
+	off := map[topology.Ref]bool{} // what decided off the compute path
 	for _, p := range placements {
-		all = append(all, fleet.Of(p)...)
+		for _, c := range fleet.Of(p) {
+			if !followsFromRegions(&c, p, &fleet) {
+				all = append(all, c)
+			}
+			if c.Kind == topology.ConflictOffPath {
+				for _, o := range c.Objects {
+					off[o.Ref] = true
+				}
+			}
+		}
 	}
+	all = slices.DeleteFunc(all, func(c topology.Conflict) bool {
+		return c.Kind == topology.ConflictNoHosts && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !off[o.Ref] })
+	})
 	seen := map[string]bool{}
 	for i := range all {
 		c := &all[i]
@@ -57,6 +71,13 @@ func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 		found = append(found, f.conflict(kind, c, text))
 	}
 	return found
+}
+
+// followsFromRegions reports whether the names of a pair are in several vCenters since its zone is in
+// several regions, which is found.
+func followsFromRegions(c *topology.Conflict, placed topology.Placement, fleet *topology.FleetConflicts) bool {
+	_, twoRegions := fleet.Unnested[topology.Value{Label: topology.LabelZone, Value: placed.Value(topology.LabelZone)}]
+	return twoRegions && c.Kind == topology.ConflictNames
 }
 
 // isKnown reports whether a conflict follows from privileges that are missing, which are found.
