@@ -51,8 +51,10 @@ func (f *Fleet) surveyOf(ctx context.Context, m member, q survey.Query) (survey.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // of a login that is under way
 	t := m.target
+	reader := newOwnTagReader(m.handle, f.timing)
+	reader.StartWith(&m.tagNames)
 	return survey.Read(ctx, survey.Source{
-		VCenter: m.name, Session: s, Tagging: tags.NewTagging(own), Tags: newTagReader(m.name, f.timing),
+		VCenter: m.name, Session: s, Tagging: tags.NewTagging(own), Tags: reader,
 		Uses: privileges.Uses{Tags: t.tags, Paths: t.tagRequirements.Paths, HostGroups: t.groups, FaultDomains: t.domains},
 	}, q), nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -17,7 +18,7 @@ import (
 func surveyed(t *testing.T, description string) *world {
 	t.Helper()
 	opts := slow
-	opts.Categories = []string{"region", "zone"}
+	opts.Categories, opts.EventsDelay = []string{"region", "zone"}, time.Hour
 	w := run(t, description, opts, nil)
 	w.until("all vCenters read", func(states []inventory.State) bool {
 		return !slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot == nil })

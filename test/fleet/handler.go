@@ -147,10 +147,6 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		res = v.modifyList(r, body)
 	case "RetrievePropertiesEx":
 		res = v.simulated(r, v.faults.limited(body))
-	case "CurrentTime":
-		res = v.clocked(v.simulated(r, body))
-	case "HasUserPrivilegeOnEntities":
-		res = v.granted(v.simulated(r, body))
 	default:
 		res = v.simulated(r, body)
 	}
@@ -159,6 +155,9 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		v.wakeForFilters()
 	}
 	v.own(r, method, body, res)
+	if method == "CurrentTime" {
+		res = v.settings.skewed(res)
+	}
 	return v.omit(method, v.owned.blinded(r, method, res))
 }
 

@@ -75,12 +75,14 @@ func (v *VCenter) tag(category, name string) (string, error) {
 	if id, ok := t.tags[key]; ok {
 		return id, nil
 	}
-	cid, err := v.category(category)
-	if err != nil {
-		return "", err
+	if _, ok := t.categories[category]; !ok {
+		// Tests need two tags of one category on one object.
+		if err := v.makeCategory(CategorySpec{Name: category}); err != nil {
+			return "", err
+		}
 	}
 	var id string
-	in := map[string]any{"create_spec": map[string]any{"name": name, "category_id": cid}}
+	in := map[string]any{"create_spec": map[string]any{"name": name, "category_id": t.categories[category]}}
 	if err := v.post(tagPath, in, &id); err != nil {
 		return "", fmt.Errorf("tag %q of category %q: %w", name, category, err)
 	}
@@ -88,19 +90,29 @@ func (v *VCenter) tag(category, name string) (string, error) {
 	return id, nil
 }
 
-// category returns the ID of a category, which is created as needed. The lock is held.
-func (v *VCenter) category(name string) (string, error) {
-	id, ok := v.tags.categories[name]
-	if ok {
-		return id, nil
+// category makes a tag category.
+func (v *VCenter) category(spec CategorySpec) error {
+	v.tags.mu.Lock()
+	defer v.tags.mu.Unlock()
+	return v.makeCategory(spec)
+}
+
+// makeCategory makes a tag category, with the tags locked.
+func (v *VCenter) makeCategory(spec CategorySpec) error {
+	cardinality, kinds := "MULTIPLE", spec.Types
+	if spec.Single {
+		cardinality = "SINGLE"
 	}
-	// MULTIPLE, since tests need two tags of one category on one object.
-	in := map[string]any{"create_spec": map[string]any{"name": name, "cardinality": "MULTIPLE", "associable_types": []string{}}}
+	if kinds == nil {
+		kinds = Names{}
+	}
+	var id string
+	in := map[string]any{"create_spec": map[string]any{"name": spec.Name, "cardinality": cardinality, "associable_types": kinds}}
 	if err := v.post(categoryPath, in, &id); err != nil {
-		return "", fmt.Errorf("tag category %q: %w", name, err)
+		return fmt.Errorf("tag category %q: %w", spec.Name, err)
 	}
-	v.tags.categories[name] = id
-	return id, nil
+	v.tags.categories[spec.Name] = id
+	return nil
 }
 
 // attach attaches a tag to an object, or detaches it.

@@ -14,6 +14,8 @@ type Reader struct {
 	cache *cache
 	log   changeLog
 	usage usage
+	// shared is where names go that were read, nil for nowhere.
+	shared *Shared
 	// creds are those of the last reading.
 	creds credentials.Credentials
 }
@@ -27,6 +29,13 @@ func NewReader(vcenter string, refresh time.Duration, parallel int) *Reader {
 		usage: usage{vcenter: vcenter, refresh: refresh},
 	}
 }
+
+// Share has the names shared that are read from now on.
+func (r *Reader) Share(into *Shared) { r.shared = into }
+
+// StartWith begins with names that another reader of the same vCenter has shared, at the age that
+// they have.
+func (r *Reader) StartWith(from *Shared) { r.cache.startWith(from) }
 
 // Read reads the tags of objects. An error is in the result; it is an answer of the server
 // or not, as Answered reports.
@@ -45,6 +54,9 @@ func (r *Reader) Read(ctx context.Context, s Session, q Query) Attachments {
 	}
 	if err != nil {
 		return Attachments{Err: r.log.failed(ctx, err)}
+	}
+	if r.shared != nil {
+		r.shared.publish(r.cache)
 	}
 	r.log.read(ctx, a, q.Paths)
 	return a
