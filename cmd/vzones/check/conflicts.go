@@ -7,6 +7,7 @@ import (
 
 	"vzones/cmd/vzones/finding"
 	"vzones/topology"
+	"vzones/vcenter/survey"
 )
 
 // conflictKinds are the kinds of findings that conflicts are, but for those of tag categories,
@@ -80,9 +81,15 @@ func followsFromRegions(c *topology.Conflict, placed topology.Placement, fleet *
 	return twoRegions && c.Kind == topology.ConflictNames
 }
 
-// isKnown reports whether a conflict follows from privileges that are missing, which are found.
+// isKnown reports whether a conflict is that tags may not be read, which is found for each object.
 func (f *facts) isKnown(c *topology.Conflict) bool {
-	return c.Kind == topology.ConflictUnread && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !f.isDenied(o) })
+	return c.Kind == topology.ConflictUnread && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !f.isDenied(o) && !f.isSurveyed(o) })
+}
+
+// isSurveyed reports whether a survey has an object.
+func (f *facts) isSurveyed(o *topology.Object) bool {
+	s := f.survey(o.Ref.VCenter)
+	return s != nil && slices.ContainsFunc(s.Objects, func(other *survey.Object) bool { return other.Ref.ID == o.Ref.ID && f.isUnread(other) })
 }
 
 func (f *facts) conflict(kind *finding.Kind, c *topology.Conflict, text string) finding.Finding {

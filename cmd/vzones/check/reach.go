@@ -1,12 +1,9 @@
 package check
 
 import (
-	"crypto/x509"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/cmd/vzones/finding"
 	"vzones/topology/quote"
@@ -30,7 +27,7 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command})
 	}
 	if state.Err != nil || state.Snapshot == nil {
-		kind, text := f.unread(i)
+		kind, text := f.whyUnread(i)
 		command := ""
 		if kind == finding.CertificateUntrusted {
 			command = line("govc", "about.cert", "-k", "-u", report.Host)
@@ -44,8 +41,8 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	return found, true
 }
 
-// unread returns why a vCenter was not read.
-func (f *facts) unread(i int) (*finding.Kind, string) {
+// whyUnread returns why a vCenter was not read.
+func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	state, report := &f.states[i], &f.reports[i]
 	if state.Err == nil {
 		if report.Failed != preflight.Done {
@@ -91,44 +88,6 @@ func stepKind(s preflight.Step) *finding.Kind {
 	}
 	return finding.AnswersWrong
 }
-
-func through(r *preflight.Report) string {
-	if r.Proxy == "" {
-		return ""
-	}
-	return " (through the proxy " + quote.Plain(r.Proxy) + ")"
-}
-
-// plain returns the text of an error without the name of the vCenter before it, which is shown apart.
-func plain(name string, err error) string {
-	return quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", name)))
-}
-
-// offered names the certificate that a vCenter has shown.
-func offered(c *x509.Certificate) string {
-	if c == nil {
-		return "no certificate was seen"
-	}
-	return fmt.Sprintf("offered SHA-256 %s, subject %s, for %s, valid until %s",
-		soap.ThumbprintSHA256(c), quote.Value(c.Subject.String()), names(c), day(c.NotAfter))
-}
-
-// names lists what a certificate is for.
-func names(c *x509.Certificate) string {
-	var all []string
-	for _, n := range c.DNSNames {
-		all = append(all, quote.Value(n))
-	}
-	for _, ip := range c.IPAddresses {
-		all = append(all, ip.String())
-	}
-	if len(all) == 0 {
-		return "no name"
-	}
-	return quote.Some(all, quote.Most)
-}
-
-func day(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
 
 // about finds what is wrong with what a vCenter says of itself.
 func (f *facts) about(i int) (found []finding.Finding) {

@@ -14,12 +14,6 @@ import (
 	"vzones/vcenter/survey"
 )
 
-// named names an object without its vCenter, which findings show apart.
-func named(o *topology.Object) string { return topology.Named([]*topology.Object{o}) }
-
-// the names a vCenter as an object.
-func the(vcenter string) string { return "vCenter " + quote.Plain(vcenter) }
-
 // privileges finds the privileges that the account lacks.
 func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
 	for _, d := range s.Denied {
@@ -40,6 +34,25 @@ func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
 func (f *facts) isDenied(o *topology.Object) bool {
 	s := f.survey(o.Ref.VCenter)
 	return s != nil && slices.ContainsFunc(s.Denied, func(d survey.Denied) bool { return d.Privilege == "System.Read" && d.Object.Ref.ID == o.Ref.ID })
+}
+
+// isUnread reports whether the tags of a host, or of what is above hosts, may not be read though
+// nothing is known of a missing privilege.
+func (f *facts) isUnread(o *survey.Object) bool {
+	return errors.Is(o.TagsErr, topology.ErrNotPermitted) && o.Ref.Type != "Folder" && !f.isDenied(o.Object)
+}
+
+// unread finds these objects.
+func (f *facts) unread(s *survey.Survey) (found []finding.Finding) {
+	for _, o := range s.Objects {
+		if f.isUnread(o) {
+			found = append(found, finding.Finding{
+				Kind: finding.TagsUnreadable, VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags",
+				Command: line("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path),
+			})
+		}
+	}
+	return found
 }
 
 // tagging finds out whether tags can be read.
