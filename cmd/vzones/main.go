@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/cmd/vzones/audit"
+	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/fleetmap"
@@ -111,6 +112,7 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.convertCommand(),
 		explain.Command(t.Tool),
 		audit.Command(t.Tool),
+		check.Command(t.Tool),
 		nodes.Command(t.Tool),
 		role.Command(t.Tool),
 		plan.Command(t.Tool),

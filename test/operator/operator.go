@@ -88,6 +88,9 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one
 //	account NAME               makes KUBECONFIG that of a ServiceAccount in the namespace default
 //	found JSON WANT            compares the findings in a file of JSON with lines of ID, kind and name
+//	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
+//	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
+//	trust NAME                 writes the certificate that the vCenter shows now as its CA
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
@@ -95,6 +98,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"role": checkRole,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
+		"node": createNode, "deny": deny, "trust": trust,
 	}
 }
 
