@@ -22,8 +22,8 @@ import (
 	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
-	"vzones/cmd/vzones/role"
 	"vzones/cmd/vzones/plan"
+	"vzones/cmd/vzones/role"
 	"vzones/config"
 )
 

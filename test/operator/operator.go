@@ -95,7 +95,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"role": checkRole,
+		"role":    checkRole,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"node": createNode, "deny": deny, "trust": trust,
