@@ -18,7 +18,10 @@ import (
 
 	"vzones/cmd/vzones/audit"
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/nodes"
+	"vzones/cmd/vzones/plan"
+	"vzones/cmd/vzones/role"
 	"vzones/config"
 )
 
@@ -106,7 +109,10 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.configCommand(),
 		t.convertCommand(),
 		audit.Command(t.Tool),
+		explain.Command(t.Tool),
 		nodes.Command(t.Tool),
+		role.Command(t.Tool),
+		plan.Command(t.Tool),
 	)
 	return root
 }

@@ -76,17 +76,24 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	daemon run                 runs the daemon until each Node is initialized, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
+//	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
 //	apply FILE                 makes the objects of a manifest, or changes them, until the script ends
 //	delete FILE                deletes the objects of a manifest
 //	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one
 //	account NAME               makes KUBECONFIG that of a ServiceAccount in the namespace default
 //	found JSON WANT            compares the findings in a file of JSON with lines of ID, kind and name
+//	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
+//	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
+//	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
+//	                           JSON, says it will have, and fails if it gets any others
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
+		"role":    checkRole,
+		"planned": planned, "config": anotherConfig, "ready": setReady,
 	}
 }
 
