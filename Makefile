@@ -204,6 +204,16 @@ docs-browser: docs ## look at the documentation site in Chromium, at two widths 
 audit-large: ## audit 5,000 Nodes and 50,000 Pods, and time it (before a release)
 	@VZONES_LARGE=1 go test -count=1 -v -run TestAuditScale ./cmd/vzones
 
+# Not a part of test: it needs Chromium and npm. Its screenshots are in bin/map. How long 5,000
+# Nodes take says something only where nothing else runs.
+.PHONY: map-browser
+map-browser: ## look at the map of vzones in Chromium, with axe-core, and time it (before a release)
+	@mkdir -p bin/browser bin/map && cp test/browser/package.json test/browser/package-lock.json bin/browser/
+	@npm ci --prefix bin/browser --ignore-scripts --no-audit --no-fund --loglevel=error
+	@VZONES_AXE=$(abspath bin/browser/node_modules/axe-core/axe.min.js) VZONES_SHOTS=$(abspath bin/map) \
+		VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./cmd/vzones/fleetmap/render
+	@VZONES_LARGE=1 go test -count=1 -v -run TestLarge ./cmd/vzones/fleetmap
+
 .PHONY: controlplane
 controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-scheduler
 	@go run -C test/controlplane .

@@ -17,8 +17,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/cmd/vzones/audit"
+	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
+	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
 	"vzones/cmd/vzones/plan"
 	"vzones/cmd/vzones/role"
@@ -108,11 +110,13 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.validateCommand(),
 		t.configCommand(),
 		t.convertCommand(),
-		audit.Command(t.Tool),
 		explain.Command(t.Tool),
+		audit.Command(t.Tool),
+		check.Command(t.Tool),
 		nodes.Command(t.Tool),
 		role.Command(t.Tool),
 		plan.Command(t.Tool),
+		fleetmap.Command(t.Tool),
 	)
 	return root
 }

@@ -145,9 +145,10 @@ func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
 	return all
 }
 
-// tagged is Tagged of these states. Of a tag that several entries of one vCenter show,
+// Tagged returns the tags of regions and zones in the vCenters of these states that are attached to
+// anything, as far as their snapshots have them, by the name of each vCenter's first entry. Of a tag that several entries of one vCenter show,
 // that of the one which shows most objects counts.
-func tagged(states []inventory.State) []topology.Tagged {
+func Tagged(states []inventory.State) []topology.Tagged {
 	type tag struct{ vcenter, category, name string }
 	var all []topology.Tagged
 	at := map[tag]int{}

@@ -73,27 +73,32 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	                           credentials; the content of MORE is put behind it
 //	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
 //	register [VM…]             creates Nodes for these machines, or for all
+//	label NODE KEY=VALUE…      sets labels of a Node
 //	daemon run                 runs the daemon until each Node is initialized, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
 //	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
+//	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
+//	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
+//	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
+//	                           JSON, says it will have, and fails if it gets any others
 //	apply FILE                 makes the objects of a manifest, or changes them, until the script ends
 //	delete FILE                deletes the objects of a manifest
 //	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one
 //	account NAME               makes KUBECONFIG that of a ServiceAccount in the namespace default
 //	found JSON WANT            compares the findings in a file of JSON with lines of ID, kind and name
-//	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
-//	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
-//	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
-//	                           JSON, says it will have, and fails if it gets any others
+//	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
+//	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
+//	trust NAME                 writes the certificate that the vCenter shows now as its CA
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
+		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"role":    checkRole,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
+		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
+		"node": createNode, "deny": deny, "trust": trust,
 	}
 }
 

@@ -44,6 +44,7 @@ func Read(ctx context.Context, from Source, q Query) Survey {
 	if len(q.Categories) > 0 {
 		attached = from.Tags.Read(ctx, from.Tagging, r.tagQuery(compute))
 		attached.Err = r.failed("reading tags", attached.Err)
+		s.Invisible = attached.Absent
 	}
 	s.Objects = r.objects(inventory, attached)
 	if q.Rules {

@@ -49,6 +49,9 @@ type Survey struct {
 	Objects []*Object
 	// ObjectsErr says why objects may be missing.
 	ObjectsErr error
+	// Invisible are the categories of the Query that the vCenter does not show to the account: they do
+	// not exist there, or the account may not read them.
+	Invisible []string
 	// Categories are those of the Query that the account can see, in that order; CategoriesErr
 	// says why they are not known.
 	Categories    []Category

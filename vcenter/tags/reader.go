@@ -67,18 +67,34 @@ func (r *Reader) Read(ctx context.Context, s Session, q Query) Attachments {
 // it is now.
 func (r *Reader) Survey(ctx context.Context, s Session, objects Inventory, categories []string, now Attachments) []topology.Tagged {
 	if r.usage.due(categories) {
-		r.usage.refreshed(ctx, func() (uses []Use, seen map[Ref]described, err error) {
-			err = s.With(ctx, func(service Service) (err error) {
-				uses, err = r.cache.survey(ctx, service, categories)
-				return err
-			})
-			if err == nil {
-				seen, err = describe(ctx, objects, withoutHosts(uses))
-			}
-			return uses, seen, err
-		})
+		r.usage.refreshed(ctx, func() ([]Use, map[Ref]described, error) { return r.askUsage(ctx, s, objects, categories) })
 	}
 	return r.usage.now(now)
+}
+
+// Tagged returns the same at once. The error is why nothing is known.
+func (r *Reader) Tagged(ctx context.Context, s Session, objects Inventory, categories []string) ([]topology.Tagged, error) {
+	now := r.Read(ctx, s, Query{Categories: categories}) // a survey goes by the categories that are known
+	if now.Err != nil {
+		return nil, now.Err
+	}
+	var err error
+	r.usage.uses, r.usage.seen, err = r.askUsage(ctx, s, objects, categories)
+	if err != nil {
+		return nil, err
+	}
+	return r.usage.now(now), nil
+}
+
+func (r *Reader) askUsage(ctx context.Context, s Session, objects Inventory, categories []string) (uses []Use, seen map[Ref]described, err error) {
+	err = s.With(ctx, func(service Service) (err error) {
+		uses, err = r.cache.survey(ctx, service, categories)
+		return err
+	})
+	if err == nil {
+		seen, err = describe(ctx, objects, withoutHosts(uses))
+	}
+	return uses, seen, err
 }
 
 // Through returns the reader with what it reads through.

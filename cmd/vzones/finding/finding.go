@@ -58,6 +58,9 @@ type Finding struct {
 	// Text says what is wrong, in one line, without the object's name where that is clear from
 	// Object. Advice says what to do here; empty for the Fix of the Kind.
 	Text, Advice string
+	// Short is Text without what differs from object to object, for a line about several of them.
+	// It is empty if that is Text itself.
+	Short string
 	// Command does it, where one govc or kubectl command can; empty where none does.
 	Command string
 }
