@@ -81,9 +81,10 @@ func keysInSource(t *testing.T) map[string]string {
 // TestNodeKeysAreDocumented: whatever key of a label, an annotation or a taint the code has
 // is in the reference of what a Node gets, where the configuration takes it, or where the tool reads it.
 func TestNodeKeysAreDocumented(t *testing.T) {
-	text := read(t, "reference/node.md") + read(t, "reference/configuration.md") + read(t, "reference/placement.md") + read(t, "reference/map.md")
-// is in the reference of what a Node gets, or where the configuration takes it or vzones check does.
-	text := read(t, "reference/node.md") + read(t, "reference/configuration.md") + read(t, "reference/placement.md") + read(t, findingsPage)
+	var text string
+	for _, page := range []string{"reference/node.md", "reference/configuration.md", "reference/placement.md", "reference/map.md", findingsPage} {
+		text += read(t, page)
+	}
 	documented := map[string]bool{}
 	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
 		documented[m[1]] = true

@@ -25,7 +25,7 @@ func (w *World) isComplete(s *inventory.Snapshot) bool {
 			return false
 		}
 		for _, u := range id.UUIDs {
-			if s.Searched != nil && !s.Searched.UUIDs[u] || isPending(s, u) {
+			if s.Searched != nil && !s.Searched.UUIDs[u] || w.more && isPending(s, u) {
 				return false
 			}
 		}
@@ -38,7 +38,8 @@ func (w *World) isComplete(s *inventory.Snapshot) bool {
 	return len(s.Pending) == 0
 }
 
-// isPending reports whether details of a machine are still to come.
+// isPending reports whether details of a machine are still to come. The first snapshot has them, or
+// waited for them for long enough.
 func isPending(s *inventory.Snapshot, u inventory.UUID) bool {
 	return slices.ContainsFunc(s.Index[u], func(e inventory.Entry) bool {
 		return e.Eligible() && !e.Unreadable && s.Machines[e.ID] == nil

@@ -36,7 +36,7 @@ func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error 
 	if len(ids) == 0 {
 		return nil
 	}
-	w.followed = append(w.followed, ids...)
+	w.followed, w.more = append(w.followed, ids...), true
 	w.fleet.Follow(w.followed)
 	return w.await(ctx, moreTime)
 }

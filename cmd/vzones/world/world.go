@@ -44,6 +44,8 @@ type World struct {
 	standIns bool
 	// followed are the machines of the Nodes.
 	followed []inventory.Identity
+	// more reports whether some of them are followed since the first reading.
+	more bool
 
 	fleet  *vcenter.Fleet
 	shown  *shown
