@@ -199,6 +199,11 @@ docs: $(HUGO) ## build the documentation site into bin/site, and check it
 docs-browser: docs ## look at the documentation site in Chromium, at two widths (before a release)
 	@VZONES_SITE=$(abspath bin/site) VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./docs/site
 
+# Not a part of test: how long it takes depends on what else the machine does.
+.PHONY: audit-large
+audit-large: ## audit 5,000 Nodes and 50,000 Pods, and time it (before a release)
+	@VZONES_LARGE=1 go test -count=1 -v -run TestAuditScale ./cmd/vzones
+
 # Not a part of test: it needs Chromium and npm. Its screenshots are in bin/map. How long 5,000
 # Nodes take says something only where nothing else runs.
 .PHONY: map-browser

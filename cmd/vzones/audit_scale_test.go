@@ -11,6 +11,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,11 +28,12 @@ const (
 	scaleRequests                        = 40
 )
 
-// TestAuditScale audits 5,000 Nodes on 10 vCenters, with 50,000 Pods. Making them takes minutes, so
-// that it runs only if the variable says so.
+// TestAuditScale audits 5,000 Nodes on 10 vCenters, with 50,000 Pods and 5,000 CSINodes. The Nodes of one
+// vCenter are stale, and so are the Pods on them. Making all that takes minutes, so that it runs only
+// if the variable says so.
 func TestAuditScale(t *testing.T) {
-	if os.Getenv("VZONES_SCALE") == "" {
-		t.Skip("VZONES_SCALE is not set")
+	if os.Getenv("VZONES_LARGE") == "" {
+		t.Skip("VZONES_LARGE is not set")
 	}
 	ctx := t.Context()
 	s, err := stack.Start(ctx, stack.Options{Fleet: scaleFleet()})
@@ -57,7 +59,10 @@ func TestAuditScale(t *testing.T) {
 	status := run([]string{"audit", "-c", config}, nil, &stdout, &stderr)
 	took := time.Since(began)
 	t.Logf("%v\n%s%s", took, &stdout, &stderr)
-	if status != right || took > scaleTime {
+	if want := "5,000 Nodes, 5,000 CSINodes, 0 PersistentVolumes, 0 StorageClasses, 50,000 Pods, 0 EndpointSlices: 5,500 findings"; !strings.Contains(stdout.String(), want) {
+		t.Errorf("it does not say %q", want)
+	}
+	if status != findings || took > scaleTime {
 		t.Errorf("exit status %d after %v", status, took)
 	}
 	for i, v := range s.Fleet.VCenters() {
@@ -93,20 +98,27 @@ func populate(ctx context.Context, t *testing.T, s *stack.Stack) {
 		})
 	}
 	var machines []fleet.Machine
-	var zones []string
+	var zones, labels []string
 	for i, v := range s.Fleet.VCenters() {
 		for _, m := range v.Machines() {
 			machines, zones = append(machines, m), append(zones, fmt.Sprint(i))
+			labels = append(labels, "z"+fmt.Sprint(max(i, 1))) // those of the first say the second's
 		}
 	}
 	make32(len(machines), func(i int) error {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: machines[i].Name, Labels: map[string]string{
 			v1.LabelTopologyRegion: "r" + zones[i], v1.LabelFailureDomainBetaRegion: "r" + zones[i],
-			v1.LabelTopologyZone: "z" + zones[i], v1.LabelFailureDomainBetaZone: "z" + zones[i],
+			v1.LabelTopologyZone: labels[i], v1.LabelFailureDomainBetaZone: labels[i],
+			"topology.csi.vmware.com/region": "r" + zones[i], "topology.csi.vmware.com/zone": "z" + zones[i],
 		}}}
 		n.Spec.ProviderID = machines[i].ProviderID()
 		n.Status.NodeInfo.SystemUUID = machines[i].UUID
-		_, err := client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
+		if _, err := client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		csi := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
+		csi.Spec.Drivers = []storagev1.CSINodeDriver{{Name: "csi.vsphere.vmware.com", NodeID: n.Name, TopologyKeys: []string{"topology.csi.vmware.com/region", "topology.csi.vmware.com/zone"}}}
+		_, err := client.StorageV1().CSINodes().Create(ctx, csi, metav1.CreateOptions{})
 		return err
 	})
 	account := &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
@@ -116,6 +128,9 @@ func populate(ctx context.Context, t *testing.T, s *stack.Stack) {
 	make32(scalePods, func(i int) error {
 		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i), Labels: map[string]string{"app": fmt.Sprint(i % 500)}}}
 		p.Spec.NodeName = machines[i%len(machines)].Name
+		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+			MaxSkew: 100, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels},
+		}}
 		p.Spec.Containers = []v1.Container{{Name: "c", Image: "none.example.com/none"}}
 		_, err := client.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
 		return err

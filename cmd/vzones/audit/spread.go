@@ -22,16 +22,17 @@ type spread struct {
 	selectors *selectors
 	// stale are the labels that any Node has wrong. Pods spread by others are not looked at.
 	stale map[string]bool
-	// running are the Pods that count, by namespace.
-	running map[string][]running
+	// running are the Pods that count, by namespace and by their labels: most share them with others.
+	running map[string]map[string]*alike
 	// moved are the namespaces and labels with a Pod on a Node that has the label wrong.
 	moved  map[[2]string]bool
 	groups map[group]*members
 }
 
-type running struct {
+// alike are Pods with the same labels, by Node.
+type alike struct {
 	labels labels.Set
-	on     *place
+	on     map[*place]int32
 }
 
 // A group is what Pods with one constraint have in common.
@@ -47,7 +48,7 @@ type members struct {
 }
 
 func newSpread(ps *places, all *selectors) *spread {
-	s := &spread{ps: ps, selectors: all, stale: map[string]bool{}, running: map[string][]running{}, moved: map[[2]string]bool{}, groups: map[group]*members{}}
+	s := &spread{ps: ps, selectors: all, stale: map[string]bool{}, running: map[string]map[string]*alike{}, moved: map[[2]string]bool{}, groups: map[group]*members{}}
 	for _, p := range ps.all {
 		for key := range maps.Keys(p.node.Labels) {
 			s.stale[key] = s.stale[key] || p.differs(key)
@@ -65,7 +66,7 @@ func (s *spread) add(pod *v1.Pod, p *place) {
 	if len(s.stale) == 0 {
 		return
 	}
-	s.running[pod.Namespace] = append(s.running[pod.Namespace], running{pod.Labels, p})
+	s.note(pod, p)
 	for key := range s.stale {
 		if p.differs(key) {
 			s.moved[[2]string{pod.Namespace, key}] = true
@@ -90,6 +91,20 @@ func (s *spread) add(pod *v1.Pod, p *place) {
 		}
 		s.groups[g] = m
 	}
+}
+
+// note counts a Pod.
+func (s *spread) note(pod *v1.Pod, p *place) {
+	in := s.running[pod.Namespace]
+	if in == nil {
+		in = map[string]*alike{}
+		s.running[pod.Namespace] = in
+	}
+	key := labels.Set(pod.Labels).String()
+	if in[key] == nil {
+		in[key] = &alike{pod.Labels, map[*place]int32{}}
+	}
+	in[key].on[p]++
 }
 
 // selectorOf returns which Pods a constraint counts, nil if it is not valid.
@@ -150,10 +165,13 @@ func (s *spread) count(g group, m *members, own bool) map[string]int32 {
 			in[value] += 0
 		}
 	}
-	for _, r := range s.running[g.namespace] {
-		if m.matches.Matches(r.labels) {
-			if value, counts := domain(r.on); counts {
-				in[value]++
+	for _, pods := range s.running[g.namespace] {
+		if !m.matches.Matches(pods.labels) {
+			continue
+		}
+		for p, n := range pods.on {
+			if value, counts := domain(p); counts {
+				in[value] += n
 			}
 		}
 	}
