@@ -17,7 +17,9 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/explain"
 	"vzones/cmd/vzones/nodes"
+	"vzones/cmd/vzones/plan"
 	"vzones/cmd/vzones/role"
 	"vzones/config"
 )
@@ -105,8 +107,10 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.validateCommand(),
 		t.configCommand(),
 		t.convertCommand(),
+		explain.Command(t.Tool),
 		nodes.Command(t.Tool),
 		role.Command(t.Tool),
+		plan.Command(t.Tool),
 	)
 	return root
 }

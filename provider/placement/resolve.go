@@ -100,9 +100,7 @@ func (p *placements) forget(node types.UID) {
 // resolve places a machine by what its vCenter shows to the account, and says where
 // no other vCenter shows a category either, and what the CSI driver does not see.
 func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
-	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
-		policy.Invisible = in.InvisibleCategories
-	}
+	policy.Invisible = invisible(states, m)
 	placement, err := topology.Resolve(policy, paths(states, m))
 	none := policy.NoCategory(inventory.InvisibleCategories(states))
 	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.InvisibleByVCenter(states)), policy.NotCSI())
@@ -114,6 +112,22 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 		}
 	}
 	return placement, err
+}
+
+// invisible returns the tag categories that a machine's vCenter does not show to the account.
+func invisible(states []inventory.State, m *inventory.Machine) []string {
+	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
+		return in.InvisibleCategories
+	}
+	return nil
+}
+
+// Contenders returns the tags above a machine that could have decided its Node's labels, and what
+// became of each.
+func (p *Placer) Contenders(m *inventory.Machine) []topology.Contender {
+	states, policy := p.fleet.States(), p.Topology().Policy
+	policy.Invisible = invisible(states, m)
+	return topology.Contenders(policy, paths(states, m))
 }
 
 // paths returns those of a machine. What is above it is of the vCenter, which has the name

@@ -2,6 +2,7 @@ package world
 
 import (
 	"errors"
+	"slices"
 
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/tags"
@@ -24,7 +25,7 @@ func (w *World) isComplete(s *inventory.Snapshot) bool {
 			return false
 		}
 		for _, u := range id.UUIDs {
-			if s.Searched != nil && !s.Searched.UUIDs[u] {
+			if s.Searched != nil && !s.Searched.UUIDs[u] || isPending(s, u) {
 				return false
 			}
 		}
@@ -35,6 +36,13 @@ func (w *World) isComplete(s *inventory.Snapshot) bool {
 		}
 	}
 	return len(s.Pending) == 0
+}
+
+// isPending reports whether details of a machine are still to come.
+func isPending(s *inventory.Snapshot, u inventory.UUID) bool {
+	return slices.ContainsFunc(s.Index[u], func(e inventory.Entry) bool {
+		return e.Eligible() && !e.Unreadable && s.Machines[e.ID] == nil
+	})
 }
 
 // tagsAreRead reports whether the tags above a machine were read, or could not be.

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"vzones/vcenter/inventory"
 )
 
 // A Need is what a command needs beside the vCenters.
@@ -36,6 +38,9 @@ type Flags struct {
 	UUIDs, Machines []string
 	// Timeout bounds the reading of all vCenters.
 	Timeout time.Duration
+	// Follow is set by a command that does not need the machines of all Nodes. It returns those
+	// that are read, by what the Nodes say.
+	Follow func(*World) []inventory.Identity
 }
 
 // Add adds the flags to those of a command.

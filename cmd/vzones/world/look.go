@@ -53,23 +53,30 @@ type Look struct {
 
 // Look returns what the daemon makes of a Node of the World. It changes nothing.
 func (w *World) Look(n *v1.Node) *Look {
-	l := &Look{Node: n, StandIn: w.standIns, Waits: nodestate.IsUninitialized(n)}
-	if w.Placer.IsForeign(n) {
+	l := LookBy(w.Placer, n)
+	l.StandIn = w.standIns
+	return l
+}
+
+// LookBy is Look by a placer, such as one of PlaceBy.
+func LookBy(p *placement.Placer, n *v1.Node) *Look {
+	l := &Look{Node: n, Waits: nodestate.IsUninitialized(n)}
+	if p.IsForeign(n) {
 		l.Foreign = true
 		return l
 	}
-	l.Identity, _ = w.Placer.Identify(n) // Place has the error too
+	l.Identity, _ = p.Identify(n) // Place has the error too
 	var err error
-	l.Place, err = w.Placer.Place(n)
+	l.Place, err = p.Place(n)
 	if l.Err = cmp.Or(err, l.Place.Problem); condition.NeverOurs(n, l.Err) {
 		l.Foreign = true
 		return l
 	}
 	if m := l.Place.Machine; m != nil {
-		l.Addresses, l.AddressesChange, l.AddressesErr = w.Placer.Addresses(n, m)
+		l.Addresses, l.AddressesChange, l.AddressesErr = p.Addresses(n, m)
 	}
 	if l.Waits {
-		l.initial(w.Placer)
+		l.initial(p)
 		return l
 	}
 	l.plan(err)

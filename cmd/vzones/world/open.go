@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/client-go/informers"
 
@@ -30,8 +31,8 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 	w.fleet = vcenter.NewFleet(w.Config.VCenters, (&credentials.Finder{Secrets: read}).Find, vcenter.Options{
 		Requirements: vcenter.RequirementsOf(w.Config), LoginLimits: session.LoginLimits{Failures: 1}, RetryMin: f.Timeout, RetryMax: f.Timeout,
 	})
-	w.start(ctx)
-	if err := w.await(ctx, f); err != nil {
+	w.start(ctx, f)
+	if err := w.await(ctx, f.Timeout); err != nil {
 		w.Close()
 		return nil, err
 	}
@@ -39,21 +40,17 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 }
 
 // start makes the placer of the Nodes and runs the fleet, which follows their machines.
-func (w *World) start(ctx context.Context) {
+func (w *World) start(ctx context.Context, f *Flags) {
 	w.shown = &shown{Fleet: w.fleet}
 	p := provider.New(w.shown, w.Config, provider.Options{})
 	factory := informers.NewSharedInformerFactory(nil, 0) // it is never started: the Nodes were listed
 	p.SetInformers(factory)
-	w.Placer = p.Placer()
-	store := w.Placer.NodeCache().Quiet().GetIndexer()
-	for _, n := range w.Nodes {
-		_ = store.Add(n) // the key of a Node is its name
-		if w.Placer.IsForeign(n) {
-			continue
-		}
-		if id, err := w.Placer.Statement(n); err == nil {
-			w.followed = append(w.followed, id)
-		}
+	w.Placer, w.Checker = p.Placer(), p.Checker()
+	fill(w.Placer, w.Nodes)
+	if f.Follow != nil {
+		w.followed = f.Follow(w)
+	} else {
+		w.followed = w.Statements(w.Nodes)
 	}
 	w.fleet.Follow(w.followed)
 	ctx, w.cancel = context.WithCancel(ctx)
@@ -65,8 +62,8 @@ func (w *World) start(ctx context.Context) {
 }
 
 // await waits until each vCenter was read or has failed.
-func (w *World) await(ctx context.Context, f *Flags) error {
-	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
+func (w *World) await(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	changed := w.fleet.Subscribe()
 	for {

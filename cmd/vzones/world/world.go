@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"vzones/config"
+	"vzones/provider/absence"
 	"vzones/provider/placement"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -34,8 +35,10 @@ type World struct {
 	Nodes []*v1.Node
 	// States are those of the vCenters, in configured order. Each was read, or has an error.
 	States []inventory.State
-	// Placer places the Nodes by the States, which are the same until Close.
-	Placer *placement.Placer
+	// Placer places the Nodes by the States, which are the same until Close. Checker says whether
+	// they would be deleted.
+	Placer  *placement.Placer
+	Checker *absence.Checker
 
 	// standIns reports whether the Nodes stand for machines.
 	standIns bool
