@@ -47,19 +47,21 @@ func TestFind(t *testing.T) {
 		where Where
 		want  string // the Pods, or part of the error
 	}{
-		"two of one DaemonSet":      {[]*v1.Pod{aPod("a", set), aPod("b", set)}, Where{}, "a b"},
-		"none":                      {nil, Where{}, "no Pod of vsphere-cloud-controller-manager is found in all namespaces by the labels component=cloud-controller-manager or k8s-app="},
-		"of another cloud":          {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--cloud-provider=aws"} })}, Where{}, "no Pod of"},
-		"a dry run":                 {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--dry-run") })}, Where{}, "no Pod of"},
-		"one that has ended":        {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })}, Where{}, "no Pod of"},
-		"two workloads":             {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "old"))}, Where{}, "2 cloud controller managers for vSphere are found, with the Pods kube-system/a, kube-system/b: write --namespace or --selector"},
-		"one namespace":             {[]*v1.Pod{aPod("a", set), aPod("b", set, func(p *v1.Pod) { p.Namespace = "other" })}, Where{Namespace: "other"}, "b"},
-		"labels of its own":         {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "mine"} })}, Where{Selector: "app=mine"}, "a"},
-		"the vSphere CPI's chart":   {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "vsphere-cpi"} })}, Where{}, "a"},
-		"two ReplicaSets":           {[]*v1.Pod{aPod("a", replicaSet("ccm", "x1")), aPod("b", replicaSet("ccm", "x2"))}, Where{}, "a b"},
-		"static Pods of two Nodes":  {[]*v1.Pod{aPod("a", ownedBy("Node", "n1")), aPod("b", ownedBy("Node", "n2"))}, Where{}, "a b"},
-		"arguments with a program":  {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Command = []string{"/bin/vsphere-cloud-controller-manager"} })}, Where{}, "a"},
-		"a container beside others": {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers = append([]v1.Container{{Name: "proxy", Image: "proxy"}}, p.Spec.Containers...) })}, Where{}, "a"},
+		"two of one DaemonSet":     {[]*v1.Pod{aPod("a", set), aPod("b", set)}, Where{}, "a b"},
+		"none":                     {nil, Where{}, "no Pod of vsphere-cloud-controller-manager is found in all namespaces by the labels component=cloud-controller-manager or k8s-app="},
+		"of another cloud":         {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--cloud-provider=aws"} })}, Where{}, "no Pod of"},
+		"a dry run":                {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--dry-run") })}, Where{}, "no Pod of"},
+		"one that has ended":       {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })}, Where{}, "no Pod of"},
+		"two workloads":            {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "old"))}, Where{}, "2 cloud controller managers for vSphere are found, with the Pods kube-system/a, kube-system/b: write --namespace or --selector"},
+		"one namespace":            {[]*v1.Pod{aPod("a", set), aPod("b", set, func(p *v1.Pod) { p.Namespace = "other" })}, Where{Namespace: "other"}, "b"},
+		"labels of its own":        {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "mine"} })}, Where{Selector: "app=mine"}, "a"},
+		"the vSphere CPI's chart":  {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "vsphere-cpi"} })}, Where{}, "a"},
+		"two ReplicaSets":          {[]*v1.Pod{aPod("a", replicaSet("ccm", "x1")), aPod("b", replicaSet("ccm", "x2"))}, Where{}, "a b"},
+		"static Pods of two Nodes": {[]*v1.Pod{aPod("a", ownedBy("Node", "n1")), aPod("b", ownedBy("Node", "n2"))}, Where{}, "a b"},
+		"arguments with a program": {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Command = []string{"/bin/vsphere-cloud-controller-manager"} })}, Where{}, "a"},
+		"a container beside others": {[]*v1.Pod{aPod("a", func(p *v1.Pod) {
+			p.Spec.Containers = append([]v1.Container{{Name: "proxy", Image: "proxy"}}, p.Spec.Containers...)
+		})}, Where{}, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []runtime.Object

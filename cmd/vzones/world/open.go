@@ -2,8 +2,8 @@ package world
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/informers"
@@ -14,9 +14,6 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 )
-
-// never is longer than a command takes that reads everything once.
-const never = 365 * 24 * time.Hour
 
 // Open reads the configuration and the Nodes, connects to all vCenters, and returns once each was
 // read or has failed. What is wrong with one vCenter is in its State and is no error. An error is
@@ -29,7 +26,7 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 		return nil, err
 	}
 	ctx = f.withLog(ctx)
-	w := &World{timeout: f.Timeout}
+	w := &World{fleetRun: fleetRun{timeout: f.Timeout}}
 	if err := w.connect(f); err != nil {
 		return nil, err
 	}
@@ -66,9 +63,9 @@ func (w *World) read(ctx context.Context, f *Flags) error {
 func (f *Flags) options() vcenter.Options {
 	o := vcenter.Options{LoginTimeout: f.Timeout, LoginLimits: session.LoginLimits{Failures: 1}}
 	if !f.Watch {
-		o.RetryMin, o.RetryMax = never, never
-		o.LoginLimits.RejectedMin, o.LoginLimits.RejectedMax = never, never
-		o.LoginLimits.UnansweredMin, o.LoginLimits.UnansweredMax = never, never
+		o.RetryMin, o.RetryMax = session.Never, session.Never
+		o.LoginLimits.RejectedMin, o.LoginLimits.RejectedMax = session.Never, session.Never
+		o.LoginLimits.UnansweredMin, o.LoginLimits.UnansweredMax = session.Never, session.Never
 	}
 	return o
 }
@@ -98,8 +95,8 @@ func (w *World) start(ctx context.Context, f *Flags, finder *credentials.Finder)
 // await waits until each vCenter was read or has failed, which those have that are not read at the
 // deadline.
 func (w *World) await(ctx context.Context, deadline time.Time) error {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
+	late := time.NewTimer(time.Until(deadline))
+	defer late.Stop()
 	for {
 		states := w.fleet.States()
 		if w.isRead(states) {
@@ -108,12 +105,17 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 		}
 		select {
 		case <-w.changed:
+		case <-late.C:
+			w.show(w.late(w.fleet.States()))
+			return nil
 		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				w.show(w.late(w.fleet.States()))
-				return nil
-			}
 			return fmt.Errorf("reading the vCenters: %w", context.Cause(ctx))
 		}
 	}
+}
+
+// show makes these the states of the World.
+func (w *World) show(states []inventory.State) {
+	w.States = slices.Clone(states) // which no caller can change for the placer
+	w.shown.states.Store(&states)
 }

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"vzones/vcenter"
@@ -20,10 +19,4 @@ func (s *shown) States() []inventory.State {
 		return *states
 	}
 	return nil
-}
-
-// show makes these the states of the World.
-func (w *World) show(states []inventory.State) {
-	w.States = slices.Clone(states) // which no caller can change for the placer
-	w.shown.states.Store(&states)
 }

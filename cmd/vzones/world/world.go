@@ -41,6 +41,11 @@ type World struct {
 	Placer  *placement.Placer
 	Checker *absence.Checker
 
+	fleetRun
+}
+
+// fleetRun is the fleet that runs for a World, and for which Nodes.
+type fleetRun struct {
 	// standIns reports whether the Nodes stand for machines, and listed whether they are those of
 	// the cluster.
 	standIns, listed bool

@@ -36,6 +36,9 @@ type caFile struct {
 	absent bool
 }
 
+// A Reader reads a file of at most that many bytes, as readfile.ReadAtMost does.
+type Reader func(path string, most int64) ([]byte, error)
+
 // authority is what a server's certificate is verified with: nothing set means
 // the system's certificates.
 type authority struct {

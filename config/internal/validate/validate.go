@@ -28,9 +28,6 @@ func (c *checker) validate(s *schema.File) *config.Config {
 	}
 }
 
-// A Reader reads a file of at most that many bytes, as readfile.ReadAtMost does.
-type Reader func(path string, most int64) ([]byte, error)
-
 // File makes a Config of what a file says, and returns what its vCenters were made
 // of, in the same order. Both are to be used only if p has no errors afterwards. The CA files
 // that it names are read by read, or not at all if that is nil.
