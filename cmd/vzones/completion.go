@@ -38,10 +38,11 @@ func completionCommand(t *cli.Tool) *cobra.Command {
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print the script that completes words in a shell",
 		Long: `Print the script with which a shell completes commands, flags, and the names of
-Nodes, which are asked of the cluster. Load it at the start of the shell.`,
-		Example: `  source <(vzones completion bash)
-  vzones completion zsh > "${fpath[1]}/_vzones"
-  vzones completion fish > ~/.config/fish/completions/vzones.fish`,
+Nodes, which are asked of the cluster. Load it at the start of the shell: zsh
+from a folder of fpath, fish from ~/.config/fish/completions.`,
+		Example: `  vzones completion bash > vzones.bash
+  vzones completion zsh > _vzones
+  vzones completion fish > vzones.fish`,
 		Args:                  cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs:             shells,
 		DisableFlagsInUseLine: true,

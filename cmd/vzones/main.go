@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -55,7 +56,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return findings
 	case errors.Is(err, cli.ErrReported):
 		return failure
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case ctx.Err() != nil && strings.HasSuffix(err.Error(), context.Canceled.Error()): // which says no more than that
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
@@ -101,8 +102,7 @@ as a mistake in a file, and 2 if the arguments are wrong or something failed,
 such as reading a file.`,
 		Example: `  vzones validate vsphere.yaml
   vzones config vsphere.yaml
-  vzones convert vsphere.conf > vsphere.yaml
-  vzones nodes --from-cluster`,
+  vzones convert vsphere.conf > vsphere.yaml`,
 		Version:           version.Get().GitVersion,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

@@ -80,8 +80,8 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 // check returns what is wrong with the values of the flags.
 func (f *Flags) check() error {
 	switch {
-	case f.Timeout < time.Second:
-		return fmt.Errorf("--timeout is %v: write at least 1s", f.Timeout)
+	case f.Timeout <= 0:
+		return fmt.Errorf("--timeout is %v: write more than 0", f.Timeout)
 	case f.Verbose > mostVerbose:
 		return fmt.Errorf("--verbose is %d: write 1 to %d", f.Verbose, mostVerbose)
 	case (f.Namespace != "" || f.Selector != "") && !f.FromCluster:
