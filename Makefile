@@ -121,6 +121,10 @@ bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-sho
 	@$(STATIC) go build -ldflags '-s -w' -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
 
+.PHONY: bench-tool
+bench-tool: ## measure what the operator's tool takes for 5,000 Nodes on 10 vCenters
+	@go test -run '^$$' -bench BenchmarkNodes -benchtime 3x ./cmd/vzones/world
+
 # Kubernetes' minors that make compat takes, all that there are modules for where it is
 # empty, and those entries of test/compat/list.yaml that it runs, all where it is empty.
 # What it finds goes to docs/reference/compatibility.md.

@@ -74,6 +74,8 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
 //	register [VM…]             creates Nodes for these machines, or for all
 //	label NODE KEY=VALUE…      sets labels of a Node
+//	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
+//	sleep DURATION             lets time pass for a command in the background
 //	daemon run                 runs the daemon until each Node is initialized, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
@@ -94,6 +96,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
+		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role":    checkRole,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
