@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
 // The Pod of installDaemon.
@@ -37,8 +38,7 @@ func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	data["vsphere.conf"] = text
 	client := s.Client
-	_ = client.CoreV1().ConfigMaps(podSpace).Delete(ctx, podConfig, metav1.DeleteOptions{}) // of another script
-	_ = client.CoreV1().Pods(podSpace).Delete(ctx, podName, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+	removePod(client)
 	_, err := client.CoreV1().ConfigMaps(podSpace).Create(ctx, &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: podConfig}, Data: data}, metav1.CreateOptions{})
 	ts.Check(err)
 	automount := false
@@ -58,6 +58,15 @@ func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	_, err = client.CoreV1().Pods(podSpace).Create(ctx, pod, metav1.CreateOptions{})
 	ts.Check(err)
+	ts.Defer(func() { removePod(client) }) // the next script has the same control plane
+}
+
+// removePod removes what installDaemon makes.
+func removePod(client kubernetes.Interface) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	_ = client.CoreV1().ConfigMaps(podSpace).Delete(ctx, podConfig, metav1.DeleteOptions{})
+	_ = client.CoreV1().Pods(podSpace).Delete(ctx, podName, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 }
 
 // pause lets time pass for a command in the background.
