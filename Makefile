@@ -121,6 +121,10 @@ bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-sho
 	@$(STATIC) go build -ldflags '-s -w' -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
 
+.PHONY: bench-tool
+bench-tool: ## measure what the operator's tool takes for 5,000 Nodes on 10 vCenters
+	@go test -run '^$$' -bench BenchmarkNodes -benchtime 3x ./cmd/vzones/world
+
 # Kubernetes' minors that make compat takes, all that there are modules for where it is
 # empty, and those entries of test/compat/list.yaml that it runs, all where it is empty.
 # What it finds goes to docs/reference/compatibility.md.
@@ -203,6 +207,21 @@ docs-browser: docs ## look at the documentation site in Chromium, at two widths 
 pictures: controlplane $(KUBECTL) ## write the outputs and the pictures that the documentation shows of the tool
 	@echo "pictures: running the tool against simulated vCenters (five minutes the first time)"
 	@go test -count=1 ./cmd/vzones -run 'TestPages$$' -update
+
+# Not a part of test: how long it takes depends on what else the machine does.
+.PHONY: audit-large
+audit-large: ## audit 5,000 Nodes and 50,000 Pods, and time it (before a release)
+	@VZONES_LARGE=1 go test -count=1 -v -run TestAuditScale ./cmd/vzones
+
+# Not a part of test: it needs Chromium and npm. Its screenshots are in bin/map. How long 5,000
+# Nodes take says something only where nothing else runs.
+.PHONY: map-browser
+map-browser: ## look at the map of vzones in Chromium, with axe-core, and time it (before a release)
+	@mkdir -p bin/browser bin/map && cp test/browser/package.json test/browser/package-lock.json bin/browser/
+	@npm ci --prefix bin/browser --ignore-scripts --no-audit --no-fund --loglevel=error
+	@VZONES_AXE=$(abspath bin/browser/node_modules/axe-core/axe.min.js) VZONES_SHOTS=$(abspath bin/map) \
+		VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./cmd/vzones/fleetmap/render
+	@VZONES_LARGE=1 go test -count=1 -v -run TestLarge ./cmd/vzones/fleetmap
 
 .PHONY: controlplane
 controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-scheduler

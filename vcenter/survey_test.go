@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/survey"
@@ -150,6 +151,60 @@ func TestSurveyWithFaults(t *testing.T) {
 	}
 	if errs := errorsOf(&s[1]); len(errs) > 0 {
 		t.Errorf("the other vCenter: %v", errs)
+	}
+}
+
+// TestSurveyOfHiddenMachines: those that may not be seen do not keep others from being read.
+func TestSurveyOfHiddenMachines(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	if err := east.Hide("n1"); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{w.moid("n1"), w.moid("n2"), "vm-99999", w.moid("off"), w.moid("n3")}
+	s := w.fleet.Survey(w.ctx, survey.Query{Machines: map[string][]string{"east": all}})[0]
+	if len(s.Machines) != 3 || s.Machines[w.moid("n1")] != nil || s.MachinesErr == nil || !strings.Contains(s.MachinesErr.Error(), `vCenter "east": reading machines: `+w.moid("n1")) {
+		t.Errorf("%v, %v", s.Machines, s.MachinesErr)
+	}
+	tidy(w)
+}
+
+// TestSurveyInPages is the same as in one answer, also where further pages are denied.
+func TestSurveyInPages(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	whole := len(w.fleet.Survey(w.ctx, everything)[0].Objects)
+	east.LimitPages(2)
+	for range 2 {
+		s := w.fleet.Survey(w.ctx, everything)[0]
+		if errs := errorsOf(&s); len(errs) > 0 || len(s.Objects) != whole {
+			t.Errorf("%v, %d objects of %d", errs, len(s.Objects), whole)
+		}
+		east.Fault("ContinueRetrievePropertiesEx", &types.NoPermission{PrivilegeId: "System.Read"})
+	}
+	tidy(w)
+}
+
+// TestSurveyOfOddAnswers: a vCenter whose answers make libraries panic has an error.
+func TestSurveyOfOddAnswers(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	for _, method := range []string{"HasUserPrivilegeOnEntities", "CreateContainerView", "RetrievePropertiesEx", "CurrentTime"} {
+		for _, odd := range []string{fleet.OddEmpty, fleet.OddGarbage} {
+			if err := east.AnswerOddly(method, odd); err != nil {
+				t.Fatal(err)
+			}
+			all := w.fleet.Survey(w.ctx, everything)
+			if errs := errorsOf(&all[0]); len(errs) == 0 {
+				t.Errorf("%s answered with %s: no error", method, odd)
+			}
+			if errs := errorsOf(&all[1]); len(errs) > 0 {
+				t.Errorf("%s answered with %s: %v of the other vCenter", method, odd, errs)
+			}
+			if err := east.Recover(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

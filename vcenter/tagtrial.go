@@ -54,7 +54,9 @@ func (f *Fleet) tryTags(ctx context.Context, m member, s *session.Session, categ
 		return nil
 	}
 	into.TaggedErr = try("reading to what tags are attached", func() (err error) {
-		into.Tagged, err = newOwnTagReader(m.handle, f.timing).Tagged(ctx, tags.NewTagging(own), s, categories)
+		reader := newOwnTagReader(m.handle, f.timing)
+		reader.StartWith(&m.tagNames)
+		into.Tagged, err = reader.Tagged(ctx, tags.NewTagging(own), s, categories)
 		return err
 	})
 	into.EventsErr = try("collecting tagging events", func() error { return watch.TryEvents(ctx, s, m.name) })

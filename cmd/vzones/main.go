@@ -1,5 +1,5 @@
-// Command vzones is the operator's tool: it checks configurations, shows what is in
-// force, and converts them. It contacts nothing.
+// Command vzones is the operator's tool: it checks configurations and converts them, and shows what
+// the daemon makes of a fleet. Named kubectl-vzones it is a plugin of kubectl.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -23,6 +24,7 @@ import (
 	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
 	"vzones/cmd/vzones/plan"
+	"vzones/cmd/vzones/role"
 	"vzones/config"
 )
 
@@ -41,11 +43,13 @@ const (
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := &tool{&cli.Tool{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	cmd := t.command()
+	asPlugin(cmd, os.Args[0])
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)   // a second signal ends the process at once
 	klog.SetLogger(logr.Discard()) // what the packages of the daemon log is for the daemon
 	done, err := cmd.ExecuteContextC(ctx)
 	switch {
@@ -55,6 +59,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return findings
 	case errors.Is(err, cli.ErrReported):
 		return failure
+	case ctx.Err() != nil && strings.HasSuffix(err.Error(), context.Canceled.Error()): // which says no more than that
+		err = errors.New("interrupted")
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
 	if !t.Started {
@@ -91,10 +97,12 @@ func (t *tool) command() *cobra.Command {
 		Short: "The operator's tool of vzones",
 		Long: `vzones checks, shows and converts configurations: those of vzones, of the
 vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
-vSphere CSI driver. It contacts nothing.
+vSphere CSI driver. These commands contact nothing. Others read the vCenters and
+the cluster as the daemon does, and write nothing.
 
-The exit status is 0 if all is right, 1 if a file has mistakes, and 2 if the
-arguments are wrong or something failed, such as reading a file.`,
+The exit status is 0 if all is right, 1 if something is found to be wrong, such
+as a mistake in a file, and 2 if the arguments are wrong or something failed,
+such as reading a file.`,
 		Example: `  vzones validate vsphere.yaml
   vzones config vsphere.yaml
   vzones convert vsphere.conf > vsphere.yaml`,
@@ -110,11 +118,13 @@ arguments are wrong or something failed, such as reading a file.`,
 		t.configCommand(),
 		t.convertCommand(),
 		explain.Command(t.Tool),
-		check.Command(t.Tool),
 		audit.Command(t.Tool),
+		check.Command(t.Tool),
 		nodes.Command(t.Tool),
-		fleetmap.Command(t.Tool),
+		role.Command(t.Tool),
 		plan.Command(t.Tool),
+		fleetmap.Command(t.Tool),
+		completionCommand(t.Tool),
 	)
 	return root
 }

@@ -63,6 +63,7 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 		one := Condition{Name: next.name, Asked: named}
 		if named {
 			one.Err = next.check()
+			q.absent = nil // the others need not say it again
 		}
 		all = append(all, one)
 	}

@@ -122,14 +122,6 @@ func invisible(states []inventory.State, m *inventory.Machine) []string {
 	return nil
 }
 
-// Contenders returns the tags above a machine that could have decided its Node's labels, and what
-// became of each.
-func (p *Placer) Contenders(m *inventory.Machine) []topology.Contender {
-	states, policy := p.fleet.States(), p.Topology().Policy
-	policy.Invisible = invisible(states, m)
-	return topology.Contenders(policy, paths(states, m))
-}
-
 // paths returns those of a machine. What is above it is of the vCenter, which has the name
 // of its first entry, whichever of them has found the machine.
 func paths(states []inventory.State, m *inventory.Machine) []topology.Path {

@@ -40,8 +40,6 @@ type faults struct {
 	late       bool
 	// plainEvents says that a filter of events may not have a size of its page.
 	plainEvents bool
-	// clock is how far the vCenter's clock is ahead.
-	clock time.Duration
 }
 
 // setFault changes the faults, and wakes the requests that hang or wait.

@@ -147,8 +147,6 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		res = v.modifyList(r, body)
 	case "RetrievePropertiesEx":
 		res = v.simulated(r, v.faults.limited(body))
-	case "CurrentTime":
-		res = v.clocked(v.simulated(r, body))
 	default:
 		res = v.simulated(r, body)
 	}

@@ -24,7 +24,7 @@ import (
 // startTime bounds what a command of a script waits for.
 const startTime = 2 * time.Minute
 
-// buildTime bounds the build of the daemon.
+// buildTime bounds the build of the daemon, where much else is built.
 const buildTime = 15 * time.Minute
 
 // Scripts are what the scripts of a process share.
@@ -62,7 +62,7 @@ type world struct {
 // key is that of a script's world in testscript's environment.
 type key struct{}
 
-// Setup is testscript's. It sets ROOT to the path of the repository's root.
+// Setup is testscript's. With a Root it sets ROOT to the path.
 func (t *Scripts) Setup(env *testscript.Env) error {
 	w := &world{tool: t}
 	env.Values[key{}] = w
@@ -93,10 +93,14 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
 //	register [VM…]             creates Nodes for these machines, or for all
 //	label NODE KEY=VALUE…      sets labels of a Node
+//	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
+//	sleep DURATION             lets time pass for a command in the background
 //	daemon run                 runs the daemon until each Node is initialized, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
+//	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
+//	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
 //	console PAGE HEADING       enters the commands of the page's blocks of kind console below a heading, with kubectl
 //	                           and Helm, and compares what they print
 //	picture FILE COLUMNS CMD…  runs a command in a terminal, and compares what it shows with an SVG
@@ -109,13 +113,18 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one
 //	account NAME               makes KUBECONFIG that of a ServiceAccount in the namespace default
 //	found JSON WANT            compares the findings in a file of JSON with lines of ID, kind and name
+//	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
+//	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
+//	trust NAME                 writes the certificate that the vCenter shows now as its CA
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
+		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"console": console, "picture": picture, "published": published,
-		"planned": planned, "config": anotherConfig,
+		"role": checkRole, "console": console, "picture": picture, "published": published,
+		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
+		"node": createNode, "deny": deny, "trust": trust,
 	}
 }
 
@@ -200,7 +209,6 @@ func (t *Scripts) start(ctx context.Context, description string) (*stack.Stack, 
 	if t.dir, err = os.MkdirTemp("", "vzones-tool-"); err != nil {
 		return nil, err
 	}
-	// The build is not the script's: it may take minutes where much else is built.
 	building, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTime)
 	defer cancel()
 	if t.binary, err = stack.Binary(building, cmp.Or(t.Root, "../.."), t.dir); err != nil {

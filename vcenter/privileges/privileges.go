@@ -48,8 +48,8 @@ var (
 	pools    = []string{"ResourcePool", "VirtualApp"}
 	hosts    = []string{"HostSystem"}
 	clusters = []string{"ClusterComputeResource"}
-	// above are those that all paths have in common.
-	above = []string{"ClusterComputeResource", "ComputeResource", "Folder", "Datacenter"}
+	// common are those that all paths have in common.
+	common = []string{"ClusterComputeResource", "ComputeResource", "Folder", "Datacenter"}
 )
 
 // For returns what a configuration needs on the objects of an inventory. Each privilege is named
@@ -68,7 +68,7 @@ func For(u Uses) []Need {
 	if !u.Tags {
 		return all
 	}
-	tagged := slices.Clone(above)
+	tagged := slices.Clone(common)
 	if u.walks(topology.ComputePath) {
 		tagged = append(tagged, hosts...)
 	}
@@ -81,3 +81,6 @@ func For(u Uses) []Need {
 	tagged = slices.DeleteFunc(tagged, named)
 	return append(all, Need{Read, "reading tags", tagged, false})
 }
+
+// System returns the privileges that vCenter puts into every role: all that vzones needs.
+func System() []string { return []string{"System.Anonymous", Read, View} }

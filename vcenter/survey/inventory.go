@@ -16,7 +16,9 @@ import (
 // wanted is what is read of clusters and hosts beside their names.
 type wanted struct {
 	Rules bool
-	Facts model.HostFacts
+	// Beside are further types of objects to be read.
+	Beside []string
+	Facts  model.HostFacts
 }
 
 // An inventoryRead is what was read of clusters and hosts beside the tree.
@@ -51,7 +53,7 @@ func inView(ctx context.Context, s *session.Session, container types.ManagedObje
 func readInventory(ctx context.Context, s *session.Session, into *model.Tree, want wanted) (inventoryRead, error) {
 	read := inventoryRead{hosts: map[types.ManagedObjectReference]Host{}, clusters: map[string]*Cluster{}, facts: want.Facts}
 	root := s.Client().ServiceContent.RootFolder
-	err := inView(ctx, s, root, []string{"Datacenter", "ComputeResource", "HostSystem"}, func(view types.ManagedObjectReference) error {
+	err := inView(ctx, s, root, append([]string{"Datacenter", "ComputeResource", "HostSystem"}, want.Beside...), func(view types.ManagedObjectReference) error {
 		for {
 			err := s.Retrieve(ctx, inventorySpec(view, root, want.Rules, read.facts), func(o *types.ObjectContent) {
 				into.Add(o)

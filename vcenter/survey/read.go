@@ -36,7 +36,7 @@ func Read(ctx context.Context, from Source, q Query) Survey {
 	s := Survey{VCenter: from.VCenter, About: r.about(ctx)}
 	s.Skew, s.SkewErr = r.skew(ctx)
 	inventory, err := readInventory(ctx, from.Session, r.tree, wanted{
-		Rules: q.Rules, Facts: model.HostFacts{Groups: from.Uses.HostGroups, Domains: from.Uses.FaultDomains},
+		Rules: q.Rules, Beside: r.beside(), Facts: model.HostFacts{Groups: from.Uses.HostGroups, Domains: from.Uses.FaultDomains},
 	})
 	s.ObjectsErr = r.failed("listing clusters and hosts", err)
 	var attached tags.Attachments
@@ -137,10 +137,29 @@ var inventoryTypes = []string{"Folder", "Datacenter", "ClusterComputeResource", 
 // entityTypes are the types of objects that a survey may have read.
 var entityTypes = append([]string{"VirtualMachine", "ResourcePool", "VirtualApp"}, inventoryTypes...)
 
-// inventoryRefs returns what was read of the compute path.
+// besideTypes are those of Query.Beside. A view of resource pools has vApps too.
+var besideTypes = []string{"ResourcePool", "Folder"}
+
+// beside returns which types of objects are read besides.
+func (r *reader) beside() []string {
+	if r.q.Beside {
+		return besideTypes
+	}
+	return nil
+}
+
+// types returns the types of the objects of the survey.
+func (r *reader) types() []string {
+	if r.q.Beside {
+		return append([]string{"ResourcePool", "VirtualApp"}, inventoryTypes...)
+	}
+	return inventoryTypes
+}
+
+// inventoryRefs returns what was read of the survey's objects.
 func (r *reader) inventoryRefs() []types.ManagedObjectReference {
 	var refs []types.ManagedObjectReference
-	for _, kind := range inventoryTypes {
+	for _, kind := range r.types() {
 		refs = append(refs, r.tree.OfType(kind)...)
 	}
 	return refs
@@ -159,7 +178,7 @@ func (r *reader) objects(in inventoryRead, attached tags.Attachments) []*Object 
 	if len(r.q.Categories) == 0 {
 		attached.Err = tags.ErrNotRead
 	}
-	placed := r.tree.Objects(r.source.VCenter, attached, in.facts, inventoryTypes...)
+	placed := r.tree.Objects(r.source.VCenter, attached, in.facts, r.types()...)
 	all := make(map[types.ManagedObjectReference]*Object, len(placed))
 	for ref, above := range placed {
 		all[ref] = &Object{Object: above.Object, Broken: above.Broken, Host: in.hosts[ref]}

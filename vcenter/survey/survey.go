@@ -20,8 +20,11 @@ type Query struct {
 	// Machines are the managed object IDs of the machines whose settings are read, by vCenter.
 	Machines map[string][]string
 	// Folder is the inventory path of a folder, vApp, resource pool, datacenter, cluster or host,
-	// of which all machines below it are listed, empty for none.
+	// of which all machines below it are listed, empty for none. A vCenter that has nothing there
+	// has ErrNoFolder as its MachinesErr.
 	Folder string
+	// Beside reports whether resource pools, vApps and all folders are in Objects too.
+	Beside bool
 	// Rules reports whether the DRS configuration of the clusters is read.
 	Rules bool
 	// Definitions reports whether cardinality and types of the Categories are read.

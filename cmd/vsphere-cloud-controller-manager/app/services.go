@@ -52,12 +52,12 @@ func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 	s.reloads = metrics.NewReloads(a.registry)
 	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets}).Find, vcenter.Options{
 		Requirements: vcenter.RequirementsOf(a.cfg),
-		LoginTimeout: a.flags.loginTimeout,
-		LoginLimits:  loginLimits(a.warm() || a.flags.dryRun),
-		TagRefresh:   a.flags.tagRefresh,
+		LoginTimeout: a.flags.LoginTimeout,
+		LoginLimits:  loginLimits(a.warm() || a.flags.DryRun),
+		TagRefresh:   a.flags.TagRefresh,
 		Observer:     metrics.NewObserver(a.registry),
 	})
-	s.provider = provider.New(s.fleet, a.cfg, provider.Options{MaxSnapshotAge: a.flags.maxSnapshotAge, TagRefresh: a.flags.tagRefresh})
+	s.provider = provider.New(s.fleet, a.cfg, provider.Options{MaxSnapshotAge: a.flags.MaxSnapshotAge, TagRefresh: a.flags.TagRefresh})
 	s.nodes = nodes.New(s.fleet, s.provider.Placer(), s.provider.Checker(), forNodes)
 	return s
 }

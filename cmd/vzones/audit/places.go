@@ -23,11 +23,16 @@ type place struct {
 	// labels are those that the Node would have if each was that of its place. For a Node of which
 	// nothing is known they are its own.
 	labels map[string]string
+	// now is as, nil until it is asked for.
+	now *v1.Node
 }
 
 // as returns the Node with its labels as they would be.
 func (p *place) as() *v1.Node {
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.node.Name, Labels: p.labels}}
+	if p.now == nil {
+		p.now = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.node.Name, Labels: p.labels}}
+	}
+	return p.now
 }
 
 // vcenter returns the name of the vCenter that has the Node's machine, empty if that is not known.
@@ -103,7 +108,7 @@ func (p *place) set(key, value string) {
 	if labels[key] = value; value == "" {
 		delete(labels, key)
 	}
-	p.labels = labels
+	p.labels, p.now = labels, nil
 }
 
 // isTopology reports whether a label says where a Node is.

@@ -132,7 +132,7 @@ func paragraph(b *bytes.Buffer, t *cli.Tool, all []Stale, wide bool) {
 		}
 	}
 	if more := len(all) - len(shown); more > 0 {
-		fmt.Fprintf(b, "  and %d more, which -o wide has\n", more)
+		fmt.Fprintf(b, "  and %s more, which -o wide has\n", grouped(more))
 	}
 	if !wide && example != "" {
 		if len(shown) > 1 {

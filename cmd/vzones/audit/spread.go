@@ -22,14 +22,17 @@ type spread struct {
 	selectors *selectors
 	// stale are the labels that any Node has wrong. Pods spread by others are not looked at.
 	stale map[string]bool
-	// running are the Pods that count, by namespace.
-	running map[string][]running
-	groups  map[group]*members
+	// running are the Pods that count, by namespace and by their labels: most share them with others.
+	running map[string]map[string]*alike
+	// moved are the namespaces and labels with a Pod on a Node that has the label wrong.
+	moved  map[[2]string]bool
+	groups map[group]*members
 }
 
-type running struct {
+// alike are Pods with the same labels, by Node.
+type alike struct {
 	labels labels.Set
-	on     *place
+	on     map[*place]int32
 }
 
 // A group is what Pods with one constraint have in common.
@@ -42,12 +45,10 @@ type members struct {
 	matches  labels.Selector
 	required []*selector
 	owner    Ref
-	// moved reports whether one of them is on a Node whose label is stale.
-	moved bool
 }
 
 func newSpread(ps *places, all *selectors) *spread {
-	s := &spread{ps: ps, selectors: all, stale: map[string]bool{}, running: map[string][]running{}, groups: map[group]*members{}}
+	s := &spread{ps: ps, selectors: all, stale: map[string]bool{}, running: map[string]map[string]*alike{}, moved: map[[2]string]bool{}, groups: map[group]*members{}}
 	for _, p := range ps.all {
 		for key := range maps.Keys(p.node.Labels) {
 			s.stale[key] = s.stale[key] || p.differs(key)
@@ -65,7 +66,12 @@ func (s *spread) add(pod *v1.Pod, p *place) {
 	if len(s.stale) == 0 {
 		return
 	}
-	s.running[pod.Namespace] = append(s.running[pod.Namespace], running{pod.Labels, p})
+	s.note(pod, p)
+	for key := range s.stale {
+		if p.differs(key) {
+			s.moved[[2]string{pod.Namespace, key}] = true
+		}
+	}
 	for i := range pod.Spec.TopologySpreadConstraints {
 		c := &pod.Spec.TopologySpreadConstraints[i]
 		if c.WhenUnsatisfiable != v1.DoNotSchedule || !s.stale[c.TopologyKey] {
@@ -76,16 +82,29 @@ func (s *spread) add(pod *v1.Pod, p *place) {
 			continue
 		}
 		g := group{pod.Namespace, matches.String(), c.TopologyKey, c.MaxSkew}
-		m := s.groups[g]
-		if m == nil {
-			m = &members{matches: matches, owner: ownerOf(pod)}
-			if c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
-				m.required = s.selectors.ofPod(pod)
-			}
-			s.groups[g] = m
+		if s.groups[g] != nil {
+			continue
 		}
-		m.moved = m.moved || p.differs(c.TopologyKey)
+		m := &members{matches: matches, owner: ownerOf(pod)}
+		if c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
+			m.required = s.selectors.ofPod(pod)
+		}
+		s.groups[g] = m
 	}
+}
+
+// note counts a Pod.
+func (s *spread) note(pod *v1.Pod, p *place) {
+	in := s.running[pod.Namespace]
+	if in == nil {
+		in = map[string]*alike{}
+		s.running[pod.Namespace] = in
+	}
+	key := labels.Set(pod.Labels).String()
+	if in[key] == nil {
+		in[key] = &alike{pod.Labels, map[*place]int32{}}
+	}
+	in[key].on[p]++
 }
 
 // selectorOf returns which Pods a constraint counts, nil if it is not valid.
@@ -107,7 +126,7 @@ func selectorOf(c *v1.TopologySpreadConstraint, pod *v1.Pod) labels.Selector {
 func ownerOf(pod *v1.Pod) Ref {
 	for _, o := range pod.OwnerReferences {
 		if o.Controller != nil && *o.Controller {
-			return Ref{Kind: o.Kind, Namespace: pod.Namespace, Name: o.Name}
+			return Ref{Kind: quote.Plain(o.Kind), Namespace: pod.Namespace, Name: quote.Plain(o.Name)}
 		}
 	}
 	return Ref{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
@@ -116,7 +135,7 @@ func ownerOf(pod *v1.Pod) Ref {
 // audit adds the groups that are uneven where the labels say that they are not.
 func (s *spread) audit(f *findings) {
 	for g, m := range s.groups {
-		if !m.moved {
+		if !s.moved[[2]string{g.namespace, g.key}] {
 			continue
 		}
 		byLabels, now := s.count(g, m, true), s.count(g, m, false)
@@ -146,10 +165,13 @@ func (s *spread) count(g group, m *members, own bool) map[string]int32 {
 			in[value] += 0
 		}
 	}
-	for _, r := range s.running[g.namespace] {
-		if m.matches.Matches(r.labels) {
-			if value, counts := domain(r.on); counts {
-				in[value]++
+	for _, pods := range s.running[g.namespace] {
+		if !m.matches.Matches(pods.labels) {
+			continue
+		}
+		for p, n := range pods.on {
+			if value, counts := domain(p); counts {
+				in[value] += n
 			}
 		}
 	}

@@ -66,11 +66,11 @@ func (f *findings) add(kind *finding.Kind, s Stale) {
 	if f.seen == nil {
 		f.seen = map[seen]bool{}
 	}
-	if key := (seen{kind, s.Ref}); f.seen[key] {
+	key := seen{kind, s.Ref}
+	if f.seen[key] {
 		return
-	} else {
-		f.seen[key] = true
 	}
+	f.seen[key] = true
 	s.Kind, s.Object = kind, s.Ref.String()
 	f.all = append(f.all, s)
 }

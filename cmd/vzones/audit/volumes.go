@@ -33,7 +33,7 @@ func (vs volumes) audit(f *findings, all *selectors, pv *v1.PersistentVolume) {
 		return
 	}
 	s := Stale{Ref: Ref{Kind: "PersistentVolume", Name: pv.Name}}
-	s.at(pv.CreationTimestamp.Time, "")
+	s.at(pv.CreationTimestamp.Time)
 	claim := ""
 	if c := pv.Spec.ClaimRef; c != nil {
 		claim = fmt.Sprintf(" (claim %s/%s)", c.Namespace, c.Name)
@@ -85,11 +85,11 @@ func ofPod(pod *v1.Pod, p *place, text string) Stale {
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue {
-			s.at(c.LastTransitionTime.Time, "")
+			s.at(c.LastTransitionTime.Time)
 		}
 	}
 	if s.Written.IsZero() {
-		s.at(pod.CreationTimestamp.Time, "")
+		s.at(pod.CreationTimestamp.Time)
 	}
 	return s
 }
@@ -130,7 +130,7 @@ func (f *findings) auditClass(ps *places, class *storagev1.StorageClass) {
 		}
 	}
 	s := Stale{Ref: Ref{Kind: "StorageClass", Name: class.Name}}
-	s.at(class.CreationTimestamp.Time, "")
+	s.at(class.CreationTimestamp.Time)
 	zones := strings.Join(slices.Sorted(maps.Keys(gone)), ", ")
 	switch {
 	case !tied:

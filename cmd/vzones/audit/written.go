@@ -5,6 +5,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/topology/quote"
 )
 
 // noteWriter notes when a field of an object was last written and by whom, as the API server
@@ -15,8 +17,8 @@ func (s *Stale) noteWriter(o metav1.Object, path ...string) {
 		if entry.FieldsV1 == nil || entry.Time == nil || !s.Written.Before(entry.Time.Time) {
 			continue
 		}
-		if hasField(entry.FieldsV1.Raw, path) {
-			s.Written, s.Writer = entry.Time.Time.UTC(), entry.Manager
+		if hasField(entry.FieldsV1.GetRawBytes(), path) {
+			s.Written, s.Writer = entry.Time.UTC(), quote.Plain(entry.Manager)
 		}
 	}
 	if s.Written.IsZero() {
@@ -39,8 +41,8 @@ func hasField(raw []byte, path []string) bool {
 }
 
 // at notes when a copy was made.
-func (s *Stale) at(t time.Time, writer string) {
+func (s *Stale) at(t time.Time) {
 	if !t.IsZero() {
-		s.Written, s.Writer = t.UTC(), writer
+		s.Written = t.UTC()
 	}
 }

@@ -6,7 +6,6 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,12 +13,6 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/cmd/vzones/world"
-)
-
-// The formats beside those of lists.
-const (
-	formatSARIF cli.Format = "sarif"
-	formatJUnit cli.Format = "junit"
 )
 
 const long = `Connect to the vCenters of a configuration as the daemon does, and print what is
@@ -42,13 +35,6 @@ and the command that does it. -o sarif and -o junit are for pipelines.
 The exit status is 1 if there is a finding of the severity of --fail-on or worse. One of
 severity info never fails.`
 
-// options are what the flags of the command say.
-type options struct {
-	world  world.Flags
-	format cli.Format
-	failOn severity
-}
-
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
 	o := &options{world: world.Flags{Need: world.NodesIfAny}, failOn: severity(finding.Warning)}
@@ -69,20 +55,6 @@ func Command(t *cli.Tool) *cobra.Command {
 	o.format.Flag(cmd.Flags(), append(cli.Formats(), formatSARIF, formatJUnit)...)
 	cmd.Flags().Var(&o.failOn, "fail-on", "the least severity for which the exit status is 1: error or warning")
 	return cmd
-}
-
-// severity is the value of --fail-on.
-type severity finding.Severity
-
-func (s *severity) String() string { return string(*s) }
-func (s *severity) Type() string   { return "SEVERITY" }
-
-func (s *severity) Set(text string) error {
-	if !slices.Contains([]finding.Severity{finding.Error, finding.Warning}, finding.Severity(text)) {
-		return fmt.Errorf("write %s or %s", finding.Error, finding.Warning)
-	}
-	*s = severity(text)
-	return nil
 }
 
 func run(ctx context.Context, t *cli.Tool, o *options) error {
@@ -108,7 +80,7 @@ func examine(ctx context.Context, flags *world.Flags) (*result, error) {
 		return nil, err
 	}
 	defer w.Close()
-	f, err := read(ctx, w)
+	f, err := read(ctx, w, flags.Timeout)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"vzones/cmd/vzones/finding"
 	"vzones/topology"
+	"vzones/vcenter/survey"
 )
 
 // conflictKinds are the kinds of findings that conflicts are, but for those of tag categories,
@@ -30,7 +31,8 @@ var conflictKinds = map[topology.ConflictKind]*finding.Kind{
 	topology.ConflictNotCSI:          finding.NotSeenByCSI,
 }
 
-// conflicts finds those of all placements, of Nodes and of hosts, each once.
+// conflicts finds those of all placements, of Nodes and of hosts, each once. What only follows from
+// another one is left out.
 func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 	policy := &f.config.Topology.Policy
 	var placements []topology.Placement
@@ -42,9 +44,22 @@ func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 	}
 	fleet := policy.FleetConflicts(placements, f.tagged)
 	all := policy.NotCSI()
+	off := map[topology.Ref]bool{} // what decided off the compute path
 	for _, p := range placements {
-		all = append(all, fleet.Of(p)...)
+		for _, c := range fleet.Of(p) {
+			if !followsFromRegions(&c, p, &fleet) {
+				all = append(all, c)
+			}
+			if c.Kind == topology.ConflictOffPath {
+				for _, o := range c.Objects {
+					off[o.Ref] = true
+				}
+			}
+		}
 	}
+	all = slices.DeleteFunc(all, func(c topology.Conflict) bool {
+		return c.Kind == topology.ConflictNoHosts && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !off[o.Ref] })
+	})
 	seen := map[string]bool{}
 	for i := range all {
 		c := &all[i]
@@ -59,9 +74,22 @@ func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 	return found
 }
 
-// isKnown reports whether a conflict follows from privileges that are missing, which are found.
+// followsFromRegions reports whether the names of a pair are in several vCenters since its zone is in
+// several regions, which is found.
+func followsFromRegions(c *topology.Conflict, placed topology.Placement, fleet *topology.FleetConflicts) bool {
+	_, twoRegions := fleet.Unnested[topology.Value{Label: topology.LabelZone, Value: placed.Value(topology.LabelZone)}]
+	return twoRegions && c.Kind == topology.ConflictNames
+}
+
+// isKnown reports whether a conflict is that tags may not be read, which is found for each object.
 func (f *facts) isKnown(c *topology.Conflict) bool {
-	return c.Kind == topology.ConflictUnread && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !f.isDenied(o) })
+	return c.Kind == topology.ConflictUnread && !slices.ContainsFunc(c.Objects, func(o *topology.Object) bool { return !f.isDenied(o) && !f.isSurveyed(o) })
+}
+
+// isSurveyed reports whether a survey has an object.
+func (f *facts) isSurveyed(o *topology.Object) bool {
+	s := f.survey(o.Ref.VCenter)
+	return s != nil && slices.ContainsFunc(s.Objects, func(other *survey.Object) bool { return other.Ref.ID == o.Ref.ID && f.isUnread(other) })
 }
 
 func (f *facts) conflict(kind *finding.Kind, c *topology.Conflict, text string) finding.Finding {

@@ -24,6 +24,7 @@ func (f *facts) findings() []finding.Finding {
 		found = append(found, f.unchecked(i)...)
 		if s := &f.surveys[i]; s.Err == nil {
 			found = append(found, f.privileges(s)...)
+			found = append(found, f.unread(s)...)
 			found = append(found, f.categories(s)...)
 		}
 	}

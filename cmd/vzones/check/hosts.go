@@ -2,7 +2,6 @@ package check
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -26,9 +25,9 @@ type hostPlace struct {
 	// under is the cluster, or the host itself where it is in none.
 	under     *survey.Object
 	placement topology.Placement
-	// lacks are the required labels that nothing gives a value, and err is why there is no placement.
-	lacks []string
-	err   error
+	// missing are the required labels that nothing gives a value, and err is why there is no placement.
+	missing []string
+	err     error
 }
 
 // hostPlaces places each host of the configured datacenters, as far as tags decide. There are none
@@ -55,7 +54,7 @@ func (f *facts) hostPlaces() (places []hostPlace) {
 			up := f.renamed(o.Up())
 			p.placement, p.err = topology.Resolve(policy, []topology.Path{up})
 			if errors.Is(p.err, topology.ErrMissing) {
-				p.lacks = lacking(policy, up)
+				p.missing = lacking(policy, up)
 			}
 			places = append(places, p)
 		}
@@ -153,11 +152,12 @@ func (f *facts) within(i int) func(*survey.Object) bool {
 }
 
 // untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
-// the Nodes are found.
+// of a Node that has none either, and of one that has it from a pool or folder, that is found.
 func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
 	withNodes := map[topology.Ref]bool{}
 	for i := range f.nodes {
-		if n := &f.nodes[i]; errors.Is(n.Err, topology.ErrMissing) {
+		n := &f.nodes[i]
+		if by := n.Place.Placement.Path; errors.Is(n.Err, topology.ErrMissing) || by != "" && by != topology.ComputePath {
 			for _, kind := range []string{typeHost, typeCluster} {
 				if o := n.above(kind); o != nil {
 					withNodes[o.Ref] = true
@@ -168,12 +168,12 @@ func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
 	whole := map[topology.Ref]bool{}
 	for _, p := range places {
 		ref := p.under.Ref
-		lacked, seen := whole[ref]
-		whole[ref] = len(p.lacks) > 0 && (lacked || !seen)
+		all, seen := whole[ref]
+		whole[ref] = len(p.missing) > 0 && (all || !seen)
 	}
 	for _, p := range places {
 		ref := p.under.Ref
-		if len(p.lacks) == 0 || withNodes[ref] || withNodes[p.host.Ref] {
+		if len(p.missing) == 0 || withNodes[ref] || withNodes[p.host.Ref] {
 			continue
 		}
 		kind, of := finding.HostWithoutZone, p.host
@@ -182,8 +182,8 @@ func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
 		}
 		found = append(found, finding.Finding{
 			Kind: kind, VCenter: of.Ref.VCenter, Object: named(of.Object),
-			Text:    "nothing on it or above it gives a value to " + strings.Join(p.lacks, " and "),
-			Command: f.attach(p.lacks[0], of.Object),
+			Text:    "nothing on it or above it gives a value to " + strings.Join(p.missing, " and "),
+			Command: f.attach(p.missing[0], of.Object),
 		})
 	}
 	return found
@@ -201,12 +201,4 @@ func (f *facts) attach(label string, o *topology.Object) string {
 		}
 	}
 	return ""
-}
-
-// count says how many there are of something.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,12 +1,9 @@
 package check
 
 import (
-	"crypto/x509"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/cmd/vzones/finding"
 	"vzones/topology/quote"
@@ -26,15 +23,11 @@ const (
 // vCenter was read.
 func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	cfg, state, report := &f.config.VCenters[i], &f.states[i], &f.reports[i]
-	about := "vCenter " + quote.Plain(report.Host)
 	note := func(kind *finding.Kind, text, command string) {
-		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: about, Text: text, Command: command})
-	}
-	if report.Host == "" {
-		about = "vCenter " + quote.Plain(cfg.Server)
+		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command})
 	}
 	if state.Err != nil || state.Snapshot == nil {
-		kind, text := f.unread(i)
+		kind, text := f.whyUnread(i)
 		command := ""
 		if kind == finding.CertificateUntrusted {
 			command = line("govc", "about.cert", "-k", "-u", report.Host)
@@ -42,17 +35,14 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 		note(kind, text, command)
 		return found, false
 	}
-	if cfg.Insecure {
-		note(finding.CertificateUnverified, "insecureFlag is set: "+offered(report.Certificate), "")
-	}
 	if ends := f.health[i].CertificateEnds; !ends.IsZero() && ends.Before(f.now.Add(endsSoon)) {
 		note(finding.CertificateEnds, fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(report.Certificate)), line("govc", "about.cert", "-k", "-u", report.Host))
 	}
 	return found, true
 }
 
-// unread returns why a vCenter was not read.
-func (f *facts) unread(i int) (*finding.Kind, string) {
+// whyUnread returns why a vCenter was not read.
+func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	state, report := &f.states[i], &f.reports[i]
 	if state.Err == nil {
 		if report.Failed != preflight.Done {
@@ -99,49 +89,11 @@ func stepKind(s preflight.Step) *finding.Kind {
 	return finding.AnswersWrong
 }
 
-func through(r *preflight.Report) string {
-	if r.Proxy == "" {
-		return ""
-	}
-	return " (through the proxy " + quote.Plain(r.Proxy) + ")"
-}
-
-// plain returns the text of an error without the name of the vCenter before it, which is shown apart.
-func plain(name string, err error) string {
-	return quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", name)))
-}
-
-// offered names the certificate that a vCenter has shown.
-func offered(c *x509.Certificate) string {
-	if c == nil {
-		return "no certificate was seen"
-	}
-	return fmt.Sprintf("offered SHA-256 %s, subject %s, for %s, valid until %s",
-		soap.ThumbprintSHA256(c), quote.Value(c.Subject.String()), names(c), day(c.NotAfter))
-}
-
-// names lists what a certificate is for.
-func names(c *x509.Certificate) string {
-	var all []string
-	for _, n := range c.DNSNames {
-		all = append(all, quote.Value(n))
-	}
-	for _, ip := range c.IPAddresses {
-		all = append(all, ip.String())
-	}
-	if len(all) == 0 {
-		return "no name"
-	}
-	return quote.Some(all, quote.Most)
-}
-
-func day(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
-
 // about finds what is wrong with what a vCenter says of itself.
 func (f *facts) about(i int) (found []finding.Finding) {
 	cfg, report, s := &f.config.VCenters[i], &f.reports[i], f.survey(f.states[i].VCenter)
 	note := func(kind *finding.Kind, text string) {
-		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: "vCenter " + quote.Plain(report.Host), Text: text})
+		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text})
 	}
 	version := report.APIVersion
 	if s != nil {

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"vzones/cmd/vzones/world"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/preflight"
 	"vzones/vcenter/survey"
@@ -24,12 +26,13 @@ const (
 	searchedOutside = 20
 )
 
-// read reads all facts of a world, which has the vCenters and the Nodes.
-func read(ctx context.Context, w *world.World) (*facts, error) {
+// read reads all facts of a world, which has the vCenters and the Nodes. The timeout is that of
+// reading the vCenters.
+func read(ctx context.Context, w *world.World, timeout time.Duration) (*facts, error) {
 	f := &facts{config: w.Config, now: time.Now()}
 	policy := &w.Config.Topology.Policy
 	var side sync.WaitGroup
-	side.Go(func() { f.reports = preflight.Run(ctx, w.Config.VCenters, preflightTime) })
+	side.Go(func() { f.reports = preflight.Run(ctx, w.Config.VCenters, min(preflightTime, timeout)) })
 	side.Go(func() { f.trials = w.TryTags(ctx) })
 	f.nodes = nodesOf(ctx, w)
 	categories := policy.Categories()
@@ -44,25 +47,32 @@ func read(ctx context.Context, w *world.World) (*facts, error) {
 	}
 	f.surveys = w.Survey(ctx, query)
 	side.Wait()
-	f.states, f.health = w.States, w.Health()
-	f.tagged = placement.Tagged(withTagged(f))
+	f.states, f.health = completed(w.States, f.trials, f.surveys, categories), w.Health()
+	f.tagged = placement.Tagged(f.states)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("checking the vCenters: %w", context.Cause(ctx))
 	}
 	return f, nil
 }
 
-// withTagged returns the states as if their snapshots had what tags are attached to by now.
-func withTagged(f *facts) []inventory.State {
-	states := make([]inventory.State, len(f.states))
-	for i, s := range f.states {
-		if states[i] = s; s.Snapshot != nil {
-			now := *s.Snapshot
-			now.Tagged = f.trials[i].Tagged
-			states[i].Snapshot = &now
+// completed returns states as if their snapshots had what they have only once there are Nodes, or
+// some time after the start: to what tags are attached, and which categories cannot be seen.
+func completed(states []inventory.State, trials []vcenter.TagTrial, surveys []survey.Survey, categories []string) []inventory.State {
+	all := slices.Clone(states)
+	for i := range all {
+		if all[i].Snapshot == nil {
+			continue
 		}
+		now := *all[i].Snapshot
+		now.Tagged = trials[i].Tagged
+		if s := &surveys[i]; s.Err == nil && s.CategoriesErr == nil {
+			now.InvisibleCategories = slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
+				return slices.ContainsFunc(s.Categories, func(c survey.Category) bool { return c.Name == name })
+			})
+		}
+		all[i].Snapshot = &now
 	}
-	return states
+	return all
 }
 
 // nodesOf looks at the Nodes that are ours.

@@ -10,11 +10,9 @@ import (
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/survey"
 )
-
-// named names an object without its vCenter, which findings show apart.
-func named(o *topology.Object) string { return topology.Named([]*topology.Object{o}) }
 
 // privileges finds the privileges that the account lacks.
 func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
@@ -38,6 +36,25 @@ func (f *facts) isDenied(o *topology.Object) bool {
 	return s != nil && slices.ContainsFunc(s.Denied, func(d survey.Denied) bool { return d.Privilege == "System.Read" && d.Object.Ref.ID == o.Ref.ID })
 }
 
+// isUnread reports whether the tags of a host, or of what is above hosts, may not be read though
+// nothing is known of a missing privilege.
+func (f *facts) isUnread(o *survey.Object) bool {
+	return errors.Is(o.TagsErr, topology.ErrNotPermitted) && o.Ref.Type != "Folder" && !f.isDenied(o.Object)
+}
+
+// unread finds these objects.
+func (f *facts) unread(s *survey.Survey) (found []finding.Finding) {
+	for _, o := range s.Objects {
+		if f.isUnread(o) {
+			found = append(found, finding.Finding{
+				Kind: finding.TagsUnreadable, VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags",
+				Command: line("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path),
+			})
+		}
+	}
+	return found
+}
+
 // tagging finds out whether tags can be read.
 func (f *facts) tagging(i int) (found []finding.Finding) {
 	cfg, s := &f.config.VCenters[i], f.survey(f.states[i].VCenter)
@@ -54,8 +71,12 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 	default:
 		return nil
 	}
+	text := plain(cfg.Name, err)
+	if errors.As(err, new(session.LockoutError)) {
+		text = "a login to its tagging API has failed, and is not tried again at once so that the account is not locked"
+	}
 	return []finding.Finding{{
-		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: "vCenter " + quote.Plain(f.reports[i].Host), Text: plain(cfg.Name, err),
+		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: the(cfg.Name), Text: text,
 	}}
 }
 
@@ -147,19 +168,19 @@ func (f *facts) absent() (found []finding.Finding) {
 	for _, c := range policy.NoCategory(nowhere) {
 		found = append(found, finding.Finding{Kind: finding.CategoryNowhere, Object: "label " + c.Labels[0], Text: c.Text()})
 	}
-	byVCenter := inventory.InvisibleByVCenter(f.states)
-	for _, category := range policy.Categories() {
-		if slices.Contains(nowhere, category) {
+	for _, s := range f.states {
+		if s.Snapshot == nil {
 			continue
 		}
-		for _, s := range f.states {
-			if slices.Contains(byVCenter[s.VCenter], category) {
-				found = append(found, finding.Finding{
-					Kind: finding.CategoryMissing, VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
-					Text:    "the account sees no such category here, and does in another vCenter",
-					Command: line("govc", "tags.category.create", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category),
-				})
+		for _, category := range s.Snapshot.InvisibleCategories {
+			if slices.Contains(nowhere, category) {
+				continue
 			}
+			found = append(found, finding.Finding{
+				Kind: finding.CategoryMissing, VCenter: s.VCenter, Object: "tag category " + quote.Value(category),
+				Text:    "the account sees no such category here",
+				Command: line("govc", "tags.category.create", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category),
+			})
 		}
 	}
 	return found

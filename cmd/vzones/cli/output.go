@@ -60,6 +60,8 @@ type List struct {
 	WideFrom int
 	// Rows have a cell for each column.
 	Rows []Row
+	// Continues reports whether the rows come behind others, and so have no headings.
+	Continues bool
 	// Data is what the formats json and yaml have. Its fields are documented in docs/reference.
 	Data any
 }
@@ -127,7 +129,9 @@ func (t *Tool) table(l *List, columns int) []byte {
 		}
 		fmt.Fprintln(&b, t.Paint(color, strings.TrimRight(text.String(), " ")))
 	}
-	line(l.Columns, "")
+	if !l.Continues {
+		line(l.Columns, "")
+	}
 	for _, r := range l.Rows {
 		line(r.Cells, r.Color)
 	}

@@ -51,6 +51,9 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 func identified(w *world.World, l *world.Look, standIn bool) Identified {
 	id := l.Identity
 	out := Identified{}
+	if w.Placer.IsForeign(l.Node) {
+		return out
+	}
 	if id.Recorded.VCenter != "" {
 		out.Recorded = id.Recorded.VCenter + "/" + id.Recorded.ID
 	}

@@ -24,7 +24,7 @@ func draw(t *cli.Tool, e *Explanation) []byte {
 // wayUp is the tree from the Node to the root folder.
 func (e *Explanation) wayUp() *branch {
 	root := &branch{text: e.title(), color: cli.Bold}
-	found := root.add("", "%s", e.Identified.text())
+	found := root.add("", "%s", e.Identified.text(e.Node.Managed))
 	if e.Identified.Recorded != "" {
 		found.add(cli.Faint, "recorded on the Node: %s", quote.Value(e.Identified.Recorded))
 	}
@@ -78,7 +78,10 @@ func (e *Explanation) title() string {
 	return fmt.Sprintf("Node %s (%s)", quote.Plain(e.Node.Name), strings.Join(is, ", "))
 }
 
-func (i *Identified) text() string {
+func (i *Identified) text(managed bool) string {
+	if !managed && i.By == "" {
+		return "its machine is not looked for"
+	}
 	what := ""
 	switch i.By {
 	case "uuid":

@@ -157,7 +157,7 @@ func (e *Explanation) unread() *branch {
 	}
 	root := &branch{text: "vCenters that could not be read", color: cli.Bold}
 	for _, u := range e.Unread {
-		root.add(cli.Yellow, "%q: %s", u.VCenter, u.Error)
+		root.add(cli.Yellow, "%s", u.Error)
 	}
 	return root
 }

@@ -24,6 +24,8 @@ func labels(w *world.World, l *world.Look) []Label {
 		}
 		if err := l.Place.Placement.WhyUndecided(key); err != nil {
 			one.Undecided = quote.Line(err.Error())
+		} else if l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
+			one.Undecided = "the Node has no place: see the problems"
 		}
 		one.plan(t, l)
 		all = append(all, one)

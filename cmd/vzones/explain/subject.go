@@ -168,18 +168,18 @@ func (s *subject) unknown(w *world.World) error {
 	var down []string
 	for _, st := range w.States {
 		if st.Snapshot == nil {
-			down = append(down, fmt.Sprintf("vCenter %q (%s)", st.VCenter, whyDown(st)))
+			down = append(down, whyDown(st))
 		}
 	}
 	if len(down) > 0 {
-		return fmt.Errorf("%s with that name or UUID: %s: not read: %s", where, quote.Value(s.name), quote.Some(down, quote.Most))
+		return fmt.Errorf("%s with that name or UUID: %s; not read: %s", where, quote.Value(s.name), quote.Some(down, quote.Most))
 	}
 	return fmt.Errorf("%s with that name or UUID: %s: correct it, or let the account see the machine", where, quote.Value(s.name))
 }
 
 func whyDown(st inventory.State) string {
 	if st.Err == nil {
-		return "it has not answered in time"
+		return fmt.Sprintf("vCenter %q has not answered in time", st.VCenter)
 	}
 	return quote.Text(st.Err.Error())
 }

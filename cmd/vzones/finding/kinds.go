@@ -6,7 +6,7 @@ import (
 )
 
 // Kinds returns all kinds, by ID.
-func Kinds() []*Kind { return CheckKinds() }
+func Kinds() []*Kind { return byID(CheckKinds(), AuditKinds()) }
 
 // CheckKinds returns those of vzones check, by ID.
 func CheckKinds() []*Kind { return byID(checkReach, checkRights, checkTopology, checkNodes) }

@@ -6,7 +6,7 @@ var (
 		"Its machine has moved, or the tags have changed. New Pods and volumes are placed by the labels, so that they are where they should not be.",
 		"Move the machine back, correct the tags, or let vzones write the labels (topology.drift: update)."}
 	NodeZoneMissing = &Kind{"VZ302", Error, "a Node lacks its region or zone",
-		"Pods that ask for the zone do not run there, and spreading over zones ignores the Node or counts it apart.",
+		"Pods that ask for the zone, or that have to be spread over zones, are not scheduled there.",
 		"Let vzones write it: topology.backfill, which is on by default. It is not written beside a region or zone that is wrong."}
 	NodeBetaStale = &Kind{"VZ303", Warning, "the beta label of a Node is not that of its zone",
 		"The node controller of the framework writes the value of failure-domain.beta.kubernetes.io over topology.kubernetes.io. Old volumes select Nodes by the beta label.",
@@ -34,7 +34,7 @@ var (
 		"The node plugin registered before its categories were configured. Volumes are not provisioned by zone for Pods on the Node.",
 		"Restart the Pod of the node plugin on the Node, and compare the driver's topology-categories."}
 	CSITopologyStale = &Kind{"VZ314", Error, "a CSINodeTopology is stale",
-		"The node plugin takes its values when it registers next, and does not look into vCenter as long as it is there.",
+		"The node plugin takes its values when it registers next, without a look into vCenter, and the driver's controller finds the Nodes of a zone by them.",
 		"Delete it and restart the Pod of the node plugin on the Node."}
 	CSITopologyFailed = &Kind{"VZ315", Error, "the CSI driver could not read a Node's topology",
 		"The node plugin does not register on the Node, or serves no zone: no Pod with a volume starts there.",
@@ -81,7 +81,7 @@ var (
 		"The controller does not look again when a Node's labels change. Services with trafficDistribution take endpoints of another zone for near ones.",
 		"Correct the Node's labels, then change the Service, for example an annotation: its EndpointSlices are written again."}
 	SliceHintStale = &Kind{"VZ352", Warning, "endpoints are hinted for a zone that no Node has",
-		"No kube-proxy uses these endpoints as near ones, as long as there are others for its zone.",
+		"As long as other endpoints are hinted for its zone, no kube-proxy uses these.",
 		"Change the Service, for example an annotation: its EndpointSlices are written again."}
 )
 

@@ -20,9 +20,6 @@ var (
 	CertificateEnds = &Kind{"VZ106", Warning, "the vCenter's certificate ends soon",
 		"It ends within 14 days. From then on the vCenter cannot be read.",
 		"Renew it on the vCenter. If the configuration has its thumbprint, write the new one there."}
-	CertificateUnverified = &Kind{"VZ107", Warning, "the vCenter's certificate is not verified",
-		"With insecureFlag the account's password goes to whoever answers at the address.",
-		"Write caFile, caData or thumbprint, and take insecureFlag out."}
 	AnswersWrong = &Kind{"VZ108", Error, "what answers is not a working vCenter",
 		"The address answers with an error, or not as a vCenter does. No Node of the vCenter can be placed.",
 		"Look at the vCenter's own logs and services, and check server and port in the configuration."}
@@ -49,10 +46,10 @@ var (
 		"Run the command again once the reason is gone."}
 	ConfigurationWarning = &Kind{"VZ190", Warning, "the configuration does not do what one might expect",
 		"It is valid, and something in it has no effect or another one than it seems.",
-		"Do what the text says. The first part of this page lists all such warnings."}
+		"Do what the text says. The tables above list all such warnings."}
 
 	checkReach = []*Kind{
-		NameUnresolved, NotConnected, ProxyFails, TLSFails, CertificateUntrusted, CertificateEnds, CertificateUnverified, AnswersWrong, NotRead,
+		NameUnresolved, NotConnected, ProxyFails, TLSFails, CertificateUntrusted, CertificateEnds, AnswersWrong, NotRead,
 		CredentialsMissing, CredentialsRejected, InventoryDenied, ClockSkew, VersionOld,
 	}
 )

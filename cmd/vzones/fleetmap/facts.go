@@ -83,7 +83,7 @@ func nodeFacts(l *world.Look, h *hosts) model.NodeFacts {
 		}
 	}
 	switch {
-	case m == nil || lacksPlace(&h.policy, placed):
+	case m == nil || withoutPlace(&h.policy, placed):
 		f.Unplaced, f.Region, f.Zone = why, "", ""
 		if why == "" {
 			f.Unplaced = "it is not known where it is"
@@ -103,8 +103,8 @@ func nodeFacts(l *world.Look, h *hosts) model.NodeFacts {
 	return f
 }
 
-// lacksPlace reports whether a placement does not have what is required of region and zone.
-func lacksPlace(policy *topology.Policy, placed *topology.Placement) bool {
+// withoutPlace reports whether a placement does not have what is required of region and zone.
+func withoutPlace(policy *topology.Policy, placed *topology.Placement) bool {
 	for _, label := range []string{topology.LabelRegion, topology.LabelZone} {
 		if policy.IsRequired(label) && placed.Value(label) == "" {
 			return true

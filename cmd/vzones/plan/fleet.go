@@ -40,7 +40,7 @@ type edit struct {
 func (f *fleet) changed(c *change) (states []inventory.State, notes []string, err error) {
 	e := &edit{objects: map[topology.Ref]*topology.Object{}, paths: map[topology.Ref][]topology.Path{}, outside: map[topology.Ref]bool{}, made: map[string][]string{}}
 	for _, r := range c.tags {
-		note, err := f.retag(e, r)
+		note, err := f.attach(e, r)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--tag %s: %w", quote.Value(r.String()), err)
 		}

@@ -33,7 +33,7 @@ func (f *fleet) move(e *edit, mv move) (notes []string, err error) {
 		case topology.ComputePath:
 			p = up
 		case topology.PoolPath:
-			p = f.poolPath(p, m, up)
+			p = f.poolPath(p, up)
 		case topology.FolderPath:
 			p = f.folderPath(p, up)
 		}
@@ -145,7 +145,7 @@ func (f *fleet) asPlaced(o *topology.Object) *topology.Object {
 
 // poolPath returns the way up by the resource pool: the same within a cluster, and else by the root
 // pool of the other one.
-func (f *fleet) poolPath(p topology.Path, m *inventory.Machine, up topology.Path) topology.Path {
+func (f *fleet) poolPath(p, up topology.Path) topology.Path {
 	if len(up.Objects) < 2 {
 		return topology.Path{Kind: p.Kind, Broken: up.Broken}
 	}
@@ -159,7 +159,7 @@ func (f *fleet) poolPath(p topology.Path, m *inventory.Machine, up topology.Path
 
 // folderPath returns the way up by the VM folder: the same within a datacenter, and else by the VM
 // folder of the other one.
-func (f *fleet) folderPath(p topology.Path, up topology.Path) topology.Path {
+func (f *fleet) folderPath(p, up topology.Path) topology.Path {
 	i := slices.IndexFunc(up.Objects, func(o *topology.Object) bool { return o.Ref.Type == "Datacenter" })
 	if i < 0 {
 		return topology.Path{Kind: p.Kind, Objects: slices.Clone(p.Objects[:min(1, len(p.Objects))]), Broken: up.Broken}
@@ -177,7 +177,7 @@ func contains(all []*topology.Object, o *topology.Object) bool {
 }
 
 // rightBelow returns what vSphere makes itself below a cluster or datacenter, as the path of another
-// machine has it. If none has, its tags are not known.
+// machine or the survey has it. If neither has, its tags are not known.
 func (f *fleet) rightBelow(kind topology.PathKind, above *topology.Object, is, name string) *topology.Object {
 	for _, s := range f.states {
 		if s.Snapshot == nil || s.VCenter != above.Ref.VCenter {
@@ -192,9 +192,16 @@ func (f *fleet) rightBelow(kind topology.PathKind, above *topology.Object, is, n
 			}
 		}
 	}
+	for i := range f.surveys {
+		for _, o := range f.surveys[i].Objects {
+			if o.Parent != nil && o.Parent.Ref == above.Ref && o.Ref.Type == is && o.Name == name {
+				return o.Object
+			}
+		}
+	}
 	return &topology.Object{
 		Ref: topology.Ref{VCenter: above.Ref.VCenter, Type: is, ID: name + " of " + above.Ref.ID}, Name: name, Path: above.Path + "/" + name,
-		TagsErr: topology.Errorf(topology.ErrUnknown, "a plan knows them only where the machine of a Node is below it"),
+		TagsErr: topology.Errorf(topology.ErrUnknown, "the account does not see the object"),
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/keys"
@@ -59,6 +61,19 @@ func outcomeOf(l *world.Look, label string) outcome {
 		}
 	}
 	return o
+}
+
+// valueOn returns a label of a Node, or of its twin if only that is there.
+func valueOn(n *v1.Node, label string) string {
+	if v := n.Labels[label]; v != "" {
+		return v
+	}
+	for _, key := range plan.StableAndBeta(label) {
+		if v := n.Labels[key]; v != "" {
+			return v
+		}
+	}
+	return ""
 }
 
 // differs reports whether something else becomes of a label than before. That nothing is known of

@@ -8,25 +8,32 @@ import (
 	"vzones/topology/quote"
 )
 
-// A retag gives an object one tag of a category, or takes all off if name is empty.
-type retag struct{ object, category, name string }
+// A change is all that is planned together.
+type change struct {
+	with  string
+	tags  []attachment
+	moves []move
+}
+
+// An attachment gives an object one tag of a category, or takes all off if name is empty.
+type attachment struct{ object, category, name string }
 
 // String is how it is written.
-func (r retag) String() string { return r.object + "=" + r.category + ":" + r.name }
+func (r attachment) String() string { return r.object + "=" + r.category + ":" + r.name }
 
-// parseRetags reads OBJECT=CATEGORY:NAME. The value of a label has neither = nor :, so the last of
+// parseTags reads OBJECT=CATEGORY:NAME. The value of a label has neither = nor :, so the last of
 // each counts.
-func parseRetags(texts []string) ([]retag, error) {
-	var all []retag
+func parseTags(texts []string) ([]attachment, error) {
+	var all []attachment
 	for _, text := range texts {
-		r := retag{}
+		r := attachment{}
 		at := strings.LastIndex(text, "=")
 		colon := strings.LastIndex(text, ":")
 		if at <= 0 || colon <= at+1 {
 			return nil, fmt.Errorf("--tag %s is not OBJECT=CATEGORY:NAME: write such as /dc1/host/c1=zone:a", quote.Value(text))
 		}
 		r.object, r.category, r.name = text[:at], text[at+1:colon], text[colon+1:]
-		if slices.ContainsFunc(all, func(o retag) bool { return o.object == r.object && o.category == r.category }) {
+		if slices.ContainsFunc(all, func(o attachment) bool { return o.object == r.object && o.category == r.category }) {
 			return nil, fmt.Errorf("--tag: object %s gets a tag of category %s twice: write one", quote.Value(r.object), quote.Value(r.category))
 		}
 		all = append(all, r)

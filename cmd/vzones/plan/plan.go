@@ -56,7 +56,7 @@ are wrong or a vCenter could not be read.`,
 			if of.with == "" && len(of.tags)+len(of.moves) == 0 {
 				return errors.New("there is nothing to plan: write --with, --tag or --move")
 			}
-			tags, err := parseRetags(of.tags)
+			tags, err := parseTags(of.tags)
 			if err != nil {
 				return err
 			}
@@ -74,13 +74,6 @@ are wrong or a vCenter could not be read.`,
 	cmd.Flags().StringArrayVar(&of.moves, "move", nil, "VM=HOST, a host that the machine runs on instead")
 	format.Flag(cmd.Flags(), cli.Formats()...)
 	return cmd
-}
-
-// A change is all that is planned together.
-type change struct {
-	with  string
-	tags  []retag
-	moves []move
 }
 
 func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format, c *change) error {
@@ -122,7 +115,7 @@ func compute(ctx context.Context, now, then *world.World, c *change) (*Plan, err
 	var surveys []survey.Survey
 	if len(c.tags)+len(c.moves) > 0 {
 		policy := &then.Config.Topology.Policy
-		surveys = then.Survey(ctx, survey.Query{Categories: policy.Categories()})
+		surveys = then.Survey(ctx, survey.Query{Categories: policy.Categories(), Beside: true})
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("reading the vCenters: %w", context.Cause(ctx))
 		}

@@ -38,7 +38,7 @@ func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error 
 	}
 	w.followed = append(w.followed, ids...)
 	w.fleet.Follow(w.followed)
-	return w.await(ctx, moreTime)
+	return w.await(ctx, time.Now().Add(moreTime))
 }
 
 // PlaceBy returns a placer of Nodes by a configuration and states that nobody has read, such as
@@ -51,12 +51,13 @@ func PlaceBy(states []inventory.State, cfg *config.Config, nodes []*v1.Node) *pl
 	return p
 }
 
-// fill puts Nodes into the cache of a placer.
+// fill makes these the Nodes in the cache of a placer.
 func fill(p *placement.Placer, nodes []*v1.Node) {
-	store := p.NodeCache().Quiet().GetIndexer()
-	for _, n := range nodes {
-		_ = store.Add(n) // the key of a Node is its name
+	objects := make([]any, len(nodes))
+	for i, n := range nodes {
+		objects[i] = n
 	}
+	_ = p.NodeCache().Quiet().GetIndexer().Replace(objects, "") // the key of a Node is its name
 }
 
 // still are states that do not change.

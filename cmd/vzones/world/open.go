@@ -2,8 +2,8 @@ package world
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/informers"
@@ -11,48 +11,79 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
 	"vzones/provider"
 	"vzones/vcenter"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 )
 
 // Open reads the configuration and the Nodes, connects to all vCenters, and returns once each was
-// read or has failed. What is wrong with one vCenter is in its State and is no error.
+// read or has failed. What is wrong with one vCenter is in its State and is no error. An error is
+// about what was asked for, or says that the context is done; nothing is open then.
+//
+// Each vCenter gets each password once. One that it rejects is not tried again, so that the account
+// is not locked, which the daemon uses too.
 func Open(ctx context.Context, f *Flags) (*World, error) {
-	w := &World{}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	ctx = f.withLog(ctx)
+	w := &World{fleetRun: fleetRun{timeout: f.Timeout}}
 	if err := w.connect(f); err != nil {
 		return nil, err
 	}
-	read := reader{w}
-	if err := w.readConfig(ctx, f, read); err != nil {
+	finder, err := w.readConfig(ctx, f)
+	if err != nil {
 		return nil, err
 	}
 	if err := w.readNodes(ctx, f); err != nil {
 		return nil, err
 	}
-	w.fleet = vcenter.NewFleet(w.Config.VCenters, (&credentials.Finder{Secrets: read}).Find, vcenter.Options{
-		Requirements: vcenter.RequirementsOf(w.Config), LoginLimits: session.LoginLimits{Failures: 1}, RetryMin: f.Timeout, RetryMax: f.Timeout,
-	})
-	w.start(ctx, f)
-	if err := w.await(ctx, f.Timeout); err != nil {
+	w.start(ctx, f, finder)
+	err = w.read(ctx, f)
+	if err != nil {
 		w.Close()
 		return nil, err
 	}
 	return w, nil
 }
 
+// read waits for the vCenters, and for the machines of a folder.
+func (w *World) read(ctx context.Context, f *Flags) error {
+	deadline := time.Now().Add(f.Timeout)
+	if err := w.await(ctx, deadline); err != nil || f.Folder == "" {
+		return err
+	}
+	if err := w.addFolder(ctx, f.Folder); err != nil {
+		return err
+	}
+	w.follow()
+	return w.await(ctx, deadline)
+}
+
+// options are those of the fleet. What has failed once has failed, unless it is followed.
+func (f *Flags) options() vcenter.Options {
+	o := vcenter.Options{LoginTimeout: f.Timeout, LoginLimits: session.LoginLimits{Failures: 1}}
+	if !f.Watch {
+		o.RetryMin, o.RetryMax = session.Never, session.Never
+		o.LoginLimits.RejectedMin, o.LoginLimits.RejectedMax = session.Never, session.Never
+		o.LoginLimits.UnansweredMin, o.LoginLimits.UnansweredMax = session.Never, session.Never
+	}
+	return o
+}
+
 // start makes the placer of the Nodes and runs the fleet, which follows their machines.
-func (w *World) start(ctx context.Context, f *Flags) {
+func (w *World) start(ctx context.Context, f *Flags, finder *credentials.Finder) {
+	o := f.options()
+	o.Requirements = vcenter.RequirementsOf(w.Config)
+	w.fleet = vcenter.NewFleet(w.Config.VCenters, finder.Find, o)
+	w.changed = w.fleet.Subscribe()
 	w.shown = &shown{Fleet: w.fleet}
 	p := provider.New(w.shown, w.Config, provider.Options{})
-	factory := informers.NewSharedInformerFactory(nil, 0) // it is never started: the Nodes were listed
-	p.SetInformers(factory)
+	p.SetInformers(informers.NewSharedInformerFactory(nil, 0)) // it is never started: the Nodes were listed
 	w.Placer, w.Checker = p.Placer(), p.Checker()
-	fill(w.Placer, w.Nodes)
-	if f.Follow != nil {
-		w.followed = f.Follow(w)
-	} else {
-		w.followed = w.Statements(w.Nodes)
+	if w.wanted = f.Follow; w.wanted == nil {
+		w.wanted = func(w *World) []inventory.Identity { return w.Statements(w.Nodes) }
 	}
-	w.fleet.Follow(w.followed)
+	w.follow()
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.ended = make(chan struct{})
 	go func() {
@@ -61,25 +92,41 @@ func (w *World) start(ctx context.Context, f *Flags) {
 	}()
 }
 
-// await waits until each vCenter was read or has failed.
-func (w *World) await(ctx context.Context, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	changed := w.fleet.Subscribe()
+// detailsTime is how long details of machines are waited for once everything else was read: those of
+// one that its vCenter does not let be followed never come.
+const detailsTime = 10 * time.Second
+
+// await waits until each vCenter was read or has failed, which those have that are not read at the
+// deadline.
+func (w *World) await(ctx context.Context, deadline time.Time) error {
+	late := time.NewTimer(time.Until(deadline))
+	defer late.Stop()
+	var enough <-chan time.Time // set once nothing but details is waited for
 	for {
 		states := w.fleet.States()
-		w.States = states
-		w.shown.states.Store(&states)
-		if w.isRead() {
+		if w.isRead(states, true) {
+			w.show(states)
 			return nil
 		}
+		if enough == nil && w.isRead(states, false) {
+			enough = time.After(detailsTime)
+		}
 		select {
-		case <-changed:
+		case <-w.changed:
+		case <-enough:
+			w.show(w.fleet.States())
+			return nil
+		case <-late.C:
+			w.show(w.late(w.fleet.States()))
+			return nil
 		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return nil // those that have not answered are in the States without a snapshot
-			}
 			return fmt.Errorf("reading the vCenters: %w", context.Cause(ctx))
 		}
 	}
+}
+
+// show makes these the states of the World.
+func (w *World) show(states []inventory.State) {
+	w.States = slices.Clone(states) // which no caller can change for the placer
+	w.shown.states.Store(&states)
 }

@@ -7,6 +7,7 @@ package world
 
 import (
 	"context"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -25,7 +26,7 @@ type World struct {
 	// Source says where the configuration is from, for a person.
 	Source string
 	Config *config.Config
-	// Daemon is what the flags of the running daemon say, as far as it was looked for.
+	// Daemon is what is known of the daemon that runs in the cluster, by its newest Pod.
 	Daemon Daemon
 	// Client and RESTConfig are those of the cluster, nil without one.
 	Client     kubernetes.Interface
@@ -35,29 +36,43 @@ type World struct {
 	Nodes []*v1.Node
 	// States are those of the vCenters, in configured order. Each was read, or has an error.
 	States []inventory.State
-	// Placer places the Nodes by the States, which are the same until Close. Checker says whether
-	// they would be deleted.
+	// Placer places the Nodes by the States, which are the same until Close or Refresh. Checker says
+	// whether they would be deleted.
 	Placer  *placement.Placer
 	Checker *absence.Checker
 
-	// standIns reports whether the Nodes stand for machines.
-	standIns bool
-	// followed are the machines of the Nodes.
-	followed []inventory.Identity
-
-	fleet  *vcenter.Fleet
-	shown  *shown
-	cancel context.CancelFunc
-	ended  chan struct{}
+	fleetRun
 }
 
-// Daemon is what the flags of the daemon say.
+// fleetRun is the fleet that runs for a World, and for which Nodes.
+type fleetRun struct {
+	// standIns reports whether the Nodes stand for machines, and listed whether they are those of
+	// the cluster.
+	standIns, listed bool
+	// wanted returns the machines that are read, followed are those.
+	wanted   func(*World) []inventory.Identity
+	followed []inventory.Identity
+
+	timeout time.Duration
+	fleet   *vcenter.Fleet
+	shown   *shown
+	// changed is notified by the fleet, and received from by await and Wait.
+	changed <-chan struct{}
+	cancel  context.CancelFunc
+	// ended is closed when the fleet has ended.
+	ended chan struct{}
+}
+
+// Daemon is what is known of the daemon that runs in the cluster, by its newest Pod.
 type Daemon struct {
 	// Found reports whether its Pods were found, Pods are their names.
-	Found bool
-	Pods  []string
-	// Controllers is --controllers.
+	Found     bool
+	Namespace string
+	Pods      []string
+	Image     string
+	// Controllers is --controllers, and TagRefresh --tag-refresh.
 	Controllers []string
+	TagRefresh  time.Duration
 }
 
 // Health returns the health of each vCenter now.
@@ -68,8 +83,12 @@ func (w *World) Survey(ctx context.Context, q survey.Query) []survey.Survey {
 	return w.fleet.Survey(ctx, q)
 }
 
-// Close logs out of all vCenters.
+// Close logs out of all vCenters, which takes 3 s at most, and returns when nothing runs any more. It
+// may be called again.
 func (w *World) Close() {
+	if w == nil || w.cancel == nil {
+		return
+	}
 	w.cancel()
 	<-w.ended
 }

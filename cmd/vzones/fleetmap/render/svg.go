@@ -60,7 +60,7 @@ func describe(m *model.Map) string {
 		}
 	}
 	for _, k := range m.Kinds {
-		fmt.Fprintf(&b, "%d: %s. ", k.Count, k.Title)
+		fmt.Fprintf(&b, "%s: %d. ", k.Title, k.Count)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -72,20 +72,46 @@ func escape(s string) string {
 	return b.String()
 }
 
+// width is about how wide a character is, in hundredths of a pixel.
+func width(r rune, size int) int {
+	if r > 0x2e80 {
+		return size * 105
+	}
+	return size * 58
+}
+
 // fit returns as much of a text as has room in so many pixels, by the usual widths of characters.
 func fit(s string, room, size int) string {
 	used := 0
 	runes := []rune(s)
 	for i, r := range runes {
-		width := 58 // percent of the size
-		if r > 0x2e80 {
-			width = 105
-		}
-		if used += size * width; used > (room-size)*100 && i < len(runes)-1 {
+		if used += width(r, size); used > (room-size)*100 && i < len(runes)-1 {
 			return string(runes[:i]) + "…"
 		}
 	}
 	return s
+}
+
+// wrap divides a text into at most so many lines, of which the last is cut if there is more.
+func wrap(s string, room, size, most int) []string {
+	var lines []string
+	line, used := "", 0
+	for word := range strings.SplitSeq(s, " ") {
+		need := width(' ', size)
+		for _, r := range word {
+			need += width(r, size)
+		}
+		if line != "" && used+need > (room-size)*100 && len(lines) < most-1 {
+			lines = append(lines, line)
+			line, used = "", 0
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+		used += need
+	}
+	return append(lines, line)
 }
 
 // A picture is drawn from top to bottom.
@@ -134,8 +160,13 @@ func (p *picture) dot(x, y int, class string) {
 
 // region draws a region below y, and returns where it ends.
 func (p *picture) region(r *model.Region, y int) int {
-	p.text(margin, y+24, "h2", regionName(r), 500, 17)
-	p.text(margin+520, y+24, "soft", count(r.Counts.Zones, "zone")+", "+hosts(&r.Counts, p.cluster), 600, 12)
+	name := fit(regionName(r), 500, 17)
+	p.text(margin, y+24, "h2", name, 500, 17)
+	end := margin + 20
+	for _, r := range name {
+		end += width(r, 18) / 100
+	}
+	p.text(end, y+24, "soft", count(r.Counts.Zones, "zone")+", "+hosts(&r.Counts, p.cluster), 600, 12)
 	var ends [columns]int
 	for i := range ends {
 		ends[i] = y + 36
@@ -192,8 +223,10 @@ func (p *picture) zone(z *model.Zone, x, y, most int) int {
 // marks writes marks below y, and returns where they end.
 func (p *picture) marks(marks []model.Mark, x, y, room int) int {
 	for _, m := range marks {
-		y += 18
-		p.text(x, y, markClass(m.Severity), sign(m.Severity)+m.Text, room, 12)
+		for _, line := range wrap(sign(m.Severity)+quote.Text(m.Text), room, 12, 3) {
+			y += 17
+			p.text(x, y, markClass(m.Severity), line, room, 12)
+		}
 	}
 	return y
 }
@@ -303,8 +336,11 @@ func (p *picture) listed(m *model.Map, y int) int {
 	}
 	if len(m.Kinds) > 0 {
 		head("Marked")
-		for _, k := range m.Kinds {
-			line("soft", fmt.Sprintf("%s  %s", number(k.Count), k.Title))
+		for i, k := range m.Kinds {
+			if i%columns == 0 {
+				y += 18
+			}
+			p.text(margin+(i%columns)*(cardWidth+gutter), y, markClass(k.Kind.Severity()), k.Title+": "+number(k.Count), cardWidth, 12)
 		}
 	}
 	return y + margin

@@ -11,8 +11,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// retag notes the tags of an object in an edit.
-func (f *fleet) retag(e *edit, r retag) (notes []string, err error) {
+// attach notes the tags of an object in an edit.
+func (f *fleet) attach(e *edit, r attachment) (notes []string, err error) {
 	policy := &f.cfg.Topology.Policy
 	if categories := policy.Categories(); !slices.Contains(categories, r.category) {
 		if len(categories) == 0 {

@@ -1,0 +1,67 @@
+package nodes
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/cmd/vzones/cli"
+	"vzones/topology"
+	"vzones/topology/quote"
+)
+
+// listOf returns Nodes as a table, with a column for each further level of the configuration.
+func listOf(nodes []Node, labels []string) *cli.List {
+	levels := slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return label == topology.LabelRegion || label == topology.LabelZone })
+	list := &cli.List{Columns: []string{"NODE", "STATUS", "VCENTER", "DATACENTER", "CLUSTER", "HOST", "REGION", "ZONE"}}
+	for _, label := range levels {
+		list.Columns = append(list.Columns, strings.ToUpper(path.Base(label)))
+	}
+	list.Columns = append(list.Columns, "ADDRESSES")
+	list.WideFrom = len(list.Columns)
+	list.Columns = append(list.Columns, "INSTANCE-TYPE", "MACHINE", "POWER", "TAINTS", "PROBLEM")
+	for i := range nodes {
+		n := &nodes[i]
+		cells := []string{n.Name, n.Status, n.VCenter, path.Base("/" + n.Datacenter), path.Base("/" + n.Cluster), path.Base("/" + n.Host), n.Region, n.Zone}
+		for _, label := range levels {
+			cells = append(cells, n.Labels[label])
+		}
+		cells = append(cells, addressesOf(n.Addresses), n.InstanceType, n.Machine, n.PowerState, strings.Join(n.Taints, ","), n.Problem)
+		for j := range cells {
+			if cells[j] == "" || cells[j] == "/" {
+				cells[j] = "-"
+			}
+			if j < len(cells)-1 {
+				cells[j] = quote.Plain(cells[j])
+			}
+		}
+		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: cells, Color: colorOf(n)})
+	}
+	return list
+}
+
+// addressesOf returns the IP addresses, each once.
+func addressesOf(all []v1.NodeAddress) string {
+	var texts []string
+	for _, a := range all {
+		isIP := a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP
+		if isIP && !slices.Contains(texts, a.Address) {
+			texts = append(texts, a.Address)
+		}
+	}
+	return strings.Join(texts, ",")
+}
+
+func colorOf(n *Node) cli.Color {
+	switch {
+	case n.Status == foreign || n.Status == deleted:
+		return cli.Faint
+	case n.IsRight():
+		return ""
+	case n.Status == missingLabel || n.Status == notInitialized || n.Status == typeDrift:
+		return cli.Yellow
+	}
+	return cli.Red
+}
