@@ -146,7 +146,8 @@ func hasTest(t *testing.T, folder, name string) bool {
 
 var consoleLine = regexp.MustCompile(`(?m)^console (\S+) ('[^']+'|\S+)$`)
 
-// consoleBlocks are the blocks of kind console that scripts of the tool run.
+// consoleBlocks are the blocks of kind console that scripts of the tool run, and the shell's lines of
+// pages that they enter.
 func consoleBlocks(t *testing.T) []played {
 	t.Helper()
 	scripts, err := filepath.Glob("../cmd/vzones/testdata/pages/*.txtar")
@@ -154,9 +155,13 @@ func consoleBlocks(t *testing.T) []played {
 		t.Fatalf("%d scripts, %v", len(scripts), err)
 	}
 	var all []played
+	linesOf := regexp.MustCompile(`(?m)^commands (\S+)$`)
 	for _, script := range scripts {
 		for _, m := range consoleLine.FindAllStringSubmatch(read(t, script), -1) {
 			all = append(all, played{m[1], "console " + strings.Trim(m[2], "'") + "\n", "cmd/vzones TestPages"})
+		}
+		for _, m := range linesOf.FindAllStringSubmatch(read(t, script), -1) {
+			all = append(all, played{m[1], "^vzones ", "cmd/vzones TestPages"})
 		}
 	}
 	return all

@@ -224,3 +224,28 @@ func (t *Scripts) rewrite(ts *testscript.TestScript, path, heading string, i int
 	text := strings.Join(append(append(page[:b.from:b.from], indented...), page[b.to:]...), "\n")
 	ts.Check(os.WriteFile(path, []byte(text), 0o644))
 }
+
+// commands enters the lines of the shell blocks of a page that begin with the tool. Findings are no
+// failure.
+func commands(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 || neg {
+		ts.Fatalf("usage: commands PAGE")
+	}
+	count, within := 0, false
+	for _, line := range readPage(ts, filepath.Join(of(ts).tool.Root, args[0])) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, fence) {
+			within = line == fence+"sh"
+		}
+		if !within || !strings.HasPrefix(line, "vzones ") {
+			continue
+		}
+		count++
+		if err := ts.Exec("sh", "-c", line+"; test $? -le 1"); err != nil {
+			ts.Fatalf("%s: %s: %v\n%s", args[0], line, err, ts.ReadFile("stderr"))
+		}
+	}
+	if count == 0 {
+		ts.Fatalf("%s has no command of the tool", args[0])
+	}
+}

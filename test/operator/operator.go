@@ -103,6 +103,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
 //	console PAGE HEADING       enters the commands of the page's blocks of kind console below a heading, with kubectl
 //	                           and Helm, and compares what they print
+//	commands PAGE              enters the lines of the page's shell blocks that begin with vzones
 //	picture FILE COLUMNS CMD…  runs a command in a terminal, and compares what it shows with an SVG
 //	published FILE DOCUMENT    compares a file with one of the documentation
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
@@ -121,7 +122,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
 		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"role": checkRole, "console": console, "picture": picture, "published": published,
+		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"node": createNode, "deny": deny, "trust": trust,
