@@ -7,7 +7,8 @@ const anyPage = `.*`
 // console are not here: scripts in cmd/vzones/testdata/pages run them.
 var commandsPlayed = []played{
 	// The tool.
-	{`docs/reference/vzones.md`, `^vzones `, "cmd/vzones TestExamples"},
+	{`docs/reference/vzones.md`, `^vzones (validate|config|convert|completion)`, "cmd/vzones TestExamples"},
+	{`docs/reference/vzones.md`, `^vzones `, "cmd/vzones TestExamplesAreInScripts"},
 	{`docs/how-to/convert-a-configuration.md`, `^vzones `, "cmd/vzones TestHowTo"},
 	{`docs/how-to/(migrate-from-the-cpi|migrate-from-in-tree|stretched-clusters|upgrade|install|share-the-csi-drivers-configuration).md`, `^vzones (validate|convert|config) `, "cmd/vzones TestHowTos"},
 	{anyPage, `\| vzones (validate|config) `, "cmd/vzones TestPipes"},

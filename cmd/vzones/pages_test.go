@@ -110,3 +110,39 @@ func hasFlag(cmd *cobra.Command, name string) bool {
 	name, _, _ = strings.Cut(name, "=")
 	return cmd.Flags().Lookup(name) != nil || len(name) == 1 && cmd.Flags().ShorthandLookup(name) != nil
 }
+
+// TestExamplesAreInScripts: a script runs each example of a command that needs vCenters, as it is but
+// for where the output goes.
+func TestExamplesAreInScripts(t *testing.T) {
+	entered := map[string]bool{}
+	run := regexp.MustCompile(`(?m)^(?:! )?exec (vzones .*?)(?: &\w*&)?$`)
+	scripts, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range run.FindAllStringSubmatch(string(text), -1) {
+			entered[strings.TrimSpace(m[1])] = true
+		}
+	}
+	count := 0
+	for _, cmd := range commands() {
+		if cmd.Hidden || cmd.Flags().Lookup("from-cluster") == nil {
+			continue // TestExamples runs the others
+		}
+		for line := range strings.Lines(cmd.Example) {
+			count++
+			example, _, _ := strings.Cut(strings.TrimSpace(line), " > ")
+			if !entered[example] {
+				t.Errorf("no script has %s", example)
+			}
+		}
+	}
+	if count < 20 {
+		t.Errorf("only %d examples", count)
+	}
+}
