@@ -104,7 +104,7 @@ func (f *facts) sharing(kind *finding.Kind, g group, who string) finding.Finding
 		found.Text += ", though a DRS rule keeps them apart"
 	default:
 		found.Text += ", and no DRS rule keeps them apart"
-		found.Command = f.separate(s, g)
+		found.Command = f.separate(g)
 	}
 	return found
 }
@@ -135,7 +135,7 @@ func (f *facts) areApart(c *survey.Cluster, g group) bool {
 }
 
 // separate returns the command that makes a rule for Nodes of one cluster.
-func (f *facts) separate(s *survey.Survey, g group) string {
+func (f *facts) separate(g group) string {
 	words := []string{"govc", "cluster.rule.create", "-name", "vzones-" + cmp.Or(zoneOf(g[0]), "nodes"), "-enable", "-anti-affinity", "-cluster", g[0].above(typeCluster).Path}
 	for _, n := range g {
 		words = append(words, n.Place.Machine.InventoryPath)
@@ -154,7 +154,7 @@ func (f *facts) free(control group) (found []finding.Finding) {
 		}
 		found = append(found, finding.Finding{
 			Kind: finding.ControlPlaneFree, VCenter: g[0].vcenterName(), Object: named(g[0].above(typeCluster)),
-			Text: "no enabled rule keeps the machines of the control plane Nodes " + g.names() + " apart", Command: f.separate(s, g),
+			Text: "no enabled rule keeps the machines of the control plane Nodes " + g.names() + " apart", Command: f.separate(g),
 		})
 	}
 	return found
