@@ -329,11 +329,13 @@ func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: sessions NAME N")
 	}
 	v, want := theVCenter(ts, args[0]), number(ts, args[1])
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
 	for range 100 {
 		if v.Sessions() == want {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-tick.C
 	}
 	ts.Fatalf("vCenter %s has %d sessions", v.Name(), v.Sessions())
 }

@@ -76,5 +76,5 @@ func pause(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	d, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	time.Sleep(d)
+	<-time.After(d)
 }

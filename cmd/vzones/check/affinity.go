@@ -97,33 +97,32 @@ func allOf(g group, is func(*node) bool) bool {
 func (f *facts) sharing(kind *finding.Kind, g group, who string) finding.Finding {
 	host := g[0].above(typeHost)
 	found := finding.Finding{Kind: kind, VCenter: g[0].vcenterName(), Object: named(host), Text: who + " on this host"}
-	drs, s := f.drs(g[0])
+	drs := f.drs(g[0])
 	switch {
 	case drs == nil:
 	case f.areApart(drs, g):
 		found.Text += ", though a DRS rule keeps them apart"
 	default:
 		found.Text += ", and no DRS rule keeps them apart"
-		found.Command = f.separate(s, g)
+		found.Command = f.separate(g)
 	}
 	return found
 }
 
 // drs returns the DRS configuration of a Node's cluster, nil if that is not known.
-func (f *facts) drs(n *node) (*survey.Cluster, *survey.Survey) {
+func (f *facts) drs(n *node) *survey.Cluster {
 	cluster := n.above(typeCluster)
 	if cluster == nil {
-		return nil, nil
+		return nil
 	}
 	s := f.survey(cluster.Ref.VCenter)
 	if s == nil {
-		return nil, nil
+		return nil
 	}
-	c := s.Clusters[cluster.Ref.ID]
-	if c == nil || c.Err != nil {
-		return nil, s
+	if c := s.Clusters[cluster.Ref.ID]; c != nil && c.Err == nil {
+		return c
 	}
-	return c, s
+	return nil
 }
 
 // areApart reports whether a rule keeps all machines of these Nodes apart.
@@ -135,7 +134,7 @@ func (f *facts) areApart(c *survey.Cluster, g group) bool {
 }
 
 // separate returns the command that makes a rule for Nodes of one cluster.
-func (f *facts) separate(s *survey.Survey, g group) string {
+func (f *facts) separate(g group) string {
 	words := []string{"govc", "cluster.rule.create", "-name", "vzones-" + cmp.Or(zoneOf(g[0]), "nodes"), "-enable", "-anti-affinity", "-cluster", g[0].above(typeCluster).Path}
 	for _, n := range g {
 		words = append(words, n.Place.Machine.InventoryPath)
@@ -148,13 +147,13 @@ func (f *facts) separate(s *survey.Survey, g group) string {
 func (f *facts) free(control group) (found []finding.Finding) {
 	inClusters := slices.DeleteFunc(slices.Clone(control), func(n *node) bool { return n.above(typeCluster) == nil })
 	for _, g := range by(inClusters, func(n *node) string { return n.above(typeCluster).Ref.String() }) {
-		drs, s := f.drs(g[0])
+		drs := f.drs(g[0])
 		if len(g) < 2 || len(by(g, hostOf)) < len(g) || drs == nil || f.areApart(drs, g) {
 			continue
 		}
 		found = append(found, finding.Finding{
 			Kind: finding.ControlPlaneFree, VCenter: g[0].vcenterName(), Object: named(g[0].above(typeCluster)),
-			Text: "no enabled rule keeps the machines of the control plane Nodes " + g.names() + " apart", Command: f.separate(s, g),
+			Text: "no enabled rule keeps the machines of the control plane Nodes " + g.names() + " apart", Command: f.separate(g),
 		})
 	}
 	return found
@@ -164,7 +163,7 @@ func (f *facts) free(control group) (found []finding.Finding) {
 func (f *facts) rules() (found []finding.Finding) {
 	inClusters := f.located(func(n *node) bool { return n.above(typeCluster) != nil })
 	for _, g := range by(inClusters, func(n *node) string { return n.above(typeCluster).Ref.String() }) {
-		drs, _ := f.drs(g[0])
+		drs := f.drs(g[0])
 		if drs == nil {
 			continue
 		}

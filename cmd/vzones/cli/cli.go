@@ -76,7 +76,7 @@ func (t *Tool) Width() int {
 	if !ok || !isTerminal(f) {
 		return 0
 	}
-	width, _, err := term.GetSize(int(f.Fd())) //nolint:gosec // a file descriptor is an int
+	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0
 	}
@@ -85,5 +85,5 @@ func (t *Tool) Width() int {
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a file descriptor is an int
+	return ok && term.IsTerminal(int(f.Fd()))
 }

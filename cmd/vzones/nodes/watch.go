@@ -49,10 +49,10 @@ func (c *command) watch(ctx context.Context, w *world.World, nodes []Node) error
 		if err == nil {
 			nodes, err = c.lookAgain(w)
 		}
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // Ctrl-C is how a watch ends
+		}
+		if err != nil {
 			fmt.Fprintf(c.tool.Stderr, "Warning: %v\n", err) // the API server may be away for a while
 		}
 	}

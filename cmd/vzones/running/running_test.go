@@ -56,7 +56,7 @@ func TestFind(t *testing.T) {
 		"one namespace":            {[]*v1.Pod{aPod("a", set), aPod("b", set, func(p *v1.Pod) { p.Namespace = "other" })}, Where{Namespace: "other"}, "b"},
 		"labels of its own":        {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "mine"} })}, Where{Selector: "app=mine"}, "a"},
 		"the vSphere CPI's chart":  {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "vsphere-cpi"} })}, Where{}, "a"},
-		"two ReplicaSets":          {[]*v1.Pod{aPod("a", replicaSet("ccm", "x1")), aPod("b", replicaSet("ccm", "x2"))}, Where{}, "a b"},
+		"two ReplicaSets":          {[]*v1.Pod{aPod("a", replicaSet("x1")), aPod("b", replicaSet("x2"))}, Where{}, "a b"},
 		"static Pods of two Nodes": {[]*v1.Pod{aPod("a", ownedBy("Node", "n1")), aPod("b", ownedBy("Node", "n2"))}, Where{}, "a b"},
 		"arguments with a program": {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Command = []string{"/bin/vsphere-cloud-controller-manager"} })}, Where{}, "a"},
 		"a container beside others": {[]*v1.Pod{aPod("a", func(p *v1.Pod) {
@@ -85,16 +85,16 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func replicaSet(deployment, hash string) func(*v1.Pod) {
+func replicaSet(hash string) func(*v1.Pod) {
 	return func(p *v1.Pod) {
-		ownedBy("ReplicaSet", deployment+"-"+hash)(p)
+		ownedBy("ReplicaSet", "ccm-"+hash)(p)
 		p.Labels["pod-template-hash"] = hash
 	}
 }
 
 func TestNewestPodDecides(t *testing.T) {
-	old := aPod("old", replicaSet("ccm", "x1"))
-	fresh := aPod("new", replicaSet("ccm", "x2"), func(p *v1.Pod) {
+	old := aPod("old", replicaSet("x1"))
+	fresh := aPod("new", replicaSet("x2"), func(p *v1.Pod) {
 		p.CreationTimestamp = metav1.Now()
 		p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--node-labels=a=b", "--tag_refresh=2m", "--controllers=*,-topology-controller")
 	})
