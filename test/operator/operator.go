@@ -95,7 +95,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	label NODE KEY=VALUE…      sets labels of a Node
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
 //	sleep DURATION             lets time pass for a command in the background
-//	daemon run                 runs the daemon until each Node is initialized, and ends it
+//	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
 //	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
@@ -246,15 +246,20 @@ func register(ts *testscript.TestScript, _ bool, names []string) {
 }
 
 func daemon(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 || args[0] != "run" {
-		ts.Fatalf("usage: daemon run")
+	done := allInitialized
+	switch strings.Join(args, " ") {
+	case "run":
+	case "run addresses":
+		done = allHaveAddresses
+	default:
+		ts.Fatalf("usage: daemon run [addresses]")
 	}
 	s := needStack(ts)
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"))
 	ts.Check(err)
-	err = s.Watch(ctx, "each Node is initialized", allInitialized)
+	err = s.Watch(ctx, "each Node is initialized", done)
 	if _, end := d.Stop(); err == nil {
 		err = end
 	}
