@@ -115,6 +115,7 @@ func TestHowTo(t *testing.T) {
 func TestHowTos(t *testing.T) {
 	for page, want := range map[string]int{
 		"migrate-from-the-cpi": 3, "migrate-from-in-tree": 2, "stretched-clusters": 1, "upgrade": 1,
+		"install": 1, "share-the-csi-drivers-configuration": 1,
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", page+".md"))
 		if err != nil {
@@ -122,13 +123,13 @@ func TestHowTos(t *testing.T) {
 		}
 		count := 0
 		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "vzones validate") && !strings.HasPrefix(line, "vzones convert ") {
+			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "vzones validate") && !strings.HasPrefix(line, "vzones convert ") && !strings.HasPrefix(line, "vzones config ") {
 				continue
 			}
 			count++
 			t.Run(page+" "+line, func(t *testing.T) {
 				t.Chdir(t.TempDir())
-				for name, text := range map[string]string{"vsphere.conf": anINI, "vsphere.yaml": aYAML, "cpi-values.yaml": aChart} {
+				for name, text := range map[string]string{"vsphere.conf": anINI, "csi-vsphere.conf": anINI, "vsphere.yaml": aYAML, "cpi-values.yaml": aChart} {
 					if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 						t.Fatal(err)
 					}

@@ -5,8 +5,10 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -22,8 +24,18 @@ import (
 // startTime bounds what a command of a script waits for.
 const startTime = 2 * time.Minute
 
+// buildTime bounds the build of the daemon, where much else is built.
+const buildTime = 15 * time.Minute
+
 // Scripts are what the scripts of a process share.
 type Scripts struct {
+	// Root is the path of the repository's root, for scripts that read the documentation; Update
+	// writes there what they compare.
+	Root   string
+	Update bool
+
+	writing sync.Mutex // held while a page is written
+
 	mu     sync.Mutex // held by the script that uses the stack
 	stack  *stack.Stack
 	binary string
@@ -50,10 +62,17 @@ type world struct {
 // key is that of a script's world in testscript's environment.
 type key struct{}
 
-// Setup is testscript's.
+// Setup is testscript's. With a Root it sets ROOT to the path.
 func (t *Scripts) Setup(env *testscript.Env) error {
 	w := &world{tool: t}
 	env.Values[key{}] = w
+	if t.Root != "" {
+		root, err := filepath.Abs(t.Root)
+		if err != nil {
+			return err
+		}
+		env.Setenv("ROOT", root)
+	}
 	env.Defer(func() {
 		switch {
 		case w.stack != nil:
@@ -76,12 +95,17 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	label NODE KEY=VALUE…      sets labels of a Node
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
 //	sleep DURATION             lets time pass for a command in the background
-//	daemon run                 runs the daemon until each Node is initialized, and ends it
+//	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
 //	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
 //	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
+//	console PAGE HEADING       enters the commands of the page's blocks of kind console below a heading, with kubectl
+//	                           and Helm, and compares what they print
+//	commands PAGE              enters the lines of the page's shell blocks that begin with vzones
+//	picture FILE COLUMNS CMD…  runs a command in a terminal, and compares what it shows with an SVG
+//	published FILE DOCUMENT    compares a file with one of the documentation
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
 //	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
 //	                           JSON, says it will have, and fails if it gets any others
@@ -98,7 +122,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
 		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"role":    checkRole,
+		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"node": createNode, "deny": deny, "trust": trust,
@@ -186,10 +210,14 @@ func (t *Scripts) start(ctx context.Context, description string) (*stack.Stack, 
 	if t.dir, err = os.MkdirTemp("", "vzones-tool-"); err != nil {
 		return nil, err
 	}
-	if t.binary, err = stack.Build(ctx, t.dir); err != nil {
+	building, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTime)
+	defer cancel()
+	if t.binary, err = stack.Binary(building, cmp.Or(t.Root, "../.."), t.dir); err != nil {
 		return nil, err
 	}
-	t.stack, err = stack.Start(ctx, stack.Options{Fleet: description})
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
+	defer cancel()
+	t.stack, err = stack.Start(starting, stack.Options{Fleet: description})
 	return t.stack, err
 }
 
@@ -218,15 +246,20 @@ func register(ts *testscript.TestScript, _ bool, names []string) {
 }
 
 func daemon(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 || args[0] != "run" {
-		ts.Fatalf("usage: daemon run")
+	done := allInitialized
+	switch strings.Join(args, " ") {
+	case "run":
+	case "run addresses":
+		done = allHaveAddresses
+	default:
+		ts.Fatalf("usage: daemon run [addresses]")
 	}
 	s := needStack(ts)
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"))
 	ts.Check(err)
-	err = s.Watch(ctx, "each Node is initialized", allInitialized)
+	err = s.Watch(ctx, "each Node is initialized", done)
 	if _, end := d.Stop(); err == nil {
 		err = end
 	}
