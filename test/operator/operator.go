@@ -82,6 +82,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
 //	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
+//	entries NAME FILE DC…      writes vsphere.yaml as FILE, with an entry of its vCenter for each of these datacenters
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
 //	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
 //	                           JSON, says it will have, and fails if it gets any others
@@ -99,6 +100,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role":    checkRole,
+		"entries": writeEntries,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"node": createNode, "deny": deny, "trust": trust,
