@@ -117,15 +117,15 @@ func (t *LoginThrottle) begin(l login, now time.Time) error {
 	return nil
 }
 
-// beginInTurn is begin after the logins that are under way, if the limits say so, for which it waits
+// beginQueued is begin after the logins that are under way, if the limits say so, for which it waits
 // for a time at most.
-func (t *LoginThrottle) beginInTurn(ctx context.Context, l login, most time.Duration) error {
+func (t *LoginThrottle) beginQueued(ctx context.Context, l login, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
 		ended := t.accounts.nextEnd()
 		err := t.begin(l, time.Now())
-		if err == nil || !t.limits.InTurn || !NextAttempt(err).IsZero() {
+		if err == nil || !t.limits.Queue || !NextAttempt(err).IsZero() {
 			return err
 		}
 		select {
