@@ -106,6 +106,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	commands PAGE              enters the lines of the page's shell blocks that begin with vzones
 //	picture FILE COLUMNS CMD…  runs a command in a terminal, and compares what it shows with an SVG
 //	published FILE DOCUMENT    compares a file with one of the documentation
+//	entries NAME FILE DC…      writes vsphere.yaml as FILE, with an entry of its vCenter for each of these datacenters
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
 //	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
 //	                           JSON, says it will have, and fails if it gets any others
@@ -123,6 +124,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
+		"entries": writeEntries,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"node": createNode, "deny": deny, "trust": trust,

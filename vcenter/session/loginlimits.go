@@ -23,6 +23,9 @@ type LoginLimits struct {
 	// UnansweredMin and UnansweredMax bound the delay after a login that was not
 	// answered; 2 and 15 minutes if zero.
 	UnansweredMin, UnansweredMax time.Duration
+	// Queue has a login wait for those of its account that are under way and that it could lock the
+	// account with, for somebody who does not try again. Otherwise it fails at once.
+	Queue bool
 }
 
 func (l LoginLimits) withDefaults() LoginLimits {
@@ -33,6 +36,7 @@ func (l LoginLimits) withDefaults() LoginLimits {
 		RejectedMax:   cmp.Or(l.RejectedMax, 30*time.Minute),
 		UnansweredMin: cmp.Or(l.UnansweredMin, 2*time.Minute),
 		UnansweredMax: cmp.Or(l.UnansweredMax, 15*time.Minute),
+		Queue:         l.Queue,
 	}
 }
 

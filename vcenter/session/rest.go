@@ -99,7 +99,7 @@ func (r *REST) logIn(ctx context.Context, call string) error {
 	}
 	if r.login == nil {
 		attempt := login{loginREST, r.Host(), r.creds}
-		if err := r.endpoint.throttle.begin(attempt, time.Now()); err != nil {
+		if err := r.endpoint.throttle.beginQueued(ctx, attempt, r.endpoint.loginTimeout); err != nil {
 			return &RESTLoginError{err}
 		}
 		r.login = r.start(ctx, call, attempt)

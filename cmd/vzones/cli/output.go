@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
+
+	"vzones/topology/quote"
 )
 
 // A Format is how a list is printed.
@@ -89,7 +91,7 @@ func (t *Tool) Print(format Format, l *List) error {
 	case Name:
 		var b bytes.Buffer
 		for _, r := range l.Rows {
-			fmt.Fprintln(&b, r.Name)
+			fmt.Fprintln(&b, quote.Name(r.Name))
 		}
 		return t.Write(b.Bytes())
 	}

@@ -12,8 +12,10 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/config"
 	"vzones/topology/quote"
+	"vzones/vcenter"
 	"vzones/vcenter/privileges"
 	"vzones/vcenter/roles"
+	"vzones/vcenter/session"
 )
 
 // A change is what is to be done in one vCenter.
@@ -79,9 +81,11 @@ func create(ctx context.Context, t *cli.Tool, o *options, cfg *config.Config, fi
 	return nil
 }
 
-// look logs in to each vCenter, once where several entries lead to it, and reads the role.
+// look logs in to each vCenter, once where several entries lead to it, and reads the role. Credentials
+// that one vCenter rejects are shown to no other one.
 func look(ctx context.Context, o *options, cfg *config.Config, find finder) (changes []*change, err error) {
 	var errs []error
+	var rejected []vcenter.Credentials
 	seen := map[string]bool{}
 	for i := range cfg.VCenters {
 		v := &cfg.VCenters[i]
@@ -94,7 +98,14 @@ func look(ctx context.Context, o *options, cfg *config.Config, find finder) (cha
 			errs = append(errs, fmt.Errorf("vCenter %q: %w", v.Name, err))
 			continue
 		}
+		if slices.ContainsFunc(rejected, creds.Equal) {
+			errs = append(errs, fmt.Errorf("vCenter %q: not logged in to: another vCenter has rejected the same credentials, and a directory locks an account that fails often", v.Name))
+			continue
+		}
 		connection, err := roles.Open(ctx, v, creds)
+		if errors.Is(err, session.ErrRejected) {
+			rejected = append(rejected, creds)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -17,6 +17,9 @@ func (w *World) isRead(states []inventory.State, details bool) bool {
 	health := w.fleet.Health()
 	for i := range states {
 		s := &states[i]
+		if errors.As(s.Err, new(*vcenter.SlowLoginError)) {
+			return false // it has not failed yet
+		}
 		if s.Err == nil && (s.Snapshot == nil || !w.isComplete(s.Snapshot, tagsOf(health, s.VCenter), details)) {
 			return false
 		}

@@ -61,7 +61,7 @@ func (w *World) read(ctx context.Context, f *Flags) error {
 
 // options are those of the fleet. What has failed once has failed, unless it is followed.
 func (f *Flags) options() vcenter.Options {
-	o := vcenter.Options{LoginTimeout: f.Timeout, LoginLimits: session.LoginLimits{Failures: 1}}
+	o := vcenter.Options{LoginTimeout: f.Timeout, LoginLimits: session.LoginLimits{Failures: 1, Queue: true}}
 	if !f.Watch {
 		o.RetryMin, o.RetryMax = session.Never, session.Never
 		o.LoginLimits.RejectedMin, o.LoginLimits.RejectedMax = session.Never, session.Never
