@@ -12,13 +12,6 @@ import (
 	"vzones/cmd/vzones/finding"
 )
 
-// The groups of the custom resources.
-const (
-	csiGroup     = "cns.vmware.com"
-	machineGroup = "cluster.x-k8s.io"
-	vsphereGroup = "infrastructure.cluster.x-k8s.io"
-)
-
 // auditCluster compares everything that the cluster has with the places of its Nodes.
 func auditCluster(ctx context.Context, l *lists, ps *places, f *findings) error {
 	l.audited = append(l.audited, Count{"Node", len(ps.all)})

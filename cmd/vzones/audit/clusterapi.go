@@ -47,7 +47,7 @@ func (c *clusterAPI) audit(f *findings, kind *finding.Kind, o *unstructured.Unst
 	id, _, _ := unstructured.NestedString(o.Object, "spec", "providerID")
 	asked, _, _ := unstructured.NestedString(o.Object, "spec", "failureDomain")
 	p := c.byID[strings.ToLower(id)]
-	if p == nil || asked == "" || o.GetDeletionTimestamp() != nil {
+	if p == nil || asked == "" || o.GetDeletionTimestamp() != nil || isOther(o) {
 		return
 	}
 	s := p.stale("")
@@ -81,6 +81,20 @@ func (c *clusterAPI) audit(f *findings, kind *finding.Kind, o *unstructured.Unst
 		s.Text = fmt.Sprintf("failure domain %s is %s", quote.Plain(asked), strings.Join(texts, ", "))
 		f.add(kind, s)
 	}
+}
+
+// isOther reports whether a Machine is made by something else than VSphereMachines of this API
+// group. A Supervisor's have failure domains of another kind, which are called availability zones.
+func isOther(o *unstructured.Unstructured) bool {
+	by, there, _ := unstructured.NestedMap(o.Object, "spec", "infrastructureRef")
+	if !there {
+		return false
+	}
+	group, _ := by["apiGroup"].(string) // since v1beta2
+	if version, ok := by["apiVersion"].(string); ok && group == "" {
+		group, _, _ = strings.Cut(version, "/")
+	}
+	return group != "" && group != vsphereGroup
 }
 
 // tagOf returns the name of the tag of a category that decides for a Node, if that is known.

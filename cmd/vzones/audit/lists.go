@@ -17,6 +17,13 @@ import (
 	"vzones/topology/quote"
 )
 
+// The groups of the custom resources.
+const (
+	csiGroup     = "cns.vmware.com"
+	machineGroup = "cluster.x-k8s.io"
+	vsphereGroup = "infrastructure.cluster.x-k8s.io"
+)
+
 // pageSize is how many objects are listed at a time.
 const pageSize = 1000
 

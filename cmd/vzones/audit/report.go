@@ -39,7 +39,7 @@ type Item struct {
 	Object   Ref              `json:"object"`
 	// Node is the Node concerned and VCenter the one that has its machine, if that is one.
 	Node    string `json:"node,omitempty"`
-	VCenter string `json:"vCenter,omitempty"`
+	VCenter string `json:"vcenter,omitempty"`
 	Text    string `json:"text"`
 	// Has is what the object says and VSphere what vSphere says, by label.
 	Has     map[string]string `json:"has,omitempty"`

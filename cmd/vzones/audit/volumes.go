@@ -28,6 +28,9 @@ func (vs volumes) audit(f *findings, all *selectors, pv *v1.PersistentVolume) {
 	if pv.Spec.NodeAffinity == nil || pv.DeletionTimestamp != nil {
 		return
 	}
+	if pv.Status.Phase == v1.VolumeReleased || pv.Status.Phase == v1.VolumeFailed {
+		return // kept after its claim was deleted: no Pod can use it
+	}
 	sel := all.of(pv.Spec.NodeAffinity.Required)
 	if sel == nil {
 		return
@@ -36,7 +39,7 @@ func (vs volumes) audit(f *findings, all *selectors, pv *v1.PersistentVolume) {
 	s.at(pv.CreationTimestamp.Time)
 	claim := ""
 	if c := pv.Spec.ClaimRef; c != nil {
-		claim = fmt.Sprintf(" (claim %s/%s)", c.Namespace, c.Name)
+		claim = fmt.Sprintf(" (claim %s/%s)", quote.Plain(c.Namespace), quote.Plain(c.Name))
 	}
 	switch {
 	case !all.existsOwn(sel):

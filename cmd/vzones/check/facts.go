@@ -1,7 +1,10 @@
 package check
 
 import (
+	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
@@ -62,6 +65,12 @@ func (n *node) isControlPlane() bool {
 		}
 	}
 	return false
+}
+
+// isReady reports whether the kubelet of a Node reports that it is ready: then there is a machine,
+// and nobody should delete the Node.
+func (n *node) isReady() bool {
+	return slices.ContainsFunc(n.Node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue })
 }
 
 // above returns the nearest object of a type above a Node's machine on the compute path, nil if

@@ -6,12 +6,13 @@ import (
 	"vzones/vcenter/survey"
 )
 
-// toolsRunning is guest.toolsRunningStatus while VMware Tools run.
-const toolsRunning = "guestToolsRunning"
+// toolsStopped is guest.toolsRunningStatus while VMware Tools do not run. While they start it is
+// another one.
+const toolsStopped = "guestToolsNotRunning"
 
 // toolsAreOff reports whether VMware Tools are known not to run in a machine that runs.
 func toolsAreOff(m *survey.Machine) bool {
-	return m.PoweredOn && m.Tools != "" && m.Tools != toolsRunning
+	return m.PoweredOn && m.Tools == toolsStopped
 }
 
 // machines finds what is wrong with the settings of Nodes' machines.

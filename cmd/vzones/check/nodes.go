@@ -56,7 +56,7 @@ func (f *facts) unplaced() (found []finding.Finding) {
 		if advice := condition.Of(n.Err).Advice; advice != "" {
 			one.Text += "; " + advice
 		}
-		if kind == finding.NodeNotFound || kind == finding.NodeContradicts {
+		if kind == finding.NodeContradicts || kind == finding.NodeNotFound && !n.isReady() {
 			one.Command = line("kubectl", "delete", "node", n.name())
 		}
 		if kind == finding.NodeUnplaced {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/config"
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
@@ -125,9 +126,20 @@ func majorOf(version string) (int, bool) {
 	return major, err == nil
 }
 
+// isSaidOfCSI reports whether a warning is that the CSI driver does not see a region or zone, which
+// is found as NotSeenByCSI: a configuration may be meant so, as where the driver does not run.
+func isSaidOfCSI(w *config.Warning) bool {
+	isLabel := strings.HasPrefix(w.Field, "labels.region") || strings.HasPrefix(w.Field, "labels.zone")
+	return isLabel && strings.Contains(w.Message, "the CSI driver")
+}
+
 // warnings finds the warnings of the configuration.
 func (f *facts) warnings() (found []finding.Finding) {
-	for _, w := range f.config.Warnings {
+	for i := range f.config.Warnings {
+		w := &f.config.Warnings[i]
+		if isSaidOfCSI(w) && len(f.config.Topology.Policy.NotCSI()) > 0 {
+			continue
+		}
 		at := w.Field
 		if w.Line > 0 {
 			at = fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Field)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,10 @@ type (
 	}
 	sarifPhysical struct {
 		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   sarifRegion   `json:"region"`
+	}
+	sarifRegion struct {
+		Line int `json:"startLine"`
 	}
 	sarifArtifact struct {
 		URI string `json:"uri"`
@@ -84,7 +89,7 @@ func level(s finding.Severity) string {
 // a file, and at the object in vSphere or Kubernetes as a logical location.
 func (r *result) sarif() *sarifLog {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "vzones check", Version: version.Get().GitVersion, Rules: []sarifRule{}}}, Results: []sarifResult{}}
-	index := map[*finding.Kind]int{}
+	index, again := map[*finding.Kind]int{}, map[string]int{}
 	for _, f := range r.found {
 		k := f.Kind
 		if _, known := index[k]; !known {
@@ -101,10 +106,14 @@ func (r *result) sarif() *sarifLog {
 		if f.Command != "" {
 			text += " (" + f.Command + ")"
 		}
+		same := k.ID + "/" + full
+		if again[same]++; again[same] > 1 { // an object may have several findings of a kind
+			same += fmt.Sprintf("#%d", again[same])
+		}
 		run.Results = append(run.Results, sarifResult{
 			RuleID: k.ID, RuleIndex: index[k], Level: level(k.Severity), Message: sarifText{text},
-			Locations:    []sarifLocation{{sarifPhysical{sarifArtifact{r.configURI()}}, []sarifLogical{{f.Object, full}}}},
-			Fingerprints: map[string]string{"finding/v1": k.ID + "/" + full},
+			Locations:    []sarifLocation{{sarifPhysical{sarifArtifact{r.configURI()}, sarifRegion{1}}, []sarifLogical{{f.Object, full}}}},
+			Fingerprints: map[string]string{"finding/v1": same},
 		})
 	}
 	return &sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{run}}

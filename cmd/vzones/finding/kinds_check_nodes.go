@@ -16,7 +16,7 @@ var (
 		"Remove the copies, or give each a UUID of its own."}
 	NodeNotFound = &Kind{"VZ154", Error, "a Node has no machine",
 		"Every vCenter was read, and none has it.",
-		"Delete the Node if its machine is gone, or let the account see the machine."}
+		"Delete the Node if its machine is gone for good. If the Node is ready, let the account see the machine."}
 	NodeOutside = &Kind{"VZ155", Error, "a Node's machine is outside of the configured datacenters",
 		"The Node is neither initialized nor deleted.",
 		"Add the datacenter to datacenters in the configuration."}
@@ -40,7 +40,7 @@ var (
 		"Reconnect their hosts or datastores, or remove orphaned ones from the inventory."}
 	DiskUUIDOff = &Kind{"VZ165", Warning, "disk.enableUUID is off",
 		"The CSI driver finds no disk in the machine: Pods with volumes do not start there.",
-		"Set disk.enableUUID to TRUE while the machine is off."}
+		"Set disk.enableUUID to TRUE while the machine is off. In a cluster that never gets the CSI driver this does not matter."}
 	ToolsNotRunning = &Kind{"VZ166", Warning, "VMware Tools do not run",
 		"vCenter knows no addresses of the machine. A new Node waits for them; a running one keeps those that it has.",
 		"Install and start open-vm-tools in the machine."}
@@ -49,7 +49,7 @@ var (
 		"Move one of the machines, and keep them apart by a DRS rule."}
 	ZoneNodesShare = &Kind{"VZ171", Info, "Nodes of one zone share an ESXi host",
 		"When the host fails, all of them are gone at once.",
-		"If the zone has more hosts, keep the machines apart by a DRS rule."}
+		"If the zone has more hosts, keep the machines apart by a DRS rule. A zone that is meant to be one host needs nothing."}
 	ZoneOnOneHost = &Kind{"VZ172", Warning, "all Nodes of a zone are on one ESXi host",
 		"When the host fails, the zone is gone.",
 		"Move some of the machines to other hosts of the zone, and keep them apart by a DRS rule."}
