@@ -83,7 +83,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	sessions NAME N            waits until the vCenter has N sessions
 //	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
-//	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
+//	planned FILE               runs the daemon until each Node has the labels and the taint that a plan of vzones plan, as
 //	                           JSON, says it will have, and fails if it gets any others
 //	apply FILE                 makes the objects of a manifest, or changes them, until the script ends
 //	delete FILE                deletes the objects of a manifest
