@@ -49,7 +49,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)   // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	defer outlivePipes()()
 	klog.SetLogger(logr.Discard()) // what the packages of the daemon log is for the daemon
 	done, err := cmd.ExecuteContextC(ctx)
 	switch {
@@ -57,7 +58,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return right
 	case errors.Is(err, cli.ErrFindings):
 		return findings
-	case errors.Is(err, cli.ErrReported):
+	case errors.Is(err, cli.ErrReported), errors.Is(err, syscall.EPIPE): // nobody reads it, such as head that has its lines
 		return failure
 	case ctx.Err() != nil && strings.HasSuffix(err.Error(), context.Canceled.Error()): // which says no more than that
 		err = errors.New("interrupted")
@@ -70,6 +71,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "Run %s --help for what it takes.\n", done.CommandPath())
 	}
 	return failure
+}
+
+// outlivePipes has writing to a pipe that nobody reads fail, and not end the process: it has to log out.
+func outlivePipes() (stop func()) {
+	broken := make(chan os.Signal, 1) // never received from: what matters is the error of the write
+	signal.Notify(broken, syscall.SIGPIPE)
+	return func() { signal.Stop(broken) }
 }
 
 // tool makes the commands.
