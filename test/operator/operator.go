@@ -78,7 +78,8 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	sleep DURATION             lets time pass for a command in the background
 //	daemon run                 runs the daemon until each Node is initialized, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
-//	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
+//	[!] requests NAME N        fails if the vCenter had more than N requests since it was started or reset
+//	[!] logins NAME N          fails unless a password was shown to the vCenter N times since it was started or reset
 //	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
 //	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
@@ -98,7 +99,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
 		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"role":    checkRole,
+		"role": checkRole, "logins": countLogins,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"node": createNode, "deny": deny, "trust": trust,
