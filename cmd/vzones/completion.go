@@ -10,10 +10,23 @@ import (
 	"vzones/cmd/vzones/cli"
 )
 
+// completer is the program that kubectl runs to complete the words behind the name of the plugin.
+const completer = "kubectl_complete-vzones"
+
+// completed returns the arguments that complete words, if the program has the name that kubectl
+// calls for that.
+func completed(program string, args []string) []string {
+	if nameOf(program) != completer {
+		return args
+	}
+	return append([]string{cobra.ShellCompRequestCmd}, args...)
+}
+
+func nameOf(program string) string { return strings.TrimSuffix(filepath.Base(program), ".exe") }
+
 // asPlugin names the commands as kubectl calls them, if the program has the name of a plugin.
 func asPlugin(root *cobra.Command, program string) {
-	name := strings.TrimSuffix(filepath.Base(program), ".exe")
-	if name != "kubectl-vzones" {
+	if name := nameOf(program); name != "kubectl-vzones" && name != completer {
 		return
 	}
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vzones"}
@@ -39,7 +52,10 @@ func completionCommand(t *cli.Tool) *cobra.Command {
 		Short: "Print the script that completes words in a shell",
 		Long: `Print the script with which a shell completes commands, flags, and the names of
 Nodes, which are asked of the cluster. Load it at the start of the shell: zsh
-from a folder of fpath, fish from ~/.config/fish/completions.`,
+from a folder of fpath, fish from ~/.config/fish/completions.
+
+kubectl completes the words behind kubectl vzones if the program is also in PATH as
+kubectl_complete-vzones, such as by a link.`,
 		Example: `  vzones completion bash > vzones.bash
   vzones completion zsh > _vzones
   vzones completion fish > vzones.fish`,

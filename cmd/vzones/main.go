@@ -44,12 +44,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := &tool{&cli.Tool{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	cmd := t.command()
 	asPlugin(cmd, os.Args[0])
-	cmd.SetArgs(args)
+	cmd.SetArgs(completed(os.Args[0], args))
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)   // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	defer outlivePipes()()
 	klog.SetLogger(logr.Discard()) // what the packages of the daemon log is for the daemon
 	done, err := cmd.ExecuteContextC(ctx)
 	switch {
@@ -57,7 +58,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return right
 	case errors.Is(err, cli.ErrFindings):
 		return findings
-	case errors.Is(err, cli.ErrReported):
+	case errors.Is(err, cli.ErrReported), errors.Is(err, syscall.EPIPE): // nobody reads it, such as head that has its lines
 		return failure
 	case ctx.Err() != nil && strings.HasSuffix(err.Error(), context.Canceled.Error()): // which says no more than that
 		err = errors.New("interrupted")
@@ -70,6 +71,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "Run %s --help for what it takes.\n", done.CommandPath())
 	}
 	return failure
+}
+
+// outlivePipes has writing to a pipe that nobody reads fail, and not end the process: it has to log out.
+func outlivePipes() (stop func()) {
+	broken := make(chan os.Signal, 1) // never received from: what matters is the error of the write
+	signal.Notify(broken, syscall.SIGPIPE)
+	return func() { signal.Stop(broken) }
 }
 
 // tool makes the commands.
@@ -95,23 +103,28 @@ func (t *tool) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vzones COMMAND",
 		Short: "The operator's tool of vzones",
-		Long: `vzones checks, shows and converts configurations: those of vzones, of the
-vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
-vSphere CSI driver. These commands contact nothing. Others read the vCenters and
-the cluster as the daemon does, and write nothing.
+		Long: `vzones shows what the daemon makes of a fleet, and why. It reads the vCenters and
+the cluster as the daemon does, and writes nothing to either, but for role --create,
+which makes a role in vCenter after it has asked.
 
-The exit status is 0 if all is right, 1 if something is found to be wrong, such
-as a mistake in a file, and 2 if the arguments are wrong or something failed,
-such as reading a file.`,
+validate, config and convert contact nothing. They read configurations of vzones, of
+the vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
+vSphere CSI driver.
+
+The exit status is 0 if all is right, 1 if something is found, such as a mistake in a
+file or what a plan would change, and 2 if the arguments are wrong or something
+failed, such as reading a file.`,
 		Example: `  vzones validate vsphere.yaml
-  vzones config vsphere.yaml
-  vzones convert vsphere.conf > vsphere.yaml`,
+  vzones check -c vsphere.yaml
+  vzones nodes --from-cluster -o wide
+  vzones explain node-1 -c vsphere.yaml`,
 		Version:           version.Get().GitVersion,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetUsageTemplate(usage)
+	defer cli.CompleteFormats(root)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		t.validateCommand(),
@@ -140,6 +153,8 @@ func helpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			found.InitDefaultHelpFlag()
+			found.InitDefaultVersionFlag()
 			return found.Help()
 		},
 	}

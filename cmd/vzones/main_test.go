@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the reference and the scripts' expected output")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"vzones": main})
+	testscript.Main(m, map[string]func(){"vzones": main, "kubectl-vzones": main, "kubectl_complete-vzones": main})
 }
 
 // TestScripts runs the tool as a process. Beside testscript's own commands there is

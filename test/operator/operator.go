@@ -97,7 +97,8 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	sleep DURATION             lets time pass for a command in the background
 //	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
-//	[!] requests NAME N        fails if the vCenter had more than N requests since it was started
+//	[!] requests NAME N        fails if the vCenter had more than N requests since it was started or reset
+//	[!] logins NAME N          fails unless a password was shown to the vCenter N times since it was started or reset
 //	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
 //	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
@@ -108,7 +109,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	published FILE DOCUMENT    compares a file with one of the documentation
 //	entries NAME FILE DC…      writes vsphere.yaml as FILE, with an entry of its vCenter for each of these datacenters
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
-//	planned FILE               runs the daemon until each Node has the labels that a plan of vzones plan, as
+//	planned FILE               runs the daemon until each Node has the labels and the taint that a plan of vzones plan, as
 //	                           JSON, says it will have, and fails if it gets any others
 //	apply FILE                 makes the objects of a manifest, or changes them, until the script ends
 //	delete FILE                deletes the objects of a manifest
@@ -124,7 +125,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
-		"entries": writeEntries,
+		"entries": writeEntries, "logins": countLogins,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"node": createNode, "deny": deny, "trust": trust,

@@ -20,6 +20,7 @@ type aPlan struct {
 			Kind   string `json:"kind"`
 			Label  string `json:"label"`
 			Result string `json:"result"`
+			Action string `json:"action"`
 		} `json:"changes"`
 	} `json:"changes"`
 }
@@ -39,9 +40,10 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	want := map[string]map[string]string{}
+	tainted := map[string]bool{}
 	ts.Check(s.Watch(ctx, "the Nodes", func(nodes []*v1.Node) bool {
 		for _, n := range nodes {
-			want[n.Name] = p.labelsOf(n)
+			want[n.Name], tainted[n.Name] = p.labelsOf(n), p.taints(n)
 		}
 		return len(nodes) > 0
 	}))
@@ -51,26 +53,26 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 	asPlanned := func(nodes []*v1.Node) bool {
 		last = nodes
 		for _, n := range nodes {
-			if !maps.Equal(want[n.Name], n.Labels) {
+			if !maps.Equal(want[n.Name], n.Labels) || plan.IsTainted(n) != tainted[n.Name] {
 				return false
 			}
 		}
 		return len(nodes) == len(want)
 	}
-	err = s.Watch(ctx, "each Node has the labels that are planned", asPlanned)
+	err = s.Watch(ctx, "each Node has the labels and the taint that are planned", asPlanned)
 	if err == nil {
 		stay, end := context.WithTimeout(ctx, stayTime)
 		defer end()
 		if left := s.Watch(stay, "a Node has other labels", func(nodes []*v1.Node) bool { return !asPlanned(nodes) }); left == nil {
 			_, _ = d.Stop()
-			ts.Fatalf("a Node got labels that are not planned: %v, not %v", labelsOf(last), want)
+			ts.Fatalf("a Node got labels or a taint that are not planned: %v, not %v, tainted: %v", labelsOf(last), want, tainted)
 		}
 	}
 	if _, end := d.Stop(); err == nil {
 		err = end
 	}
 	if err != nil {
-		ts.Fatalf("%v\ngot  %v\nwant %v\n%s", err, labelsOf(last), want, d.Log())
+		ts.Fatalf("%v\ngot  %v\nwant %v, tainted: %v\n%s", err, labelsOf(last), want, tainted, d.Log())
 	}
 }
 
@@ -90,6 +92,19 @@ func (p *aPlan) labelsOf(n *v1.Node) map[string]string {
 		}
 	}
 	return all
+}
+
+// taints reports whether a Node has the taint of drift after a plan.
+func (p *aPlan) taints(n *v1.Node) bool {
+	has := plan.IsTainted(n)
+	for _, of := range p.Changes {
+		for _, c := range of.Changes {
+			if of.Node == n.Name && c.Kind == "taint" && c.Action != "" {
+				has = c.Result != ""
+			}
+		}
+	}
+	return has
 }
 
 func labelsOf(nodes []*v1.Node) map[string]map[string]string {

@@ -32,6 +32,11 @@ func (f *fleet) attach(e *edit, r attachment) (notes []string, err error) {
 		notes = append(notes, note)
 	}
 	at := f.first(o.Ref)
+	this := tagged{at, r.category}
+	if e.tagged[this] {
+		return nil, fmt.Errorf("%s gets a tag of category %s twice: write one", o, quote.Value(r.category))
+	}
+	e.tagged[this] = true
 	if before := e.objects[at]; before != nil {
 		o = before
 	}

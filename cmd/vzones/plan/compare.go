@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/plan"
+	"vzones/topology"
 	"vzones/topology/quote"
 )
 
@@ -26,10 +28,7 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	if a, b := reason(before), reason(after); a != b {
 		c := Change{Kind: "problem", Now: a, Then: b, Result: b, Text: "it is over"}
 		if after.Err != nil {
-			c.By, c.Text = quote.Line(after.Err.Error()), "the Node keeps its labels"
-			if after.Waits {
-				c.Text = "the Node waits"
-			}
+			c.By, c.Text = quote.Line(after.Err.Error()), withoutPlace(after, then)
 		}
 		add(c)
 	}
@@ -59,6 +58,17 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 		add(c)
 	}
 	return out
+}
+
+// withoutPlace says what becomes of a Node that has a problem.
+func withoutPlace(l *world.Look, cfg *config.Config) string {
+	switch {
+	case l.Waits:
+		return "the Node waits"
+	case errors.Is(l.Err, topology.ErrAbsent) && l.Node.Spec.ProviderID != "" && !cfg.SkipNodeDeletion:
+		return "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its machine"
+	}
+	return "the Node keeps its labels"
 }
 
 func vcenterOf(before, after *world.Look) string {

@@ -34,11 +34,19 @@ type edit struct {
 	outside map[topology.Ref]bool
 	// made are the categories that a vCenter has afterwards and does not show now, by vCenter.
 	made map[string][]string
+	// tagged are the objects with each category that got a tag.
+	tagged map[tagged]bool
+}
+
+// tagged is a category of an object.
+type tagged struct {
+	object   topology.Ref
+	category string
 }
 
 // changed returns the states that a change leads to. Notes are what a person has to know besides.
 func (f *fleet) changed(c *change) (states []inventory.State, notes []string, err error) {
-	e := &edit{objects: map[topology.Ref]*topology.Object{}, paths: map[topology.Ref][]topology.Path{}, outside: map[topology.Ref]bool{}, made: map[string][]string{}}
+	e := &edit{objects: map[topology.Ref]*topology.Object{}, paths: map[topology.Ref][]topology.Path{}, outside: map[topology.Ref]bool{}, made: map[string][]string{}, tagged: map[tagged]bool{}}
 	for _, r := range c.tags {
 		note, err := f.attach(e, r)
 		if err != nil {

@@ -40,6 +40,9 @@ func (f *fleet) move(e *edit, mv move) (notes []string, err error) {
 		paths = append(paths, p)
 	}
 	at := f.first(m.Ref)
+	if e.paths[at] != nil {
+		return nil, fmt.Errorf("%s is moved twice: write one host", m.Ref.Located(m.InventoryPath))
+	}
 	e.paths[at] = paths
 	if f.leaves(m, up) {
 		e.outside[at] = true

@@ -14,6 +14,7 @@ import (
 	"vzones/cmd/vzones/world"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 	"vzones/vcenter/survey"
 )
 
@@ -86,6 +87,9 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	defer now.Close()
 	then := now
 	if c.with != "" {
+		if err := rejected(now.States); err != nil {
+			return err
+		}
 		other := *flags
 		other.Config, other.FromCluster = c.with, false
 		if then, err = world.Open(ctx, &other); err != nil {
@@ -106,6 +110,17 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		return errors.New(unread)
 	case len(out.Changes) > 0:
 		return cli.ErrFindings
+	}
+	return nil
+}
+
+// rejected returns why a vCenter does not accept the account, nil if all do. Another reading would show
+// it the password once more, and accounts are locked after a few of that.
+func rejected(states []inventory.State) error {
+	for _, s := range states {
+		if errors.Is(s.Err, session.ErrRejected) {
+			return fmt.Errorf("vCenter %q is not logged in to, so the other configuration is not tried: %s", s.VCenter, quote.Text(s.Err.Error()))
+		}
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.Credentials, "credentials", nil, "manifests of the Secrets that the configuration names, in place of those of the cluster")
 	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig; by default that of kubectl")
 	fs.StringVar(&f.Context, "context", "", "the context of the kubeconfig; by default the current one")
-	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer; one that takes longer has failed")
+	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer, each request a third of that and 15s at least; one that takes longer has failed")
 	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show on standard error what the packages of the daemon log, up to this level (1 to %d)", mostVerbose))
 	fs.Lookup("verbose").NoOptDefVal = "2"
 	if f.Need == NodesOrMachines {

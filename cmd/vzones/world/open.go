@@ -59,10 +59,15 @@ func (w *World) read(ctx context.Context, f *Flags) error {
 	return w.await(ctx, deadline)
 }
 
-// options are those of the fleet. What has failed once has failed, unless it is followed.
+// leastRequestTime is how long one request may take at least, which is what the daemon gives it.
+const leastRequestTime = 15 * time.Second
+
+// options are those of the fleet. What has failed once has failed, unless it is followed: so a request
+// may take longer where the vCenters may, and still fails before all of them are given up.
 func (f *Flags) options() vcenter.Options {
 	o := vcenter.Options{LoginTimeout: f.Timeout, LoginLimits: session.LoginLimits{Failures: 1, Queue: true}}
 	if !f.Watch {
+		o.Timeout = max(leastRequestTime, f.Timeout/3)
 		o.RetryMin, o.RetryMax = session.Never, session.Never
 		o.LoginLimits.RejectedMin, o.LoginLimits.RejectedMax = session.Never, session.Never
 		o.LoginLimits.UnansweredMin, o.LoginLimits.UnansweredMax = session.Never, session.Never

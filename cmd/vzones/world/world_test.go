@@ -131,6 +131,24 @@ func TestRejectedLoginIsNotRepeated(t *testing.T) {
 	}
 }
 
+// TestRequestTime: a vCenter that answers slowly can be read with a longer --timeout. A watch tries it
+// again, as the daemon does.
+func TestRequestTime(t *testing.T) {
+	for _, c := range []struct {
+		flags Flags
+		want  time.Duration
+	}{
+		{Flags{Timeout: 5 * time.Second}, 15 * time.Second},
+		{Flags{Timeout: time.Minute}, 20 * time.Second},
+		{Flags{Timeout: 5 * time.Minute}, 100 * time.Second},
+		{Flags{Timeout: 5 * time.Minute, Watch: true}, 0},
+	} {
+		if got := c.flags.options().Timeout; got != c.want {
+			t.Errorf("--timeout %v: a request may take %v, want %v", c.flags.Timeout, got, c.want)
+		}
+	}
+}
+
 // TestRefresh: what changes is seen, and answers given before stay.
 func TestRefresh(t *testing.T) {
 	f, flags := start(t, two)
