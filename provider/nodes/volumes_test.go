@@ -72,7 +72,6 @@ func TestNamesThatTakeLong(t *testing.T) {
 		w.source.oldNames["east-1"] = true
 		w.source.mu.Unlock()
 		w.source.place(at("r", "a", "r1"), nil, "east-1", "east-2")
-		w.settle()
 		w.pass(takes - time.Second)
 		w.wantLabels("east-1")
 		w.wantLabels("east-2", append(zoned("r", "a"), rack+"=r1")...)

@@ -249,7 +249,12 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func (w *world) settle() { synctest.Wait() }
+// settle waits for all that is under way, and for a patch that is repeated: the condition, which is
+// written beside the labels, may let the first one be refused.
+func (w *world) settle() { w.pass(retryTime) }
+
+// retryTime is longer than a controller waits until it repeats a patch that was refused.
+const retryTime = time.Second
 
 // patches is how often Nodes were patched, successfully or not.
 func (w *world) patches() int {
