@@ -14,7 +14,7 @@ import (
 type Report struct {
 	Role Role `json:"role"`
 	// VCenters are in configured order.
-	VCenters []VCenter `json:"vCenters"`
+	VCenters []VCenter `json:"vcenters"`
 }
 
 // A Role is a role of vCenter.

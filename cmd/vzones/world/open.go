@@ -62,12 +62,16 @@ func (w *World) read(ctx context.Context, f *Flags) error {
 // leastRequestTime is how long one request may take at least, which is what the daemon gives it.
 const leastRequestTime = 15 * time.Second
 
+// onceRefresh is the refresh interval of tags where they are read once.
+const onceRefresh = time.Hour
+
 // options are those of the fleet. What has failed once has failed, unless it is followed: so a request
 // may take longer where the vCenters may, and still fails before all of them are given up.
 func (f *Flags) options() vcenter.Options {
 	o := vcenter.Options{LoginTimeout: f.Timeout, LoginLimits: session.LoginLimits{Failures: 1, Queue: true}}
 	if !f.Watch {
 		o.Timeout = max(leastRequestTime, f.Timeout/3)
+		o.TagRefresh = onceRefresh
 		o.RetryMin, o.RetryMax = session.Never, session.Never
 		o.LoginLimits.RejectedMin, o.LoginLimits.RejectedMax = session.Never, session.Never
 		o.LoginLimits.UnansweredMin, o.LoginLimits.UnansweredMax = session.Never, session.Never

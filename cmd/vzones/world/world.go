@@ -78,8 +78,11 @@ type Daemon struct {
 // Health returns the health of each vCenter now.
 func (w *World) Health() []vcenter.Health { return w.fleet.Health() }
 
-// Survey reads more of each vCenter that was read, all side by side, in the order of States.
+// Survey reads more of each vCenter that was read, all side by side, in the order of States. It takes
+// no longer than --timeout.
 func (w *World) Survey(ctx context.Context, q survey.Query) []survey.Survey {
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
 	return w.fleet.Survey(ctx, q)
 }
 
