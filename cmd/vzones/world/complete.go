@@ -74,6 +74,20 @@ func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
 	return true
 }
 
+// lacking returns of how many machines the details are still to come.
+func (w *World) lacking(states []inventory.State) int {
+	n := 0
+	for i := range states {
+		s := &states[i]
+		for j := range w.followed {
+			if s.Err == nil && (s.Snapshot == nil || !isFound(s.Snapshot, &w.followed[j], true)) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // tagsAreRead reports whether the tags above a machine were read, or could not be.
 func tagsAreRead(m *inventory.Machine) bool {
 	return !hasObject(m, func(_ *topology.Path, i int, o *topology.Object) bool { return errors.Is(o.TagsErr, tags.ErrNotRead) })

@@ -101,8 +101,8 @@ func (w *World) start(ctx context.Context, f *Flags, finder *credentials.Finder)
 	}()
 }
 
-// detailsTime is how long details of machines are waited for once everything else was read: those of
-// one that its vCenter does not let be followed never come.
+// detailsTime is how long details of machines are waited for since the last ones came, if everything
+// else was read: those of one that its vCenter does not let be followed never come.
 const detailsTime = 10 * time.Second
 
 // await waits until each vCenter was read or has failed, which those have that are not read at the
@@ -110,21 +110,25 @@ const detailsTime = 10 * time.Second
 func (w *World) await(ctx context.Context, deadline time.Time) error {
 	late := time.NewTimer(time.Until(deadline))
 	defer late.Stop()
-	var enough <-chan time.Time // set once nothing but details is waited for
+	var enough <-chan time.Time // set while nothing but details is waited for
+	lacking := 0
 	for {
 		states := w.fleet.States()
 		if w.isRead(states, true) {
 			w.show(states)
 			return nil
 		}
-		if enough == nil && w.isRead(states, false) {
-			enough = time.After(detailsTime)
+		if now := w.lacking(states); enough == nil || now < lacking {
+			enough, lacking = time.After(detailsTime), now
 		}
 		select {
 		case <-w.changed:
 		case <-enough:
-			w.show(w.fleet.States())
-			return nil
+			if states = w.fleet.States(); w.isRead(states, false) {
+				w.show(states)
+				return nil
+			}
+			enough = nil
 		case <-late.C:
 			w.show(w.late(w.fleet.States()))
 			return nil

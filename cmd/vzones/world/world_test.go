@@ -222,8 +222,9 @@ func TestRequests(t *testing.T) {
 		}
 		w.Close()
 		for _, v := range f.VCenters() {
-			t.Logf("%d machines: %d requests to vCenter %s", machines, v.Total(), v.Name())
-			if v.Total() > mostRequests {
+			n := v.Total() - max(v.Requests()["WaitForUpdatesEx"]-1, 0) // how many pages there are depends on the machine's speed
+			t.Logf("%d machines: %d requests to vCenter %s beside pages", machines, n, v.Name())
+			if n > mostRequests {
 				t.Errorf("%d machines: vCenter %s had %d requests: %v", machines, v.Name(), v.Total(), v.Requests())
 			}
 		}
