@@ -210,8 +210,9 @@ pictures: controlplane $(KUBECTL) ## write the outputs and the pictures that the
 
 # Not a part of test: how long it takes depends on what else the machine does.
 .PHONY: audit-large
-audit-large: ## audit 5,000 Nodes and 50,000 Pods, and time it (before a release)
+audit-large: ## audit 5,000 Nodes and 50,000 Pods, explain one, and time both (before a release)
 	@VZONES_LARGE=1 go test -count=1 -v -run TestAuditScale ./cmd/vzones
+	@VZONES_LARGE=1 go test -count=1 -v -run TestExplainOfManyNodes ./cmd/vzones/explain
 
 # Not a part of test: it needs Chromium and npm. Its screenshots are in bin/map. How long 5,000
 # Nodes take says something only where nothing else runs.

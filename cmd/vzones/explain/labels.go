@@ -139,11 +139,3 @@ func done(t *config.Topology, ch plan.Change) string {
 	}
 	return "the daemon removes the label, which it had written"
 }
-
-// sentence says how a label differs.
-func sentence(d plan.Difference) string {
-	if d.Missing {
-		return fmt.Sprintf("label %s is missing, and %s says %s", d.Label, d.Source, quote.Value(d.Want))
-	}
-	return d.Text()
-}

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/world"
 	"vzones/topology"
 	"vzones/topology/quote"
 )
@@ -60,7 +61,7 @@ func colorOf(n *Node) cli.Color {
 		return cli.Faint
 	case n.IsRight():
 		return ""
-	case n.Status == missingLabel || n.Status == notInitialized || n.Status == typeDrift:
+	case n.Status == notInitialized || slices.Contains(world.DifferenceReasons()[1:], n.Status):
 		return cli.Yellow
 	}
 	return cli.Red
