@@ -122,8 +122,9 @@ bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-sho
 	@exec bin/bench $(BENCH)
 
 .PHONY: bench-tool
-bench-tool: ## measure what the operator's tool takes for 5,000 Nodes on 10 vCenters
-	@go test -run '^$$' -bench BenchmarkNodes -benchtime 3x ./cmd/vzones/world
+bench-tool: build ## time the operator's tool with 5,000 Nodes on 10 vCenters, and 50,000 Pods (two minutes)
+	@go run -C test/controlplane . etcd kube-apiserver
+	@VZONES_SCALE='$(CURDIR)/$(BIN)/vzones' go test -count=1 -timeout 30m -v -run 'TestScale$$' ./cmd/vzones
 
 # Kubernetes' minors that make compat takes, all that there are modules for where it is
 # empty, and those entries of test/compat/list.yaml that it runs, all where it is empty.
@@ -208,12 +209,6 @@ pictures: controlplane $(KUBECTL) ## write the outputs and the pictures that the
 	@echo "pictures: running the tool against simulated vCenters (five minutes the first time)"
 	@go test -count=1 ./cmd/vzones -run 'TestPages$$' -update
 
-# Not a part of test: how long it takes depends on what else the machine does.
-.PHONY: audit-large
-audit-large: ## audit 5,000 Nodes and 50,000 Pods, explain one, and time both (before a release)
-	@VZONES_LARGE=1 go test -count=1 -v -run TestAuditScale ./cmd/vzones
-	@VZONES_LARGE=1 go test -count=1 -v -run TestExplainOfManyNodes ./cmd/vzones/explain
-
 # Not a part of test: it needs Chromium and npm. Its screenshots are in bin/map. How long 5,000
 # Nodes take says something only where nothing else runs.
 .PHONY: map-browser
@@ -222,7 +217,6 @@ map-browser: ## look at the map of vzones in Chromium, with axe-core, and time i
 	@npm ci --prefix bin/browser --ignore-scripts --no-audit --no-fund --loglevel=error
 	@VZONES_AXE=$(abspath bin/browser/node_modules/axe-core/axe.min.js) VZONES_SHOTS=$(abspath bin/map) \
 		VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./cmd/vzones/fleetmap/render
-	@VZONES_LARGE=1 go test -count=1 -v -run TestLarge ./cmd/vzones/fleetmap
 
 .PHONY: controlplane
 controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-scheduler

@@ -145,9 +145,9 @@ func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
 	return all
 }
 
-// Tagged returns the tags of regions and zones in the vCenters of these states that are attached to
-// anything, as far as their snapshots have them, by the name of each vCenter's first entry. Of a tag that several entries of one vCenter show,
-// that of the one which shows most objects counts.
+// Tagged returns the tags of regions and zones in the vCenters of these states that are attached
+// to anything, as far as their snapshots have them, by the name of each vCenter's first entry. Of
+// a tag that several entries of one vCenter show, that of the one which shows most objects counts.
 func Tagged(states []inventory.State) []topology.Tagged {
 	type tag struct{ vcenter, category, name string }
 	var all []topology.Tagged

@@ -262,7 +262,9 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	defer cancel()
 	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"))
 	ts.Check(err)
-	err = s.Watch(ctx, "each Node is initialized", done)
+	if err = untilReady(ctx, d); err == nil {
+		err = s.Watch(ctx, "each Node is initialized", done)
+	}
 	if _, end := d.Stop(); err == nil {
 		err = end
 	}

@@ -59,7 +59,9 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		return len(nodes) == len(want)
 	}
-	err = s.Watch(ctx, "each Node has the labels and the taint that are planned", asPlanned)
+	if err = untilReady(ctx, d); err == nil {
+		err = s.Watch(ctx, "each Node has the labels and the taint that are planned", asPlanned)
+	}
 	if err == nil {
 		stay, end := context.WithTimeout(ctx, stayTime)
 		defer end()

@@ -26,11 +26,9 @@ const (
 	vcenters, nodesEach = 10, 500
 	// mostRequests is what each vCenter may be asked, whatever the number of Nodes.
 	mostRequests = 40
-	// longest is how long it may take, where nothing else runs: see VZONES_LARGE.
-	longest = 2 * time.Second
 )
 
-// TestExplainOfManyNodes: one Node of 5,000 on 10 vCenters is explained with few requests and soon.
+// TestExplainOfManyNodes: one Node of 5,000 on 10 vCenters is explained with few requests. make bench-tool says how soon.
 func TestExplainOfManyNodes(t *testing.T) {
 	f := manyVCenters(t)
 	t.Setenv("KUBECONFIG", kubeconfig(t, serveNodes(t, nodesOf(f))))
@@ -46,10 +44,7 @@ func TestExplainOfManyNodes(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
 	}
-	took := time.Since(start)
-	if t.Logf("It took %v.", took); took > longest && os.Getenv("VZONES_LARGE") != "" {
-		t.Errorf("it took %v", took)
-	}
+	t.Logf("It took %v.", time.Since(start))
 	if !strings.Contains(out.String(), "/dc/vm/v7-node-0123") || !strings.Contains(out.String(), "Nothing is wrong with the Node") {
 		t.Errorf("it printed\n%s", out.String())
 	}

@@ -230,33 +230,3 @@ func TestRequests(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkNodes reads 10 vCenters with 500 Nodes each, and looks at all of them.
-func BenchmarkNodes(b *testing.B) {
-	f, flags := start(b, large(10, 500))
-	for _, v := range f.VCenters() {
-		v.SetDelay(5 * time.Millisecond)
-	}
-	for _, m := range f.Machines() {
-		flags.UUIDs = append(flags.UUIDs, m.UUID)
-	}
-	runs := 0
-	for b.Loop() {
-		w, err := Open(b.Context(), flags)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, n := range w.Nodes {
-			if l := w.Look(n); l.Err != nil {
-				b.Fatalf("Node %s: %v", n.Name, l.Err)
-			}
-		}
-		w.Close()
-		runs++
-	}
-	most := 0
-	for _, v := range f.VCenters() {
-		most = max(most, v.Total()/runs)
-	}
-	b.ReportMetric(float64(most), "requests/vcenter")
-}
