@@ -72,24 +72,25 @@ func (h *HostFacts) marks(nodes []*NodeFacts) []Mark {
 func sharing(nodes []*NodeFacts) []Mark {
 	var marks []Mark
 	var masters []string
-	zones := map[[2]string][]string{}
+	all, workers := map[[2]string]int{}, map[[2]string]int{}
 	var order [][2]string
 	for _, n := range nodes {
-		if n.ControlPlane {
-			masters = append(masters, n.Name)
-		}
 		at := [2]string{n.Region, n.Zone}
-		if zones[at] == nil {
+		if all[at]++; all[at] == 1 {
 			order = append(order, at)
 		}
-		zones[at] = append(zones[at], n.Name)
+		if n.ControlPlane {
+			masters = append(masters, n.Name)
+		} else {
+			workers[at]++
+		}
 	}
 	if len(masters) > 1 {
 		marks = append(marks, mark(SharedControlPlane, fmt.Sprintf("%d Nodes of the control plane share it: %s", len(masters), names(masters))))
 	}
 	for _, at := range order {
-		if all := zones[at]; len(all) > 1 && len(all) > len(masters) {
-			marks = append(marks, mark(SharedHost, fmt.Sprintf("%d Nodes of %s share it", len(all), zoneOf(at[1]))))
+		if all[at] > 1 && workers[at] > 0 {
+			marks = append(marks, mark(SharedHost, fmt.Sprintf("%d Nodes of %s share it", all[at], zoneOf(at[1]))))
 		}
 	}
 	return marks

@@ -147,6 +147,38 @@ func TestTagsElsewhere(t *testing.T) {
 	}
 }
 
+// TestSharedHosts: Nodes of one zone that share a host are marked, whoever else is on the host. Those of the
+// control plane alone have a mark of their own.
+func TestSharedHosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		// zones are those of Nodes on one host; those of the control plane begin with a star.
+		zones  []string
+		marked string
+	}{
+		"one each":                         {[]string{"a", "b"}, ""},
+		"two workers":                      {[]string{"a", "a"}, "sharedHost"},
+		"a control plane":                  {[]string{"*a", "*a"}, "sharedControlPlane"},
+		"one of each":                      {[]string{"*a", "a"}, "sharedHost"},
+		"workers beside a control plane":   {[]string{"*b", "*b", "a", "a"}, "sharedControlPlane sharedHost"},
+		"one worker beside two of another": {[]string{"*b", "*b", "a"}, "sharedControlPlane"},
+	} {
+		f := zones(0)
+		for i, zone := range c.zones {
+			name, master := strings.CutPrefix(zone, "*")
+			f.Nodes = append(f.Nodes, model.NodeFacts{Name: string(rune('0' + i)), Host: f.Hosts[0].HostKey, Region: "r", Zone: name, ControlPlane: master})
+		}
+		var marked []string
+		for _, k := range model.Build(f).Kinds {
+			if k.Kind == model.SharedHost || k.Kind == model.SharedControlPlane {
+				marked = append(marked, string(k.Kind))
+			}
+		}
+		if got := strings.Join(marked, " "); got != c.marked {
+			t.Errorf("%s: marked are %q", name, got)
+		}
+	}
+}
+
 // TestKinds: each kind is listed once, with the worst first, and has a title.
 func TestKinds(t *testing.T) {
 	kinds := model.Kinds()
