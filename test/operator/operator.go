@@ -94,7 +94,8 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	register [VM…]             creates Nodes for these machines, or for all
 //	label NODE KEY=VALUE…      sets labels of a Node
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
-//	sleep DURATION             lets time pass for a command in the background
+//	await FILE PATTERN         waits until a file, which a command in the background writes, has a match
+//	asked NAME N               waits until the vCenter had N requests since it was started or reset
 //	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started or reset
@@ -122,7 +123,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
-		"install": installDaemon, "sleep": pause,
+		"install": installDaemon, "await": awaitText, "asked": awaitRequests,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
 		"entries": writeEntries, "logins": countLogins,
@@ -339,13 +340,8 @@ func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: sessions NAME N")
 	}
 	v, want := theVCenter(ts, args[0]), number(ts, args[1])
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for range 100 {
-		if v.Sessions() == want {
-			return
-		}
-		<-tick.C
+	if await(func() bool { return v.Sessions() == want }) {
+		return
 	}
 	ts.Fatalf("vCenter %s has %d sessions", v.Name(), v.Sessions())
 }
