@@ -157,16 +157,25 @@ func (f *fleet) all(visit func(*topology.Object)) {
 	}
 }
 
-// unread names the vCenters that may have what was not found.
+// unread says which vCenters may have what was not found, and why the first of them was not read.
 func (f *fleet) unread() string {
 	var names []string
+	why := ""
 	for _, s := range f.states {
-		if s.Err != nil || s.Snapshot == nil {
-			names = append(names, quote.Value(s.VCenter))
+		if s.Err == nil && s.Snapshot != nil {
+			continue
+		}
+		names = append(names, quote.Value(s.VCenter))
+		switch {
+		case len(names) > 1:
+		case s.Err != nil:
+			why = ": " + quote.Text(s.Err.Error())
+		default:
+			why = ": it has not answered in time: raise --timeout"
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return "; not read: vCenter " + quote.Some(names, quote.Most)
+	return "; not read: vCenter " + quote.Some(names, quote.Most) + why
 }
