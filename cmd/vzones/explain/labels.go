@@ -88,7 +88,12 @@ func precedence(policy *topology.Policy) topology.Precedence {
 // plan notes what the daemon does about a label.
 func (l *Label) plan(t *config.Topology, of *world.Look) {
 	for _, d := range of.Differences {
-		l.Differs = l.Differs || d.Label == l.Label
+		if d.Label != l.Label {
+			continue
+		}
+		if l.Differs = true; d.Have != "" {
+			l.Node = d.Have // of two twins that of the one which is wrong
+		}
 	}
 	switch {
 	case of.Waits && of.Initial != nil && l.Place != "":
