@@ -75,9 +75,6 @@ func withProblem(l *world.Look, cfg *config.Config) string {
 	return "the problem does not concern its labels"
 }
 
-// isPlaced reports whether it is known where a Node is, whatever else is wrong with it.
-func isPlaced(l *world.Look) bool { return l.Err == nil || len(l.Place.Placement.Decisions) > 0 }
-
 func vcenterOf(before, after *world.Look) string {
 	if after.Place.VCenter != "" {
 		return after.Place.VCenter

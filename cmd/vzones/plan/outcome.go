@@ -89,6 +89,9 @@ func (o outcome) differs(before outcome, after *world.Look) bool {
 	return o.place != before.place || o.stays != before.stays || (o.undecided == "") != (before.undecided == "")
 }
 
+// isPlaced reports whether it is known where a Node is, whatever else is wrong with it.
+func isPlaced(l *world.Look) bool { return l.Err == nil || len(l.Place.Placement.Decisions) > 0 }
+
 // stays says why a label that differs is not written.
 func stays(l *world.Look, d plan.Difference) string {
 	t := l.Place.Topology
