@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -131,25 +129,7 @@ func (t *Tool) PrintJSON(value any) error {
 	if err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
-	return t.Write(append(printable(data), '\n'))
-}
-
-// printable escapes in JSON what a terminal would take for a command, such as the control characters
-// beyond ASCII. The value is the same.
-func printable(data []byte) []byte {
-	var b bytes.Buffer
-	for _, r := range string(data) {
-		switch {
-		case r == '\n' || strconv.IsPrint(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.Bytes()
+	return t.Write(append(data, '\n'))
 }
 
 // table lays out the first columns of a list, with three blanks between two.
