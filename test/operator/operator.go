@@ -94,8 +94,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	register [VM…]             creates Nodes for these machines, or for all
 //	label NODE KEY=VALUE…      sets labels of a Node
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
-//	await FILE PATTERN         waits until a file, which a command in the background writes, has a match
-//	asked NAME N               waits until the vCenter had N requests since it was started or reset
+//	sleep DURATION             lets time pass for a command in the background
 //	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started or reset
@@ -120,16 +119,18 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
 //	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
 //	trust NAME                 writes the certificate that the vCenter shows now as its CA
+//	await FILE PATTERN         waits until a file, which a command in the background writes, has a match
+//	asked NAME N               waits until the vCenter had N requests since it was started or reset
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
-		"install": installDaemon, "await": awaitText, "asked": awaitRequests,
+		"install": installDaemon, "sleep": pause,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
 		"entries": writeEntries, "logins": countLogins,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
-		"node": createNode, "deny": deny, "trust": trust,
+		"node": createNode, "deny": deny, "trust": trust, "await": awaitText, "asked": awaitRequests,
 	}
 }
 
@@ -340,8 +341,13 @@ func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: sessions NAME N")
 	}
 	v, want := theVCenter(ts, args[0]), number(ts, args[1])
-	if await(func() bool { return v.Sessions() == want }) {
-		return
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for range 600 {
+		if v.Sessions() == want {
+			return
+		}
+		<-tick.C
 	}
 	ts.Fatalf("vCenter %s has %d sessions", v.Name(), v.Sessions())
 }

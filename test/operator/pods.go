@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	v1 "k8s.io/api/core/v1"
@@ -66,4 +67,14 @@ func removePod(client kubernetes.Interface) {
 	defer cancel()
 	_ = client.CoreV1().ConfigMaps(podSpace).Delete(ctx, podConfig, metav1.DeleteOptions{})
 	_ = client.CoreV1().Pods(podSpace).Delete(ctx, podName, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+}
+
+// pause lets time pass for a command in the background.
+func pause(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sleep DURATION")
+	}
+	d, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	<-time.After(d)
 }

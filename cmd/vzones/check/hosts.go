@@ -41,7 +41,7 @@ func (f *facts) hostPlaces() (places []hostPlace) {
 		if !ok {
 			return nil
 		}
-		within := s.Within(f.config.VCenters[i].Datacenters)
+		within := f.within(i)
 		for _, o := range s.Objects {
 			if o.Ref.Type != typeHost || !within(o) {
 				continue
@@ -113,6 +113,11 @@ func lacking(policy topology.Policy, up []topology.Path) (labels []string) {
 		}
 	}
 	return labels
+}
+
+// within returns a function that reports whether an object is in a configured datacenter.
+func (f *facts) within(i int) func(*survey.Object) bool {
+	return f.surveys[i].Within(f.config.VCenters[i].Datacenters)
 }
 
 // untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
