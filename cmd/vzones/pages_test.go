@@ -115,7 +115,7 @@ func hasFlag(cmd *cobra.Command, name string) bool {
 // for where the output goes.
 func TestExamplesAreInScripts(t *testing.T) {
 	entered := map[string]bool{}
-	run := regexp.MustCompile(`(?m)^(?:! )?exec (vzones .*?)(?: &\w*&)?$`)
+	run := regexp.MustCompile(`(?m)^(?:! )?exec (?:sh -c 'exec )?(vzones .*?)(?: > \w+')?(?: &\w*&)?$`)
 	scripts, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil {
 		t.Fatal(err)

@@ -122,15 +122,21 @@ func invisible(states []inventory.State, m *inventory.Machine) []string {
 	return nil
 }
 
-// paths returns those of a machine. What is above it is of the vCenter, which has the name
-// of its first entry, whichever of them has found the machine.
+// paths returns those of a machine.
 func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
-	first := inventory.FirstEntry(states, m.Ref.VCenter)
-	if first == m.Ref.VCenter {
-		return m.Paths
+	return Paths(states, m.Ref.VCenter, m.Paths)
+}
+
+// Paths returns paths that an entry of a vCenter shows as placements have them, such as the way up from
+// a host. What is above a machine is of the vCenter, which has the name of its first entry, whichever
+// of them has found the machine.
+func Paths(states []inventory.State, entry string, of []topology.Path) []topology.Path {
+	first := inventory.FirstEntry(states, entry)
+	if first == entry {
+		return of
 	}
 	renamed := map[*topology.Object]*topology.Object{}
-	all := slices.Clone(m.Paths)
+	all := slices.Clone(of)
 	for i := range all {
 		all[i].Objects = slices.Clone(all[i].Objects)
 		for j, o := range all[i].Objects {

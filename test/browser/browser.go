@@ -54,15 +54,18 @@ func Start(ctx context.Context, program, profile string) (*Browser, error) {
 	}
 	from, toUs, err := os.Pipe()
 	if err != nil {
+		_, _ = fromUs.Close(), to.Close()
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
 		"--disable-background-networking", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
 	cmd.ExtraFiles = []*os.File{fromUs, toUs} // it has them as 3 and 4
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	_, _ = fromUs.Close(), toUs.Close()
+	if err != nil {
+		_, _ = from.Close(), to.Close()
 		return nil, err
 	}
-	_, _ = fromUs.Close(), toUs.Close()
 	b := &Browser{cmd: cmd, to: to, ended: make(chan struct{}), waiting: map[int]chan message{}}
 	go b.receive(from)
 	if err := b.attach(ctx); err != nil {
@@ -110,10 +113,10 @@ func (b *Browser) receive(from io.ReadCloser) {
 			return
 		}
 		b.mu.Lock()
-		if m.ID != 0 {
-			b.waiting[m.ID] <- m
+		if done := b.waiting[m.ID]; done != nil {
+			done <- m // it has room for this one
 			delete(b.waiting, m.ID)
-		} else {
+		} else if m.ID == 0 {
 			b.events = append(b.events, Event{m.Method, m.Params})
 		}
 		b.mu.Unlock()

@@ -119,6 +119,8 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
 //	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
 //	trust NAME                 writes the certificate that the vCenter shows now as its CA
+//	await FILE PATTERN         waits until a file, which a command in the background writes, has a match
+//	asked NAME N               waits until the vCenter had N requests since it was started or reset
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
@@ -128,7 +130,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"entries": writeEntries, "logins": countLogins,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
-		"node": createNode, "deny": deny, "trust": trust,
+		"node": createNode, "deny": deny, "trust": trust, "await": awaitText, "asked": awaitRequests,
 	}
 }
 
@@ -341,7 +343,7 @@ func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
 	v, want := theVCenter(ts, args[0]), number(ts, args[1])
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for range 100 {
+	for range 600 {
 		if v.Sessions() == want {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -33,8 +34,8 @@ type Screen struct {
 
 const tab = 8
 
-// Parse returns what a terminal shows of an output. An escape sequence that it does not know is an
-// error, since the picture would be wrong.
+// Parse returns what a terminal shows of an output. An escape sequence or a control character that it
+// does not know is an error, since the picture would be wrong.
 func Parse(output []byte) (*Screen, error) {
 	s := &Screen{lines: [][]cell{nil}}
 	for len(output) > 0 {
@@ -58,6 +59,9 @@ func Parse(output []byte) (*Screen, error) {
 				s.put(' ')
 			}
 		default:
+			if !unicode.IsPrint(r) {
+				return nil, fmt.Errorf("the output has a character that is not drawn: %q", r)
+			}
 			s.put(r)
 		}
 	}

@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %q, %v", output, s, err)
 		}
 	}
-	for _, output := range []string{"\x1b[2J", "\x1b]0;title\a", "\x1b[38;5;1m", "\x1b["} {
+	for _, output := range []string{"\x1b[2J", "\x1b]0;title\a", "\x1b[38;5;1m", "\x1b[", "a\ab", "\u009b2J"} {
 		if s, err := Parse([]byte(output)); err == nil {
 			t.Errorf("%q: drawn as %q", output, s)
 		}

@@ -24,7 +24,7 @@ func auditCluster(ctx context.Context, l *lists, ps *places, f *findings) error 
 	if err := l.auditVolumes(ctx, ps, all, vs, f); err != nil {
 		return err
 	}
-	a := &pods{ps: ps, selectors: all, volumes: vs, spread: newSpread(ps, all), findings: f}
+	a := &pods{ps: ps, selectors: all, volumes: vs, spread: newSpread(ps), findings: f}
 	_, err := read(ctx, l, "Pod", func(ctx context.Context, opts metav1.ListOptions) ([]v1.Pod, string, error) {
 		page, err := l.core.CoreV1().Pods(metav1.NamespaceAll).List(ctx, opts)
 		if err != nil {

@@ -48,8 +48,8 @@ type lists struct {
 	audited []Count
 	absent  []string
 	denied  []Denied
-	// groups are what the API server has in a group, as group, version and resources.
-	groups map[string]*metav1.APIResourceList
+	// groups are what the API server has in each version of a group.
+	groups map[string][]*metav1.APIResourceList
 }
 
 func newLists(cfg *rest.Config) (*lists, error) {
@@ -64,7 +64,7 @@ func newLists(cfg *rest.Config) (*lists, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client of the cluster: %w", err)
 	}
-	return &lists{core: core, dyn: dyn, groups: map[string]*metav1.APIResourceList{}}, nil
+	return &lists{core: core, dyn: dyn, groups: map[string][]*metav1.APIResourceList{}}, nil
 }
 
 // A page is one answer of the API server: objects, and what has to be sent for the next ones.
@@ -99,17 +99,20 @@ func read[T any](ctx context.Context, l *lists, kind string, list page[T], each 
 }
 
 // custom lists all objects of a kind that a CustomResourceDefinition makes, in the version that the
-// API server prefers.
+// API server prefers of those that have it.
 func (l *lists) custom(ctx context.Context, group, resource, kind string, each func(*unstructured.Unstructured)) (bool, error) {
-	in, err := l.group(ctx, group)
+	versions, err := l.group(ctx, group)
 	if err != nil {
 		return false, err
 	}
-	if in == nil || !slices.ContainsFunc(in.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }) {
+	i := slices.IndexFunc(versions, func(v *metav1.APIResourceList) bool {
+		return slices.ContainsFunc(v.APIResources, func(r metav1.APIResource) bool { return r.Name == resource })
+	})
+	if i < 0 {
 		l.absent = append(l.absent, kind)
 		return false, nil
 	}
-	version, err := schema.ParseGroupVersion(in.GroupVersion)
+	version, err := schema.ParseGroupVersion(versions[i].GroupVersion)
 	if err != nil {
 		return false, fmt.Errorf("group %s: %w", group, err)
 	}
@@ -123,25 +126,32 @@ func (l *lists) custom(ctx context.Context, group, resource, kind string, each f
 	}, each)
 }
 
-// group returns what the API server has in the version of a group that it prefers, nil if it does
-// not have the group.
-func (l *lists) group(ctx context.Context, group string) (*metav1.APIResourceList, error) {
-	if in, ok := l.groups[group]; ok {
-		return in, nil
+// group returns what the API server has in each version of a group, the preferred one first, and nothing
+// if it does not have the group. Of a group that several providers of Cluster API share, the preferred
+// version need not have the kinds of vSphere.
+func (l *lists) group(ctx context.Context, group string) ([]*metav1.APIResourceList, error) {
+	if versions, ok := l.groups[group]; ok {
+		return versions, nil
 	}
 	client := l.core.Discovery().RESTClient()
 	var found metav1.APIGroup
 	err := client.Get().AbsPath("/apis", group).Do(ctx).Into(&found)
-	in := &metav1.APIResourceList{}
-	if err == nil {
-		err = client.Get().AbsPath("/apis", found.PreferredVersion.GroupVersion).Do(ctx).Into(in)
-	}
-	switch {
-	case apierrors.IsNotFound(err):
-		in = nil
-	case err != nil:
+	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("reading what API group %s has: %w", group, err)
 	}
-	l.groups[group] = in
-	return in, nil
+	var versions []*metav1.APIResourceList
+	for _, v := range slices.Insert(found.Versions, 0, found.PreferredVersion) {
+		if v.GroupVersion == "" || slices.ContainsFunc(versions, func(l *metav1.APIResourceList) bool { return l.GroupVersion == v.GroupVersion }) {
+			continue
+		}
+		in := &metav1.APIResourceList{}
+		if err := client.Get().AbsPath("/apis", v.GroupVersion).Do(ctx).Into(in); apierrors.IsNotFound(err) {
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("reading what version %s of an API group has: %w", v.GroupVersion, err)
+		}
+		versions = append(versions, in)
+	}
+	l.groups[group] = versions
+	return versions, nil
 }

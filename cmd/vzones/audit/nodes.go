@@ -33,7 +33,7 @@ func (f *findings) auditNodes(ps *places) {
 			switch {
 			case d.Label == plan.LabelType:
 			case !d.IsCertain() && !d.Missing:
-				f.add(finding.NodeNotKnown, p.stale(d.Text()+": "+d.Uncertain.Error()))
+				f.add(finding.NodeNotKnown, p.stale(d.Text()+": "+quote.Line(d.Uncertain.Error())))
 			default:
 				kind := p.kindOf(d)
 				byKind[kind] = append(byKind[kind], d)

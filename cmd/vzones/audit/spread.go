@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"vzones/cmd/vzones/finding"
 	"vzones/topology/quote"
@@ -18,8 +19,7 @@ import (
 // and by where the Nodes are. It counts as the scheduler does, for constraints that it may not
 // violate: with the Nodes that fit what the Pods require, whatever their taints.
 type spread struct {
-	ps        *places
-	selectors *selectors
+	ps *places
 	// stale are the labels that any Node has wrong. Pods spread by others are not looked at.
 	stale map[string]bool
 	// running are the Pods that count, by namespace and by their labels: most share them with others.
@@ -42,13 +42,14 @@ type group struct {
 }
 
 type members struct {
-	matches  labels.Selector
-	required []*selector
+	matches labels.Selector
+	// required is what the Pods require of Nodes, whether that is their place or not.
+	required nodeaffinity.RequiredNodeAffinity
 	owner    Ref
 }
 
-func newSpread(ps *places, all *selectors) *spread {
-	s := &spread{ps: ps, selectors: all, stale: map[string]bool{}, running: map[string]map[string]*alike{}, moved: map[[2]string]bool{}, groups: map[group]*members{}}
+func newSpread(ps *places) *spread {
+	s := &spread{ps: ps, stale: map[string]bool{}, running: map[string]map[string]*alike{}, moved: map[[2]string]bool{}, groups: map[group]*members{}}
 	for _, p := range ps.all {
 		for key := range maps.Keys(p.node.Labels) {
 			s.stale[key] = s.stale[key] || p.differs(key)
@@ -87,7 +88,7 @@ func (s *spread) add(pod *v1.Pod, p *place) {
 		}
 		m := &members{matches: matches, owner: ownerOf(pod)}
 		if c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
-			m.required = s.selectors.ofPod(pod)
+			m.required = nodeaffinity.GetRequiredNodeAffinity(pod)
 		}
 		s.groups[g] = m
 	}
@@ -157,8 +158,11 @@ func (s *spread) count(g group, m *members, own bool) map[string]int32 {
 			n = p.node
 		}
 		value, there := n.Labels[g.key]
-		outside := slices.ContainsFunc(m.required, func(sel *selector) bool { return !sel.Match(n) })
-		return value, there && !outside
+		if !there {
+			return "", false
+		}
+		fits, err := m.required.Match(n)
+		return value, fits && err == nil
 	}
 	for _, p := range s.ps.all {
 		if value, counts := domain(p); counts {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/finding"
-	"vzones/config"
+	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/survey"
@@ -14,9 +14,8 @@ import (
 
 // The managed object types of what is above a machine.
 const (
-	typeHost       = "HostSystem"
-	typeCluster    = "ClusterComputeResource"
-	typeDatacenter = "Datacenter"
+	typeHost    = "HostSystem"
+	typeCluster = "ClusterComputeResource"
 )
 
 // A hostPlace is what a machine on a host would get from the tags above it.
@@ -51,8 +50,8 @@ func (f *facts) hostPlaces() (places []hostPlace) {
 			if o.Parent != nil && o.Parent.Ref.Type == typeCluster {
 				p.under = o.Parent
 			}
-			up := f.renamed(o.Up())
-			p.placement, p.err = topology.Resolve(policy, []topology.Path{up})
+			up := placement.Paths(f.states, s.VCenter, []topology.Path{o.Up()})
+			p.placement, p.err = topology.Resolve(policy, up)
 			if errors.Is(p.err, topology.ErrMissing) {
 				p.missing = lacking(policy, up)
 			}
@@ -60,18 +59,6 @@ func (f *facts) hostPlaces() (places []hostPlace) {
 		}
 	}
 	return places
-}
-
-// renamed returns a path with the name of the vCenter's first entry, as placements of Nodes have it.
-func (f *facts) renamed(p topology.Path) topology.Path {
-	for i, o := range p.Objects {
-		if first := inventory.FirstEntry(f.states, o.Ref.VCenter); first != o.Ref.VCenter {
-			now := *o
-			now.Ref.VCenter = first
-			p.Objects[i] = &now
-		}
-	}
-	return p
 }
 
 // hostPolicy returns the policy as far as it concerns hosts and what is above them: the tags of the
@@ -106,7 +93,7 @@ func followsFromHost(r *topology.Rule) bool {
 }
 
 // lacking returns the required labels that nothing on a path gives a value.
-func lacking(policy topology.Policy, up topology.Path) (labels []string) {
+func lacking(policy topology.Policy, up []topology.Path) (labels []string) {
 	optional := func(rules topology.Rules) topology.Rules {
 		rules = slices.Clone(rules)
 		for i := range rules {
@@ -116,7 +103,7 @@ func lacking(policy topology.Policy, up topology.Path) (labels []string) {
 	}
 	required := policy
 	policy.Rules, policy.Levels = optional(policy.Rules), optional(policy.Levels)
-	placed, err := topology.Resolve(policy, []topology.Path{up})
+	placed, err := topology.Resolve(policy, up)
 	if err != nil {
 		return nil
 	}
@@ -130,25 +117,7 @@ func lacking(policy topology.Policy, up topology.Path) (labels []string) {
 
 // within returns a function that reports whether an object is in a configured datacenter.
 func (f *facts) within(i int) func(*survey.Object) bool {
-	wanted := f.config.VCenters[i].Datacenters
-	if len(wanted) == 0 {
-		return func(*survey.Object) bool { return true }
-	}
-	var all []config.Datacenter
-	for _, o := range f.surveys[i].Objects {
-		if o.Ref.Type == typeDatacenter {
-			all = append(all, config.Datacenter{ID: o.Ref.ID, Name: o.Name, Path: o.Path})
-		}
-	}
-	matched, _ := config.MatchDatacenters(wanted, all)
-	return func(o *survey.Object) bool {
-		for at := o; at != nil; at = at.Parent {
-			if at.Ref.Type == typeDatacenter {
-				return slices.ContainsFunc(matched, func(d config.Datacenter) bool { return d.ID == at.Ref.ID })
-			}
-		}
-		return false
-	}
+	return f.surveys[i].Within(f.config.VCenters[i].Datacenters)
 }
 
 // untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:

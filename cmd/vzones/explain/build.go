@@ -218,8 +218,9 @@ func problems(l *world.Look, e *Explanation) []Problem {
 	if l.Err != nil && !l.Foreign {
 		all = append(all, Problem{l.Reason(), l.Text()})
 	}
-	for _, d := range l.Differences {
-		all = append(all, Problem{"TopologyDrift", sentence(d)})
+	for i := range l.Differences {
+		d := &l.Differences[i]
+		all = append(all, Problem{world.DifferenceReason(d), world.DifferenceText(d)})
 	}
 	if e.Deletion.Deleted {
 		all = append(all, Problem{"NodeDeleted", "every condition for the deletion of the Node holds: the daemon has it deleted"})

@@ -120,7 +120,8 @@ type Fate struct {
 // Label is one label, what it is and what it should be.
 type Label struct {
 	Label string `json:"label"`
-	// Node is the value on the Node, Place that of the machine's place; empty for none.
+	// Node is the value on the Node, that of the beta label if only that one is wrong. Place is that of
+	// the machine's place. Both are empty for none.
 	Node  string `json:"node,omitempty"`
 	Place string `json:"place,omitempty"`
 	// Source is what gave Place, By the object, Why the path and the precedence.

@@ -5,6 +5,7 @@ package explain
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,12 @@ not count.`,
 			t.Started = true
 			return run(cmd.Context(), t, flags, format, args[0])
 		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return world.CompleteNodes(flags)(cmd, args, begun)
+		},
 	}
 	flags.Add(cmd.Flags())
 	format.Flag(cmd.Flags(), cli.Table, cli.JSON, cli.YAML)
@@ -63,6 +70,9 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		return err
 	}
 	e := explain(ctx, w, s)
+	if ctx.Err() != nil {
+		return fmt.Errorf("searching the vCenters: %w", context.Cause(ctx))
+	}
 	end()
 	if format == cli.Table {
 		err = t.Write(draw(t, e))

@@ -88,7 +88,12 @@ func precedence(policy *topology.Policy) topology.Precedence {
 // plan notes what the daemon does about a label.
 func (l *Label) plan(t *config.Topology, of *world.Look) {
 	for _, d := range of.Differences {
-		l.Differs = l.Differs || d.Label == l.Label
+		if d.Label != l.Label {
+			continue
+		}
+		if l.Differs = true; d.Have != "" {
+			l.Node = d.Have // of two twins that of the one which is wrong
+		}
 	}
 	switch {
 	case of.Waits && of.Initial != nil && l.Place != "":
@@ -138,12 +143,4 @@ func done(t *config.Topology, ch plan.Change) string {
 		return fmt.Sprintf("the daemon changes it to %s once it has differed for %v (topology.drift: update)", quote.Value(ch.Want), t.Settle)
 	}
 	return "the daemon removes the label, which it had written"
-}
-
-// sentence says how a label differs.
-func sentence(d plan.Difference) string {
-	if d.Missing {
-		return fmt.Sprintf("label %s is missing, and %s says %s", d.Label, d.Source, quote.Value(d.Want))
-	}
-	return d.Text()
 }

@@ -19,10 +19,11 @@ func readFacts(ctx context.Context, w *world.World) *model.Facts {
 	surveys := w.Survey(ctx, survey.Query{Categories: policy.Categories()})
 	for i := range w.States {
 		s := &w.States[i]
-		if inventory.FirstEntry(w.States, s.VCenter) == s.VCenter || s.Err != nil || s.Snapshot == nil {
-			f.VCenters = append(f.VCenters, vcenterFacts(s, &surveys[i]))
+		entry := vcenterFacts(s, &surveys[i])
+		if inventory.FirstEntry(w.States, s.VCenter) == s.VCenter || entry.Unread != "" || len(entry.Incomplete) > 0 {
+			f.VCenters = append(f.VCenters, entry)
 		}
-		h.survey(&surveys[i])
+		h.survey(&surveys[i], w.Config.VCenters[i].Datacenters)
 	}
 	for _, n := range w.Nodes {
 		l := w.Look(n)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/fleetmap/model"
+	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/survey"
@@ -19,10 +20,11 @@ type hosts struct {
 	known  map[model.HostKey]bool
 }
 
-// survey adds the hosts of a vCenter.
-func (h *hosts) survey(s *survey.Survey) {
+// survey adds the hosts of an entry of a vCenter that are in the datacenters of the entry.
+func (h *hosts) survey(s *survey.Survey, datacenters []string) {
+	within := s.Within(datacenters)
 	for _, o := range s.Objects {
-		if o.Ref.Type != "HostSystem" {
+		if o.Ref.Type != "HostSystem" || !within(o) {
 			continue
 		}
 		h.add(o.Up(), o.StateErr == nil && !o.Connected, o.InMaintenance, s.Invisible)
@@ -69,18 +71,18 @@ func (h *hosts) add(p topology.Path, disconnected, maintenance bool, invisible [
 	}
 	policy := h.policy
 	policy.Invisible = invisible
-	placeHost(&f, policy, p)
+	placeHost(&f, policy, placement.Paths(h.states, o.Ref.VCenter, []topology.Path{p}))
 	h.facts.Hosts = append(h.facts.Hosts, f)
 }
 
 // placeHost says in which region and zone the machines on a host are, as far as the host decides that.
-func placeHost(f *model.HostFacts, policy topology.Policy, p topology.Path) {
+func placeHost(f *model.HostFacts, policy topology.Policy, up []topology.Path) {
 	if !slices.Contains(policy.TagPaths(), topology.ComputePath) && len(policy.Categories()) > 0 {
 		return // tags are looked for elsewhere only
 	}
 	policy.Paths = []topology.PathKind{topology.ComputePath}
 	policy.Rules, policy.Levels = optional(policy.Rules), optional(policy.Levels)
-	placement, err := topology.Resolve(policy, []topology.Path{p})
+	placed, err := topology.Resolve(policy, up)
 	if err != nil {
 		f.Undecided = err.Error() // no label is required, so there is no such error
 		return
@@ -91,7 +93,7 @@ func placeHost(f *model.HostFacts, policy topology.Policy, p topology.Path) {
 		if i < 0 || isMachines(&policy.Rules[i]) {
 			continue
 		}
-		value, why := placement.Value(label.key), placement.WhyUndecided(label.key)
+		value, why := placed.Value(label.key), placed.WhyUndecided(label.key)
 		switch {
 		case errors.Is(why, topology.ErrNoCategory):
 			reasons = append(reasons[:0], noCategory)

@@ -54,7 +54,7 @@ func TestPlaceHost(t *testing.T) {
 	} {
 		var f model.HostFacts
 		p := topology.Path{Kind: topology.ComputePath, Objects: []*topology.Object{object("HostSystem", "/dc/host/c/h"), c.cluster, c.dc, root}}
-		placeHost(&f, c.policy, p)
+		placeHost(&f, c.policy, []topology.Path{p})
 		if f.Region != c.region || f.Zone != c.zone || strings.Join(f.Missing, " ") != c.missing {
 			t.Errorf("%s: region %q, zone %q, missing %q", c.name, f.Region, f.Zone, f.Missing)
 		}

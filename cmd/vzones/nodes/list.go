@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/world"
 	"vzones/topology"
 	"vzones/topology/quote"
 )
@@ -24,34 +26,43 @@ func listOf(nodes []Node, labels []string) *cli.List {
 	list.Columns = append(list.Columns, "INSTANCE-TYPE", "MACHINE", "POWER", "TAINTS", "PROBLEM")
 	for i := range nodes {
 		n := &nodes[i]
-		cells := []string{n.Name, n.Status, n.VCenter, path.Base("/" + n.Datacenter), path.Base("/" + n.Cluster), path.Base("/" + n.Host), n.Region, n.Zone}
+		names := []string{n.Name, n.Status, n.VCenter, path.Base("/" + n.Datacenter), path.Base("/" + n.Cluster), path.Base("/" + n.Host), n.Region, n.Zone}
 		for _, label := range levels {
-			cells = append(cells, n.Labels[label])
+			names = append(names, n.Labels[label])
 		}
-		cells = append(cells, addressesOf(n.Addresses), n.InstanceType, n.Machine, n.PowerState, strings.Join(n.Taints, ","), n.Problem)
-		for j := range cells {
-			if cells[j] == "" || cells[j] == "/" {
-				cells[j] = "-"
-			}
-			if j < len(cells)-1 {
-				cells[j] = quote.Plain(cells[j])
-			}
+		var cells []string
+		for _, name := range names {
+			cells = append(cells, shown(strings.TrimPrefix(name, "/")))
 		}
-		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: cells, Color: colorOf(n)})
+		cells = append(cells, shown(addressesOf(n.Addresses)...), shown(n.InstanceType), shown(n.Machine), shown(n.PowerState), shown(n.Taints...))
+		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: append(cells, cmp.Or(n.Problem, nothing)), Color: colorOf(n)})
 	}
 	return list
 }
 
+// nothing is what a cell without a value has.
+const nothing = "-"
+
+// shown returns values that others chose as a cell has them.
+func shown(values ...string) string {
+	var all []string
+	for _, v := range values {
+		if v != "" {
+			all = append(all, quote.Plain(v))
+		}
+	}
+	return cmp.Or(strings.Join(all, ","), nothing)
+}
+
 // addressesOf returns the IP addresses, each once.
-func addressesOf(all []v1.NodeAddress) string {
-	var texts []string
+func addressesOf(all []v1.NodeAddress) (texts []string) {
 	for _, a := range all {
 		isIP := a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP
 		if isIP && !slices.Contains(texts, a.Address) {
 			texts = append(texts, a.Address)
 		}
 	}
-	return strings.Join(texts, ",")
+	return texts
 }
 
 func colorOf(n *Node) cli.Color {
@@ -60,7 +71,7 @@ func colorOf(n *Node) cli.Color {
 		return cli.Faint
 	case n.IsRight():
 		return ""
-	case n.Status == missingLabel || n.Status == notInitialized || n.Status == typeDrift:
+	case n.Status == notInitialized || slices.Contains(world.DifferenceReasons()[1:], n.Status):
 		return cli.Yellow
 	}
 	return cli.Red

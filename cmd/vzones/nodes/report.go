@@ -14,7 +14,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Report is what -o json and -o yaml print. docs/reference/vzones-output.md has its fields.
+// A Report is what -o json and -o yaml print. docs/reference/vzones-nodes.md has its fields.
 type Report struct {
 	// VCenters are in configured order.
 	VCenters []VCenter `json:"vcenters"`
@@ -81,10 +81,6 @@ const (
 	foreign        = "Foreign"
 	notInitialized = "NotInitialized"
 	deleted        = "Deleted"
-	// missingLabel, drift and typeDrift are the reasons of Events about labels.
-	missingLabel = "LabelUnwritten"
-	drift        = "TopologyDrift"
-	typeDrift    = "InstanceTypeDrift"
 )
 
 // IsRight reports whether nothing is wrong with a Node.
@@ -153,15 +149,7 @@ func (n *Node) addMachine(m *inventory.Machine) {
 }
 
 func differenceOf(d *plan.Difference) Difference {
-	return Difference{Label: d.Label, Have: d.Have, Want: d.Want, Source: d.Source, Missing: d.Missing, Text: textOf(d)}
-}
-
-// textOf says how a label differs.
-func textOf(d *plan.Difference) string {
-	if d.Missing {
-		return "label " + d.Label + " is missing: " + d.Source + " says " + quote.Value(d.Want)
-	}
-	return d.Text()
+	return Difference{Label: d.Label, Have: d.Have, Want: d.Want, Source: d.Source, Missing: d.Missing, Text: world.DifferenceText(d)}
 }
 
 // statusOf returns the status of a Node, and what is wrong.
@@ -179,19 +167,13 @@ func statusOf(l *world.Look) (status, problem string) {
 		return placed, ""
 	}
 	texts := make([]string, len(l.Differences))
-	status = typeDrift
+	var reasons []string
 	for i := range l.Differences {
-		d := &l.Differences[i]
-		texts[i] = textOf(d)
-		switch {
-		case d.Label == plan.LabelType:
-		case d.Missing && status == typeDrift:
-			status = missingLabel
-		case !d.Missing:
-			status = drift
-		}
+		texts[i] = world.DifferenceText(&l.Differences[i])
+		reasons = append(reasons, world.DifferenceReason(&l.Differences[i]))
 	}
-	return status, strings.Join(texts, "; ")
+	worst := slices.IndexFunc(world.DifferenceReasons(), func(reason string) bool { return slices.Contains(reasons, reason) })
+	return world.DifferenceReasons()[worst], strings.Join(texts, "; ")
 }
 
 func taintsOf(n *v1.Node) []string {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
@@ -14,12 +15,17 @@ import (
 // listEvery is how often the Nodes are listed again. The vCenters say themselves what has changed.
 const listEvery = 5 * time.Second
 
+// changesEvery is how often changes are looked at, and so the Nodes listed, at most: a large fleet changes
+// all the time.
+const changesEvery = time.Second
+
 // watch prints the Nodes, and then those that have changed, until the context is done. Then nothing is
 // wrong.
 func (c *command) watch(ctx context.Context, w *world.World, nodes []Node) error {
 	labels := w.Config.Topology.Policy.Labels()
 	before := map[string]Node{}
 	failing := map[string]string{}
+	pace := rate.NewLimiter(rate.Every(changesEvery), 1)
 	for first := true; ; first = false {
 		var changed []Node
 		now := map[string]Node{}
@@ -43,6 +49,9 @@ func (c *command) watch(ctx context.Context, w *world.World, nodes []Node) error
 		}
 		c.printVCenters(failing, reportOf(w.States))
 		err := w.Wait(ctx, listEvery)
+		if err == nil {
+			err = pace.Wait(ctx)
+		}
 		if err == nil {
 			err = w.Refresh(ctx)
 		}
@@ -96,11 +105,11 @@ func (c *command) print(list *cli.List, changed []Node) error {
 // printVCenters says on standard error which vCenters begin and end to fail.
 func (c *command) printVCenters(failing map[string]string, now []VCenter) {
 	for _, v := range now {
-		switch was := failing[v.Name]; {
-		case was == v.Error:
-		case v.Error == "":
+		switch v.Error {
+		case failing[v.Name]:
+		case "":
 			fmt.Fprintf(c.tool.Stderr, "vCenter %q is read again\n", v.Name)
-		case was == "" || !strings.EqualFold(was, v.Error):
+		default:
 			fmt.Fprintf(c.tool.Stderr, "Warning: %s\n", v.Error)
 		}
 		failing[v.Name] = v.Error

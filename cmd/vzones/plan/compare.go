@@ -28,7 +28,7 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	if a, b := reason(before), reason(after); a != b {
 		c := Change{Kind: "problem", Now: a, Then: b, Result: b, Text: "it is over"}
 		if after.Err != nil {
-			c.By, c.Text = quote.Line(after.Err.Error()), withoutPlace(after, then)
+			c.By, c.Text = quote.Line(after.Err.Error()), withProblem(after, then)
 		}
 		add(c)
 	}
@@ -60,15 +60,19 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	return out
 }
 
-// withoutPlace says what becomes of a Node that has a problem.
-func withoutPlace(l *world.Look, cfg *config.Config) string {
+// withProblem says what becomes of a Node that has a problem.
+func withProblem(l *world.Look, cfg *config.Config) string {
 	switch {
 	case l.Waits:
 		return "the Node waits"
 	case errors.Is(l.Err, topology.ErrAbsent) && l.Node.Spec.ProviderID != "" && !cfg.SkipNodeDeletion:
 		return "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its machine"
+	case !isPlaced(l):
+		return "the Node keeps its labels"
+	case l.AddressesErr != nil && errors.Is(l.Err, l.AddressesErr):
+		return "the Node keeps its addresses"
 	}
-	return "the Node keeps its labels"
+	return "the problem does not concern its labels"
 }
 
 func vcenterOf(before, after *world.Look) string {

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/provider/plan"
 	"vzones/topology"
 )
 
@@ -33,5 +35,32 @@ func TestDeletion(t *testing.T) {
 		if len(got.Changes) != 1 || got.Changes[0].Kind != "problem" || strings.Contains(got.Changes[0].Text, "is deleted") != c.deleted {
 			t.Errorf("%s: %+v", name, got.Changes)
 		}
+	}
+}
+
+// lookWith is an initialized Node with zone a in a place, whose addresses are in error.
+func lookWith(zone string, err error) *world.Look {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{topology.LabelZone: "a", v1.LabelFailureDomainBetaZone: "a"}}}
+	l := &world.Look{Node: n, Err: err, AddressesErr: err, Plan: &plan.Plan{}}
+	l.Place.Topology = &config.Topology{Drift: config.DriftReport}
+	l.Place.Placement.Decisions = []topology.Decision{{Label: topology.LabelZone, Value: zone, Category: "zone", By: &topology.Object{Path: "/dc1"}}}
+	if zone != "a" {
+		l.Differences = []plan.Difference{{Label: topology.LabelZone, Have: "a", Want: zone}}
+	}
+	return l
+}
+
+// TestOtherProblem: what is wrong with the addresses of a Node hides no label, and keeps none.
+func TestOtherProblem(t *testing.T) {
+	cfg := &config.Config{Topology: config.Topology{Drift: config.DriftReport}}
+	cfg.Topology.Policy.Rules = topology.Rules{{Label: topology.LabelZone, Category: "zone"}}
+	wrong := errors.New("another Node has the address")
+	got := compare(lookWith("a", wrong), lookWith("b", wrong), cfg, cfg).Changes
+	if len(got) != 1 || got[0].Label != topology.LabelZone || got[0].Then != "b" || got[0].Text != "the label stays (drift: report)" {
+		t.Errorf("a label that differs: %+v", got)
+	}
+	got = compare(lookWith("b", nil), lookWith("b", wrong), cfg, cfg).Changes
+	if len(got) != 1 || got[0].Kind != "problem" || got[0].Text != "the Node keeps its addresses" {
+		t.Errorf("the problem: %+v", got)
 	}
 }

@@ -83,11 +83,14 @@ func (o outcome) differs(before outcome, after *world.Look) bool {
 	if o.result != before.result || o.action != before.action {
 		return true
 	}
-	if after.Err != nil || o.result == "" && o.place == before.place {
+	if !isPlaced(after) || o.result == "" && o.place == before.place {
 		return false
 	}
 	return o.place != before.place || o.stays != before.stays || (o.undecided == "") != (before.undecided == "")
 }
+
+// isPlaced reports whether it is known where a Node is, whatever else is wrong with it.
+func isPlaced(l *world.Look) bool { return l.Err == nil || len(l.Place.Placement.Decisions) > 0 }
 
 // stays says why a label that differs is not written.
 func stays(l *world.Look, d plan.Difference) string {
@@ -126,7 +129,7 @@ func (o outcome) change(kind, label, now string, t *config.Topology, l *world.Lo
 		c.Text = "the Node waits"
 	case o.undecided != "":
 		c.Text = "the label stays: it is not decided"
-	case l.Err != nil:
+	case !isPlaced(l):
 		c.Text = "the label stays: the Node has no place"
 	default:
 		c.Text = "the label is right then"

@@ -91,7 +91,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 			return err
 		}
 		other := *flags
-		other.Config, other.FromCluster = c.with, false
+		other.Config, other.FromCluster, other.Namespace, other.Selector = c.with, false, "", ""
 		if then, err = world.Open(ctx, &other); err != nil {
 			return fmt.Errorf("--with: %w", err)
 		}

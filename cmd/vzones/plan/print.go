@@ -13,7 +13,7 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	for _, n := range p.Changes {
 		for i, c := range n.Changes {
 			row := cli.Row{Name: n.Node, Color: color(c), Cells: []string{
-				n.Node, what(c), shown(c.Now), shown(c.Then), c.Text, dash(c.By), dash(n.VCenter), shown(c.Result),
+				quote.Plain(n.Node), what(c), shown(c.Now), shown(c.Then), c.Text, dash(c.By), dash(n.VCenter), shown(c.Result),
 			}}
 			if c.Undecided != "" {
 				row.Cells[3], row.Cells[5] = "not decided", c.Undecided

@@ -44,8 +44,8 @@ func (d Difference) text() string {
 // untagged begins what is said of a host without tags.
 const untagged = "it has "
 
-// marks returns what there is to say of a host with these Nodes.
-func (h *HostFacts) marks(nodes []*NodeFacts) []Mark {
+// marks returns what there is to say of a host with these Nodes, in one of the zones that they are in.
+func (h *HostFacts) marks(nodes, inZone []*NodeFacts) []Mark {
 	var marks []Mark
 	if h.Disconnected {
 		marks = append(marks, mark(Disconnected, "it is not connected"))
@@ -65,32 +65,24 @@ func (h *HostFacts) marks(nodes []*NodeFacts) []Mark {
 			marks = append(marks, mark(Undecided, h.Undecided))
 		}
 	}
-	return append(marks, sharing(nodes)...)
+	return append(marks, sharing(nodes, inZone)...)
 }
 
-// sharing says which Nodes of one zone share a host.
-func sharing(nodes []*NodeFacts) []Mark {
+// sharing says which Nodes share a host: those of the control plane, and those of one zone unless they
+// are all of the control plane.
+func sharing(nodes, inZone []*NodeFacts) []Mark {
 	var marks []Mark
 	var masters []string
-	zones := map[[2]string][]string{}
-	var order [][2]string
 	for _, n := range nodes {
 		if n.ControlPlane {
 			masters = append(masters, n.Name)
 		}
-		at := [2]string{n.Region, n.Zone}
-		if zones[at] == nil {
-			order = append(order, at)
-		}
-		zones[at] = append(zones[at], n.Name)
 	}
 	if len(masters) > 1 {
 		marks = append(marks, mark(SharedControlPlane, fmt.Sprintf("%d Nodes of the control plane share it: %s", len(masters), names(masters))))
 	}
-	for _, at := range order {
-		if all := zones[at]; len(all) > 1 && len(all) > len(masters) {
-			marks = append(marks, mark(SharedHost, fmt.Sprintf("%d Nodes of %s share it", len(all), zoneOf(at[1]))))
-		}
+	if len(inZone) > 1 && slices.ContainsFunc(inZone, func(n *NodeFacts) bool { return !n.ControlPlane }) {
+		marks = append(marks, mark(SharedHost, fmt.Sprintf("%d Nodes of %s share it", len(inZone), zoneOf(inZone[0].Zone))))
 	}
 	return marks
 }

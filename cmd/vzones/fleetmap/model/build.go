@@ -125,7 +125,7 @@ func (m *Map) add(e *entry) {
 
 // hosted returns the host of an entry with its Nodes.
 func (e *entry) hosted() Host {
-	h := Host{ID: e.host.ID, Name: e.host.Name, Nodes: []Node{}, Marks: e.host.marks(e.all)}
+	h := Host{ID: e.host.ID, Name: e.host.Name, Nodes: []Node{}, Marks: e.host.marks(e.all, e.nodes)}
 	for _, n := range e.nodes {
 		var marks []Mark
 		if own := e.host; own.Zone != "" && own.Zone != n.Zone || own.Region != "" && own.Region != n.Region {

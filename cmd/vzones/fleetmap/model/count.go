@@ -1,70 +1,98 @@
 package model
 
-// A tally is how often each kind of mark occurs.
-type tally map[Kind]int
+// A tally counts the marks of a fleet, each once although its object is in several places.
+type tally struct {
+	kinds    map[Kind]int
+	problems int
+	// in are the problems of each vCenter's objects.
+	in   map[string]int
+	seen map[seen]bool
+}
 
-// note counts marks, and returns how many of them are problems.
-func (t tally) note(marks []Mark) int {
+// seen is a mark of an object of a vCenter.
+type seen struct {
+	vcenter, object string
+	mark            Mark
+}
+
+// note counts marks of something that is in one place, and returns how many of them are problems.
+func (t *tally) note(marks []Mark) int {
 	problems := 0
 	for _, mark := range marks {
-		t[mark.Kind]++
+		t.kinds[mark.Kind]++
 		if mark.IsProblem() {
 			problems++
 		}
+	}
+	t.problems += problems
+	return problems
+}
+
+// noteObject counts marks of an object of a vCenter, and returns how many of them are problems, whether
+// they were counted before or not.
+func (t *tally) noteObject(vcenter, object string, marks []Mark) int {
+	problems := 0
+	for _, mark := range marks {
+		if mark.IsProblem() {
+			problems++
+		}
+		key := seen{vcenter, object, mark}
+		if t.seen[key] {
+			continue
+		}
+		t.seen[key] = true
+		t.in[vcenter] += t.note([]Mark{mark})
 	}
 	return problems
 }
 
 // count counts everything, from the hosts up.
 func (m *Map) count(f *Facts, entries []entry) {
-	kinds, problems, in := tally{}, 0, map[string]int{}
+	t := &tally{kinds: map[Kind]int{}, in: map[string]int{}, seen: map[seen]bool{}}
 	for i := range m.Regions {
 		r := &m.Regions[i]
 		for j := range r.Zones {
 			z := &r.Zones[j]
 			for k := range z.Clusters {
 				c := &z.Clusters[k]
-				c.countHosts(kinds)
-				in[c.VCenter] += c.Counts.Problems
+				c.count(t)
 				z.Counts.add(&c.Counts)
 				z.Counts.Clusters++
 			}
-			z.Counts.Problems += kinds.note(z.Marks)
+			z.Counts.Problems += t.note(z.Marks)
 			r.Counts.add(&z.Counts)
 			if z.Name != "" {
 				r.Counts.Zones++
 			}
 		}
-		r.Counts.Problems += kinds.note(r.Marks)
-		problems += r.Counts.Problems
+		r.Counts.Problems += t.note(r.Marks)
 	}
 	for i := range m.Unplaced {
-		problems += kinds.note(m.Unplaced[i].Marks)
+		t.note(m.Unplaced[i].Marks)
 	}
 	for i := range m.VCenters {
 		v := &m.VCenters[i]
-		own := kinds.note(v.Marks)
+		own := t.note(v.Marks)
 		v.Counts = distinct(f, entries, v.Name)
-		v.Counts.Problems = own + in[v.Name]
-		problems += own
+		v.Counts.Problems = own + t.in[v.Name]
 	}
 	foreign := m.Counts.Foreign
 	m.Counts = distinct(f, entries, "")
-	m.Counts.Problems, m.Counts.Foreign = problems, foreign
+	m.Counts.Problems, m.Counts.Foreign = t.problems, foreign
 	m.Kinds = []KindCount{}
 	for _, k := range Kinds() {
-		if kinds[k] > 0 {
-			m.Kinds = append(m.Kinds, KindCount{k, k.Title(), kinds[k]})
+		if t.kinds[k] > 0 {
+			m.Kinds = append(m.Kinds, KindCount{k, k.Title(), t.kinds[k]})
 		}
 	}
 }
 
-// countHosts counts the hosts of a cluster and their Nodes.
-func (c *Cluster) countHosts(kinds tally) {
-	c.Counts.Problems += kinds.note(c.Marks)
+// count counts the hosts of a cluster and their Nodes.
+func (c *Cluster) count(t *tally) {
+	c.Counts.Problems += t.noteObject(c.VCenter, c.Path, c.Marks)
 	for i := range c.Hosts {
 		h := &c.Hosts[i]
-		c.Counts.Problems += kinds.note(h.Marks)
+		c.Counts.Problems += t.noteObject(c.VCenter, h.ID, h.Marks)
 		if h.ID != "" {
 			c.Counts.Hosts++
 			if len(h.Nodes) > 0 {
@@ -73,7 +101,7 @@ func (c *Cluster) countHosts(kinds tally) {
 		}
 		for j := range h.Nodes {
 			n := &h.Nodes[j]
-			c.Counts.Problems += kinds.note(n.Marks)
+			c.Counts.Problems += t.noteObject(c.VCenter, n.Name, n.Marks)
 			c.Counts.Nodes++
 			if n.ControlPlane {
 				c.Counts.ControlPlane++

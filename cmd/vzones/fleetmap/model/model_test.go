@@ -39,27 +39,27 @@ func TestComplete(t *testing.T) {
 	for name, f := range map[string]*model.Facts{"example": fleetmaptest.Example(), "large": fleetmaptest.Large(4, 800), "hostile": fleetmaptest.Hostile()} {
 		m := model.Build(f)
 		nodes, hosts := map[string]int{}, map[[2]string]bool{}
-		problems := 0
-		note := func(marks []model.Mark) {
+		problems := map[string]bool{} // an object that is in several places has a problem once
+		note := func(object string, marks []model.Mark) {
 			for _, mark := range marks {
 				if mark.IsProblem() {
-					problems++
+					problems[object+string(mark.Kind)+mark.Text] = true
 				}
 			}
 		}
 		for _, r := range m.Regions {
-			note(r.Marks)
+			note("region "+r.Name, r.Marks)
 			below := 0
 			for _, z := range r.Zones {
-				note(z.Marks)
+				note("zone "+r.Name+" "+z.Name, z.Marks)
 				below += z.Counts.Nodes
 				for _, c := range z.Clusters {
-					note(c.Marks)
+					note("cluster "+c.VCenter+c.Path, c.Marks)
 					for _, h := range c.Hosts {
-						note(h.Marks)
+						note("host "+c.VCenter+h.ID, h.Marks)
 						hosts[[2]string{c.VCenter, h.ID}] = true
 						for _, n := range h.Nodes {
-							note(n.Marks)
+							note("node "+n.Name, n.Marks)
 							nodes[n.Name]++
 						}
 					}
@@ -70,19 +70,19 @@ func TestComplete(t *testing.T) {
 			}
 		}
 		for _, n := range m.Unplaced {
-			note(n.Marks)
+			note("node "+n.Name, n.Marks)
 			nodes[n.Name]++
 		}
 		for _, v := range m.VCenters {
-			note(v.Marks)
+			note("vcenter "+v.Name, v.Marks)
 		}
 		for _, n := range f.Nodes {
 			if nodes[n.Name] != 1 {
 				t.Errorf("%s: Node %q is %d times on the map", name, n.Name, nodes[n.Name])
 			}
 		}
-		if len(nodes) != len(f.Nodes) || m.Counts.Nodes != len(f.Nodes) || len(hosts) != len(f.Hosts) || m.Counts.Hosts != len(f.Hosts) || m.Counts.Problems != problems {
-			t.Errorf("%s: %d Nodes of %d, %d hosts of %d, %d problems: %+v", name, len(nodes), len(f.Nodes), len(hosts), len(f.Hosts), problems, m.Counts)
+		if len(nodes) != len(f.Nodes) || m.Counts.Nodes != len(f.Nodes) || len(hosts) != len(f.Hosts) || m.Counts.Hosts != len(f.Hosts) || m.Counts.Problems != len(problems) {
+			t.Errorf("%s: %d Nodes of %d, %d hosts of %d, %d problems: %+v", name, len(nodes), len(f.Nodes), len(hosts), len(f.Hosts), len(problems), m.Counts)
 		}
 	}
 }
@@ -144,6 +144,61 @@ func TestTagsElsewhere(t *testing.T) {
 	m := model.Build(f)
 	if len(m.Kinds) > 0 || len(m.Regions) != 1 || len(m.Regions[0].Zones) != 2 || m.Counts.Hosts != 1 {
 		t.Errorf("%s", text(t, m))
+	}
+}
+
+// TestSharedHosts: Nodes of one zone that share a host are marked, whoever else is on the host. Those of the
+// control plane alone have a mark of their own.
+func TestSharedHosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		// zones are those of Nodes on one host; those of the control plane begin with a star.
+		zones  []string
+		marked string
+	}{
+		"one each":                         {[]string{"a", "b"}, ""},
+		"two workers":                      {[]string{"a", "a"}, "sharedHost"},
+		"a control plane":                  {[]string{"*a", "*a"}, "sharedControlPlane"},
+		"one of each":                      {[]string{"*a", "a"}, "sharedHost"},
+		"workers beside a control plane":   {[]string{"*b", "*b", "a", "a"}, "sharedControlPlane sharedHost"},
+		"one worker beside two of another": {[]string{"*b", "*b", "a"}, "sharedControlPlane"},
+	} {
+		f := zones(0)
+		for i, zone := range c.zones {
+			name, master := strings.CutPrefix(zone, "*")
+			f.Nodes = append(f.Nodes, model.NodeFacts{Name: string(rune('0' + i)), Host: f.Hosts[0].HostKey, Region: "r", Zone: name, ControlPlane: master})
+		}
+		var marked []string
+		for _, k := range model.Build(f).Kinds {
+			if k.Kind == model.SharedHost || k.Kind == model.SharedControlPlane {
+				marked = append(marked, string(k.Kind))
+			}
+		}
+		if got := strings.Join(marked, " "); got != c.marked {
+			t.Errorf("%s: marked are %q", name, got)
+		}
+	}
+}
+
+// TestInSeveralZones: a host whose Nodes are in several zones is in each with what concerns its Nodes there, and
+// what is wrong with it counts once.
+func TestInSeveralZones(t *testing.T) {
+	f := zones(2)
+	f.Hosts[0].Disconnected = true
+	f.Nodes = append(f.Nodes, model.NodeFacts{Name: "other", Host: f.Hosts[0].HostKey, Region: "r", Zone: "b"})
+	m := model.Build(f)
+	counts := map[model.Kind]int{}
+	for _, k := range m.Kinds {
+		counts[k.Kind] = k.Count
+	}
+	if counts[model.SharedHost] != 1 || counts[model.Disconnected] != 1 || m.Counts.Problems != 1 {
+		t.Errorf("%+v, %+v", m.Kinds, m.Counts)
+	}
+	for _, z := range m.Regions[0].Zones {
+		marks := z.Clusters[0].Hosts[0].Marks
+		shared := slices.ContainsFunc(marks, func(m model.Mark) bool { return m.Kind == model.SharedHost })
+		if z.Counts.Problems != 1 || shared != (z.Name == "a") {
+			t.Errorf("zone %s: %+v", z.Name, marks)
+		}
 	}
 }
 

@@ -281,6 +281,10 @@ func TestKeyboardInBrowser(t *testing.T) {
 	if len(shown) != 1 || shown[0] != "worker-13" {
 		t.Errorf("it shows %q", shown)
 	}
+	var nowhere bool
+	if p.eval("document.querySelector('.unplaced').checkVisibility()", &nowhere); nowhere {
+		t.Error("it shows a list of Nodes without a place that has none left")
+	}
 	p.unfold(1280)
 	p.accessible("filtered")
 	p.resize(1280, 900)

@@ -42,14 +42,14 @@ func SVG(m *model.Map) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-labelledby="t d">`+"\n",
 		pictureWidth, y, pictureWidth, y)
-	fmt.Fprintf(&out, "<title id=\"t\">%s</title>\n<desc id=\"d\">%s</desc>\n<style>\n%s</style>\n", escape("Fleet map: "+title(m)), escape(describe(m)), pictureCSS)
+	fmt.Fprintf(&out, "<title id=\"t\">%s</title>\n<desc id=\"d\">%s</desc>\n<style>\n%s</style>\n", escape("Fleet map: "+title(m)), forXML(describe(m)), pictureCSS)
 	fmt.Fprintf(&out, `<rect class="back" width="%d" height="%d"/>`+"\n", pictureWidth, y)
 	out.Write(p.out.Bytes())
 	out.WriteString("</svg>\n")
 	return out.Bytes()
 }
 
-// describe says what the picture shows, for those who do not see it.
+// describe says what the picture shows, for those who do not see it. Names in it are fit to be shown.
 func describe(m *model.Map) string {
 	var b strings.Builder
 	for i := range m.Regions {
@@ -66,9 +66,12 @@ func describe(m *model.Map) string {
 }
 
 // escape makes a text of others one for XML.
-func escape(s string) string {
+func escape(s string) string { return forXML(quote.Text(s)) }
+
+// forXML makes a text that is fit to be shown one for XML.
+func forXML(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(quote.Text(s))) // a buffer takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a buffer takes everything
 	return b.String()
 }
 

@@ -10,7 +10,7 @@
   // As many Nodes are few enough for the clusters with them to be opened.
   const few = 200;
 
-  // A part is a region, a zone, a cluster or a host, with what is below it. A leaf is a Node, or a host without any.
+  // A part is a region, a zone, a cluster, a host or the list of Nodes without a place, with what is below it. A leaf is a Node, or a host without any.
   const leaves = [], clusters = [], parts = [];
 
   // own is the text of an element without that of the list below it.
@@ -69,9 +69,12 @@
         }
       }
     }
-    for (const node of document.querySelectorAll(".unplaced .node")) {
-      leaf(node, null, own(node), true, {});
-      yield;
+    for (const section of document.querySelectorAll(".unplaced")) {
+      const nowhere = part(section, null);
+      for (const node of section.querySelectorAll(".node")) {
+        leaf(node, nowhere, own(node), true, {});
+        yield;
+      }
     }
   };
 
