@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/preflight"
 )
 
@@ -45,13 +47,16 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 // whyUnread returns why a vCenter was not read.
 func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	state, report := &f.states[i], &f.reports[i]
-	if state.Err == nil {
+	if state.Err == nil || errors.Is(state.Cause, inventory.ErrPending) {
 		if report.Failed != preflight.Done {
 			return stepKind(report.Failed), report.Err.Error()
 		}
 		return finding.NotRead, "it answers, and was not read completely in the time of --timeout"
 	}
 	text := plain(state.VCenter, state.Err)
+	if report.Failed == preflight.Done && errors.As(state.Err, new(*vcenter.SlowLoginError)) {
+		return finding.NotRead, text
+	}
 	switch vcenter.CauseOf(state.Err) {
 	case vcenter.CauseCredentials:
 		return finding.CredentialsMissing, text
