@@ -25,7 +25,8 @@ wrong: one line for each finding, by vCenter, the worst first.
   the Nodes   without a machine or a zone, machines of two Nodes, disk.enableUUID,
               VMware Tools, shared hosts, DRS rules
 
-Without a cluster the Nodes are left out. Nothing is written anywhere, and rejected
+Without a cluster the Nodes are left out. What matters to the vSphere CSI driver alone
+is left out if the cluster does not have it. Nothing is written anywhere, and rejected
 credentials are tried once.
 
 Each finding has an ID, such as VZ101, which docs/reference/findings.md explains. Equal
