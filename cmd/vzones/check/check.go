@@ -46,7 +46,7 @@ func Command(t *cli.Tool) *cobra.Command {
 		Example: `  vzones check -c vsphere.yaml
   vzones check -c vsphere.yaml -o wide
   vzones check -c vsphere.yaml --fail-on error -o sarif`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t.Started = true
 			return run(cmd.Context(), t, o)

@@ -25,6 +25,9 @@ type asked struct {
 	moves []string
 }
 
+// wantsChange says what is to be written.
+const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME or --move VM=HOST"
+
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{Need: world.NodesOrMachines}
@@ -52,10 +55,10 @@ are wrong or a vCenter could not be read.`,
 		Example: `  vzones plan -c vsphere.yaml --tag /dc1/host/c1=zone:b
   vzones plan -c vsphere.yaml --move node-1=h2
   vzones plan -c vsphere.yaml --with new.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments(wantsChange),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if of.with == "" && len(of.tags)+len(of.moves) == 0 {
-				return errors.New("there is nothing to plan: write --with, --tag or --move")
+				return errors.New("there is nothing to plan: " + wantsChange)
 			}
 			tags, err := parseTags(of.tags)
 			if err != nil {
