@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/preflight"
 )
 
@@ -45,13 +47,16 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 // whyUnread returns why a vCenter was not read.
 func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	state, report := &f.states[i], &f.reports[i]
-	if state.Err == nil {
+	if state.Err == nil || errors.Is(state.Cause, inventory.ErrPending) {
 		if report.Failed != preflight.Done {
 			return stepKind(report.Failed), report.Err.Error()
 		}
 		return finding.NotRead, "it answers, and was not read completely in the time of --timeout"
 	}
 	text := plain(state.VCenter, state.Err)
+	if report.Failed == preflight.Done && errors.As(state.Err, new(*vcenter.SlowLoginError)) {
+		return finding.NotRead, text
+	}
 	switch vcenter.CauseOf(state.Err) {
 	case vcenter.CauseCredentials:
 		return finding.CredentialsMissing, text
@@ -126,18 +131,12 @@ func majorOf(version string) (int, bool) {
 	return major, err == nil
 }
 
-// isSaidOfCSI reports whether a warning is that the CSI driver does not see a region or zone, which
-// is found as NotSeenByCSI: a configuration may be meant so, as where the driver does not run.
-func isSaidOfCSI(w *config.Warning) bool {
-	isLabel := strings.HasPrefix(w.Field, "labels.region") || strings.HasPrefix(w.Field, "labels.zone")
-	return isLabel && strings.Contains(w.Message, "the CSI driver")
-}
-
-// warnings finds the warnings of the configuration.
+// warnings finds the warnings of the configuration. Those about the CSI driver are found as NotSeenByCSI:
+// a configuration may be meant so, as where the driver does not run.
 func (f *facts) warnings() (found []finding.Finding) {
 	for i := range f.config.Warnings {
 		w := &f.config.Warnings[i]
-		if isSaidOfCSI(w) && len(f.config.Topology.Policy.NotCSI()) > 0 {
+		if w.About == config.AboutCSI {
 			continue
 		}
 		at := w.Field
