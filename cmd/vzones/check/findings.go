@@ -23,8 +23,8 @@ func (f *facts) findings() []finding.Finding {
 		found = append(found, f.unreadable(i, nodes)...)
 		found = append(found, f.unchecked(i)...)
 		if s := &f.surveys[i]; s.Err == nil {
-			found = append(found, f.privileges(s)...)
-			found = append(found, f.unread(s)...)
+			found = append(found, f.privileges(i)...)
+			found = append(found, f.unread(i)...)
 			found = append(found, f.categories(s)...)
 		}
 	}

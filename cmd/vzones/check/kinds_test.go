@@ -18,7 +18,6 @@ import (
 func TestEachKindIsFound(t *testing.T) {
 	elsewhere := map[*finding.Kind]string{
 		finding.TLSFails:         "TestSteps of package preflight",
-		finding.NotRead:          "TestWhyUnread",
 		finding.PrivilegeMissing: "TestPrivileges",
 		finding.AddressTaken:     "TestUnplaced",
 		finding.NodeUnknown:      "TestUnplaced",

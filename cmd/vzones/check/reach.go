@@ -1,11 +1,14 @@
 package check
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/topology/quote"
 	"vzones/vcenter"
@@ -27,7 +30,7 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	note := func(kind *finding.Kind, text, command string) {
 		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command})
 	}
-	if state.Err != nil || state.Snapshot == nil {
+	if state.Err != nil { // without one there is a snapshot
 		kind, text := f.whyUnread(i)
 		command := ""
 		if kind == finding.CertificateUntrusted {
@@ -45,12 +48,6 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 // whyUnread returns why a vCenter was not read.
 func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	state, report := &f.states[i], &f.reports[i]
-	if state.Err == nil {
-		if report.Failed != preflight.Done {
-			return stepKind(report.Failed), report.Err.Error()
-		}
-		return finding.NotRead, "it answers, and was not read completely in the time of --timeout"
-	}
 	text := plain(state.VCenter, state.Err)
 	switch vcenter.CauseOf(state.Err) {
 	case vcenter.CauseCredentials:
@@ -70,7 +67,15 @@ func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	if report.Failed != preflight.Done {
 		return stepKind(report.Failed), strings.TrimSpace(report.Err.Error() + through(report))
 	}
+	if isLate(state.Err) {
+		return finding.NotRead, text
+	}
 	return finding.AnswersWrong, text
+}
+
+// isLate reports whether a vCenter, a login to it or another request took longer than it may.
+func isLate(err error) bool {
+	return errors.As(err, new(*world.LateError)) || errors.As(err, new(*vcenter.SlowLoginError)) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // stepKind returns the kind of a step that has failed.

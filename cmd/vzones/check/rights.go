@@ -14,9 +14,13 @@ import (
 	"vzones/vcenter/survey"
 )
 
-// privileges finds the privileges that the account lacks.
-func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
+// privileges finds the privileges that the account lacks where it needs them.
+func (f *facts) privileges(i int) (found []finding.Finding) {
+	s, outside := &f.surveys[i], f.outside(i)
 	for _, d := range s.Denied {
+		if outside[d.Object.Ref.ID] {
+			continue
+		}
 		kind := finding.PrivilegeWanted
 		if d.Needed {
 			kind = finding.PrivilegeMissing
@@ -43,9 +47,10 @@ func (f *facts) isUnread(o *survey.Object) bool {
 }
 
 // unread finds these objects.
-func (f *facts) unread(s *survey.Survey) (found []finding.Finding) {
+func (f *facts) unread(i int) (found []finding.Finding) {
+	s, outside := &f.surveys[i], f.outside(i)
 	for _, o := range s.Objects {
-		if f.isUnread(o) {
+		if f.isUnread(o) && !outside[o.Ref.ID] {
 			found = append(found, finding.Finding{
 				Kind: finding.TagsUnreadable, VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags",
 				Command: line("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path),
