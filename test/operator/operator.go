@@ -94,6 +94,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	register [VM…]             creates Nodes for these machines, or for all
 //	label NODE KEY=VALUE…      sets labels of a Node
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
+//	[!] within DURATION CMD…   runs a program, and fails if it takes longer
 //	sleep DURATION             lets time pass for a command in the background
 //	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
@@ -122,7 +123,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
-		"install": installDaemon, "sleep": pause,
+		"install": installDaemon, "sleep": pause, "within": runWithin,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
 		"entries": writeEntries, "logins": countLogins,

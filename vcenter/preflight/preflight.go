@@ -71,6 +71,9 @@ func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) Re
 		r.APIVersion, err = readVersion(res)
 		seen.answered = true
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %v: %w", timeout, context.DeadlineExceeded)
+	}
 	if err != nil {
 		r.Failed, r.Err = seen.failed(err, r.Proxy != ""), faults.Printable{Err: err}
 		if untrusted := (*session.UntrustedError)(nil); errors.As(err, &untrusted) {

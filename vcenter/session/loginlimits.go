@@ -23,8 +23,9 @@ type LoginLimits struct {
 	// UnansweredMin and UnansweredMax bound the delay after a login that was not
 	// answered; 2 and 15 minutes if zero.
 	UnansweredMin, UnansweredMax time.Duration
-	// Queue has a login wait for those of its account that are under way and that it could lock the
-	// account with, for somebody who does not try again. Otherwise it fails at once.
+	// Queue is for somebody who does not try again. A login waits for those of its account that are
+	// under way and that it could lock the account with, and a call of the REST API for its login as
+	// long as that may take. Otherwise the one fails at once, the other as late as any call.
 	Queue bool
 }
 

@@ -28,7 +28,8 @@ func (e *RESTLoginError) Unwrap() error { return e.error }
 //	none     there is no client and no login     opening  Client, if the throttle permits it
 //	                                             open     Client, where the session was cloned
 //	opening  a login is under way; Client waits  open     the login has succeeded
-//	         for as long as for another call     none     it has failed
+//	         for as long as for another call,    none     it has failed
+//	         or to its end: LoginLimits.Queue
 //	open     Client returns the client           none     Forget
 type REST struct {
 	endpoint *Endpoint
@@ -104,13 +105,14 @@ func (r *REST) logIn(ctx context.Context, call string) error {
 		}
 		r.login = r.start(ctx, call, attempt)
 	}
-	limit := time.NewTimer(r.endpoint.timeout)
+	patience := r.endpoint.throttle.patience(r.endpoint.timeout, r.endpoint.loginTimeout)
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	select {
 	case <-r.login.ended:
 		return r.Wait()
 	case <-limit.C:
-		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", r.endpoint.timeout, r.endpoint.loginTimeout)}
+		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", patience, r.endpoint.loginTimeout)}
 	}
 }
 

@@ -136,6 +136,15 @@ func (t *LoginThrottle) beginQueued(ctx context.Context, l login, most time.Dura
 	}
 }
 
+// patience returns how long a call of this deadline waits for a login that may take longer: as long as
+// that for somebody who does not try again.
+func (t *LoginThrottle) patience(call, login time.Duration) time.Duration {
+	if t.limits.Queue {
+		return max(call, login)
+	}
+	return call
+}
+
 func (t *LoginThrottle) postponed(api loginAPI, creds credentials.Credentials, now time.Time) error {
 	if f := t.failure(api, creds); f != nil && now.Before(f.until) {
 		return f.postponed(false)

@@ -75,12 +75,12 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 
 // examine reads everything and logs out again.
 func examine(ctx context.Context, flags *world.Flags) (*result, error) {
-	w, err := world.Open(ctx, flags)
+	w, reports, err := open(ctx, *flags)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	f, err := read(ctx, w, flags.Timeout)
+	f, err := read(ctx, w, reports)
 	if err != nil {
 		return nil, err
 	}

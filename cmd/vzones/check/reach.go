@@ -13,6 +13,7 @@ import (
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/preflight"
 )
 
@@ -67,15 +68,13 @@ func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	if report.Failed != preflight.Done {
 		return stepKind(report.Failed), strings.TrimSpace(report.Err.Error() + through(report))
 	}
-	if isLate(state.Err) {
+	switch {
+	case errors.As(state.Err, new(*world.LateError)), errors.Is(state.Cause, inventory.ErrPending):
+		return finding.NotRead, "it answers, and was not read completely in the time of --timeout"
+	case errors.As(state.Err, new(*vcenter.SlowLoginError)), errors.Is(state.Err, context.DeadlineExceeded):
 		return finding.NotRead, text
 	}
 	return finding.AnswersWrong, text
-}
-
-// isLate reports whether a vCenter, a login to it or another request took longer than it may.
-func isLate(err error) bool {
-	return errors.As(err, new(*world.LateError)) || errors.As(err, new(*vcenter.SlowLoginError)) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // stepKind returns the kind of a step that has failed.

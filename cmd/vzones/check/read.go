@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vzones/cmd/vzones/world"
+	"vzones/config"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter"
@@ -26,13 +27,28 @@ const (
 	searchedOutside = 20
 )
 
-// read reads all facts of a world, which has the vCenters and the Nodes. The timeout is that of
-// reading the vCenters.
-func read(ctx context.Context, w *world.World, timeout time.Duration) (*facts, error) {
-	f := &facts{config: w.Config, now: time.Now()}
+// open opens a world, and connects to each vCenter without a login meanwhile.
+func open(ctx context.Context, flags world.Flags) (*world.World, []preflight.Report, error) {
+	beside, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var reports []preflight.Report
+	var side sync.WaitGroup
+	flags.Beside = func(cfg *config.Config) {
+		side.Go(func() { reports = preflight.Run(beside, cfg.VCenters, min(preflightTime, flags.Timeout)) })
+	}
+	w, err := world.Open(ctx, &flags)
+	if err != nil {
+		cancel()
+	}
+	side.Wait()
+	return w, reports, err
+}
+
+// read reads all facts of a world, which has the vCenters and the Nodes.
+func read(ctx context.Context, w *world.World, reports []preflight.Report) (*facts, error) {
+	f := &facts{config: w.Config, reports: reports, now: time.Now()}
 	policy := &w.Config.Topology.Policy
 	var side sync.WaitGroup
-	side.Go(func() { f.reports = preflight.Run(ctx, w.Config.VCenters, min(preflightTime, timeout)) })
 	side.Go(func() { f.trials = w.TryTags(ctx) })
 	f.nodes = nodesOf(ctx, w)
 	categories := policy.Categories()

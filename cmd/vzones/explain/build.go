@@ -41,7 +41,9 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 		}
 	}
 	if !s.standIn {
-		e.Deletion = deletion(w.Checker.Conditions(ctx, w.States, n))
+		within, cancel := w.Within(ctx)
+		e.Deletion = deletion(w.Checker.Conditions(within, w.States, n))
+		cancel()
 	}
 	e.Problems = problems(l, e)
 	return e

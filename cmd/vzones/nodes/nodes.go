@@ -85,7 +85,7 @@ func (c *command) run(ctx context.Context) error {
 	if c.flags.Watch {
 		return c.watch(ctx, w, nodes)
 	}
-	report := &Report{VCenters: reportOf(w.States), Nodes: nodes}
+	report := &Report{VCenters: reportOf(w), Nodes: nodes}
 	list := listOf(nodes, w.Config.Topology.Policy.Labels())
 	list.Data = report
 	if err := c.tool.Print(c.format, list); err != nil {
@@ -117,6 +117,10 @@ func (c *command) result(r *Report) error {
 	for _, v := range r.VCenters {
 		if v.Error != "" {
 			fmt.Fprintf(c.tool.Stderr, "Warning: %s\n", v.Error)
+			err = cli.ErrFindings
+		}
+		if v.TagsError != "" {
+			fmt.Fprintf(c.tool.Stderr, "Warning: vCenter %q: its tags are not read, so what they give to Nodes is not known: %s\n", v.Name, v.TagsError)
 			err = cli.ErrFindings
 		}
 	}

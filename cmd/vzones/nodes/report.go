@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +28,9 @@ type VCenter struct {
 	Name string `json:"name"`
 	// Error is why it could not be read, empty if it was.
 	Error string `json:"error,omitempty"`
+	// TagsError is why its tags could not be read, though its machines were: then nothing is known of
+	// what they give. Empty if they were.
+	TagsError string `json:"tagsError,omitempty"`
 }
 
 // A Node is where one Node is. A field is absent where nothing is known of it.
@@ -91,12 +95,15 @@ const (
 func (n *Node) IsRight() bool { return slices.Contains([]string{placed, foreign, deleted}, n.Status) }
 
 // reportOf returns what is printed of vCenters.
-func reportOf(states []inventory.State) []VCenter {
-	all := make([]VCenter, len(states))
-	for i, s := range states {
+func reportOf(w *world.World) []VCenter {
+	all := make([]VCenter, len(w.States))
+	for i := range w.States {
+		s := &w.States[i]
 		all[i].Name = s.VCenter
 		if s.Err != nil {
 			all[i].Error = quote.Line(s.Err.Error())
+		} else if err := w.TagsErr(s); err != nil {
+			all[i].TagsError = quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", s.VCenter)))
 		}
 	}
 	return all

@@ -41,7 +41,7 @@ func (c *command) watch(ctx context.Context, w *world.World, nodes []Node) error
 		if err := c.print(list, changed); err != nil {
 			return err
 		}
-		c.printVCenters(failing, reportOf(w.States))
+		c.printVCenters(failing, reportOf(w))
 		err := w.Wait(ctx, listEvery)
 		if err == nil {
 			err = w.Refresh(ctx)

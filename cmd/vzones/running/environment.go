@@ -13,13 +13,9 @@ import (
 )
 
 // readEnvironment reads the variables of the container, and returns all that were read. Those whose
-// value comes from elsewhere are read only if they concern the configuration or are in an argument.
+// value comes from elsewhere are read only if something depends on them.
 func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error) {
-	known := parse.Variables()
-	args := strings.Join(slices.Concat(d.container.Command, d.container.Args), " ")
-	wanted := func(name string) bool {
-		return slices.Contains(known, name) || strings.HasPrefix(name, "VSPHERE_") || strings.Contains(args, "$("+name+")")
-	}
+	wanted := wantedVariables(d.container)
 	variables := map[string]string{}
 	for i := range d.container.EnvFrom {
 		data, err := d.readEnvFrom(ctx, &d.container.EnvFrom[i])
@@ -34,8 +30,8 @@ func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error)
 		e := &d.container.Env[i]
 		switch {
 		case e.ValueFrom == nil:
-			variables[e.Name] = expand(e.Value, variables)
-		case wanted(e.Name):
+			variables[e.Name], _ = expand(e.Value, variables)
+		case wanted[e.Name]:
 			value, there, err := d.readValue(ctx, e.ValueFrom)
 			if err != nil {
 				return nil, fmt.Errorf("environment variable %s: %w", e.Name, err)
@@ -46,12 +42,40 @@ func (d *Daemon) readEnvironment(ctx context.Context) (map[string]string, error)
 		}
 	}
 	for name, value := range variables {
-		if slices.Contains(known, name) || strings.HasPrefix(name, "VSPHERE_") {
+		if isSetting(name) {
 			d.Environ = append(d.Environ, name+"="+value)
 		}
 	}
 	slices.Sort(d.Environ)
 	return variables, nil
+}
+
+// isSetting reports whether a variable concerns the configuration.
+func isSetting(name string) bool {
+	return slices.Contains(parse.Variables(), name) || strings.HasPrefix(name, "VSPHERE_")
+}
+
+// wantedVariables returns the names of the variables that arguments, mounts or the configuration depend
+// on, also by way of others. A variable can name only those before it.
+func wantedVariables(c *v1.Container) map[string]bool {
+	wanted := map[string]bool{}
+	want := func(text string) {
+		for _, name := range references(text) {
+			wanted[name] = true
+		}
+	}
+	for _, arg := range slices.Concat(c.Command, c.Args) {
+		want(arg)
+	}
+	for i := range c.VolumeMounts {
+		want(c.VolumeMounts[i].SubPathExpr)
+	}
+	for _, e := range slices.Backward(c.Env) {
+		if wanted[e.Name] = wanted[e.Name] || isSetting(e.Name); wanted[e.Name] {
+			want(e.Value)
+		}
+	}
+	return wanted
 }
 
 // readEnvFrom reads all variables of a ConfigMap or a Secret.
@@ -77,8 +101,13 @@ func (d *Daemon) readValue(ctx context.Context, from *v1.EnvVarSource) (value st
 	case from.ConfigMapKeyRef != nil:
 		key, of, may = from.ConfigMapKeyRef.Key, "ConfigMap "+from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional
 		data, err = optional(may)(d.configMap(ctx, from.ConfigMapKeyRef.Name))
+	case from.FieldRef != nil:
+		value, err = d.field(from.FieldRef.FieldPath)
+		return value, err == nil, err
+	case from.FileKeyRef != nil:
+		return "", false, fmt.Errorf("its value is in a file of volume %s, which cannot be read from here: write --config with a local copy of the configuration", from.FileKeyRef.VolumeName)
 	default:
-		return "", false, nil // a field of the Pod, which no setting of the daemon is
+		return "", false, nil // what the container may use, of which the daemon has no setting
 	}
 	text, there := data[key]
 	if err == nil && !there && (may == nil || !*may) {
@@ -97,30 +126,32 @@ func optional(may *bool) func(map[string][]byte, error) (map[string][]byte, erro
 	}
 }
 
-// expand puts the values of variables in the place of $(NAME), as the kubelet does: $$ is $, and a
-// variable that is not known stays.
-func expand(text string, variables map[string]string) string {
-	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, "$")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		switch name, behind, closed := strings.Cut(strings.TrimPrefix(rest, "("), ")"); {
-		case strings.HasPrefix(rest, "$"):
-			b.WriteString("$")
-			text = rest[1:]
-		case strings.HasPrefix(rest, "(") && closed:
-			if value, known := variables[name]; known {
-				b.WriteString(value)
-			} else {
-				b.WriteString("$(" + name + ")")
-			}
-			text = behind
-		default:
-			b.WriteString("$")
-			text = rest
+// field returns a field of the Pod, as the kubelet resolves a fieldRef.
+func (d *Daemon) field(path string) (string, error) {
+	p := d.pod
+	if name, key, indexed := strings.Cut(path, "['"); indexed {
+		switch key = strings.TrimSuffix(key, "']"); name {
+		case "metadata.labels":
+			return p.Labels[key], nil
+		case "metadata.annotations":
+			return p.Annotations[key], nil
 		}
 	}
+	var hosts, own []string
+	for _, ip := range p.Status.HostIPs {
+		hosts = append(hosts, ip.IP)
+	}
+	for _, ip := range p.Status.PodIPs {
+		own = append(own, ip.IP)
+	}
+	value, known := map[string]string{
+		"metadata.name": p.Name, "metadata.namespace": p.Namespace, "metadata.uid": string(p.UID),
+		"spec.nodeName": p.Spec.NodeName, "spec.serviceAccountName": p.Spec.ServiceAccountName,
+		"status.hostIP": p.Status.HostIP, "status.hostIPs": strings.Join(hosts, ","),
+		"status.podIP": p.Status.PodIP, "status.podIPs": strings.Join(own, ","),
+	}[path]
+	if !known {
+		return "", fmt.Errorf("the field %q of a Pod is not known", path)
+	}
+	return value, nil
 }

@@ -69,6 +69,8 @@ type Daemon struct {
 	client    kubernetes.Interface
 	pod       *v1.Pod
 	container *v1.Container
+	// variables are those of the container, as far as they were read.
+	variables map[string]string
 	// volumes are those that were read, by their names.
 	volumes map[string]volume
 }
@@ -134,15 +136,22 @@ func grouped(pods []v1.Pod) map[string][]*v1.Pod {
 }
 
 // containerOf returns the container that the daemon runs in, nil if there is none. A dry run is
-// not the daemon.
+// not the daemon. Flags that cannot be read yet, since a variable in them comes from elsewhere, do not
+// matter.
 func containerOf(p *v1.Pod) *v1.Container {
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
-		read, err := flags.Parse(slices.Concat(c.Command, c.Args))
-		if err != nil || read.CloudProvider != "vsphere" || read.DryRun {
+		plain := map[string]string{}
+		for _, e := range c.Env {
+			if e.ValueFrom == nil {
+				plain[e.Name], _ = expand(e.Value, plain)
+			}
+		}
+		args := expandAll(slices.Concat(c.Command, c.Args), plain)
+		if read, err := flags.Parse(args); err == nil && (read.CloudProvider != "vsphere" || read.DryRun) {
 			continue
 		}
-		named := slices.ContainsFunc(append(slices.Concat(c.Command, c.Args), c.Image, c.Name), func(s string) bool {
+		named := slices.ContainsFunc(append(args, c.Image, c.Name), func(s string) bool {
 			return strings.Contains(s, program) || s == "--cloud-provider=vsphere"
 		})
 		if named {
@@ -161,14 +170,11 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 	}
 	slices.Sort(d.Pods)
 	d.Image = d.container.Image
-	variables, err := d.readEnvironment(ctx)
-	if err != nil {
+	var err error
+	if d.variables, err = d.readEnvironment(ctx); err != nil {
 		return nil, d.failed(err)
 	}
-	args := slices.Concat(d.container.Command, d.container.Args)
-	for i := range args {
-		args[i] = expand(args[i], variables)
-	}
+	args := expandAll(slices.Concat(d.container.Command, d.container.Args), d.variables)
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		args = args[1:] // the program
 	}

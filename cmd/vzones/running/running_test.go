@@ -174,6 +174,70 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	}
 }
 
+// TestFieldsOfThePod are values of variables, which others, arguments and mounts have in them.
+func TestFieldsOfThePod(t *testing.T) {
+	field := func(name, path string) v1.EnvVar {
+		return v1.EnvVar{Name: name, ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: path}}}
+	}
+	pod := aPod("ccm-1", func(p *v1.Pod) {
+		p.UID, p.Spec.NodeName, p.Labels["site"], p.Annotations = "u-1", "node-1", "s1", map[string]string{"a/b": "c"}
+		p.Status.PodIP, p.Status.PodIPs = "10.0.0.1", []v1.PodIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}}
+		c := &p.Spec.Containers[0]
+		c.Args = append(c.Args, "--tag-refresh=$(REFRESH)", "--node-labels=ns=$(POD_NAMESPACE),plain=$$(POD_NAMESPACE),node=$(NODE),site=$(SITE),by=$(BY),uid=$(ID)", "--cloud-config=/etc/cloud/$(POD_NAME).conf")
+		c.Env = []v1.EnvVar{
+			field("POD_NAMESPACE", "metadata.namespace"), field("POD_NAME", "metadata.name"), field("NODE", "spec.nodeName"), field("SITE", "metadata.labels['site']"),
+			field("BY", "metadata.annotations['a/b']"), field("ID", "metadata.uid"), field("IPS", "status.podIPs"),
+			{Name: "REFRESH", ValueFrom: &v1.EnvVarSource{ConfigMapKeyRef: &v1.ConfigMapKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Key: "refresh"}}},
+			{Name: "HOST", ValueFrom: &v1.EnvVarSource{ConfigMapKeyRef: &v1.ConfigMapKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Key: "host"}}},
+			{Name: "VSPHERE_VCENTER", Value: "$(HOST).$(POD_NAMESPACE) $(IPS)"},
+		}
+		c.VolumeMounts = []v1.VolumeMount{{Name: "config", MountPath: "/etc/cloud", SubPathExpr: "$(NODE)/x"}, {Name: "config", MountPath: "/etc/other", SubPathExpr: "$(NOBODY)"}}
+		p.Spec.Volumes = []v1.Volume{{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{
+			LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Items: []v1.KeyToPath{{Key: "conf", Path: "node-1/x/ccm-1.conf"}},
+		}}}}
+	})
+	client := fake.NewClientset(pod, &v1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "config"}, Data: map[string]string{"host": "vc", "conf": "text", "refresh": "2m"},
+	})
+	d, err := Find(t.Context(), client, Where{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(d.NodeLabels, " "), "ns=kube-system,plain=$(POD_NAMESPACE),node=node-1,site=s1,by=c,uid=u-1"; got != want {
+		t.Errorf("labels %s", got)
+	}
+	if want := []string{"VSPHERE_VCENTER=vc.kube-system 10.0.0.1,fd00::1"}; !slices.Equal(d.Environ, want) {
+		t.Errorf("environment %q", d.Environ)
+	}
+	if d.TagRefresh != 2*time.Minute {
+		t.Errorf("--tag-refresh %v", d.TagRefresh)
+	}
+	if got, err := d.ReadFile(t.Context(), d.CloudConfig, 100); err != nil || string(got) != "text" {
+		t.Errorf("%s: %q, %v", d.CloudConfig, got, err)
+	}
+	if _, err := d.ReadFile(t.Context(), "/etc/other/x", 100); err == nil || !strings.Contains(err.Error(), "the value of NOBODY is not known") {
+		t.Errorf("a variable that is not known: %v", err)
+	}
+}
+
+// TestVariablesOfOtherKinds: what cannot be read is named, if something depends on it.
+func TestVariablesOfOtherKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		from v1.EnvVarSource
+		want string
+	}{
+		"a file":  {v1.EnvVarSource{FileKeyRef: &v1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}, "environment variable VSPHERE_USER: its value is in a file of volume v"},
+		"a field": {v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "spec.x"}}, `environment variable VSPHERE_USER: the field "spec.x" of a Pod is not known`},
+	} {
+		for variable, want := range map[string]string{"VSPHERE_USER": c.want, "OTHER": ""} {
+			pod := aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Env = []v1.EnvVar{{Name: variable, ValueFrom: &c.from}} })
+			if _, err := Find(t.Context(), fake.NewClientset(pod), Where{}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s in %s: %v", name, variable, err)
+			}
+		}
+	}
+}
+
 // TestWithoutRights: what the account may not read is named.
 func TestWithoutRights(t *testing.T) {
 	for resource, want := range map[string]string{

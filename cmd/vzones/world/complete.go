@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -92,6 +93,32 @@ func (w *World) lacking(states []inventory.State) int {
 // tagsAreRead reports whether the tags above a machine were read, or could not be.
 func tagsAreRead(m *inventory.Machine) bool {
 	return !hasObject(m, func(_ *topology.Path, i int, o *topology.Object) bool { return errors.Is(o.TagsErr, tags.ErrNotRead) })
+}
+
+// TagsErr returns why the tags above machines of a vCenter were not read, the first of all reasons, nil
+// if they were or the account may not read some of them: what is known of the machines stays. The
+// vCenter is that of a State.
+func (w *World) TagsErr(s *inventory.State) error {
+	if s.Snapshot == nil {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Snapshot.Machines)) {
+		var found error
+		hasObject(s.Snapshot.Machines[id], func(_ *topology.Path, _ int, o *topology.Object) bool {
+			if o.TagsErr != nil && !errors.Is(o.TagsErr, topology.ErrNotPermitted) {
+				found = o.TagsErr
+			}
+			return found != nil
+		})
+		switch {
+		case found == nil || slices.Contains(s.Snapshot.Outside, id):
+		case errors.Is(found, tags.ErrNotRead):
+			return fmt.Errorf("no answer within %v", w.timeout)
+		default:
+			return found
+		}
+	}
+	return nil
 }
 
 // groupsAreRead reports whether the DRS host groups of a machine's host were read, or could not be. A

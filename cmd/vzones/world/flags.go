@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
+	"vzones/config"
 	"vzones/vcenter/inventory"
 )
 
@@ -51,6 +52,9 @@ type Flags struct {
 	// Follow is set by a command that does not need the machines of all Nodes. It returns those
 	// that are read, by what the Nodes say.
 	Follow func(*World) []inventory.Identity
+	// Beside is called once with the configuration, by a command that asks something of the
+	// vCenters while they are read. It returns at once. Nil for nothing.
+	Beside func(*config.Config)
 	// Verbose is up to which level the log of the daemon's packages goes to standard error,
 	// 0 for none.
 	Verbose int
@@ -67,7 +71,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.Credentials, "credentials", nil, "manifests of the Secrets that the configuration names, in place of those of the cluster")
 	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig; by default that of kubectl")
 	fs.StringVar(&f.Context, "context", "", "the context of the kubeconfig; by default the current one")
-	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer, each request a third of that and 15s at least; one that takes longer has failed")
+	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer, 1s at least; one that is not read by then has failed")
 	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show on standard error what the packages of the daemon log, up to this level (1 to %d)", mostVerbose))
 	fs.Lookup("verbose").NoOptDefVal = "2"
 	if f.Need == NodesOrMachines {
@@ -77,11 +81,14 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	}
 }
 
+// leastTimeout is less than the shortest reading takes, and as long as the daemon's shortest login.
+const leastTimeout = time.Second
+
 // check returns what is wrong with the values of the flags.
 func (f *Flags) check() error {
 	switch {
-	case f.Timeout <= 0:
-		return fmt.Errorf("--timeout is %v: write more than 0", f.Timeout)
+	case f.Timeout < leastTimeout:
+		return fmt.Errorf("--timeout is %v: write at least %v", f.Timeout, leastTimeout)
 	case f.Verbose > mostVerbose:
 		return fmt.Errorf("--verbose is %d: write 1 to %d", f.Verbose, mostVerbose)
 	case (f.Namespace != "" || f.Selector != "") && !f.FromCluster:

@@ -34,6 +34,9 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.Beside != nil {
+		f.Beside(w.Config)
+	}
 	if err := w.readNodes(ctx, f); err != nil {
 		return nil, err
 	}
@@ -49,6 +52,8 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 // read waits for the vCenters, and for the machines of a folder.
 func (w *World) read(ctx context.Context, f *Flags) error {
 	deadline := time.Now().Add(f.Timeout)
+	defer func() { w.until = latest(deadline, time.Now().Add(f.Timeout/4)) }()
+	w.until = deadline.Add(f.Timeout / 4)
 	if err := w.await(ctx, deadline); err != nil || f.Folder == "" {
 		return err
 	}
@@ -59,6 +64,13 @@ func (w *World) read(ctx context.Context, f *Flags) error {
 	return w.await(ctx, deadline)
 }
 
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // leastRequestTime is how long one request may take at least, which is what the daemon gives it.
 const leastRequestTime = 15 * time.Second
 
@@ -66,9 +78,11 @@ const leastRequestTime = 15 * time.Second
 const onceRefresh = time.Hour
 
 // options are those of the fleet. What has failed once has failed, unless it is followed: so a request
-// may take longer where the vCenters may, and still fails before all of them are given up.
+// may take longer where the vCenters may, and still fails before all of them are given up. A login has no
+// less time than that: one that is given up leaves a session in the vCenter, and one that Close ends is
+// waited for and logged out.
 func (f *Flags) options() vcenter.Options {
-	o := vcenter.Options{LoginTimeout: f.Timeout, LoginLimits: session.LoginLimits{Failures: 1, Queue: true}}
+	o := vcenter.Options{LoginTimeout: max(leastRequestTime, f.Timeout), LoginLimits: session.LoginLimits{Failures: 1, Queue: true}}
 	if !f.Watch {
 		o.Timeout = max(leastRequestTime, f.Timeout/3)
 		o.TagRefresh = onceRefresh

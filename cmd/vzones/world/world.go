@@ -54,7 +54,9 @@ type fleetRun struct {
 	followed []inventory.Identity
 
 	timeout time.Duration
-	fleet   *vcenter.Fleet
+	// until is when what is asked beside the Nodes ends, set once the vCenters were read.
+	until time.Time
+	fleet *vcenter.Fleet
 	shown   *shown
 	// changed is notified by the fleet, and received from by await and Wait.
 	changed <-chan struct{}
@@ -79,9 +81,9 @@ type Daemon struct {
 func (w *World) Health() []vcenter.Health { return w.fleet.Health() }
 
 // Survey reads more of each vCenter that was read, all side by side, in the order of States. It takes
-// no longer than --timeout.
+// no longer than what is left of --timeout, see Within.
 func (w *World) Survey(ctx context.Context, q survey.Query) []survey.Survey {
-	ctx, cancel := context.WithTimeout(ctx, w.timeout)
+	ctx, cancel := w.Within(ctx)
 	defer cancel()
 	return w.fleet.Survey(ctx, q)
 }

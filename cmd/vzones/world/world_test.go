@@ -146,6 +146,9 @@ func TestRequestTime(t *testing.T) {
 		if got := c.flags.options().Timeout; got != c.want {
 			t.Errorf("--timeout %v: a request may take %v, want %v", c.flags.Timeout, got, c.want)
 		}
+		if got, want := c.flags.options().LoginTimeout, max(15*time.Second, c.flags.Timeout); got != want {
+			t.Errorf("--timeout %v: a login may take %v, want %v", c.flags.Timeout, got, want)
+		}
 	}
 }
 
