@@ -78,7 +78,7 @@ func TestPrivileges(t *testing.T) {
 		{Privilege: "System.Read", For: "reading the machines of Nodes", Object: machine, Needed: true},
 		{Privilege: "System.Read", For: "reading tags", Object: cluster},
 	}
-	found := f.privileges(0)
+	found := f.privileges(0, nil)
 	if got, want := ids(found), []string{"VZ115 virtual machine /dc1/vm/it's one", "VZ116 cluster /dc1/host/c1"}; !slices.Equal(got, want) {
 		t.Fatalf("%q, want %q", got, want)
 	}

@@ -14,11 +14,12 @@ import (
 	"vzones/vcenter/survey"
 )
 
-// privileges finds the privileges that the account lacks where it needs them.
-func (f *facts) privileges(i int) (found []finding.Finding) {
+// privileges finds the privileges that the account lacks where it needs them. On folders that vSphere
+// makes usual roles give none, so that they are found where a tag on them may be missed.
+func (f *facts) privileges(i int, places []hostPlace) (found []finding.Finding) {
 	s, outside := &f.surveys[i], f.outside(i)
 	for _, d := range s.Denied {
-		if outside[d.Object.Ref.ID] {
+		if outside[d.Object.Ref.ID] || d.System && !f.mayMiss(d.Object, places) {
 			continue
 		}
 		kind := finding.PrivilegeWanted
@@ -34,6 +35,18 @@ func (f *facts) privileges(i int) (found []finding.Finding) {
 	return found
 }
 
+// mayMiss reports whether the place of a Node or a host below an object is not known.
+func (f *facts) mayMiss(o *topology.Object, places []hostPlace) bool {
+	below := func(p topology.Path) bool {
+		return slices.ContainsFunc(p.Objects, func(above *topology.Object) bool { return above.Ref.ID == o.Ref.ID })
+	}
+	return slices.ContainsFunc(places, func(p hostPlace) bool {
+		return errors.Is(p.err, topology.ErrUnknown) && p.host.Ref.VCenter == o.Ref.VCenter && below(p.host.Up())
+	}) || slices.ContainsFunc(f.nodes, func(n node) bool {
+		return errors.Is(n.Err, topology.ErrUnknown) && n.vcenterName() == o.Ref.VCenter && n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, below)
+	})
+}
+
 // isDenied reports whether the account is known to lack System.Read on an object.
 func (f *facts) isDenied(o *topology.Object) bool {
 	s := f.survey(o.Ref.VCenter)
@@ -41,9 +54,10 @@ func (f *facts) isDenied(o *topology.Object) bool {
 }
 
 // isUnread reports whether the tags of a host, or of what is above hosts, may not be read though
-// nothing is known of a missing privilege.
+// nothing is known of a missing privilege. Folders that vSphere makes hardly anybody tags.
 func (f *facts) isUnread(o *survey.Object) bool {
-	return errors.Is(o.TagsErr, topology.ErrNotPermitted) && o.Ref.Type != "Folder" && !f.isDenied(o.Object)
+	up := o.Up()
+	return errors.Is(o.TagsErr, topology.ErrNotPermitted) && !topology.IsSystemFolder(&up, 0) && !f.isDenied(o.Object)
 }
 
 // unread finds these objects.
