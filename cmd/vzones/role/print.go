@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"vzones/cmd/vzones/cli"
 	"vzones/config"
 	"vzones/topology/quote"
@@ -24,11 +22,7 @@ func write(t *cli.Tool, format cli.Format, r *Report) error {
 	case cli.JSON:
 		return t.PrintJSON(r)
 	case cli.YAML:
-		data, err := yaml.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("writing YAML: %w", err)
-		}
-		return t.Write(data)
+		return t.PrintYAML(r)
 	case terraform:
 		return t.Write([]byte(terraformOf(r)))
 	case govc:
