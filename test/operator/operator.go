@@ -340,7 +340,7 @@ func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
 	v, want := theVCenter(ts, args[0]), number(ts, args[1])
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for range 100 {
+	for range 600 {
 		if v.Sessions() == want {
 			return
 		}

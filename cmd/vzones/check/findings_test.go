@@ -90,7 +90,7 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// TestWhyUnread: the way to a vCenter is what fails first. One that answers was too slow, or is none.
+// TestWhyUnread: the way to a vCenter is what fails first. One that answers was too slow, or is not a vCenter.
 func TestWhyUnread(t *testing.T) {
 	f := of()
 	f.states[0].Snapshot = nil

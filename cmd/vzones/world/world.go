@@ -57,7 +57,7 @@ type fleetRun struct {
 	// until is when what is asked beside the Nodes ends, set once the vCenters were read.
 	until time.Time
 	fleet *vcenter.Fleet
-	shown   *shown
+	shown *shown
 	// changed is notified by the fleet, and received from by await and Wait.
 	changed <-chan struct{}
 	cancel  context.CancelFunc
