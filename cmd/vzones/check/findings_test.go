@@ -67,6 +67,11 @@ func TestUnplaced(t *testing.T) {
 	if got := ids(f.unplaced()); slices.Contains(got, "VZ160 Node node-3") || !slices.Contains(got, "VZ159 Node node-2") {
 		t.Errorf("%q", got)
 	}
+	// That is not so if its machine is in another one.
+	f.nodes[2].Place.VCenter = "east"
+	if got := ids(f.unplaced()); !slices.Contains(got, "VZ160 Node node-3") {
+		t.Errorf("%q", got)
+	}
 }
 
 // TestPrivileges: a privilege that Nodes need is an error, another one a warning.

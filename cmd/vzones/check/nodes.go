@@ -117,7 +117,9 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 		s := &f.states[i]
 		switch {
 		case s.Err != nil || s.Snapshot == nil:
-			return true
+			if in == "" || in == s.VCenter {
+				return true
+			}
 		case n.Place.Machine == nil && s.Snapshot.Incomplete != nil:
 			return true // which is that of a datacenter
 		case in == s.VCenter && len(f.tagging(i)) > 0:
