@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/topology/quote"
 )
 
 // completer is the program that kubectl runs to complete the words behind the name of the plugin.
@@ -44,6 +46,14 @@ func rename(cmd *cobra.Command) {
 // shells are those that have completion.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
+// isShell refuses what is no shell that has completion.
+func isShell(_ *cobra.Command, args []string) error {
+	if !slices.Contains(shells, args[0]) {
+		return fmt.Errorf("there is no completion for the shell %s: write one of %s", quote.Value(args[0]), strings.Join(shells, ", "))
+	}
+	return nil
+}
+
 // completionCommand prints the script with which a shell completes commands, flags and the names of
 // Nodes.
 func completionCommand(t *cli.Tool) *cobra.Command {
@@ -59,7 +69,7 @@ kubectl_complete-vzones, such as by a link.`,
 		Example: `  vzones completion bash > vzones.bash
   vzones completion zsh > _vzones
   vzones completion fish > vzones.fish`,
-		Args:                  cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:                  cobra.MatchAll(cli.Arguments("the name of a shell", 1), isShell),
 		ValidArgs:             shells,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

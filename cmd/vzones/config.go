@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/config/convert"
 )
 
@@ -23,7 +24,7 @@ how values are read go to standard error.`,
 		Example: `  vzones config vsphere.yaml
   vzones config csi-vsphere.conf
   VSPHERE_USER=admin VSPHERE_PASSWORD=example vzones config --env vsphere.conf`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Arguments("a file, or - for standard input", 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			t.Started = true
 			var environ []string

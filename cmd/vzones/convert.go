@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/config"
 	"vzones/config/convert"
 	"vzones/vcenter/credentials"
@@ -62,7 +63,7 @@ variables nor CA files are read.`,
   vzones convert vsphere.conf --secret - --namespace vsphere --secret-name vcenters
   vzones convert converted.yaml --to csi --credentials secret.yaml --cluster-id cluster-1 --output csi.conf
   vzones convert --from-chart cpi-values.yaml --secret credentials.yaml --output values.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Arguments("a file, or - for standard input", 1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return c.check(cmd.Flags().Changed)
 		},

@@ -111,6 +111,10 @@ validate, config and convert contact nothing. They read configurations of vzones
 the vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
 vSphere CSI driver.
 
+The cluster is that of --kubeconfig, or the one that kubectl uses (KUBECONFIG). vCenters
+are reached through HTTPS_PROXY, but for those of NO_PROXY. Colors are for terminals,
+and NO_COLOR switches them off.
+
 The exit status is 0 if all is right, 1 if something is found, such as a mistake in a
 file or what a plan would change, and 2 if the arguments are wrong or something
 failed, such as reading a file.`,

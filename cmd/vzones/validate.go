@@ -44,7 +44,7 @@ A file named - is standard input.`,
   vzones validate --skip-files vsphere.conf csi-vsphere.conf
   vzones validate manifest.yaml
   vzones validate - < vsphere.yaml`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cli.Arguments("a file, or - for standard input", 0),
 		RunE: func(_ *cobra.Command, files []string) error {
 			t.Started = true
 			o := parse.Options{SkipFiles: skipFiles}

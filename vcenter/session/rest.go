@@ -105,14 +105,14 @@ func (r *REST) logIn(ctx context.Context, call string) error {
 		}
 		r.login = r.start(ctx, call, attempt)
 	}
-	patience := r.endpoint.throttle.patience(r.endpoint.timeout, r.endpoint.loginTimeout)
-	limit := time.NewTimer(patience)
+	most := r.endpoint.throttle.waitTime(r.endpoint.timeout, r.endpoint.loginTimeout)
+	limit := time.NewTimer(most)
 	defer limit.Stop()
 	select {
 	case <-r.login.ended:
 		return r.Wait()
 	case <-limit.C:
-		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", patience, r.endpoint.loginTimeout)}
+		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", most, r.endpoint.loginTimeout)}
 	}
 }
 

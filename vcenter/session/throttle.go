@@ -136,9 +136,9 @@ func (t *LoginThrottle) beginQueued(ctx context.Context, l login, most time.Dura
 	}
 }
 
-// patience returns how long a call of this deadline waits for a login that may take longer: as long as
+// waitTime returns how long a call of this deadline waits for a login that may take longer: as long as
 // that for somebody who does not try again.
-func (t *LoginThrottle) patience(call, login time.Duration) time.Duration {
+func (t *LoginThrottle) waitTime(call, login time.Duration) time.Duration {
 	if t.limits.Queue {
 		return max(call, login)
 	}

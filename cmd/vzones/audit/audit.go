@@ -47,7 +47,7 @@ func Command(t *cli.Tool) *cobra.Command {
   vzones audit -c vsphere.yaml -o wide
   vzones audit -c vsphere.yaml -o name
   vzones audit -c vsphere.yaml -o json --fail-on error`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if failOn != "" && !slices.Contains([]finding.Severity{finding.Warning, finding.Error}, finding.Severity(failOn)) {
 				return errors.New("--fail-on is warning or error")

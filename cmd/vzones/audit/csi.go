@@ -16,9 +16,6 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// csiDriver is the name of the vSphere CSI driver.
-const csiDriver = "csi.vsphere.vmware.com"
-
 // A csi is what the CSI driver and kubelet keep of each Node.
 type csi struct {
 	ps *places
@@ -35,7 +32,7 @@ func newCSI(ps *places, nodes []storagev1.CSINode) *csi {
 	c := &csi{ps: ps, keys: map[string][]string{}, used: map[string]bool{}, values: map[string]map[string]string{}}
 	for i := range nodes {
 		for _, d := range nodes[i].Spec.Drivers {
-			if d.Name != csiDriver {
+			if d.Name != topology.CSIDriver {
 				continue
 			}
 			own := slices.DeleteFunc(slices.Clone(d.TopologyKeys), func(key string) bool { return !isCSI(key) })
@@ -77,7 +74,7 @@ func (c *csi) auditKeys(f *findings, p *place, keys []string) {
 		}
 	}
 	if len(missing) > 0 {
-		s := p.stale(fmt.Sprintf("driver %s has no topology key %s, which it has on other Nodes", csiDriver, strings.Join(missing, ", ")))
+		s := p.stale(fmt.Sprintf("driver %s has no topology key %s, which it has on other Nodes", topology.CSIDriver, strings.Join(missing, ", ")))
 		s.Ref = Ref{Kind: "CSINode", Name: p.node.Name}
 		f.add(finding.CSINodeWithoutKey, s)
 	}

@@ -124,8 +124,8 @@ func driftSince(n *v1.Node) time.Time {
 	return time.Time{}
 }
 
-// unreadVCenters says for each vCenter that cannot be read that it is so, with the Nodes of which
-// nothing is known for that.
+// unreadVCenters finds the vCenters that cannot be read, with the Nodes of which nothing is known for
+// that. One for which no Node waits is noted, and is no finding: no copy was left out for it.
 func (f *findings) unreadVCenters(ps *places) {
 	for _, state := range ps.states {
 		if state.Err == nil && state.Snapshot != nil {
@@ -145,7 +145,8 @@ func (f *findings) unreadVCenters(ps *places) {
 		}
 		switch len(nodes) {
 		case 0:
-			s.Text = quote.Text(err.Error())
+			f.unread = append(f.unread, Unread{state.VCenter, quote.Text(err.Error())})
+			continue
 		case 1:
 			s.Text = fmt.Sprintf("nothing is known of Node %s: %s", nodes[0], quote.Text(err.Error()))
 		default:

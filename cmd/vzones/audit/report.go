@@ -9,6 +9,7 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
+	"vzones/topology/quote"
 )
 
 // mostShown is how many objects of a kind of finding the format table has.
@@ -29,6 +30,8 @@ type Document struct {
 	Audited []Count  `json:"audited"`
 	Absent  []string `json:"absent"`
 	Denied  []Denied `json:"denied"`
+	// Unread are the vCenters that could not be read and that no Node waits for.
+	Unread []Unread `json:"unread"`
 }
 
 // An Item is a finding in a Document.
@@ -70,7 +73,7 @@ func (s *Stale) item() Item {
 }
 
 func (r *report) document() Document {
-	d := Document{Findings: []Item{}, Audited: r.lists.audited, Absent: append([]string{}, r.lists.absent...), Denied: append([]Denied{}, r.lists.denied...)}
+	d := Document{Findings: []Item{}, Audited: r.lists.audited, Absent: append([]string{}, r.lists.absent...), Denied: append([]Denied{}, r.lists.denied...), Unread: append([]Unread{}, r.findings.unread...)}
 	for i := range r.findings.all {
 		d.Findings = append(d.Findings, r.findings.all[i].item())
 	}
@@ -181,6 +184,9 @@ func (r *report) summary() string {
 	}
 	for _, d := range r.lists.denied {
 		lines = append(lines, fmt.Sprintf("Not compared: %s: %s", plural(d.Kind, 0), d.Reason))
+	}
+	for _, u := range r.findings.unread {
+		lines = append(lines, fmt.Sprintf("Not read: vCenter %s, for which no Node waits: %s", quote.Plain(u.VCenter), u.Reason))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -52,8 +52,16 @@ type Stale struct {
 
 // findings collects what is stale, each object once for a kind.
 type findings struct {
-	all  []Stale
-	seen map[seen]bool
+	all []Stale
+	// unread are the vCenters that could not be read and that no Node waits for, in configured order.
+	unread []Unread
+	seen   map[seen]bool
+}
+
+// An Unread is a vCenter that could not be read.
+type Unread struct {
+	VCenter string `json:"vcenter"`
+	Reason  string `json:"reason"`
 }
 
 type seen struct {

@@ -25,7 +25,8 @@ wrong: one line for each finding, by vCenter, the worst first.
   the Nodes   without a machine or a zone, machines of two Nodes, disk.enableUUID,
               VMware Tools, shared hosts, DRS rules
 
-Without a cluster the Nodes are left out. Nothing is written anywhere, and rejected
+Without a cluster the Nodes are left out. What matters to the vSphere CSI driver alone
+is left out if the cluster does not have it. Nothing is written anywhere, and rejected
 credentials are tried once.
 
 Each finding has an ID, such as VZ101, which docs/reference/findings.md explains. Equal
@@ -45,7 +46,7 @@ func Command(t *cli.Tool) *cobra.Command {
 		Example: `  vzones check -c vsphere.yaml
   vzones check -c vsphere.yaml -o wide
   vzones check -c vsphere.yaml --fail-on error -o sarif`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t.Started = true
 			return run(cmd.Context(), t, o)

@@ -27,6 +27,8 @@ type facts struct {
 	// tagged are the tags of regions and zones, by what trials have found.
 	tagged []topology.Tagged
 	trials []vcenter.TagTrial
+	// csi is how the cluster uses the CSI driver.
+	csi world.CSIDriver
 	// nodes are those of the cluster that are ours, none without a cluster.
 	nodes []node
 	now   time.Time

@@ -34,6 +34,7 @@ func (f *facts) findings() []finding.Finding {
 	found = append(found, nodes...)
 	found = append(found, f.machines()...)
 	found = append(found, f.affinity(places)...)
+	found = f.withoutDriver(found)
 	slices.SortFunc(found, finding.Compare)
 	return slices.CompactFunc(found, func(a, b finding.Finding) bool {
 		return a.Kind == b.Kind && a.VCenter == b.VCenter && a.Object == b.Object && a.Text == b.Text

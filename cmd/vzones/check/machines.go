@@ -27,7 +27,7 @@ func (f *facts) machines() (found []finding.Finding) {
 		where := " in " + m.Located(m.Path)
 		if m.DiskUUID != nil && !*m.DiskUUID {
 			one := about
-			one.Kind, one.Text, one.Short = finding.DiskUUIDOff, "disk.enableUUID is off"+where, "disk.enableUUID is off in their machines"
+			one.Kind, one.Text, one.Short = finding.DiskUUIDOff, "disk.enableUUID is off"+where+", so that the CSI driver finds no disk there", "disk.enableUUID is off in their machines, so that the CSI driver finds no disk there"
 			one.Command = line("govc", "vm.change", "-vm", m.Path, "-e", "disk.enableUUID=TRUE")
 			found = append(found, one)
 		}

@@ -130,18 +130,12 @@ func majorOf(version string) (int, bool) {
 	return major, err == nil
 }
 
-// isSaidOfCSI reports whether a warning is that the CSI driver does not see a region or zone, which
-// is found as NotSeenByCSI: a configuration may be meant so, as where the driver does not run.
-func isSaidOfCSI(w *config.Warning) bool {
-	isLabel := strings.HasPrefix(w.Field, "labels.region") || strings.HasPrefix(w.Field, "labels.zone")
-	return isLabel && strings.Contains(w.Message, "the CSI driver")
-}
-
-// warnings finds the warnings of the configuration.
+// warnings finds the warnings of the configuration. Those about the CSI driver are found as NotSeenByCSI:
+// a configuration may be meant so, as where the driver does not run.
 func (f *facts) warnings() (found []finding.Finding) {
 	for i := range f.config.Warnings {
 		w := &f.config.Warnings[i]
-		if isSaidOfCSI(w) && len(f.config.Topology.Policy.NotCSI()) > 0 {
+		if w.About == config.AboutCSI {
 			continue
 		}
 		at := w.Field

@@ -50,6 +50,7 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 	policy := &w.Config.Topology.Policy
 	var side sync.WaitGroup
 	side.Go(func() { f.trials = w.TryTags(ctx) })
+	side.Go(func() { f.csi = w.CSIDriver(ctx) })
 	f.nodes = nodesOf(ctx, w)
 	categories := policy.Categories()
 	query := survey.Query{

@@ -38,7 +38,7 @@ not count.`,
 		Example: `  vzones explain node-1 -c vsphere.yaml
   vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml
   vzones explain /dc1/vm/node-1 -c vsphere.yaml -o json`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Arguments("the name of a Node, or the UUID, name or inventory path of a machine", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Started = true
 			return run(cmd.Context(), t, flags, format, args[0])

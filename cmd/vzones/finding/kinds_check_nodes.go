@@ -39,7 +39,7 @@ var (
 		"Each of them may be a Node's. While one of them may be, the absence of a machine is not confirmed.",
 		"Reconnect their hosts or datastores, or remove orphaned ones from the inventory."}
 	DiskUUIDOff = &Kind{"VZ165", Warning, "disk.enableUUID is off",
-		"The CSI driver finds no disk in the machine: Pods with volumes do not start there.",
+		"The CSI driver finds no disk in the machine: Pods with volumes do not start there. Left out where the cluster does not have the driver.",
 		"Set disk.enableUUID to TRUE while the machine is off. In a cluster that never gets the CSI driver this does not matter."}
 	ToolsNotRunning = &Kind{"VZ166", Warning, "VMware Tools do not run",
 		"vCenter knows no addresses of the machine. A new Node waits for them; a running one keeps those that it has.",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/fleetmap/model"
 	"vzones/cmd/vzones/fleetmap/render"
@@ -52,7 +53,7 @@ a Node has no place, and 2 if the command failed. Other marks do not change it.`
   vzones map -c vsphere.yaml -o html > map.html
   vzones map -c vsphere.yaml -o svg > map.svg
   vzones map -c vsphere.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.hosts < 0 {
 				return fmt.Errorf("--hosts %d is not a valid number of hosts: write 0 or more, or --all", o.hosts)

@@ -1,5 +1,7 @@
 package plan
 
+import "vzones/topology"
+
 // A Plan is what a change would do. It is the output in JSON and YAML.
 type Plan struct {
 	// Nodes is how many there are, Unchanged of how many nothing would change.
@@ -7,8 +9,27 @@ type Plan struct {
 	Unchanged int `json:"unchanged"`
 	// Changes are the other Nodes, by name.
 	Changes []NodeChange `json:"changes"`
+	// Conflicts are those of tags and names that would arise, then those that would end.
+	Conflicts []ConflictChange `json:"conflicts,omitempty"`
 	// Notes are what else is to be known, such as a category that has to be made first.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// The changes of conflicts.
+const (
+	arises = "arises"
+	ends   = "ends"
+)
+
+// ConflictChange is a conflict that is there only before a change, or only after it.
+type ConflictChange struct {
+	// Change is arises or ends.
+	Change string `json:"change"`
+	// Kind is as in the daemon's metric of conflicts, Labels are those concerned.
+	Kind   topology.ConflictKind `json:"kind"`
+	Labels []string              `json:"labels"`
+	// Text says what is wrong, and what to change.
+	Text string `json:"text"`
 }
 
 // NodeChange is what would change about one Node.

@@ -25,6 +25,9 @@ type asked struct {
 	moves []string
 }
 
+// wantsChange says what is to be written.
+const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME or --move VM=HOST"
+
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{Need: world.NodesOrMachines}
@@ -45,17 +48,18 @@ VCENTER:VM. A move is within one vCenter. In another cluster the machine comes i
 the root resource pool, in another datacenter into its VM folder.
 
 NOW is what the Node has. THEN is what its place gives, and DAEMON what becomes of
-that, once a difference has lasted for topology.settle.
+that, once a difference has lasted for topology.settle. Conflicts of tags that arise
+or end are listed behind the Nodes, as far as they concern Nodes.
 
-The exit status is 0 if no Node would change, 1 if one would, and 2 if the arguments
-are wrong or a vCenter could not be read.`,
+The exit status is 0 if neither a Node nor a conflict would change, 1 if one would,
+and 2 if the arguments are wrong or a vCenter could not be read.`,
 		Example: `  vzones plan -c vsphere.yaml --tag /dc1/host/c1=zone:b
   vzones plan -c vsphere.yaml --move node-1=h2
   vzones plan -c vsphere.yaml --with new.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments(wantsChange),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if of.with == "" && len(of.tags)+len(of.moves) == 0 {
-				return errors.New("there is nothing to plan: write --with, --tag or --move")
+				return errors.New("there is nothing to plan: " + wantsChange)
 			}
 			tags, err := parseTags(of.tags)
 			if err != nil {
@@ -108,7 +112,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	switch unread := firstUnread(now.States, then.States); {
 	case unread != "":
 		return errors.New(unread)
-	case len(out.Changes) > 0:
+	case len(out.Changes)+len(out.Conflicts) > 0:
 		return cli.ErrFindings
 	}
 	return nil
@@ -142,12 +146,14 @@ func compute(ctx context.Context, now, then *world.World, c *change) (*Plan, err
 	}
 	placer := world.PlaceBy(states, then.Config, now.Nodes)
 	out := &Plan{Nodes: len(now.Nodes), Notes: notes, Changes: []NodeChange{}}
-	for _, n := range now.Nodes {
-		before, after := now.Look(n), world.LookBy(placer, n)
-		if one := compare(before, after, now.Config, then.Config); len(one.Changes) > 0 {
+	var before, after []*world.Look
+	for i, n := range now.Nodes {
+		before, after = append(before, now.Look(n)), append(after, world.LookBy(placer, n))
+		if one := compare(before[i], after[i], now.Config, then.Config); len(one.Changes) > 0 {
 			out.Changes = append(out.Changes, one)
 		}
 	}
+	out.Conflicts = conflictChanges(conflictsOf(&now.Config.Topology.Policy, before), conflictsOf(&then.Config.Topology.Policy, after))
 	out.Unchanged = out.Nodes - len(out.Changes)
 	return out, nil
 }

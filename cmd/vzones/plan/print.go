@@ -38,7 +38,15 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	if format == cli.Name {
 		return nil
 	}
-	return t.Write(fmt.Appendf(nil, "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
+	text := []byte{}
+	for _, c := range p.Conflicts {
+		is := cli.Color("")
+		if c.Change == arises {
+			is = cli.Red
+		}
+		text = fmt.Appendf(text, "%s %s\n", t.Paint(is, "Conflict "+c.Change+":"), c.Text)
+	}
+	return t.Write(fmt.Appendf(text, "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
 }
 
 func what(c Change) string {

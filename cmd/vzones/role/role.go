@@ -36,7 +36,7 @@ func Command(t *cli.Tool) *cobra.Command {
 		Example: `  vzones role -c vsphere.yaml
   vzones role -c vsphere.yaml -o govc --principal 'EXAMPLE\vzones'
   vzones role -c vsphere.yaml --create --user administrator@vsphere.local --password-file password`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -23,9 +23,13 @@ func (w *World) connect(f *Flags) error {
 	case err == nil:
 	case clientcmd.IsEmptyConfig(err) && f.Need < Cluster && !f.FromCluster && f.Kubeconfig == "":
 		if f.Need == NodesOrMachines {
-			return errors.New("there is no kubeconfig: write --kubeconfig, or name machines with --uuid, --vm or --folder")
+			return errors.New("there is no kubeconfig: write --kubeconfig FILE, or name machines with --uuid, --vm or --folder")
 		}
 		return nil
+	case clientcmd.IsEmptyConfig(err) && f.Kubeconfig != "":
+		return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", f.Kubeconfig)
+	case clientcmd.IsEmptyConfig(err):
+		return errors.New("there is no kubeconfig: write --kubeconfig FILE, or set KUBECONFIG")
 	default:
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}

@@ -87,6 +87,10 @@ const leastTimeout = time.Second
 // check returns what is wrong with the values of the flags.
 func (f *Flags) check() error {
 	switch {
+	case f.Config != "" && f.FromCluster:
+		return errors.New("--config and --from-cluster are both set: write one of the two")
+	case f.Config == "" && !f.FromCluster:
+		return errors.New("there is no configuration: write --config FILE, or --from-cluster")
 	case f.Timeout < leastTimeout:
 		return fmt.Errorf("--timeout is %v: write at least %v", f.Timeout, leastTimeout)
 	case f.Verbose > mostVerbose:

@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/credentials"
@@ -22,12 +21,8 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*credentials.Finder, 
 	finder := &credentials.Finder{Secrets: read}
 	var from source.Source
 	switch {
-	case f.Config != "" && f.FromCluster:
-		return nil, errors.New("--config and --from-cluster are both set: write one of the two")
 	case f.FromCluster:
 		from, err = w.readDaemon(ctx, f, finder)
-	case f.Config == "":
-		return nil, errors.New("there is no configuration: write --config FILE, or --from-cluster")
 	default:
 		from, err = source.New(f.Config, "", nil)
 	}

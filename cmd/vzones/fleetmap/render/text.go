@@ -79,7 +79,7 @@ func title(m *model.Map) string {
 
 // foreign says how many Nodes are not on the map.
 func foreign(m *model.Map) string {
-	return count(m.Counts.Foreign, "further Node") + " of another provider or outside of nodeSelector"
+	return count(m.Counts.Foreign, "further Node") + " of another provider or outside of nodes.selector"
 }
 
 // nodes says how many Nodes there are.
