@@ -92,7 +92,7 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 	}
 	text := plain(cfg.Name, err)
 	if errors.As(err, new(session.LockoutError)) {
-		text = "a login to its tagging API has failed, and is not tried again at once so that the account is not locked"
+		text = "a login to its tagging API has failed or was not answered, and is not tried again at once so that the account is not locked"
 	}
 	return []finding.Finding{{
 		Kind: finding.TaggingFails, VCenter: cfg.Name, Object: the(cfg.Name), Text: text,
