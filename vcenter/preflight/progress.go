@@ -30,7 +30,8 @@ func (p *progress) note(f func(*seen)) {
 
 func (p *progress) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
-		DNSDone: func(info httptrace.DNSDoneInfo) { p.note(func(s *seen) { s.resolved(info) }) },
+		DNSStart: func(httptrace.DNSStartInfo) { p.note(func(s *seen) { s.lookup = began }) },
+		DNSDone:  func(info httptrace.DNSDoneInfo) { p.note(func(s *seen) { s.resolved(info) }) },
 		ConnectDone: func(_, _ string, err error) {
 			p.note(func(s *seen) { s.connected = s.connected || err == nil })
 		},

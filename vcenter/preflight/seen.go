@@ -21,6 +21,7 @@ const (
 
 // seen is what was seen of one request.
 type seen struct {
+	lookup      phase
 	addresses   []string
 	connected   bool
 	handshake   phase
@@ -29,6 +30,9 @@ type seen struct {
 }
 
 func (s *seen) resolved(info httptrace.DNSDoneInfo) {
+	if info.Err == nil {
+		s.lookup = done
+	}
 	for _, a := range info.Addrs {
 		s.addresses = append(s.addresses, a.String())
 	}
@@ -57,7 +61,7 @@ func (s *seen) failed(err error, proxied bool) Step {
 		return Answer
 	case proxied:
 		return Proxy
-	case errors.As(err, &name):
+	case errors.As(err, &name), s.lookup == began: // DNS servers that do not answer may take all of the time
 		return Resolve
 	case s.connected:
 		return TLS

@@ -50,19 +50,29 @@ func readDenied(ctx context.Context, s *session.Session, user string, objects ma
 			}
 		}
 		for _, ref := range some {
-			all = append(all, denied(objects[ref].Object, without[ref], needs(ref))...)
+			all = append(all, denied(objects, ref, without[ref], needs(ref))...)
 		}
 	}
 	return all, nil
 }
 
 // denied returns those of an object's needs that are among the privileges that the user does not have.
-func denied(o *topology.Object, without []string, needs []privileges.Need) []Denied {
+func denied(objects map[types.ManagedObjectReference]model.Above, ref types.ManagedObjectReference, without []string, needs []privileges.Need) []Denied {
 	var all []Denied
+	above := objects[ref]
 	for _, n := range needs {
-		if slices.Contains(without, n.Privilege) && slices.Contains(n.Types, o.Ref.Type) {
-			all = append(all, Denied{Privilege: n.Privilege, For: n.For, Object: o, Needed: n.Placing})
+		if slices.Contains(without, n.Privilege) && slices.Contains(n.Types, ref.Type) {
+			all = append(all, Denied{Privilege: n.Privilege, For: n.For, Object: above.Object, Needed: n.Placing, System: isSystem(objects, above)})
 		}
 	}
 	return all
+}
+
+// isSystem reports whether an object is a folder that vSphere makes.
+func isSystem(objects map[types.ManagedObjectReference]model.Above, o model.Above) bool {
+	up := topology.Path{Objects: []*topology.Object{o.Object}, Broken: o.Broken}
+	if o.Parent != nil {
+		up.Objects = append(up.Objects, objects[*o.Parent].Object)
+	}
+	return topology.IsSystemFolder(&up, 0)
 }

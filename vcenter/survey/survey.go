@@ -179,4 +179,7 @@ type Denied struct {
 	// Needed reports whether the daemon cannot place Nodes without it. Otherwise it does with
 	// less, such as seeing a change of tags later.
 	Needed bool
+	// System reports whether the object is the root folder, or one that vSphere makes right below a
+	// datacenter. Hardly anybody tags these, and roles that do not propagate leave them out.
+	System bool
 }

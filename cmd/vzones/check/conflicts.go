@@ -32,15 +32,18 @@ var conflictKinds = map[topology.ConflictKind]*finding.Kind{
 }
 
 // conflicts finds those of all placements, of Nodes and of hosts, each once. What only follows from
-// another one is left out.
+// another one is left out. Names in the inventory matter where Nodes are: those who name other clusters
+// may know nothing of Kubernetes.
 func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 	policy := &f.config.Topology.Policy
 	var placements []topology.Placement
 	for i := range f.nodes {
 		placements = append(placements, f.nodes[i].Place.Placement)
 	}
-	for i := range places {
-		placements = append(placements, places[i].placement)
+	if f.byTags() {
+		for i := range places {
+			placements = append(placements, places[i].placement)
+		}
 	}
 	fleet := policy.FleetConflicts(placements, f.tagged)
 	all := policy.NotCSI()
@@ -72,6 +75,11 @@ func (f *facts) conflicts(places []hostPlace) (found []finding.Finding) {
 		found = append(found, f.conflict(kind, c, text))
 	}
 	return found
+}
+
+// byTags reports whether region and zone come from tags.
+func (f *facts) byTags() bool {
+	return !slices.ContainsFunc(f.config.Topology.Policy.Rules, func(r topology.Rule) bool { return r.Category == "" })
 }
 
 // followsFromRegions reports whether the names of a pair are in several vCenters since its zone is in

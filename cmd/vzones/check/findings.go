@@ -9,7 +9,7 @@ import (
 // findings returns all that is wrong, in their order, each once.
 func (f *facts) findings() []finding.Finding {
 	found := f.warnings()
-	nodes := f.unplaced()
+	nodes, places := f.unplaced(), f.hostPlaces()
 	for i := range f.states {
 		reached, read := f.reach(i)
 		found = append(found, reached...)
@@ -23,13 +23,12 @@ func (f *facts) findings() []finding.Finding {
 		found = append(found, f.unreadable(i, nodes)...)
 		found = append(found, f.unchecked(i)...)
 		if s := &f.surveys[i]; s.Err == nil {
-			found = append(found, f.privileges(s)...)
-			found = append(found, f.unread(s)...)
+			found = append(found, f.privileges(i, places)...)
+			found = append(found, f.unread(i)...)
 			found = append(found, f.categories(s)...)
 		}
 	}
 	found = append(found, f.absent()...)
-	places := f.hostPlaces()
 	found = append(found, f.untagged(places)...)
 	found = append(found, f.conflicts(places)...)
 	found = append(found, nodes...)

@@ -1,11 +1,13 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +67,11 @@ func TestUnplaced(t *testing.T) {
 	if got := ids(f.unplaced()); slices.Contains(got, "VZ160 Node node-3") || !slices.Contains(got, "VZ159 Node node-2") {
 		t.Errorf("%q", got)
 	}
+	// That is not so if its machine is in another one.
+	f.nodes[2].Place.VCenter = "east"
+	if got := ids(f.unplaced()); !slices.Contains(got, "VZ160 Node node-3") {
+		t.Errorf("%q", got)
+	}
 }
 
 // TestPrivileges: a privilege that Nodes need is an error, another one a warning.
@@ -76,7 +83,7 @@ func TestPrivileges(t *testing.T) {
 		{Privilege: "System.Read", For: "reading the machines of Nodes", Object: machine, Needed: true},
 		{Privilege: "System.Read", For: "reading tags", Object: cluster},
 	}
-	found := f.privileges(&f.surveys[0])
+	found := f.privileges(0, nil)
 	if got, want := ids(found), []string{"VZ115 virtual machine /dc1/vm/it's one", "VZ116 cluster /dc1/host/c1"}; !slices.Equal(got, want) {
 		t.Fatalf("%q, want %q", got, want)
 	}
@@ -88,24 +95,56 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// TestWhyUnread: a vCenter that was neither read nor has failed was too slow, unless the way to it
-// fails.
+// TestWhyUnread: the way to a vCenter is what fails first. One that answers was too slow, or is not a vCenter.
 func TestWhyUnread(t *testing.T) {
 	f := of()
 	f.states[0].Snapshot = nil
-	if kind, text := f.whyUnread(0); kind != finding.NotRead || !strings.Contains(text, "--timeout") {
-		t.Errorf("%s: %s", kind.ID, text)
+	slow := fmt.Errorf(`vCenter "east": no answer: %w`, context.DeadlineExceeded)
+	for err, want := range map[error]*finding.Kind{
+		&world.LateError{VCenter: "east", Within: time.Minute}: finding.NotRead, &vcenter.SlowLoginError{}: finding.NotRead, slow: finding.NotRead,
+		errors.New("EOF"): finding.AnswersWrong,
+	} {
+		f.states[0].Err = err
+		if kind, _ := f.whyUnread(0); kind != want {
+			t.Errorf("%v: %s, want %s", err, kind.ID, want.ID)
+		}
 	}
 	for step, want := range map[preflight.Step]*finding.Kind{
 		preflight.Resolve: finding.NameUnresolved, preflight.Proxy: finding.ProxyFails, preflight.Connect: finding.NotConnected,
 		preflight.TLS: finding.TLSFails, preflight.Trust: finding.CertificateUntrusted, preflight.Answer: finding.AnswersWrong,
 	} {
 		f.reports[0].Failed, f.reports[0].Err = step, errors.New("it failed")
-		for _, err := range []error{nil, errors.New(`vCenter "east": dial tcp`)} {
+		for _, err := range []error{slow, errors.New(`vCenter "east": dial tcp`)} {
 			f.states[0].Err = err
 			if kind, text := f.whyUnread(0); kind != want || !strings.HasPrefix(text, "it failed") {
 				t.Errorf("%s: %s: %s", step, kind.ID, text)
 			}
+		}
+	}
+}
+
+// TestKeepApart: a rule that separates two machines does, and rules that tie them to different hosts. One
+// whose group has no hosts ties to none.
+func TestKeepApart(t *testing.T) {
+	tie := func(machine string, hosts ...string) survey.Rule {
+		return survey.Rule{Enabled: true, Kind: survey.Hosts, Machines: []string{machine}, Hosts: hosts}
+	}
+	separate := survey.Rule{Enabled: true, Kind: survey.Separate, Machines: []string{"a", "b"}}
+	off := separate
+	off.Enabled = false
+	for name, c := range map[string]struct {
+		rules []survey.Rule
+		want  bool
+	}{
+		"separated":          {[]survey.Rule{separate}, true},
+		"a rule that is off": {[]survey.Rule{off}, false},
+		"two sites":          {[]survey.Rule{tie("a", "h1", "h2"), tie("b", "h3")}, true},
+		"one host of both":   {[]survey.Rule{tie("a", "h1", "h2"), tie("b", "h2")}, false},
+		"an empty group":     {[]survey.Rule{tie("a"), tie("b", "h1")}, false},
+		"the other's group":  {[]survey.Rule{tie("a", "h1"), tie("b")}, false},
+	} {
+		if got := keepApart(&survey.Cluster{DRS: true, Rules: c.rules}, "a", "b"); got != c.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"vzones/cmd/vzones/finding"
 	"vzones/provider/placement"
 	"vzones/topology"
+	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/survey"
 )
@@ -29,12 +30,12 @@ type hostPlace struct {
 	err     error
 }
 
-// hostPlaces places each host of the configured datacenters, as far as tags decide. There are none
-// if DRS groups or vSAN decide about region or zone.
+// hostPlaces places each host of the configured datacenters of the vCenters that were read. There are
+// none if more than the host decides about region or zone.
 func (f *facts) hostPlaces() (places []hostPlace) {
 	for i := range f.surveys {
 		s := &f.surveys[i]
-		if s.Err != nil || len(f.config.Topology.Policy.Categories()) == 0 {
+		if state := &f.states[i]; s.Err != nil || state.Err != nil || state.Snapshot == nil {
 			continue
 		}
 		policy, ok := f.hostPolicy(f.states[i].Snapshot)
@@ -61,14 +62,14 @@ func (f *facts) hostPlaces() (places []hostPlace) {
 	return places
 }
 
-// hostPolicy returns the policy as far as it concerns hosts and what is above them: the tags of the
-// compute path. It reports whether region and zone follow from that.
+// hostPolicy returns the policy as far as it concerns hosts and what is above them. It reports whether
+// region and zone follow from that.
 func (f *facts) hostPolicy(s *inventory.Snapshot) (topology.Policy, bool) {
 	p := f.config.Topology.Policy
 	if s != nil {
 		p.Invisible = s.InvisibleCategories
 	}
-	if len(p.Paths) > 0 && !slices.Contains(p.Paths, topology.ComputePath) {
+	if len(p.Categories()) > 0 && !slices.Contains(p.TagPaths(), topology.ComputePath) {
 		return p, false
 	}
 	p.Paths = []topology.PathKind{topology.ComputePath}
@@ -79,17 +80,10 @@ func (f *facts) hostPolicy(s *inventory.Snapshot) (topology.Policy, bool) {
 	return p, true
 }
 
-// followsFromHost reports whether a label follows from what a survey has read of a host.
+// followsFromHost reports whether a label is that of all machines on a host.
 func followsFromHost(r *topology.Rule) bool {
-	known := func(i topology.Inventory) bool {
-		switch i {
-		case topology.InventoryPool, topology.InventoryFolder, topology.InventoryFaultDomain:
-			return false
-		}
-		return true
-	}
-	return r.HostGroup == "" && known(r.Inventory) &&
-		!slices.ContainsFunc(r.Value, func(p topology.Part) bool { return !known(p.Inventory) })
+	known := func(i topology.Inventory) bool { return i != topology.InventoryPool && i != topology.InventoryFolder }
+	return known(r.Inventory) && !slices.ContainsFunc(r.Value, func(p topology.Part) bool { return !known(p.Inventory) })
 }
 
 // lacking returns the required labels that nothing on a path gives a value.
@@ -118,6 +112,24 @@ func lacking(policy topology.Policy, up []topology.Path) (labels []string) {
 // within returns a function that reports whether an object is in a configured datacenter.
 func (f *facts) within(i int) func(*survey.Object) bool {
 	return f.surveys[i].Within(f.config.VCenters[i].Datacenters)
+}
+
+// outside returns the managed object IDs of what no Node depends on: objects that are neither in a
+// configured datacenter nor above one.
+func (f *facts) outside(i int) map[string]bool {
+	outside, within := map[string]bool{}, f.within(i)
+	for _, o := range f.surveys[i].Objects {
+		up := o.Up()
+		outside[o.Ref.ID] = up.Broken == nil // of others it is not known
+	}
+	for _, o := range f.surveys[i].Objects {
+		if within(o) {
+			for at := o; at != nil; at = at.Parent {
+				delete(outside, at.Ref.ID)
+			}
+		}
+	}
+	return outside
 }
 
 // untagged finds the hosts and clusters without a region or zone. Those with Nodes are left out:
@@ -152,22 +164,45 @@ func (f *facts) untagged(places []hostPlace) (found []finding.Finding) {
 		found = append(found, finding.Finding{
 			Kind: kind, VCenter: of.Ref.VCenter, Object: named(of.Object),
 			Text:    "nothing on it or above it gives a value to " + strings.Join(p.missing, " and "),
+			Advice:  f.give(p.missing[0]),
 			Command: f.attach(p.missing[0], of.Object),
 		})
 	}
 	return found
 }
 
-// attach returns the command that attaches a tag for a label to an object. Which one is the
-// operator's to say.
+// give says how a host gets a value for a label that comes from something else than a tag, empty for one
+// that does.
+func (f *facts) give(label string) string {
+	switch r := f.rule(label); {
+	case r == nil || r.Category != "":
+		return ""
+	case r.HostGroup != "":
+		return "Put the host into one of the DRS host groups " + quote.Value(r.HostGroup) + "."
+	case r.Inventory == topology.InventoryFaultDomain:
+		return "Put the host into a vSAN fault domain."
+	}
+	return "Take the label from a tag, or move the host to where the inventory gives it a value."
+}
+
+// attach returns the command that attaches a tag for a label to an object, empty if the label comes from
+// something else. Which tag is the operator's to say.
 func (f *facts) attach(label string, o *topology.Object) string {
-	policy := f.config.Topology.Policy
+	if r := f.rule(label); r != nil && r.Category != "" {
+		return line("govc", "tags.attach", "-c", r.Category, "TAG", o.Path)
+	}
+	return ""
+}
+
+// rule returns that of a label, nil if there is none.
+func (f *facts) rule(label string) *topology.Rule {
+	policy := &f.config.Topology.Policy
 	for _, rules := range []topology.Rules{policy.Rules, policy.Levels} {
-		for _, r := range rules {
-			if r.Label == label && r.Category != "" {
-				return line("govc", "tags.attach", "-c", r.Category, "TAG", o.Path)
+		for i := range rules {
+			if rules[i].Label == label {
+				return &rules[i]
 			}
 		}
 	}
-	return ""
+	return nil
 }

@@ -18,7 +18,6 @@ import (
 func TestEachKindIsFound(t *testing.T) {
 	elsewhere := map[*finding.Kind]string{
 		finding.TLSFails:         "TestSteps of package preflight",
-		finding.NotRead:          "TestWhyUnread",
 		finding.PrivilegeMissing: "TestPrivileges",
 		finding.AddressTaken:     "TestUnplaced",
 		finding.NodeUnknown:      "TestUnplaced",
@@ -53,7 +52,7 @@ func TestEachKindIsFound(t *testing.T) {
 func TestTablesAreComplete(t *testing.T) {
 	for _, kind := range topology.ConflictKinds() {
 		if _, ok := conflictKinds[kind]; !ok {
-			t.Errorf("conflict %s is no finding", kind)
+			t.Errorf("conflict %s has no kind of finding", kind)
 		}
 	}
 	for name := range condition.Counts() {
@@ -61,7 +60,7 @@ func TestTablesAreComplete(t *testing.T) {
 			continue
 		}
 		if _, ok := nodeKinds[name]; !ok {
-			t.Errorf("outcome %s is no finding", name)
+			t.Errorf("outcome %s has no kind of finding", name)
 		}
 	}
 }

@@ -76,21 +76,10 @@ func (f *facts) attachAbove(n *node) string {
 	if o == nil {
 		return ""
 	}
-	policy := f.config.Topology.Policy
+	policy := &f.config.Topology.Policy
 	for _, label := range policy.Labels() {
-		if policy.IsRequired(label) && strings.Contains(n.Err.Error(), quote.Value(categoryOf(&policy, label))) {
+		if r := f.rule(label); policy.IsRequired(label) && r.Category != "" && strings.Contains(n.Err.Error(), quote.Value(r.Category)) {
 			return f.attach(label, o)
-		}
-	}
-	return ""
-}
-
-func categoryOf(p *topology.Policy, label string) string {
-	for _, rules := range []topology.Rules{p.Rules, p.Levels} {
-		for _, r := range rules {
-			if r.Label == label {
-				return r.Category
-			}
 		}
 	}
 	return ""
@@ -128,7 +117,9 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 		s := &f.states[i]
 		switch {
 		case s.Err != nil || s.Snapshot == nil:
-			return true
+			if in == "" || in == s.VCenter {
+				return true
+			}
 		case n.Place.Machine == nil && s.Snapshot.Incomplete != nil:
 			return true // which is that of a datacenter
 		case in == s.VCenter && len(f.tagging(i)) > 0:

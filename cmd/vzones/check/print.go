@@ -110,22 +110,22 @@ func (r *result) print(t *cli.Tool, o *options) error {
 	return t.Write([]byte(r.summary()))
 }
 
-// A printed is a line about one finding, or about several equal ones.
-type printed struct {
+// An entry is a line about one finding, or about several equal ones.
+type entry struct {
 	finding.Finding
 	objects []string
 }
 
-func each(found []finding.Finding) []printed {
-	lines := make([]printed, len(found))
+func each(found []finding.Finding) []entry {
+	lines := make([]entry, len(found))
 	for i, f := range found {
-		lines[i] = printed{f, []string{f.Object}}
+		lines[i] = entry{f, []string{f.Object}}
 	}
 	return lines
 }
 
 // joined makes one line of findings that differ in their object alone.
-func joined(found []finding.Finding) (lines []printed) {
+func joined(found []finding.Finding) (lines []entry) {
 	type key struct {
 		kind          *finding.Kind
 		vcenter, text string
@@ -140,7 +140,7 @@ func joined(found []finding.Finding) (lines []printed) {
 		i, again := at[k]
 		if !again {
 			at[k] = len(lines)
-			lines = append(lines, printed{f, []string{f.Object}})
+			lines = append(lines, entry{f, []string{f.Object}})
 			continue
 		}
 		lines[i].Text = text
@@ -149,7 +149,7 @@ func joined(found []finding.Finding) (lines []printed) {
 	return lines
 }
 
-func (p *printed) row() cli.Row {
+func (p *entry) row() cli.Row {
 	vcenter := p.VCenter
 	if vcenter == "" {
 		vcenter = "-"

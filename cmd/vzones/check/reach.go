@@ -1,12 +1,14 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/topology/quote"
 	"vzones/vcenter"
@@ -29,7 +31,7 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 	note := func(kind *finding.Kind, text, command string) {
 		found = append(found, finding.Finding{Kind: kind, VCenter: cfg.Name, Object: the(cfg.Name), Text: text, Command: command})
 	}
-	if state.Err != nil || state.Snapshot == nil {
+	if state.Err != nil { // without one there is a snapshot
 		kind, text := f.whyUnread(i)
 		command := ""
 		if kind == finding.CertificateUntrusted {
@@ -47,16 +49,7 @@ func (f *facts) reach(i int) (found []finding.Finding, read bool) {
 // whyUnread returns why a vCenter was not read.
 func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	state, report := &f.states[i], &f.reports[i]
-	if state.Err == nil || errors.Is(state.Cause, inventory.ErrPending) {
-		if report.Failed != preflight.Done {
-			return stepKind(report.Failed), report.Err.Error()
-		}
-		return finding.NotRead, "it answers, and was not read completely in the time of --timeout"
-	}
 	text := plain(state.VCenter, state.Err)
-	if report.Failed == preflight.Done && errors.As(state.Err, new(*vcenter.SlowLoginError)) {
-		return finding.NotRead, text
-	}
 	switch vcenter.CauseOf(state.Err) {
 	case vcenter.CauseCredentials:
 		return finding.CredentialsMissing, text
@@ -74,6 +67,12 @@ func (f *facts) whyUnread(i int) (*finding.Kind, string) {
 	}
 	if report.Failed != preflight.Done {
 		return stepKind(report.Failed), strings.TrimSpace(report.Err.Error() + through(report))
+	}
+	switch {
+	case errors.As(state.Err, new(*world.LateError)), errors.Is(state.Cause, inventory.ErrPending):
+		return finding.NotRead, "it answers, and was not read completely in the time of --timeout"
+	case errors.As(state.Err, new(*vcenter.SlowLoginError)), errors.Is(state.Err, context.DeadlineExceeded):
+		return finding.NotRead, text
 	}
 	return finding.AnswersWrong, text
 }

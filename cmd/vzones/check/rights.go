@@ -14,9 +14,14 @@ import (
 	"vzones/vcenter/survey"
 )
 
-// privileges finds the privileges that the account lacks.
-func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
+// privileges finds the privileges that the account lacks where it needs them. On folders that vSphere
+// makes usual roles give none, so that they are found where a tag on them may be missed.
+func (f *facts) privileges(i int, places []hostPlace) (found []finding.Finding) {
+	s, outside := &f.surveys[i], f.outside(i)
 	for _, d := range s.Denied {
+		if outside[d.Object.Ref.ID] || d.System && !f.mayMiss(d.Object, places) {
+			continue
+		}
 		kind := finding.PrivilegeWanted
 		if d.Needed {
 			kind = finding.PrivilegeMissing
@@ -30,6 +35,18 @@ func (f *facts) privileges(s *survey.Survey) (found []finding.Finding) {
 	return found
 }
 
+// mayMiss reports whether the place of a Node or a host below an object is not known.
+func (f *facts) mayMiss(o *topology.Object, places []hostPlace) bool {
+	below := func(p topology.Path) bool {
+		return slices.ContainsFunc(p.Objects, func(above *topology.Object) bool { return above.Ref.ID == o.Ref.ID })
+	}
+	return slices.ContainsFunc(places, func(p hostPlace) bool {
+		return errors.Is(p.err, topology.ErrUnknown) && p.host.Ref.VCenter == o.Ref.VCenter && below(p.host.Up())
+	}) || slices.ContainsFunc(f.nodes, func(n node) bool {
+		return errors.Is(n.Err, topology.ErrUnknown) && n.vcenterName() == o.Ref.VCenter && n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, below)
+	})
+}
+
 // isDenied reports whether the account is known to lack System.Read on an object.
 func (f *facts) isDenied(o *topology.Object) bool {
 	s := f.survey(o.Ref.VCenter)
@@ -37,15 +54,17 @@ func (f *facts) isDenied(o *topology.Object) bool {
 }
 
 // isUnread reports whether the tags of a host, or of what is above hosts, may not be read though
-// nothing is known of a missing privilege.
+// nothing is known of a missing privilege. Folders that vSphere makes hardly anybody tags.
 func (f *facts) isUnread(o *survey.Object) bool {
-	return errors.Is(o.TagsErr, topology.ErrNotPermitted) && o.Ref.Type != "Folder" && !f.isDenied(o.Object)
+	up := o.Up()
+	return errors.Is(o.TagsErr, topology.ErrNotPermitted) && !topology.IsSystemFolder(&up, 0) && !f.isDenied(o.Object)
 }
 
 // unread finds these objects.
-func (f *facts) unread(s *survey.Survey) (found []finding.Finding) {
+func (f *facts) unread(i int) (found []finding.Finding) {
+	s, outside := &f.surveys[i], f.outside(i)
 	for _, o := range s.Objects {
-		if f.isUnread(o) {
+		if f.isUnread(o) && !outside[o.Ref.ID] {
 			found = append(found, finding.Finding{
 				Kind: finding.TagsUnreadable, VCenter: s.VCenter, Object: named(o.Object), Text: "the account may not read its tags",
 				Command: line("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path),

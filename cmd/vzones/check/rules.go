@@ -50,13 +50,13 @@ func keepApart(c *survey.Cluster, a, b string) bool {
 		case !r.Enabled || !slices.Contains(r.Machines, a):
 		case r.Kind == survey.Separate && slices.Contains(r.Machines, b):
 			return true
-		case r.Kind == survey.Hosts && !r.Away:
+		case r.Kind == survey.Hosts && !r.Away && len(r.Hosts) > 0: // a group without hosts ties to none
 			of = append(of, r)
 		}
 	}
 	return slices.ContainsFunc(of, func(r *survey.Rule) bool {
 		return slices.ContainsFunc(c.Rules, func(other survey.Rule) bool {
-			return other.Enabled && other.Kind == survey.Hosts && !other.Away && slices.Contains(other.Machines, b) &&
+			return other.Enabled && other.Kind == survey.Hosts && !other.Away && len(other.Hosts) > 0 && slices.Contains(other.Machines, b) &&
 				!slices.ContainsFunc(r.Hosts, func(host string) bool { return slices.Contains(other.Hosts, host) })
 		})
 	})

@@ -70,7 +70,7 @@ func (t *Tool) Write(data []byte) error {
 	return nil
 }
 
-// Width returns how many columns the terminal of standard output has, 0 if it is none.
+// Width returns how many columns the terminal of standard output has, 0 if it is not one.
 func (t *Tool) Width() int {
 	f, ok := t.Stdout.(*os.File)
 	if !ok || !isTerminal(f) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -104,11 +105,7 @@ func (t *Tool) Print(format Format, l *List) error {
 	case JSON:
 		return t.PrintJSON(l.Data)
 	case YAML:
-		data, err := yaml.Marshal(l.Data)
-		if err != nil {
-			return fmt.Errorf("writing YAML: %w", err)
-		}
-		return t.Write(data)
+		return t.PrintYAML(l.Data)
 	case Name:
 		var b bytes.Buffer
 		for _, r := range l.Rows {
@@ -123,13 +120,39 @@ func (t *Tool) Print(format Format, l *List) error {
 	return t.Write(t.table(l, columns))
 }
 
-// PrintJSON prints a value as indented JSON.
+// PrintJSON prints a value as indented JSON. What a terminal may take for a command is escaped.
 func (t *Tool) PrintJSON(value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
-	return t.Write(append(data, '\n'))
+	return t.Write(append(escaped(data), '\n'))
+}
+
+// PrintYAML prints a value as YAML, likewise.
+func (t *Tool) PrintYAML(value any) error {
+	data, err := json.Marshal(value)
+	if err == nil {
+		data, err = yaml.JSONToYAML(escaped(data)) // which takes no control characters
+	}
+	if err != nil {
+		return fmt.Errorf("writing YAML: %w", err)
+	}
+	return t.Write(data)
+}
+
+// escaped returns JSON in which what cannot be shown is an escape: encoding/json leaves some control
+// characters as they are. They are in strings only.
+func escaped(data []byte) []byte {
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		if r < 0x7f || r > 0xffff || strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.Bytes()
 }
 
 // table lays out the first columns of a list, with three blanks between two.

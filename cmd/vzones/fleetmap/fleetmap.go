@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/fleetmap/model"
@@ -109,11 +108,7 @@ func (o *options) print(t *cli.Tool, m *model.Map) error {
 	case cli.JSON:
 		return t.PrintJSON(m)
 	case cli.YAML:
-		data, err := yaml.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("writing YAML: %w", err)
-		}
-		return t.Write(data)
+		return t.PrintYAML(m)
 	case svg:
 		return t.Write(render.SVG(m))
 	case html:

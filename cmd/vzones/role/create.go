@@ -89,10 +89,10 @@ func look(ctx context.Context, o *options, cfg *config.Config, find finder) (cha
 	seen := map[string]bool{}
 	for i := range cfg.VCenters {
 		v := &cfg.VCenters[i]
-		if seen[serverOf(v)] {
+		if seen[v.Address()] {
 			continue
 		}
-		seen[serverOf(v)] = true
+		seen[v.Address()] = true
 		creds, err := o.credentials(ctx, v, find)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("vCenter %q: %w", v.Name, err))

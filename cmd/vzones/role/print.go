@@ -2,9 +2,8 @@ package role
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/config"
@@ -23,11 +22,7 @@ func write(t *cli.Tool, format cli.Format, r *Report) error {
 	case cli.JSON:
 		return t.PrintJSON(r)
 	case cli.YAML:
-		data, err := yaml.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("writing YAML: %w", err)
-		}
-		return t.Write(data)
+		return t.PrintYAML(r)
 	case terraform:
 		return t.Write([]byte(terraformOf(r)))
 	case govc:
@@ -61,7 +56,8 @@ const globally = `# Tags: grant the role as a global permission, for which govc 
 # Administration > Global Permissions > Add, with "Propagate to children". It covers the inventory too.
 `
 
-// govcOf returns commands that make the role, if they are to, and grant it.
+// govcOf returns commands that make the role, if they are to, and grant it. Several entries that lead to
+// one vCenter have one role.
 func govcOf(r *Report, create bool) string {
 	var b strings.Builder
 	for i, v := range r.VCenters {
@@ -69,7 +65,7 @@ func govcOf(r *Report, create bool) string {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "# vCenter %s\nexport GOVC_URL=%s\n", quote.Name(v.Name), shell(v.Server))
-		if create {
+		if create && !v.again {
 			fmt.Fprintf(&b, "# vCenter puts %s into each role.\ngovc role.create %s\n", strings.Join(r.Role.Privileges, ", "), shell(r.Role.Name))
 		}
 		for _, g := range v.Grants {
@@ -111,10 +107,12 @@ func shell(word string) string {
 func terraformOf(r *Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The provider leaves out of role_privileges what is in each role: %s.\n", strings.Join(r.Role.Privileges, ", "))
-	for _, v := range r.VCenters {
-		id := identifier(v.Name)
+	first := slices.DeleteFunc(slices.Clone(r.VCenters), func(v VCenter) bool { return v.again })
+	ids := identifiers(first)
+	for i, v := range first {
+		id := ids[i]
 		fmt.Fprintf(&b, "\nresource \"vsphere_role\" \"vzones_%s\" {\n", id)
-		if len(r.VCenters) > 1 {
+		if len(first) > 1 {
 			fmt.Fprintf(&b, "  provider        = vsphere.%s # of %s\n", id, quote.Name(v.Server))
 		}
 		fmt.Fprintf(&b, "  name            = %s\n  role_privileges = []\n}\n", hcl(r.Role.Name))
@@ -128,6 +126,19 @@ func terraformOf(r *Report) string {
 		b.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
 	}
 	return b.String()
+}
+
+// identifiers returns the names of vCenters as those of Terraform, each once.
+func identifiers(all []VCenter) []string {
+	var ids []string
+	for _, v := range all {
+		id := identifier(v.Name)
+		for n := 2; slices.Contains(ids, id); n++ {
+			id = fmt.Sprintf("%s-%d", identifier(v.Name), n)
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // identifier returns a name as one of Terraform, which does not begin with a digit.

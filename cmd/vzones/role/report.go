@@ -29,11 +29,12 @@ type VCenter struct {
 	Name string `json:"name"`
 	// Server is its address, with the port if that is not 443.
 	Server string `json:"server"`
-	// Principal is the user or group that the role is granted to. It stands for one where none was
-	// given and the configuration does not tell it.
+	// Principal is the user or group that the role is granted to, and stands for one without --principal.
 	Principal string  `json:"principal"`
 	Group     bool    `json:"group"`
 	Grants    []Grant `json:"grants"`
+	// again reports whether an entry before it leads to the same vCenter.
+	again bool
 }
 
 // A Grant is one permission.
@@ -56,9 +57,11 @@ func reportOf(cfg *config.Config, o *options) Report {
 	needs := vcenter.RequirementsOf(cfg)
 	uses := privileges.Uses{Tags: needs.Tags, Paths: needs.Paths, HostGroups: needs.HostGroups, FaultDomains: needs.FaultDomains}
 	r := Report{Role: Role{o.name, privileges.System()}}
+	seen := map[string]bool{}
 	for i := range cfg.VCenters {
 		v := &cfg.VCenters[i]
-		one := VCenter{Name: v.Name, Server: serverOf(v), Principal: cmp.Or(o.principal, noPrincipal), Group: o.group}
+		one := VCenter{Name: v.Name, Server: serverOf(v), Principal: cmp.Or(o.principal, noPrincipal), Group: o.group, again: seen[v.Address()]}
+		seen[v.Address()] = true
 		for _, g := range privileges.Grants(uses, v.Datacenters) {
 			one.Grants = append(one.Grants, Grant{g.Where, g.Object, g.Propagate, g.For})
 		}

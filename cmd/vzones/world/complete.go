@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"vzones/topology"
 	"vzones/vcenter"
@@ -141,6 +142,16 @@ func hasObject(m *inventory.Machine, is func(*topology.Path, int, *topology.Obje
 	return false
 }
 
+// A LateError says that a vCenter was not read within --timeout.
+type LateError struct {
+	VCenter string
+	Within  time.Duration
+}
+
+func (e *LateError) Error() string {
+	return fmt.Sprintf("vCenter %q is not read within %v: look whether it is overloaded, or write a longer --timeout", e.VCenter, e.Within)
+}
+
 // late returns states in which the vCenters that are not read have failed.
 func (w *World) late(states []inventory.State) []inventory.State {
 	states = slices.Clone(states)
@@ -149,7 +160,7 @@ func (w *World) late(states []inventory.State) []inventory.State {
 		if s.Err != nil || s.Snapshot != nil || s.VCenter != h.VCenter {
 			continue
 		}
-		s.Err = fmt.Errorf("vCenter %q is not read within %v: look whether it is overloaded, or write a longer --timeout", s.VCenter, w.timeout)
+		s.Err = &LateError{s.VCenter, w.timeout}
 		if h.Answered {
 			s.Cause = inventory.ErrPending
 		}

@@ -107,35 +107,48 @@ func withoutCopies(nodes []*v1.Node) []*v1.Node {
 	})
 }
 
-// addFolder adds Nodes for the machines below an inventory path, of each vCenter that has it.
-// Templates are none.
+// addFolder adds Nodes for the machines below an inventory path, of each vCenter that has it. Templates
+// are none. A vCenter that was not read fails here only if no other one has the path.
 func (w *World) addFolder(ctx context.Context, folder string) error {
-	var missing []error
-	for _, s := range w.Survey(ctx, survey.Query{Folder: folder}) {
+	var failed []error
+	missing, unread := 0, 0
+	for i, s := range w.Survey(ctx, survey.Query{Folder: folder}) {
+		err := cmp.Or(s.Err, s.MachinesErr)
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("reading the vCenters: %w", context.Cause(ctx))
-		case s.Err != nil, s.MachinesErr != nil:
-			missing = append(missing, cmp.Or(s.Err, s.MachinesErr))
+		case errors.Is(err, survey.ErrNoFolder):
+			missing++
+		case err != nil && w.States[i].Err != nil:
+			err = w.States[i].Err
+			unread++
 		}
-		for _, m := range s.Machines {
-			if m.Template {
-				continue
-			}
-			n := standIn(m.Name)
-			if m.UUID != "" {
-				n.Status.NodeInfo.SystemUUID = m.UUID
-				n.UID = types.UID(m.VCenter + ":" + m.ID)
-			}
-			w.Nodes = append(w.Nodes, n)
+		if err != nil {
+			failed = append(failed, err)
 		}
+		w.addFound(s.Machines)
 	}
-	if len(missing) == len(w.States) || slices.ContainsFunc(missing, func(err error) bool { return !errors.Is(err, survey.ErrNoFolder) }) {
-		return fmt.Errorf("--folder: %w", quote.Errors(quote.Most, missing...))
+	if len(failed) == len(w.States) || len(failed) > missing+unread {
+		return fmt.Errorf("--folder: %w", quote.Errors(quote.Most, failed...))
 	}
 	w.nameApart()
 	slices.SortFunc(w.Nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 	return nil
+}
+
+// addFound adds Nodes for machines of a folder.
+func (w *World) addFound(machines map[string]*survey.Machine) {
+	for _, m := range machines {
+		if m.Template {
+			continue
+		}
+		n := standIn(m.Name)
+		if m.UUID != "" {
+			n.Status.NodeInfo.SystemUUID = m.UUID
+			n.UID = types.UID(m.VCenter + ":" + m.ID)
+		}
+		w.Nodes = append(w.Nodes, n)
+	}
 }
 
 // nameApart gives Nodes of machines with one name names of their own: behind it comes the UUID.
