@@ -252,10 +252,12 @@ func register(ts *testscript.TestScript, _ bool, names []string) {
 func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	done := allInitialized
+	var flags []string
 	switch {
 	case len(args) == 1 && args[0] == "run":
 	case len(args) == 2 && args[0] == "run" && args[1] == "addresses":
-		done = allHaveAddresses
+		// Otherwise those of Nodes that are initialized wait for minutes.
+		done, flags = allHaveAddresses, []string{"--node-status-update-frequency=1s"}
 	case len(args) == 3 && args[0] == "run" && args[1] == "event":
 		done = hasEvent(s, args[2])
 	default:
@@ -263,7 +265,7 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"))
+	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"), flags...)
 	ts.Check(err)
 	if err = untilReady(ctx, d); err == nil {
 		err = s.Watch(ctx, "the daemon has done it", done)
