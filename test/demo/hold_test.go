@@ -107,7 +107,7 @@ func TestWhatIsPrintedWorks(t *testing.T) {
 	if err := d.explain(t.Context(), daemon); err != nil {
 		t.Fatal(err)
 	}
-	comparePage(t, out.String(), d.folder)
+	looksAround(t, strings.ReplaceAll(out.String(), d.folder, folder), daemon)
 	exports := strings.Join(regexp.MustCompile(`(?m)^  (export .*)$`).FindAllString(out.String(), -1), "\n")
 	_, token, _ := strings.Cut(exports, "export TOKEN=")
 	code, text, err := daemon.Get(t.Context(), "/metrics", token)
@@ -135,30 +135,6 @@ func TestWhatIsPrintedWorks(t *testing.T) {
 	}
 	enter(t, exports, lines)
 	finish(t, w, d, daemon)
-}
-
-// comparePage checks that the tutorial shows what is printed, but for numbers and the folder that
-// the files were written to.
-func comparePage(t *testing.T, printed, written string) {
-	t.Helper()
-	content, err := os.ReadFile(tutorial)
-	if err != nil {
-		t.Fatal(err)
-	}
-	numbers := regexp.MustCompile(`\d+`)
-	for _, found := range textBlock.FindAllStringSubmatch(string(content), -1) {
-		if !strings.Contains(found[1], "Everything stays up") {
-			continue
-		}
-		printed = strings.ReplaceAll(printed, written, folder)
-		for line := range strings.Lines(found[1]) {
-			if !shows(numbers.ReplaceAllString(printed, "0"), numbers.ReplaceAllString(line, "0")) {
-				t.Errorf("the tutorial's line\n%sis not in\n%s", line, printed)
-			}
-		}
-		return
-	}
-	t.Error("the tutorial does not show what is printed")
 }
 
 // find returns what a pattern finds.

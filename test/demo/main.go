@@ -60,13 +60,18 @@ func (d *demo) step(format string, args ...any) {
 
 func (d *demo) print(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
-func (d *demo) run(ctx context.Context) (err error) {
+func (d *demo) run(ctx context.Context) error {
 	if err := built(); err != nil {
 		return err
 	}
 	if d.keep == keepCluster {
 		return d.serveCluster(ctx)
 	}
+	return d.play(ctx, binary)
+}
+
+// play shows all there is to see, with the daemon at a path.
+func (d *demo) play(ctx context.Context, binary string) (err error) {
 	d.step("Starting etcd and kube-apiserver, and three simulated vCenters with two datacenters each")
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

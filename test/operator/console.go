@@ -129,6 +129,8 @@ var differences = []struct {
 	{regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2026-11-23T12:00:00Z"},
 	{regexp.MustCompile(`\b([0-9A-F]{2}:){19,}[0-9A-F]{2}\b`), "A0:B1:…:F9"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m|h) ago\b`), "5s ago"},
+	// How long ago an Event was, which kubectl prints below LAST SEEN.
+	{regexp.MustCompile(`(?m)^(\d+[smh])+ +(Normal|Warning) `), "5s          ${2} "},
 	// What cli.Progress says if the machine is slow.
 	{regexp.MustCompile(`(?m)^[A-Z][a-z]+ing .* …\n`), ""},
 	{regexp.MustCompile(`(?m) +$`), ""},

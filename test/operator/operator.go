@@ -97,6 +97,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	[!] within DURATION CMD…   runs a program, and fails if it takes longer
 //	sleep DURATION             lets time pass for a command in the background
 //	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
+//	daemon run event NODE      runs the daemon until a Node has an Event of vzones, and ends it
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started or reset
 //	[!] logins NAME N          fails unless a password was shown to the vCenter N times since it was started or reset
@@ -252,21 +253,25 @@ func register(ts *testscript.TestScript, _ bool, names []string) {
 }
 
 func daemon(ts *testscript.TestScript, _ bool, args []string) {
-	done := allInitialized
-	switch strings.Join(args, " ") {
-	case "run":
-	case "run addresses":
-		done = allHaveAddresses
-	default:
-		ts.Fatalf("usage: daemon run [addresses]")
-	}
 	s := needStack(ts)
+	done := allInitialized
+	var flags []string
+	switch {
+	case len(args) == 1 && args[0] == "run":
+	case len(args) == 2 && args[0] == "run" && args[1] == "addresses":
+		// Otherwise those of Nodes that are initialized wait for minutes.
+		done, flags = allHaveAddresses, []string{"--node-status-update-frequency=1s"}
+	case len(args) == 3 && args[0] == "run" && args[1] == "event":
+		done = hasEvent(s, args[2])
+	default:
+		ts.Fatalf("usage: daemon run [addresses | event NODE]")
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"))
+	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"), flags...)
 	ts.Check(err)
 	if err = untilReady(ctx, d); err == nil {
-		err = s.Watch(ctx, "each Node is initialized", done)
+		err = s.Watch(ctx, "the daemon has done it", done)
 	}
 	if _, end := d.Stop(); err == nil {
 		err = end

@@ -11,6 +11,7 @@ import (
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/preflight"
+	"vzones/vcenter/session"
 )
 
 // named names an object without its vCenter, which findings show apart.
@@ -45,7 +46,7 @@ func offered(c *x509.Certificate) string {
 		return "no certificate was seen"
 	}
 	return fmt.Sprintf("offered SHA-256 %s, subject %s, for %s, valid until %s",
-		soap.ThumbprintSHA256(c), quote.Value(c.Subject.String()), names(c), day(c.NotAfter))
+		soap.ThumbprintSHA256(c), quote.Value(session.DistinguishedName(c.Subject)), names(c), day(c.NotAfter))
 }
 
 // names lists what a certificate is for.
