@@ -121,6 +121,11 @@ bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-sho
 	@$(STATIC) go build -ldflags '-s -w' -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
 
+.PHONY: bench-tool
+bench-tool: build ## time the operator's tool with 5,000 Nodes on 10 vCenters, and 50,000 Pods (two minutes)
+	@go run -C test/controlplane . etcd kube-apiserver
+	@VZONES_SCALE='$(CURDIR)/$(BIN)/vzones' go test -count=1 -timeout 30m -v -run 'TestScale$$' ./cmd/vzones
+
 # Kubernetes' minors that make compat takes, all that there are modules for where it is
 # empty, and those entries of test/compat/list.yaml that it runs, all where it is empty.
 # What it finds goes to docs/reference/compatibility.md.
@@ -198,6 +203,20 @@ docs: $(HUGO) ## build the documentation site into bin/site, and check it
 .PHONY: docs-browser
 docs-browser: docs ## look at the documentation site in Chromium, at two widths (before a release)
 	@VZONES_SITE=$(abspath bin/site) VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./docs/site
+
+.PHONY: pictures
+pictures: controlplane $(KUBECTL) ## write the outputs and the pictures that the documentation shows of the tool
+	@echo "pictures: running the tool against simulated vCenters (five minutes the first time)"
+	@go test -count=1 ./cmd/vzones -run 'TestPages$$' -update
+
+# Not a part of test: it needs Chromium and npm. Its screenshots are in bin/map. How long 5,000
+# Nodes take says something only where nothing else runs.
+.PHONY: map-browser
+map-browser: ## look at the map of vzones in Chromium, with axe-core, and time it (before a release)
+	@mkdir -p bin/browser bin/map && cp test/browser/package.json test/browser/package-lock.json bin/browser/
+	@npm ci --prefix bin/browser --ignore-scripts --no-audit --no-fund --loglevel=error
+	@VZONES_AXE=$(abspath bin/browser/node_modules/axe-core/axe.min.js) VZONES_SHOTS=$(abspath bin/map) \
+		VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./cmd/vzones/fleetmap/render
 
 .PHONY: controlplane
 controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-scheduler

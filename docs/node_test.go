@@ -39,7 +39,7 @@ var (
 	nodeKey = regexp.MustCompile(`^(vzones|([a-z0-9-]+\.)*(kubernetes\.io|k8s\.io|vmware\.com))/[A-Za-z0-9._-]*$`)
 	// keyConstant is what constants for them are called.
 	keyConstant = regexp.MustCompile(`^(v1|cloudproviderapi)\.((Label|Annotation)[A-Z]\w+|Taint(Node|External)\w+)$`)
-	quoted      = regexp.MustCompile("`([^`]+)`")
+	quoted      = regexp.MustCompile("`([^`\n]+)`")
 )
 
 // keysInSource returns the keys on Nodes that the code names, and where. Imports are not
@@ -79,9 +79,12 @@ func keysInSource(t *testing.T) map[string]string {
 }
 
 // TestNodeKeysAreDocumented: whatever key of a label, an annotation or a taint the code has
-// is in the reference of what a Node gets, or where the configuration takes it.
+// is in the reference of what a Node gets, where the configuration takes it, or where the tool reads it.
 func TestNodeKeysAreDocumented(t *testing.T) {
-	text := read(t, "reference/node.md") + read(t, "reference/configuration.md") + read(t, "reference/placement.md")
+	var text string
+	for _, page := range []string{"reference/node.md", "reference/configuration.md", "reference/placement.md", "reference/map.md", findingsPage} {
+		text += read(t, page)
+	}
 	documented := map[string]bool{}
 	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
 		documented[m[1]] = true
@@ -183,7 +186,7 @@ func TestVariablesOfTheDaemonAreDocumented(t *testing.T) {
 			documented[m[1]] = true
 		}
 	}
-	for _, file := range sources(t, "../provider", "../vcenter", "../cmd") {
+	for _, file := range sources(t, "../provider", "../vcenter", "../cmd/vsphere-cloud-controller-manager") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) != 1 {

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"vzones/provider/absence"
 	"vzones/provider/identity"
 	"vzones/provider/keys"
 	"vzones/topology"
@@ -62,6 +64,10 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 			exists, err := asked(t, p, f, c.node)
 			if exists != c.exists || searched != c.searched || !c.exists && !c.searched && !errors.Is(err, topology.ErrUnknown) || (c.exists || c.searched) && err != nil {
 				t.Errorf("%v, %v, searched %v", exists, err, searched)
+			}
+			conditions := p.checker.Conditions(t.Context(), c.states, c.node)
+			if hold := !slices.ContainsFunc(conditions, func(c absence.Condition) bool { return c.Name != absence.NotReady && !c.Holds() }); hold != c.searched {
+				t.Errorf("the conditions for its deletion are %v", conditions)
 			}
 		})
 	}

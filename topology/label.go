@@ -62,3 +62,6 @@ func IsReservedLevel(key string) bool { return key == LabelRack }
 
 // CSIDomain has the labels that kubelet sets for the CSI driver.
 const CSIDomain = "topology.csi.vmware.com"
+
+// CSIDriver is the name that the driver registers with.
+const CSIDriver = "csi.vsphere.vmware.com"

@@ -64,6 +64,11 @@ func (p Policy) FaultDomains() bool {
 	})
 }
 
+// IsLevel reports whether a label is decided alone, and not with region and zone.
+func (p Policy) IsLevel(label string) bool {
+	return slices.ContainsFunc(p.Levels, func(r Rule) bool { return r.Label == label })
+}
+
 func (p Policy) has(is func(Rule) bool) bool {
 	return slices.ContainsFunc(p.Rules, is) || slices.ContainsFunc(p.Levels, is)
 }

@@ -141,8 +141,9 @@ func (r *resolution) hasCategories() bool {
 
 // A choice is the result of the walks.
 type choice struct {
-	// path is the one that decides, nil if none does.
-	path *Path
+	// path is the one that decides, nil if none does. Its first walked objects were looked at.
+	path   *Path
+	walked int
 	// unknown says why categories that were not seen may still have a value. Nil
 	// means that they have none.
 	unknown error
@@ -171,7 +172,7 @@ func (r *resolution) choose(traces []trace) choice {
 		some, all := r.seen(traces)
 		switch {
 		case got.complete, !got.truncated() && some && all:
-			v.path = p
+			v.path, v.walked = p, got.walked
 			r.qualify(&v, traces)
 			return v
 		case !got.truncated() && all && invisible != "":
@@ -187,7 +188,7 @@ func (r *resolution) choose(traces []trace) choice {
 			}
 			continue
 		case r.policy.Precedence == PrecedenceNearest && some && all:
-			v.path, v.truncated, v.unknown = p, true, got.unknown(r.notSeen(traces, true), kind)
+			v.path, v.walked, v.truncated, v.unknown = p, got.walked, true, got.unknown(r.notSeen(traces, true), kind)
 			return v
 		}
 		// Farther tags might have overwritten what was seen.

@@ -26,7 +26,7 @@ func (p skipped) all() []*Object { return slices.Concat(p.objects, p.system) }
 // note adds the i-th object of a path.
 func (p *skipped) note(path *Path, i int) {
 	o := path.Objects[i]
-	if isSystem(path, i) {
+	if IsSystemFolder(path, i) {
 		p.system = with(p.system, o)
 	} else {
 		p.objects = with(p.objects, o)
@@ -52,9 +52,10 @@ func with(objects []*Object, o *Object) []*Object {
 	return append(objects[:len(objects):len(objects)], o)
 }
 
-// isSystem reports whether the i-th object of a path is the root folder, or a
-// folder right below a datacenter: vm or host, which users do not see.
-func isSystem(p *Path, i int) bool {
+// IsSystemFolder reports whether the i-th object of a path is the root folder, or a
+// folder right below a datacenter: vm or host, which users do not see. vSphere makes these, and hardly
+// anybody tags them.
+func IsSystemFolder(p *Path, i int) bool {
 	if p.Objects[i].Ref.Type != typeFolder {
 		return false
 	}

@@ -44,6 +44,8 @@ type reach struct {
 	nothing bool
 	// skipped are the objects that the walk passed over on its way.
 	skipped skipped
+	// walked is how many objects of the path the walk has looked at.
+	walked int
 }
 
 // truncated reports whether the walk ended where more might have come.
@@ -63,6 +65,7 @@ func (r *resolution) walk(p *Path, traces []trace) reach {
 		}
 	}
 	for i, o := range p.Objects {
+		got.walked = i + 1
 		if o.TagsErr != nil {
 			if errors.Is(o.TagsErr, ErrNotPermitted) {
 				got.skipped.note(p, i)

@@ -34,13 +34,19 @@ func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 		return nil, err
 	}
 	s, err := a.logIn(ctx, creds, func(server string) {
-		a.fail(ctx, fmt.Errorf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, a.opts.timeout, a.opts.loginTimeout))
+		a.fail(ctx, &SlowLoginError{fmt.Sprintf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, a.opts.timeout, a.opts.loginTimeout)})
 	})
 	a.now.session, a.answered = s, err == nil
 	a.publishStatus()
 	a.unusable = faults.Outage{} // the session that others were to replace has ended
 	return s, err
 }
+
+// A SlowLoginError says that a login is under way that takes longer than other calls may. It may still
+// succeed.
+type SlowLoginError struct{ text string }
+
+func (e *SlowLoginError) Error() string { return e.text }
 
 // credentialsDiffer reports whether there are other credentials than were offered last, or
 // whether the vCenter is to be followed in another way.

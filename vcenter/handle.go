@@ -8,6 +8,7 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
 	"vzones/vcenter/watch/search"
 )
@@ -25,6 +26,8 @@ type handle struct {
 	slots search.Slots
 	// seen is where followed machines were last.
 	seen watch.LastSeen
+	// tagNames are the names of tags that were read.
+	tagNames tags.Shared
 
 	// inbox goes to the watches. targets has the last target that was not received: the
 	// fleet sends, the actor receives, it is never closed. credentialsChanged says that the

@@ -243,7 +243,7 @@ func TestASlowLoginSucceeds(t *testing.T) {
 		t.Errorf("w1 is in %s", got)
 	}
 	w.until("told", func([]inventory.State) bool {
-		return w.east().Err != nil && strings.Contains(w.east().Err.Error(), "no answer within 300ms; waiting for up to 20s")
+		return errors.As(w.east().Err, new(*SlowLoginError)) && strings.Contains(w.east().Err.Error(), "no answer within 300ms; waiting for up to 20s")
 	})
 	// The tagging API is as slow, which does not keep the machines from being read.
 	w.until("machines read", func([]inventory.State) bool { return w.east().Err == nil && w.east().Snapshot != nil })

@@ -32,7 +32,7 @@ type privilege struct {
 	lost func(*deprived)
 }
 
-var privileges = []privilege{
+var deprivations = []privilege{
 	{row: "Log in", take: without("Login"), lost: down},
 	{row: "Watch", what: "collector", take: without("CreatePropertyCollector"), give: recovered, lost: down},
 	{row: "Watch", what: "filter", take: without("CreateFilter"), give: recovered, lost: down},
@@ -69,7 +69,7 @@ var privileges = []privilege{
 // the table says. Whatever it is, the other vCenter's Nodes are placed, and no machine
 // that exists and that its Node tells of is confirmed to be absent.
 func TestPrivileges(t *testing.T) {
-	for _, p := range privileges {
+	for _, p := range deprivations {
 		for _, index := range []string{"all", "followed"} {
 			if p.all && index == "followed" {
 				continue
@@ -189,7 +189,7 @@ func TestPrivilegesAreDocumented(t *testing.T) {
 			t.Errorf("the row %q has %q", cells[0], cells)
 		}
 	}
-	for _, p := range privileges {
+	for _, p := range deprivations {
 		tested = append(tested, p.row)
 	}
 	if tested = slices.Compact(tested); !slices.Equal(rows, tested) {

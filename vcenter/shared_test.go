@@ -36,6 +36,9 @@ func TestFleetByClonedSession(t *testing.T) {
 	w.until("a newer snapshot of another session", func(states []inventory.State) bool {
 		return len(manager.Requests("/session", "")) == 2 && east.Requests()["CreatePropertyCollector"] == 2 && states[0].Err == nil && states[0].Snapshot.ReadAt.After(before) && w.zone(id) == "east/a"
 	})
+	if s := w.fleet.Survey(w.ctx, everything)[0]; s.Err != nil || s.CategoriesErr != nil || len(s.Categories) != 2 || len(s.Objects) == 0 || s.Objects[0].TagsErr != nil {
+		t.Errorf("surveyed %+v", s)
+	}
 	sessions := east.SOAPSessions()
 	w.stop()
 	if n := east.SOAPSessions(); n != sessions-1 {

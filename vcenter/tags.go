@@ -2,8 +2,15 @@ package vcenter
 
 import "vzones/vcenter/tags"
 
-func newTagReader(vcenter string, opts timing) *tags.Reader {
+// newTagReader returns the reader of an actor, which shares the names that it reads.
+func newTagReader(h *handle, opts timing) *tags.Reader {
+	r := newOwnTagReader(h, opts)
+	r.Share(&h.tagNames)
+	return r
+}
+
+func newOwnTagReader(h *handle, opts timing) *tags.Reader {
 	// Half of the requests that may be in flight stay free for SOAP, which answers when
 	// the tagging service does not.
-	return tags.NewReader(vcenter, opts.tagRefresh, max(1, opts.inFlight/2))
+	return tags.NewReader(h.name, opts.tagRefresh, max(1, opts.inFlight/2))
 }

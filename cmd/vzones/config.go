@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/config/convert"
 )
 
@@ -23,9 +24,9 @@ how values are read go to standard error.`,
 		Example: `  vzones config vsphere.yaml
   vzones config csi-vsphere.conf
   VSPHERE_USER=admin VSPHERE_PASSWORD=example vzones config --env vsphere.conf`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Arguments("a file, or - for standard input", 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t.started = true
+			t.Started = true
 			var environ []string
 			if env {
 				environ = os.Environ()
@@ -38,15 +39,15 @@ how values are read go to standard error.`,
 }
 
 func (t *tool) config(file string, environ []string) error {
-	data, err := t.read(file)
+	data, err := t.Read(file)
 	if err != nil {
 		return err
 	}
 	w, err := convert.Effective(file, data, environ...)
 	if err != nil {
-		return mistakes(t.stderr, err)
+		return mistakes(t.Stderr, err)
 	}
-	printWarnings(t.stderr, "warning", append(w.Warnings, w.Lost...))
-	printWarnings(t.stderr, "note", w.Notes)
-	return t.write(w.Data)
+	printWarnings(t.Stderr, "warning", append(w.Warnings, w.Lost...))
+	printWarnings(t.Stderr, "note", w.Notes)
+	return t.Write(w.Data)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/config"
 	"vzones/config/convert"
 	"vzones/vcenter/credentials"
@@ -62,12 +63,12 @@ variables nor CA files are read.`,
   vzones convert vsphere.conf --secret - --namespace vsphere --secret-name vcenters
   vzones convert converted.yaml --to csi --credentials secret.yaml --cluster-id cluster-1 --output csi.conf
   vzones convert --from-chart cpi-values.yaml --secret credentials.yaml --output values.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Arguments("a file, or - for standard input", 1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return c.check(cmd.Flags().Changed)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			t.started = true
+			t.Started = true
 			switch {
 			case c.fromChart:
 				return t.convertChart(args[0], &c)
@@ -134,25 +135,25 @@ func (c *conversion) check(given func(flag string) bool) error {
 }
 
 func (t *tool) convert(file string, c *conversion) error {
-	data, err := t.read(file)
+	data, err := t.Read(file)
 	if err != nil {
 		return err
 	}
 	w, err := convert.ToYAML(file, data, c.ref)
 	if err != nil {
-		return mistakes(t.stderr, err)
+		return mistakes(t.Stderr, err)
 	}
 	return t.written(file, w, c, fmt.Sprintf("the manifest of Secret %s/%s, which the new configuration names", c.ref.Namespace, c.ref.Name))
 }
 
 func (t *tool) convertChart(file string, c *conversion) error {
-	data, err := t.read(file)
+	data, err := t.Read(file)
 	if err != nil {
 		return err
 	}
 	w, err := convert.ToChart(file, data, c.ref.Namespace)
 	if err != nil {
-		return mistakes(t.stderr, err)
+		return mistakes(t.Stderr, err)
 	}
 	return t.written(file, w, c, "values with them: an upgrade without those deletes the Secret that the release has made")
 }
@@ -163,10 +164,10 @@ func (t *tool) written(file string, w *convert.Written, c *conversion, private s
 	secret := ""
 	switch {
 	case w.Private.IsEmpty() && c.secret != "":
-		fmt.Fprintf(t.stderr, "%s:1: no Secret is written: the file has no credentials to keep in one\n", file)
+		fmt.Fprintf(t.Stderr, "%s:1: no Secret is written: the file has no credentials to keep in one\n", file)
 	case w.Private.IsEmpty():
 	case c.secret == "":
-		fmt.Fprintf(t.stderr, "%s:%d: not carried over: the credentials: name a file with --secret for %s\n", file, max(w.PrivateLine, 1), private)
+		fmt.Fprintf(t.Stderr, "%s:%d: not carried over: the credentials: name a file with --secret for %s\n", file, max(w.PrivateLine, 1), private)
 	default:
 		if err := t.create(c.secret, []byte(w.Private.Reveal())); err != nil {
 			return err
@@ -185,13 +186,13 @@ func (t *tool) written(file string, w *convert.Written, c *conversion, private s
 }
 
 func (t *tool) convertToCSI(file string, c *conversion) error {
-	data, err := t.read(file)
+	data, err := t.Read(file)
 	if err != nil {
 		return err
 	}
 	o := convert.CSIOptions{ClusterID: c.clusterID, Find: findAccount}
 	for _, manifest := range c.credentials {
-		data, err := t.read(manifest)
+		data, err := t.Read(manifest)
 		if err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func (t *tool) convertToCSI(file string, c *conversion) error {
 	}
 	w, err := convert.ToCSI(file, data, o)
 	if err != nil {
-		return mistakes(t.stderr, err)
+		return mistakes(t.Stderr, err)
 	}
 	t.report(w)
 	return t.create(c.output, []byte(w.Private.Reveal()))
@@ -227,15 +228,15 @@ func findAccount(data map[string][]byte, server string) (user string, password c
 
 // report prints the warnings of a conversion and what it leaves out.
 func (t *tool) report(w *convert.Written) {
-	printWarnings(t.stderr, "warning", w.Warnings)
-	printWarnings(t.stderr, "not carried over", w.Lost)
+	printWarnings(t.Stderr, "warning", w.Warnings)
+	printWarnings(t.Stderr, "not carried over", w.Lost)
 }
 
 // create writes to a new file that nobody else can read, or to standard output for
 // - and no name.
 func (t *tool) create(file string, data []byte) error {
 	if file == "" || file == "-" {
-		return t.write(data)
+		return t.Write(data)
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -1,19 +1,31 @@
-// Command vzones is the operator's tool: it checks configurations, shows what is in
-// force, and converts them. It contacts nothing.
+// Command vzones is the operator's tool: it checks configurations and converts them, and shows what
+// the daemon makes of a fleet. Named kubectl-vzones it is a plugin of kubectl.
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/version"
+	"k8s.io/klog/v2"
 
+	"vzones/cmd/vzones/audit"
+	"vzones/cmd/vzones/check"
+	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/explain"
+	"vzones/cmd/vzones/fleetmap"
+	"vzones/cmd/vzones/nodes"
+	"vzones/cmd/vzones/plan"
+	"vzones/cmd/vzones/role"
 	"vzones/config"
-	"vzones/config/readfile"
 )
 
 func main() {
@@ -27,30 +39,32 @@ const (
 	failure  = 2
 )
 
-// errFindings means that a file has mistakes, which were printed.
-var errFindings = errors.New("there are mistakes")
-
-// errReported means that a failure was printed.
-var errReported = errors.New("there was a failure")
-
 // run runs a command and returns its exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	t := &tool{stdin: stdin, stdout: stdout, stderr: stderr}
+	t := &tool{&cli.Tool{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	cmd := t.command()
-	cmd.SetArgs(args)
+	asPlugin(cmd, os.Args[0])
+	cmd.SetArgs(completed(os.Args[0], args))
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	done, err := cmd.ExecuteC()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	defer outlivePipes()()
+	klog.SetLogger(logr.Discard()) // what the packages of the daemon log is for the daemon
+	done, err := cmd.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return right
-	case errors.Is(err, errFindings):
+	case errors.Is(err, cli.ErrFindings):
 		return findings
-	case errors.Is(err, errReported):
+	case errors.Is(err, cli.ErrReported), errors.Is(err, syscall.EPIPE): // nobody reads it, such as head that has its lines
 		return failure
+	case ctx.Err() != nil && strings.HasSuffix(err.Error(), context.Canceled.Error()): // which says no more than that
+		err = errors.New("interrupted")
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
-	if !t.started {
+	if !t.Started {
 		if done.Name() == "help" {
 			done = done.Root()
 		}
@@ -59,15 +73,15 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return failure
 }
 
-// tool is what the commands have in common.
-type tool struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	// started reports whether the arguments of a command are valid.
-	started bool
-	// stdinRead reports whether standard input was read, which works once.
-	stdinRead bool
+// outlivePipes has writing to a pipe that nobody reads fail, and not end the process: it has to log out.
+func outlivePipes() (stop func()) {
+	broken := make(chan os.Signal, 1) // never received from: what matters is the error of the write
+	signal.Notify(broken, syscall.SIGPIPE)
+	return func() { signal.Stop(broken) }
 }
+
+// tool makes the commands.
+type tool struct{ *cli.Tool }
 
 // usage ends in the examples.
 const usage = `Usage:
@@ -89,23 +103,46 @@ func (t *tool) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vzones COMMAND",
 		Short: "The operator's tool of vzones",
-		Long: `vzones checks, shows and converts configurations: those of vzones, of the
-vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
-vSphere CSI driver. It contacts nothing.
+		Long: `vzones shows what the daemon makes of a fleet, and why. It reads the vCenters and
+the cluster as the daemon does, and writes nothing to either, but for role --create,
+which makes a role in vCenter after it has asked.
 
-The exit status is 0 if all is right, 1 if a file has mistakes, and 2 if the
-arguments are wrong or something failed, such as reading a file.`,
+validate, config and convert contact nothing. They read configurations of vzones, of
+the vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the
+vSphere CSI driver.
+
+The cluster is that of --kubeconfig, or the one that kubectl uses (KUBECONFIG). vCenters
+are reached through HTTPS_PROXY, but for those of NO_PROXY. Colors are for terminals,
+and NO_COLOR switches them off.
+
+The exit status is 0 if all is right, 1 if something is found, such as a mistake in a
+file or what a plan would change, and 2 if the arguments are wrong or something
+failed, such as reading a file.`,
 		Example: `  vzones validate vsphere.yaml
-  vzones config vsphere.yaml
-  vzones convert vsphere.conf > vsphere.yaml`,
+  vzones check -c vsphere.yaml
+  vzones nodes --from-cluster -o wide
+  vzones explain node-1 -c vsphere.yaml`,
 		Version:           version.Get().GitVersion,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetUsageTemplate(usage)
+	defer cli.CompleteFormats(root)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(t.validateCommand(), t.configCommand(), t.convertCommand())
+	root.AddCommand(
+		t.validateCommand(),
+		t.configCommand(),
+		t.convertCommand(),
+		explain.Command(t.Tool),
+		audit.Command(t.Tool),
+		check.Command(t.Tool),
+		nodes.Command(t.Tool),
+		role.Command(t.Tool),
+		plan.Command(t.Tool),
+		fleetmap.Command(t.Tool),
+		completionCommand(t.Tool),
+	)
 	return root
 }
 
@@ -120,50 +157,18 @@ func helpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			found.InitDefaultHelpFlag()
+			found.InitDefaultVersionFlag()
 			return found.Help()
 		},
 	}
-}
-
-// read returns the content of a file, or of standard input for -.
-func (t *tool) read(file string) ([]byte, error) {
-	if file == "-" {
-		if t.stdinRead {
-			return nil, errors.New("standard input is named twice: it can be read once")
-		}
-		t.stdinRead = true
-		data, err := io.ReadAll(io.LimitReader(t.stdin, readfile.MaxSize+1))
-		if err == nil && len(data) > readfile.MaxSize {
-			err = fmt.Errorf("it has more than %d bytes", readfile.MaxSize)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading standard input: %w", err)
-		}
-		return data, nil
-	}
-	data, err := readfile.Read(file)
-	if err != nil {
-		if info, unseen := os.Stat(file); unseen == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-			err = fmt.Errorf("%w: write - in its place, and pipe it to standard input", err)
-		}
-		return nil, fmt.Errorf("reading a file: %w", err)
-	}
-	return data, nil
-}
-
-// write writes to standard output.
-func (t *tool) write(data []byte) error {
-	if _, err := t.stdout.Write(data); err != nil {
-		return fmt.Errorf("writing to standard output: %w", err)
-	}
-	return nil
 }
 
 // mistakes prints the mistakes of an error, if it consists of mistakes.
 func mistakes(to io.Writer, err error) error {
 	if all, ok := errors.AsType[config.Errors](err); ok {
 		fmt.Fprintln(to, all)
-		return errFindings
+		return cli.ErrFindings
 	}
 	return err
 }

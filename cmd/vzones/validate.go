@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/config"
 	"vzones/config/parse"
 	"vzones/config/parse/manifest"
@@ -43,9 +44,9 @@ A file named - is standard input.`,
   vzones validate --skip-files vsphere.conf csi-vsphere.conf
   vzones validate manifest.yaml
   vzones validate - < vsphere.yaml`,
-		Args: cobra.MinimumNArgs(1),
+		Args: cli.Arguments("a file, or - for standard input", 0),
 		RunE: func(_ *cobra.Command, files []string) error {
-			t.started = true
+			t.Started = true
 			o := parse.Options{SkipFiles: skipFiles}
 			if env {
 				o.Environ = os.Environ()
@@ -69,20 +70,20 @@ func (t *tool) validate(files []string, o parse.Options) error {
 		err := t.validateFile(file, o)
 		switch {
 		case err == nil:
-		case errors.Is(err, errFindings):
+		case errors.Is(err, cli.ErrFindings):
 			if result == nil {
 				result = err
 			}
 		default:
-			fmt.Fprintf(t.stderr, "Error: %v\n", err)
-			result = errReported
+			fmt.Fprintf(t.Stderr, "Error: %v\n", err)
+			result = cli.ErrReported
 		}
 	}
 	return result
 }
 
 func (t *tool) validateFile(file string, o parse.Options) error {
-	data, err := t.read(file)
+	data, err := t.Read(file)
 	if err != nil {
 		return err
 	}
@@ -93,5 +94,5 @@ func (t *tool) validateFile(file string, o parse.Options) error {
 		_, err = validateData(&report, file, data, o, func(e config.Error) config.Error { return e })
 	}
 	// Mistakes that nobody sees are a failure.
-	return cmp.Or(t.write(report.Bytes()), err)
+	return cmp.Or(t.Write(report.Bytes()), err)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"vzones/cmd/vzones/cli"
 	"vzones/config"
 	"vzones/config/parse"
 	"vzones/config/parse/manifest"
@@ -99,7 +100,7 @@ func validateCredentials(report io.Writer, file string, secret manifest.Object, 
 	for _, server := range servers {
 		if _, wrong := credentials.Find(data, server); wrong != nil {
 			fmt.Fprintf(report, "%s:%d: %s: %v\n", file, secret.Line, secret, wrong)
-			err = errFindings
+			err = cli.ErrFindings
 		}
 	}
 	return len(servers) > 0, err

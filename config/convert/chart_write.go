@@ -163,7 +163,7 @@ func (c *chartWriter) configuration() config.Password {
 	s := c.schema()
 	if len(c.Errors) == 0 {
 		found := &problem.List{File: c.File, Words: &problem.YAMLWords}
-		validate.File(s, found, true)
+		validate.File(s, found, nil)
 		c.Errors = append(c.Errors, found.Errors...)
 	}
 	e := s.VCenters[0]

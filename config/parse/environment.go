@@ -118,3 +118,12 @@ func (v value) unusable(f schema.Field) string {
 	}
 	return ""
 }
+
+// Variables returns the names of the environment variables that override a file.
+func Variables() []string {
+	var names []string
+	for _, f := range (&schema.File{}).Variables() {
+		names = append(names, f.Variable)
+	}
+	return names
+}

@@ -71,7 +71,7 @@ func Load(file string, data []byte, o Options) (l *Document, err error) {
 		return nil, p.Err()
 	}
 	applyEnvironment(s, o.Environ, p)
-	cfg, fleet := validate.File(s, p, o.SkipFiles)
+	cfg, fleet := validate.File(s, p, o.reader())
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
@@ -111,6 +111,21 @@ type Options struct {
 	// SkipFiles leaves the files unread that the configuration names, for where
 	// they are not: they are in the daemon's Pod. CA is empty then.
 	SkipFiles bool
+	// ReadFile reads one of them, of at most that many bytes: for somebody who reads the
+	// configuration of a Pod from elsewhere. Its errors are those of an open. Nil stands for the
+	// files of this machine.
+	ReadFile func(path string, most int64) ([]byte, error)
+}
+
+// reader returns what reads the files that a configuration names, nil if nothing does.
+func (o Options) reader() validate.Reader {
+	switch {
+	case o.SkipFiles:
+		return nil
+	case o.ReadFile == nil:
+		return readfile.ReadAtMost
+	}
+	return o.ReadFile
 }
 
 // Parse is the function Parse, with options.

@@ -82,21 +82,60 @@ var errDisabled = errors.New("nodes.skipDeletion is set in the configuration")
 // confirmed that no vCenter has it, and otherwise why not: errExists, or an error that
 // is topology.ErrUnknown.
 func (c *Checker) absence(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
-	id, err := c.placer.Identify(node)
-	if err != nil {
-		return id, err
+	q := &question{of: c, states: states, node: node}
+	for _, check := range []func() error{q.isNamed, q.isAbsent, q.wasFound, q.isEnabled} {
+		if err := check(); err != nil {
+			return q.id, err
+		}
 	}
-	switch err := missing(states, id); {
-	case err == nil:
-		return id, errExists
-	case !errors.Is(err, topology.ErrAbsent):
-		return id, err
-	case node.Spec.ProviderID == "":
-		return id, topology.Errorf(topology.ErrUnknown, "the machine of Node %s was never found, so it is not known to be gone: %w", node.Name, err)
-	case c.placer.Config().SkipNodeDeletion:
-		return id, topology.Errorf(topology.ErrUnknown, "Node %s is kept, since %w: %w", node.Name, errDisabled, err)
+	return q.id, nil
+}
+
+// A question is whether a Node is to be deleted, by states. Each of its checks returns why it is
+// not; they are asked in this order.
+type question struct {
+	of     *Checker
+	states []inventory.State
+	node   *v1.Node
+	id     inventory.Identity
+	// absent is what the snapshots say of the machine.
+	absent error
+}
+
+func (q *question) isNamed() (err error) {
+	q.id, err = q.of.placer.Identify(q.node)
+	return err
+}
+
+func (q *question) isAbsent() error {
+	q.absent = missing(q.states, q.id)
+	if q.absent == nil {
+		return errExists
 	}
-	return id, nil
+	if !errors.Is(q.absent, topology.ErrAbsent) {
+		return q.absent
+	}
+	return nil
+}
+
+func (q *question) wasFound() error {
+	switch {
+	case q.node.Spec.ProviderID != "":
+		return nil
+	case q.absent == nil:
+		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID yet", q.node.Name)
+	}
+	return topology.Errorf(topology.ErrUnknown, "the machine of Node %s was never found, so it is not known to be gone: %w", q.node.Name, q.absent)
+}
+
+func (q *question) isEnabled() error {
+	switch {
+	case !q.of.placer.Config().SkipNodeDeletion:
+		return nil
+	case q.absent == nil:
+		return errDisabled
+	}
+	return topology.Errorf(topology.ErrUnknown, "Node %s is kept, since %w: %w", q.node.Name, errDisabled, q.absent)
 }
 
 // isCurrent returns an error if by now another Node has the name, or the Node is ready

@@ -12,9 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"vzones/provider/absence"
 	"vzones/provider/addresses"
 	"vzones/provider/identity"
+	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -125,6 +128,12 @@ func Key(err error) string {
 		return err.Error()
 	}
 	return strings.Join(vcenters, " ") + reasonOf + Of(err).Event
+}
+
+// NeverOurs reports whether a Node is none of ours, by the error with which its machine was looked
+// for: it has no provider ID, waits for nothing, and nothing says that vSphere has its machine.
+func NeverOurs(node *v1.Node, err error) bool {
+	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodestate.IsUninitialized(node)
 }
 
 // Counts returns 0 for every outcome.

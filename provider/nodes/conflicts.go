@@ -17,12 +17,7 @@ const conflictsEvery = 5 * time.Second
 
 // fleetConflicts are what is wrong with the whole fleet, and which of that was recorded.
 type fleetConflicts struct {
-	// spanning are pairs of region and zone of several vCenters, unnested values that are
-	// in several of the level above.
-	spanning map[topology.Pair]topology.Conflict
-	unnested map[topology.Value]topology.Conflict
-	// volumes are those that keep the CSI driver from placing volumes.
-	volumes map[topology.Pair][]topology.Conflict
+	topology.FleetConflicts
 	// notSeen are the texts about labels that the CSI driver does not see.
 	notSeen map[string]bool
 }
@@ -51,11 +46,10 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 		placements = append(placements, place.Placement)
 		c.asBefore(n, nesting, place.Placement, err, pairs, values)
 	}
-	spanning, unnested := topology.Spanning(slices.Values(placements)), policy.Unnested(slices.Values(placements))
-	volumes := policy.Volumes(slices.Values(placements), c.placer.Tagged())
-	same := take(&l.conflicts.spanning, spanning, pairs)
-	same = take(&l.conflicts.unnested, unnested, values) && same
-	same = l.conflicts.takeVolumes(volumes, pairs) && same
+	found := policy.FleetConflicts(placements, c.placer.Tagged())
+	same := take(&l.conflicts.Spanning, found.Spanning, pairs)
+	same = take(&l.conflicts.Unnested, found.Unnested, values) && same
+	same = l.conflicts.takeVolumes(found.Volumes, pairs) && same
 	l.recordUnread(ctx, &seen)
 	l.recordNotCSI(ctx, policy)
 	if same {
@@ -108,32 +102,15 @@ func (f *fleetConflicts) takeVolumes(found map[topology.Pair][]topology.Conflict
 		found = map[topology.Pair][]topology.Conflict{}
 	}
 	for pair := range kept {
-		if was, ok := f.volumes[pair]; ok && found[pair] == nil {
+		if was, ok := f.Volumes[pair]; ok && found[pair] == nil {
 			found[pair] = was
 		}
 	}
-	same := maps.EqualFunc(found, f.volumes, func(a, b []topology.Conflict) bool {
+	same := maps.EqualFunc(found, f.Volumes, func(a, b []topology.Conflict) bool {
 		return slices.EqualFunc(a, b, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
 	})
-	f.volumes = found
+	f.Volumes = found
 	return same
-}
-
-// of returns the conflicts of a placement and of the fleet.
-func (f *fleetConflicts) of(placed topology.Placement) []topology.Conflict {
-	all := placed.Conflicts[:len(placed.Conflicts):len(placed.Conflicts)]
-	if pair, ok := placed.Pair(); ok {
-		if spans, ok := f.spanning[pair]; ok {
-			all = append(all, spans)
-		}
-		all = append(all, f.volumes[pair]...)
-	}
-	for _, d := range placed.Decisions {
-		if crosses, ok := f.unnested[topology.Value{Label: d.Label, Value: d.Value}]; ok {
-			all = append(all, crosses)
-		}
-	}
-	return all
 }
 
 // recordNotCSI records once each label whose value the CSI driver does not see.

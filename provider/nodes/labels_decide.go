@@ -52,7 +52,7 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	if place.Machine == nil {
 		k.unplaced = ""
 	} else {
-		k.conflicts = l.conflicts.of(place.Placement)
+		k.conflicts = l.conflicts.Of(place.Placement)
 		due = append(due, l.recordConflicts(ctx, n, k, &place, unplacedFor), l.recordUnplaced(ctx, n, k, &place, err))
 	}
 	if !todo.Writes() {

@@ -22,9 +22,9 @@ import (
 
 // The reasons of Events.
 const (
-	reasonDrift     = "TopologyDrift"
+	reasonDrift     = plan.ReasonDrift
 	reasonConflict  = "TopologyConflict"
-	reasonTypeDrift = "InstanceTypeDrift"
+	reasonTypeDrift = plan.ReasonTypeDrift
 
 	// unplaced stands for the reasons of a Node that cannot be placed.
 	unplaced = "unplaced"

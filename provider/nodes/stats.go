@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"errors"
 	"maps"
 	"slices"
 
@@ -9,7 +8,6 @@ import (
 
 	"vzones/provider/absence"
 	"vzones/provider/condition"
-	"vzones/provider/identity"
 	"vzones/provider/nodestate"
 	"vzones/provider/plan"
 	"vzones/topology"
@@ -111,8 +109,8 @@ func (c *Controller) outcomeOf(n *v1.Node) (string, error) {
 	switch {
 	case err == nil:
 		return condition.Placed, nil
-	case (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) && n.Spec.ProviderID == "" && !nodestate.IsUninitialized(n):
-		return condition.Foreign, nil // it never was ours, and waits for nothing
+	case condition.NeverOurs(n, err):
+		return condition.Foreign, nil
 	}
 	return condition.Of(err).Name, err
 }

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/addresses"
+	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -14,29 +15,46 @@ func (p *Placer) newNodeAddresses(states []inventory.State, m *inventory.Machine
 	return chosen.Addresses, err
 }
 
-// changedAddresses returns the addresses that an initialized Node gets, none where it
-// keeps those that it has: they would be the same, or VMware Tools do not report
-// any now, as while the machine starts, or too many, or its metadata has changed and is
-// not read yet. What the kubelet was given then stands in
-// for them only while a Node is initialized.
-func (p *Placer) changedAddresses(states []inventory.State, m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
-	if m.Pending {
-		return nil, nil
+// Addresses returns the addresses that a Node gets of its machine, and why each was chosen or
+// dropped. Changed reports whether they are written: an initialized Node keeps those that it has
+// if they would be the same or are not known now, and then there is no error. It remembers
+// nothing: see Give.
+func (p *Placer) Addresses(node *v1.Node, m *inventory.Machine) (chosen addresses.Selection, changed bool, err error) {
+	chosen, families, err := p.choose(p.fleet.States(), m, node)
+	if nodestate.IsUninitialized(node) {
+		return chosen, err == nil, err
 	}
+	changed, err = isChange(node, m, &chosen, families, err)
+	return chosen, changed, err
+}
+
+// changedAddresses returns the addresses that an initialized Node gets, none where it
+// keeps those that it has.
+func (p *Placer) changedAddresses(states []inventory.State, m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
 	before := p.grants.now()
 	chosen, families, err := p.choose(states, m, node)
-	switch {
-	case len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
-		return nil, nil
-	case err != nil:
+	if changed, err := isChange(node, m, &chosen, families, err); !changed {
 		return nil, err
-	case addresses.Unchanged(node, chosen.Addresses):
-		return nil, nil
 	}
 	if err := p.grants.give(node, chosen.Addresses, before); err != nil {
 		return nil, err
 	}
 	return chosen.Addresses, nil
+}
+
+// isChange reports whether an initialized Node gets the addresses that were chosen, or
+// returns the error. It keeps those that it has where they would be the same, or VMware Tools
+// do not report any now, as while the machine starts, or too many, or its metadata has
+// changed and is not read yet. What the kubelet was given then stands in for them only while
+// a Node is initialized.
+func isChange(node *v1.Node, m *inventory.Machine, chosen *addresses.Selection, families int, err error) (bool, error) {
+	switch {
+	case m.Pending, len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return !addresses.Unchanged(node, chosen.Addresses), nil
 }
 
 // choose selects the addresses of a Node, and returns of how many families they are.

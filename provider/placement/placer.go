@@ -111,7 +111,7 @@ func (p *Placer) InvisibleCategories() map[string][]string {
 
 // Tagged returns the tags of regions and zones in all vCenters that are attached to
 // anything, as far as that was read.
-func (p *Placer) Tagged() []topology.Tagged { return tagged(p.fleet.States()) }
+func (p *Placer) Tagged() []topology.Tagged { return Tagged(p.fleet.States()) }
 
 // Forget ends what is remembered of a Node that is gone.
 func (p *Placer) Forget(node types.UID) {

@@ -100,9 +100,7 @@ func (p *placements) forget(node types.UID) {
 // resolve places a machine by what its vCenter shows to the account, and says where
 // no other vCenter shows a category either, and what the CSI driver does not see.
 func resolve(policy topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
-	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
-		policy.Invisible = in.InvisibleCategories
-	}
+	policy.Invisible = invisible(states, m)
 	placement, err := topology.Resolve(policy, paths(states, m))
 	none := policy.NoCategory(inventory.InvisibleCategories(states))
 	placement.Conflicts = slices.Concat(placement.Conflicts, none, policy.MissingCategories(inventory.InvisibleByVCenter(states)), policy.NotCSI())
@@ -116,15 +114,29 @@ func resolve(policy topology.Policy, states []inventory.State, m *inventory.Mach
 	return placement, err
 }
 
-// paths returns those of a machine. What is above it is of the vCenter, which has the name
-// of its first entry, whichever of them has found the machine.
+// invisible returns the tag categories that a machine's vCenter does not show to the account.
+func invisible(states []inventory.State, m *inventory.Machine) []string {
+	if in := inventory.StateOf(states, m.Ref.VCenter).Snapshot; in != nil {
+		return in.InvisibleCategories
+	}
+	return nil
+}
+
+// paths returns those of a machine.
 func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
-	first := inventory.FirstEntry(states, m.Ref.VCenter)
-	if first == m.Ref.VCenter {
-		return m.Paths
+	return Paths(states, m.Ref.VCenter, m.Paths)
+}
+
+// Paths returns paths that an entry of a vCenter shows as placements have them, such as the way up from
+// a host. What is above a machine is of the vCenter, which has the name of its first entry, whichever
+// of them has found the machine.
+func Paths(states []inventory.State, entry string, of []topology.Path) []topology.Path {
+	first := inventory.FirstEntry(states, entry)
+	if first == entry {
+		return of
 	}
 	renamed := map[*topology.Object]*topology.Object{}
-	all := slices.Clone(m.Paths)
+	all := slices.Clone(of)
 	for i := range all {
 		all[i].Objects = slices.Clone(all[i].Objects)
 		for j, o := range all[i].Objects {
@@ -139,9 +151,10 @@ func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
 	return all
 }
 
-// tagged is Tagged of these states. Of a tag that several entries of one vCenter show,
-// that of the one which shows most objects counts.
-func tagged(states []inventory.State) []topology.Tagged {
+// Tagged returns the tags of regions and zones in the vCenters of these states that are attached
+// to anything, as far as their snapshots have them, by the name of each vCenter's first entry. Of
+// a tag that several entries of one vCenter show, that of the one which shows most objects counts.
+func Tagged(states []inventory.State) []topology.Tagged {
 	type tag struct{ vcenter, category, name string }
 	var all []topology.Tagged
 	at := map[tag]int{}

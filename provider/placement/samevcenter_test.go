@@ -56,7 +56,7 @@ func TestTagsOfOneVCenter(t *testing.T) {
 	states[0].Snapshot.Tagged = []topology.Tagged{{VCenter: "first", Category: "zone", Name: "a"}}
 	states[1].Snapshot.Tagged = []topology.Tagged{{VCenter: "second", Category: "zone", Name: "a", NoHosts: pool}, {VCenter: "second", Category: "zone", Name: "b"}}
 	states[2].Snapshot.Tagged = []topology.Tagged{{VCenter: "other", Category: "zone", Name: "a"}}
-	got := tagged(states)
+	got := Tagged(states)
 	if len(got) != 3 || got[0].VCenter != "first" || len(got[0].NoHosts) != 1 || got[1].VCenter != "first" || got[2].VCenter != "other" {
 		t.Errorf("got %v", got)
 	}

@@ -111,12 +111,10 @@ const levelGone = "the configuration"
 func (p *Policy) For(node *v1.Node, placed topology.Placement, before []Timed, assumed map[string]string, now time.Time) *Plan {
 	out := p.begin(node, assumed)
 	var missing []Difference
-	for _, label := range p.Policy.Labels() {
-		switch d, differs := compare(node, label, placed, out.Owned); {
-		case !differs:
-		case d.Missing:
+	for _, d := range p.differences(node, placed, out.Owned) {
+		if d.Missing {
 			missing = append(missing, d)
-		default:
+		} else {
 			out.Drifts = append(out.Drifts, Timed{d, beganAt(d, before, now)})
 		}
 	}
@@ -307,6 +305,17 @@ func compare(node *v1.Node, label string, placed topology.Placement, owned []str
 		d.Missing, differs = true, true
 	}
 	return d, differs
+}
+
+// differences returns how the topology labels of a Node differ from a placement.
+func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) []Difference {
+	var all []Difference
+	for _, label := range p.Policy.Labels() {
+		if d, differs := compare(node, label, placed, owned); differs {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 func (p *Plan) write(action Action, d Difference) {

@@ -6,6 +6,12 @@ import (
 	"vzones/config"
 )
 
+// The reasons of Events about what differs and is not written.
+const (
+	ReasonDrift     = "TopologyDrift"
+	ReasonTypeDrift = "InstanceTypeDrift"
+)
+
 // The reasons of Events about what was written.
 const (
 	ReasonBackfilled  = "TopologyBackfilled"

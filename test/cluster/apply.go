@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 )
@@ -24,7 +27,7 @@ const (
 )
 
 // Apply applies the objects of a YAML manifest in their order, on the server's
-// side and as an administrator. Lists are taken apart. The filter, if there is
+// side and as an administrator, with their status. Lists are taken apart. The filter, if there is
 // one, says by its kind whether an object is wanted. An object of a namespaced
 // kind without a namespace goes into default.
 func (c *Cluster) Apply(ctx context.Context, manifest []byte, filter func(kind string) bool) error {
@@ -50,8 +53,43 @@ func (c *Cluster) apply(ctx context.Context, object *unstructured.Unstructured) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_, err = client.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	opts := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	if _, err = client.Apply(ctx, object.GetName(), object, opts); err != nil {
+		return err
+	}
+	if _, there := object.Object["status"]; !there {
+		return nil
+	}
+	// A kind without a status of its own has it now.
+	if _, err = client.ApplyStatus(ctx, object.GetName(), object, opts); apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+		return nil
+	}
 	return err
+}
+
+// Delete deletes the objects of a manifest, the last first, and at once: nothing that protects one
+// of them is waited for.
+func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
+	objects, err := decode(manifest)
+	if err != nil {
+		return err
+	}
+	for _, object := range slices.Backward(objects) {
+		client, err := c.clientFor(ctx, object)
+		if err != nil {
+			return fmt.Errorf("deleting %s %q: %w", object.GetKind(), object.GetName(), err)
+		}
+		// It may be protected by a finalizer whose controller does not run.
+		_, err = client.Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err == nil {
+			now := int64(0)
+			err = client.Delete(ctx, object.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &now})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting %s %q: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // clientFor finds the resource of an object.

@@ -24,8 +24,9 @@ import (
 )
 
 const (
-	// folder has the files that the reader needs.
-	folder = "bin/demo-cluster"
+	// folder has the files that the reader needs, toolConfig is the one for vzones.
+	folder     = "bin/demo-cluster"
+	toolConfig = "vsphere.yaml"
 	// binary is the daemon, incumbent the vSphere CPI if make incumbent has built it.
 	binary    = "bin/vsphere-cloud-controller-manager"
 	incumbent = "bin/incumbent/vsphere-cloud-controller-manager"
@@ -102,28 +103,58 @@ func (d *demo) registerAll(ctx context.Context) error {
 	return err
 }
 
-// writeFiles writes what the reader needs and returns its folder.
-func (d *demo) writeFiles(ctx context.Context) (string, error) {
-	if err := os.RemoveAll(folder); err != nil {
-		return "", err
+// writeFiles writes what the reader needs to install a cloud controller manager: the
+// configuration for vzones has the credentials, which the cluster does not have yet.
+func (d *demo) writeFiles(ctx context.Context) error {
+	if err := d.writeKubeconfig(); err != nil {
+		return err
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", err
+	authorities := filepath.Join(d.folder, "authorities")
+	if err := os.Mkdir(authorities, 0o700); err != nil {
+		return err
 	}
-	kubeconfig, err := os.ReadFile(d.stack.Cluster.AdminKubeconfig())
+	config, err := fleet.ConfigYAML(d.stack.Fleet, fleet.ConfigOptions{Region: regionCategory, Zone: zoneCategory, CADir: authorities})
 	if err != nil {
-		return "", err
+		return err
 	}
-	files := map[string]string{"kubeconfig": string(kubeconfig), "values.yaml": values(d.stack.Fleet)}
+	files := map[string]string{toolConfig: string(config), "values.yaml": values(d.stack.Fleet)}
 	if cpi, err := cpiManifest(ctx, d.stack.Fleet); err == nil {
 		files["cpi.yaml"] = cpi
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-			return "", err
+		if err := os.WriteFile(filepath.Join(d.folder, name), []byte(content), 0o600); err != nil {
+			return err
 		}
 	}
-	return folder, nil
+	return nil
+}
+
+// writeKubeconfig makes the folder, with the kubeconfig alone.
+func (d *demo) writeKubeconfig() error {
+	if err := os.RemoveAll(d.folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(d.folder, 0o700); err != nil {
+		return err
+	}
+	kubeconfig, err := os.ReadFile(d.stack.Cluster.AdminKubeconfig())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(d.folder, "kubeconfig"), kubeconfig, 0o600)
+}
+
+// writeConfig writes the configuration of the demo's daemon into the folder. The credentials are
+// in the Secret, which the kubeconfig lets vzones read.
+func (d *demo) writeConfig() error {
+	if err := d.writeKubeconfig(); err != nil {
+		return err
+	}
+	config, err := os.ReadFile(d.config)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(d.folder, toolConfig), config, 0o600)
 }
 
 // values are those of the chart for a fleet.

@@ -15,7 +15,8 @@ const (
 )
 
 // hold leaves everything running, and carries out commands, until the user ends it.
-func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) error {
+func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) (err error) {
+	defer func() { err = errors.Join(err, os.RemoveAll(d.folder)) }()
 	if err := d.explain(ctx, daemon); err != nil {
 		return err
 	}
@@ -35,18 +36,22 @@ func (d *demo) explain(ctx context.Context, daemon *stack.Daemon) error {
 	if err != nil {
 		return err
 	}
-	d.step("Everything stays up (DEMO_KEEP is set). Ctrl-C ends it. To look around:")
+	if err := d.writeConfig(); err != nil {
+		return err
+	}
+	d.step("Everything stays up (DEMO_KEEP is set). Ctrl-C ends it. To look around, in another terminal at the same place:")
 	d.print(`
-  export KUBECONFIG=%s
+  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=%[1]s/kubeconfig
+  vzones nodes -c %[1]s/vsphere.yaml
   kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
 If there is no kubectl: make helm builds bin/tools/kubectl, and status, typed here, shows the same.
-The daemon's log is %s.
+The daemon's log is %[2]s.
 The daemon's port is %[3]d. It has signed its certificate itself, so curl cannot verify it (-k):
 
   export TOKEN=%[4]s
   curl -sk -H "Authorization: Bearer $TOKEN" https://127.0.0.1:%[3]d/metrics
-`, d.stack.Cluster.AdminKubeconfig(), daemon.LogPath(), daemon.Port, token)
+`, d.folder, daemon.LogPath(), daemon.Port, token)
 	return nil
 }
 
@@ -65,15 +70,15 @@ func (d *demo) serveCluster(ctx context.Context) (err error) {
 	if err := d.registerAll(ctx); err != nil {
 		return err
 	}
-	files, err := d.writeFiles(ctx)
-	if err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(d.folder)) }()
+	if err := d.writeFiles(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(files)) }()
 	d.step("No cloud controller manager runs, so %d Nodes wait. Ctrl-C ends all this. In another terminal, at the same place:", len(d.stack.Fleet.Machines()))
 	d.print(`
-  export KUBECONFIG=$PWD/%[1]s/kubeconfig
-  bin/tools/helm install vzones manifests/chart --namespace kube-system --values %[1]s/values.yaml
+  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=%[1]s/kubeconfig
+  vzones check -c %[1]s/vsphere.yaml
+  helm install vzones manifests/chart --namespace kube-system --values %[1]s/values.yaml
   kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager
   kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
@@ -81,17 +86,17 @@ There is no kubelet and no image: Pods of vzones and of the vSphere CPI are run 
 programs in bin/, and what it prints below says where their logs are, since kubectl logs does not work.
 Other Pods stay Pending. If it prints "operation not permitted" for them, this system restricts user
 namespaces: run the demo as root.
-`, files)
+`, d.folder)
 	if _, err := os.Stat(helm); err != nil {
 		d.print("Helm is not built yet: make helm\n")
 	}
-	if _, err := os.Stat(files + "/cpi.yaml"); err != nil {
+	if _, err := os.Stat(d.folder + "/cpi.yaml"); err != nil {
 		d.print("To begin with the vSphere CPI instead, end this, run make incumbent, and start this again.\n")
 	} else {
-		d.print("To begin with the vSphere CPI instead: kubectl apply -f %s/cpi.yaml\n", files)
+		d.print("To begin with the vSphere CPI instead: kubectl apply -f %s/cpi.yaml\n", d.folder)
 	}
 	err = d.runPods(ctx)
-	d.step("Stopped the Pods; stops the control plane and removes %s.", files)
+	d.step("Stopped the Pods; stops the control plane and removes %s.", d.folder)
 	return err
 }
 

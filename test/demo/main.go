@@ -36,7 +36,7 @@ func show() int {
 	defer stop()
 	// What client-go logs about itself is no part of the show.
 	klog.SetLogger(logr.Discard())
-	d := &demo{out: os.Stdout, began: time.Now(), keep: os.Getenv("DEMO_KEEP")}
+	d := &demo{out: os.Stdout, began: time.Now(), keep: os.Getenv("DEMO_KEEP"), folder: folder}
 	if err := d.run(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)
 		return 1
@@ -48,7 +48,9 @@ type demo struct {
 	out   io.Writer
 	began time.Time
 	keep  string // what DEMO_KEEP is
-	stack *stack.Stack
+	// folder is where the reader's files go, config the path of the daemon's configuration.
+	folder, config string
+	stack          *stack.Stack
 }
 
 // step prints a headline with the time since the start.
@@ -58,13 +60,18 @@ func (d *demo) step(format string, args ...any) {
 
 func (d *demo) print(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
 
-func (d *demo) run(ctx context.Context) (err error) {
+func (d *demo) run(ctx context.Context) error {
 	if err := built(); err != nil {
 		return err
 	}
 	if d.keep == keepCluster {
 		return d.serveCluster(ctx)
 	}
+	return d.play(ctx, binary)
+}
+
+// play shows all there is to see, with the daemon at a path.
+func (d *demo) play(ctx context.Context, binary string) (err error) {
 	d.step("Starting etcd and kube-apiserver, and three simulated vCenters with two datacenters each")
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -136,6 +143,7 @@ func (d *demo) startDaemon(binary string) (*stack.Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.config = config
 	d.step("Starting the daemon with its ServiceAccount's token and this configuration:")
 	d.print("\n%s", text)
 	return d.stack.StartDaemon(path, config)

@@ -60,6 +60,11 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 	if err := v.openTags(); err != nil {
 		return err
 	}
+	for _, c := range spec.Categories {
+		if err := v.category(c); err != nil {
+			return err
+		}
+	}
 	root := b.folderOf(v.rootFolder())
 	if err := v.attachAll(root.Self, spec.Tags); err != nil {
 		return err
@@ -80,7 +85,7 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 		}
 	}
 	b.fill(spec.Fillers)
-	return nil
+	return b.rules()
 }
 
 func (b *inventory) folderOf(ref types.ManagedObjectReference) *simulator.Folder {
@@ -179,7 +184,10 @@ func (b *inventory) cluster(dc *datacenter, hostFolder *simulator.Folder, spec *
 	obj := new(simulator.ClusterComputeResource)
 	obj.Name = spec.Name
 	obj.Summary = new(types.ClusterComputeResourceSummary)
-	obj.ConfigurationEx = new(types.ClusterConfigInfoEx)
+	obj.ConfigurationEx = &types.ClusterConfigInfoEx{
+		DrsConfig: types.ClusterDrsConfigInfo{Enabled: types.NewBool(spec.DRS == nil || *spec.DRS)},
+		DasConfig: types.ClusterDasConfigInfo{Enabled: types.NewBool(spec.HA == nil || *spec.HA)},
+	}
 	b.child(folder, obj)
 	b.name(obj)
 	c := &compute{name: spec.Name, pools: make(map[string]mo.Entity)}
@@ -223,6 +231,7 @@ func (b *inventory) host(c *compute, parent mo.Entity, cr *mo.ComputeResource, s
 	h.Name = spec.Name
 	h.Runtime.ConnectionState = types.HostSystemConnectionStateConnected
 	h.Runtime.PowerState = types.HostSystemPowerStatePoweredOn
+	h.Runtime.InMaintenanceMode = spec.Maintenance
 	h.Summary.Config.Name = spec.Name
 	h.Summary.Runtime = &h.Runtime
 	h.Summary.Hardware = &types.HostHardwareSummary{

@@ -155,6 +155,9 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 		v.wakeForFilters()
 	}
 	v.own(r, method, body, res)
+	if method == "CurrentTime" {
+		res = v.settings.skewed(res)
+	}
 	return v.omit(method, v.owned.blinded(r, method, res))
 }
 

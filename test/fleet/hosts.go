@@ -34,11 +34,14 @@ func (b *inventory) notifyGroups(cluster *simulator.ClusterComputeResource) {
 	whole := *config
 	whole.Group = nil
 	for _, g := range config.Group {
-		if g, ok := g.(*types.ClusterHostGroup); ok {
-			copied := *g
-			copied.Host = slices.Clone(g.Host)
-			whole.Group = append(whole.Group, &copied)
+		hosts, ok := g.(*types.ClusterHostGroup)
+		if !ok {
+			whole.Group = append(whole.Group, g)
+			continue
 		}
+		copied := *hosts
+		copied.Host = slices.Clone(hosts.Host)
+		whole.Group = append(whole.Group, &copied)
 	}
 	var c changes
 	c.set("configurationEx", &whole)

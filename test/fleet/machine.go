@@ -111,6 +111,7 @@ func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
 	b.configure(vm, name, id)
 	cfg := vm.Config
 	cfg.Template = spec.Template
+	cfg.Flags.DiskUuidEnabled = types.NewBool(spec.EnableUUID)
 	cfg.GuestId = cmp.Or(spec.GuestID, "ubuntu64Guest")
 	cfg.GuestFullName = guestFullName(cfg.GuestId)
 	cfg.Hardware.NumCPU = cmp.Or(spec.CPUs, 4)

@@ -23,9 +23,12 @@ type VCenterSpec struct {
 	Port        int              `yaml:"port"`     // to listen on; default a free one
 	User        string           `yaml:"user"`     // default vzones@<name>.local
 	Password    string           `yaml:"password"` // default pw-<name>
+	Admin       bool             `yaml:"admin"`    // the account may make roles; by default it may only read
+	Version     string           `yaml:"version"`  // of the product and its API; default that of govmomi's simulator
 	Accounts    []AccountSpec    `yaml:"accounts"` // further ones, which see the same
-	Tags        Tags             `yaml:"tags"`     // on the root folder
-	Folders     []FolderSpec     `yaml:"folders"`  // folders of datacenters
+	Categories  []CategorySpec   `yaml:"categories"`
+	Tags        Tags             `yaml:"tags"`    // on the root folder
+	Folders     []FolderSpec     `yaml:"folders"` // folders of datacenters
 	Datacenters []DatacenterSpec `yaml:"datacenters"`
 	Fillers     int              `yaml:"fillers"` // further machines, powered on, without guest, spread over all hosts
 }
@@ -34,6 +37,14 @@ type VCenterSpec struct {
 type AccountSpec struct {
 	User     string `yaml:"user"`
 	Password string `yaml:"password"`
+	Admin    bool   `yaml:"admin"` // it may make roles
+}
+
+// CategorySpec describes a tag category. One that is only named elsewhere needs none.
+type CategorySpec struct {
+	Name   string `yaml:"name"`
+	Single bool   `yaml:"single"` // an object may have one of its tags only; that is not enforced here
+	Types  Names  `yaml:"types"`  // of objects that it is for, such as HostSystem; default: all
 }
 
 // DatacenterSpec describes a datacenter.
@@ -64,6 +75,20 @@ type ClusterSpec struct {
 	Pools  []PoolSpec `yaml:"pools"` // below the root pool, Resources
 
 	HostGroups []HostGroupSpec `yaml:"hostGroups"` // DRS host groups
+	DRS        *bool           `yaml:"drs"`        // default true
+	HA         *bool           `yaml:"ha"`         // default true
+	Rules      []RuleSpec      `yaml:"rules"`      // of DRS
+}
+
+// RuleSpec describes a DRS rule.
+type RuleSpec struct {
+	Name      string `yaml:"name"`
+	Kind      string `yaml:"kind"` // separate (default), together or hosts
+	VMs       Names  `yaml:"vms"`
+	Hosts     Names  `yaml:"hosts"` // of the cluster, for the kind hosts
+	Away      bool   `yaml:"away"`  // the machines are kept off these hosts
+	Mandatory bool   `yaml:"mandatory"`
+	Disabled  bool   `yaml:"disabled"`
 }
 
 // HostGroupSpec describes a DRS host group.
@@ -77,6 +102,7 @@ type HostSpec struct {
 	Name        string `yaml:"name"`
 	Tags        Tags   `yaml:"tags"`
 	FaultDomain string `yaml:"faultDomain"` // of vSAN; default: none
+	Maintenance bool   `yaml:"maintenance"`
 }
 
 // PoolSpec describes a resource pool.
@@ -111,6 +137,7 @@ type VMSpec struct {
 	NICs        []NICSpec         `yaml:"nics"` // default: one
 	ExtraConfig map[string]string `yaml:"extraConfig"`
 	Metadata    string            `yaml:"metadata"`         // of cloud-init, as YAML; goes into the extra config as guestinfo.metadata
+	EnableUUID  bool              `yaml:"enableUUID"`       // disk.enableUUID
 	Encoding    string            `yaml:"metadataEncoding"` // of Metadata: base64 (default), gzip+base64 or plain
 	Tags        Tags              `yaml:"tags"`
 }
@@ -172,7 +199,7 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 	// Node.Decode forgets that unknown fields are refused.
 	if node.Kind == yaml.MappingNode {
 		for i := 0; i < len(node.Content); i += 2 {
-			if key := node.Content[i]; !slices.Contains([]string{"name", "tags", "faultDomain"}, key.Value) {
+			if key := node.Content[i]; !slices.Contains([]string{"name", "tags", "faultDomain", "maintenance"}, key.Value) {
 				return HostSpec{}, fmt.Errorf("line %d: field %s not found in a host", key.Line, key.Value)
 			}
 		}
@@ -204,6 +231,7 @@ func decodeHost(node *yaml.Node) (HostSpec, error) {
 //	      tags: {zone: b}
 //	      hosts: 2                    # or a list of names, or of {name, tags, faultDomain}
 //	      hostGroups: [{name: site-a, hosts: [c1-host-1]}]
+//	      rules: [{name: apart, kind: separate, vms: [node-1, node-2]}]
 //	      pools: [{name: p, tags: {…}, pools: […]}, {name: app, vapp: true}]
 //	    vms:
 //	    - name: node-1

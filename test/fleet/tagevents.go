@@ -63,6 +63,9 @@ func (v *VCenter) serveEvents() {
 // redirect leads a request for a collector of events to the event manager that makes
 // one.
 func (v *VCenter) redirect(m *simulator.Method) {
+	if mayRedirect(m.Name) && m.This == *v.content().AuthorizationManager {
+		m.This = authorizationRef
+	}
 	if own := v.content().EventManager; m.Name == "CreateCollectorForEvents" && own != nil && m.This == *own {
 		m.This = eventManagerRef
 	}

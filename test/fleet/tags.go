@@ -75,22 +75,44 @@ func (v *VCenter) tag(category, name string) (string, error) {
 	if id, ok := t.tags[key]; ok {
 		return id, nil
 	}
-	cid, ok := t.categories[category]
-	if !ok {
-		// MULTIPLE, since tests need two tags of one category on one object.
-		in := map[string]any{"create_spec": map[string]any{"name": category, "cardinality": "MULTIPLE", "associable_types": []string{}}}
-		if err := v.post(categoryPath, in, &cid); err != nil {
-			return "", fmt.Errorf("tag category %q: %w", category, err)
+	if _, ok := t.categories[category]; !ok {
+		// Tests need two tags of one category on one object.
+		if err := v.makeCategory(CategorySpec{Name: category}); err != nil {
+			return "", err
 		}
-		t.categories[category] = cid
 	}
 	var id string
-	in := map[string]any{"create_spec": map[string]any{"name": name, "category_id": cid}}
+	in := map[string]any{"create_spec": map[string]any{"name": name, "category_id": t.categories[category]}}
 	if err := v.post(tagPath, in, &id); err != nil {
 		return "", fmt.Errorf("tag %q of category %q: %w", name, category, err)
 	}
 	t.tags[key] = id
 	return id, nil
+}
+
+// category makes a tag category.
+func (v *VCenter) category(spec CategorySpec) error {
+	v.tags.mu.Lock()
+	defer v.tags.mu.Unlock()
+	return v.makeCategory(spec)
+}
+
+// makeCategory makes a tag category, with the tags locked.
+func (v *VCenter) makeCategory(spec CategorySpec) error {
+	cardinality, kinds := "MULTIPLE", spec.Types
+	if spec.Single {
+		cardinality = "SINGLE"
+	}
+	if kinds == nil {
+		kinds = Names{}
+	}
+	var id string
+	in := map[string]any{"create_spec": map[string]any{"name": spec.Name, "cardinality": cardinality, "associable_types": kinds}}
+	if err := v.post(categoryPath, in, &id); err != nil {
+		return fmt.Errorf("tag category %q: %w", spec.Name, err)
+	}
+	v.tags.categories[spec.Name] = id
+	return nil
 }
 
 // attach attaches a tag to an object, or detaches it.

@@ -39,6 +39,7 @@ type VCenter struct {
 	peaks        peaks
 	events       tagEvents
 	owned        owned
+	settings     settings
 	wake         broadcast // the inventory, the sessions or the faults changed
 
 	// world orders what reads the inventory and what changes it: the
@@ -56,6 +57,7 @@ var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentMa
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
 	v := &VCenter{name: spec.Name, user: spec.User, accounts: spec.Accounts}
 	v.faults.password = spec.Password
+	v.settings.admin = spec.Admin
 	v.identity.name = spec.Name
 	err := v.identity.renew(spec.Address, false)
 	if err != nil {
@@ -64,7 +66,7 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 	if v.server, err = newServer(ctx, spec.Address, spec.Port, v.identity.config(), v); err != nil {
 		return nil, err
 	}
-	v.simulate()
+	v.simulate(spec.Version)
 	if err = v.build(spec, index); err == nil {
 		err = v.server.start() //nolint:contextcheck // requests outlive the start
 	}
@@ -77,10 +79,13 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 
 // simulate wires up the simulator, as its own NewServer would, but for the
 // listener and for what is global to the process.
-func (v *VCenter) simulate() {
+func (v *VCenter) simulate(version string) {
 	templates.Lock()
 	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
 	templates.Unlock()
+	if version != "" {
+		instance.Content.About.Version, instance.Content.About.ApiVersion = version, version
+	}
 	instance.Content.About.InstanceUuid = uuid.NewSHA1(uuid.NameSpaceOID, []byte("vcenter/"+v.name)).String()
 	reg := sctx.Map
 	v.sim = simulator.New(sctx, instance)
@@ -106,6 +111,7 @@ func (v *VCenter) simulate() {
 		reg.RemoveHandler(licenses)
 	}
 	v.serveEvents()
+	v.serveAuthorization()
 	reg.Handler = v.intercept
 	reg.AddHandler(watcher{&v.wake})
 }

@@ -15,6 +15,8 @@ type Accounts struct {
 
 	mu   sync.Mutex
 	used map[account]*accountUse
+	// ended is closed, and replaced, when a login ends.
+	ended chan struct{}
 }
 
 // An account is an address and who logs in there.
@@ -29,7 +31,7 @@ type accountUse struct {
 
 // NewAccounts returns the accounts of a fleet, of which none has failed.
 func NewAccounts(limits LoginLimits) *Accounts {
-	return &Accounts{limits: limits.withDefaults(), used: map[account]*accountUse{}}
+	return &Accounts{limits: limits.withDefaults(), used: map[account]*accountUse{}, ended: make(chan struct{})}
 }
 
 func accountOf(l login) account {
@@ -64,6 +66,8 @@ func (a *Accounts) end(of account, err error, now time.Time) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	close(a.ended)
+	a.ended = make(chan struct{})
 	u := a.used[of]
 	if u == nil {
 		return
@@ -75,4 +79,14 @@ func (a *Accounts) end(of account, err error, now time.Time) {
 	if u.pending == 0 && len(u.failed) == 0 {
 		delete(a.used, of)
 	}
+}
+
+// nextEnd returns a channel that is closed when a login ends, nil if that is not known.
+func (a *Accounts) nextEnd() <-chan struct{} {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ended
 }

@@ -28,8 +28,14 @@ func (p *postponedError) Error() string {
 	if p.silent {
 		left = "; it may have left a session in the vCenter"
 	}
+	if p.delays.least >= Never {
+		return p.err.Error() + left
+	}
 	return fmt.Sprintf("%v%s; next attempt after %v, or at once with other credentials", p.err, left, p.delays)
 }
+
+// Never is a delay in LoginLimits for somebody who does not repeat a login that fails.
+const Never = 365 * 24 * time.Hour
 
 // delays bound the time between two attempts.
 type delays struct{ least, most time.Duration }

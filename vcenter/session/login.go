@@ -63,7 +63,7 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 // logIn opens the SOAP session if its credentials may be shown now.
 func (s *Session) logIn(ctx context.Context) (err error) {
 	throttle, attempt := s.endpoint.throttle, login{loginSOAP, s.soap.URL().Host, s.creds}
-	if err := throttle.begin(attempt, time.Now()); err != nil {
+	if err := throttle.beginQueued(ctx, attempt, s.endpoint.loginTimeout); err != nil {
 		return err
 	}
 	err = errUnusable

@@ -23,6 +23,10 @@ type LoginLimits struct {
 	// UnansweredMin and UnansweredMax bound the delay after a login that was not
 	// answered; 2 and 15 minutes if zero.
 	UnansweredMin, UnansweredMax time.Duration
+	// Queue is for somebody who does not try again. A login waits for those of its account that are
+	// under way and that it could lock the account with, and a call of the REST API for its login as
+	// long as that may take. Otherwise the one fails at once, the other as late as any call.
+	Queue bool
 }
 
 func (l LoginLimits) withDefaults() LoginLimits {
@@ -33,6 +37,7 @@ func (l LoginLimits) withDefaults() LoginLimits {
 		RejectedMax:   cmp.Or(l.RejectedMax, 30*time.Minute),
 		UnansweredMin: cmp.Or(l.UnansweredMin, 2*time.Minute),
 		UnansweredMax: cmp.Or(l.UnansweredMax, 15*time.Minute),
+		Queue:         l.Queue,
 	}
 }
 

@@ -28,7 +28,8 @@ func (e *RESTLoginError) Unwrap() error { return e.error }
 //	none     there is no client and no login     opening  Client, if the throttle permits it
 //	                                             open     Client, where the session was cloned
 //	opening  a login is under way; Client waits  open     the login has succeeded
-//	         for as long as for another call     none     it has failed
+//	         for as long as for another call,    none     it has failed
+//	         or to its end: LoginLimits.Queue
 //	open     Client returns the client           none     Forget
 type REST struct {
 	endpoint *Endpoint
@@ -99,18 +100,19 @@ func (r *REST) logIn(ctx context.Context, call string) error {
 	}
 	if r.login == nil {
 		attempt := login{loginREST, r.Host(), r.creds}
-		if err := r.endpoint.throttle.begin(attempt, time.Now()); err != nil {
+		if err := r.endpoint.throttle.beginQueued(ctx, attempt, r.endpoint.loginTimeout); err != nil {
 			return &RESTLoginError{err}
 		}
 		r.login = r.start(ctx, call, attempt)
 	}
-	limit := time.NewTimer(r.endpoint.timeout)
+	most := r.endpoint.throttle.waitTime(r.endpoint.timeout, r.endpoint.loginTimeout)
+	limit := time.NewTimer(most)
 	defer limit.Stop()
 	select {
 	case <-r.login.ended:
 		return r.Wait()
 	case <-limit.C:
-		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", r.endpoint.timeout, r.endpoint.loginTimeout)}
+		return &RESTLoginError{fmt.Errorf("no answer within %v; waiting for up to %v", most, r.endpoint.loginTimeout)}
 	}
 }
 
@@ -167,6 +169,13 @@ func (r *REST) Wait() error {
 		r.client = l.client
 	}
 	return l.err
+}
+
+// Close ends the session of a REST that NewREST has returned, after a login that is under way. The
+// context bounds it.
+func (r *REST) Close(ctx context.Context) error {
+	_ = r.Wait() // without a login there is nothing to end
+	return r.close(ctx)
 }
 
 // close ends the session. One that was cloned ends with the SOAP session.

@@ -52,6 +52,12 @@ func (s *Session) LongPoll(timeout time.Duration) *vim25.Client {
 // REST returns the session of the REST API.
 func (s *Session) REST() *REST { return s.rest }
 
+// NewREST returns another session of the REST API, for another goroutine, which has to close it.
+// Where the session was cloned it is the same one, which Close leaves open.
+func (s *Session) NewREST() *REST {
+	return &REST{endpoint: s.endpoint, soap: s.soap, creds: s.creds, tokens: s.tokens}
+}
+
 // Credentials returns those that the session was opened with.
 func (s *Session) Credentials() credentials.Credentials { return s.creds }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -114,6 +115,34 @@ func (t *LoginThrottle) begin(l login, now time.Time) error {
 	}
 	t.pending++
 	return nil
+}
+
+// beginQueued is begin after the logins that are under way, if the limits say so, for which it waits
+// for a time at most.
+func (t *LoginThrottle) beginQueued(ctx context.Context, l login, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		ended := t.accounts.nextEnd()
+		err := t.begin(l, time.Now())
+		if err == nil || !t.limits.Queue || !NextAttempt(err).IsZero() {
+			return err
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// waitTime returns how long a call of this deadline waits for a login that may take longer: as long as
+// that for somebody who does not try again.
+func (t *LoginThrottle) waitTime(call, login time.Duration) time.Duration {
+	if t.limits.Queue {
+		return max(call, login)
+	}
+	return call
 }
 
 func (t *LoginThrottle) postponed(api loginAPI, creds credentials.Credentials, now time.Time) error {

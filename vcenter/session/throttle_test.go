@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"vzones/config"
@@ -289,6 +290,43 @@ func TestWhetherCredentialsAreRejected(t *testing.T) {
 			if name == "by tags still" && a.Rejected(false) {
 				t.Error("by an API that nobody logs in to")
 			}
+		})
+	}
+}
+
+// TestLoginsQueue: one waits for another of the account at whatever entry, and is not shown what the
+// other was rejected for. Without that limit it fails at once.
+func TestLoginsQueue(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits LoginLimits
+		first  error
+		most   time.Duration
+		served bool
+	}{
+		"accepted":  {LoginLimits{Failures: 1, Queue: true}, nil, time.Minute, true},
+		"rejected":  {LoginLimits{Failures: 1, Queue: true}, ErrRejected, time.Minute, false},
+		"at once":   {LoginLimits{Failures: 1}, nil, time.Minute, false},
+		"too long":  {LoginLimits{Failures: 1, Queue: true}, nil, time.Second, false},
+		"both pass": {LoginLimits{Failures: 2, Queue: true}, ErrRejected, time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				accounts := NewAccounts(c.limits)
+				a, b := NewLoginThrottle(c.limits, accounts), NewLoginThrottle(c.limits, accounts)
+				l := login{loginSOAP, "vc.example.com:443", credsOf("a")}
+				if err := a.beginQueued(t.Context(), l, time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					time.Sleep(10 * time.Second)
+					_ = a.end(l, c.first, time.Now())
+				}()
+				err := b.beginQueued(t.Context(), l, c.most)
+				if (err == nil) != c.served || err != nil && !notAttempted(err) {
+					t.Errorf("the other one: %v", err)
+				}
+				time.Sleep(time.Minute)
+			})
 		})
 	}
 }

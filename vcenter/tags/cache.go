@@ -49,7 +49,7 @@ func newCache(refresh time.Duration, parallel int) *cache {
 		tags: names{byID: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) { return s.Tag(ctx, id) }},
 		categories: names{byID: map[string]name{}, get: func(ctx context.Context, s Service, id string) (Tag, error) {
 			category, err := s.Category(ctx, id)
-			return Tag{Name: category}, err
+			return Tag{Name: category.Name}, err
 		}},
 	}
 }

@@ -58,15 +58,15 @@ func (f *fake) Tag(_ context.Context, id string) (Tag, error) {
 	return Tag{}, status(http.StatusNotFound)
 }
 
-func (f *fake) Category(_ context.Context, id string) (string, error) {
+func (f *fake) Category(_ context.Context, id string) (Category, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.gets++
 	c, ok := f.names[id]
 	if err := f.broken[id]; err != nil || ok {
-		return c, err
+		return Category{Name: c}, err
 	}
-	return "", status(http.StatusNotFound)
+	return Category{}, status(http.StatusNotFound)
 }
 
 func (f *fake) Categories(context.Context) ([]string, error) {

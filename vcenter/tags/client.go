@@ -107,19 +107,16 @@ func (c Client) Tag(ctx context.Context, id string) (t Tag, err error) {
 	return t, err
 }
 
-// Category reads the name of a category.
-func (c Client) Category(ctx context.Context, id string) (string, error) {
-	var category struct {
-		Name string `json:"name"`
-	}
+// Category reads a category.
+func (c Client) Category(ctx context.Context, id string) (category Category, err error) {
 	r := rest.Request{Method: http.MethodGet, Resource: "tagging/category", ID: id}
-	err := c.do(ctx, "tagging: get category", &r, &category, func() error {
+	err = c.do(ctx, "tagging: get category", &r, &category, func() error {
 		if category.Name == "" {
 			return fmt.Errorf("tag category %s has no name", id)
 		}
 		return nil
 	})
-	return category.Name, err
+	return category, err
 }
 
 // Categories returns the IDs of the categories that the account may read.

@@ -25,14 +25,23 @@ type Tag struct {
 	Category string `json:"category_id"`
 }
 
+// A Category is a tag category as the service describes it.
+type Category struct {
+	Name string `json:"name"`
+	// Cardinality is SINGLE or MULTIPLE: how many of its tags an object may have.
+	Cardinality string `json:"cardinality"`
+	// Types are the types of objects that its tags may be attached to, all if empty.
+	Types []string `json:"associable_types"`
+}
+
 // A Service is the tagging API of one session. Its methods are called concurrently; each
 // bounds its own request.
 type Service interface {
 	// Attached returns the IDs of the tags attached to objects.
 	Attached(context.Context, []Ref) (map[Ref][]string, error)
-	// Tag reads a tag, Category the name of a category.
+	// Tag reads a tag, Category a category.
 	Tag(ctx context.Context, id string) (Tag, error)
-	Category(ctx context.Context, id string) (string, error)
+	Category(ctx context.Context, id string) (Category, error)
 	// Categories returns the IDs of all categories that the account may read.
 	Categories(context.Context) ([]string, error)
 	// TagsOf returns the IDs of the tags of a category, by its ID.

@@ -76,34 +76,24 @@ func (e *eventWatch) run(ctx context.Context) error {
 	return nil
 }
 
-// collect makes a collector of the events since the first snapshot, by the vCenter's own clock,
-// so that it has next to nothing to find at first. That is also why delayedInit, which only
-// 8.0 U3 knows, is not needed.
-func (e *eventWatch) collect(ctx context.Context) error {
-	client := e.session.LongPoll(eventsTime)
-	if client.ServiceContent.EventManager == nil {
-		return fmt.Errorf("vCenter %q has no event manager", e.vcenter)
-	}
-	now, err := methods.GetCurrentTime(ctx, client)
-	if err != nil {
-		return fmt.Errorf("asking for the vCenter's time: %w", err)
-	}
-	spec := types.EventFilterSpec{
-		EventTypeId:        tagEvents,
-		Time:               &types.EventFilterSpecByTime{BeginTime: types.NewTime(now.Add(-e.delay))},
-		DisableFullMessage: types.NewBool(true),
-		MaxCount:           eventsPage,
-	}
-	events, err := e.create(ctx, client, spec)
-	if faults.Is[types.InvalidArgument](err) || faults.Is[types.InvalidRequest](err) {
-		// An older vCenter may not know all of it.
-		spec.DisableFullMessage, spec.MaxCount = nil, 0
-		if events, err = e.create(ctx, client, spec); err == nil {
-			_, err = methods.SetCollectorPageSize(ctx, client, &types.SetCollectorPageSize{This: events, MaxCount: eventsPage})
+// TryEvents has a vCenter make the collector that a watch has it make some time after its first
+// snapshot, and destroy it again. The error says why tagging events cannot be collected.
+func TryEvents(ctx context.Context, s Session, vcenter string) error {
+	e := &eventWatch{vcenter: vcenter, session: s}
+	events, err := e.makeCollector(ctx)
+	if events.Value != "" {
+		if gone := s.Destroy(ctx, events); err == nil {
+			err = gone
 		}
 	}
+	return err
+}
+
+// collect has events reported.
+func (e *eventWatch) collect(ctx context.Context) error {
+	events, err := e.makeCollector(ctx)
 	if err == nil {
-		_, err = methods.CreateFilter(ctx, client, &types.CreateFilter{This: e.collector, Spec: types.PropertyFilterSpec{
+		_, err = methods.CreateFilter(ctx, e.session.LongPoll(eventsTime), &types.CreateFilter{This: e.collector, Spec: types.PropertyFilterSpec{
 			PropSet:   []types.PropertySpec{{Type: eventCollector, PathSet: []string{"latestPage"}}},
 			ObjectSet: []types.ObjectSpec{{Obj: events}},
 		}})
@@ -112,6 +102,35 @@ func (e *eventWatch) collect(ctx context.Context) error {
 		_ = e.session.Destroy(ctx, events) // what cannot be destroyed now is tried again before the next watch
 	}
 	return err
+}
+
+// makeCollector makes a collector of the events since the first snapshot, by the vCenter's own clock,
+// so that it has next to nothing to find at first. That is also why delayedInit, which only
+// 8.0 U3 knows, is not needed.
+func (e *eventWatch) makeCollector(ctx context.Context) (events types.ManagedObjectReference, err error) {
+	client := e.session.LongPoll(eventsTime)
+	if client.ServiceContent.EventManager == nil {
+		return events, fmt.Errorf("vCenter %q has no event manager", e.vcenter)
+	}
+	now, err := methods.GetCurrentTime(ctx, client)
+	if err != nil {
+		return events, fmt.Errorf("asking for the vCenter's time: %w", err)
+	}
+	spec := types.EventFilterSpec{
+		EventTypeId:        tagEvents,
+		Time:               &types.EventFilterSpecByTime{BeginTime: types.NewTime(now.Add(-e.delay))},
+		DisableFullMessage: types.NewBool(true),
+		MaxCount:           eventsPage,
+	}
+	events, err = e.create(ctx, client, spec)
+	if faults.Is[types.InvalidArgument](err) || faults.Is[types.InvalidRequest](err) {
+		// An older vCenter may not know all of it.
+		spec.DisableFullMessage, spec.MaxCount = nil, 0
+		if events, err = e.create(ctx, client, spec); err == nil {
+			_, err = methods.SetCollectorPageSize(ctx, client, &types.SetCollectorPageSize{This: events, MaxCount: eventsPage})
+		}
+	}
+	return events, err
 }
 
 func (e *eventWatch) create(ctx context.Context, client *vim25.Client, spec types.EventFilterSpec) (types.ManagedObjectReference, error) {

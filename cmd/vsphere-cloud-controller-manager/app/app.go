@@ -26,6 +26,7 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
@@ -57,7 +58,7 @@ type Options struct {
 type App struct {
 	args     []string
 	registry metrics.Registry
-	flags    flags
+	flags    flags.Flags
 	// keepLogging is Options.KeepLogging.
 	keepLogging bool
 	output      io.Writer

@@ -36,7 +36,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 	formatErr := logging.RegisterJSON()
 	// runFramework makes the provider, and the command's own Run is not used.
 	unused := func(*appconfig.CompletedConfig) cloudprovider.Interface { return nil }
-	cmd := app.NewCloudControllerManagerCommand(opts, unused, a.controllers(ctx), aliases(), a.flags.sets(), ctx.Done())
+	cmd := app.NewCloudControllerManagerCommand(opts, unused, a.controllers(ctx), aliases(), a.flags.Sets(), ctx.Done())
 	cmd.Use = "vsphere-cloud-controller-manager"
 	cmd.Long = long
 	cmd.SilenceUsage = true
@@ -53,7 +53,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 			return err
 		}
 		logging.LogDeprecated(ctx, cmd.Flags(), deprecated)
-		if err := a.flags.check(); err != nil {
+		if err := a.flags.Check(); err != nil {
 			return err
 		}
 		if err := checkFiles(cmd.Flags()); err != nil {
@@ -81,7 +81,7 @@ func (a *App) applyLogging(flags *pflag.FlagSet) error {
 // whatever the format of the log is.
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
-	if a.flags.dryRun {
+	if a.flags.DryRun {
 		a.dryRun = dryrun.New()
 		setForDryRun(opts)
 	}

@@ -37,13 +37,13 @@ func (a *App) configure(ctx context.Context, name, file string) error {
 		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
 	}
 	var err error
-	if a.source, err = source.New(file, a.flags.configSecret, os.Environ()); err != nil {
+	if a.source, err = source.New(file, a.flags.ConfigSecret, os.Environ()); err != nil {
 		return err
 	}
-	if a.flags.dryRun {
+	if a.flags.DryRun {
 		a.source.SettleAtOnce()
 	}
-	if err := a.source.AddLabels(a.flags.nodeLabels); err != nil {
+	if err := a.source.AddLabels(a.flags.NodeLabels); err != nil {
 		return err
 	}
 	if a.source.InSecret() {
@@ -122,8 +122,8 @@ func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) 
 func (a *App) summary(ctx context.Context, c *appconfig.CompletedConfig) *summary.Summary {
 	generic := &c.ComponentConfig.Generic
 	s := &summary.Summary{
-		Version: version.Get(), Source: a.source.String(), Config: a.cfg, TagRefresh: a.flags.tagRefresh,
-		Election: generic.LeaderElection, WarmStandby: a.flags.warmStandby, DryRun: a.flags.dryRun,
+		Version: version.Get(), Source: a.source.String(), Config: a.cfg, TagRefresh: a.flags.TagRefresh,
+		Election: generic.LeaderElection, WarmStandby: a.flags.WarmStandby, DryRun: a.flags.DryRun,
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.controllers(ctx))) {
 		ours := name != names.ServiceLBController && name != names.NodeRouteController
@@ -167,7 +167,7 @@ func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig,
 }
 
 // warm reports whether this process reads the vCenters while it waits to lead.
-func (a *App) warm() bool { return a.flags.warmStandby && a.election != nil }
+func (a *App) warm() bool { return a.flags.WarmStandby && a.election != nil }
 
 // lead waits until this process leads, and reports whether it does.
 func (a *App) lead(ctx context.Context) bool {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 )
 
 // TestFlagsAreDocumented: the reference names flags that exist, with the
@@ -31,7 +33,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	if len(found) < 10 {
 		t.Errorf("only %d flags found", len(found))
 	}
-	own := d.flags.sets()
+	own := d.flags.Sets()
 	if len(own.FlagSets) == 0 {
 		t.Error("the daemon has no flags of its own")
 	}
@@ -49,20 +51,38 @@ func TestFlagsAreDocumented(t *testing.T) {
 func TestTagRefresh(t *testing.T) {
 	d := New(nil, Options{})
 	cmd := d.newCommand(t.Context(), newOptions(t))
-	if got := d.flags.tagRefresh.String(); got != "30s" {
+	if got := d.flags.TagRefresh.String(); got != "30s" {
 		t.Errorf("the default is %s", got)
 	}
 	if err := cmd.ParseFlags([]string{"--tag-refresh=2m"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.flags.tagRefresh.String(); got != "2m0s" {
+	if got := d.flags.TagRefresh.String(); got != "2m0s" {
 		t.Errorf("it is %s", got)
+	}
+}
+
+// TestFrameworksFlagsThatOthersRead: whoever reads the command line of a running daemon without the
+// framework reads the same.
+func TestFrameworksFlagsThatOthersRead(t *testing.T) {
+	cmd := New(nil, Options{}).newCommand(t.Context(), newOptions(t))
+	read, err := flags.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]string{
+		"cloud-provider": {"string", read.CloudProvider}, "cloud-config": {"string", read.CloudConfig},
+		"controllers": {"stringSlice", "[" + strings.Join(read.Controllers, ",") + "]"},
+	} {
+		if f := cmd.Flags().Lookup(name); f == nil || f.Value.Type() != want[0] || f.DefValue != want[1] {
+			t.Errorf("--%s is %+v, want type and default %q", name, f, want)
+		}
 	}
 }
 
 func TestTagRefreshIsChecked(t *testing.T) {
 	for d, valid := range map[time.Duration]bool{-time.Second: false, 0: false, 99 * time.Millisecond: false, 100 * time.Millisecond: true, time.Hour: true} {
-		if err := (&flags{tagRefresh: d, maxSnapshotAge: time.Minute, loginTimeout: time.Minute}).check(); (err == nil) != valid {
+		if err := (&flags.Flags{TagRefresh: d, MaxSnapshotAge: time.Minute, LoginTimeout: time.Minute}).Check(); (err == nil) != valid {
 			t.Errorf("%v: %v", d, err)
 		}
 	}
@@ -75,11 +95,11 @@ func TestMaxSnapshotAge(t *testing.T) {
 		if err := cmd.ParseFlags(strings.Fields(arg)); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.flags.check(); (err == nil) != valid {
+		if err := d.flags.Check(); (err == nil) != valid {
 			t.Errorf("%q: %v", arg, err)
 		}
-		if arg == "" && d.flags.maxSnapshotAge != 5*time.Minute {
-			t.Errorf("the default is %v", d.flags.maxSnapshotAge)
+		if arg == "" && d.flags.MaxSnapshotAge != 5*time.Minute {
+			t.Errorf("the default is %v", d.flags.MaxSnapshotAge)
 		}
 	}
 }
@@ -93,7 +113,7 @@ func TestDryRunTimeoutIsChecked(t *testing.T) {
 		if err := d.newCommand(t.Context(), newOptions(t)).ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.flags.check(); (err == nil) != valid {
+		if err := d.flags.Check(); (err == nil) != valid {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
@@ -102,14 +122,14 @@ func TestDryRunTimeoutIsChecked(t *testing.T) {
 func TestLoginTimeoutIsChecked(t *testing.T) {
 	d := New(nil, Options{})
 	cmd := d.newCommand(t.Context(), newOptions(t))
-	if got := d.flags.loginTimeout; got != 90*time.Second {
+	if got := d.flags.LoginTimeout; got != 90*time.Second {
 		t.Errorf("the default is %s", got)
 	}
 	for value, valid := range map[string]bool{"-1s": false, "0": false, "999ms": false, "1s": true, "5m": true} {
 		if err := cmd.ParseFlags([]string{"--login-timeout=" + value}); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.flags.check(); (err == nil) != valid {
+		if err := d.flags.Check(); (err == nil) != valid {
 			t.Errorf("%s: %v", value, err)
 		}
 	}

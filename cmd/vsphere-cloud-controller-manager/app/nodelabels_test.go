@@ -42,7 +42,7 @@ func TestNodeLabels(t *testing.T) {
 		}
 	}
 	d := New(nil, Options{})
-	d.flags.nodeLabels = []string{"example.com/rack=r1"}
+	d.flags.NodeLabels = []string{"example.com/rack=r1"}
 	text := twoVCenters + "topology: {levels: [{label: example.com/rack, tag: rack}]}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestWarningsOfNodeLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := New(nil, Options{})
-	d.flags.nodeLabels = []string{"kubernetes.io/x=y"}
+	d.flags.NodeLabels = []string{"kubernetes.io/x=y"}
 	if err := d.configure(t.Context(), "vsphere", file); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (a *App) startDryRun(ctx context.Context, c *appconfig.CompletedConfig, s *
 		return
 	}
 	w := &dryrun.World{
-		States: s.fleet.States, Progress: s.nodes.Progress, Timeout: a.flags.dryRunTimeout,
+		States: s.fleet.States, Progress: s.nodes.Progress, Timeout: a.flags.DryRunTimeout,
 		Initializes: genericapp.IsControllerEnabled(names.CloudNodeController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers),
 	}
 	a.group.Go(func() error {

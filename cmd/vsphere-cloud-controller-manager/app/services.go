@@ -51,13 +51,13 @@ func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 	s.watch(a.cfg)
 	s.reloads = metrics.NewReloads(a.registry)
 	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets}).Find, vcenter.Options{
-		Requirements: requirements(a.cfg),
-		LoginTimeout: a.flags.loginTimeout,
-		LoginLimits:  loginLimits(a.warm() || a.flags.dryRun),
-		TagRefresh:   a.flags.tagRefresh,
+		Requirements: vcenter.RequirementsOf(a.cfg),
+		LoginTimeout: a.flags.LoginTimeout,
+		LoginLimits:  loginLimits(a.warm() || a.flags.DryRun),
+		TagRefresh:   a.flags.TagRefresh,
 		Observer:     metrics.NewObserver(a.registry),
 	})
-	s.provider = provider.New(s.fleet, a.cfg, provider.Options{MaxSnapshotAge: a.flags.maxSnapshotAge, TagRefresh: a.flags.tagRefresh})
+	s.provider = provider.New(s.fleet, a.cfg, provider.Options{MaxSnapshotAge: a.flags.MaxSnapshotAge, TagRefresh: a.flags.TagRefresh})
 	s.nodes = nodes.New(s.fleet, s.provider.Placer(), s.provider.Checker(), forNodes)
 	return s
 }
@@ -67,7 +67,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 func (s *services) apply(cfg *config.Config) {
 	s.watch(cfg)
 	s.provider.Apply(cfg)
-	s.fleet.Apply(cfg.VCenters, requirements(cfg))
+	s.fleet.Apply(cfg.VCenters, vcenter.RequirementsOf(cfg))
 }
 
 // loginLimits keeps the failed logins of up to five instances with the same credentials below
@@ -77,16 +77,6 @@ func loginLimits(warm bool) session.LoginLimits {
 		return session.LoginLimits{Failures: 1}
 	}
 	return session.LoginLimits{}
-}
-
-// requirements returns what the placement by a configuration needs of the vCenters.
-func requirements(cfg *config.Config) vcenter.Requirements {
-	policy := &cfg.Topology.Policy
-	categories := policy.Categories()
-	return vcenter.Requirements{
-		Tags: len(categories) > 0, Categories: categories, VolumeCategories: policy.VolumeCategories(), Paths: policy.TagPaths(),
-		HostGroups: policy.HostGroups(), FaultDomains: policy.FaultDomains(),
-	}
 }
 
 // watch watches the files and Secrets that a configuration is made of.

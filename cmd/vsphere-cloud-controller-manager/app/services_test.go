@@ -39,7 +39,7 @@ func TestRequirements(t *testing.T) {
 		strings.Replace(twoVCenters, "{region: k8s-region, zone: k8s-zone}", "{zone: {hostGroup: site-*}}", 1):  {HostGroups: true},
 		twoVCenters + "topology: {levels: [{label: example.com/d, inventory: vsanFaultDomain}]}\n":              {Tags: true, Categories: both, VolumeCategories: both, Paths: topology.DefaultPaths(), FaultDomains: true},
 	} {
-		if got := requirements(parsed(t, text)); !reflect.DeepEqual(got, want) {
+		if got := vcenter.RequirementsOf(parsed(t, text)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", text, got, want)
 		}
 	}

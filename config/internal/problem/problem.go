@@ -48,7 +48,13 @@ func (p *List) Errorf(at Position, format string, args ...any) {
 
 // Warnf adds a warning. What several entries inherit is one.
 func (p *List) Warnf(at Position, format string, args ...any) {
+	p.WarnAbout(config.AboutFile, at, format, args...)
+}
+
+// WarnAbout is Warnf about a subject.
+func (p *List) WarnAbout(what config.Subject, at Position, format string, args ...any) {
 	w := p.New(at, format, args)
+	w.About = what
 	switch {
 	case p.isDuplicate(w):
 	case len(p.Warnings) >= maxProblems:

@@ -51,7 +51,7 @@ func (c *checker) inline(data string) caFile {
 	if c.caData == nil {
 		c.caData = make(map[string]caFile)
 	}
-	c.caData[data] = caFile{[]byte(data), check.ParseAuthority(data)}
+	c.caData[data] = caFile{data: []byte(data), wrong: check.ParseAuthority(data)}
 	return c.caData[data]
 }
 
@@ -106,8 +106,8 @@ func (c *checker) caFile(path string, at problem.Position) caFile {
 	c.files = append(c.files, path)
 	c.Bounded(at, len(c.files), maxCAFiles, "CA files")
 	var file caFile
-	if !c.skipFiles {
-		file.data, file.wrong = readCA(path)
+	if c.read != nil {
+		file = readCA(c.read, path)
 	}
 	if c.caFiles == nil {
 		c.caFiles = make(map[string]caFile)
@@ -123,7 +123,7 @@ func (c *checker) authorityOf(path schema.Text, i int, files []string) (data []b
 		return nil, false
 	}
 	file := c.caFile(files[i], path.At)
-	if c.skipFiles {
+	if c.read == nil {
 		return nil, false
 	}
 	if file.wrong == nil {
@@ -133,7 +133,7 @@ func (c *checker) authorityOf(path schema.Text, i int, files []string) (data []b
 		return file.data, false
 	}
 	wrong := *file.wrong
-	if _, err := os.Stat(files[i]); errors.Is(err, fs.ErrNotExist) && c.Dashed(path.At, "caFile") {
+	if file.absent && c.Dashed(path.At, "caFile") {
 		wrong.What = "the file is not there: mount it, or remove the key: the vSphere CPI ignores ca-file in the YAML format"
 	}
 	var which []string
@@ -146,10 +146,8 @@ func (c *checker) authorityOf(path schema.Text, i int, files []string) (data []b
 	if len(which) > 0 {
 		wrong.What = strings.Join(which, ", ") + ": " + wrong.What
 	}
-	if len(files) > 1 {
-		if _, err := os.Stat(files[i]); errors.Is(err, fs.ErrNotExist) {
-			wrong.What += fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
-		}
+	if len(files) > 1 && file.absent {
+		wrong.What += fmt.Sprintf("; %c separates two paths, and cannot be in one", filepath.ListSeparator)
 	}
 	c.reject(path, &wrong)
 	c.Errors[len(c.Errors)-1].Path = files[i]
@@ -167,24 +165,24 @@ func isPath(s string) bool {
 	return err == nil && info.IsDir() && dir != "." && dir != string(filepath.Separator)
 }
 
-// readCA returns the content of a file of PEM certificates.
-func readCA(path string) ([]byte, *check.Mistake) {
+// readCA reads a file of PEM certificates.
+func readCA(read Reader, path string) caFile {
 	const limit = 4 << 20
-	data, err := readfile.ReadAtMost(path, limit)
+	data, err := read(path, limit)
 	if errors.Is(err, readfile.ErrNotRegular) || errors.Is(err, readfile.ErrTooLarge) {
-		return nil, &check.Mistake{What: "is not a file of certificates: write the path of a PEM file"}
+		return caFile{wrong: &check.Mistake{What: "is not a file of certificates: write the path of a PEM file"}}
 	}
 	if err != nil {
-		return nil, unreadable(err)
+		return caFile{wrong: unreadable(err), absent: errors.Is(err, fs.ErrNotExist)}
 	}
 	sound, damaged := check.Certificates(data)
 	switch {
 	case damaged > 0:
-		return nil, &check.Mistake{What: fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)}
+		return caFile{wrong: &check.Mistake{What: fmt.Sprintf("certificate %d of the file is damaged: write the path of a sound one", damaged)}}
 	case len(sound) == 0:
-		return nil, &check.Mistake{What: "the file has no PEM certificate: write the path of one with " + check.BeginCertificate}
+		return caFile{wrong: &check.Mistake{What: "the file has no PEM certificate: write the path of one with " + check.BeginCertificate}}
 	}
-	return data, nil
+	return caFile{data: data}
 }
 
 func unreadable(err error) *check.Mistake {

@@ -9,8 +9,8 @@ import (
 
 type checker struct {
 	*problem.List
-	// skipFiles leaves the files unread that the configuration names.
-	skipFiles bool
+	// read reads the files that the configuration names, see Reader. Nil leaves them unread.
+	read Reader
 	// inherited are the vCenters with what they take from the global section.
 	inherited []Settings
 	// files are the CA files that were read, each once, and caFiles what they hold.
@@ -32,7 +32,12 @@ func (c *checker) reject(v schema.Text, wrong *check.Mistake) bool {
 type caFile struct {
 	data  []byte
 	wrong *check.Mistake
+	// absent reports whether there is no such file.
+	absent bool
 }
+
+// A Reader reads a file of at most that many bytes, as readfile.ReadAtMost does.
+type Reader func(path string, most int64) ([]byte, error)
 
 // authority is what a server's certificate is verified with: nothing set means
 // the system's certificates.

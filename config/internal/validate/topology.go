@@ -62,7 +62,7 @@ func (c *checker) rules(s *schema.File) topology.Rules {
 			c.notCSI(r)
 		}
 		if r.Value.Usable() {
-			c.Warnf(r.Value.At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
+			c.WarnAbout(config.AboutCSI, r.Value.At, "is not what the CSI driver sees: volumes and StorageClasses go by the plain tags, whose names have to be unique in the fleet on their own")
 		}
 	}
 	return rules
@@ -83,7 +83,7 @@ func (c *checker) regionWithoutZone(region, zone *schema.Rule) {
 // notCSI warns of a region or zone that is from anything but a tag.
 func (c *checker) notCSI(r *schema.Rule) {
 	if (r.Inventory.Usable() || r.HostGroup.Usable()) && !r.Value.Usable() {
-		c.Warnf(r.At, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
+		c.WarnAbout(config.AboutCSI, r.At, "is not from a tag: if the CSI driver runs in the cluster, it does not see this and places volumes by tags only")
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package validate makes a configuration of what a file says, wherever its fields came from,
-// or finds all that is wrong with it. It reads the CA files that the configuration names and
-// nothing else.
+// or finds all that is wrong with it. It reads the CA files that the configuration names, through
+// the function that it is given, and nothing else.
 package validate
 
 import (
@@ -29,8 +29,9 @@ func (c *checker) validate(s *schema.File) *config.Config {
 }
 
 // File makes a Config of what a file says, and returns what its vCenters were made
-// of, in the same order. Both are to be used only if p has no errors afterwards.
-func File(s *schema.File, p *problem.List, skipFiles bool) (*config.Config, []Settings) {
-	c := &checker{List: p, skipFiles: skipFiles}
+// of, in the same order. Both are to be used only if p has no errors afterwards. The CA files
+// that it names are read by read, or not at all if that is nil.
+func File(s *schema.File, p *problem.List, read Reader) (*config.Config, []Settings) {
+	c := &checker{List: p, read: read}
 	return c.validate(s), c.inherited
 }

@@ -11,9 +11,9 @@ var MachineProperties = []string{
 	GuestMetadata,
 }
 
-// upwards selects the ancestors of an object. Its name lets it select itself,
+// Upwards selects the ancestors of an object. Its name lets it select itself,
 // which is how the property collector walks to the root.
-func upwards(name string) *types.TraversalSpec {
+func Upwards(name string) *types.TraversalSpec {
 	return &types.TraversalSpec{
 		SelectionSpec: types.SelectionSpec{Name: name},
 		Type:          "ManagedEntity",
@@ -28,7 +28,7 @@ func machineSelection() []types.BaseSelectionSpec {
 		return []types.BaseSelectionSpec{&types.SelectionSpec{Name: "up"}}
 	}
 	return []types.BaseSelectionSpec{
-		upwards("up"),
+		Upwards("up"),
 		&types.TraversalSpec{Type: "VirtualMachine", Path: "runtime.host", SelectSet: again()},
 		&types.TraversalSpec{Type: "VirtualMachine", Path: "resourcePool", SelectSet: again()},
 		&types.TraversalSpec{Type: "VirtualMachine", Path: "parentVApp", SelectSet: again()},
@@ -57,7 +57,7 @@ func ViewSpec(view types.ManagedObjectReference, kind string, properties ...stri
 func DatacenterSpec(view types.ManagedObjectReference) types.PropertyFilterSpec {
 	spec := ViewSpec(view, "ManagedEntity", "name", "parent")
 	spec.ObjectSet[0].SelectSet = []types.BaseSelectionSpec{&types.TraversalSpec{
-		Type: "ContainerView", Path: "view", SelectSet: []types.BaseSelectionSpec{upwards("up")},
+		Type: "ContainerView", Path: "view", SelectSet: []types.BaseSelectionSpec{Upwards("up")},
 	}}
 	return spec
 }

@@ -153,6 +153,15 @@ func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.Mana
 	}
 }
 
+// above is parent with an error where that cannot be read.
+func (t *Tree) above(vcenter string, ref types.ManagedObjectReference) (types.ManagedObjectReference, error) {
+	above, ok := t.parent(ref)
+	if !ok {
+		return above, fmt.Errorf("the parent of %s cannot be read: give the account the role Read-only there", located(vcenter, ref, t.Path(ref)))
+	}
+	return above, nil
+}
+
 // upTo returns the objects of a vCenter from ref to the root. The error says why the root
 // was not reached.
 func (t *Tree) upTo(vcenter string, ref types.ManagedObjectReference) ([]types.ManagedObjectReference, error) {
@@ -165,9 +174,9 @@ func (t *Tree) upTo(vcenter string, ref types.ManagedObjectReference) ([]types.M
 		if ref == t.root {
 			return refs, nil
 		}
-		above, ok := t.parent(ref)
-		if !ok {
-			return refs, fmt.Errorf("the parent of %s cannot be read: give the account the role Read-only there", located(vcenter, ref, t.Path(ref)))
+		above, err := t.above(vcenter, ref)
+		if err != nil {
+			return refs, err
 		}
 		ref = above
 	}

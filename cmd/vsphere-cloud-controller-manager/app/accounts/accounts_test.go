@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/rights"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/rights/rightstest"
 	"vzones/provider"
+	"vzones/test/page"
 )
 
 // TestWhichClientsHaveAnAccount: a client whose token nobody may ask for has the daemon's
@@ -84,11 +84,6 @@ func TestWhichClientsHaveAnAccount(t *testing.T) {
 
 // TestMessageIsDocumented: the comparison with the incumbent has the message as it is logged.
 func TestMessageIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/reference/compared-with-the-cpi.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "\n```text\n"+noAccount+"\n```\n") {
-		t.Errorf("missing: %s", noAccount)
-	}
+	const path = "docs/reference/compared-with-the-cpi.md"
+	page.Shows(t, path, page.Outputs(t, path, "Roles")[1], noAccount)
 }

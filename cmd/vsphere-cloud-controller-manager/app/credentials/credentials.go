@@ -22,6 +22,9 @@ type Finder struct {
 	Secrets interface {
 		Get(context.Context, config.SecretRef) (map[string][]byte, error)
 	}
+	// Directory returns the credentials in a directory; nil for those of this machine, as
+	// FromDirectory of package vcenter/credentials.
+	Directory func(dir, server string) (vcenter.Credentials, error)
 }
 
 // Find returns the credentials of a vCenter.
@@ -35,7 +38,11 @@ func (f *Finder) Find(ctx context.Context, cfg *config.VCenter) (vcenter.Credent
 		missing = append(missing, err)
 	}
 	if cfg.SecretsDirectory != "" {
-		c, err := vccredentials.FromDirectory(cfg.SecretsDirectory, cfg.Server)
+		directory := f.Directory
+		if directory == nil {
+			directory = vccredentials.FromDirectory
+		}
+		c, err := directory(cfg.SecretsDirectory, cfg.Server)
 		if !isMissing(err) {
 			return c, err
 		}

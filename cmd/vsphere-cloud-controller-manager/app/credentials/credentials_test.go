@@ -101,7 +101,7 @@ func TestCredentials(t *testing.T) {
 			if c.secret != nil {
 				objects = append(objects, c.secret)
 			}
-			r := &Finder{secrets.Once{Client: fake.NewClientset(objects...)}}
+			r := &Finder{Secrets: secrets.Once{Client: fake.NewClientset(objects...)}}
 			got, err := r.Find(t.Context(), c.cfg)
 			if c.says == nil {
 				if err != nil || got.User != c.user || got.Password.Reveal() != c.password {
@@ -132,7 +132,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	client := fake.NewClientset(aSecret())
 	forbidden := apierrors.NewForbidden(v1.Resource("secrets"), "vsphere-credentials", errors.New("RBAC"))
 	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden })
-	got, err := (&Finder{secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
+	got, err := (&Finder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 	if !apierrors.IsForbidden(err) || got.User != "" || !strings.Contains(err.Error(), "kube-system/vsphere-credentials") {
 		t.Errorf("user %q, %v", got.User, err)
 	}
@@ -191,7 +191,7 @@ func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 	})
 	t.Run("found", func(t *testing.T) {
 		l := loggingtest.Capture(t, asJSON)
-		got, err := (&Finder{secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
+		got, err := (&Finder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 		if err != nil || got.Password.Reveal() != secretPassword {
 			t.Fatalf("user %q, %v", got.User, err)
 		}
@@ -202,7 +202,7 @@ func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 	t.Run("refused, with the Secret in the answer", func(t *testing.T) {
 		status.Store(http.StatusForbidden)
 		l := loggingtest.Capture(t, asJSON)
-		_, err := (&Finder{secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
+		_, err := (&Finder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 		if err == nil {
 			t.Fatal("no error")
 		}
@@ -216,7 +216,7 @@ func testNothingSecretIsLogged(t *testing.T, asJSON bool) {
 		l := loggingtest.Capture(t, asJSON)
 		klog.EnableContextualLogging(false)
 		defer klog.EnableContextualLogging(true)
-		_, err := (&Finder{secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
+		_, err := (&Finder{Secrets: secrets.Once{Client: client}}).Find(t.Context(), east(withFile))
 		if err == nil || !strings.Contains(err.Error(), "kube-system/vsphere-credentials") {
 			t.Errorf("the error is %v", err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/test/page"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
@@ -119,6 +120,22 @@ func TestReadinessOfTheConfiguration(t *testing.T) {
 	if _, body := askAbout(true, false, read...); strings.Contains(body, "configuration") {
 		t.Errorf("%q", body)
 	}
+}
+
+// TestReadinessIsDocumented: the reference shows an answer as it is.
+func TestReadinessIsDocumented(t *testing.T) {
+	const reference = "docs/reference/metrics.md"
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		read := &inventory.Snapshot{}
+		_, body := askAbout(true, true, health(
+			inventory.State{VCenter: "east", Snapshot: read, LastContact: now},
+			inventory.State{VCenter: "west", Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errRejected, NextLogin: now.Add(250 * time.Second)},
+		)...)
+		for _, shown := range page.Outputs(t, reference, "/readyz") {
+			page.Shows(t, reference, shown, body)
+		}
+	})
 }
 
 // TestReadinessOfAFleet: one vCenter that is neither read nor failing keeps

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/rights/rightstest"
 	"vzones/config"
+	"vzones/test/page"
 )
 
 // oneClient is the client of every name.
@@ -80,13 +80,9 @@ func TestMissingRightsAreTold(t *testing.T) {
 	}
 }
 
-// TestMessageIsDocumented: the comparison with the incumbent has the message as it is logged.
+// TestMessageIsDocumented: the pages have the message as it is logged.
 func TestMessageIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/reference/compared-with-the-cpi.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "\n```text\n"+noRight+"\n```\n") {
-		t.Errorf("missing: %s", noRight)
+	for path, heading := range map[string]string{"docs/reference/compared-with-the-cpi.md": "Roles", "docs/how-to/upgrade.md": "With the manifest"} {
+		page.Shows(t, path, page.Outputs(t, path, heading)[0], noRight)
 	}
 }

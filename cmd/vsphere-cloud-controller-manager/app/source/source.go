@@ -14,6 +14,7 @@ import (
 
 	"vzones/config"
 	"vzones/config/parse"
+	"vzones/config/readfile"
 )
 
 // csiKey is the key under which the CSI driver's Secret has its configuration.
@@ -34,6 +35,8 @@ type Source struct {
 	warnings []config.Warning
 	// atOnce reports whether no difference has to settle.
 	atOnce bool
+	// readFile reads the file and those that it names, nil for those of this machine.
+	readFile func(path string, most int64) ([]byte, error)
 }
 
 // New reads the flags that name a source.
@@ -72,6 +75,10 @@ func (s *Source) AddLabels(flag []string) error {
 // SettleAtOnce lets no difference settle before it counts, whatever the configuration says.
 func (s *Source) SettleAtOnce() { s.atOnce = true }
 
+// ReadFilesBy has files read by a function, as parse.Options.ReadFile says: those of a Pod, from
+// elsewhere.
+func (s *Source) ReadFilesBy(read func(path string, most int64) ([]byte, error)) { s.readFile = read }
+
 // InSecret reports whether the source is a Secret.
 func (s *Source) InSecret() bool { return s.File == "" }
 
@@ -108,8 +115,17 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 }
 
 func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, error) {
-	if !s.InSecret() {
+	o := parse.Options{Environ: s.environ, ReadFile: s.readFile}
+	switch {
+	case s.InSecret():
+	case s.readFile == nil:
 		return parse.Read(s.File, s.environ...)
+	default:
+		data, err := s.readFile(s.File, readfile.MaxSize)
+		if err != nil {
+			return nil, fmt.Errorf("reading the configuration: %w", err)
+		}
+		return o.Parse(s.File, data)
 	}
 	data, err := secrets.Get(ctx, s.Secret)
 	if err != nil {
@@ -119,7 +135,7 @@ func (s *Source) parse(ctx context.Context, secrets Secrets) (*config.Config, er
 	if err != nil {
 		return nil, err
 	}
-	return parse.Parse(fmt.Sprintf("Secret %s/%s %s", s.Secret.Namespace, s.Secret.Name, key), data[key], s.environ...)
+	return o.Parse(fmt.Sprintf("Secret %s/%s %s", s.Secret.Namespace, s.Secret.Name, key), data[key])
 }
 
 // keyOf returns the key that has the configuration.

@@ -1,0 +1,169 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/world"
+	"vzones/config"
+	"vzones/provider/addresses"
+	"vzones/topology"
+	"vzones/vcenter"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/preflight"
+	"vzones/vcenter/survey"
+)
+
+// ids returns the IDs and objects of findings.
+func ids(found []finding.Finding) []string {
+	all := make([]string, len(found))
+	for i, f := range found {
+		all[i] = f.Kind.ID + " " + f.Object
+	}
+	return all
+}
+
+// of returns facts about vCenter east, which was read, with Nodes in the state of these errors.
+func of(errs ...error) *facts {
+	f := &facts{
+		config:  &config.Config{VCenters: []config.VCenter{{Name: "east"}}},
+		states:  []inventory.State{{VCenter: "east", Snapshot: &inventory.Snapshot{VCenter: "east"}}},
+		health:  make([]vcenter.Health, 1),
+		reports: []preflight.Report{{VCenter: "east", Host: "vc:443"}},
+		surveys: []survey.Survey{{VCenter: "east", About: survey.About{User: "reader@local"}}},
+		trials:  []vcenter.TagTrial{{VCenter: "east"}},
+	}
+	for i, err := range errs {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i+1)}}
+		f.nodes = append(f.nodes, node{&world.Look{Node: n, Err: err}})
+	}
+	return f
+}
+
+// TestUnplaced: what is wrong with a Node is found, unless it waits for a vCenter.
+func TestUnplaced(t *testing.T) {
+	unread := inventory.State{VCenter: "west", Err: errors.New("down")}
+	f := of(
+		nil,
+		topology.Errorf(addresses.ErrClaimed, "Node a has the address"),
+		topology.Errorf(topology.ErrUnknown, "nobody knows"),
+		topology.Errorf(topology.ErrAbsent, "none has it"),
+		topology.Errorf(topology.ErrUnknown, "it may be there: %w", unread.CheckReachable()),
+	)
+	if got, want := ids(f.unplaced()), []string{"VZ159 Node node-2", "VZ160 Node node-3", "VZ154 Node node-4"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// What is unknown while a vCenter cannot be read is found there.
+	f.states = append(f.states, unread)
+	if got := ids(f.unplaced()); slices.Contains(got, "VZ160 Node node-3") || !slices.Contains(got, "VZ159 Node node-2") {
+		t.Errorf("%q", got)
+	}
+	// That is not so if its machine is in another one.
+	f.nodes[2].Place.VCenter = "east"
+	if got := ids(f.unplaced()); !slices.Contains(got, "VZ160 Node node-3") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestPrivileges: a privilege that Nodes need is an error, another one a warning.
+func TestPrivileges(t *testing.T) {
+	f := of()
+	machine := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}, Path: "/dc1/vm/it's one"}
+	cluster := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: "ClusterComputeResource", ID: "domain-c1"}, Path: "/dc1/host/c1"}
+	f.surveys[0].Denied = []survey.Denied{
+		{Privilege: "System.Read", For: "reading the machines of Nodes", Object: machine, Needed: true},
+		{Privilege: "System.Read", For: "reading tags", Object: cluster},
+	}
+	found := f.privileges(0, nil)
+	if got, want := ids(found), []string{"VZ115 virtual machine /dc1/vm/it's one", "VZ116 cluster /dc1/host/c1"}; !slices.Equal(got, want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	if got, want := found[0].Command, `govc permissions.set -principal reader@local -role ReadOnly -propagate=false '/dc1/vm/it'\''s one'`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if !f.isDenied(cluster) || f.isDenied(&topology.Object{Ref: topology.Ref{VCenter: "west", ID: "domain-c1"}}) {
+		t.Error("an object of another vCenter is not the same")
+	}
+}
+
+// TestWhyUnread: the way to a vCenter is what fails first. One that answers was too slow, or is not a vCenter.
+func TestWhyUnread(t *testing.T) {
+	f := of()
+	f.states[0].Snapshot = nil
+	slow := fmt.Errorf(`vCenter "east": no answer: %w`, context.DeadlineExceeded)
+	for err, want := range map[error]*finding.Kind{
+		&world.LateError{VCenter: "east", Within: time.Minute}: finding.NotRead, &vcenter.SlowLoginError{}: finding.NotRead, slow: finding.NotRead,
+		errors.New("EOF"): finding.AnswersWrong,
+	} {
+		f.states[0].Err = err
+		if kind, _ := f.whyUnread(0); kind != want {
+			t.Errorf("%v: %s, want %s", err, kind.ID, want.ID)
+		}
+	}
+	for step, want := range map[preflight.Step]*finding.Kind{
+		preflight.Resolve: finding.NameUnresolved, preflight.Proxy: finding.ProxyFails, preflight.Connect: finding.NotConnected,
+		preflight.TLS: finding.TLSFails, preflight.Trust: finding.CertificateUntrusted, preflight.Answer: finding.AnswersWrong,
+	} {
+		f.reports[0].Failed, f.reports[0].Err = step, errors.New("it failed")
+		for _, err := range []error{slow, errors.New(`vCenter "east": dial tcp`)} {
+			f.states[0].Err = err
+			if kind, text := f.whyUnread(0); kind != want || !strings.HasPrefix(text, "it failed") {
+				t.Errorf("%s: %s: %s", step, kind.ID, text)
+			}
+		}
+	}
+}
+
+// TestKeepApart: a rule that separates two machines does, and rules that tie them to different hosts. One
+// whose group has no hosts ties to none.
+func TestKeepApart(t *testing.T) {
+	tie := func(machine string, hosts ...string) survey.Rule {
+		return survey.Rule{Enabled: true, Kind: survey.Hosts, Machines: []string{machine}, Hosts: hosts}
+	}
+	separate := survey.Rule{Enabled: true, Kind: survey.Separate, Machines: []string{"a", "b"}}
+	off := separate
+	off.Enabled = false
+	for name, c := range map[string]struct {
+		rules []survey.Rule
+		want  bool
+	}{
+		"separated":          {[]survey.Rule{separate}, true},
+		"a rule that is off": {[]survey.Rule{off}, false},
+		"two sites":          {[]survey.Rule{tie("a", "h1", "h2"), tie("b", "h3")}, true},
+		"one host of both":   {[]survey.Rule{tie("a", "h1", "h2"), tie("b", "h2")}, false},
+		"an empty group":     {[]survey.Rule{tie("a"), tie("b", "h1")}, false},
+		"the other's group":  {[]survey.Rule{tie("a", "h1"), tie("b")}, false},
+	} {
+		if got := keepApart(&survey.Cluster{DRS: true, Rules: c.rules}, "a", "b"); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestCommandLine: a command that is printed is the one that is meant.
+func TestCommandLine(t *testing.T) {
+	for want, words := range map[string][]string{
+		"govc find /":                 {"govc", "find", "/"},
+		`govc '/dc1/a b'`:             {"govc", "/dc1/a b"},
+		`govc '$(reboot)' '; reboot'`: {"govc", "$(reboot)", "; reboot"},
+		`govc 'it'\''s'`:              {"govc", "it's"},
+	} {
+		if got := line(words...); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, odd := range []string{"", "a\nb", "a\x1b[31m", "a\u202eb"} {
+		if got := line("govc", odd); got != "" {
+			t.Errorf("%q for %q", got, odd)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/cmd/vzones/finding"
+	"vzones/provider/condition"
+	"vzones/topology"
+)
+
+// TestEachKindIsFound: the scripts of check find each kind, but for those that need what simulated
+// vCenters do not have. Those are named here, with what tests them.
+func TestEachKindIsFound(t *testing.T) {
+	elsewhere := map[*finding.Kind]string{
+		finding.TLSFails:         "TestSteps of package preflight",
+		finding.PrivilegeMissing: "TestPrivileges",
+		finding.AddressTaken:     "TestUnplaced",
+		finding.NodeUnknown:      "TestUnplaced",
+	}
+	scripts, err := filepath.Glob("../testdata/fleet/check*.txtar")
+	if err != nil || len(scripts) < 4 {
+		t.Fatal(scripts, err)
+	}
+	var all strings.Builder
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "!") && !strings.HasPrefix(line, "#") {
+				all.WriteString(line)
+			}
+		}
+	}
+	found := regexp.MustCompile(`VZ\d{3}`).FindAllString(all.String(), -1)
+	for _, k := range finding.CheckKinds() {
+		_, other := elsewhere[k]
+		if in := slices.Contains(found, k.ID); in == other {
+			t.Errorf("%s (%s): in a script: %t, tested elsewhere: %t", k.ID, k.Title, in, other)
+		}
+	}
+}
+
+// TestTablesAreComplete: each conflict and each outcome that the daemon knows is a finding, or is
+// said not to be one.
+func TestTablesAreComplete(t *testing.T) {
+	for _, kind := range topology.ConflictKinds() {
+		if _, ok := conflictKinds[kind]; !ok {
+			t.Errorf("conflict %s has no kind of finding", kind)
+		}
+	}
+	for name := range condition.Counts() {
+		if name == condition.Placed || name == condition.Foreign {
+			continue
+		}
+		if _, ok := nodeKinds[name]; !ok {
+			t.Errorf("outcome %s has no kind of finding", name)
+		}
+	}
+}

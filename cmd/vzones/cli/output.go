@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+
+	"vzones/topology/quote"
+)
+
+// A Format is how a list is printed.
+type Format string
+
+// The formats of lists. A command may have others beside them.
+const (
+	Table Format = "table"
+	Wide  Format = "wide"
+	JSON  Format = "json"
+	YAML  Format = "yaml"
+	Name  Format = "name"
+)
+
+// Formats returns the formats of lists, the default first.
+func Formats() []Format { return []Format{Table, Wide, JSON, YAML, Name} }
+
+// Flag adds the flag -o, which takes one of the formats; the first is the default.
+func (f *Format) Flag(flags *pflag.FlagSet, formats ...Format) {
+	*f = formats[0]
+	names := make([]string, len(formats))
+	for i := range formats {
+		names[i] = string(formats[i])
+	}
+	flags.VarP(&formatValue{f, formats}, "output", "o", "how to print it: "+strings.Join(names, ", "))
+}
+
+type formatValue struct {
+	format  *Format
+	formats []Format
+}
+
+func (v *formatValue) String() string { return string(*v.format) }
+func (v *formatValue) Type() string   { return "FORMAT" }
+
+// CompleteFormats has shells complete the formats of -o, for a command and those below.
+func CompleteFormats(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		CompleteFormats(sub)
+	}
+	flag := cmd.Flags().Lookup("output")
+	if flag == nil {
+		return
+	}
+	v, ok := flag.Value.(*formatValue)
+	if !ok {
+		return
+	}
+	names := make([]string, len(v.formats))
+	for i := range v.formats {
+		names[i] = string(v.formats[i])
+	}
+	_ = cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // once
+}
+
+func (v *formatValue) Set(text string) error {
+	if !slices.Contains(v.formats, Format(text)) {
+		return fmt.Errorf("write one of %q", v.formats)
+	}
+	*v.format = Format(text)
+	return nil
+}
+
+// A List is what a command prints.
+type List struct {
+	// Columns are the headings. Those from WideFrom on are in the format wide only; 0 for none.
+	Columns  []string
+	WideFrom int
+	// Rows have a cell for each column.
+	Rows []Row
+	// Continues reports whether the rows come behind others, and so have no headings.
+	Continues bool
+	// Data is what the formats json and yaml have. Its fields are documented in docs/reference.
+	Data any
+}
+
+// A Row is one line of a List.
+type Row struct {
+	// Name is what the format name has.
+	Name  string
+	Cells []string
+	// Color is that of the line, empty for none.
+	Color Color
+}
+
+// Print prints a list in a format.
+func (t *Tool) Print(format Format, l *List) error {
+	switch format {
+	case JSON:
+		return t.PrintJSON(l.Data)
+	case YAML:
+		return t.PrintYAML(l.Data)
+	case Name:
+		var b bytes.Buffer
+		for _, r := range l.Rows {
+			fmt.Fprintln(&b, quote.Name(r.Name))
+		}
+		return t.Write(b.Bytes())
+	}
+	columns := len(l.Columns)
+	if l.WideFrom > 0 && format != Wide {
+		columns = l.WideFrom
+	}
+	return t.Write(t.table(l, columns))
+}
+
+// PrintJSON prints a value as indented JSON. What a terminal may take for a command is escaped.
+func (t *Tool) PrintJSON(value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing JSON: %w", err)
+	}
+	return t.Write(append(escaped(data), '\n'))
+}
+
+// PrintYAML prints a value as YAML, likewise.
+func (t *Tool) PrintYAML(value any) error {
+	data, err := json.Marshal(value)
+	if err == nil {
+		data, err = yaml.JSONToYAML(escaped(data)) // which takes no control characters
+	}
+	if err != nil {
+		return fmt.Errorf("writing YAML: %w", err)
+	}
+	return t.Write(data)
+}
+
+// escaped returns JSON in which what cannot be shown is an escape: encoding/json leaves some control
+// characters as they are. They are in strings only.
+func escaped(data []byte) []byte {
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		if r < 0x7f || r > 0xffff || strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.Bytes()
+}
+
+// table lays out the first columns of a list, with three blanks between two.
+func (t *Tool) table(l *List, columns int) []byte {
+	widths := make([]int, columns)
+	for i := range widths {
+		widths[i] = utf8.RuneCountInString(l.Columns[i])
+		for _, r := range l.Rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r.Cells[i]))
+		}
+	}
+	var b bytes.Buffer
+	line := func(cells []string, color Color) {
+		var text strings.Builder
+		for i := range widths {
+			text.WriteString(cells[i])
+			if i < columns-1 {
+				text.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cells[i])+3))
+			}
+		}
+		fmt.Fprintln(&b, t.Paint(color, strings.TrimRight(text.String(), " ")))
+	}
+	if !l.Continues {
+		line(l.Columns, "")
+	}
+	for _, r := range l.Rows {
+		line(r.Cells, r.Color)
+	}
+	return b.Bytes()
+}

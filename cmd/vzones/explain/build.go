@@ -1,0 +1,231 @@
+package explain
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/cmd/vzones/world"
+	"vzones/provider/absence"
+	"vzones/provider/nodestate"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// explain puts together what the daemon's packages say of a Node.
+func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
+	n, l := s.node, w.Look(s.node)
+	e := &Explanation{
+		Node: Node{
+			Name: n.Name, InCluster: !s.standIn, Managed: !l.Foreign, Initialized: !nodestate.IsUninitialized(n), Ready: nodestate.IsReady(n),
+			SystemUUID: n.Status.NodeInfo.SystemUUID, ProviderID: n.Spec.ProviderID,
+		},
+		Identified: identified(w, l, s.standIn),
+	}
+	for _, st := range w.States {
+		if st.Err != nil || st.Snapshot == nil {
+			e.Unread = append(e.Unread, Unread{st.VCenter, whyDown(st)})
+		}
+	}
+	if m := l.Place.Machine; m != nil {
+		e.Machine = &Machine{m.Ref.VCenter, m.Ref.ID, m.InventoryPath, m.Name, m.UUID.String(), m.HostName, string(m.Power)}
+		e.Paths = paths(w, m)
+		e.Addresses = addressesOf(n, l)
+	}
+	if !l.Foreign {
+		e.Labels = labels(w, l)
+		e.Taint = l.Plan != nil && l.Plan.Taint
+		for _, c := range l.Place.Placement.Conflicts {
+			e.Conflicts = append(e.Conflicts, Conflict{string(c.Kind), c.Labels, c.Text()})
+		}
+	}
+	if !s.standIn {
+		within, cancel := w.Within(ctx)
+		e.Deletion = deletion(w.Checker.Conditions(within, w.States, n))
+		cancel()
+	}
+	e.Problems = problems(l, e)
+	return e
+}
+
+// identified says how the machine was looked for.
+func identified(w *world.World, l *world.Look, standIn bool) Identified {
+	id := l.Identity
+	out := Identified{}
+	if w.Placer.IsForeign(l.Node) {
+		return out
+	}
+	if id.Recorded.VCenter != "" {
+		out.Recorded = id.Recorded.VCenter + "/" + id.Recorded.ID
+	}
+	m := l.Place.Machine
+	switch {
+	case standIn:
+		out.By, out.Value = "uuid", id.UUIDs[0].String()
+	case l.Node.Spec.ProviderID != "" && len(id.UUIDs) > 0:
+		out.By, out.Value = "providerID", l.Node.Spec.ProviderID
+	case len(id.UUIDs) > 0:
+		out.By, out.Value = "systemUUID", id.UUIDs[0].String()
+		if m != nil && m.UUID != id.UUIDs[0] {
+			out.By, out.Value = "systemUUIDSwapped", m.UUID.String()
+		}
+	case id.Name != "":
+		out.By, out.Value = "name", id.Name
+	}
+	if m == nil && l.Err != nil {
+		out.Error = quote.Line(l.Err.Error())
+	}
+	if _, err := w.Placer.Statement(l.Node); err != nil {
+		out.By, out.Value = "", ""
+		return out
+	}
+	for _, c := range inventory.Candidates(w.States, id) {
+		one := Candidate{
+			VCenter: c.Ref.VCenter, ID: c.Ref.ID, Path: c.Path, Standing: string(c.Standing), PoweredOn: c.PoweredOn,
+			text: c.Ref.Located(c.Path) + ": " + c.Standing.Text(),
+		}
+		if !c.UUID.IsZero() {
+			one.UUID = c.UUID.String()
+		}
+		if c.ByHostName {
+			one.text += " (by the guest's host name)"
+		}
+		out.Candidates = append(out.Candidates, one)
+	}
+	return out
+}
+
+// paths returns those of a machine that are walked, in that order, and then the others.
+func paths(w *world.World, m *inventory.Machine) []Path {
+	policy := &w.Placer.Topology().Policy
+	walked := policy.TagPaths()
+	contenders := w.Placer.Contenders(m)
+	var all []Path
+	add := func(kind topology.PathKind, isWalked bool) {
+		for i := range m.Paths {
+			if p := &m.Paths[i]; p.Kind == kind {
+				all = append(all, pathOf(p, isWalked, policy, contenders))
+			}
+		}
+	}
+	for _, kind := range walked {
+		add(kind, true)
+	}
+	for _, kind := range topology.DefaultPaths() {
+		if !contains(walked, kind) {
+			add(kind, false)
+		}
+	}
+	return all
+}
+
+func contains(all []topology.PathKind, kind topology.PathKind) bool {
+	for _, k := range all {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func pathOf(p *topology.Path, walked bool, policy *topology.Policy, contenders []topology.Contender) Path {
+	out := Path{Kind: string(p.Kind), Walked: walked, Objects: []Object{}}
+	if p.Broken != nil {
+		out.Broken = quote.Line(p.Broken.Error())
+	}
+	for _, o := range p.Objects {
+		one := Object{Type: o.Ref.Type, ID: o.Ref.ID, Path: o.Path, name: topology.Named([]*topology.Object{o})}
+		if o.TagsErr != nil && walked {
+			one.Unread = quote.Line(o.TagsErr.Error())
+		}
+		if o.HostGroups != nil && policy.HostGroups() {
+			one.HostGroups = o.HostGroups.Names
+		}
+		if o.FaultDomain != nil && policy.FaultDomains() && len(o.FaultDomain.Names) > 0 {
+			one.FaultDomain = o.FaultDomain.Names[0]
+		}
+		for _, t := range o.Tags {
+			one.Tags = append(one.Tags, Tag{t.Category, t.Name, fates(o, t, contenders)})
+		}
+		out.Objects = append(out.Objects, one)
+	}
+	return out
+}
+
+func fates(o *topology.Object, t topology.Tag, contenders []topology.Contender) []Fate {
+	var all []Fate
+	for _, c := range contenders {
+		if c.Tag == t && c.By.Ref.ID == o.Ref.ID && c.By.Ref.Type == o.Ref.Type {
+			all = append(all, Fate{c.Label, string(c.Fate), c.Fate.Text()})
+		}
+	}
+	return all
+}
+
+// addressesOf returns what became of each address of the machine.
+func addressesOf(n *v1.Node, l *world.Look) *Addresses {
+	out := &Addresses{Node: addressList(n.Status.Addresses), Chosen: addressList(l.Addresses.Addresses), Changed: l.AddressesChange}
+	if l.AddressesErr != nil {
+		out.Error = quote.Line(l.AddressesErr.Error())
+	}
+	for _, r := range l.Addresses.Results {
+		out.Results = append(out.Results, Result{
+			Address: r.Address.String(), Network: r.Network, Reported: !r.Assumed, Static: r.Static,
+			Internal: r.Internal.String(), External: r.External.String(), Chosen: r.Internal.Chosen() || r.External.Chosen(),
+		})
+	}
+	return out
+}
+
+func addressList(all []v1.NodeAddress) []Address {
+	var out []Address
+	for _, a := range all {
+		out = append(out, Address{string(a.Type), a.Address})
+	}
+	return out
+}
+
+func deletion(conditions []absence.Condition) Deletion {
+	d := Deletion{Deleted: true}
+	for _, c := range conditions {
+		one := Condition{Condition: string(c.Name), Text: meaning[c.Name]}
+		if c.Asked {
+			holds := c.Holds()
+			one.Holds = &holds
+		}
+		if c.Err != nil {
+			one.Text = meaning[c.Name] + " (" + quote.Line(c.Err.Error()) + ")"
+		}
+		d.Deleted = d.Deleted && c.Holds()
+		d.Conditions = append(d.Conditions, one)
+	}
+	return d
+}
+
+// meaning says what a condition is.
+var meaning = map[absence.ConditionName]string{
+	absence.Managed:     "the Node is managed by vzones",
+	absence.NotReady:    "the Node is not ready",
+	absence.Named:       "the Node says which machine it runs on",
+	absence.Absent:      "every vCenter was read completely, and none has the machine",
+	absence.FoundBefore: "the machine was found before: the Node has its provider ID",
+	absence.Enabled:     "nodes.skipDeletion is not set",
+	absence.Searched:    "a direct search of every vCenter does not find the machine",
+}
+
+// problems is what is wrong with a Node.
+func problems(l *world.Look, e *Explanation) []Problem {
+	var all []Problem
+	if l.Err != nil && !l.Foreign {
+		all = append(all, Problem{l.Reason(), l.Text()})
+	}
+	for i := range l.Differences {
+		d := &l.Differences[i]
+		all = append(all, Problem{world.DifferenceReason(d), world.DifferenceText(d)})
+	}
+	if e.Deletion.Deleted {
+		all = append(all, Problem{"NodeDeleted", "every condition for the deletion of the Node holds: the daemon has it deleted"})
+	}
+	return all
+}

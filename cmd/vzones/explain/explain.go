@@ -1,0 +1,86 @@
+// Package explain is vzones explain: why one Node has what it has. It shows the Node, its machine
+// and all that is above it, the tags on that and what became of each, the addresses, and what keeps
+// the Node from deletion. It decides nothing: each answer is the daemon's.
+package explain
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/world"
+)
+
+// Command returns the command.
+func Command(t *cli.Tool) *cobra.Command {
+	flags := &world.Flags{Need: world.NodesIfAny}
+	var format cli.Format
+	cmd := &cobra.Command{
+		Use:   "explain NODE|UUID|VM",
+		Short: "Show why a Node has its labels and addresses, and what keeps it",
+		Long: `explain shows the way from a Node to its machine and up to the root folder, with
+the tags on each object: which one decided each label, and why the others lost. It
+shows how the machine was found and what else was a candidate, the rule that chose
+or dropped each address, the labels of the Node beside those of its place, and what
+has to hold before the Node is deleted.
+
+It takes the name of a Node, the UUID of a machine, or the name or inventory path of
+a machine. A machine without a Node is shown as a new Node on it would be.
+
+It reads the machine of this Node and of those that claim the same machine or
+addresses. If no vCenter has the machine, it searches each directly, as the daemon
+does before a Node is deleted. It writes nothing.
+
+The exit status is 1 if the Node waits, its machine or addresses are not certain, its
+labels differ from its place, or it would be deleted. A conflict of tags alone does
+not count.`,
+		Example: `  vzones explain node-1 -c vsphere.yaml
+  vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml
+  vzones explain /dc1/vm/node-1 -c vsphere.yaml -o json`,
+		Args: cli.Arguments("the name of a Node, or the UUID, name or inventory path of a machine", 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.Started = true
+			return run(cmd.Context(), t, flags, format, args[0])
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return world.CompleteNodes(flags)(cmd, args, begun)
+		},
+	}
+	flags.Add(cmd.Flags())
+	format.Flag(cmd.Flags(), cli.Table, cli.JSON, cli.YAML)
+	return cmd
+}
+
+func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format, name string) error {
+	s := &subject{name: name}
+	flags.Follow = s.follow
+	end := t.Progress("Reading the vCenters")
+	defer end()
+	w, err := world.Open(ctx, flags)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := s.find(ctx, w); err != nil {
+		return err
+	}
+	e := explain(ctx, w, s)
+	if ctx.Err() != nil {
+		return fmt.Errorf("searching the vCenters: %w", context.Cause(ctx))
+	}
+	end()
+	if format == cli.Table {
+		err = t.Write(draw(t, e))
+	} else {
+		err = t.Print(format, &cli.List{Data: e})
+	}
+	if err == nil && len(e.Problems) > 0 {
+		err = cli.ErrFindings
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package explain_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/explain"
+	"vzones/test/fleet"
+)
+
+// searchMethod is what a vCenter is searched with: when it is read, and once more directly.
+const searchMethod = "FindAllByUuid"
+
+var errInterrupted = errors.New("interrupted")
+
+// TestInterruptedSearch: a direct search that Ctrl-C ends says nothing about the Node. The command has
+// failed, and prints no explanation.
+func TestInterruptedSearch(t *testing.T) {
+	f := startFleet(t, "vcenters:\n- name: east\n  datacenters:\n  - name: dc\n    clusters: [{name: c, hosts: 1}]\n")
+	n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gone", UID: "gone"}}
+	n.Spec.ProviderID = "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"
+	t.Setenv("KUBECONFIG", kubeconfig(t, serveNodes(t, []v1.Node{n})))
+	config := configuration(t, f)
+	v := f.VCenter("east")
+	run := func(ctx context.Context) (string, error) {
+		var out, errs bytes.Buffer
+		cmd := explain.Command(&cli.Tool{Stdout: &out, Stderr: &errs})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true // as those of the root command
+		cmd.SetArgs([]string{"gone", "-c", config})
+		err := cmd.ExecuteContext(ctx)
+		return out.String(), err
+	}
+	v.ResetRequests()
+	if out, err := run(t.Context()); !errors.Is(err, cli.ErrFindings) || out == "" {
+		t.Fatalf("%v: %s", err, out)
+	}
+	searches := v.Requests()[searchMethod]
+	if searches < 2 {
+		t.Fatalf("%d searches", searches)
+	}
+	v.ResetRequests()
+	v.DelayMethod(searchMethod, 2*time.Second)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	go func() {
+		for v.Requests()[searchMethod] < searches && ctx.Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel(errInterrupted)
+	}()
+	if out, err := run(ctx); !errors.Is(err, errInterrupted) || out != "" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func startFleet(t *testing.T, description string) *fleet.Fleet {
+	t.Helper()
+	spec, err := fleet.Parse([]byte(description))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fleet.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}

@@ -1,0 +1,65 @@
+package fleetmap
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"vzones/cmd/vzones/fleetmap/model"
+	"vzones/topology"
+)
+
+// object returns an object of a path with tags, written category:name.
+func object(kind, path string, tags ...string) *topology.Object {
+	o := &topology.Object{Ref: topology.Ref{VCenter: "east", Type: kind, ID: path}, Name: path[strings.LastIndex(path, "/")+1:], Path: path}
+	for _, t := range tags {
+		category, name, _ := strings.Cut(t, ":")
+		o.Tags = append(o.Tags, topology.Tag{Category: category, Name: name})
+	}
+	return o
+}
+
+func byTags() topology.Policy {
+	return topology.Policy{Rules: topology.Rules{
+		{Label: topology.LabelRegion, Category: "region", Required: true}, {Label: topology.LabelZone, Category: "zone", Required: true},
+	}}
+}
+
+// TestPlaceHost: a host has the region and zone that its own path gives, as far as it alone decides.
+func TestPlaceHost(t *testing.T) {
+	unread := object("ClusterComputeResource", "/dc/host/c")
+	unread.TagsErr = errors.New("the tagging service is down")
+	elsewhere := byTags()
+	elsewhere.Paths = []topology.PathKind{topology.FolderPath}
+	names := topology.Policy{Rules: topology.Rules{
+		{Label: topology.LabelRegion, Inventory: topology.InventoryVCenter, Required: true}, {Label: topology.LabelZone, Inventory: topology.InventoryPool, Required: true},
+	}}
+	invisible := byTags()
+	invisible.Invisible = []string{"zone"}
+	root := object("Folder", "/")
+	for _, c := range []struct {
+		name                       string
+		policy                     topology.Policy
+		cluster, dc                *topology.Object
+		region, zone, missing, why string
+	}{
+		{name: "both", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c", "zone:a"), dc: object("Datacenter", "/dc", "region:r"), region: "r", zone: "a"},
+		{name: "no zone", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc", "region:r"), region: "r", missing: "zone"},
+		{name: "nothing", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc"), missing: "region zone"},
+		{name: "two zones", policy: byTags(), cluster: object("ClusterComputeResource", "/dc/host/c", "zone:a", "zone:b"), dc: object("Datacenter", "/dc", "region:r"), region: "r", why: "2 tags of category"},
+		{name: "unread", policy: byTags(), cluster: unread, dc: object("Datacenter", "/dc", "region:r"), why: "the tagging service is down"},
+		{name: "on folders only", policy: elsewhere, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc")},
+		{name: "by the machine's pool", policy: names, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc"), region: "east"},
+		{name: "no category", policy: invisible, cluster: object("ClusterComputeResource", "/dc/host/c"), dc: object("Datacenter", "/dc", "region:r"), region: "r", why: noCategory},
+	} {
+		var f model.HostFacts
+		p := topology.Path{Kind: topology.ComputePath, Objects: []*topology.Object{object("HostSystem", "/dc/host/c/h"), c.cluster, c.dc, root}}
+		placeHost(&f, c.policy, []topology.Path{p})
+		if f.Region != c.region || f.Zone != c.zone || strings.Join(f.Missing, " ") != c.missing {
+			t.Errorf("%s: region %q, zone %q, missing %q", c.name, f.Region, f.Zone, f.Missing)
+		}
+		if c.why == "" && f.Undecided != "" || !strings.Contains(f.Undecided, c.why) {
+			t.Errorf("%s: undecided %q", c.name, f.Undecided)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package nodes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/cmd/vzones/world"
+	"vzones/provider/identity"
+	"vzones/provider/plan"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// A Report is what -o json and -o yaml print. docs/reference/vzones-nodes.md has its fields.
+type Report struct {
+	// VCenters are in configured order.
+	VCenters []VCenter `json:"vcenters"`
+	// Nodes are in the order of their names.
+	Nodes []Node `json:"nodes"`
+}
+
+// A VCenter is one that was read, or was to be.
+type VCenter struct {
+	Name string `json:"name"`
+	// Error is why it could not be read, empty if it was.
+	Error string `json:"error,omitempty"`
+	// TagsError is why its tags could not be read, though its machines were: then nothing is known of
+	// what they give. Empty if they were.
+	TagsError string `json:"tagsError,omitempty"`
+}
+
+// A Node is where one Node is. A field is absent where nothing is known of it.
+type Node struct {
+	Name string `json:"name"`
+	// Status is Placed, Foreign, NotInitialized, or the reason of the Event about it.
+	Status string `json:"status"`
+	// Problem says what is wrong, or what the Node waits for, and what to do.
+	Problem string `json:"problem,omitempty"`
+	// Initialized reports whether the framework's taint is off; false for a machine in place of a Node.
+	Initialized bool   `json:"initialized"`
+	ProviderID  string `json:"providerID,omitempty"`
+	// VCenter is the name in the configuration; Datacenter, Cluster and Host are inventory paths.
+	VCenter    string `json:"vcenter,omitempty"`
+	Datacenter string `json:"datacenter,omitempty"`
+	Cluster    string `json:"cluster,omitempty"`
+	Host       string `json:"host,omitempty"`
+	// Machine is the managed object ID, Path the inventory path.
+	Machine    string `json:"machine,omitempty"`
+	Path       string `json:"path,omitempty"`
+	PowerState string `json:"powerState,omitempty"`
+	// Region, Zone and Labels are those of the place; Labels has all of them by their keys.
+	Region string            `json:"region,omitempty"`
+	Zone   string            `json:"zone,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// Differences are how the labels of the Node differ from that.
+	Differences []Difference `json:"differences,omitempty"`
+	// Addresses are those that the Node gets or has.
+	Addresses    []v1.NodeAddress `json:"addresses,omitempty"`
+	InstanceType string           `json:"instanceType,omitempty"`
+	// Taints are those of the Node, as KEY=VALUE:EFFECT.
+	Taints []string `json:"taints,omitempty"`
+}
+
+// A Difference is a label that is missing, or not that of the place.
+type Difference struct {
+	Label string `json:"label"`
+	// Have is the value on the Node, and Want that of the place; absent for no label.
+	Have string `json:"have,omitempty"`
+	Want string `json:"want,omitempty"`
+	// Source is what gives Want.
+	Source string `json:"source,omitempty"`
+	// Missing reports whether the label or its beta twin is not there.
+	Missing bool `json:"missing"`
+	// Text says all that in words.
+	Text string `json:"text"`
+}
+
+// The statuses that are no reasons of Events about problems.
+const (
+	placed         = "Placed"
+	foreign        = "Foreign"
+	notInitialized = "NotInitialized"
+	deleted        = "Deleted"
+)
+
+// IsRight reports whether nothing is wrong with a Node.
+func (n *Node) IsRight() bool { return slices.Contains([]string{placed, foreign, deleted}, n.Status) }
+
+// reportOf returns what is printed of vCenters.
+func reportOf(w *world.World) []VCenter {
+	all := make([]VCenter, len(w.States))
+	for i := range w.States {
+		s := &w.States[i]
+		all[i].Name = s.VCenter
+		if s.Err != nil {
+			all[i].Error = quote.Line(s.Err.Error())
+		} else if err := w.TagsErr(s); err != nil {
+			all[i].TagsError = quote.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("vCenter %q: ", s.VCenter)))
+		}
+	}
+	return all
+}
+
+// nodeOf returns what is printed of a Node.
+func nodeOf(l *world.Look) Node {
+	n := Node{
+		Name: l.Node.Name, Initialized: !l.Waits, ProviderID: l.Node.Spec.ProviderID,
+		VCenter: l.Place.VCenter, InstanceType: l.Place.InstanceType,
+		Region: l.Place.Placement.Value(topology.LabelRegion), Zone: l.Place.Placement.Value(topology.LabelZone),
+	}
+	if !l.StandIn {
+		n.Taints = taintsOf(l.Node)
+	}
+	for _, d := range l.Place.Placement.Decisions {
+		if n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		n.Labels[d.Label] = d.Value
+	}
+	if m := l.Place.Machine; m != nil {
+		n.addMachine(m)
+	}
+	if n.Addresses = l.Addresses.Addresses; !l.Waits && !l.AddressesChange {
+		n.Addresses = l.Node.Status.Addresses
+	}
+	for i := range l.Differences {
+		n.Differences = append(n.Differences, differenceOf(&l.Differences[i]))
+	}
+	n.Status, n.Problem = statusOf(l)
+	return n
+}
+
+func (n *Node) addMachine(m *inventory.Machine) {
+	n.Machine, n.Path, n.PowerState = m.Ref.ID, m.InventoryPath, string(m.Power)
+	n.Datacenter = m.Datacenter
+	if n.ProviderID == "" && !m.UUID.IsZero() {
+		n.ProviderID = identity.ProviderID(m.UUID)
+	}
+	for i := range m.Paths {
+		if m.Paths[i].Kind != topology.ComputePath {
+			continue
+		}
+		for _, o := range m.Paths[i].Objects {
+			switch o.Ref.Type {
+			case "HostSystem":
+				n.Host = o.Path
+			case "ClusterComputeResource", "ComputeResource":
+				n.Cluster = o.Path
+			}
+		}
+	}
+}
+
+func differenceOf(d *plan.Difference) Difference {
+	return Difference{Label: d.Label, Have: d.Have, Want: d.Want, Source: d.Source, Missing: d.Missing, Text: world.DifferenceText(d)}
+}
+
+// statusOf returns the status of a Node, and what is wrong.
+func statusOf(l *world.Look) (status, problem string) {
+	switch {
+	case l.Foreign && l.Err != nil:
+		return foreign, "no vCenter has its machine, and it waits for nothing"
+	case l.Foreign:
+		return foreign, ""
+	case l.Err != nil:
+		return l.Reason(), l.Text()
+	case l.Waits && !l.StandIn:
+		return notInitialized, "nothing is missing, and the daemon has not initialized it: look whether the daemon runs, and at its log"
+	case len(l.Differences) == 0:
+		return placed, ""
+	}
+	texts := make([]string, len(l.Differences))
+	var reasons []string
+	for i := range l.Differences {
+		texts[i] = world.DifferenceText(&l.Differences[i])
+		reasons = append(reasons, world.DifferenceReason(&l.Differences[i]))
+	}
+	worst := slices.IndexFunc(world.DifferenceReasons(), func(reason string) bool { return slices.Contains(reasons, reason) })
+	return world.DifferenceReasons()[worst], strings.Join(texts, "; ")
+}
+
+func taintsOf(n *v1.Node) []string {
+	var all []string
+	for i := range n.Spec.Taints {
+		all = append(all, n.Spec.Taints[i].ToString())
+	}
+	return all
+}

@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"fmt"
+
+	"vzones/cmd/vzones/cli"
+	"vzones/topology/quote"
+)
+
+// print prints a plan. Notes go to standard error unless they are in the data.
+func print(t *cli.Tool, format cli.Format, p *Plan) error {
+	list := &cli.List{Columns: []string{"NODE", "WHAT", "NOW", "THEN", "DAEMON", "DECIDED BY", "VCENTER", "RESULT"}, WideFrom: 6, Data: p}
+	for _, n := range p.Changes {
+		for i, c := range n.Changes {
+			row := cli.Row{Name: n.Node, Color: color(c), Cells: []string{
+				quote.Plain(n.Node), what(c), shown(c.Now), shown(c.Then), c.Text, dash(c.By), dash(n.VCenter), shown(c.Result),
+			}}
+			if c.Undecided != "" {
+				row.Cells[3], row.Cells[5] = "not decided", c.Undecided
+			}
+			if format == cli.Name && i > 0 {
+				continue
+			}
+			list.Rows = append(list.Rows, row)
+		}
+	}
+	if format == cli.JSON || format == cli.YAML {
+		return t.Print(format, list)
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintln(t.Stderr, "Note: "+note)
+	}
+	if len(list.Rows) > 0 {
+		if err := t.Print(format, list); err != nil {
+			return err
+		}
+	}
+	if format == cli.Name {
+		return nil
+	}
+	text := []byte{}
+	for _, c := range p.Conflicts {
+		is := cli.Color("")
+		if c.Change == arises {
+			is = cli.Red
+		}
+		text = fmt.Appendf(text, "%s %s\n", t.Paint(is, "Conflict "+c.Change+":"), c.Text)
+	}
+	return t.Write(fmt.Appendf(text, "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
+}
+
+func what(c Change) string {
+	if c.Label != "" {
+		return c.Label
+	}
+	return c.Kind
+}
+
+func shown(value string) string { return dash(quote.Text(value)) }
+
+func dash(value string) string {
+	if value == "" {
+		return "-"
+	}
+	return value
+}
+
+func color(c Change) cli.Color {
+	switch {
+	case c.Kind == "problem" && c.Then != "":
+		return cli.Red
+	case c.Action == "" && c.Kind == "label":
+		return cli.Yellow
+	}
+	return ""
+}

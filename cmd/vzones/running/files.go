@@ -1,0 +1,185 @@
+package running
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
+	"vzones/config/readfile"
+)
+
+// A volume is what was read of one: its files by their paths in it, or why it cannot be read.
+type volume struct {
+	files map[string][]byte
+	err   error
+}
+
+// ReadFile reads a file of the container from the ConfigMap or Secret that is mounted there. The error
+// is fs.ErrNotExist if there is none.
+func (d *Daemon) ReadFile(ctx context.Context, name string, most int64) ([]byte, error) {
+	files, at, err := d.mounted(ctx, name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	data, there := files[at]
+	switch {
+	case !there:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	case int64(len(data)) > most:
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: it has %d bytes, at most %d are read", readfile.ErrTooLarge, len(data), most)}
+	}
+	return data, nil
+}
+
+// ReadDirectory reads the files of a directory of the container likewise.
+func (d *Daemon) ReadDirectory(ctx context.Context, name string) (map[string][]byte, error) {
+	files, at, err := d.mounted(ctx, name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	within := map[string][]byte{}
+	for file, data := range files {
+		if dir, base := path.Split(file); path.Clean("/"+dir) == path.Clean("/"+at) {
+			within[base] = data
+		}
+	}
+	if len(within) == 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return within, nil
+}
+
+// mounted returns the files of the volume that a path of the container is in, and the path within.
+func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]byte, at string, err error) {
+	name = path.Clean(name)
+	var in *v1.VolumeMount
+	for i := range d.container.VolumeMounts {
+		m := &d.container.VolumeMounts[i]
+		if within(name, m.MountPath) && (in == nil || len(path.Clean(m.MountPath)) > len(path.Clean(in.MountPath))) {
+			in = m
+		}
+	}
+	if in == nil {
+		return nil, "", fmt.Errorf("%s mounts no volume there, and what its image has cannot be read from here: write --config with a local copy: %w", d, fs.ErrNotExist)
+	}
+	sub, missing := expand(in.SubPathExpr, d.variables)
+	if len(missing) > 0 {
+		return nil, "", fmt.Errorf("volume %s of %s is mounted at %s, and the value of %s is not known: write --config with a local copy", in.Name, d, in.SubPathExpr, missing[0])
+	}
+	v := d.readVolume(ctx, in.Name)
+	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(in.MountPath)), "/")
+	return v.files, path.Join(in.SubPath, sub, rest), v.err // of the two only one is set
+}
+
+// within reports whether a path is a directory, or below it.
+func within(name, dir string) bool {
+	dir = path.Clean(dir)
+	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+}
+
+// readVolume reads a volume of the Pod, once.
+func (d *Daemon) readVolume(ctx context.Context, name string) volume {
+	if v, read := d.volumes[name]; read {
+		return v
+	}
+	v := volume{files: map[string][]byte{}}
+	for i := range d.pod.Spec.Volumes {
+		of := &d.pod.Spec.Volumes[i]
+		switch {
+		case of.Name != name:
+		case of.ConfigMap != nil:
+			v.err = d.addConfigMap(ctx, v.files, of.ConfigMap.Name, of.ConfigMap.Items, of.ConfigMap.Optional)
+		case of.Secret != nil:
+			v.err = d.addSecret(ctx, v.files, of.Secret.SecretName, of.Secret.Items, of.Secret.Optional)
+		case of.Projected != nil:
+			v.err = d.addProjected(ctx, v.files, of.Projected.Sources)
+		default:
+			v.err = fmt.Errorf("volume %s of %s is neither a ConfigMap nor a Secret, so that it cannot be read from here: write --config with a local copy", name, d)
+		}
+	}
+	d.volumes[name] = v
+	return v
+}
+
+func (d *Daemon) addProjected(ctx context.Context, to map[string][]byte, sources []v1.VolumeProjection) error {
+	var all []error
+	for _, s := range sources {
+		switch {
+		case s.ConfigMap != nil:
+			all = append(all, d.addConfigMap(ctx, to, s.ConfigMap.Name, s.ConfigMap.Items, s.ConfigMap.Optional))
+		case s.Secret != nil:
+			all = append(all, d.addSecret(ctx, to, s.Secret.Name, s.Secret.Items, s.Secret.Optional))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func (d *Daemon) addConfigMap(ctx context.Context, to map[string][]byte, name string, items []v1.KeyToPath, may *bool) error {
+	data, err := optional(may)(d.configMap(ctx, name))
+	add(to, data, items)
+	return err
+}
+
+func (d *Daemon) addSecret(ctx context.Context, to map[string][]byte, name string, items []v1.KeyToPath, may *bool) error {
+	data, err := optional(may)(d.secret(ctx, name))
+	add(to, data, items)
+	return err
+}
+
+// add adds the keys of an object as files, under other names where items say so.
+func add(to, data map[string][]byte, items []v1.KeyToPath) {
+	if len(items) == 0 {
+		for key, value := range data {
+			to[key] = value
+		}
+	}
+	for _, item := range items {
+		if value, there := data[item.Key]; there {
+			to[path.Clean(item.Path)] = value
+		}
+	}
+}
+
+func (d *Daemon) configMap(ctx context.Context, name string) (map[string][]byte, error) {
+	m, err := d.client.CoreV1().ConfigMaps(d.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s/%s: %w", d.Namespace, name, err)
+	}
+	data := make(map[string][]byte, len(m.Data)+len(m.BinaryData))
+	for key, value := range m.Data {
+		data[key] = []byte(value)
+	}
+	for key, value := range m.BinaryData {
+		data[key] = value
+	}
+	return data, nil
+}
+
+func (d *Daemon) secret(ctx context.Context, name string) (map[string][]byte, error) {
+	return Secret(ctx, d.client, d.Namespace, name)
+}
+
+// Secret reads the data of a Secret.
+func Secret(ctx context.Context, client kubernetes.Interface, namespace, name string) (map[string][]byte, error) {
+	quiet, err := secrets.Quietly(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, name, err)
+	}
+	s, err := client.CoreV1().Secrets(namespace).Get(quiet, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("reading Secret %s/%s: %w: use an account that may get it", namespace, name, err)
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, name, err)
+	}
+	return s.Data, nil
+}

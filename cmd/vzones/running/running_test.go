@@ -1,0 +1,254 @@
+package running
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"vzones/config/readfile"
+)
+
+func aPod(name string, change ...func(*v1.Pod)) *v1.Pod {
+	p := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "kube-system", Labels: map[string]string{"component": "cloud-controller-manager"}},
+		Spec: v1.PodSpec{Containers: []v1.Container{{
+			Name: "daemon", Image: "vsphere-cloud-controller-manager:v1",
+			Args: []string{"--cloud-provider=vsphere", "--cloud-config=/etc/cloud/vsphere.conf", "--v=2", "--kubeconfig", "x", "--use-service-account-credentials"},
+		}}},
+	}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+// ownedBy makes a Pod that of a workload.
+func ownedBy(kind, name string) func(*v1.Pod) {
+	controller := true
+	return func(p *v1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: &controller}}
+	}
+}
+
+func TestFind(t *testing.T) {
+	set := ownedBy("DaemonSet", "ccm")
+	for name, c := range map[string]struct {
+		pods  []*v1.Pod
+		where Where
+		want  string // the Pods, or part of the error
+	}{
+		"two of one DaemonSet":     {[]*v1.Pod{aPod("a", set), aPod("b", set)}, Where{}, "a b"},
+		"none":                     {nil, Where{}, "no Pod of vsphere-cloud-controller-manager is found in all namespaces by the labels component=cloud-controller-manager or k8s-app="},
+		"of another cloud":         {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--cloud-provider=aws"} })}, Where{}, "no Pod of"},
+		"a dry run":                {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--dry-run") })}, Where{}, "no Pod of"},
+		"one that has ended":       {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })}, Where{}, "no Pod of"},
+		"two workloads":            {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "old"))}, Where{}, "2 cloud controller managers for vSphere are found, with the Pods kube-system/a, kube-system/b: write --namespace or --selector"},
+		"one namespace":            {[]*v1.Pod{aPod("a", set), aPod("b", set, func(p *v1.Pod) { p.Namespace = "other" })}, Where{Namespace: "other"}, "b"},
+		"labels of its own":        {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "mine"} })}, Where{Selector: "app=mine"}, "a"},
+		"the vSphere CPI's chart":  {[]*v1.Pod{aPod("a", set, func(p *v1.Pod) { p.Labels = map[string]string{"app": "vsphere-cpi"} })}, Where{}, "a"},
+		"two ReplicaSets":          {[]*v1.Pod{aPod("a", replicaSet("x1")), aPod("b", replicaSet("x2"))}, Where{}, "a b"},
+		"static Pods of two Nodes": {[]*v1.Pod{aPod("a", ownedBy("Node", "n1")), aPod("b", ownedBy("Node", "n2"))}, Where{}, "a b"},
+		"arguments with a program": {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Command = []string{"/bin/vsphere-cloud-controller-manager"} })}, Where{}, "a"},
+		"a container beside others": {[]*v1.Pod{aPod("a", func(p *v1.Pod) {
+			p.Spec.Containers = append([]v1.Container{{Name: "proxy", Image: "proxy"}}, p.Spec.Containers...)
+		})}, Where{}, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var objects []runtime.Object
+			for _, p := range c.pods {
+				objects = append(objects, p)
+			}
+			d, err := Find(t.Context(), fake.NewClientset(objects...), c.where)
+			if err != nil {
+				if !strings.Contains(err.Error(), c.want) || !strings.Contains(c.want, " ") {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got := strings.Join(d.Pods, " "); got != c.want {
+				t.Errorf("found %s", got)
+			}
+			if d.CloudConfig != "/etc/cloud/vsphere.conf" || d.TagRefresh != 30*time.Second {
+				t.Errorf("flags: %+v", d.CommandLine)
+			}
+		})
+	}
+}
+
+func replicaSet(hash string) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		ownedBy("ReplicaSet", "ccm-"+hash)(p)
+		p.Labels["pod-template-hash"] = hash
+	}
+}
+
+func TestNewestPodDecides(t *testing.T) {
+	old := aPod("old", replicaSet("x1"))
+	fresh := aPod("new", replicaSet("x2"), func(p *v1.Pod) {
+		p.CreationTimestamp = metav1.Now()
+		p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--node-labels=a=b", "--tag_refresh=2m", "--controllers=*,-topology-controller")
+	})
+	d, err := Find(t.Context(), fake.NewClientset(old, fresh), Where{})
+	if err != nil || !slices.Equal(d.NodeLabels, []string{"a=b"}) || d.TagRefresh != 2*time.Minute || !slices.Equal(d.Controllers, []string{"*", "-topology-controller"}) {
+		t.Fatalf("%+v, %v", d.CommandLine, err)
+	}
+}
+
+// withEverything is a Pod with variables and volumes of all kinds.
+func withEverything(p *v1.Pod) {
+	c := &p.Spec.Containers[0]
+	c.Args = append(c.Args, "--node-labels=zone=$(WHERE)", "--concurrent-node-syncs=$$(X)")
+	c.EnvFrom = []v1.EnvFromSource{{Prefix: "VSPHERE_", ConfigMapRef: &v1.ConfigMapEnvSource{LocalObjectReference: v1.LocalObjectReference{Name: "env"}}}}
+	c.Env = []v1.EnvVar{
+		{Name: "WHERE", Value: "east"},
+		{Name: "VSPHERE_PASSWORD", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "login"}, Key: "pw"}}},
+		{Name: "TOKEN", ValueFrom: &v1.EnvVarSource{SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "nobody-reads-this"}, Key: "pw"}}},
+		{Name: "POD_NAME", ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+	}
+	c.VolumeMounts = []v1.VolumeMount{
+		{Name: "config", MountPath: "/etc/cloud"}, {Name: "ca", MountPath: "/etc/cloud/ca/"}, {Name: "single", MountPath: "/etc/one.pem", SubPath: "sub/one.pem"},
+		{Name: "login", MountPath: "/etc/login"}, {Name: "host", MountPath: "/etc/ssl"},
+	}
+	p.Spec.Volumes = []v1.Volume{
+		{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "config"}}}},
+		{Name: "ca", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{Sources: []v1.VolumeProjection{
+			{ConfigMap: &v1.ConfigMapProjection{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Items: []v1.KeyToPath{{Key: "ca", Path: "east/ca.pem"}}}},
+		}}}},
+		{Name: "single", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Items: []v1.KeyToPath{{Key: "ca", Path: "sub/one.pem"}}}}},
+		{Name: "login", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{SecretName: "login"}}},
+		{Name: "host", VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/etc/ssl"}}},
+	}
+}
+
+func TestEnvironmentAndFiles(t *testing.T) {
+	in := metav1.ObjectMeta{Namespace: "kube-system"}
+	named := func(name string) metav1.ObjectMeta { m := in; m.Name = name; return m }
+	client := fake.NewClientset(aPod("a", withEverything),
+		&v1.ConfigMap{ObjectMeta: named("env"), Data: map[string]string{"USER": "u"}},
+		&v1.ConfigMap{ObjectMeta: named("config"), Data: map[string]string{"vsphere.conf": "text"}, BinaryData: map[string][]byte{"ca": []byte("pem")}},
+		&v1.Secret{ObjectMeta: named("login"), Data: map[string][]byte{"pw": []byte("p$(WHERE)")}})
+	d, err := Find(t.Context(), client, Where{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"VSPHERE_PASSWORD=p$(WHERE)", "VSPHERE_USER=u"}; !slices.Equal(d.Environ, want) {
+		t.Errorf("environment %q", d.Environ)
+	}
+	if !slices.Equal(d.NodeLabels, []string{"zone=east"}) {
+		t.Errorf("labels %q", d.NodeLabels)
+	}
+	for name, want := range map[string]string{
+		"/etc/cloud/vsphere.conf": "text", "/etc/cloud/../cloud/vsphere.conf": "text", "/etc/cloud/ca/east/ca.pem": "pem", "/etc/one.pem": "pem", "/etc/login/pw": "p$(WHERE)",
+	} {
+		if got, err := d.ReadFile(t.Context(), name, 100); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"/etc/cloud/none": "file does not exist", "/other": "Pod kube-system/a mounts no volume there", "/etc/ssl/ca.pem": "volume host of Pod kube-system/a is neither a ConfigMap nor a Secret",
+	} {
+		_, err := d.ReadFile(t.Context(), name, 100)
+		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, fs.ErrNotExist) == strings.Contains(name, "ssl") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.ReadFile(t.Context(), "/etc/login/pw", 1); !errors.Is(err, readfile.ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+	files, err := d.ReadDirectory(t.Context(), "/etc/login")
+	if err != nil || string(files["pw"]) != "p$(WHERE)" {
+		t.Errorf("directory: %q, %v", files, err)
+	}
+	if _, err := d.ReadDirectory(t.Context(), "/etc/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
+}
+
+// TestFieldsOfThePod are values of variables, which others, arguments and mounts have in them.
+func TestFieldsOfThePod(t *testing.T) {
+	field := func(name, path string) v1.EnvVar {
+		return v1.EnvVar{Name: name, ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: path}}}
+	}
+	pod := aPod("ccm-1", func(p *v1.Pod) {
+		p.UID, p.Spec.NodeName, p.Labels["site"], p.Annotations = "u-1", "node-1", "s1", map[string]string{"a/b": "c"}
+		p.Status.PodIP, p.Status.PodIPs = "10.0.0.1", []v1.PodIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}}
+		c := &p.Spec.Containers[0]
+		c.Args = append(c.Args, "--tag-refresh=$(REFRESH)", "--node-labels=ns=$(POD_NAMESPACE),plain=$$(POD_NAMESPACE),node=$(NODE),site=$(SITE),by=$(BY),uid=$(ID)", "--cloud-config=/etc/cloud/$(POD_NAME).conf")
+		c.Env = []v1.EnvVar{
+			field("POD_NAMESPACE", "metadata.namespace"), field("POD_NAME", "metadata.name"), field("NODE", "spec.nodeName"), field("SITE", "metadata.labels['site']"),
+			field("BY", "metadata.annotations['a/b']"), field("ID", "metadata.uid"), field("IPS", "status.podIPs"),
+			{Name: "REFRESH", ValueFrom: &v1.EnvVarSource{ConfigMapKeyRef: &v1.ConfigMapKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Key: "refresh"}}},
+			{Name: "HOST", ValueFrom: &v1.EnvVarSource{ConfigMapKeyRef: &v1.ConfigMapKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Key: "host"}}},
+			{Name: "VSPHERE_VCENTER", Value: "$(HOST).$(POD_NAMESPACE) $(IPS)"},
+		}
+		c.VolumeMounts = []v1.VolumeMount{{Name: "config", MountPath: "/etc/cloud", SubPathExpr: "$(NODE)/x"}, {Name: "config", MountPath: "/etc/other", SubPathExpr: "$(NOBODY)"}}
+		p.Spec.Volumes = []v1.Volume{{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{
+			LocalObjectReference: v1.LocalObjectReference{Name: "config"}, Items: []v1.KeyToPath{{Key: "conf", Path: "node-1/x/ccm-1.conf"}},
+		}}}}
+	})
+	client := fake.NewClientset(pod, &v1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "config"}, Data: map[string]string{"host": "vc", "conf": "text", "refresh": "2m"},
+	})
+	d, err := Find(t.Context(), client, Where{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(d.NodeLabels, " "), "ns=kube-system,plain=$(POD_NAMESPACE),node=node-1,site=s1,by=c,uid=u-1"; got != want {
+		t.Errorf("labels %s", got)
+	}
+	if want := []string{"VSPHERE_VCENTER=vc.kube-system 10.0.0.1,fd00::1"}; !slices.Equal(d.Environ, want) {
+		t.Errorf("environment %q", d.Environ)
+	}
+	if d.TagRefresh != 2*time.Minute {
+		t.Errorf("--tag-refresh %v", d.TagRefresh)
+	}
+	if got, err := d.ReadFile(t.Context(), d.CloudConfig, 100); err != nil || string(got) != "text" {
+		t.Errorf("%s: %q, %v", d.CloudConfig, got, err)
+	}
+	if _, err := d.ReadFile(t.Context(), "/etc/other/x", 100); err == nil || !strings.Contains(err.Error(), "the value of NOBODY is not known") {
+		t.Errorf("a variable that is not known: %v", err)
+	}
+}
+
+// TestVariablesOfOtherKinds: what cannot be read is named, if something depends on it.
+func TestVariablesOfOtherKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		from v1.EnvVarSource
+		want string
+	}{
+		"a file":  {v1.EnvVarSource{FileKeyRef: &v1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}, "environment variable VSPHERE_USER: its value is in a file of volume v"},
+		"a field": {v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "spec.x"}}, `environment variable VSPHERE_USER: the field "spec.x" of a Pod is not known`},
+	} {
+		for variable, want := range map[string]string{"VSPHERE_USER": c.want, "OTHER": ""} {
+			pod := aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Env = []v1.EnvVar{{Name: variable, ValueFrom: &c.from}} })
+			if _, err := Find(t.Context(), fake.NewClientset(pod), Where{}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s in %s: %v", name, variable, err)
+			}
+		}
+	}
+}
+
+// TestWithoutRights: what the account may not read is named.
+func TestWithoutRights(t *testing.T) {
+	for resource, want := range map[string]string{
+		"pods": "looking for the Pods of the daemon: ", "secrets": `Pod kube-system/a: environment variable VSPHERE_PASSWORD: reading Secret kube-system/login: `, "configmaps": "reading ConfigMap kube-system/env: ",
+	} {
+		client := fake.NewClientset(aPod("a", withEverything), &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "env"}})
+		client.PrependReactor("*", resource, func(k8stesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(v1.Resource(resource), "", errors.New("no right"))
+		})
+		if _, err := Find(t.Context(), client, Where{}); err == nil || !strings.Contains(err.Error(), want) || !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v", resource, err)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package world
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// connect makes the client of the cluster, if one is needed.
+func (w *World) connect(f *Flags) error {
+	if f.withoutCluster() && !f.FromCluster {
+		return nil
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.Kubeconfig
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.Context})
+	cfg, err := loaded.ClientConfig()
+	switch {
+	case err == nil:
+	case clientcmd.IsEmptyConfig(err) && f.Need < Cluster && !f.FromCluster && f.Kubeconfig == "":
+		if f.Need == NodesOrMachines {
+			return errors.New("there is no kubeconfig: write --kubeconfig FILE, or name machines with --uuid, --vm or --folder")
+		}
+		return nil
+	case clientcmd.IsEmptyConfig(err) && f.Kubeconfig != "":
+		return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", f.Kubeconfig)
+	case clientcmd.IsEmptyConfig(err):
+		return errors.New("there is no kubeconfig: write --kubeconfig FILE, or set KUBECONFIG")
+	default:
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	cfg.QPS, cfg.Burst, cfg.Timeout = 50, 100, cmp.Or(f.Timeout, time.Minute)
+	if w.Client, err = kubernetes.NewForConfig(cfg); err != nil {
+		return fmt.Errorf("making a client of the cluster: %w", err)
+	}
+	w.RESTConfig = cfg
+	return nil
+}

@@ -1,0 +1,169 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"vzones/topology"
+	"vzones/vcenter"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
+)
+
+// isRead reports whether each vCenter was read, or has failed: with the details of all machines, or
+// without regard to those.
+func (w *World) isRead(states []inventory.State, details bool) bool {
+	health := w.fleet.Health()
+	for i := range states {
+		s := &states[i]
+		if errors.As(s.Err, new(*vcenter.SlowLoginError)) {
+			return false // it has not failed yet
+		}
+		if s.Err == nil && (s.Snapshot == nil || !w.isComplete(s.Snapshot, tagsOf(health, s.VCenter), details)) {
+			return false
+		}
+	}
+	return true
+}
+
+// tagsOf returns how the last reading of a vCenter's tags ended.
+func tagsOf(health []vcenter.Health, name string) vcenter.TagReading {
+	for i := range health {
+		if health[i].VCenter == name {
+			return health[i].Tags
+		}
+	}
+	return vcenter.TagsNotRead
+}
+
+// isComplete reports whether a snapshot has all that Nodes depend on, as far as it can be read.
+func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, details bool) bool {
+	for i := range w.followed {
+		if !isFound(s, &w.followed[i], details) {
+			return false
+		}
+	}
+	for id, m := range s.Machines {
+		if slices.Contains(s.Outside, id) {
+			continue // it is no Node's, whatever its tags are
+		}
+		if m.Pending || reading != vcenter.TagsFailed && !tagsAreRead(m) || w.Config.Topology.Policy.HostGroups() && !groupsAreRead(m) {
+			return false
+		}
+	}
+	return len(s.Pending) == 0
+}
+
+// isFound reports whether a machine was searched for, and if details are asked for, whether those
+// of what was found were read.
+func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
+	isRead := func(e *inventory.Entry) bool {
+		m := s.Machines[e.ID]
+		return !details || !e.Eligible() || e.Unreadable || m != nil && !m.UUID.IsZero()
+	}
+	if len(id.UUIDs) == 0 {
+		found, searched := s.Names[id.Name]
+		return searched && !slices.ContainsFunc(found, func(e inventory.NameEntry) bool { return !isRead(&e.Entry) })
+	}
+	for _, u := range id.UUIDs {
+		if s.Searched != nil && !s.Searched.UUIDs[u] || slices.ContainsFunc(s.Index[u], func(e inventory.Entry) bool { return !isRead(&e) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// lacking returns of how many machines the details are still to come.
+func (w *World) lacking(states []inventory.State) int {
+	n := 0
+	for i := range states {
+		s := &states[i]
+		for j := range w.followed {
+			if s.Err == nil && (s.Snapshot == nil || !isFound(s.Snapshot, &w.followed[j], true)) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// tagsAreRead reports whether the tags above a machine were read, or could not be.
+func tagsAreRead(m *inventory.Machine) bool {
+	return !hasObject(m, func(_ *topology.Path, i int, o *topology.Object) bool { return errors.Is(o.TagsErr, tags.ErrNotRead) })
+}
+
+// TagsErr returns why the tags above machines of a vCenter were not read, the first of all reasons, nil
+// if they were or the account may not read some of them: what is known of the machines stays. The
+// vCenter is that of a State.
+func (w *World) TagsErr(s *inventory.State) error {
+	if s.Snapshot == nil {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Snapshot.Machines)) {
+		var found error
+		hasObject(s.Snapshot.Machines[id], func(_ *topology.Path, _ int, o *topology.Object) bool {
+			if o.TagsErr != nil && !errors.Is(o.TagsErr, topology.ErrNotPermitted) {
+				found = o.TagsErr
+			}
+			return found != nil
+		})
+		switch {
+		case found == nil || slices.Contains(s.Snapshot.Outside, id):
+		case errors.Is(found, tags.ErrNotRead):
+			return fmt.Errorf("no answer within %v", w.timeout)
+		default:
+			return found
+		}
+	}
+	return nil
+}
+
+// groupsAreRead reports whether the DRS host groups of a machine's host were read, or could not be. A
+// host outside of a cluster has none.
+func groupsAreRead(m *inventory.Machine) bool {
+	return !hasObject(m, func(p *topology.Path, i int, o *topology.Object) bool {
+		inCluster := i+1 < len(p.Objects) && p.Objects[i+1].Ref.Type == "ClusterComputeResource"
+		return o.Ref.Type == "HostSystem" && inCluster && o.HostGroups == nil
+	})
+}
+
+// hasObject reports whether a condition holds for an object on a path of a machine.
+func hasObject(m *inventory.Machine, is func(*topology.Path, int, *topology.Object) bool) bool {
+	for i := range m.Paths {
+		for j, o := range m.Paths[i].Objects {
+			if is(&m.Paths[i], j, o) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A LateError says that a vCenter was not read within --timeout.
+type LateError struct {
+	VCenter string
+	Within  time.Duration
+}
+
+func (e *LateError) Error() string {
+	return fmt.Sprintf("vCenter %q is not read within %v: look whether it is overloaded, or write a longer --timeout", e.VCenter, e.Within)
+}
+
+// late returns states in which the vCenters that are not read have failed.
+func (w *World) late(states []inventory.State) []inventory.State {
+	states = slices.Clone(states)
+	for i, h := range w.fleet.Health() {
+		s := &states[i]
+		if s.Err != nil || s.Snapshot != nil || s.VCenter != h.VCenter {
+			continue
+		}
+		s.Err = &LateError{s.VCenter, w.timeout}
+		if h.Answered {
+			s.Cause = inventory.ErrPending
+		}
+	}
+	return states
+}

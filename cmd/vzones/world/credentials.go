@@ -1,0 +1,69 @@
+package world
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+
+	"vzones/cmd/vzones/running"
+	"vzones/config"
+	"vzones/config/parse/manifest"
+	"vzones/config/readfile"
+)
+
+// A reader reads Secrets: from the files of --credentials, and else from the cluster, once each time.
+type reader struct {
+	client kubernetes.Interface // nil without a cluster
+	files  []manifest.Object
+}
+
+// readCredentials returns the Secrets in files of manifests.
+func readCredentials(files []string) ([]manifest.Object, error) {
+	var all []manifest.Object
+	for _, file := range files {
+		data, err := readfile.Read(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading --credentials: %w", err)
+		}
+		objects, err := manifest.Read(file, data)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, o := range objects {
+			if o.Kind == manifest.Secret {
+				all, found = append(all, o), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("--credentials: there is no Secret in %s: write a file with its manifest", file)
+		}
+	}
+	return all, nil
+}
+
+// Get returns the data of a Secret. A manifest without a namespace is of any.
+func (r *reader) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
+	for _, o := range r.files {
+		if o.Ref.Name != ref.Name || o.Ref.Namespace != "" && o.Ref.Namespace != ref.Namespace {
+			continue
+		}
+		data := make(map[string][]byte, len(o.Values))
+		for _, v := range o.Values {
+			data[v.Key] = []byte(v.Content.Reveal())
+		}
+		return data, nil
+	}
+	if r.client == nil {
+		absent := apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
+		return nil, fmt.Errorf("there is no cluster to read the Secret %s/%s from: write --credentials with a file that has it: %w", ref.Namespace, ref.Name, absent)
+	}
+	data, err := running.Secret(ctx, r.client, ref.Namespace, ref.Name)
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("%w, or write --credentials with a file that has the Secret", err)
+	}
+	return data, err
+}

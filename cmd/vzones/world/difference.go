@@ -1,0 +1,33 @@
+package world
+
+import (
+	"vzones/provider/condition"
+	"vzones/provider/placement"
+	"vzones/provider/plan"
+	"vzones/topology/quote"
+)
+
+// unwritten is the reason of a label that is missing.
+var unwritten = condition.Of(placement.ErrUnwritten).Event
+
+// DifferenceReasons returns the reasons of differences, the worst first.
+func DifferenceReasons() []string { return []string{plan.ReasonDrift, unwritten, plan.ReasonTypeDrift} }
+
+// DifferenceReason names a difference in a word, as the reason of the daemon's Events does.
+func DifferenceReason(d *plan.Difference) string {
+	switch {
+	case d.Label == plan.LabelType:
+		return plan.ReasonTypeDrift
+	case d.Missing:
+		return unwritten
+	}
+	return plan.ReasonDrift
+}
+
+// DifferenceText says how a label of a Node differs from its place.
+func DifferenceText(d *plan.Difference) string {
+	if d.Missing {
+		return "label " + d.Label + " is missing: " + d.Source + " says " + quote.Value(d.Want)
+	}
+	return d.Text()
+}

@@ -1,0 +1,128 @@
+package world
+
+import (
+	"cmp"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"vzones/provider/addresses"
+	"vzones/provider/condition"
+	"vzones/provider/nodestate"
+	"vzones/provider/placement"
+	"vzones/provider/plan"
+	"vzones/vcenter/inventory"
+)
+
+// A Look is what the daemon makes of one Node.
+type Look struct {
+	Node *v1.Node
+	// StandIn reports whether the Node stands for a machine that a flag names. It has no labels,
+	// so nothing disagrees with it.
+	StandIn bool
+	// Foreign reports whether the Node is none of ours: another provider's, left out by
+	// nodes.selector, or unknown to vSphere and waiting for nothing. Then the daemon does nothing
+	// about it, and Err is why it is none of ours, if that is not clear from the Node.
+	Foreign bool
+	// Waits reports whether the Node is not initialized yet.
+	Waits bool
+	// Identity is what the Node says about its machine, zero if it says nothing of use.
+	Identity inventory.Identity
+	// Place is where the Node is. Its Machine is nil if that is not known or another Node comes
+	// first: see Err. What is found although Err is not nil is here too.
+	Place placement.Place
+	// Err is what a Node waits for, or why nothing is known of the place of an initialized one,
+	// nil if it is as it should be. That its labels differ is in Differences.
+	Err error
+	// Differences are the labels of an initialized Node that are missing or not those of its place,
+	// in the order of the policy, its instance type last, whatever is done about them.
+	Differences []plan.Difference
+	// Plan is what the daemon writes to the labels of an initialized Node once the differences
+	// have settled, nil for a Node that waits or is foreign.
+	Plan *plan.Plan
+	// Addresses are those that the Node gets of its machine, and what became of each of the
+	// machine's; zero without a machine. AddressesErr is why the Node cannot get any, nil for an
+	// initialized one that keeps what it has. AddressesChange reports whether they would be written.
+	Addresses       addresses.Selection
+	AddressesErr    error
+	AddressesChange bool
+	// Initial is all that a Node that waits gets, nil for others and if Err says what is missing.
+	Initial *cloudprovider.InstanceMetadata
+}
+
+// Look returns what the daemon makes of a Node of the World. It changes nothing.
+func (w *World) Look(n *v1.Node) *Look {
+	l := LookBy(w.Placer, n)
+	l.StandIn = w.standIns
+	return l
+}
+
+// LookBy is Look by a placer, such as one of PlaceBy.
+func LookBy(p *placement.Placer, n *v1.Node) *Look {
+	l := &Look{Node: n, Waits: nodestate.IsUninitialized(n)}
+	if p.IsForeign(n) {
+		l.Foreign = true
+		return l
+	}
+	l.Identity, _ = p.Identify(n) // Place has the error too
+	var err error
+	l.Place, err = p.Place(n)
+	if l.Err = cmp.Or(err, l.Place.Problem); condition.NeverOurs(n, l.Err) {
+		l.Foreign = true
+		return l
+	}
+	if m := l.Place.Machine; m != nil {
+		l.Addresses, l.AddressesChange, l.AddressesErr = p.Addresses(n, m)
+	}
+	if l.Waits {
+		l.initial(p)
+		return l
+	}
+	l.plan(err)
+	l.Err = cmp.Or(l.Err, l.AddressesErr)
+	return l
+}
+
+// initial looks at a Node that waits, as the daemon does before it initializes one.
+func (l *Look) initial(p *placement.Placer) {
+	d, err := p.Describe(l.Node)
+	if err == nil {
+		err = d.Waits(l.Node)
+	}
+	if l.Err = err; err == nil {
+		l.Initial = d.Metadata
+	}
+}
+
+// plan plans for an initialized Node. Err is that of its placement.
+func (l *Look) plan(err error) {
+	by, now := &plan.Policy{Topology: l.Place.Topology}, time.Now()
+	l.Differences = by.Differences(l.Node, &l.Place, err)
+	before := make([]plan.Timed, len(l.Differences)) // all have settled
+	for i, d := range l.Differences {
+		before[i] = plan.Timed{Difference: d, Since: now.Add(-by.Settle)}
+	}
+	if err != nil {
+		l.Plan = by.WithoutPlacement(l.Node, nil)
+	} else {
+		l.Plan = by.For(l.Node, l.Place.Placement, before, nil, now)
+	}
+	by.ForType(l.Plan, l.Node, &l.Place, before, now)
+}
+
+// Reason names Err in a word, as the reason of the daemon's Events does, empty without an error.
+func (l *Look) Reason() string {
+	if l.Err == nil {
+		return ""
+	}
+	return condition.Of(l.Err).Event
+}
+
+// Text says what Err is and what to do, as the daemon's Events do, empty without an error.
+func (l *Look) Text() string {
+	if l.Err == nil {
+		return ""
+	}
+	return condition.Message(l.Err)
+}

@@ -1,0 +1,96 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// apply makes objects, or changes them. They are deleted when the script ends.
+func apply(ts *testscript.TestScript, _ bool, args []string) {
+	s := needStack(ts)
+	manifest := []byte(ts.ReadFile(one(ts, args, "apply FILE")))
+	ts.Defer(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), startTime)
+		defer cancel()
+		if err := s.Cluster.Delete(ctx, manifest); err != nil {
+			ts.Logf("%v", err)
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	ts.Check(s.Cluster.Apply(ctx, manifest, nil))
+}
+
+func deleteObjects(ts *testscript.TestScript, _ bool, args []string) {
+	s := needStack(ts)
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	ts.Check(s.Cluster.Delete(ctx, []byte(ts.ReadFile(one(ts, args, "delete FILE")))))
+}
+
+func one(ts *testscript.TestScript, args []string, usage string) string {
+	if len(args) != 1 {
+		ts.Fatalf("usage: %s", usage)
+	}
+	return args[0]
+}
+
+func relabel(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: relabel NODE KEY=VALUE|KEY-…")
+	}
+	labels := map[string]any{}
+	for _, arg := range args[1:] {
+		if key, value, ok := strings.Cut(arg, "="); ok {
+			labels[key] = value
+		} else {
+			labels[strings.TrimSuffix(arg, "-")] = nil
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	_, err = needStack(ts).Client.CoreV1().Nodes().Patch(ctx, args[0], types.MergePatchType, patch, metav1.PatchOptions{})
+	ts.Check(err)
+}
+
+func account(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	path, err := needStack(ts).Cluster.ServiceAccountKubeconfig(ctx, metav1.NamespaceDefault, one(ts, args, "account NAME"))
+	ts.Check(err)
+	ts.Setenv("KUBECONFIG", path)
+}
+
+// found compares findings, in whatever order.
+func found(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: found JSON WANT")
+	}
+	var document struct {
+		Findings []struct {
+			ID     string
+			Object struct{ Kind, Namespace, Name string }
+		}
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &document))
+	var got []string
+	for _, f := range document.Findings {
+		o := f.Object
+		got = append(got, fmt.Sprintf("%s %s %s", f.ID, o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")))
+	}
+	want := strings.FieldsFunc(ts.ReadFile(args[1]), func(r rune) bool { return r == '\n' })
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		ts.Fatalf("findings:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

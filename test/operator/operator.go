@@ -1,0 +1,365 @@
+// Package operator has the commands of scripts that run the operator's tool, for testscript: they start
+// simulated vCenters, and where a script wants one a real control plane, and change both.
+//
+// One control plane serves all scripts of a process, one at a time.
+package operator
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"vzones/test/fleet"
+	"vzones/test/stack"
+)
+
+// startTime bounds what a command of a script waits for.
+const startTime = 2 * time.Minute
+
+// buildTime bounds the build of the daemon, where much else is built.
+const buildTime = 15 * time.Minute
+
+// Scripts are what the scripts of a process share.
+type Scripts struct {
+	// Root is the path of the repository's root, for scripts that read the documentation; Update
+	// writes there what they compare.
+	Root   string
+	Update bool
+
+	writing sync.Mutex // held while a page is written
+
+	mu     sync.Mutex // held by the script that uses the stack
+	stack  *stack.Stack
+	binary string
+	dir    string
+}
+
+// Stop ends the control plane, if a script has started it.
+func (t *Scripts) Stop() error {
+	if t.stack == nil {
+		return nil
+	}
+	defer os.RemoveAll(t.dir)
+	return t.stack.Stop()
+}
+
+// world is what one script has.
+type world struct {
+	tool  *Scripts
+	fleet *fleet.Fleet
+	// stack is nil without a control plane.
+	stack *stack.Stack
+}
+
+// key is that of a script's world in testscript's environment.
+type key struct{}
+
+// Setup is testscript's. With a Root it sets ROOT to the path.
+func (t *Scripts) Setup(env *testscript.Env) error {
+	w := &world{tool: t}
+	env.Values[key{}] = w
+	if t.Root != "" {
+		root, err := filepath.Abs(t.Root)
+		if err != nil {
+			return err
+		}
+		env.Setenv("ROOT", root)
+	}
+	env.Defer(func() {
+		switch {
+		case w.stack != nil:
+			t.mu.Unlock() // the next script closes the fleet
+		case w.fleet != nil:
+			w.fleet.Close()
+		}
+	})
+	return nil
+}
+
+func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
+
+// Commands returns the commands:
+//
+//	fleet FILE [MORE]          starts the vCenters that a file describes, and writes vsphere.yaml with
+//	                           credentials; the content of MORE is put behind it
+//	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
+//	register [VM…]             creates Nodes for these machines, or for all
+//	label NODE KEY=VALUE…      sets labels of a Node
+//	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
+//	[!] within DURATION CMD…   runs a program, and fails if it takes longer
+//	sleep DURATION             lets time pass for a command in the background
+//	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
+//	daemon run event NODE      runs the daemon until a Node has an Event of vzones, and ends it
+//	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
+//	[!] requests NAME N        fails if the vCenter had more than N requests since it was started or reset
+//	[!] logins NAME N          fails unless a password was shown to the vCenter N times since it was started or reset
+//	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
+//	sessions NAME N            waits until the vCenter has N sessions
+//	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
+//	console PAGE HEADING       enters the commands of the page's blocks of kind console below a heading, with kubectl
+//	                           and Helm, and compares what they print
+//	commands PAGE              enters the lines of the page's shell blocks that begin with vzones
+//	picture FILE COLUMNS CMD…  runs a command in a terminal, and compares what it shows with an SVG
+//	published FILE DOCUMENT    compares a file with one of the documentation
+//	entries NAME FILE DC…      writes vsphere.yaml as FILE, with an entry of its vCenter for each of these datacenters
+//	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
+//	planned FILE               runs the daemon until each Node has the labels and the taint that a plan of vzones plan, as
+//	                           JSON, says it will have, and fails if it gets any others
+//	apply FILE                 makes the objects of a manifest, or changes them, until the script ends
+//	delete FILE                deletes the objects of a manifest
+//	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one
+//	account NAME               makes KUBECONFIG that of a ServiceAccount in the namespace default
+//	found JSON WANT            compares the findings in a file of JSON with lines of ID, kind and name
+//	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM, label=KEY=VALUE
+//	[!] deny NAME METHOD       has the vCenter answer NoPermission to a SOAP method
+//	trust NAME                 writes the certificate that the vCenter shows now as its CA
+//	await FILE PATTERN         waits until a file, which a command in the background writes, has a match
+//	asked NAME N               waits until the vCenter had N requests since it was started or reset
+func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
+		"install": installDaemon, "sleep": pause, "within": runWithin,
+		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
+		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
+		"entries": writeEntries, "logins": countLogins,
+		"planned": planned, "config": anotherConfig, "ready": setReady,
+		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
+		"node": createNode, "deny": deny, "trust": trust, "await": awaitText, "asked": awaitRequests,
+	}
+}
+
+func files(ts *testscript.TestScript, args []string) (description, more string) {
+	if len(args) == 0 || len(args) > 2 {
+		ts.Fatalf("usage: fleet|stack FILE [MORE]")
+	}
+	if len(args) == 2 {
+		more = ts.ReadFile(args[1])
+	}
+	return ts.ReadFile(args[0]), more
+}
+
+func startFleet(ts *testscript.TestScript, _ bool, args []string) {
+	w := of(ts)
+	description, more := files(ts, args)
+	spec, err := fleet.Parse([]byte(description))
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	w.fleet, err = fleet.Start(ctx, spec)
+	ts.Check(err)
+	dir := ts.MkAbs("ca")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	cfg, err := fleet.ConfigYAML(w.fleet, fleet.ConfigOptions{CADir: dir})
+	ts.Check(err)
+	writeConfig(ts, cfg, more)
+}
+
+// writeConfig writes vsphere.yaml. What is in more replaces what the configuration has under the
+// same key.
+func writeConfig(ts *testscript.TestScript, cfg []byte, more string) {
+	text := string(cfg)
+	for line := range strings.Lines(more) {
+		if name, _, ok := strings.Cut(line, ":"); ok && name != "" && !strings.ContainsAny(name[:1], " \t-#") {
+			text = withoutKey(text, name)
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("vsphere.yaml"), []byte(text+more), 0o600))
+}
+
+// withoutKey takes a top-level key with its value out of a YAML document.
+func withoutKey(text, name string) string {
+	var b strings.Builder
+	within := false
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, " ") && strings.TrimSpace(line) != "" {
+			within = strings.HasPrefix(line, name+":")
+		}
+		if !within {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+func startStack(ts *testscript.TestScript, _ bool, args []string) {
+	w := of(ts)
+	description, more := files(ts, args)
+	w.tool.mu.Lock()
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	s, err := w.tool.start(ctx, description)
+	if err != nil {
+		w.tool.mu.Unlock()
+		ts.Fatalf("%v", err)
+	}
+	w.stack, w.fleet = s, s.Fleet
+	if _, err := s.WriteConfig(""); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	writeConfig(ts, append(s.Config(), "labels:\n  region: region\n  zone: zone\n"...), more)
+	ts.Setenv("KUBECONFIG", s.Cluster.AdminKubeconfig())
+}
+
+// start returns the stack with a fleet.
+func (t *Scripts) start(ctx context.Context, description string) (*stack.Stack, error) {
+	if t.stack != nil {
+		return t.stack, t.stack.Reset(ctx, description)
+	}
+	var err error
+	if t.dir, err = os.MkdirTemp("", "vzones-tool-"); err != nil {
+		return nil, err
+	}
+	building, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTime)
+	defer cancel()
+	if t.binary, err = stack.Binary(building, cmp.Or(t.Root, "../.."), t.dir); err != nil {
+		return nil, err
+	}
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
+	defer cancel()
+	t.stack, err = stack.Start(starting, stack.Options{Fleet: description})
+	return t.stack, err
+}
+
+func needStack(ts *testscript.TestScript) *stack.Stack {
+	s := of(ts).stack
+	if s == nil {
+		ts.Fatalf("there is no control plane: the script has to begin with stack")
+	}
+	return s
+}
+
+func register(ts *testscript.TestScript, _ bool, names []string) {
+	s := needStack(ts)
+	machines := s.Fleet.Machines()
+	if len(names) > 0 {
+		machines = nil
+		for _, name := range names {
+			m, err := s.Fleet.Machine(name)
+			ts.Check(err)
+			machines = append(machines, m)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	ts.Check(s.Register(ctx, machines...))
+}
+
+func daemon(ts *testscript.TestScript, _ bool, args []string) {
+	s := needStack(ts)
+	done := allInitialized
+	var flags []string
+	switch {
+	case len(args) == 1 && args[0] == "run":
+	case len(args) == 2 && args[0] == "run" && args[1] == "addresses":
+		// Otherwise those of Nodes that are initialized wait for minutes.
+		done, flags = allHaveAddresses, []string{"--node-status-update-frequency=1s"}
+	case len(args) == 3 && args[0] == "run" && args[1] == "event":
+		done = hasEvent(s, args[2])
+	default:
+		ts.Fatalf("usage: daemon run [addresses | event NODE]")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"), flags...)
+	ts.Check(err)
+	if err = untilReady(ctx, d); err == nil {
+		err = s.Watch(ctx, "the daemon has done it", done)
+	}
+	if _, end := d.Stop(); err == nil {
+		err = end
+	}
+	if err != nil {
+		ts.Fatalf("%v\n%s", err, d.Log())
+	}
+}
+
+func callVCenter(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: vcenter NAME METHOD ARG…")
+	}
+	method := reflect.ValueOf(theVCenter(ts, args[0])).MethodByName(args[1])
+	if !method.IsValid() || !method.Type().IsVariadic() && method.Type().NumIn() != len(args)-2 {
+		ts.Fatalf("fleet.VCenter has no method %s with %d arguments", args[1], len(args)-2)
+	}
+	in := make([]reflect.Value, len(args)-2)
+	for i, arg := range args[2:] {
+		in[i] = argument(ts, method.Type(), i, arg)
+	}
+	for _, out := range method.Call(in) {
+		if err, is := out.Interface().(error); is {
+			ts.Check(err)
+		}
+	}
+}
+
+func argument(ts *testscript.TestScript, method reflect.Type, i int, text string) reflect.Value {
+	want := method.In(min(i, method.NumIn()-1))
+	if method.IsVariadic() && i >= method.NumIn()-1 {
+		want = want.Elem()
+	}
+	switch {
+	case want == reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(text)
+		ts.Check(err)
+		return reflect.ValueOf(d)
+	case want.Kind() == reflect.Bool:
+		return reflect.ValueOf(text == "true")
+	case want.Kind() >= reflect.Int && want.Kind() <= reflect.Int64:
+		n, err := strconv.Atoi(text)
+		ts.Check(err)
+		return reflect.ValueOf(n).Convert(want)
+	}
+	return reflect.ValueOf(text).Convert(want)
+}
+
+func theVCenter(ts *testscript.TestScript, name string) *fleet.VCenter {
+	f := of(ts).fleet
+	if f == nil {
+		ts.Fatalf("there are no vCenters: the script has to begin with fleet or stack")
+	}
+	v := f.VCenter(name)
+	if v == nil {
+		ts.Fatalf("there is no vCenter %s", name)
+	}
+	return v
+}
+
+func countRequests(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: requests NAME N")
+	}
+	v, most := theVCenter(ts, args[0]), number(ts, args[1])
+	if got := v.Total(); got > most != neg {
+		ts.Fatalf("vCenter %s had %d requests: %v", v.Name(), got, v.Requests())
+	}
+}
+
+func awaitSessions(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: sessions NAME N")
+	}
+	v, want := theVCenter(ts, args[0]), number(ts, args[1])
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for range 600 {
+		if v.Sessions() == want {
+			return
+		}
+		<-tick.C
+	}
+	ts.Fatalf("vCenter %s has %d sessions", v.Name(), v.Sessions())
+}
+
+func number(ts *testscript.TestScript, text string) int {
+	n, err := strconv.Atoi(text)
+	ts.Check(err)
+	return n
+}

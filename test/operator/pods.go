@@ -1,0 +1,80 @@
+package operator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// The Pod of installDaemon.
+const (
+	podName   = "vsphere-cloud-controller-manager-x2x4b"
+	podSpace  = "kube-system"
+	podConfig = "vsphere-cloud-config"
+)
+
+// installDaemon creates the Pod of a daemon, which nothing runs, with a command line, and the ConfigMap
+// with vsphere.yaml and the authorities of the vCenters that is mounted in it.
+func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
+	s := needStack(ts)
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	text := ts.ReadFile(ts.MkAbs("vsphere.yaml"))
+	data := map[string]string{}
+	for _, v := range s.Fleet.VCenters() {
+		at := s.CAFile(v)
+		pem, err := os.ReadFile(at)
+		ts.Check(err)
+		key := filepath.Base(at)
+		data[key] = string(pem)
+		text = strings.ReplaceAll(text, at, "/etc/cloud/"+key)
+	}
+	data["vsphere.conf"] = text
+	client := s.Client
+	removePod(client)
+	_, err := client.CoreV1().ConfigMaps(podSpace).Create(ctx, &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: podConfig}, Data: data}, metav1.CreateOptions{})
+	ts.Check(err)
+	automount := false
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: podName, Labels: map[string]string{"component": "cloud-controller-manager"}},
+		Spec: v1.PodSpec{
+			AutomountServiceAccountToken: &automount,
+			Containers: []v1.Container{{
+				Name: "vsphere-cloud-controller-manager", Image: "vsphere-cloud-controller-manager:test",
+				Args:         append([]string{"--cloud-provider=vsphere", "--cloud-config=/etc/cloud/vsphere.conf"}, args...),
+				VolumeMounts: []v1.VolumeMount{{Name: "config", MountPath: "/etc/cloud"}},
+			}},
+			Volumes: []v1.Volume{{Name: "config", VolumeSource: v1.VolumeSource{
+				ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: podConfig}},
+			}}},
+		},
+	}
+	_, err = client.CoreV1().Pods(podSpace).Create(ctx, pod, metav1.CreateOptions{})
+	ts.Check(err)
+	ts.Defer(func() { removePod(client) }) // the next script has the same control plane
+}
+
+// removePod removes what installDaemon makes.
+func removePod(client kubernetes.Interface) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	_ = client.CoreV1().ConfigMaps(podSpace).Delete(ctx, podConfig, metav1.DeleteOptions{})
+	_ = client.CoreV1().Pods(podSpace).Delete(ctx, podName, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+}
+
+// pause lets time pass for a command in the background.
+func pause(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sleep DURATION")
+	}
+	d, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	<-time.After(d)
+}

@@ -1,0 +1,190 @@
+package topology
+
+import "slices"
+
+// A Fate is what became of a tag. It is one of a closed set, whose values are for programs too.
+type Fate string
+
+// The fates.
+const (
+	// FateDecides: it gives the label its value, or a part of that.
+	FateDecides Fate = "decides"
+	// FateTwoTags: its object decides, and has two tags of the category.
+	FateTwoTags Fate = "two_tags"
+	// FateInvalid: it decides, and is not a valid label value.
+	FateInvalid Fate = "invalid_value"
+	// FateOverwritten: a tag farther up decides, by precedence csi.
+	FateOverwritten Fate = "overwritten"
+	// FateFarther: a tag nearer to the machine decides.
+	FateFarther Fate = "farther"
+	// FateBeyond: the walk ended below it, where every category had a value.
+	FateBeyond Fate = "beyond_walk"
+	// FateOtherPath: a path that comes before its own decides.
+	FateOtherPath Fate = "other_path"
+	// FateIncomplete: its path lacks a category that is required, so that a later path decides.
+	FateIncomplete Fate = "incomplete_path"
+	// FateNoDecision: nothing decides the label.
+	FateNoDecision Fate = "no_decision"
+)
+
+// Text says what became of the tag, for a person.
+func (f Fate) Text() string {
+	switch f {
+	case FateDecides:
+		return "decides"
+	case FateTwoTags:
+		return "decides nothing: its object has two tags of the category"
+	case FateInvalid:
+		return "decides nothing: it is not a valid label value"
+	case FateOverwritten:
+		return "lost to a tag farther up (precedence csi)"
+	case FateFarther:
+		return "lost to a tag nearer to the machine"
+	case FateBeyond:
+		return "not reached: every category had a value farther down, where the walk ends"
+	case FateOtherPath:
+		return "lost to a path that comes first"
+	case FateIncomplete:
+		return "lost to a later path: its own lacks a required category"
+	}
+	return "nothing decides the label"
+}
+
+// A Contender is a tag that could have decided a label, and what became of it.
+type Contender struct {
+	Label string
+	Tag   Tag
+	By    *Object
+	// Path is the first one that has the object and is looked at.
+	Path PathKind
+	Fate Fate
+}
+
+// Contenders returns, for each label that comes from tags or is composed of some, all tags of its
+// category above a machine: those that decide, by the walk of Resolve, and those that lost. An
+// object that several paths have occurs once for a label. Objects whose tags cannot be read have
+// none.
+func Contenders(policy Policy, paths []Path) []Contender {
+	r := resolution{policy: &policy, paths: paths}
+	var all []Contender
+	traces := make([]trace, len(policy.Rules))
+	if r.hasCategories() {
+		v := r.choose(traces)
+		for i := range policy.Rules {
+			if policy.Rules[i].Category != "" {
+				all = append(all, r.ofRule(&policy.Rules[i], v, &traces[i])...)
+			}
+		}
+	}
+	for i := range policy.Levels {
+		if policy.Levels[i].Category != "" {
+			all = append(all, r.ofLevel(&policy.Levels[i])...)
+		}
+	}
+	for _, rules := range []Rules{policy.Rules, policy.Levels} {
+		for i := range rules {
+			for _, part := range rules[i].Value {
+				isRule := slices.ContainsFunc(policy.Rules, func(of Rule) bool { return of.Category == part.Category })
+				if part.Category != "" && !isRule {
+					all = append(all, r.ofLevel(&Rule{Label: rules[i].Label, Category: part.Category, Value: rules[i].Value})...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// ofRule returns the contenders of a rule that is decided with others.
+func (r *resolution) ofRule(rule *Rule, v choice, t *trace) []Contender {
+	order, by := r.policy.paths(), t.chosen(r.policy.Precedence)
+	decides := -1
+	if v.path != nil && !r.isInvisible(rule.Category) && (v.invisible == "" || !t.varied) {
+		decides = slices.Index(order, v.path.Kind)
+	}
+	return r.contenders(rule, decides, func(at, i int, o *Object) Fate {
+		switch {
+		case decides < 0:
+			return FateNoDecision
+		case at < decides:
+			return FateIncomplete
+		case at > decides:
+			return FateOtherPath
+		case o == by.by:
+			return rule.fate(by)
+		case i >= v.walked:
+			return FateBeyond
+		case r.policy.Precedence == PrecedenceNearest:
+			return FateFarther
+		}
+		return FateOverwritten
+	})
+}
+
+// ofLevel returns the contenders of a rule that is decided alone.
+func (r *resolution) ofLevel(rule *Rule) []Contender {
+	var by hit
+	decides := -1
+	for at, kind := range r.policy.paths() {
+		if r.isInvisible(rule.Category) {
+			break
+		}
+		h, got := nearest(rule.Category, r.path(kind))
+		if by = h; h.by != nil {
+			decides = at
+			break
+		}
+		if got.truncated() {
+			break
+		}
+	}
+	return r.contenders(rule, decides, func(at, _ int, o *Object) Fate {
+		switch {
+		case decides < 0:
+			return FateNoDecision
+		case o == by.by:
+			return rule.fate(by)
+		case at > decides:
+			return FateOtherPath
+		}
+		return FateFarther
+	})
+}
+
+// fate is that of a tag whose object decides.
+func (r *Rule) fate(by hit) Fate {
+	switch {
+	case by.several:
+		return FateTwoTags
+	case r.whyInvalid(by.name) != "":
+		return FateInvalid
+	}
+	return FateDecides
+}
+
+// contenders lists the tags of a rule's category, those of the path that decides first, so that an
+// object of several paths counts as one of that.
+func (r *resolution) contenders(rule *Rule, decides int, fate func(at, i int, o *Object) Fate) []Contender {
+	var all []Contender
+	seen := map[Ref]bool{}
+	order := r.policy.paths()
+	add := func(at int) {
+		for i, o := range r.path(order[at]).Objects {
+			if o.TagsErr != nil || seen[o.Ref] {
+				continue
+			}
+			seen[o.Ref] = true
+			for _, name := range o.tagNames(rule.Category) {
+				all = append(all, Contender{rule.Label, Tag{rule.Category, name}, o, order[at], fate(at, i, o)})
+			}
+		}
+	}
+	if decides >= 0 {
+		add(decides)
+	}
+	for at := range order {
+		if at != decides {
+			add(at)
+		}
+	}
+	return all
+}

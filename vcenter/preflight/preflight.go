@@ -1,0 +1,107 @@
+// Package preflight connects to a vCenter step by step and says which step fails: the name, the
+// connection, the proxy, TLS, the certificate, and whether a vCenter answers.
+//
+// It shows no credentials, so it may be called at any time, and opens no session. Connections go the
+// way of package session, which owns proxy and trust.
+package preflight
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"vzones/config"
+	"vzones/vcenter/faults"
+	"vzones/vcenter/session"
+)
+
+// Run connects to vCenters, all side by side, each for at most a time. The reports are in the order
+// of the vCenters.
+func Run(ctx context.Context, vcenters []config.VCenter, timeout time.Duration) []Report {
+	reports := make([]Report, len(vcenters))
+	var g errgroup.Group
+	for i := range vcenters {
+		g.Go(func() error {
+			reports[i] = connect(ctx, &vcenters[i], timeout)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return reports
+}
+
+// answerLimit is how many bytes of an answer are read.
+const answerLimit = 1 << 20
+
+// connect makes one request, of what a vCenter shows to everybody.
+func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) Report {
+	r := Report{VCenter: cfg.Name}
+	way, err := session.NewUnauthenticated(cfg, timeout)
+	if err != nil {
+		r.Failed, r.Err = Settings, faults.Printable{Err: err}
+		return r
+	}
+	defer way.Client.CloseIdleConnections()
+	r.Host = way.URL.Host
+	if way.Proxy != nil {
+		r.Proxy = way.Proxy.Host
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var came progress
+	ctx = httptrace.WithClientTrace(ctx, came.trace())
+	at := *way.URL
+	at.Path += "/vimServiceVersions.xml"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		r.Failed, r.Err = Settings, faults.Printable{Err: err}
+		return r
+	}
+	res, err := way.Client.Do(req)
+	seen := came.now()
+	r.Addresses, r.Certificate = seen.addresses, seen.certificate
+	if err == nil {
+		r.APIVersion, err = readVersion(res)
+		seen.answered = true
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %v: %w", timeout, context.DeadlineExceeded)
+	}
+	if err != nil {
+		r.Failed, r.Err = seen.failed(err, r.Proxy != ""), faults.Printable{Err: err}
+		if untrusted := (*session.UntrustedError)(nil); errors.As(err, &untrusted) {
+			r.Certificate = untrusted.Certificate
+		}
+	}
+	return r
+}
+
+// readVersion reads the answer of a vCenter.
+func readVersion(res *http.Response) (string, error) {
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("it answers with HTTP status %d", res.StatusCode)
+	}
+	var versions struct {
+		Namespaces []struct {
+			Name    string `xml:"name"`
+			Version string `xml:"version"`
+		} `xml:"namespace"`
+	}
+	if err := xml.NewDecoder(io.LimitReader(res.Body, answerLimit)).Decode(&versions); err != nil {
+		return "", errors.New("it does not answer as a vCenter does")
+	}
+	for _, n := range versions.Namespaces {
+		if n.Name == "urn:vim25" {
+			return n.Version, nil
+		}
+	}
+	return "", errors.New("it does not name the vSphere API")
+}

@@ -1,0 +1,103 @@
+package privileges_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"vzones/topology"
+	"vzones/vcenter/privileges"
+)
+
+var update = flag.Bool("update", false, "write the table of the reference")
+
+const (
+	page  = "../../docs/reference/privileges.md"
+	begin = "<!-- needs: written by TestNeedsAreDocumented -->\n"
+	end   = "<!-- end of needs -->"
+)
+
+// TestNeedsAreDocumented: the reference has the needs of a configuration that uses everything.
+func TestNeedsAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| for | privilege | on objects of these types | without it |\n|---|---|---|---|\n")
+	for _, n := range privileges.For(privileges.Uses{Tags: true, HostGroups: true, FaultDomains: true}) {
+		without := "vzones does with less: see the table above"
+		if n.Placing {
+			without = "Nodes on or below such an object are not placed"
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` | %s |\n", n.For, n.Privilege, strings.Join(n.Types, "`, `"), without)
+	}
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), begin)
+	was, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("%s has no place for the table", page)
+	}
+	switch {
+	case was == b.String():
+	case *update:
+		if err := os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s has\n%s\nnot\n%s: run the test with -update", page, was, b.String())
+	}
+}
+
+// TestForNamesEachTypeOnce: no object is reported twice for one privilege.
+func TestForNamesEachTypeOnce(t *testing.T) {
+	for _, u := range []privileges.Uses{
+		{}, {Tags: true}, {HostGroups: true}, {FaultDomains: true}, {Tags: true, HostGroups: true, FaultDomains: true},
+		{Tags: true, Paths: []topology.PathKind{topology.FolderPath}},
+	} {
+		seen := map[string]bool{}
+		for _, n := range privileges.For(u) {
+			for _, kind := range n.Types {
+				key := n.Privilege + " on " + kind
+				if seen[key] {
+					t.Errorf("%+v: %s twice", u, key)
+				}
+				seen[key] = true
+			}
+		}
+		if !seen["System.Read on VirtualMachine"] || seen["System.Read on Datacenter"] != u.Tags {
+			t.Errorf("%+v: %v", u, seen)
+		}
+		if walked := u.Tags && len(u.Paths) == 0; seen["System.Read on ResourcePool"] != walked {
+			t.Errorf("%+v: %v", u, seen)
+		}
+	}
+}
+
+func TestGrants(t *testing.T) {
+	for name, c := range map[string]struct {
+		uses        privileges.Uses
+		datacenters []string
+		want        []string
+	}{
+		"all, no tags":      {want: []string{"folder / true"}},
+		"all":               {uses: privileges.Uses{Tags: true}, want: []string{"folder / true", "global  true"}},
+		"some, no tags":     {datacenters: []string{"/a/dc", "dc2"}, want: []string{"datacenter /a/dc true", "datacenter dc2 true"}},
+		"a path in folders": {uses: privileges.Uses{Tags: true}, datacenters: []string{"/a/b/dc", "a/dc"}, want: []string{"folder / false", "folder /a false", "folder /a/b false", "datacenter /a/b/dc true", "datacenter a/dc true", "global  true"}},
+		"patterns":          {uses: privileges.Uses{Tags: true}, datacenters: []string{"/a/...", "dc*"}, want: []string{"folder / false", "datacenter /a/... true", "datacenter dc* true", "global  true"}},
+	} {
+		var got []string
+		for _, g := range privileges.Grants(c.uses, c.datacenters) {
+			got = append(got, fmt.Sprint(g.Where, " ", g.Object, " ", g.Propagate))
+			if len(g.For) == 0 || slices.Contains(g.For, "") {
+				t.Errorf("%s: %+v is for nothing", name, g)
+			}
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+}

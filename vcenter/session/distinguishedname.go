@@ -1,0 +1,33 @@
+package session
+
+import (
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"strings"
+)
+
+// wordless are the attributes in names of vCenter's own authority for which package pkix writes
+// digits, with the words of RFC 4514 and of OpenSSL.
+var wordless = map[string]string{
+	"0.9.2342.19200300.100.1.25": "DC",
+	"1.2.840.113549.1.9.1":       "emailAddress",
+}
+
+var commonName = asn1.ObjectIdentifier{2, 5, 4, 3}
+
+// DistinguishedName returns a name of a certificate that was read, its owner's or its issuer's, such as
+// CN=CA,DC=vsphere,DC=local.
+func DistinguishedName(name pkix.Name) string {
+	parts := make([]string, 0, len(name.Names))
+	for i := len(name.Names) - 1; i >= 0; i-- {
+		attribute := name.Names[i]
+		word := wordless[attribute.Type.String()]
+		if word == "" {
+			parts = append(parts, pkix.RDNSequence{{attribute}}.String())
+			continue
+		}
+		attribute.Type = commonName // so that what has a meaning in a name is escaped
+		parts = append(parts, word+strings.TrimPrefix(pkix.RDNSequence{{attribute}}.String(), "CN"))
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,42 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/panics"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
+)
+
+// TestACallWaitsForItsLogin to the REST API as long as for any call, and for somebody who does not try
+// again as long as the login may take.
+func TestACallWaitsForItsLogin(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits session.LoginLimits
+		want   string
+	}{
+		"tries again": {session.LoginLimits{}, "no answer within 200ms; waiting for up to 20s"},
+		"once":        {session.LoginLimits{Queue: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sim, cfgs := vcentertest.Simulate(t, bare)
+			e := session.NewEndpoint(&cfgs[0], session.Options{
+				Timeout: 200 * time.Millisecond, LoginTimeout: 20 * time.Second,
+				Throttle: session.NewLoginThrottle(c.limits, nil), Observer: new(vcentertest.Counter), Guard: &panics.Guard{},
+			})
+			s, err := session.Open(t.Context(), e, credentials.Credentials{User: cfgs[0].User, Password: cfgs[0].Password})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sim.VCenters()[0].SlowLogin(time.Second)
+			if err := readCategories(t.Context(), s); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			_ = s.REST().Wait()
+			closing(t, s)
+		})
+	}
+}

@@ -1,0 +1,229 @@
+package vcenter
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/test/fleet"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/survey"
+)
+
+// surveyed waits for both vCenters to be read.
+func surveyed(t *testing.T, description string) *world {
+	t.Helper()
+	opts := slow
+	opts.Categories, opts.EventsDelay = []string{"region", "zone"}, time.Hour
+	w := run(t, description, opts, nil)
+	w.until("all vCenters read", func(states []inventory.State) bool {
+		return !slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot == nil })
+	})
+	return w
+}
+
+func TestSurveyObjects(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	all := w.fleet.Survey(w.ctx, survey.Query{Categories: []string{"region", "zone"}})
+	if len(all) != 2 || all[0].VCenter != "east" || all[1].VCenter != "west" {
+		t.Fatalf("%+v", all)
+	}
+	var lines []string
+	for _, o := range all[0].Objects {
+		line := o.Path
+		for _, tag := range o.Tags {
+			line += " " + tag.Category + "=" + tag.Name
+		}
+		if o.TagsErr != nil || o.Broken != nil || o.StateErr != nil || (o.Ref.Type == "HostSystem") != o.Connected {
+			t.Errorf("%s: %v, %v, %v", o.Path, o.TagsErr, o.Broken, o.Host)
+		}
+		lines = append(lines, line)
+	}
+	want := `/
+/dc2 region=east
+/dc2/host
+/dc2/host/c3 zone=c
+/dc2/host/c3/c3-host-1
+/prod
+/prod/dc1 region=east
+/prod/dc1/host
+/prod/dc1/host/c1 zone=a
+/prod/dc1/host/c1/c1-host-1
+/prod/dc1/host/c1/c1-host-2
+/prod/dc1/host/c2 zone=b
+/prod/dc1/host/c2/c2-host-1`
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	last := all[0].Objects[len(all[0].Objects)-1]
+	p, err := topology.Resolve(policy, []topology.Path{last.Up()})
+	if err != nil || p.Value(topology.LabelZone) != "b" || p.Value(topology.LabelRegion) != "east" {
+		t.Errorf("%v, %v", p, err)
+	}
+	if a := all[0].About; a.User == "" || a.APIVersion == "" || a.Instance != w.sim.VCenter("east").InstanceUUID() {
+		t.Errorf("%+v", a)
+	}
+	if all[0].SkewErr != nil || all[0].Skew.Abs() > 10*time.Second {
+		t.Errorf("%v, %v", all[0].Skew, all[0].SkewErr)
+	}
+	tidy(w)
+}
+
+// tidy checks that nothing of a survey is left in a vCenter.
+func tidy(w *world) {
+	w.Helper()
+	for _, v := range w.sim.VCenters() {
+		if soap, rest := v.SOAPSessions(), v.RESTSessions(); soap != 1 || rest > 1 {
+			w.Errorf("vCenter %s has %d sessions, and %d of the REST API", v.Name(), soap, rest)
+		}
+	}
+	w.stop()
+	for _, v := range w.sim.VCenters() {
+		if n := v.Sessions(); n != 0 {
+			w.Errorf("vCenter %s has %d sessions at the end", v.Name(), n)
+		}
+	}
+}
+
+var everything = survey.Query{Categories: []string{"region", "zone"}, Rules: true, Definitions: true, Privileges: true}
+
+func TestSurveyMachines(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	views := east.Owned("ContainerView")
+	q := survey.Query{Machines: map[string][]string{"east": {w.moid("n1"), "vm-99999", w.moid("tmpl")}}, Folder: "/prod/dc1/vm/x"}
+	all := w.fleet.Survey(w.ctx, q)
+	s := all[0]
+	if s.MachinesErr != nil || len(s.Machines) != 3 {
+		t.Fatalf("%v, %v", s.Machines, s.MachinesErr)
+	}
+	n1, n2, tmpl := s.Machines[w.moid("n1")], s.Machines[w.moid("n2")], s.Machines[w.moid("tmpl")]
+	if n2.Path != "/prod/dc1/vm/x/y/n2" || n2.Name != "n2" || !n2.PoweredOn || n2.Host == "" || n2.UUID == "" || !tmpl.Template || n1.Template || n1.Path != "/prod/dc1/vm/n1" {
+		t.Errorf("%+v, %+v, %+v", n1, n2, tmpl)
+	}
+	if !errors.Is(all[1].MachinesErr, survey.ErrNoFolder) {
+		t.Errorf("west: %v", all[1].MachinesErr)
+	}
+	if n := east.Owned("ContainerView"); n != views {
+		t.Errorf("%d container views, %d before", n, views)
+	}
+	tidy(w)
+}
+
+// TestSurveyWithFaults: what cannot be read is an error of its part, and the rest is there.
+func TestSurveyWithFaults(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	whole := w.fleet.Survey(w.ctx, everything)[0]
+	if errs := errorsOf(&whole); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for method, want := range map[string]string{
+		"CreateContainerView": "objects", "RetrievePropertiesEx": "objects", "CurrentTime": "skew",
+		"HasUserPrivilegeOnEntities": "denied", "DestroyView": "",
+	} {
+		east.Fault(method, &types.NoPermission{PrivilegeId: "System.View"})
+		s := w.fleet.Survey(w.ctx, everything)[0]
+		if errs := errorsOf(&s); !strings.HasPrefix(strings.Join(errs, " "), want) || (want == "") != (len(errs) == 0) {
+			t.Errorf("without %s: %q, want %s", method, errs, want)
+		}
+		east.Fault(method, nil)
+	}
+	for kind, want := range map[string]string{
+		"POST /com/vmware/cis/session": "tags categories", getTag: "tags categories", "*": "tags categories",
+	} {
+		east.FaultREST(kind, 503)
+		s := w.fleet.Survey(w.ctx, everything)[0]
+		if errs := strings.Join(errorsOf(&s), " "); errs != want {
+			t.Errorf("without %s: %q, want %q", kind, errs, want)
+		}
+		east.FaultREST(kind, 0)
+	}
+	east.Refuse()
+	s := w.fleet.Survey(w.ctx, everything)
+	if errs := errorsOf(&s[0]); len(errs) == 0 && s[0].Err == nil {
+		t.Error("no error of a vCenter that is down")
+	}
+	if errs := errorsOf(&s[1]); len(errs) > 0 {
+		t.Errorf("the other vCenter: %v", errs)
+	}
+}
+
+// TestSurveyOfHiddenMachines: those that may not be seen do not keep others from being read.
+func TestSurveyOfHiddenMachines(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	if err := east.Hide("n1"); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{w.moid("n1"), w.moid("n2"), "vm-99999", w.moid("off"), w.moid("n3")}
+	s := w.fleet.Survey(w.ctx, survey.Query{Machines: map[string][]string{"east": all}})[0]
+	if len(s.Machines) != 3 || s.Machines[w.moid("n1")] != nil || s.MachinesErr == nil || !strings.Contains(s.MachinesErr.Error(), `vCenter "east": reading machines: `+w.moid("n1")) {
+		t.Errorf("%v, %v", s.Machines, s.MachinesErr)
+	}
+	tidy(w)
+}
+
+// TestSurveyInPages is the same as in one answer, also where further pages are denied.
+func TestSurveyInPages(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	whole := len(w.fleet.Survey(w.ctx, everything)[0].Objects)
+	east.LimitPages(2)
+	for range 2 {
+		s := w.fleet.Survey(w.ctx, everything)[0]
+		if errs := errorsOf(&s); len(errs) > 0 || len(s.Objects) != whole {
+			t.Errorf("%v, %d objects of %d", errs, len(s.Objects), whole)
+		}
+		east.Fault("ContinueRetrievePropertiesEx", &types.NoPermission{PrivilegeId: "System.Read"})
+	}
+	tidy(w)
+}
+
+// TestSurveyOfOddAnswers: a vCenter whose answers make libraries panic has an error.
+func TestSurveyOfOddAnswers(t *testing.T) {
+	w := surveyed(t, twoVCenters)
+	east := w.sim.VCenter("east")
+	for _, method := range []string{"HasUserPrivilegeOnEntities", "CreateContainerView", "RetrievePropertiesEx", "CurrentTime"} {
+		for _, odd := range []string{fleet.OddEmpty, fleet.OddGarbage} {
+			if err := east.AnswerOddly(method, odd); err != nil {
+				t.Fatal(err)
+			}
+			all := w.fleet.Survey(w.ctx, everything)
+			if errs := errorsOf(&all[0]); len(errs) == 0 {
+				t.Errorf("%s answered with %s: no error", method, odd)
+			}
+			if errs := errorsOf(&all[1]); len(errs) > 0 {
+				t.Errorf("%s answered with %s: %v of the other vCenter", method, odd, errs)
+			}
+			if err := east.Recover(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// errorsOf names the parts of a survey that have an error.
+func errorsOf(s *survey.Survey) (parts []string) {
+	untagged := false
+	for _, o := range s.Objects {
+		untagged = untagged || o.TagsErr != nil
+	}
+	for _, p := range []struct {
+		name string
+		has  bool
+	}{
+		{"vCenter", s.Err != nil}, {"objects", s.ObjectsErr != nil}, {"skew", s.SkewErr != nil}, {"tags", untagged},
+		{"categories", s.CategoriesErr != nil}, {"machines", s.MachinesErr != nil}, {"denied", s.DeniedErr != nil},
+	} {
+		if p.has {
+			parts = append(parts, p.name)
+		}
+	}
+	return parts
+}
