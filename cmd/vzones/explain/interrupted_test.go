@@ -12,7 +12,8 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/explain"
-	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
+	"vzones/test/nodelist"
 )
 
 // searchMethod is what a vCenter is searched with: when it is read, and once more directly.
@@ -23,10 +24,10 @@ var errInterrupted = errors.New("interrupted")
 // TestInterruptedSearch: a direct search that Ctrl-C ends says nothing about the Node. The command has
 // failed, and prints no explanation.
 func TestInterruptedSearch(t *testing.T) {
-	f := startFleet(t, "vcenters:\n- name: east\n  datacenters:\n  - name: dc\n    clusters: [{name: c, hosts: 1}]\n")
+	f := fleettest.Start(t, "vcenters:\n- name: east\n  datacenters:\n  - name: dc\n    clusters: [{name: c, hosts: 1}]\n")
 	n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gone", UID: "gone"}}
 	n.Spec.ProviderID = "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"
-	t.Setenv("KUBECONFIG", kubeconfig(t, serveNodes(t, []v1.Node{n})))
+	t.Setenv("KUBECONFIG", nodelist.Serve(t, []v1.Node{n}))
 	config := configuration(t, f)
 	v := f.VCenter("east")
 	run := func(ctx context.Context) (string, error) {
@@ -58,18 +59,4 @@ func TestInterruptedSearch(t *testing.T) {
 	if out, err := run(ctx); !errors.Is(err, errInterrupted) || out != "" {
 		t.Errorf("%v: %s", err, out)
 	}
-}
-
-func startFleet(t *testing.T, description string) *fleet.Fleet {
-	t.Helper()
-	spec, err := fleet.Parse([]byte(description))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
-	return f
 }

@@ -4,11 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -21,6 +16,8 @@ import (
 	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/fleetmap/model"
 	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
+	"vzones/test/nodelist"
 )
 
 // largeFleet describes vCenters of three zones with 12 clusters, 12 hosts in each, and machines.
@@ -38,31 +35,16 @@ func largeFleet(vcenters, machines int) *fleet.Spec {
 	return spec
 }
 
-// nodes serves Nodes of the machines as the API server lists them, a page at a time.
-func nodes(t *testing.T, all []fleet.Machine) *httptest.Server {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/v1/nodes" {
-			http.NotFound(w, r)
-			return
-		}
-		from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
-		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-		list := v1.NodeList{TypeMeta: metav1.TypeMeta{Kind: "NodeList", APIVersion: "v1"}}
-		for i := from; i < len(all) && (limit == 0 || i < from+limit); i++ {
-			n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: all[i].Name, UID: types.UID(all[i].UUID)}}
-			n.Spec.ProviderID = all[i].ProviderID()
-			n.Status.NodeInfo.SystemUUID = all[i].UUID
-			list.Items = append(list.Items, n)
-		}
-		if from+limit < len(all) && limit > 0 {
-			list.Continue = strconv.Itoa(from + limit)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(&list)
-	}))
-	t.Cleanup(server.Close)
-	return server
+// nodesOf returns a Node for each machine.
+func nodesOf(f *fleet.Fleet) []v1.Node {
+	var all []v1.Node
+	for _, m := range f.Machines() {
+		n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: m.Name, UID: types.UID(m.UUID)}}
+		n.Spec.ProviderID = m.ProviderID()
+		n.Status.NodeInfo.SystemUUID = m.UUID
+		all = append(all, n)
+	}
+	return all
 }
 
 // worst returns what is an error in a map in JSON, in a few lines.
@@ -92,24 +74,7 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
-	dir := t.TempDir()
-	config, err := fleet.ConfigYAML(f, fleet.ConfigOptions{CADir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []fleet.Machine
-	for _, v := range f.VCenters() {
-		all = append(all, v.Machines()...)
-	}
-	server := nodes(t, all)
-	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"+
-		"clusters: [{name: a, cluster: {server: %q}}]\nusers: [{name: a}]\n", server.URL)
-	files := map[string]string{"vsphere.yaml": string(config), "kubeconfig": kubeconfig}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	config, kubeconfig := fleettest.WriteConfig(t, f, t.TempDir()), nodelist.Serve(t, nodesOf(f))
 	klog.SetLogger(logr.Discard()) // as main does
 	t.Cleanup(klog.ClearLogger)
 	for _, format := range []string{"json", "html", "tree"} {
@@ -118,7 +83,7 @@ func TestRequests(t *testing.T) {
 		}
 		var out bytes.Buffer
 		cmd := fleetmap.Command(&cli.Tool{Stdout: &out, Stderr: t.Output()})
-		cmd.SetArgs([]string{"-c", filepath.Join(dir, "vsphere.yaml"), "--kubeconfig", filepath.Join(dir, "kubeconfig"), "-o", format, "--timeout", "5m"})
+		cmd.SetArgs([]string{"-c", config, "--kubeconfig", kubeconfig, "-o", format, "--timeout", "5m"})
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
 			t.Fatalf("%v: %s", err, worst(out.Bytes()))
 		}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/cmd/vzones/cli"
-	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
+	"vzones/test/nodelist"
 )
 
 // aServer serves one Node, and counts how often that is listed.
@@ -62,35 +61,16 @@ func (w *written) String() string {
 // TestWatchIsPaced: a machine that moves all the time has the Nodes listed once a second, and its moves
 // printed.
 func TestWatchIsPaced(t *testing.T) {
-	spec, err := fleet.Parse([]byte("vcenters:\n- name: east\n  datacenters:\n  - name: dc1\n    clusters: [{name: c1, hosts: [h1, h2]}]\n    vms: [{name: node-1, cluster: c1}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
-	dir := t.TempDir()
-	config, err := fleet.ConfigYAML(f, fleet.ConfigOptions{CADir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := fleettest.Start(t, "vcenters:\n- name: east\n  datacenters:\n  - name: dc1\n    clusters: [{name: c1, hosts: [h1, h2]}]\n    vms: [{name: node-1, cluster: c1}]\n")
 	s := &aServer{node: v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "1"}}}
 	s.node.Spec.ProviderID = f.Machines()[0].ProviderID()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	for name, content := range map[string]string{"vsphere.yaml": string(config), "kubeconfig": fmt.Sprintf(
-		"apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nclusters: [{name: a, cluster: {server: %q}}]\nusers: [{name: a}]\n", server.URL)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out written
 	cmd := Command(&cli.Tool{Stdout: &out, Stderr: t.Output()})
-	cmd.SetArgs([]string{"-c", filepath.Join(dir, "vsphere.yaml"), "--kubeconfig", filepath.Join(dir, "kubeconfig"), "--watch"})
+	cmd.SetArgs([]string{"-c", fleettest.WriteConfig(t, f, t.TempDir()), "--kubeconfig", nodelist.Kubeconfig(t, server.URL), "--watch"})
 	ended := make(chan error, 1)
 	start := time.Now()
 	go func() { ended <- cmd.ExecuteContext(ctx) }()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,29 +11,14 @@ import (
 	"go.uber.org/goleak"
 
 	"vzones/test/fleet"
+	"vzones/test/fleet/fleettest"
 )
 
 // start starts vCenters, and returns flags that ask for machines in them.
 func start(t testing.TB, description string) (*fleet.Fleet, *Flags) {
 	t.Helper()
-	spec, err := fleet.Parse([]byte(description))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Start(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
-	dir := t.TempDir()
-	text, err := fleet.ConfigYAML(f, fleet.ConfigOptions{CADir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "vsphere.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	f := fleettest.Start(t, description)
+	file := fleettest.WriteConfig(t, f, t.TempDir())
 	return f, &Flags{Need: NodesOrMachines, Config: file, Timeout: 2 * time.Minute}
 }
 

@@ -1,7 +1,9 @@
-// Package fleettest starts simulated fleets for tests.
+// Package fleettest starts simulated fleets for tests, and writes their configurations.
 package fleettest
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"vzones/test/fleet"
@@ -20,4 +22,19 @@ func Start(t testing.TB, description string) *fleet.Fleet {
 	}
 	t.Cleanup(f.Close)
 	return f
+}
+
+// WriteConfig writes the configuration of a fleet and the CAs that it names to a folder, and returns the
+// path of its file, vsphere.yaml.
+func WriteConfig(t testing.TB, f *fleet.Fleet, dir string) string {
+	t.Helper()
+	text, err := fleet.ConfigYAML(f, fleet.ConfigOptions{CADir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "vsphere.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

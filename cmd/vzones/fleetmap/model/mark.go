@@ -77,7 +77,7 @@ func (k Kind) Title() string {
 	case Untagged:
 		return "hosts and clusters without region or zone"
 	case Undecided:
-		return "hosts whose region or zone is not known"
+		return "hosts and clusters whose place is unknown"
 	case OtherZone:
 		return "Nodes in another zone than their host"
 	case SharedControlPlane:

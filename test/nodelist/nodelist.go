@@ -1,0 +1,60 @@
+// Package nodelist serves Nodes to a command that only lists them, for tests of many Nodes, for
+// which a control plane would take minutes.
+package nodelist
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Serve lists Nodes as the API server does, page by page, until the test ends. It returns the path of
+// a kubeconfig that leads there.
+func Serve(t testing.TB, nodes []v1.Node) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/nodes" {
+			http.NotFound(w, r)
+			return
+		}
+		from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		if limit == 0 {
+			limit = len(nodes)
+		}
+		list := v1.NodeList{TypeMeta: metav1.TypeMeta{Kind: "NodeList", APIVersion: "v1"}}
+		to := min(from+limit, len(nodes))
+		if list.Items = nodes[from:to]; to < len(nodes) {
+			list.Continue = strconv.Itoa(to)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(&list)
+	}))
+	t.Cleanup(s.Close)
+	return Kubeconfig(t, s.URL)
+}
+
+// Kubeconfig writes a kubeconfig that leads to a server without credentials, and returns its path.
+func Kubeconfig(t testing.TB, server string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: %q}}]
+users: [{name: a}]
+`, server)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
