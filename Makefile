@@ -75,7 +75,7 @@ demo: build ## show three vCenters labeling the Nodes of a real control plane (D
 .PHONY: test
 test: build controlplane incumbent helm ## run all tests, with the race detector if there is a C compiler
 	@echo "test: all packages,$(if $(RACE),, without the race detector for want of a C compiler,)" \
-		"against the control plane (25 minutes)"
+		"against the control plane (35 minutes)"
 	@# The scenarios take longest and mostly wait, so they begin first.
 	@go test $(RACE) -timeout 40m ./test/scenarios ./...
 	@go test -C test/controlplane $(RACE) -timeout 5m ./...

@@ -28,7 +28,7 @@ func TestInterruptedSearch(t *testing.T) {
 	n := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gone", UID: "gone"}}
 	n.Spec.ProviderID = "vsphere://422e4956-ad22-1139-6d72-59cc8f26bc90"
 	t.Setenv("KUBECONFIG", nodelist.Serve(t, []v1.Node{n}))
-	config := configuration(t, f)
+	config := fleettest.WriteConfig(t, f, t.TempDir())
 	v := f.VCenter("east")
 	run := func(ctx context.Context) (string, error) {
 		var out, errs bytes.Buffer

@@ -3,7 +3,6 @@ package explain_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -28,7 +27,7 @@ const (
 func TestRequests(t *testing.T) {
 	f := manyVCenters(t)
 	t.Setenv("KUBECONFIG", nodelist.Serve(t, nodesOf(f)))
-	config := configuration(t, f)
+	config := fleettest.WriteConfig(t, f, t.TempDir())
 	for _, v := range f.VCenters() {
 		v.ResetRequests()
 	}
@@ -82,21 +81,4 @@ func nodesOf(f *fleet.Fleet) []v1.Node {
 		all = append(all, n)
 	}
 	return all
-}
-
-// configuration writes the configuration of a fleet, with the categories of region and zone.
-func configuration(t *testing.T, f *fleet.Fleet) string {
-	t.Helper()
-	file := fleettest.WriteConfig(t, f, t.TempDir())
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(text, []byte("labels:")) {
-		text = append(text, "labels:\n  region: region\n  zone: zone\n"...)
-	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }

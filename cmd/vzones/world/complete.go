@@ -50,7 +50,7 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 		if slices.Contains(s.Outside, id) {
 			continue // it is no Node's, whatever its tags are
 		}
-		if m.Pending || reading != vcenter.TagsFailed && !tagsAreRead(m) || w.Config.Topology.Policy.HostGroups() && !groupsAreRead(m) {
+		if m.Pending || reading != vcenter.TagsFailed && !w.tagsAreRead(m) || w.Config.Topology.Policy.HostGroups() && !groupsAreRead(m) {
 			return false
 		}
 	}
@@ -91,8 +91,15 @@ func (w *World) lacking(states []inventory.State) int {
 }
 
 // tagsAreRead reports whether the tags above a machine were read, or could not be.
-func tagsAreRead(m *inventory.Machine) bool {
-	return !hasObject(m, func(_ *topology.Path, i int, o *topology.Object) bool { return errors.Is(o.TagsErr, tags.ErrNotRead) })
+func (w *World) tagsAreRead(m *inventory.Machine) bool {
+	return !hasObject(m, func(p *topology.Path, _ int, o *topology.Object) bool {
+		return w.isTagged(p) && errors.Is(o.TagsErr, tags.ErrNotRead)
+	})
+}
+
+// isTagged reports whether the daemon reads the tags of a path: without such a rule it reads none.
+func (w *World) isTagged(p *topology.Path) bool {
+	return w.needs.Tags && slices.Contains(w.needs.Paths, p.Kind)
 }
 
 // TagsErr returns why the tags above machines of a vCenter were not read, the first of all reasons, nil
@@ -104,8 +111,8 @@ func (w *World) TagsErr(s *inventory.State) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Snapshot.Machines)) {
 		var found error
-		hasObject(s.Snapshot.Machines[id], func(_ *topology.Path, _ int, o *topology.Object) bool {
-			if o.TagsErr != nil && !errors.Is(o.TagsErr, topology.ErrNotPermitted) {
+		hasObject(s.Snapshot.Machines[id], func(p *topology.Path, _ int, o *topology.Object) bool {
+			if w.isTagged(p) && o.TagsErr != nil && !errors.Is(o.TagsErr, topology.ErrNotPermitted) {
 				found = o.TagsErr
 			}
 			return found != nil

@@ -96,7 +96,8 @@ func (f *Flags) options() vcenter.Options {
 // start makes the placer of the Nodes and runs the fleet, which follows their machines.
 func (w *World) start(ctx context.Context, f *Flags, finder *credentials.Finder) {
 	o := f.options()
-	o.Requirements = vcenter.RequirementsOf(w.Config)
+	w.needs = vcenter.RequirementsOf(w.Config)
+	o.Requirements = w.needs
 	w.fleet = vcenter.NewFleet(w.Config.VCenters, finder.Find, o)
 	w.changed = w.fleet.Subscribe()
 	w.shown = &shown{Fleet: w.fleet}

@@ -53,6 +53,8 @@ type fleetRun struct {
 	wanted   func(*World) []inventory.Identity
 	followed []inventory.Identity
 
+	// needs are what the configuration needs of the vCenters.
+	needs   vcenter.Requirements
 	timeout time.Duration
 	// until is when what is asked beside the Nodes ends, set once the vCenters were read.
 	until time.Time

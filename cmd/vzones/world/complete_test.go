@@ -1,0 +1,59 @@
+package world
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"vzones/test/fleet/fleettest"
+)
+
+// TestWhatIsNotReadIsNotWaitedFor: each kind of rule is read completely, and nothing is waited for that
+// the daemon does not read.
+func TestWhatIsNotReadIsNotWaitedFor(t *testing.T) {
+	f := fleettest.Start(t, `
+vcenters:
+- name: east
+  tags: {region: r}
+  datacenters:
+  - name: dc1
+    tags: {zone: z}
+    clusters: [{name: c1, hosts: [h1], hostGroups: [{name: site-a, hosts: [h1]}]}]
+    vms: [{name: node-1, cluster: c1}]
+`)
+	if err := f.VCenter("east").SetFaultDomain("h1", "fd-1"); err != nil {
+		t.Fatal(err)
+	}
+	for name, rules := range map[string]string{
+		"nothing":       "",
+		"tags":          "labels: {region: region, zone: zone}\n",
+		"the host's":    "labels: {region: region, zone: zone}\ntopology: {paths: [compute]}\n",
+		"names":         "labels: {region: {inventory: datacenter}, zone: {inventory: cluster}}\n",
+		"host groups":   "labels: {region: {inventory: datacenter}, zone: {hostGroup: 'site-*'}}\n",
+		"fault domains": "labels: {region: {inventory: datacenter}, zone: {inventory: vsanFaultDomain}}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := fleettest.WriteConfig(t, f, t.TempDir())
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			connections, _, _ := strings.Cut(string(text), "labels:")
+			if err := os.WriteFile(file, []byte(connections+rules), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // long before --timeout
+			defer cancel()
+			w, err := Open(ctx, &Flags{Need: NodesOrMachines, Config: file, Machines: []string{"node-1"}, Timeout: 10 * time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			if l := w.Look(w.Nodes[0]); l.Err != nil {
+				t.Errorf("%v", l.Err)
+			}
+		})
+	}
+}
