@@ -116,9 +116,10 @@ func (w *World) start(ctx context.Context, f *Flags, finder *credentials.Finder)
 	}()
 }
 
-// detailsTime is how long details of machines are waited for since the last ones came, if everything
-// else was read: those of one that its vCenter does not let be followed never come.
-const detailsTime = 10 * time.Second
+// detailsTime returns how long details of machines are waited for since the last ones came, if
+// everything else was read: those of one that its vCenter does not let be followed never come, and
+// those of thousands take a while to begin.
+func (w *World) detailsTime() time.Duration { return max(10*time.Second, w.timeout/3) }
 
 // await waits until each vCenter was read or has failed, which those have that are not read at the
 // deadline.
@@ -134,7 +135,7 @@ func (w *World) await(ctx context.Context, deadline time.Time) error {
 			return nil
 		}
 		if now := w.lacking(states); enough == nil || now < lacking {
-			enough, lacking = time.After(detailsTime), now
+			enough, lacking = time.After(w.detailsTime()), now
 		}
 		select {
 		case <-w.changed:
