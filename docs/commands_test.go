@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"vzones/test/page"
 )
 
 // A shown is a command line that a page shows.
@@ -26,58 +28,63 @@ var (
 func commandLines(t *testing.T) []shown {
 	t.Helper()
 	var all []shown
-	for page, text := range pages(t) {
-		page = filepath.ToSlash(strings.TrimPrefix(page, "../"))
-		heading, language, until, inside := "", "", "", false
-		goesOn := false
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			fence, isFence := strings.CutPrefix(line, "```")
-			switch {
-			case isFence:
-				inside, language, goesOn, until = !inside, fence, false, ""
-			case !inside:
-				if strings.HasPrefix(line, "#") {
-					heading = strings.TrimLeft(line, "# ")
-				}
-			case until != "":
-				if line == until {
-					until = ""
-				}
-			case goesOn:
-				last := &all[len(all)-1].text
-				goesOn = strings.HasSuffix(line, `\`)
-				*last += " " + strings.TrimSuffix(line, `\`)
-			default:
-				entered := ""
-				switch language {
-				case "sh":
-					entered = strings.TrimSpace(aComment.ReplaceAllString(line, ""))
-				case "console":
-					entered, _ = strings.CutPrefix(line, "$ ")
-					if entered == line {
-						entered = ""
-					}
-				default:
-					if ofTheTool.MatchString(line) {
-						entered = line
-					}
-				}
-				if entered == "" {
-					continue
-				}
-				if m := hereText.FindStringSubmatch(entered); m != nil {
-					until = m[1]
-				}
-				goesOn = strings.HasSuffix(entered, `\`)
-				all = append(all, shown{page, heading, language, strings.TrimSuffix(entered, `\`)})
-			}
+	for path, text := range pages(t) {
+		lines := strings.Split(text, "\n")
+		for _, b := range page.Blocks(lines) {
+			all = append(all, commandsOf(filepath.ToSlash(strings.TrimPrefix(path, "../")), &b, lines[b.From:b.To])...)
 		}
 	}
 	if len(all) < 200 {
 		t.Fatalf("only %d command lines", len(all))
 	}
 	return all
+}
+
+// commandsOf returns the command lines of a block.
+func commandsOf(path string, b *page.Block, lines []string) []shown {
+	var all []shown
+	until, goesOn := "", false
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		switch {
+		case until != "":
+			if line == until {
+				until = ""
+			}
+		case goesOn:
+			last := &all[len(all)-1].text
+			goesOn = strings.HasSuffix(line, `\`)
+			*last += " " + strings.TrimSuffix(line, `\`)
+		default:
+			entered := commandIn(b.Kind, line)
+			if entered == "" {
+				continue
+			}
+			if m := hereText.FindStringSubmatch(entered); m != nil {
+				until = m[1]
+			}
+			goesOn = strings.HasSuffix(entered, `\`)
+			all = append(all, shown{path, b.Heading, b.Kind, strings.TrimSuffix(entered, `\`)})
+		}
+	}
+	return all
+}
+
+// commandIn returns the command that begins in a line of a block of a kind, empty if none does.
+func commandIn(kind, line string) string {
+	switch kind {
+	case "sh":
+		return strings.TrimSpace(aComment.ReplaceAllString(line, ""))
+	case "console":
+		if entered, ok := strings.CutPrefix(line, "$ "); ok {
+			return entered
+		}
+		return ""
+	}
+	if ofTheTool.MatchString(line) {
+		return line
+	}
+	return ""
 }
 
 // A played says which test runs command lines.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"vzones/test/page"
 )
 
 // shownBlocks returns the blocks of all pages but those of command lines: what the pages show of
@@ -12,21 +14,11 @@ import (
 func shownBlocks(t *testing.T) []shown {
 	t.Helper()
 	var all []shown
-	for page, text := range pages(t) {
-		page = filepath.ToSlash(strings.TrimPrefix(page, "../"))
-		heading, inside, counts := "", false, false
-		for line := range strings.Lines(text) {
-			fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
-			switch {
-			case isFence:
-				inside, counts = !inside, !inside && fence != "sh" && fence != "console"
-				if counts {
-					all = append(all, shown{page, heading, fence, ""})
-				}
-			case counts:
-				all[len(all)-1].text += line
-			case !inside && strings.HasPrefix(line, "#"):
-				heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
+	for path, text := range pages(t) {
+		lines := strings.Split(text, "\n")
+		for _, b := range page.Blocks(lines) {
+			if b.Kind != "sh" && b.Kind != "console" {
+				all = append(all, shown{filepath.ToSlash(strings.TrimPrefix(path, "../")), b.Heading, b.Kind, b.Text(lines)})
 			}
 		}
 	}

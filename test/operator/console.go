@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"vzones/test/page"
 )
 
-// A block is a fenced block of a page: lines that somebody enters, and what each prints.
+// A block is one of a page that has lines which somebody enters, and what each prints.
 type block struct {
-	// from and to are the lines of the page between its fences; indent is before each.
-	from, to int
-	indent   string
+	page.Block
 	commands []entered
 }
 
@@ -26,7 +26,6 @@ type entered struct {
 }
 
 const (
-	fence  = "```"
 	prompt = "$ "
 	// further begins the further lines of a command.
 	further = "> "
@@ -35,30 +34,17 @@ const (
 )
 
 // blocks returns the blocks of kind console below a heading of a page, up to the next heading.
-func blocks(page []string, heading string) ([]block, error) {
+func blocks(lines []string, heading string) ([]block, error) {
 	var all []block
-	inside, within := false, false
-	for i, line := range page {
-		text := strings.TrimLeft(line, " ")
-		switch {
-		case strings.HasPrefix(text, fence) && !inside:
-			inside = true
-			if within && text == fence+"console" {
-				all = append(all, block{from: i + 1, indent: line[:len(line)-len(text)]})
-			}
-		case strings.HasPrefix(text, fence):
-			inside = false
-			if n := len(all); n > 0 && all[n-1].to == 0 {
-				all[n-1].to = i
-			}
-		case !inside && strings.HasPrefix(line, "#"):
-			within = strings.TrimLeft(line, "# ") == heading
+	for _, fenced := range page.Blocks(lines) {
+		if fenced.Heading != heading || fenced.Kind != "console" {
+			continue
 		}
-	}
-	for i := range all {
-		if err := all[i].read(page); err != nil {
+		b := block{Block: fenced}
+		if err := b.read(lines); err != nil {
 			return nil, err
 		}
+		all = append(all, b)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("there is no block of kind console below %q", heading)
@@ -66,9 +52,9 @@ func blocks(page []string, heading string) ([]block, error) {
 	return all, nil
 }
 
-func (b *block) read(page []string) error {
-	for i := b.from; i < b.to; i++ {
-		line := strings.TrimPrefix(page[i], b.indent)
+func (b *block) read(lines []string) error {
+	for i := b.From; i < b.To; i++ {
+		line := strings.TrimPrefix(lines[i], b.Indent)
 		n := len(b.commands)
 		switch {
 		case strings.HasPrefix(line, prompt):
@@ -82,7 +68,7 @@ func (b *block) read(page []string) error {
 		}
 	}
 	if len(b.commands) == 0 {
-		return fmt.Errorf("line %d: a block of kind console has no command", b.from)
+		return fmt.Errorf("line %d: a block of kind console has no command", b.From)
 	}
 	return nil
 }
@@ -175,8 +161,7 @@ func console(ts *testscript.TestScript, neg bool, args []string) {
 	path := filepath.Join(t.Root, args[0])
 	tools, err := filepath.Abs(filepath.Join(t.Root, "bin", "tools"))
 	ts.Check(err)
-	page := readPage(ts, path)
-	all, err := blocks(page, args[1])
+	all, err := blocks(readPage(ts, path), args[1])
 	if err != nil {
 		ts.Fatalf("%s: %v", args[0], err)
 	}
@@ -215,15 +200,15 @@ func readPage(ts *testscript.TestScript, path string) []string {
 func (t *Scripts) rewrite(ts *testscript.TestScript, path, heading string, i int, lines []string) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	page := readPage(ts, path) // other scripts may have written it
-	all, err := blocks(page, heading)
+	now := readPage(ts, path) // other scripts may have written it
+	all, err := blocks(now, heading)
 	ts.Check(err)
 	b := all[i]
 	var indented []string
 	for _, line := range lines {
-		indented = append(indented, strings.TrimRight(b.indent+line, " "))
+		indented = append(indented, strings.TrimRight(b.Indent+line, " "))
 	}
-	text := strings.Join(append(append(page[:b.from:b.from], indented...), page[b.to:]...), "\n")
+	text := strings.Join(append(append(now[:b.From:b.From], indented...), now[b.To:]...), "\n")
 	ts.Check(os.WriteFile(path, []byte(text), 0o644))
 }
 
@@ -233,18 +218,18 @@ func commands(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 || neg {
 		ts.Fatalf("usage: commands PAGE")
 	}
-	count, within := 0, false
-	for _, line := range readPage(ts, filepath.Join(of(ts).tool.Root, args[0])) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, fence) {
-			within = line == fence+"sh"
-		}
-		if !within || !strings.HasPrefix(line, "vzones ") {
-			continue
-		}
-		count++
-		if err := ts.Exec("sh", "-c", line+"; test $? -le 1"); err != nil {
-			ts.Fatalf("%s: %s: %v\n%s", args[0], line, err, ts.ReadFile("stderr"))
+	count := 0
+	lines := readPage(ts, filepath.Join(of(ts).tool.Root, args[0]))
+	for _, b := range page.Blocks(lines) {
+		for _, line := range lines[b.From:b.To] {
+			line = strings.TrimSpace(line)
+			if b.Kind != "sh" || !strings.HasPrefix(line, "vzones ") {
+				continue
+			}
+			count++
+			if err := ts.Exec("sh", "-c", line+"; test $? -le 1"); err != nil {
+				ts.Fatalf("%s: %s: %v\n%s", args[0], line, err, ts.ReadFile("stderr"))
+			}
 		}
 	}
 	if count == 0 {

@@ -11,7 +11,7 @@ const aPage = "# Page\n\n```console\n$ no\n```\n\n## One\n\n- in a list:\n\n  ``
 // TestBlocks: a heading has its own blocks of kind console, with the lines that each command prints.
 func TestBlocks(t *testing.T) {
 	got, err := blocks(strings.Split(aPage, "\n"), "One")
-	if err != nil || len(got) != 1 || len(got[0].commands) != 2 || got[0].indent != "  " {
+	if err != nil || len(got) != 1 || len(got[0].commands) != 2 || got[0].Indent != "  " {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	b := got[0]

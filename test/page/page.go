@@ -49,19 +49,10 @@ func Outputs(t testing.TB, path, heading string) []string {
 
 func outputs(text, heading string) []string {
 	var all []string
-	below, inside, shown := false, false, false
-	for line := range strings.Lines(text) {
-		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
-		switch {
-		case isFence:
-			inside, shown = !inside, below && !inside && fence == "text"
-			if shown {
-				all = append(all, "")
-			}
-		case shown:
-			all[len(all)-1] += line
-		case !inside && strings.HasPrefix(line, "#"):
-			below = strings.TrimSpace(strings.TrimLeft(line, "#")) == heading
+	lines := strings.Split(text, "\n")
+	for _, b := range Blocks(lines) {
+		if b.Heading == heading && b.Kind == "text" {
+			all = append(all, b.Text(lines))
 		}
 	}
 	return all
