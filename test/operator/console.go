@@ -117,8 +117,6 @@ var differences = []struct {
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|s|m|h) ago\b`), "5s ago"},
 	// How long ago an Event was, which kubectl prints below LAST SEEN.
 	{regexp.MustCompile(`(?m)^(\d+[smh])+ +(Normal|Warning) `), "5s          ${2} "},
-	// What cli.Progress says if the machine is slow.
-	{regexp.MustCompile(`(?m)^[A-Z][a-z]+ing .* …\n`), ""},
 	{regexp.MustCompile(`(?m) +$`), ""},
 }
 
