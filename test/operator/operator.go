@@ -92,7 +92,6 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	                           credentials; the content of MORE is put behind it
 //	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
 //	register [VM…]             creates Nodes for these machines, or for all
-//	label NODE KEY=VALUE…      sets labels of a Node
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
 //	[!] within DURATION CMD…   runs a program, and fails if it takes longer
 //	sleep DURATION             lets time pass for a command in the background
@@ -125,7 +124,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	asked NAME N               waits until the vCenter had N requests since it was started or reset
 func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon, "label": label,
+		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"install": installDaemon, "sleep": pause, "within": runWithin,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
 		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
