@@ -65,38 +65,17 @@ func (f *facts) hostPlaces() (places []hostPlace) {
 // hostPolicy returns the policy as far as it concerns hosts and what is above them. It reports whether
 // region and zone follow from that.
 func (f *facts) hostPolicy(s *inventory.Snapshot) (topology.Policy, bool) {
-	p := f.config.Topology.Policy
-	if s != nil {
-		p.Invisible = s.InvisibleCategories
-	}
-	if len(p.Categories()) > 0 && !slices.Contains(p.TagPaths(), topology.ComputePath) {
-		return p, false
-	}
-	p.Paths = []topology.PathKind{topology.ComputePath}
-	if slices.ContainsFunc(p.Rules, func(r topology.Rule) bool { return !followsFromHost(&r) }) {
-		return p, false
-	}
-	p.Levels = slices.DeleteFunc(slices.Clone(p.Levels), func(r topology.Rule) bool { return !followsFromHost(&r) })
-	return p, true
-}
-
-// followsFromHost reports whether a label is that of all machines on a host.
-func followsFromHost(r *topology.Rule) bool {
-	known := func(i topology.Inventory) bool { return i != topology.InventoryPool && i != topology.InventoryFolder }
-	return known(r.Inventory) && !slices.ContainsFunc(r.Value, func(p topology.Part) bool { return !known(p.Inventory) })
+	p, ok := f.config.Topology.Policy.ForHosts()
+	p.Invisible = s.InvisibleCategories
+	isMachines := func(r topology.Rule) bool { return !r.FollowsFromHost() }
+	p.Levels = slices.DeleteFunc(slices.Clone(p.Levels), isMachines)
+	return p, ok && !slices.ContainsFunc(p.Rules, isMachines)
 }
 
 // lacking returns the required labels that nothing on a path gives a value.
 func lacking(policy topology.Policy, up []topology.Path) (labels []string) {
-	optional := func(rules topology.Rules) topology.Rules {
-		rules = slices.Clone(rules)
-		for i := range rules {
-			rules[i].Required = false
-		}
-		return rules
-	}
 	required := policy
-	policy.Rules, policy.Levels = optional(policy.Rules), optional(policy.Levels)
+	policy.Rules, policy.Levels = policy.Rules.Optional(), policy.Levels.Optional()
 	placed, err := topology.Resolve(policy, up)
 	if err != nil {
 		return nil

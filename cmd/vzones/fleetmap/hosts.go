@@ -77,11 +77,11 @@ func (h *hosts) add(p topology.Path, disconnected, maintenance bool, invisible [
 
 // placeHost says in which region and zone the machines on a host are, as far as the host decides that.
 func placeHost(f *model.HostFacts, policy topology.Policy, up []topology.Path) {
-	if !slices.Contains(policy.TagPaths(), topology.ComputePath) && len(policy.Categories()) > 0 {
-		return // tags are looked for elsewhere only
+	policy, ok := policy.ForHosts()
+	if !ok {
+		return
 	}
-	policy.Paths = []topology.PathKind{topology.ComputePath}
-	policy.Rules, policy.Levels = optional(policy.Rules), optional(policy.Levels)
+	policy.Rules, policy.Levels = policy.Rules.Optional(), policy.Levels.Optional() // what a host lacks is shown, and hides nothing else
 	placed, err := topology.Resolve(policy, up)
 	if err != nil {
 		f.Undecided = err.Error() // no label is required, so there is no such error
@@ -90,7 +90,7 @@ func placeHost(f *model.HostFacts, policy topology.Policy, up []topology.Path) {
 	var reasons []string
 	for _, label := range []struct{ key, name string }{{topology.LabelRegion, "region"}, {topology.LabelZone, "zone"}} {
 		i := slices.IndexFunc(policy.Rules, func(r topology.Rule) bool { return r.Label == label.key })
-		if i < 0 || isMachines(&policy.Rules[i]) {
+		if i < 0 || !policy.Rules[i].FollowsFromHost() {
 			continue
 		}
 		value, why := placed.Value(label.key), placed.WhyUndecided(label.key)
@@ -114,18 +114,3 @@ func placeHost(f *model.HostFacts, policy topology.Policy, up []topology.Path) {
 
 // noCategory stands for a reason that is the same for all hosts of a vCenter, and given there.
 const noCategory = "its vCenter shows no such tag category"
-
-// optional returns rules of which none is required: what a host lacks is shown, and hides nothing else.
-func optional(rules topology.Rules) topology.Rules {
-	rules = slices.Clone(rules)
-	for i := range rules {
-		rules[i].Required = false
-	}
-	return rules
-}
-
-// isMachines reports whether a rule's value depends on more of a machine than its host.
-func isMachines(r *topology.Rule) bool {
-	of := func(i topology.Inventory) bool { return i == topology.InventoryPool || i == topology.InventoryFolder }
-	return of(r.Inventory) || slices.ContainsFunc(r.Value, func(p topology.Part) bool { return of(p.Inventory) })
-}
