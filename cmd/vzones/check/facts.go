@@ -1,10 +1,7 @@
 package check
 
 import (
-	"slices"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
@@ -67,12 +64,6 @@ func (n *node) isControlPlane() bool {
 		}
 	}
 	return false
-}
-
-// isReady reports whether the kubelet of a Node reports that it is ready: then there is a machine,
-// and nobody should delete the Node.
-func (n *node) isReady() bool {
-	return slices.ContainsFunc(n.Node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue })
 }
 
 // above returns the nearest object of a type above a Node's machine on the compute path, nil if

@@ -7,6 +7,7 @@ import (
 
 	"vzones/cmd/vzones/finding"
 	"vzones/provider/condition"
+	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -56,7 +57,7 @@ func (f *facts) unplaced() (found []finding.Finding) {
 		if advice := condition.Of(n.Err).Advice; advice != "" {
 			one.Text += "; " + advice
 		}
-		if kind == finding.NodeContradicts || kind == finding.NodeNotFound && !n.isReady() {
+		if kind == finding.NodeContradicts || kind == finding.NodeNotFound && !nodestate.IsReady(n.Node) { // a ready one has a machine
 			one.Command = line("kubectl", "delete", "node", n.name())
 		}
 		if kind == finding.NodeUnplaced {

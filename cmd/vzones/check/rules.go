@@ -43,23 +43,19 @@ func areApart(c *survey.Cluster, g group) bool {
 // keepApart reports whether rules keep two machines apart: one that separates them, or two that tie
 // them to different hosts, as those of a cluster over two sites do.
 func keepApart(c *survey.Cluster, a, b string) bool {
-	var of []*survey.Rule // that tie a to hosts
-	for i := range c.Rules {
-		r := &c.Rules[i]
-		switch {
-		case !r.Enabled || !slices.Contains(r.Machines, a):
-		case r.Kind == survey.Separate && slices.Contains(r.Machines, b):
+	return slices.ContainsFunc(c.Rules, func(r survey.Rule) bool {
+		if r.Enabled && r.Kind == survey.Separate && slices.Contains(r.Machines, a) && slices.Contains(r.Machines, b) {
 			return true
-		case r.Kind == survey.Hosts && !r.Away && len(r.Hosts) > 0: // a group without hosts ties to none
-			of = append(of, r)
 		}
-	}
-	return slices.ContainsFunc(of, func(r *survey.Rule) bool {
-		return slices.ContainsFunc(c.Rules, func(other survey.Rule) bool {
-			return other.Enabled && other.Kind == survey.Hosts && !other.Away && len(other.Hosts) > 0 && slices.Contains(other.Machines, b) &&
-				!slices.ContainsFunc(r.Hosts, func(host string) bool { return slices.Contains(other.Hosts, host) })
+		return ties(&r, a) && slices.ContainsFunc(c.Rules, func(other survey.Rule) bool {
+			return ties(&other, b) && !slices.ContainsFunc(r.Hosts, func(host string) bool { return slices.Contains(other.Hosts, host) })
 		})
 	})
+}
+
+// ties reports whether a rule keeps a machine on some hosts. A group without hosts ties to none.
+func ties(r *survey.Rule, machine string) bool {
+	return r.Enabled && r.Kind == survey.Hosts && !r.Away && len(r.Hosts) > 0 && slices.Contains(r.Machines, machine)
 }
 
 // separate returns the command that makes a rule for Nodes of one cluster, empty if the cluster has
