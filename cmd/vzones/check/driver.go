@@ -16,8 +16,8 @@ var (
 	}
 )
 
-// withoutDriver leaves out what matters to the CSI driver alone, if the cluster does not use it so. A zone
-// in several vCenters is one to the scheduler, which may be meant so then.
+// withoutDriver leaves out what matters to the CSI driver alone, if the cluster does not have it or it does
+// not report zones. A zone in several vCenters stays: to the scheduler it is one, which may be intended.
 func (f *facts) withoutDriver(found []finding.Finding) []finding.Finding {
 	var out []*finding.Kind
 	switch f.csi {

@@ -131,7 +131,7 @@ func majorOf(version string) (int, bool) {
 }
 
 // warnings finds the warnings of the configuration. Those about the CSI driver are found as NotSeenByCSI:
-// a configuration may be meant so, as where the driver does not run.
+// where the driver does not run, such a configuration is as good as any.
 func (f *facts) warnings() (found []finding.Finding) {
 	for i := range f.config.Warnings {
 		w := &f.config.Warnings[i]

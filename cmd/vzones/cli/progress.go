@@ -10,9 +10,8 @@ import (
 const progressDelay = time.Second
 
 // Progress says on standard error what is going on, if that is a terminal and it takes longer than
-// a second. Whatever is not a terminal keeps what is written, so that a script whose output was the
-// same before would differ when a vCenter is slow. The function that it returns has to be called at
-// the end, before anything else is printed.
+// a second. A pipe or a file would keep the line, and its content would depend on how fast a vCenter
+// is. The function that it returns has to be called at the end, before anything else is printed.
 func (t *Tool) Progress(what string) (end func()) {
 	if !isTerminal(t.Stderr) {
 		return func() {}

@@ -49,7 +49,7 @@ var (
 		"Take the host out of one of the groups."}
 
 	ZoneOfVCenters = &Kind{"VZ145", Info, "a zone is in several vCenters, and no CSI driver places volumes by zones",
-		"The scheduler takes it for one zone, which may be meant so. The CSI driver could place no volume there.",
+		"The scheduler takes it for one zone, which may be intended. The CSI driver could place no volume there.",
 		"Nothing, if it is one place. Otherwise give the zone or the region a name of its own in each vCenter."}
 
 	checkTopology = []*Kind{

@@ -126,8 +126,8 @@ func (w *World) detailsTime() time.Duration { return max(10*time.Second, w.timeo
 func (w *World) await(ctx context.Context, deadline time.Time) error {
 	late := time.NewTimer(time.Until(deadline))
 	defer late.Stop()
-	var enough <-chan time.Time // set while nothing but details is waited for
-	lacking := 0
+	var enough <-chan time.Time // fires when no further details have come for a while
+	lacking := 0                // of how many machines, when enough was set
 	for {
 		states := w.fleet.States()
 		if w.isRead(states, true) {
