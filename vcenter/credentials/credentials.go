@@ -112,7 +112,7 @@ func (c Credentials) subject() string {
 	if err != nil {
 		return "unreadable"
 	}
-	return cert.Subject.String()
+	return DistinguishedName(cert.Subject)
 }
 
 // PublicURL returns a URL without user, query and fragment, where secrets may

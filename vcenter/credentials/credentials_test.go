@@ -8,6 +8,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 )
 
 // pair makes a self-signed certificate and its key, both PEM.
-func pair(t testing.TB, name string, key any) (cert, private string) {
+func pair(t testing.TB, name pkix.Name, key any) (cert, private string) {
 	t.Helper()
 	var public any
 	switch k := key.(type) {
@@ -32,7 +33,7 @@ func pair(t testing.TB, name string, key any) (cert, private string) {
 	case *ecdsa.PrivateKey:
 		public = &k.PublicKey
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: name,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
 	if err != nil {
@@ -52,7 +53,7 @@ func rsaPair(t testing.TB, name string) (cert, private string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pair(t, name, key)
+	return pair(t, pkix.Name{CommonName: name}, key)
 }
 
 func ecdsaPair(t testing.TB, name string) (cert, private string) {
@@ -61,23 +62,29 @@ func ecdsaPair(t testing.TB, name string) (cert, private string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pair(t, name, key)
+	return pair(t, pkix.Name{CommonName: name}, key)
 }
 
 func TestString(t *testing.T) {
 	cert, key := rsaPair(t, "vzones-solution-user")
+	own, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofVCenter, _ := pair(t, pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{{Type: component, Value: "local"}, {Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "vzones"}}}, own)
 	for name, c := range map[string]struct {
 		creds credentials.Credentials
 		want  string
 	}{
-		"nothing":         {credentials.Credentials{}, ""},
-		"user":            {credentials.Credentials{User: "me@vsphere.local", Password: config.NewPassword("made-up")}, "me@vsphere.local"},
-		"certificate":     {credentials.Credentials{Certificate: cert, Key: config.NewPassword(key)}, `certificate "CN=vzones-solution-user"`},
-		"no certificate":  {credentials.Credentials{Certificate: "none"}, `certificate "unreadable"`},
-		"damaged":         {credentials.Credentials{Certificate: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}, `certificate "unreadable"`},
-		"session manager": {credentials.Credentials{SessionManagerURL: "https://sm.example.com:8443/session"}, "a session of https://sm.example.com:8443/session"},
-		"secrets in it":   {credentials.Credentials{SessionManagerURL: "https://u:made-up@sm.example.com/session?token=made-up#made-up"}, "a session of https://sm.example.com/session"},
-		"no URL":          {credentials.Credentials{SessionManagerURL: "made-up"}, "a session of an address that is not a valid URL"},
+		"nothing":          {credentials.Credentials{}, ""},
+		"user":             {credentials.Credentials{User: "me@vsphere.local", Password: config.NewPassword("made-up")}, "me@vsphere.local"},
+		"certificate":      {credentials.Credentials{Certificate: cert, Key: config.NewPassword(key)}, `certificate "CN=vzones-solution-user"`},
+		"of vCenter's own": {credentials.Credentials{Certificate: ofVCenter}, `certificate "CN=vzones,DC=local"`},
+		"no certificate":   {credentials.Credentials{Certificate: "none"}, `certificate "unreadable"`},
+		"damaged":          {credentials.Credentials{Certificate: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}, `certificate "unreadable"`},
+		"session manager":  {credentials.Credentials{SessionManagerURL: "https://sm.example.com:8443/session"}, "a session of https://sm.example.com:8443/session"},
+		"secrets in it":    {credentials.Credentials{SessionManagerURL: "https://u:made-up@sm.example.com/session?token=made-up#made-up"}, "a session of https://sm.example.com/session"},
+		"no URL":           {credentials.Credentials{SessionManagerURL: "made-up"}, "a session of an address that is not a valid URL"},
 	} {
 		if got := c.creds.String(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -40,6 +40,7 @@ func configured(t *testing.T, more string) config.VCenter {
 // TestUntrustedIsDocumented: the how-to shows what is said of a certificate that is not trusted, with
 // the addresses of a usual vCenter.
 func TestUntrustedIsDocumented(t *testing.T) {
+	component := asn1.ObjectIdentifier{0, 9, 2342, 19200300, 100, 1, 25} // of a domain, as names of vCenter's own authority have
 	ca := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{
 		{Type: component, Value: "local"}, {Type: component, Value: "vsphere"}, {Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "CA"},
 	}}}, nil)

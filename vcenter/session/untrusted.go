@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/vmware/govmomi/vim25/soap"
+
+	"vzones/vcenter/credentials"
 )
 
 // An UntrustedError says that a server has shown a certificate that is not
@@ -45,7 +47,7 @@ func (e *UntrustedError) Error() string {
 		at = " (" + e.TrustAt + ")"
 	}
 	return fmt.Sprintf("the certificate of %s: %s%s%s; offered %s, subject %s, issuer %s, valid from %s until %s",
-		e.distrusted(), other, e.reason(time.Now()), at, fingerprint, quoted(DistinguishedName(c.Subject)), quoted(DistinguishedName(c.Issuer)), day(c.NotBefore), day(c.NotAfter))
+		e.distrusted(), other, e.reason(time.Now()), at, fingerprint, quoted(credentials.DistinguishedName(c.Subject)), quoted(credentials.DistinguishedName(c.Issuer)), day(c.NotBefore), day(c.NotAfter))
 }
 
 // Unwrap returns the error of package x509.
@@ -80,7 +82,7 @@ func (e *UntrustedError) reason(now time.Time) string {
 	case errors.As(e.err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		which := "it"
 		if !invalid.Cert.Equal(e.Certificate) {
-			which = "the certificate " + quoted(DistinguishedName(invalid.Cert.Subject)) + " above it"
+			which = "the certificate " + quoted(credentials.DistinguishedName(invalid.Cert.Subject)) + " above it"
 		}
 		if now.Before(invalid.Cert.NotBefore) {
 			return which + " is not valid before " + day(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this machine" + note

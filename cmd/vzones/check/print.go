@@ -8,7 +8,7 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/finding"
 	"vzones/topology/quote"
-	"vzones/vcenter/session"
+	"vzones/vcenter/credentials"
 
 	"github.com/vmware/govmomi/vim25/soap"
 )
@@ -229,7 +229,7 @@ func (r *result) vcenter(i int) VCenter {
 		v.Version, v.APIVersion = s.About.Version, s.About.APIVersion
 	}
 	if c := report.Certificate; c != nil {
-		v.Certificate = &Certificate{SHA256: soap.ThumbprintSHA256(c), Subject: session.DistinguishedName(c.Subject), Issuer: session.DistinguishedName(c.Issuer), Names: []string{}, NotAfter: c.NotAfter.UTC()}
+		v.Certificate = &Certificate{SHA256: soap.ThumbprintSHA256(c), Subject: credentials.DistinguishedName(c.Subject), Issuer: credentials.DistinguishedName(c.Issuer), Names: []string{}, NotAfter: c.NotAfter.UTC()}
 		v.Certificate.Names = append(v.Certificate.Names, c.DNSNames...)
 		for _, ip := range c.IPAddresses {
 			v.Certificate.Names = append(v.Certificate.Names, ip.String())

@@ -10,8 +10,8 @@ import (
 
 	"vzones/topology"
 	"vzones/topology/quote"
+	"vzones/vcenter/credentials"
 	"vzones/vcenter/preflight"
-	"vzones/vcenter/session"
 )
 
 // named names an object without its vCenter, which findings show apart.
@@ -46,7 +46,7 @@ func offered(c *x509.Certificate) string {
 		return "no certificate was seen"
 	}
 	return fmt.Sprintf("offered SHA-256 %s, subject %s, for %s, valid until %s",
-		soap.ThumbprintSHA256(c), quote.Value(session.DistinguishedName(c.Subject)), names(c), day(c.NotAfter))
+		soap.ThumbprintSHA256(c), quote.Value(credentials.DistinguishedName(c.Subject)), names(c), day(c.NotAfter))
 }
 
 // names lists what a certificate is for.

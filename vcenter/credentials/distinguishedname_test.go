@@ -1,4 +1,4 @@
-package session_test
+package credentials_test
 
 import (
 	"crypto/x509"
@@ -6,7 +6,7 @@ import (
 	"encoding/asn1"
 	"testing"
 
-	"vzones/vcenter/session"
+	"vzones/vcenter/credentials"
 	"vzones/vcenter/vcentertest"
 )
 
@@ -29,7 +29,7 @@ func TestDistinguishedName(t *testing.T) {
 		"DC=":                                   {ExtraNames: []pkix.AttributeTypeAndValue{{Type: component, Value: ""}}},
 	} {
 		issued := vcentertest.Issue(t, x509.Certificate{Subject: name}, nil)
-		if got := session.DistinguishedName(issued.Cert.Subject); got != want {
+		if got := credentials.DistinguishedName(issued.Cert.Subject); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

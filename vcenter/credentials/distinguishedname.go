@@ -1,4 +1,4 @@
-package session
+package credentials
 
 import (
 	"crypto/x509/pkix"
