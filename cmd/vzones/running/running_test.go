@@ -238,6 +238,32 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 	}
 }
 
+// TestFlagsThatCannotBeRead: the flag is named, and its value is not, which may be a password.
+func TestFlagsThatCannotBeRead(t *testing.T) {
+	for argument, want := range map[string]string{
+		"--tag-refresh=$(VSPHERE_PASSWORD)":     "--tag-refresh has a value that is not a duration: correct it",
+		"--dry-run=$(VSPHERE_PASSWORD)":         "--dry-run has a value that is not a bool: correct it",
+		"--controllers=a,\"$(VSPHERE_PASSWORD)": "--controllers has a value that is not a list: correct it",
+		"--node-labels":                         "--node-labels has no value: write one",
+		"---$(VSPHERE_PASSWORD)":                "an argument cannot be read as a flag: correct",
+	} {
+		pod := aPod("a", func(p *v1.Pod) {
+			c := &p.Spec.Containers[0]
+			c.Args = append(c.Args, argument)
+			c.Env = []v1.EnvVar{{Name: "VSPHERE_PASSWORD", ValueFrom: &v1.EnvVarSource{
+				SecretKeyRef: &v1.SecretKeySelector{LocalObjectReference: v1.LocalObjectReference{Name: "login"}, Key: "pw"},
+			}}}
+		})
+		client := fake.NewClientset(pod, &v1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "login"}, Data: map[string][]byte{"pw": []byte("S3cret")},
+		})
+		_, err := Find(t.Context(), client, Where{})
+		if err == nil || !strings.Contains(err.Error(), "Pod kube-system/a: reading the daemon's flags: "+want) || strings.Contains(err.Error(), "S3cret") {
+			t.Errorf("%s: %v", argument, err)
+		}
+	}
+}
+
 // TestWithoutRights: what the account may not read is named.
 func TestWithoutRights(t *testing.T) {
 	for resource, want := range map[string]string{

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -17,7 +18,8 @@ type CommandLine struct {
 }
 
 // Parse reads the arguments of a daemon, without the program, those of the vSphere CPI too. Flags that
-// decide nothing about Nodes are passed over.
+// decide nothing about Nodes are passed over. An error names a flag, never its value, which a Pod may
+// take from a Secret.
 func Parse(args []string) (*CommandLine, error) {
 	var c CommandLine
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -34,7 +36,24 @@ func Parse(args []string) (*CommandLine, error) {
 	set.StringVar(&c.CloudConfig, "cloud-config", "", "")
 	set.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "")
 	if err := set.Parse(args); err != nil {
-		return nil, fmt.Errorf("reading the daemon's flags: %w", err)
+		return nil, fmt.Errorf("reading the daemon's flags: %s", withoutValue(err))
 	}
 	return &c, nil
+}
+
+// withoutValue words what pflag says about a command line, which has the values in it.
+func withoutValue(err error) string {
+	var value *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &value):
+		kind := value.GetFlag().Value.Type()
+		if kind == "stringSlice" {
+			kind = "list"
+		}
+		return fmt.Sprintf("--%s has a value that is not a %s: correct it in the Pod's arguments", value.GetFlag().Name, kind)
+	case errors.As(err, &missing):
+		return fmt.Sprintf("--%s has no value: write one in the Pod's arguments", missing.GetFlag().Name)
+	}
+	return "an argument cannot be read as a flag: correct the Pod's arguments"
 }
