@@ -11,6 +11,7 @@ var commandsPlayed = []played{
 	{`docs/reference/vzones.md`, `^vzones `, "cmd/vzones TestExamplesAreInScripts"},
 	{`docs/how-to/convert-a-configuration.md`, `^vzones `, "cmd/vzones TestHowTo"},
 	{`docs/how-to/(migrate-from-the-cpi|migrate-from-in-tree|stretched-clusters|upgrade|install|share-the-csi-drivers-configuration).md`, `^vzones (validate|convert|config) `, "cmd/vzones TestHowTos"},
+	{`docs/how-to/get-help.md`, `^vzones (check|nodes) `, "cmd/vzones TestFleetScripts"},
 	{anyPage, `\| vzones (validate|config) `, "cmd/vzones TestPipes"},
 	{`docs/tutorial/first-cluster.md`, "text 2. Keep it and look around\n^vzones ", "test/demo TestWhatIsPrintedWorks"},
 	{`docs/tutorial/first-cluster.md`, "sh 2. Keep it and look around\n^grep ", "test/demo TestWhatIsPrintedWorks"},

@@ -11,7 +11,7 @@ import (
 // TestFleetScripts runs the commands that read vCenters, against simulated ones. See
 // operator.Scripts.Commands for what the scripts have beside testscript's commands.
 func TestFleetScripts(t *testing.T) {
-	var shared operator.Scripts
+	shared := operator.Scripts{Root: "../.."}
 	t.Cleanup(func() {
 		if err := shared.Stop(); err != nil {
 			t.Error(err)
