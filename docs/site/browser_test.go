@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"vzones/test/browser"
 )
 
 // check.html loads each page of the site at each width, and tells what it has found.
@@ -32,8 +34,7 @@ func chromium(ctx context.Context, t *testing.T, arguments ...string) *exec.Cmd 
 	if program == "" {
 		t.Skip("VZONES_CHROMIUM does not name a browser: make docs-browser does")
 	}
-	return exec.CommandContext(ctx, program, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-		"--disable-background-networking", "--user-data-dir=" + t.TempDir()}, arguments...)...)
+	return browser.Command(ctx, program, t.TempDir(), arguments...)
 }
 
 // TestSearchInBrowser opens pages from a folder, as somebody without a server does, and
@@ -132,14 +133,11 @@ func TestPagesInBrowser(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
-	browser := chromium(ctx, t, "--window-size=1300,900", "--remote-debugging-port=0", server.URL+"/check.html")
-	if err := browser.Start(); err != nil {
+	looking := chromium(ctx, t, "--window-size=1300,900", "--remote-debugging-port=0", server.URL+"/check.html")
+	if err := looking.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		_ = browser.Process.Kill()
-		_ = browser.Wait()
-	}()
+	defer browser.End(looking)
 	var looks []look
 	select {
 	case looks = <-done:

@@ -57,8 +57,7 @@ func Start(ctx context.Context, program, profile string) (*Browser, error) {
 		_, _ = fromUs.Close(), to.Close()
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
-		"--disable-background-networking", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
+	cmd := Command(ctx, program, profile, "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{fromUs, toUs} // it has them as 3 and 4
 	err = cmd.Start()
 	_, _ = fromUs.Close(), toUs.Close()
@@ -227,7 +226,6 @@ func (b *Browser) Events() []Event {
 // Close ends the browser.
 func (b *Browser) Close() {
 	_ = b.to.Close()
-	_ = b.cmd.Process.Kill()
-	_ = b.cmd.Wait()
+	End(b.cmd)
 	<-b.ended
 }
