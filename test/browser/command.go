@@ -24,7 +24,13 @@ func End(cmd *exec.Cmd) {
 	group := -cmd.Process.Pid
 	_ = syscall.Kill(group, syscall.SIGKILL)
 	_ = cmd.Wait()
-	for deadline := time.Now().Add(ending); syscall.Kill(group, 0) == nil && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
+	late, again := time.After(ending), time.NewTicker(10*time.Millisecond)
+	defer again.Stop()
+	for syscall.Kill(group, 0) == nil {
+		select {
+		case <-again.C:
+		case <-late:
+			return
+		}
 	}
 }
