@@ -29,9 +29,8 @@ func commandLines(t *testing.T) []shown {
 	t.Helper()
 	var all []shown
 	for path, text := range pages(t) {
-		lines := strings.Split(text, "\n")
-		for _, b := range page.Blocks(lines) {
-			all = append(all, commandsOf(filepath.ToSlash(strings.TrimPrefix(path, "../")), &b, lines[b.From:b.To])...)
+		for _, b := range page.Blocks(text) {
+			all = append(all, commandsOf(filepath.ToSlash(strings.TrimPrefix(path, "../")), &b)...)
 		}
 	}
 	if len(all) < 200 {
@@ -41,10 +40,10 @@ func commandLines(t *testing.T) []shown {
 }
 
 // commandsOf returns the command lines of a block.
-func commandsOf(path string, b *page.Block, lines []string) []shown {
+func commandsOf(path string, b *page.Block) []shown {
 	var all []shown
 	until, goesOn := "", false
-	for _, line := range lines {
+	for line := range strings.Lines(b.Text) {
 		line = strings.TrimSpace(line)
 		switch {
 		case until != "":

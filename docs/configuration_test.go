@@ -11,6 +11,7 @@ import (
 
 	"vzones/config"
 	"vzones/config/parse"
+	"vzones/test/page"
 )
 
 // In the paths of keys here, an entry under vcenter is called entry.
@@ -222,23 +223,23 @@ func TestSectionsAreDocumented(t *testing.T) {
 // TestExamplesAreRead: YAML and INI in the reference are configuration files without
 // mistakes and warnings, or the next block of text is what is said of it.
 func TestExamplesAreRead(t *testing.T) {
-	all := blocks(read(t, "reference/configuration.md"))
+	all := page.Blocks(read(t, "reference/configuration.md"))
 	good, bad := 0, 0
 	for i, b := range all {
-		if b.language != "yaml" && b.language != "ini" {
+		if b.Kind != "yaml" && b.Kind != "ini" {
 			continue
 		}
-		c, err := parse.Parse("vsphere.conf", []byte(b.text))
-		if i+1 < len(all) && all[i+1].language == "text" {
+		c, err := parse.Parse("vsphere.conf", []byte(b.Text))
+		if i+1 < len(all) && all[i+1].Kind == "text" {
 			bad++
-			if got := fmt.Sprint(err) + "\n"; got != all[i+1].text {
-				t.Errorf("got:\n%s\nthe reference says:\n%s", got, all[i+1].text)
+			if got := fmt.Sprint(err) + "\n"; got != all[i+1].Text {
+				t.Errorf("got:\n%s\nthe reference says:\n%s", got, all[i+1].Text)
 			}
 			continue
 		}
 		good++
 		if err != nil || len(c.Warnings) > 0 {
-			t.Errorf("%s\n%v", b.text, err)
+			t.Errorf("%s\n%v", b.Text, err)
 		}
 	}
 	if good == 0 || bad == 0 {

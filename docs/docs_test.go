@@ -77,27 +77,6 @@ func sources(t *testing.T, folders ...string) map[string]*ast.File {
 	return all
 }
 
-// A block is a fenced block of code.
-type block struct{ language, text string }
-
-func blocks(text string) []block {
-	var all []block
-	inside := false
-	for line := range strings.Lines(text) {
-		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
-		switch {
-		case isFence && !inside:
-			all = append(all, block{language: fence})
-			inside = true
-		case isFence:
-			inside = false
-		case inside:
-			all[len(all)-1].text += line
-		}
-	}
-	return all
-}
-
 // methodOf returns the source of a method.
 func methodOf(t *testing.T, file, receiver, name string) *ast.BlockStmt {
 	t.Helper()

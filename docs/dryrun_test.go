@@ -11,6 +11,7 @@ import (
 	kubernetes "k8s.io/client-go/kubernetes/scheme"
 
 	"vzones/manifests"
+	"vzones/test/page"
 )
 
 // TestDryRunPod: the Pod of a dry run is what the manifest's DaemonSet runs, as far as it has to
@@ -18,11 +19,11 @@ import (
 func TestDryRunPod(t *testing.T) {
 	strict := json.NewSerializerWithOptions(json.DefaultMetaFactory, kubernetes.Scheme, kubernetes.Scheme, json.SerializerOptions{Yaml: true, Strict: true})
 	var pod v1.Pod
-	for _, b := range blocks(read(t, "how-to/dry-run.md")) {
-		if b.language != "yaml" {
+	for _, b := range page.Blocks(read(t, "how-to/dry-run.md")) {
+		if b.Kind != "yaml" {
 			continue
 		}
-		if _, _, err := strict.Decode([]byte(b.text), nil, &pod); err != nil {
+		if _, _, err := strict.Decode([]byte(b.Text), nil, &pod); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"vzones/config/parse"
 	"vzones/config/parse/yaml"
+	"vzones/test/page"
 )
 
 // TestConfigurationsOfHowTos: what the how-tos show of a configuration loads, beside a vCenter.
@@ -17,10 +18,10 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := 0
-	for _, page := range pages {
-		for _, b := range blocks(read(t, page)) {
+	for _, path := range pages {
+		for _, b := range page.Blocks(read(t, path)) {
 			var keys map[string]yaml.Node
-			if b.language != "yaml" || yaml.Unmarshal([]byte(b.text), &keys) != nil || len(keys) == 0 {
+			if b.Kind != "yaml" || yaml.Unmarshal([]byte(b.Text), &keys) != nil || len(keys) == 0 {
 				continue
 			}
 			ours := true
@@ -31,9 +32,9 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 				continue
 			}
 			count++
-			text := "vcenter: {vc.example.com: {user: u@example.com, password: example}}\n" + b.text
-			if _, err := parse.Parse(page, []byte(text)); err != nil {
-				t.Errorf("%v in\n%s", err, b.text)
+			text := "vcenter: {vc.example.com: {user: u@example.com, password: example}}\n" + b.Text
+			if _, err := parse.Parse(path, []byte(text)); err != nil {
+				t.Errorf("%v in\n%s", err, b.Text)
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"vzones/test/page"
 )
 
 var (
@@ -198,15 +200,15 @@ func TestMakeTargetsExist(t *testing.T) {
 			}
 		}
 	}
-	for page, text := range pages(t) {
-		for _, b := range blocks(text) {
-			for line := range strings.Lines(b.text) {
-				check(page, strings.TrimSpace(line))
+	for path, text := range pages(t) {
+		for _, b := range page.Blocks(text) {
+			for line := range strings.Lines(b.Text) {
+				check(path, strings.TrimSpace(line))
 			}
 		}
 		prose(text, func(line string) {
 			for _, span := range code.FindAllString(line, -1) {
-				check(page, span)
+				check(path, span)
 			}
 		})
 	}

@@ -15,10 +15,9 @@ func shownBlocks(t *testing.T) []shown {
 	t.Helper()
 	var all []shown
 	for path, text := range pages(t) {
-		lines := strings.Split(text, "\n")
-		for _, b := range page.Blocks(lines) {
+		for _, b := range page.Blocks(text) {
 			if b.Kind != "sh" && b.Kind != "console" {
-				all = append(all, shown{filepath.ToSlash(strings.TrimPrefix(path, "../")), b.Heading, b.Kind, b.Text(lines)})
+				all = append(all, shown{filepath.ToSlash(strings.TrimPrefix(path, "../")), b.Heading, b.Kind, b.Text})
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"vzones/test/page"
 )
 
 const troubleshoot = "how-to/troubleshoot.md"
@@ -74,8 +76,8 @@ var elsewhere = []string{"the audit log of the API server", "its kubelet"}
 // TestSymptomsLeadSomewhere: an entry at the beginning leads to each section, the sections of symptoms
 // have a command, and each row of their tables leads to a page or is not due to vzones.
 func TestSymptomsLeadSomewhere(t *testing.T) {
-	page := read(t, troubleshoot)
-	_, tree, _ := strings.Cut(page, "\n## Where to begin\n")
+	text := read(t, troubleshoot)
+	_, tree, _ := strings.Cut(text, "\n## Where to begin\n")
 	tree, rest, _ := strings.Cut(tree, "\n## ")
 	led := map[string]bool{}
 	for entry := range strings.SplitSeq(tree, "- **") {
@@ -90,10 +92,10 @@ func TestSymptomsLeadSomewhere(t *testing.T) {
 				t.Errorf("no entry leads to %q", title)
 			}
 		}
-		if title != "After a change" && title != "Events and alerts" && len(blocks(body)) == 0 {
+		if title != "After a change" && title != "Events and alerts" && len(page.Blocks(body)) == 0 {
 			t.Errorf("%q has no command", title)
 		}
-		for _, row := range rows(t, page, "## "+title) {
+		for _, row := range rows(t, text, "## "+title) {
 			if text := strings.Join(row, "|"); !link.MatchString(text) && !slices.Contains(elsewhere, row[len(row)-1]) {
 				t.Errorf("%q: the row %q leads nowhere", title, text)
 			}

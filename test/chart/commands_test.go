@@ -13,6 +13,7 @@ import (
 	"vzones/config/parse"
 	"vzones/test/cluster"
 	"vzones/test/fleet/fleettest"
+	"vzones/test/page"
 )
 
 // shell enters a line in a folder, as the administrator of a cluster, with the kubectl and the
@@ -44,17 +45,25 @@ func enter(t *testing.T, c *cluster.Cluster, dir string, lines ...string) string
 	return string(last)
 }
 
-// commands returns the lines of the block of a how-to that has a line with a text.
-func commands(t *testing.T, page, text string) []string {
+// shellBlocks returns the texts of the shell blocks of a page, whose path is that below docs.
+func shellBlocks(t *testing.T, path string) []string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", page))
-	if err != nil {
-		t.Fatal(err)
+	var all []string
+	for _, b := range page.Blocks(page.Read(t, filepath.Join("docs", path))) {
+		if b.Kind == "sh" {
+			all = append(all, b.Text)
+		}
 	}
-	for block := range strings.SplitSeq(string(content), "```") {
-		if lines, ok := strings.CutPrefix(block, "sh\n"); ok && strings.Contains(lines, text) {
+	return all
+}
+
+// commands returns the lines of the block of a how-to that has a line with a text.
+func commands(t *testing.T, howTo, text string) []string {
+	t.Helper()
+	for _, block := range shellBlocks(t, filepath.Join("how-to", howTo)) {
+		if strings.Contains(block, text) {
 			var all []string
-			for line := range strings.Lines(lines) {
+			for line := range strings.Lines(block) {
 				if line = strings.TrimSpace(line); line != "" {
 					all = append(all, line)
 				}
@@ -62,7 +71,7 @@ func commands(t *testing.T, page, text string) []string {
 			return all
 		}
 	}
-	t.Fatalf("%s has no command with %s", page, text)
+	t.Fatalf("%s has no command with %s", howTo, text)
 	return nil
 }
 

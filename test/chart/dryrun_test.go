@@ -3,8 +3,11 @@ package chart
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"vzones/test/page"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,12 +22,8 @@ func TestADryRunIsWaitedFor(t *testing.T) {
 	if _, err := c.Client().CoreV1().ServiceAccounts("kube-system").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", "dry-run.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, manifest, _ := strings.Cut(string(content), "```yaml\n")
-	manifest, _, _ = strings.Cut(manifest, "```")
+	all := page.Blocks(page.Read(t, "docs/how-to/dry-run.md"))
+	manifest := all[slices.IndexFunc(all, func(b page.Block) bool { return b.Kind == "yaml" })].Text
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "dry-run.yaml"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)

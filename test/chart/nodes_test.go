@@ -26,17 +26,10 @@ const (
 var writesNodes = regexp.MustCompile(`^kubectl (taint|annotate|label|patch|delete) (nodes?\b|\$\(kubectl get nodes)`)
 
 // aboutNodes returns the commands of blocks of a page, of the how-tos, that write to Nodes.
-func aboutNodes(t *testing.T, page string) []string {
+func aboutNodes(t *testing.T, howTo string) []string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", page))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	for i, block := range strings.Split(string(content), "```") {
-		if i%2 == 0 || !strings.HasPrefix(block, "sh\n") {
-			continue
-		}
+	for _, block := range shellBlocks(t, filepath.Join("how-to", howTo)) {
 		for line := range strings.Lines(block) {
 			if line = strings.TrimSpace(line); writesNodes.MatchString(line) {
 				all = append(all, line)

@@ -29,7 +29,7 @@ func TestPagesReadTheCluster(t *testing.T) {
 	lookedAt(t, c)
 	count := 0
 	places := strings.NewReplacer("NODE:", "NODE:", "NODE", "n1", "POD", "pod", "NAMESPACE", "default", "NAME", "n1")
-	err := filepath.WalkDir(filepath.Join(helm.Root(), "docs"), func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(filepath.Join(helm.Root(), "docs")), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".md" {
 			return err
 		}
@@ -55,20 +55,14 @@ func TestPagesReadTheCluster(t *testing.T) {
 	}
 }
 
-// shellLines returns the lines of the shell blocks of a page. One that goes on in the next is one.
+// shellLines returns the lines of the shell blocks of a page, whose path is that below docs. One that
+// goes on in the next is one.
 func shellLines(t *testing.T, path string) []string {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	for i, block := range strings.Split(string(content), "```") {
-		if i%2 == 0 || !strings.HasPrefix(block, "sh\n") {
-			continue
-		}
+	for _, block := range shellBlocks(t, path) {
 		goesOn := false
-		for line := range strings.Lines(block[len("sh\n"):]) {
+		for line := range strings.Lines(block) {
 			line = strings.TrimSpace(line)
 			text := strings.TrimSuffix(line, `\`)
 			if goesOn {
@@ -134,7 +128,7 @@ func TestPagesWriteTheCluster(t *testing.T) {
 	dir := writtenFrom(t)
 	for _, w := range written {
 		line := ""
-		for _, l := range shellLines(t, filepath.Join(helm.Root(), "docs", w.page)) {
+		for _, l := range shellLines(t, w.page) {
 			if line == "" && strings.Contains(l, w.part) {
 				line = l
 			}

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,19 +16,13 @@ import (
 )
 
 // looks returns the commands of blocks of a page, of the how-tos, that read the cluster.
-func looks(t *testing.T, page string) []string {
+func looks(t *testing.T, howTo string) []string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", page))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	for i, block := range strings.Split(string(content), "```") {
-		if i%2 == 1 && strings.HasPrefix(block, "sh\n") {
-			for line := range strings.Lines(block) {
-				if line = strings.TrimSpace(line); strings.HasPrefix(line, "kubectl ") {
-					all = append(all, line)
-				}
+	for _, block := range shellBlocks(t, filepath.Join("how-to", howTo)) {
+		for line := range strings.Lines(block) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "kubectl ") {
+				all = append(all, line)
 			}
 		}
 	}

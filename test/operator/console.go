@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,14 +35,14 @@ const (
 )
 
 // blocks returns the blocks of kind console below a heading of a page, up to the next heading.
-func blocks(lines []string, heading string) ([]block, error) {
+func blocks(text, heading string) ([]block, error) {
 	var all []block
-	for _, fenced := range page.Blocks(lines) {
+	for _, fenced := range page.Blocks(text) {
 		if fenced.Heading != heading || fenced.Kind != "console" {
 			continue
 		}
 		b := block{Block: fenced}
-		if err := b.read(lines); err != nil {
+		if err := b.read(); err != nil {
 			return nil, err
 		}
 		all = append(all, b)
@@ -52,15 +53,17 @@ func blocks(lines []string, heading string) ([]block, error) {
 	return all, nil
 }
 
-func (b *block) read(lines []string) error {
-	for i := b.From; i < b.To; i++ {
-		line := strings.TrimPrefix(lines[i], b.Indent)
+func (b *block) read() error {
+	number := b.From
+	for line := range strings.Lines(b.Text) {
+		line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), b.Indent)
+		number++
 		n := len(b.commands)
 		switch {
 		case strings.HasPrefix(line, prompt):
 			b.commands = append(b.commands, entered{lines: []string{line}})
 		case n == 0:
-			return fmt.Errorf("line %d: a block of kind console begins with %q", i+1, prompt)
+			return fmt.Errorf("line %d: a block of kind console begins with %q", number, prompt)
 		case strings.HasPrefix(line, further) && len(b.commands[n-1].shown) == 0:
 			b.commands[n-1].lines = append(b.commands[n-1].lines, line)
 		default:
@@ -188,26 +191,27 @@ func console(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func readPage(ts *testscript.TestScript, path string) []string {
+func readPage(ts *testscript.TestScript, path string) string {
 	content, err := os.ReadFile(path)
 	ts.Check(err)
-	return strings.Split(string(content), "\n")
+	return string(content)
 }
 
 // rewrite writes the i-th block below a heading of a page.
 func (t *Scripts) rewrite(ts *testscript.TestScript, path, heading string, i int, lines []string) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	now := readPage(ts, path) // other scripts may have written it
-	all, err := blocks(now, heading)
+	text := readPage(ts, path) // other scripts may have written it
+	all, err := blocks(text, heading)
 	ts.Check(err)
 	b := all[i]
 	var indented []string
 	for _, line := range lines {
 		indented = append(indented, strings.TrimRight(b.Indent+line, " "))
 	}
-	text := strings.Join(append(append(now[:b.From:b.From], indented...), now[b.To:]...), "\n")
-	ts.Check(os.WriteFile(path, []byte(text), 0o644))
+	now := strings.Split(text, "\n")
+	now = slices.Concat(now[:b.From], indented, now[b.To:])
+	ts.Check(os.WriteFile(path, []byte(strings.Join(now, "\n")), 0o644))
 }
 
 // commands enters the lines of the shell blocks of a page that begin with the tool. Findings are no
@@ -217,9 +221,8 @@ func commands(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: commands PAGE")
 	}
 	count := 0
-	lines := readPage(ts, filepath.Join(of(ts).tool.Root, args[0]))
-	for _, b := range page.Blocks(lines) {
-		for _, line := range lines[b.From:b.To] {
+	for _, b := range page.Blocks(readPage(ts, filepath.Join(of(ts).tool.Root, args[0]))) {
+		for line := range strings.Lines(b.Text) {
 			line = strings.TrimSpace(line)
 			if b.Kind != "sh" || !strings.HasPrefix(line, "vzones ") {
 				continue

@@ -10,7 +10,7 @@ const aPage = "# Page\n\n```console\n$ no\n```\n\n## One\n\n- in a list:\n\n  ``
 
 // TestBlocks: a heading has its own blocks of kind console, with the lines that each command prints.
 func TestBlocks(t *testing.T) {
-	got, err := blocks(strings.Split(aPage, "\n"), "One")
+	got, err := blocks(aPage, "One")
 	if err != nil || len(got) != 1 || len(got[0].commands) != 2 || got[0].Indent != "  " {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -22,7 +22,7 @@ func TestBlocks(t *testing.T) {
 		t.Error("a status is a failure unless echo $? asks for it")
 	}
 	for text, heading := range map[string]string{aPage: "Three", "## A\n```console\nx\n```\n": "A", "## B\n```console\n```\n": "B"} {
-		if got, err := blocks(strings.Split(text, "\n"), heading); err == nil {
+		if got, err := blocks(text, heading); err == nil {
 			t.Errorf("%s: %+v", heading, got)
 		}
 	}

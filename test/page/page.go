@@ -49,10 +49,9 @@ func Outputs(t testing.TB, path, heading string) []string {
 
 func outputs(text, heading string) []string {
 	var all []string
-	lines := strings.Split(text, "\n")
-	for _, b := range Blocks(lines) {
+	for _, b := range Blocks(text) {
 		if b.Heading == heading && b.Kind == "text" {
-			all = append(all, b.Text(lines))
+			all = append(all, b.Text)
 		}
 	}
 	return all
