@@ -140,7 +140,7 @@ compat: build ## run the demo and chosen tests with older Kubernetes too (K8S=1.
 	@ONLY="$(ONLY)" exec bin/compat $(K8S)
 
 .PHONY: verify
-verify: lint check-platforms check-tidy check-modules check-generated ## lint, and check go.mod, go.sum, the modules and generated files
+verify: lint check-structure check-platforms check-tidy check-modules check-generated ## lint, and check structure, wording, go.mod, go.sum, the modules and generated files
 
 .PHONY: lint
 lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
@@ -154,6 +154,12 @@ fmt: $(LINT) ## format the Go files
 	@$(LINT) fmt
 	@cd test/controlplane && ../../$(LINT) fmt
 	@cd .ci/release && ../../$(LINT) fmt
+
+# A part of test too; verify says within seconds that a comment has a word it should not have.
+.PHONY: check-structure
+check-structure:
+	@echo "check-structure: how the packages are built, and the wording"
+	@$(STATIC) go test -run 'Test(Structure|Wording)$$' ./test/structure
 
 # macOS is near enough to Linux to be left to make release.
 .PHONY: check-platforms

@@ -10,8 +10,8 @@ import (
 // ending bounds the wait for a browser's own processes, which end in a fraction of a second.
 const ending = 10 * time.Second
 
-// Command returns a command of a headless browser, with its profile in a folder that has to be empty. One
-// that does not end by itself has to be ended by End.
+// Command returns a command of a headless browser, with its profile in a folder that has to be empty. If it
+// has not ended when it is no longer needed, End ends it.
 func Command(ctx context.Context, program, profile string, arguments ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
 		"--disable-background-networking", "--user-data-dir=" + profile}, arguments...)...)
