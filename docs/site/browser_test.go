@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,14 +26,22 @@ import (
 //go:embed testdata/check.html
 var checkPage []byte
 
-// chromium returns a command of the browser that make docs-browser names.
-func chromium(ctx context.Context, t *testing.T, arguments ...string) *exec.Cmd {
+// show shows a page in the browser that make docs-browser names.
+func show(ctx context.Context, t *testing.T, address string) *browser.Browser {
 	t.Helper()
 	program := os.Getenv("VZONES_CHROMIUM")
 	if program == "" {
 		t.Skip("VZONES_CHROMIUM does not name a browser: make docs-browser does")
 	}
-	return browser.Command(ctx, program, t.TempDir(), arguments...)
+	b, err := browser.Start(ctx, program, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.Call(ctx, "Page.navigate", map[string]any{"url": address}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // TestSearchInBrowser opens pages from a folder, as somebody without a server does, and
@@ -52,11 +59,15 @@ func TestSearchInBrowser(t *testing.T) {
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
-		dom, err := chromium(ctx, t, "--virtual-time-budget=10000", "--dump-dom", "file://"+filepath.ToSlash(dir)+"/"+c.page+"?q="+c.query).Output()
-		if err != nil {
+		b := show(ctx, t, "file://"+filepath.ToSlash(dir)+"/"+c.page+"?q="+c.query)
+		if err := b.Await(ctx, `document.getElementById("results")?.hidden === false`); err != nil {
 			t.Fatal(err)
 		}
-		_, results, ok := strings.Cut(string(dom), `id="results"`)
+		var dom string
+		if err := b.Eval(ctx, "document.documentElement.outerHTML", &dom); err != nil {
+			t.Fatal(err)
+		}
+		_, results, ok := strings.Cut(dom, `id="results"`)
 		if !ok {
 			t.Fatalf("%s: no results in %d bytes", c.query, len(dom))
 		}
@@ -129,15 +140,11 @@ func TestPagesInBrowser(t *testing.T) {
 		files.ServeHTTP(w, r)
 	})
 	server := httptest.NewServer(mux)
-	defer server.Close()
+	t.Cleanup(server.Close)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
-	looking := chromium(ctx, t, "--window-size=1300,900", "--remote-debugging-port=0", server.URL+"/check.html")
-	if err := looking.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer browser.End(looking)
+	show(ctx, t, server.URL+"/check.html")
 	var looks []look
 	select {
 	case looks = <-done:

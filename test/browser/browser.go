@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"time"
 )
 
 // A Browser is a process with one page.
@@ -57,7 +58,7 @@ func Start(ctx context.Context, program, profile string) (*Browser, error) {
 		_, _ = fromUs.Close(), to.Close()
 		return nil, err
 	}
-	cmd := Command(ctx, program, profile, "--remote-debugging-pipe", "about:blank")
+	cmd := command(ctx, program, profile)
 	cmd.ExtraFiles = []*os.File{fromUs, toUs} // it has them as 3 and 4
 	err = cmd.Start()
 	_, _ = fromUs.Close(), toUs.Close()
@@ -189,6 +190,23 @@ func (b *Browser) Eval(ctx context.Context, expression string, result any) error
 	return json.Unmarshal(out.Result.Value, result)
 }
 
+// Await waits until an expression is true.
+func (b *Browser) Await(ctx context.Context, expression string) error {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		var is bool
+		if err := b.Eval(ctx, "!!("+expression+")", &is); err != nil || is {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not true: %w", expression, ctx.Err())
+		}
+	}
+}
+
 // Key presses a key, by its name in KeyboardEvent.key and its old number.
 func (b *Browser) Key(ctx context.Context, key string, code int, text string) error {
 	for _, kind := range []string{"keyDown", "keyUp"} {
@@ -226,6 +244,6 @@ func (b *Browser) Events() []Event {
 // Close ends the browser.
 func (b *Browser) Close() {
 	_ = b.to.Close()
-	End(b.cmd)
+	end(b.cmd)
 	<-b.ended
 }

@@ -71,14 +71,11 @@ func (p *page) load(name string, content []byte, script bool) {
 // await waits until an expression is true.
 func (p *page) await(expression string) {
 	p.Helper()
-	for range 600 {
-		var is bool
-		if p.eval("!!("+expression+")", &is); is {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
+	defer cancel()
+	if err := p.Await(ctx, expression); err != nil {
+		p.Fatal(err)
 	}
-	p.Fatalf("%s is not true", expression)
 }
 
 // look sets the width of the window and the color scheme.
