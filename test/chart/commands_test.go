@@ -45,12 +45,12 @@ func enter(t *testing.T, c *cluster.Cluster, dir string, lines ...string) string
 	return string(last)
 }
 
-// shellBlocks returns the texts of the shell blocks of a page, whose path is that below docs.
-func shellBlocks(t *testing.T, path string) []string {
+// blocks returns the texts of the blocks of a kind of a page, whose path is that below docs.
+func blocks(t *testing.T, path, kind string) []string {
 	t.Helper()
 	var all []string
 	for _, b := range page.Blocks(page.Read(t, filepath.Join("docs", path))) {
-		if b.Kind == "sh" {
+		if b.Kind == kind {
 			all = append(all, b.Text)
 		}
 	}
@@ -60,7 +60,7 @@ func shellBlocks(t *testing.T, path string) []string {
 // commands returns the lines of the block of a how-to that has a line with a text.
 func commands(t *testing.T, howTo, text string) []string {
 	t.Helper()
-	for _, block := range shellBlocks(t, filepath.Join("how-to", howTo)) {
+	for _, block := range blocks(t, filepath.Join("how-to", howTo), "sh") {
 		if strings.Contains(block, text) {
 			var all []string
 			for line := range strings.Lines(block) {

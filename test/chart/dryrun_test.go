@@ -3,11 +3,8 @@ package chart
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"vzones/test/page"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,10 +19,12 @@ func TestADryRunIsWaitedFor(t *testing.T) {
 	if _, err := c.Client().CoreV1().ServiceAccounts("kube-system").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	all := page.Blocks(page.Read(t, "docs/how-to/dry-run.md"))
-	manifest := all[slices.IndexFunc(all, func(b page.Block) bool { return b.Kind == "yaml" })].Text
+	manifests := blocks(t, "how-to/dry-run.md", "yaml")
+	if len(manifests) != 1 {
+		t.Fatalf("dry-run.md has %d manifests of a Pod", len(manifests))
+	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "dry-run.yaml"), []byte(manifest), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "dry-run.yaml"), []byte(manifests[0]), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	lines := commands(t, "dry-run.md", "kubectl apply -f dry-run.yaml")

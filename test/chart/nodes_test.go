@@ -29,7 +29,7 @@ var writesNodes = regexp.MustCompile(`^kubectl (taint|annotate|label|patch|delet
 func aboutNodes(t *testing.T, howTo string) []string {
 	t.Helper()
 	var all []string
-	for _, block := range shellBlocks(t, filepath.Join("how-to", howTo)) {
+	for _, block := range blocks(t, filepath.Join("how-to", howTo), "sh") {
 		for line := range strings.Lines(block) {
 			if line = strings.TrimSpace(line); writesNodes.MatchString(line) {
 				all = append(all, line)

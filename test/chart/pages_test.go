@@ -60,7 +60,7 @@ func TestPagesReadTheCluster(t *testing.T) {
 func shellLines(t *testing.T, path string) []string {
 	t.Helper()
 	var all []string
-	for _, block := range shellBlocks(t, path) {
+	for _, block := range blocks(t, path, "sh") {
 		goesOn := false
 		for line := range strings.Lines(block) {
 			line = strings.TrimSpace(line)

@@ -19,7 +19,7 @@ import (
 func looks(t *testing.T, howTo string) []string {
 	t.Helper()
 	var all []string
-	for _, block := range shellBlocks(t, filepath.Join("how-to", howTo)) {
+	for _, block := range blocks(t, filepath.Join("how-to", howTo), "sh") {
 		for line := range strings.Lines(block) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "kubectl ") {
 				all = append(all, line)
