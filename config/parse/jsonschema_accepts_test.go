@@ -18,6 +18,7 @@ import (
 	"vzones/config/configtest"
 	"vzones/config/parse"
 	"vzones/config/parse/yaml"
+	"vzones/test/page"
 )
 
 // compiledSchema returns the schema as it is on disk.
@@ -184,21 +185,20 @@ func TestJSONSchemaOfDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fence := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```")
 	taken := 0
 	for _, path := range append(paths, "../README.md") {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, block := range fence.FindAllSubmatch(data, -1) {
+		for _, b := range page.Blocks(string(data)) {
 			var parts map[string]any
-			if yaml.Unmarshal(block[1], &parts) != nil || !parses(parts) {
+			if b.Kind != "yaml" || yaml.Unmarshal([]byte(b.Text), &parts) != nil || !parses(parts) {
 				continue // a mistake that the page is about, or an object of Kubernetes
 			}
 			taken++
-			if err := schemaSays(t, s, block[1]); err != nil {
-				t.Errorf("%s: the schema refuses\n%s\n%v", path, block[1], err)
+			if err := schemaSays(t, s, []byte(b.Text)); err != nil {
+				t.Errorf("%s: the schema refuses\n%s\n%v", path, b.Text, err)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/test/page"
 	"vzones/test/stack"
 )
 
@@ -32,8 +33,6 @@ type block struct {
 	lines []string
 }
 
-var textBlock = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
-
 // parts returns the parts of the page that have commands of the demo.
 func parts(t *testing.T) []part {
 	t.Helper()
@@ -46,8 +45,11 @@ func parts(t *testing.T) []part {
 		section, _, _ = strings.Cut(section, "\n## ")
 		p := part{}
 		p.heading, section, _ = strings.Cut(section, "\n")
-		for _, found := range textBlock.FindAllStringSubmatch(section, -1) {
-			b := block{lines: strings.Split(strings.TrimSpace(found[1]), "\n")}
+		for _, found := range page.Blocks(section) {
+			if found.Kind != "text" {
+				continue
+			}
+			b := block{lines: strings.Split(strings.TrimSpace(found.Text), "\n")}
 			b.typed = !slices.ContainsFunc(b.lines, func(line string) bool { return !isCommand(line) })
 			p.blocks = append(p.blocks, b)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"vzones/test/page"
 )
 
 var update = flag.Bool("update", false, "write the tables of commands and conditions into the how-to, and the examples of Events into their reference")
@@ -66,16 +68,8 @@ func row(b *strings.Builder, usage, does string) {
 
 // TestTheExampleOfTheHowToIsWellFormed, as are all scenarios.
 func TestTheExampleOfTheHowToIsWellFormed(t *testing.T) {
-	data, err := os.ReadFile(howTo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, ok := strings.Cut(string(data), "```text\nA machine")
-	example, _, closed := strings.Cut(rest, "```\n")
-	if !ok || !closed {
-		t.Fatalf("%s has no example", howTo)
-	}
-	if _, err := loaded(t, "A machine"+example); err != nil {
+	example := page.Outputs(t, "docs/how-to/write-a-scenario.md", "Read one")[0]
+	if _, err := loaded(t, example); err != nil {
 		t.Error(err)
 	}
 }
