@@ -155,7 +155,7 @@ fmt: $(LINT) ## format the Go files
 	@cd test/controlplane && ../../$(LINT) fmt
 	@cd .ci/release && ../../$(LINT) fmt
 
-# A part of test too; verify says within seconds that a comment has a word it should not have.
+# make test runs these tests too, after half an hour. Here they take seconds.
 .PHONY: check-structure
 check-structure:
 	@echo "check-structure: how the packages are built, and the wording"

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// ending bounds the wait for a browser's own processes, which end in a fraction of a second.
+// ending bounds the wait for the child processes of a browser, which exit in a fraction of a second.
 const ending = 10 * time.Second
 
-// command returns the command of a browser, in a process group of its own, which end ends. Its profile is in
-// a folder that has to be empty. It ends by its pipes too, so that it does not outlive the test if that is killed.
+// command returns the command that starts a browser in a process group of its own; end kills the group. The
+// profile is in a folder that has to be empty. The browser also exits when its pipes close, so that it does
+// not outlive a test that was killed.
 func command(ctx context.Context, program, profile string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
 		"--disable-background-networking", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
@@ -19,7 +20,7 @@ func command(ctx context.Context, program, profile string) *exec.Cmd {
 	return cmd
 }
 
-// end ends a browser and waits for its own processes too, which write to the profile.
+// end kills a browser and waits until its child processes, which write to the profile too, have exited.
 func end(cmd *exec.Cmd) {
 	group := -cmd.Process.Pid
 	_ = syscall.Kill(group, syscall.SIGKILL)

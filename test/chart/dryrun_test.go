@@ -21,7 +21,7 @@ func TestADryRunIsWaitedFor(t *testing.T) {
 	}
 	manifests := blocks(t, "how-to/dry-run.md", "yaml")
 	if len(manifests) != 1 {
-		t.Fatalf("dry-run.md has %d manifests of a Pod", len(manifests))
+		t.Fatalf("dry-run.md has %d blocks of YAML instead of one", len(manifests))
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "dry-run.yaml"), []byte(manifests[0]), 0o600); err != nil {
