@@ -2,9 +2,21 @@
 # What it builds goes to bin/, and is built again only when it is not current.
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DELETE_ON_ERROR:
+
+# The flags of every build and every test, so that Go compiles each package once; only what
+# runs under the race detector needs packages of its own. grpcnotrace leaves out gRPC's tracing
+# pages, whose templates would have the linker keep the methods of all types: 32 MB of the
+# daemon. Nothing here needs DWARF, and compiling without it takes a tenth less.
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false)
+export CGO_ENABLED := 0
+RACE := CGO_ENABLED=1 go test -race
+# Leaves out the names of symbols.
+STRIP := -s -w
 
 COMMANDS ?= ./cmd/...
 BIN := bin
+DAEMON := ./cmd/vsphere-cloud-controller-manager
 # What the commands report as their version.
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
 	echo v0.0.0-dev$$(git describe --always --dirty 2>/dev/null | sed 's/^/+/'))
@@ -12,16 +24,11 @@ COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 STAMP = $(foreach p,component-base/version client-go/pkg/version, \
 	-X k8s.io/$p.gitVersion=$(VERSION) -X k8s.io/$p.gitCommit=$(COMMIT))
 
-# Leaves out the tracing pages of gRPC, which nothing serves. Their templates call methods
-# by name, for which the linker would keep the methods of all types: 32 MB of the daemon.
-TAGS := grpcnotrace
-# -w leaves out what debuggers read, -s the names of symbols too.
-STRIP := -s -w
-# Static, and the same wherever it is built. The linter takes the same flags, to
-# find in the build cache what the commands have left there.
-STATIC = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath -buildvcs=false -tags=$(TAGS)"
-# The race detector needs a C compiler.
-RACE ?= $(shell go build -race runtime/cgo 2>/dev/null && echo -race)
+# The programs of a control plane: those that $KUBEBUILDER_ASSETS has are not built.
+controlplane = $(foreach p,$1,$(if $(wildcard $(KUBEBUILDER_ASSETS)/$p),,bin/controlplane/$p))
+API := $(call controlplane,etcd kube-apiserver)
+PODS := $(call controlplane,kube-scheduler kube-controller-manager)
+
 LINT := bin/tools/golangci-lint
 HUGO := bin/tools/hugo
 # Prometheus and its tool. Of its ways to find targets the tests need that by files only.
@@ -40,6 +47,8 @@ SOURCE ?=
 MAKE_RELEASE = GOTOOLCHAIN=$(GO_RELEASE) go run -C .ci/release . -source '$(CURDIR)' \
 	-version '$(VERSION)' -image '$(IMAGE)' -url '$(SOURCE)'
 MODULES := . test/controlplane test/incumbent .ci/tools .ci/dashboard .ci/helm .ci/crds .ci/release
+# These are built from the same packages, most of which are Kubernetes'.
+SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
 
 .PHONY: help
 help: ## list the targets
@@ -47,9 +56,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the commands into bin/
-	@echo "build: the commands, into bin/ (three minutes the first time)"
-	@go mod download
-	@$(STATIC) go build -ldflags '$(STRIP) $(STAMP)' -o $(BIN)/ $(COMMANDS)
+	@.ci/build vzones -ldflags '$(STRIP) $(STAMP)' -o $(BIN)/ $(COMMANDS)
 
 .PHONY: image
 image: ## make the daemon's image without Docker, into bin/image (VERSION= IMAGE=)
@@ -66,20 +73,37 @@ size: ## print what makes the size of the daemon
 	@$(MAKE_RELEASE) size
 
 .PHONY: demo
-demo: build ## show three vCenters labeling the Nodes of a real control plane (DEMO_KEEP=1 keeps them)
-	@go run -C test/controlplane . etcd kube-apiserver
-	@echo "demo: building it (a minute the first time)"
-	@$(STATIC) go build -o bin/demo ./test/demo
+demo: ## show three vCenters labeling the Nodes of a real control plane (DEMO_KEEP=1 keeps them)
+	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about eight minutes on two cores")
+	@$(MAKE) build $(if $(DEMO_KEEP),,COMMANDS=$(DAEMON))
+	@$(MAKE) $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
+	@.ci/build demo -ldflags '$(STRIP)' -o bin/demo ./test/demo
 	@exec bin/demo
 
+.PHONY: check
+check: ## format, vet and run the tests that need no control plane (PKG=./vcenter/...)
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || \
+		{ echo "check: make fmt formats $$unformatted" >&2; exit 1; }
+	@go vet $(PKG)
+	@go test -vet=off -short $(if $(filter ./...,$(PKG)),$$(go list ./... | grep -v test/scenarios),$(PKG))
+
 .PHONY: test
-test: build controlplane incumbent helm ## run all tests, with the race detector if there is a C compiler
-	@echo "test: all packages,$(if $(RACE),, without the race detector for want of a C compiler,)" \
-		"against the control plane (35 minutes)"
-	@# The scenarios take longest and mostly wait, so they begin first.
-	@go test $(RACE) -timeout 40m ./test/scenarios ./...
-	@go test -C test/controlplane $(RACE) -timeout 5m ./...
-	@go test -C .ci/release -timeout 5m ./...
+test: build $(API) ## run the unit tests, and the core of the scenarios against a real control plane
+	@go test -vet=off -short -timeout 20m ./test/scenarios ./...
+
+.PHONY: test-race
+test-race: $(API) ## run the unit tests and some scenarios with the race detector (needs a C compiler)
+	@$(RACE) -vet=off -short -timeout 40m ./test/scenarios ./...
+
+.PHONY: test-scenarios
+test-scenarios: $(API) $(KUBECTL) ## run the scenarios that make test leaves out
+	@go test -vet=off -timeout 40m ./test/scenarios -rest
+
+.PHONY: test-all
+test-all: build controlplane incumbent helm $(PROMETHEUS) ## run all tests, with each minor of Kubernetes too (before a release)
+	@go test -vet=off -timeout 60m ./test/scenarios ./...
+	@go test -vet=off -C .ci/release -timeout 5m ./...
+	@$(MAKE) test-race layouts orders alerts compat
 
 .PHONY: check-release
 check-release: $(HELM) ## make a release twice, in two folders, and compare (before a release: half an hour)
@@ -87,9 +111,9 @@ check-release: $(HELM) ## make a release twice, in two folders, and compare (bef
 	@test "$$(uname -s) $$(id -u)" = "Linux 0" || \
 		echo "check-release: NOT CHECKED: that the daemon starts in its image, which takes root on Linux" >&2
 
-# Both targets below take them.
+# What the targets below may be given.
+PKG ?= ./...
 SEED ?= 1
-
 .PHONY: layouts
 layouts: COUNT ?= 100000
 layouts: ## compare zones and levels of random fleets with an oracle (SEED=1 COUNT=100000)
@@ -114,16 +138,13 @@ editors: ## show what editors say of the configuration with its schema (needs No
 	@node test/editors/validate.mjs
 
 .PHONY: bench
-bench: build ## measure requests, time, CPU and memory of the daemon (BENCH=-short: a quarter of an hour)
-	@go run -C test/controlplane . etcd kube-apiserver
-	@echo "bench: building it (a minute the first time)"
-	@$(STATIC) go build -ldflags '-s -w' -o bin/bench ./test/bench
-	@$(STATIC) go build -ldflags '-s -w' -o bin/bench-floor ./test/bench/floor
+bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BENCH=-short: a quarter of an hour)
+	@.ci/build bench -ldflags '$(STRIP)' -o bin/bench ./test/bench
+	@.ci/build bench -ldflags '$(STRIP)' -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
 
 .PHONY: bench-tool
-bench-tool: build ## time the operator's tool with 5,000 Nodes on 10 vCenters, and 50,000 Pods (two minutes)
-	@go run -C test/controlplane . etcd kube-apiserver
+bench-tool: build $(API) ## time the operator's tool with 5,000 Nodes on 10 vCenters, and 50,000 Pods (two minutes)
 	@VZONES_SCALE='$(CURDIR)/$(BIN)/vzones' go test -count=1 -timeout 30m -v -run 'TestScale$$' ./cmd/vzones
 
 # Kubernetes' minors that make compat takes, all that there are modules for where it is
@@ -134,38 +155,37 @@ ONLY ?=
 
 .PHONY: compat
 compat: build ## run the demo and chosen tests with older Kubernetes too (K8S=1.36: one minor only)
-	@echo "compat: building the demo and the harness (a minute the first time)"
-	@$(STATIC) go build -o bin/demo ./test/demo
-	@$(STATIC) go build -o bin/compat ./test/compat
+	@.ci/build compat -ldflags '$(STRIP)' -o bin/demo ./test/demo
+	@.ci/build compat -ldflags '$(STRIP)' -o bin/compat ./test/compat
 	@ONLY="$(ONLY)" exec bin/compat $(K8S)
 
 .PHONY: verify
-verify: lint check-structure check-platforms check-tidy check-modules check-generated ## lint, and check structure, wording, go.mod, go.sum, the modules and generated files
+verify: lint check-platforms check-versions check-tidy check-modules check-generated ## lint, and check go.mod, go.sum, the modules and generated files
 
 .PHONY: lint
 lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
 	@echo "lint: gofmt, goimports, vet and the linters of .golangci.yml (two minutes the first time)"
-	@$(STATIC) $(LINT) run
-	@cd test/controlplane && $(STATIC) ../../$(LINT) run
-	@cd .ci/release && $(STATIC) ../../$(LINT) run
+	@$(LINT) run
+	@cd .ci/release && ../../$(LINT) run
 
 .PHONY: fmt
 fmt: $(LINT) ## format the Go files
 	@$(LINT) fmt
-	@cd test/controlplane && ../../$(LINT) fmt
 	@cd .ci/release && ../../$(LINT) fmt
-
-# make test runs these tests too, after half an hour. Here they take seconds.
-.PHONY: check-structure
-check-structure:
-	@echo "check-structure: how the packages are built, and the wording"
-	@$(STATIC) go test -run 'Test(Structure|Wording)$$' ./test/structure
 
 # macOS is near enough to Linux to be left to make release.
 .PHONY: check-platforms
 check-platforms:
 	@echo "check-platforms: the tool builds for Windows (half a minute the first time)"
-	@$(STATIC) GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/vzones
+	@GOOS=windows GOARCH=amd64 .ci/build check-platforms -o /dev/null ./cmd/vzones
+
+.PHONY: check-versions
+check-versions:
+	@echo "check-versions: modules have one version in $(SAME_VERSIONS)"
+	@awk '/^require/ { inside = 1 } /^\)/ { inside = 0 } !inside || $$1 !~ /\./ { next } \
+		FILENAME == ARGV[1] { main[$$1] = $$2 } \
+		($$1 in main) && main[$$1] != $$2 { print FILENAME ": " $$1 " is " $$2 ", and " main[$$1] " in go.mod"; bad = 1 } \
+		END { exit bad }' $(SAME_VERSIONS)
 
 .PHONY: check-tidy
 check-tidy:
@@ -181,9 +201,7 @@ check-modules:
 # a change here.
 .PHONY: vulncheck
 vulncheck: ## look for known vulnerabilities in what the commands call (before a release)
-	@echo "vulncheck: building govulncheck, into bin/tools"
-	@go mod download -C .ci/tools
-	@$(STATIC) go build -C .ci/tools -ldflags '-s -w' -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
+	@.ci/build govulncheck -C .ci/tools -ldflags '$(STRIP)' -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
 	@bin/tools/govulncheck $(COMMANDS)
 
 .PHONY: check-generated
@@ -225,8 +243,7 @@ map-browser: ## look at the map of vzones in Chromium, with axe-core, and time i
 		VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./cmd/vzones/fleetmap/render
 
 .PHONY: controlplane
-controlplane: ## build etcd, kube-apiserver, kube-controller-manager and kube-scheduler
-	@go run -C test/controlplane .
+controlplane: $(API) $(PODS) ## build etcd, kube-apiserver, kube-scheduler and kube-controller-manager
 
 .PHONY: incumbent
 incumbent: $(INCUMBENT) ## build the vSphere CPI, from which tests take a cluster over
@@ -239,33 +256,36 @@ helm: $(HELM) $(KUBECTL) ## build Helm and kubectl, with which tests render and 
 clean: ## remove bin/ and dist/
 	rm -rf bin dist
 
-$(HUGO): .ci/docs/go.mod .ci/docs/go.sum
-	@echo "docs: building Hugo, into $@ (two minutes the first time)"
-	@$(STATIC) go build -C .ci/docs -ldflags '-s -w' -o $(abspath $@) github.com/gohugoio/hugo
+# A program of Kubernetes that is built without its version calls itself v0.0.0-master.
+# $(call kubernetes,MODULE): the flags for the linker.
+kubernetes = $$(go list -C $1 -m -f '{{.Version}}' k8s.io/kubernetes | awk -F '[v.]' \
+	'{ v = "-X k8s.io/component-base/version.git"; print "$(STRIP)", v "Version=" $$0, v "Major=" $$2, v "Minor=" $$3 }')
 
-$(INCUMBENT): test/incumbent/go.mod test/incumbent/go.sum
-	@echo "incumbent: building the vSphere CPI, into $@ (three minutes the first time)"
-	@go mod download -C test/incumbent
-	@$(STATIC) go build -C test/incumbent -ldflags '-s -w' -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
+bin/controlplane/etcd: test/controlplane/go.mod
+	@.ci/build etcd -C test/controlplane -ldflags '$(STRIP)' -o $(abspath $@) go.etcd.io/etcd/server/v3
 
-$(PROMETHEUS): .ci/prometheus/go.mod .ci/prometheus/go.sum
-	@echo "alerts: building $(notdir $@), into $@ (several minutes the first time)"
-	@$(STATIC) go build -C .ci/prometheus -tags remove_all_sd -ldflags '-s -w' -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(notdir $@)
+bin/controlplane/%: test/controlplane/go.mod
+	@.ci/build $* -C test/controlplane -ldflags "$(call kubernetes,test/controlplane)" -o $(abspath $@) k8s.io/kubernetes/cmd/$*
 
-$(LINT): .ci/tools/go.mod .ci/tools/go.sum
-	@echo "lint: building golangci-lint, into $@ (three minutes the first time)"
-	@go mod download -C .ci/tools
-	@$(STATIC) go build -C .ci/tools -ldflags '-s -w' -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+# Of an older minor, such as 1.36.
+KUBERNETES := kube-apiserver kube-scheduler
+$(KUBERNETES:%=bin/controlplane-\%/%): test/controlplane/versions/%/go.mod
+	@.ci/build 'Kubernetes $*' -C $(<D) -ldflags "$(call kubernetes,$(<D))" -o $(abspath $(@D))/ $(KUBERNETES:%=k8s.io/kubernetes/cmd/%)
 
-# A module of its own, with the versions of Kubernetes' libraries that this one has: so
-# most of it is in the build cache already.
-$(HELM): .ci/helm/go.mod .ci/helm/go.sum
-	@echo "helm: building it, into $@ (two minutes the first time)"
-	@go mod download -C .ci/helm
-	@$(STATIC) go build -C .ci/helm -ldflags '-s -w' -o $(abspath $@) helm.sh/helm/v4/cmd/helm
+$(INCUMBENT): test/incumbent/go.mod
+	@.ci/build incumbent -C test/incumbent -ldflags '$(STRIP)' -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
 
-# Of that module too, which has nearly all of it for Helm: a quarter of a minute.
-$(KUBECTL): .ci/helm/go.mod .ci/helm/go.sum .ci/helm/kubectl/main.go
-	@echo "helm: building kubectl, into $@"
-	@go mod download -C .ci/helm
-	@$(STATIC) go build -C .ci/helm -ldflags '-s -w' -o $(abspath $@) ./kubectl
+$(HUGO): .ci/docs/go.mod
+	@.ci/build hugo -C .ci/docs -ldflags '$(STRIP)' -o $(abspath $@) github.com/gohugoio/hugo
+
+$(PROMETHEUS): .ci/prometheus/go.mod
+	@.ci/build $(@F) -C .ci/prometheus -tags remove_all_sd -ldflags '$(STRIP)' -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(@F)
+
+$(LINT): .ci/tools/go.mod
+	@.ci/build golangci-lint -C .ci/tools -ldflags '$(STRIP)' -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(HELM): .ci/helm/go.mod
+	@.ci/build helm -C .ci/helm -ldflags '$(STRIP)' -o $(abspath $@) helm.sh/helm/v4/cmd/helm
+
+$(KUBECTL): .ci/helm/go.mod .ci/helm/kubectl/main.go
+	@.ci/build kubectl -C .ci/helm -ldflags '$(STRIP)' -o $(abspath $@) ./kubectl

@@ -23,7 +23,6 @@ type entry struct {
 	Name    string `yaml:"name"`
 	Kind    string `yaml:"kind"`
 	Covers  string `yaml:"covers"`
-	Pods    bool   `yaml:"pods"`
 	From    string `yaml:"from"`
 	Because string `yaml:"because"`
 }
@@ -105,14 +104,6 @@ func only(all []entry, names []string) ([]entry, error) {
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
-}
-
-// programs are what the entries run with, beside etcd.
-func programs(entries []entry) []string {
-	if slices.ContainsFunc(entries, func(e entry) bool { return e.Pods }) {
-		return []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
-	}
-	return []string{"kube-apiserver"}
 }
 
 // minorNumber returns 36 of 1.36.

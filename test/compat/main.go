@@ -80,7 +80,7 @@ func one(ctx context.Context, root string, k kubernetes, some, all []entry, t tr
 	defer log.Close()
 	progress("%s: what is printed goes to %s", k.version, name)
 	p := &player{root: root, kubernetes: k, log: log, progress: progress}
-	if err := p.build(ctx, programs(some)); err != nil {
+	if err := p.build(ctx); err != nil {
 		return fmt.Errorf("%s: %w", k.version, err)
 	}
 	built := time.Now()

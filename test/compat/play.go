@@ -32,16 +32,16 @@ type player struct {
 	progress func(format string, args ...any)
 }
 
+// programs are what the entries run with, beside etcd.
+var programs = []string{"kube-apiserver", "kube-scheduler"}
+
 // build builds the programs and makes sure that they are of the version.
-func (p *player) build(ctx context.Context, programs []string) error {
-	args := []string{"run", "-C", filepath.Join(p.root, controlPlane), "."}
-	if err := p.command(ctx, os.Stdout, "go", append(args, "etcd")...); err != nil {
-		return err
+func (p *player) build(ctx context.Context) error {
+	targets := []string{"bin/controlplane/etcd"}
+	for _, name := range programs {
+		targets = append(targets, p.bin()+"/"+name)
 	}
-	if !p.pinned {
-		args = append(args, "-minor", p.minor)
-	}
-	if err := p.command(ctx, os.Stdout, "go", append(args, programs...)...); err != nil {
+	if err := p.command(ctx, os.Stdout, "make", targets...); err != nil {
 		return err
 	}
 	for _, name := range programs {

@@ -58,9 +58,6 @@ The daemon's port is %[3]d. It has signed its certificate itself, so curl cannot
 // serveCluster keeps a control plane and vCenters, whose Nodes wait. It plays the kubelet for
 // the Pods of cloud controller managers, since the reader installs one.
 func (d *demo) serveCluster(ctx context.Context) (err error) {
-	if err := d.buildPrograms(ctx); err != nil {
-		return err
-	}
 	d.step("Starting etcd, kube-apiserver, kube-controller-manager, kube-scheduler, and three simulated vCenters")
 	if d.stack, err = startBare(ctx); err != nil {
 		return err

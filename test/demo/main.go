@@ -19,7 +19,6 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
-	"vzones/test/cluster"
 	"vzones/test/stack"
 )
 
@@ -163,8 +162,3 @@ func (d *demo) end(daemon *stack.Daemon) error {
 	d.step("Stopped the daemon: SIGTERM to exit in %v, no session left on any vCenter. All is right.", took.Round(time.Millisecond))
 	return nil
 }
-
-// builder is the folder of the module that builds the control plane.
-const builder = "test/controlplane"
-
-var laterPrograms = []string{cluster.ControllerManager, cluster.Scheduler}

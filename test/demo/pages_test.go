@@ -32,7 +32,7 @@ var ofRuns = []page.Difference{
 func TestDemoIsShown(t *testing.T) {
 	t.Parallel()
 	binary := daemonBinary(t)
-	if _, err := cluster.Find(laterPrograms...); errors.Is(err, cluster.ErrNoBinaries) {
+	if _, err := cluster.Find(cluster.Scheduler); errors.Is(err, cluster.ErrNoBinaries) {
 		t.Skip(err)
 	}
 	out := new(bytes.Buffer)

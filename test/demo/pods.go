@@ -15,17 +15,14 @@ import (
 
 const pods = 12
 
-// schedule lets the real scheduler spread a Deployment over the zones.
+// schedule lets the real scheduler spread Pods over the zones.
 func (d *demo) schedule(ctx context.Context) error {
-	if err := d.buildPrograms(ctx); err != nil {
+	if err := d.buildScheduler(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	d.step("Creating a Deployment of %d Pods with a topology-spread constraint on zones; kube-scheduler places them", pods)
-	if err := d.stack.Cluster.StartControllerManager(ctx); err != nil {
-		return err
-	}
+	d.step("Creating %d Pods with a topology-spread constraint on zones; kube-scheduler places them", pods)
 	if err := d.stack.Cluster.StartScheduler(ctx); err != nil {
 		return err
 	}
@@ -54,14 +51,14 @@ func (d *demo) schedule(ctx context.Context) error {
 	return nil
 }
 
-// buildPrograms builds what only this part of the demo needs, which takes
-// minutes the first time.
-func (d *demo) buildPrograms(ctx context.Context) error {
-	if _, err := cluster.Find(laterPrograms...); !errors.Is(err, cluster.ErrNoBinaries) {
+// buildScheduler builds kube-scheduler, which takes a minute or two the first time: so the Nodes have
+// their labels by then.
+func (d *demo) buildScheduler(ctx context.Context) error {
+	if _, err := cluster.Find(cluster.Scheduler); !errors.Is(err, cluster.ErrNoBinaries) {
 		return err
 	}
-	d.step("Building kube-controller-manager and kube-scheduler, which only the rest of the demo needs")
-	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "."}, laterPrograms...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = builder, d.out, os.Stderr
+	d.step("Building kube-scheduler, which only the rest of the demo needs")
+	cmd := exec.CommandContext(ctx, "make", "bin/controlplane/"+cluster.Scheduler)
+	cmd.Stdout, cmd.Stderr = d.out, os.Stderr
 	return cmd.Run()
 }
