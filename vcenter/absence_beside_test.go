@@ -57,6 +57,7 @@ func (a *absenceRequests) await(t *testing.T, n int) {
 // TestAbsenceIsAskedSideBySide: each form of the UUID, and for the object that the
 // machine was, so that an answer takes as long as the slowest of them.
 func TestAbsenceIsAskedSideBySide(t *testing.T) {
+	t.Parallel()
 	sim, f, cfg := vcentertest.EastBehindFront(t)
 	w := follow(t, sim, cfg, FromFile, Options{})
 	w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil })
@@ -75,6 +76,7 @@ func TestAbsenceIsAskedSideBySide(t *testing.T) {
 // TestConfirmationsLeaveRoom: however many absences are confirmed at a time, the vCenter
 // has no more of their requests in flight than four, and others are not held up by them.
 func TestConfirmationsLeaveRoom(t *testing.T) {
+	t.Parallel()
 	sim, f, cfg := vcentertest.EastBehindFront(t)
 	w := follow(t, sim, cfg, FromFile, Options{})
 	w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil })
@@ -105,6 +107,7 @@ func TestConfirmationsLeaveRoom(t *testing.T) {
 
 // TestGeneration: each configuration is another one.
 func TestGeneration(t *testing.T) {
+	t.Parallel()
 	f := NewFleet(nil, FromFile, Options{})
 	before := f.Generation()
 	f.Apply(nil, Requirements{})

@@ -12,6 +12,7 @@ import (
 
 // TestConfirmAbsent asks by UUID and for the managed object that the machine was.
 func TestConfirmAbsent(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	w.until("both vCenters read", func(states []inventory.State) bool {
 		return states[0].Snapshot != nil && states[1].Snapshot != nil

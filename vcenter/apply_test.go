@@ -13,6 +13,7 @@ import (
 )
 
 func TestVCentersComeAndGo(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
 	n1, w1 := w.id("n1"), w.id("w1")
@@ -48,6 +49,7 @@ func TestVCentersComeAndGo(t *testing.T) {
 }
 
 func TestAnotherAddress(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))
@@ -76,6 +78,7 @@ func TestAnotherAddress(t *testing.T) {
 }
 
 func TestOtherDatacenters(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	n3 := w.id("n3")
 	w.fleet.Follow([]inventory.Identity{n3})
@@ -99,6 +102,7 @@ func TestOtherDatacenters(t *testing.T) {
 
 // TestTagsAreWantedLater: until they are read, they are unknown and not missing.
 func TestTagsAreWantedLater(t *testing.T) {
+	t.Parallel()
 	opts := slow
 	opts.Requirements = Requirements{}
 	w := run(t, twoVCenters, opts, nil)
@@ -124,6 +128,7 @@ func TestTagsAreWantedLater(t *testing.T) {
 
 // TestARemovedVCenterThatHangs holds nobody up.
 func TestARemovedVCenterThatHangs(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	n1, w1 := w.id("n1"), w.id("w1")
 	w.fleet.Follow([]inventory.Identity{n1, w1})
@@ -144,6 +149,7 @@ func TestARemovedVCenterThatHangs(t *testing.T) {
 
 // TestAnotherCertificate: the session goes on once it is trusted.
 func TestAnotherCertificate(t *testing.T) {
+	t.Parallel()
 	opts := slow
 	opts.Timeout = time.Second
 	w := run(t, twoVCenters, opts, nil)

@@ -11,6 +11,7 @@ import (
 // session lives and whether the vCenter can be read through it. Jitter only adds
 // to that.
 func TestLoginsToAVCenterThatEndsEachSession(t *testing.T) {
+	t.Parallel()
 	for _, lives := range []time.Duration{10 * time.Millisecond, time.Second, 5 * time.Second, 10 * time.Second, 10100 * time.Millisecond, time.Minute} {
 		for _, read := range []bool{true, false} {
 			b := newBackoff(500*time.Millisecond, 10*time.Second)
@@ -39,6 +40,7 @@ func TestLoginsToAVCenterThatEndsEachSession(t *testing.T) {
 // TestBackoff: the first lost session costs no time, and a watch that breaks in a
 // living session little.
 func TestBackoff(t *testing.T) {
+	t.Parallel()
 	b := newBackoff(500*time.Millisecond, 10*time.Second)
 	for i, step := range []struct {
 		took       time.Duration
@@ -67,6 +69,7 @@ func TestBackoff(t *testing.T) {
 // TestSessionsThatEndAsSoonAsTheyAreUsed: the daemon waits longer each time, though it
 // has read the vCenter each time.
 func TestSessionsThatEndAsSoonAsTheyAreUsed(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.RetryMin, opts.RetryMax = 500*time.Millisecond, 10*time.Second
 	w := run(t, twoVCenters, opts, nil)

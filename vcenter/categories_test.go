@@ -18,6 +18,7 @@ vcenters:
 // TestAbsentCategories: a category without a tag above any Node's machine is there
 // all the same, and one that is not is told, without being asked for each time.
 func TestAbsentCategories(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.Categories = []string{"region", "rack", "zone", "room"}
 	w := run(t, oneCategory, opts, nil)
@@ -50,6 +51,7 @@ func TestAbsentCategories(t *testing.T) {
 // TestAbsentCategoriesOfAnIdleVCenter: one without Nodes is asked too, or nothing
 // could be said of the fleet.
 func TestAbsentCategoriesOfAnIdleVCenter(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.Categories = []string{"rack", "zone"}
 	w := run(t, oneCategory, opts, nil)
@@ -68,6 +70,7 @@ func waitABit(t *testing.T) {
 }
 
 func TestNoCategory(t *testing.T) {
+	t.Parallel()
 	has := func(absent ...string) inventory.State {
 		return inventory.State{Snapshot: &inventory.Snapshot{InvisibleCategories: absent}}
 	}

@@ -27,6 +27,7 @@ var failing = map[string]struct {
 }
 
 func TestFailureFromTheStartStaysItsOwn(t *testing.T) {
+	t.Parallel()
 	for name, failure := range failing {
 		t.Run(name, func(t *testing.T) {
 			opts := quick
@@ -52,6 +53,7 @@ func TestFailureFromTheStartStaysItsOwn(t *testing.T) {
 }
 
 func TestFailureLaterKeepsTheSnapshot(t *testing.T) {
+	t.Parallel()
 	for name, failure := range failing {
 		t.Run(name, func(t *testing.T) {
 			opts := quick

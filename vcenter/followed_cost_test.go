@@ -67,6 +67,7 @@ func atRest(t *testing.T, others, n int, kind string, opts Options) cost {
 // TestCostAtRestIsFlat: in the followed mode, machines that are no Nodes cost nothing.
 // Both things that happen at rest are counted, searches and the reading of tags.
 func TestCostAtRestIsFlat(t *testing.T) {
+	t.Parallel()
 	search, refresh := slow, slow
 	search.SearchEvery = 100 * time.Millisecond
 	refresh.TagRefresh = 20 * time.Millisecond
@@ -82,6 +83,7 @@ func TestCostAtRestIsFlat(t *testing.T) {
 // TestBytesAreCounted: with all machines in the index, what a vCenter answers grows
 // with them, so that a flat figure means something.
 func TestBytesAreCounted(t *testing.T) {
+	t.Parallel()
 	size := func(others int) int64 {
 		w := run(t, crowd(others), slow, nil)
 		w.until("the index", func(states []inventory.State) bool {

@@ -14,6 +14,7 @@ import (
 // TestFollowedThatNoListTakes: in whatever way the vCenter refuses a machine, the
 // others are placed, and of that one nothing is known.
 func TestFollowedThatNoListTakes(t *testing.T) {
+	t.Parallel()
 	for name, whole := range map[string]types.BaseMethodFault{
 		"as a whole": &types.NoPermission{}, "as a whole, not found": &types.ManagedObjectNotFound{},
 		"as a whole, invalid": &types.InvalidArgument{}, "as unresolved": nil,
@@ -44,6 +45,7 @@ func TestFollowedThatNoListTakes(t *testing.T) {
 // TestFollowedIsNotForgottenByAWatchThatFails: what was known of a machine whose
 // configuration cannot be read outlives a watch whose searches fail.
 func TestFollowedIsNotForgottenByAWatchThatFails(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, followedOnly)
 	east, n2 := w.sim.VCenter("east"), w.id("n2")
 	w.fleet.Follow([]inventory.Identity{n2})

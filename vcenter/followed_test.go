@@ -39,6 +39,7 @@ func (w *world) in(id inventory.Identity, zone string) {
 // TestFollowedAloneAreWatched: no view has all machines, and the index those that
 // are followed.
 func TestFollowedAloneAreWatched(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, followedOnly)
 	n1, w1, nobody := w.id("n1"), w.id("w1"), identity(t, stranger)
 	w.fleet.Follow([]inventory.Identity{both(n1), w1, nobody})
@@ -84,6 +85,7 @@ func TestFollowedAloneAreWatched(t *testing.T) {
 
 // TestSearchesForWhatIsNotThereYet: a Node may register before its machine is there.
 func TestSearchesForWhatIsNotThereYet(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, followedOnly)
 	late := identity(t, stranger)
 	w.fleet.Follow([]inventory.Identity{late})
@@ -102,6 +104,7 @@ func TestSearchesForWhatIsNotThereYet(t *testing.T) {
 
 // TestASecondMachineIsSeenWhenItIsSearchedFor, in the same vCenter and in another.
 func TestASecondMachineIsSeenWhenItIsSearchedFor(t *testing.T) {
+	t.Parallel()
 	for _, vcenter := range []string{"east", "west"} {
 		t.Run(vcenter, func(t *testing.T) {
 			opts := slow
@@ -125,6 +128,7 @@ func TestASecondMachineIsSeenWhenItIsSearchedFor(t *testing.T) {
 // TestMovedToAnotherVCenterIsFound soon after it has left the first, though both are
 // searched again only after minutes.
 func TestMovedToAnotherVCenterIsFound(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, followedOnly)
 	n1 := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{n1})
@@ -143,6 +147,7 @@ func TestMovedToAnotherVCenterIsFound(t *testing.T) {
 
 // TestAbsenceOfFollowedMachines needs to know where the machine was.
 func TestAbsenceOfFollowedMachines(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, followedOnly)
 	n1, n2, nobody := w.id("n1"), w.id("n2"), identity(t, stranger)
 	was1, was2 := w.moid("n1"), w.moid("n2")
@@ -215,6 +220,7 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 // TestFollowedOutsideTheDatacenters: a search is in the whole vCenter, and what is
 // outside is not the index's.
 func TestFollowedOutsideTheDatacenters(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, func(f *fleet.Fleet, cfgs []config.VCenter) {
 		followedOnly(f, cfgs)
 		cfgs[0].Datacenters = []string{"dc1"}
@@ -235,6 +241,7 @@ func TestFollowedOutsideTheDatacenters(t *testing.T) {
 
 // TestFollowedByHostName: without a UUID only the guest host name leads to a machine.
 func TestFollowedByHostName(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, followedOnly)
 	east := w.sim.VCenter("east")
 	if err := east.SetHostName("n1", "node-1"); err != nil {
@@ -257,6 +264,7 @@ func TestFollowedByHostName(t *testing.T) {
 
 // TestASearchThatFails is that vCenter's failure, and nobody else's.
 func TestASearchThatFails(t *testing.T) {
+	t.Parallel()
 	for name, sick := range map[string]func(*fleet.VCenter){
 		"faults": func(v *fleet.VCenter) { v.Fault("FindAllByUuid", &types.RuntimeFault{}) },
 		"hangs":  (*fleet.VCenter).Hang,
@@ -287,6 +295,7 @@ func TestASearchThatFails(t *testing.T) {
 
 // TestNothingIsAbsentBeforeItIsSearchedFor in a watch that begins again.
 func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, followedOnly)
 	n1, n2 := w.id("n1"), w.id("n2")
 	w.fleet.Follow([]inventory.Identity{n1, n2})
@@ -314,6 +323,7 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 
 // TestIndexChangedAtRunTime in both directions.
 func TestIndexChangedAtRunTime(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	n1, n2 := w.id("n1"), w.id("n2")
 	w.fleet.Follow([]inventory.Identity{n1})

@@ -22,6 +22,7 @@ func addrs(s ...string) []netip.Addr {
 // TestStaticAddressesArrive: with the first reading and with each change, and
 // nothing else of the extraConfig does.
 func TestStaticAddressesArrive(t *testing.T) {
+	t.Parallel()
 	const metadata = "network: {ethernets: {a: {addresses: [%s]}}}"
 	w := run(t, `
 vcenters:
@@ -86,6 +87,7 @@ vcenters:
 // TestHostileGuests: what a guest says in excess is refused with one remark, its other
 // properties stay, and other machines are as ever.
 func TestHostileGuests(t *testing.T) {
+	t.Parallel()
 	var many strings.Builder
 	for i := range 512 + 1 {
 		fmt.Fprintf(&many, "172.16.%d.%d,", i/250, 1+i%250)

@@ -10,6 +10,7 @@ import (
 
 // TestTagsAreKnownOnceTheyWereRead: not before, nor by the answers of another address.
 func TestTagsAreKnownOnceTheyWereRead(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.Categories = []string{"region", "zone"}
 	var east config.VCenter

@@ -79,6 +79,7 @@ func (w *world) do(err error) {
 // the machine moves, when the host changes its group, and when it changes its cluster.
 // Nothing is requested for that.
 func TestHostGroupsAndFaultDomains(t *testing.T) {
+	t.Parallel()
 	inBothModes(t, stretched, byHost, func(w *world) {
 		n1, n2, n3, n4, n5 := w.id("n1"), w.id("n2"), w.id("n3"), w.id("n4"), w.id("n5")
 		w.fleet.Follow([]inventory.Identity{n1, n2, n3, n4, n5})
@@ -122,6 +123,7 @@ func TestHostGroupsAndFaultDomains(t *testing.T) {
 // TestNobodyNeedsHostGroups: without a rule for them nothing of it is read, and what is
 // read begins and ends with the rule.
 func TestNobodyNeedsHostGroups(t *testing.T) {
+	t.Parallel()
 	opts := byHost
 	opts.Requirements = Requirements{}
 	inBothModes(t, stretched, opts, func(w *world) {
@@ -148,6 +150,7 @@ func TestNobodyNeedsHostGroups(t *testing.T) {
 // TestUnreadableHostGroups are unknown, and never none: where the account may not read
 // the cluster or the host, from the beginning on or later.
 func TestUnreadableHostGroups(t *testing.T) {
+	t.Parallel()
 	inBothModes(t, stretched, byHost, func(w *world) {
 		n1, n2 := w.id("n1"), w.id("n2")
 		w.fleet.Follow([]inventory.Identity{n1, n2})
@@ -176,6 +179,7 @@ func TestUnreadableHostGroups(t *testing.T) {
 // with a type without them, so a vCenter may refuse the path; one that is older than the
 // properties refuses them all. Its other Nodes do not suffer.
 func TestPropertiesThatAVCenterDoesNotTake(t *testing.T) {
+	t.Parallel()
 	const tooOld = "the vCenter does not have the properties that tell it: it is too old"
 	for _, c := range []struct {
 		path string
@@ -212,6 +216,7 @@ func TestPropertiesThatAVCenterDoesNotTake(t *testing.T) {
 // TestHostGroupsCostNoRequest: with them and without, as many requests of each kind lead to
 // the first placement.
 func TestHostGroupsCostNoRequest(t *testing.T) {
+	t.Parallel()
 	var counts []map[string]int
 	for _, requirements := range []Requirements{{}, byHost.Requirements} {
 		opts := byHost

@@ -53,9 +53,7 @@ func (m *loadMode) atMost(d time.Duration) fleet.Load {
 
 // TestLoad: what the daemon's defaults make of each mode, counted by the vCenter.
 func TestLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it watches each mode for a while")
-	}
+	t.Parallel()
 	// All at once, and not only as many as there are processors: they mostly wait.
 	var modes sync.WaitGroup
 	defer modes.Wait()
@@ -131,6 +129,7 @@ var updateLoad = flag.Bool("update", false, "write the table of docs/reference/v
 
 // TestLoadIsDocumented: with the bounds that TestLoad enforces.
 func TestLoadIsDocumented(t *testing.T) {
+	t.Parallel()
 	const page, begin, end = "../docs/reference/vcenter-load.md", "<!-- modes: written by TestLoadIsDocumented -->\n", "<!-- end of modes -->"
 	data, err := os.ReadFile(page)
 	if err != nil {

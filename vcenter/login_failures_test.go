@@ -59,6 +59,7 @@ func (f *failures) most(window time.Duration) (most, all int) {
 // TestRightCredentialsThatAreRejectedForAWhile serve again without a change of them,
 // once the vCenter's identity source is back.
 func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
+	t.Parallel()
 	opts, seen := quick, new(failures)
 	opts.LoginLimits, opts.Observer = hasty, seen
 	w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectPassword() })
@@ -86,6 +87,7 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 // TestAnAccountThatAnotherClientLocks: while it is locked and as the other client goes
 // on, we never have a part in it, and we are back when it is open.
 func TestAnAccountThatAnotherClientLocks(t *testing.T) {
+	t.Parallel()
 	opts, seen := quick, new(failures)
 	opts.LoginLimits, opts.Observer = hasty, seen
 	lockout := fleet.Lockout{Failures: 5, Window: hasty.Window, Duration: 900 * time.Millisecond}
@@ -111,6 +113,7 @@ func TestAnAccountThatAnotherClientLocks(t *testing.T) {
 // TestWrongCredentialsDoNotLockTheAccount: wrong ones, at each API, for long, with
 // changes now and then.
 func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
+	t.Parallel()
 	opts, seen := quick, new(failures)
 	opts.LoginLimits, opts.Observer = hasty, seen
 	var a accounts
@@ -146,6 +149,7 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 // TestTheTaggingAPIRejectsWhatSOAPAccepts: machines, their moves and absence are read,
 // tags are unknown, and both come back without a change of the credentials.
 func TestTheTaggingAPIRejectsWhatSOAPAccepts(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.LoginLimits = hasty
 	opts.LoginLimits.RejectedMin, opts.LoginLimits.RejectedMax = 2*time.Second, 2*time.Second
@@ -188,6 +192,7 @@ func TestTheTaggingAPIRejectsWhatSOAPAccepts(t *testing.T) {
 // TestAVCenterThatIsLostWhileItsTaggingAPIRejects: that a login was rejected is not why the
 // vCenter is not read, and is known all the same.
 func TestAVCenterThatIsLostWhileItsTaggingAPIRejects(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").RejectRESTLogin() })
 	rejected := func() bool { return w.fleet.Health()[0].Rejected }
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
@@ -203,6 +208,7 @@ func TestAVCenterThatIsLostWhileItsTaggingAPIRejects(t *testing.T) {
 // TestFaultsOfLogins: each is a rejection that says what to do, and none is repeated
 // as other failures are.
 func TestFaultsOfLogins(t *testing.T) {
+	t.Parallel()
 	for says, fault := range map[string]types.BaseMethodFault{
 		"password has expired: change it":                       &types.PasswordExpired{},
 		"the account may not log in (it lacks the privilege X)": &types.NoPermission{PrivilegeId: "X"},
@@ -236,6 +242,7 @@ func unhurried() Options {
 // TestASlowLoginSucceeds, and until then it is known that it is slow: to whoever asks
 // whether the vCenter was read or is failing.
 func TestASlowLoginSucceeds(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, unhurried(), func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").SlowLogin(1500 * time.Millisecond) })
 	east := w.sim.VCenter("east")
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
@@ -263,6 +270,7 @@ func TestASlowLoginSucceeds(t *testing.T) {
 // TestALoginThatTimesOutIsNotRepeatedSoon: it leaves one session, and so do others
 // after a change, but not the same ones.
 func TestALoginThatTimesOutIsNotRepeatedSoon(t *testing.T) {
+	t.Parallel()
 	opts := unhurried()
 	opts.LoginTimeout = 600 * time.Millisecond
 	var a accounts
@@ -296,6 +304,7 @@ func TestALoginThatTimesOutIsNotRepeatedSoon(t *testing.T) {
 // TestASlowLoginHoldsNobodyUp: not the end of the daemon, not a change of the
 // configuration, before the first session and beside one.
 func TestASlowLoginHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		beside bool
 		change func(*world)
@@ -355,6 +364,7 @@ func narrow(w *world) {
 // TestALoginThatAGatewayGivesUp may have opened a session: the second is not tried
 // for minutes.
 func TestALoginThatAGatewayGivesUp(t *testing.T) {
+	t.Parallel()
 	for name, instead := range map[string]func(http.ResponseWriter){
 		"504":             func(w http.ResponseWriter) { w.WriteHeader(http.StatusGatewayTimeout) },
 		"a broken answer": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },

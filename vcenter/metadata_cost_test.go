@@ -81,6 +81,7 @@ func (p *parses) count() int {
 // has not changed. While a text is parsed the watch goes on, and says of that machine
 // that its addresses may be others.
 func TestMetadataIsReadAside(t *testing.T) {
+	t.Parallel()
 	sim, cfgs := vcentertest.Simulate(t, `
 vcenters:
 - name: east

@@ -22,10 +22,8 @@ func manyNames(n int) []inventory.Identity {
 // TestNodesWithoutAUUIDCostLittle, however many there are, for however long and whoever
 // registers them again and again: names are read once, and changes are reported.
 func TestNodesWithoutAUUIDCostLittle(t *testing.T) {
-	machines := 1000
-	if testing.Short() {
-		machines = 300
-	}
+	t.Parallel()
+	const machines = 300
 	opts := slow
 	opts.TagRefresh = time.Second
 	w := run(t, crowd(machines-10), opts, nil)

@@ -20,6 +20,7 @@ import (
 // is that vCenter's failure, and when it answers well again it is read. A login that is
 // answered so twice is not tried again for minutes, see attempts, which is less here.
 func TestEmptyAnswers(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.LoginLimits = session.LoginLimits{Window: 200 * time.Millisecond, UnansweredMin: 200 * time.Millisecond, UnansweredMax: 200 * time.Millisecond}
 	for _, method := range []string{
@@ -64,6 +65,7 @@ func (p panicky) Requested(vcenter, call string, _ time.Duration, _ error) {
 // TestAPanicIsTheFailureOfItsVCenter: in any goroutine of a watch, of a login, and of
 // those that ask for one machine.
 func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
+	t.Parallel()
 	for _, call := range []string{"Login", "CreateListView", "WaitForUpdatesEx", "ModifyListView", "tagging: list attached tags", "CreateCollectorForEvents", "CurrentTime"} {
 		t.Run(call, func(t *testing.T) {
 			opts := quick
@@ -96,6 +98,7 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 
 // TestSessionsThatAreLostWithoutAWord: one login at once and no session left behind.
 func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(*fleet.VCenter){
 		"its objects are gone":           (*fleet.VCenter).ForgetObjects,
 		"it may read nothing":            (*fleet.VCenter).Blind,
@@ -133,6 +136,7 @@ func TestSessionsThatAreLostWithoutAWord(t *testing.T) {
 // TestNothingIsLeftWhereReadingDatacentersFails, however often that is, in a session
 // that lives on.
 func TestNothingIsLeftWhereReadingDatacentersFails(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		method string
 		fault  types.BaseMethodFault
@@ -174,6 +178,7 @@ func TestNothingIsLeftWhereReadingDatacentersFails(t *testing.T) {
 // TestAnInventoryWhoseFirstPageTakesLong: longer than a long poll may; and its pages
 // come slowly. It is read, while a vCenter that hangs is known to do so soon.
 func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
+	t.Parallel()
 	many := strings.Replace(twoVCenters, "- name: west\n", "- name: west\n  fillers: 1000\n", 1)
 	opts := quick
 	opts.Timeout, opts.PollTime, opts.FirstPage = 500*time.Millisecond, time.Second, time.Minute
@@ -206,6 +211,7 @@ func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 // TestListsThatRefuseMachines: all others are followed, with a bounded number of
 // requests, and the one is not tried again and again.
 func TestListsThatRefuseMachines(t *testing.T) {
+	t.Parallel()
 	for name, whole := range map[string]types.BaseMethodFault{
 		"as a whole": &types.NoPermission{}, "as a whole, not found": &types.ManagedObjectNotFound{},
 		"as a whole, invalid": &types.InvalidArgument{}, "as unresolved": nil,

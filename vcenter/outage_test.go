@@ -27,6 +27,7 @@ import (
 // TestOutageIsLoggedOnce: an outage is logged once although its errors alternate, further
 // times only at a higher verbosity, and its end.
 func TestOutageIsLoggedOnce(t *testing.T) {
+	t.Parallel()
 	log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(4)))
 	ctx := klog.NewContext(t.Context(), log)
 	a := actorOf(&target{cfg: config.VCenter{Name: "east", Server: "east"}}, FromFile, timing{}, func() {})
@@ -59,6 +60,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 
 // TestStateHasTheCause: that a login waits says nothing of what fails, which is as it was.
 func TestStateHasTheCause(t *testing.T) {
+	t.Parallel()
 	held := session.LockoutError{Window: time.Minute}
 	for _, c := range []struct {
 		errs []error
@@ -87,6 +89,7 @@ func TestStateHasTheCause(t *testing.T) {
 // TestUnusableCredentialsAreLoggedOnce: while a session is open, whatever the next attempt is said
 // to be, and until they are accepted.
 func TestUnusableCredentialsAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
 		ctx := klog.NewContext(t.Context(), log)
@@ -114,6 +117,7 @@ func TestUnusableCredentialsAreLoggedOnce(t *testing.T) {
 
 // TestCauses: each error has the cause that it has, however it is wrapped, and there are no others.
 func TestCauses(t *testing.T) {
+	t.Parallel()
 	panicked := (&panics.Guard{}).Run(t.Context(), "reading", func() error { panic("at the disco") })
 	denied := vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})
 	for want, errs := range map[string][]error{

@@ -45,6 +45,7 @@ func (w *world) isOutside(id inventory.Identity, moid string) func([]inventory.S
 // TestMovedOutOfTheConfiguredDatacenters and back, and destroyed there, as seen by
 // watches that begin again.
 func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, only("dc1"))
 	moid := w.moid("n1")
 	n1 := known(w.id("n1"), "east", moid)
@@ -87,6 +88,7 @@ func isThere(s *inventory.Snapshot, moid string) bool {
 
 // TestRestartWithARecord: what a Node tells of where its machine was.
 func TestRestartWithARecord(t *testing.T) {
+	t.Parallel()
 	t.Run("outside", func(t *testing.T) {
 		w := run(t, twoVCenters, slow, only("dc1"))
 		n3, moid := w.id("n3"), w.moid("n3")
@@ -169,6 +171,7 @@ func TestRestartWithARecord(t *testing.T) {
 
 // TestARecordOfAMachineThatMayNotBeSeen is not an error of the vCenter.
 func TestARecordOfAMachineThatMayNotBeSeen(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, only("dc1"))
 	n1, n3 := w.id("n1"), w.id("n3")
 	w.fleet.Follow([]inventory.Identity{n1})
@@ -189,6 +192,7 @@ func TestARecordOfAMachineThatMayNotBeSeen(t *testing.T) {
 // TestSearchOutside: a machine that was never in a configured datacenter is found
 // by a search, and only where there is something outside of an index.
 func TestSearchOutside(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, only("dc1"))
 	n3, n1 := w.id("n3"), w.id("n1")
 	w.fleet.Follow([]inventory.Identity{n1, n3})
@@ -213,6 +217,7 @@ func TestSearchOutside(t *testing.T) {
 // destroyed after it was read, and before the vCenter looks at the list of machines
 // that it is on. No change tells of that.
 func TestDestroyedBeforeItIsToldOf(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, only("dc1"))
 	moid := w.moid("n3")
 	n3 := known(w.id("n3"), "east", moid)

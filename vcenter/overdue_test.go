@@ -13,6 +13,7 @@ import (
 
 // TestOverdue: how long a vCenter that was never read is waited for.
 func TestOverdue(t *testing.T) {
+	t.Parallel()
 	begin := func(t *testing.T) (a *actor, announced *int, end func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		announced = new(int)

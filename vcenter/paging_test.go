@@ -14,6 +14,7 @@ import (
 // System.View alone on the root folder have the first page of an answer and not the
 // next. What takes several pages is then read at once, and each object counts once.
 func TestFurtherPagesAreDenied(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, cfgs []config.VCenter) {
 		cfgs[0].Datacenters = []string{"dc1", "dc2"}
 		sim.VCenter("east").LimitPages(1)
@@ -42,6 +43,7 @@ func TestFurtherPagesAreDenied(t *testing.T) {
 // TestCategoriesMayNotBeListed: tags that are attached are known all the same, and a
 // category that none of them has is one that the vCenter does not show.
 func TestCategoriesMayNotBeListed(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.Categories = []string{"region", "zone", "rack"}
 	w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {

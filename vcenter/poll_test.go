@@ -11,6 +11,7 @@ import (
 // TestAVCenterThatHoldsNoPollOpen: one that has nothing to tell is not asked again
 // and again without a pause.
 func TestAVCenterThatHoldsNoPollOpen(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	id, east := w.id("n1"), w.sim.VCenter("east")
 	w.fleet.Follow([]inventory.Identity{id})

@@ -69,6 +69,7 @@ var deprivations = []privilege{
 // the table says. Whatever it is, the other vCenter's Nodes are placed, and no machine
 // that exists and that its Node tells of is confirmed to be absent.
 func TestPrivileges(t *testing.T) {
+	t.Parallel()
 	for _, p := range deprivations {
 		for _, index := range []string{"all", "followed"} {
 			if p.all && index == "followed" {
@@ -178,6 +179,7 @@ func (d *deprived) promises() {
 // TestPrivilegesAreDocumented: each row of the table is taken away by a test, and each
 // call of the daemon is in a row.
 func TestPrivilegesAreDocumented(t *testing.T) {
+	t.Parallel()
 	var rows, tested []string
 	calls := map[string]bool{}
 	for _, cells := range table(t, "../docs/reference/privileges.md", "## What each call needs") {

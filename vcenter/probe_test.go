@@ -39,6 +39,7 @@ func (w *world) quiet() {
 // TestProbeProvesContact: one request, a new Contact with the same snapshot, and
 // subscribers are told. Nobody asks without a probe.
 func TestProbeProvesContact(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -70,6 +71,7 @@ func TestProbeProvesContact(t *testing.T) {
 
 // TestProbesAreGathered: those that come while one is under way are one.
 func TestProbesAreGathered(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	east := w.sim.VCenter("east")
 	w.until("a snapshot", func(states []inventory.State) bool { return states[0].Snapshot != nil })
@@ -90,6 +92,7 @@ func TestProbesAreGathered(t *testing.T) {
 // TestProbeOfAVCenterThatHangs: the long poll would not show it for 25 s. Its error
 // is known after the deadline of a call, and the last contact is not renewed.
 func TestProbeOfAVCenterThatHangs(t *testing.T) {
+	t.Parallel()
 	opts := slow
 	opts.Timeout = 500 * time.Millisecond
 	w := run(t, twoVCenters, opts, nil)
@@ -115,6 +118,7 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 // TestNoContactBeforeTheNewSnapshot: the same through a session that is lost, while
 // the tags of the new one are slow to come.
 func TestNoContactBeforeTheNewSnapshot(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})

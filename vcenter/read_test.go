@@ -13,6 +13,7 @@ import (
 )
 
 func TestMachinesAreReadWithEverythingAboveThem(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("n2"), w.id("n3"), w.id("w1")})
 	for machine, want := range map[string]string{"n1": "east/a", "n2": "east/b", "n3": "east/c", "w1": "west/a"} {
@@ -40,6 +41,7 @@ func TestMachinesAreReadWithEverythingAboveThem(t *testing.T) {
 }
 
 func TestEqualManagedObjectIDsAreKeptApart(t *testing.T) {
+	t.Parallel()
 	const one = `
 - name: NAME
   datacenters:
@@ -61,6 +63,7 @@ func TestEqualManagedObjectIDsAreKeptApart(t *testing.T) {
 }
 
 func TestOnlyFollowedMachinesAreReadInFull(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
 	w.found(w.id("n1"))
@@ -75,6 +78,7 @@ func TestOnlyFollowedMachinesAreReadInFull(t *testing.T) {
 }
 
 func TestTemplatesAreNoMachines(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("tmpl")})
 	w.until("both vCenters read", func(states []inventory.State) bool {
@@ -84,6 +88,7 @@ func TestTemplatesAreNoMachines(t *testing.T) {
 }
 
 func TestNamesServeNodesWithoutUUID(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{{Name: "W1"}})
 	if m := w.found(inventory.Identity{Name: "W1"}); m.Name != "w1" || m.Ref.VCenter != "west" {
@@ -94,6 +99,7 @@ func TestNamesServeNodesWithoutUUID(t *testing.T) {
 // TestAMachineWithTheNamesOfTwoNodes: its guest reports one Node's name, and its own name is
 // another Node's. It counts for both, so that no guest takes a machine from its Node.
 func TestAMachineWithTheNamesOfTwoNodes(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	east := w.sim.VCenter("east")
 	if err := east.SetHostName("n1", "n2"); err != nil {
@@ -111,6 +117,7 @@ func TestAMachineWithTheNamesOfTwoNodes(t *testing.T) {
 }
 
 func TestChangesShow(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -145,6 +152,7 @@ func TestChangesShow(t *testing.T) {
 }
 
 func TestConfiguredDatacentersLimitTheIndex(t *testing.T) {
+	t.Parallel()
 	for name, configured := range map[string]string{"by name": "dc2", "by path": "/dc2"} {
 		t.Run(name, func(t *testing.T) {
 			w := run(t, twoVCenters, quick, func(_ *fleet.Fleet, cfgs []config.VCenter) {
@@ -164,6 +172,7 @@ func TestConfiguredDatacentersLimitTheIndex(t *testing.T) {
 }
 
 func TestDatacenterInFolder(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, func(_ *fleet.Fleet, cfgs []config.VCenter) {
 		cfgs[0].Datacenters = []string{"prod/dc1"}
 		cfgs[1].Datacenters = []string{"dc1"}
@@ -174,6 +183,7 @@ func TestDatacenterInFolder(t *testing.T) {
 }
 
 func TestMissingDatacenterMakesTheIndexIncomplete(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, func(_ *fleet.Fleet, cfgs []config.VCenter) {
 		cfgs[0].Datacenters = []string{"dc2", "dc9"}
 	})
@@ -186,6 +196,7 @@ func TestMissingDatacenterMakesTheIndexIncomplete(t *testing.T) {
 }
 
 func TestUnreadableMachinesMakeTheIndexIncomplete(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	n1, n2 := w.id("n1"), w.id("n2")
 	w.fleet.Follow([]inventory.Identity{n1, n2})
@@ -204,6 +215,7 @@ func TestUnreadableMachinesMakeTheIndexIncomplete(t *testing.T) {
 }
 
 func TestUnreadableTagsAreNoMissingTags(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
 		sim.VCenter("east").FaultREST("*", http.StatusForbidden)
 	})
@@ -224,6 +236,7 @@ func TestUnreadableTagsAreNoMissingTags(t *testing.T) {
 // TestRequestsFollowPagesNotMachines compares what start costs for few and for
 // many machines.
 func TestRequestsFollowPagesNotMachines(t *testing.T) {
+	t.Parallel()
 	cost := func(count string) int {
 		w := run(t, strings.ReplaceAll(`
 vcenters:
@@ -254,6 +267,7 @@ vcenters:
 }
 
 func TestDestroyedBetweenIndexAndDetails(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	w := run(t, twoVCenters, opts, nil)
 	w.until("an index", func(states []inventory.State) bool { return states[0].Snapshot != nil && states[1].Snapshot != nil })

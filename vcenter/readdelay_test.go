@@ -14,6 +14,7 @@ import (
 )
 
 func TestReadWindow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		machines int
 		followed bool
@@ -47,6 +48,7 @@ func large(wait time.Duration) *actor {
 
 // TestReadingsAreSpreadOverTheWindow: the delays of many daemons are spread over the whole time.
 func TestReadingsAreSpreadOverTheWindow(t *testing.T) {
+	t.Parallel()
 	const all, daemons = time.Minute, 1000
 	early := 0
 	for range daemons {
@@ -68,6 +70,7 @@ func TestReadingsAreSpreadOverTheWindow(t *testing.T) {
 
 // TestAReadingThatWaits keeps the snapshot, with an error, and waits once.
 func TestAReadingThatWaits(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
 		began, snapshot := time.Now(), a.now.state.Snapshot
@@ -93,6 +96,7 @@ func TestAReadingThatWaits(t *testing.T) {
 // TestAReadingThatWaitsSaysWhatFails: in a session that is still open nothing says that the vCenter
 // answers again.
 func TestAReadingThatWaitsSaysWhatFails(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
 		a.fail(t.Context(), errors.New("no answer within 15s"))
@@ -111,6 +115,7 @@ func TestAReadingThatWaitsSaysWhatFails(t *testing.T) {
 
 // TestWhatEndsTheWait: a changed configuration, changed credentials, and the end.
 func TestWhatEndsTheWait(t *testing.T) {
+	t.Parallel()
 	other := func(a *actor) *target {
 		t := *a.desired
 		t.cfg.Datacenters = []string{"dc1"}
@@ -154,6 +159,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 
 // TestTheFirstReadingDoesNotWait, nor one after the configuration has changed.
 func TestTheFirstReadingDoesNotWait(t *testing.T) {
+	t.Parallel()
 	a := large(0)
 	if d := a.newReadDelay(); d != 0 {
 		t.Errorf("waits for %v", d)
@@ -168,6 +174,7 @@ func TestTheFirstReadingDoesNotWait(t *testing.T) {
 // TestAVCenterIsReadLaterAfterARestart: machines are placed and none is absent while a
 // restarted vCenter is not read yet, and nothing is read of it.
 func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters+"  fillers: 3000\n", slow, nil)
 	w1 := w.id("w1")
 	w.fleet.Follow([]inventory.Identity{w1})

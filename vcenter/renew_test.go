@@ -84,6 +84,7 @@ func (w *world) east() inventory.State {
 }
 
 func TestChangedCredentialsReplaceTheSession(t *testing.T) {
+	t.Parallel()
 	w, a := renewing(t)
 	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
 	east.SetPassword("second")
@@ -116,6 +117,7 @@ func often(opts Options) Options {
 
 // TestAWrongPasswordIsTriedOnce: the session that is there lives on.
 func TestAWrongPasswordIsTriedOnce(t *testing.T) {
+	t.Parallel()
 	w, a := renewingWith(t, often(slow))
 	east := w.sim.VCenter("east")
 	good := east.Password()
@@ -156,6 +158,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 
 // TestCredentialsThatAreGone: a session that lives needs none.
 func TestCredentialsThatAreGone(t *testing.T) {
+	t.Parallel()
 	w, a := renewing(t)
 	east := w.sim.VCenter("east")
 	user, good := east.User(), east.Password()
@@ -187,6 +190,7 @@ func TestCredentialsThatAreGone(t *testing.T) {
 
 // TestAVCenterThatIsDownWhenThePasswordChanges is tried again without a change of the configuration.
 func TestAVCenterThatIsDownWhenThePasswordChanges(t *testing.T) {
+	t.Parallel()
 	w, a := renewing(t)
 	east := w.sim.VCenter("east")
 	east.SetPassword("second")
@@ -209,6 +213,7 @@ func TestAVCenterThatIsDownWhenThePasswordChanges(t *testing.T) {
 // TestNothingNewEndsNoPause: that files or Secrets may have changed is said far more
 // often than that they have.
 func TestNothingNewEndsNoPause(t *testing.T) {
+	t.Parallel()
 	opts := slow
 	opts.RetryMin, opts.RetryMax = 2*time.Second, 2*time.Second
 	var a accounts

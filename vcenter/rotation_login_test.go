@@ -50,6 +50,7 @@ func isRESTLogin(r *http.Request, _ string) bool {
 
 // TestALoginThatIsUnderWayAtTheEnd leaves no session behind.
 func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		login func(*http.Request, string) bool
 		end   func(*world)
@@ -77,6 +78,7 @@ func TestALoginThatIsUnderWayAtTheEnd(t *testing.T) {
 // TestAPasswordThatComesTooEarly is tried again when the Secret has had the former
 // one in the meantime: that is a change.
 func TestAPasswordThatComesTooEarly(t *testing.T) {
+	t.Parallel()
 	w, a := renewing(t)
 	east := w.sim.VCenter("east")
 	former := east.Password()
@@ -107,6 +109,7 @@ func TestAPasswordThatComesTooEarly(t *testing.T) {
 // TestTheTaggingAPIRejectsTheFormerPassword: those that are known to be others by
 // then are used at once, and the vCenter is not failing.
 func TestTheTaggingAPIRejectsTheFormerPassword(t *testing.T) {
+	t.Parallel()
 	w, a := renewing(t)
 	east := w.sim.VCenter("east")
 	w.until("tags read", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/a" })
@@ -141,6 +144,7 @@ func restLogins(v *fleet.VCenter) int { return v.Requests()["POST /com/vmware/ci
 
 // TestAPasswordThatComesTooEarlyAndNoSession: the way out is the same.
 func TestAPasswordThatComesTooEarlyAndNoSession(t *testing.T) {
+	t.Parallel()
 	opts, seen := often(slow), new(vcentertest.Counter)
 	opts.Observer = seen
 	w, a := renewingWith(t, opts)

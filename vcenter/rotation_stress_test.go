@@ -14,6 +14,7 @@ import (
 // TestChangesOfAllKindsAtOnce: whatever comes between what, in the end the vCenters
 // are as configured last, with one session each, and with none after the end.
 func TestChangesOfAllKindsAtOnce(t *testing.T) {
+	t.Parallel()
 	w, a := renewingWith(t, often(quick))
 	east, west := w.sim.VCenter("east"), w.sim.VCenter("west")
 	good := east.Password()

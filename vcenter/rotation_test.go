@@ -13,6 +13,7 @@ import (
 
 // TestAPasswordInTheFile is taken from the configuration that was applied last.
 func TestAPasswordInTheFile(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))
@@ -33,6 +34,7 @@ func TestAPasswordInTheFile(t *testing.T) {
 
 // TestAPasswordWithOtherDatacenters: neither change hides the other.
 func TestAPasswordWithOtherDatacenters(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("n3")})
 	w.found(w.id("n3"))
@@ -53,6 +55,7 @@ func TestAPasswordWithOtherDatacenters(t *testing.T) {
 // TestAnAddressThatChangesWhileTheVCenterHangs: what was known of the previous one
 // is nothing from the moment of the change on, and its session proves nothing.
 func TestAnAddressThatChangesWhileTheVCenterHangs(t *testing.T) {
+	t.Parallel()
 	opts := slow
 	opts.Timeout = 20 * time.Second
 	w, a := renewingWith(t, opts)

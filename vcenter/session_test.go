@@ -15,6 +15,7 @@ import (
 )
 
 func TestRejectedPasswordIsTriedOnce(t *testing.T) {
+	t.Parallel()
 	sim, cfgs := vcentertest.Simulate(t, twoVCenters)
 	east := sim.VCenter("east")
 	good := cfgs[0].Password
@@ -66,6 +67,7 @@ func TestRejectedPasswordIsTriedOnce(t *testing.T) {
 // the session was opened with. It is not tried there again and again, the session
 // lives on, and only the tags are unknown.
 func TestPasswordChangedUnderALivingSession(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -95,6 +97,7 @@ func TestPasswordChangedUnderALivingSession(t *testing.T) {
 }
 
 func TestLostSessionsAreReplaced(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -118,6 +121,7 @@ func TestLostSessionsAreReplaced(t *testing.T) {
 // TestSessionsThatEndAtOnceAreNoStorm: a vCenter that forgets each session as soon
 // as it was read is not logged in to without a pause.
 func TestSessionsThatEndAtOnceAreNoStorm(t *testing.T) {
+	t.Parallel()
 	opts := slow
 	opts.RetryMin, opts.RetryMax = 100*time.Millisecond, 30*time.Second
 	w := run(t, twoVCenters, opts, nil)
@@ -136,6 +140,7 @@ func TestSessionsThatEndAtOnceAreNoStorm(t *testing.T) {
 }
 
 func TestRunLogsOut(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))
@@ -149,6 +154,7 @@ func TestRunLogsOut(t *testing.T) {
 }
 
 func TestRunEndsWhileAVCenterHangs(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}}, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))

@@ -14,6 +14,7 @@ import (
 // TestFleetByClonedSession: machines and tags are read with one session, and when it
 // ends the session manager is asked again.
 func TestFleetByClonedSession(t *testing.T) {
+	t.Parallel()
 	sim, vc, cfg := vcentertest.EastBehindFront(t)
 	east := sim.VCenters()[0]
 	manager, cfg := vcentertest.SessionManager(t, cfg)
@@ -52,6 +53,7 @@ func TestFleetByClonedSession(t *testing.T) {
 // TestTagsOfAnOlderVCenter: one whose tagging API does not know SOAP sessions is
 // read without tags, and says why.
 func TestTagsOfAnOlderVCenter(t *testing.T) {
+	t.Parallel()
 	sim, vc, cfg := vcentertest.EastBehindFront(t)
 	manager, cfg := vcentertest.SessionManager(t, cfg)
 	w := follow(t, sim, cfg, func(context.Context, *config.VCenter) (Credentials, error) {

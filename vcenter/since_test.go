@@ -30,6 +30,7 @@ type since struct {
 // package and those below it name is in vSphere 7.0.0 too, by what govmomi records. It is what
 // docs/reference/compatibility.md expects vCenter 7.0 to work by.
 func TestNothingIsNewerThanVSphere7(t *testing.T) {
+	t.Parallel()
 	s := recorded(t)
 	files, err := sources()
 	if err != nil {
@@ -76,6 +77,7 @@ func sources() (files []string, err error) {
 
 // TestWhatIsNewerIsSeen: the check above can fail.
 func TestWhatIsNewerIsSeen(t *testing.T) {
+	t.Parallel()
 	s := recorded(t)
 	for text, want := range map[string]string{
 		"types.EventFilterSpec{DelayedInit: nil}":        "field EventFilterSpec.DelayedInit is of vSphere API 8.0.3.0",

@@ -12,6 +12,7 @@ import (
 // TestTheSummaryShowsTheUUID of machines whose configuration could never be read, also
 // where there are more of them than are followed at a time.
 func TestTheSummaryShowsTheUUID(t *testing.T) {
+	t.Parallel()
 	const description = `
 vcenters:
 - name: east

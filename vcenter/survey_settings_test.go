@@ -39,6 +39,7 @@ vcenters:
 `
 
 func TestSurveySettings(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, settings)
 	east := w.sim.VCenter("east")
 	east.SkewClock(-time.Minute)
@@ -106,6 +107,7 @@ func id(t *testing.T, w *world, object string) string {
 
 // TestSurveyWithoutRights: each object says what is not known of it, and which privilege it wants.
 func TestSurveyWithoutRights(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, settings)
 	east := w.sim.VCenter("east")
 	for _, object := range []string{"c1", "h1", "n1", "/"} {
@@ -156,6 +158,7 @@ System.Read on /dc1/vm/n1 for reading the machines of Nodes, needed true, system
 
 // TestSurveyCost: the number of requests does not depend on that of hosts and machines.
 func TestSurveyCost(t *testing.T) {
+	t.Parallel()
 	cost := func(hosts, machines int) int {
 		w := surveyed(t, fmt.Sprintf(`
 vcenters:
@@ -196,6 +199,7 @@ vcenters:
 
 // TestSurveyCanceled logs out all the same.
 func TestSurveyCanceled(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, settings)
 	east := w.sim.VCenter("east")
 	east.DelayMethod("GET /com/vmware/cis/tagging/tag/id:{id}", 3*time.Second)

@@ -28,6 +28,7 @@ func surveyed(t *testing.T, description string) *world {
 }
 
 func TestSurveyObjects(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, twoVCenters)
 	all := w.fleet.Survey(w.ctx, survey.Query{Categories: []string{"region", "zone"}})
 	if len(all) != 2 || all[0].VCenter != "east" || all[1].VCenter != "west" {
@@ -93,6 +94,7 @@ func tidy(w *world) {
 var everything = survey.Query{Categories: []string{"region", "zone"}, Rules: true, Definitions: true, Privileges: true}
 
 func TestSurveyMachines(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, twoVCenters)
 	east := w.sim.VCenter("east")
 	views := east.Owned("ContainerView")
@@ -117,6 +119,7 @@ func TestSurveyMachines(t *testing.T) {
 
 // TestSurveyWithFaults: what cannot be read is an error of its part, and the rest is there.
 func TestSurveyWithFaults(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, twoVCenters)
 	east := w.sim.VCenter("east")
 	whole := w.fleet.Survey(w.ctx, everything)[0]
@@ -156,6 +159,7 @@ func TestSurveyWithFaults(t *testing.T) {
 
 // TestSurveyOfHiddenMachines: those that may not be seen do not keep others from being read.
 func TestSurveyOfHiddenMachines(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, twoVCenters)
 	east := w.sim.VCenter("east")
 	if err := east.Hide("n1"); err != nil {
@@ -171,6 +175,7 @@ func TestSurveyOfHiddenMachines(t *testing.T) {
 
 // TestSurveyInPages is the same as in one answer, also where further pages are denied.
 func TestSurveyInPages(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, twoVCenters)
 	east := w.sim.VCenter("east")
 	whole := len(w.fleet.Survey(w.ctx, everything)[0].Objects)
@@ -187,6 +192,7 @@ func TestSurveyInPages(t *testing.T) {
 
 // TestSurveyOfOddAnswers: a vCenter whose answers make libraries panic has an error.
 func TestSurveyOfOddAnswers(t *testing.T) {
+	t.Parallel()
 	w := surveyed(t, twoVCenters)
 	east := w.sim.VCenter("east")
 	for _, method := range []string{"HasUserPrivilegeOnEntities", "CreateContainerView", "RetrievePropertiesEx", "CurrentTime"} {

@@ -37,6 +37,7 @@ func (w *world) tagsErr(id inventory.Identity, kind string) error {
 // TestOneObjectWithoutRead: its tags are unknown and those of others are known, at no
 // further request at rest. When the account may read it, that is noticed.
 func TestOneObjectWithoutRead(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
 		if err := sim.VCenter("east").DenyRead("c2-host-1"); err != nil {
 			t.Fatal(err)
@@ -63,6 +64,7 @@ func TestOneObjectWithoutRead(t *testing.T) {
 
 // TestOnlyPathsThatAreWantedAreAskedFor: an object on another path may be unreadable.
 func TestOnlyPathsThatAreWantedAreAskedFor(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.Paths = []topology.PathKind{topology.ComputePath}
 	w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
@@ -87,6 +89,7 @@ func TestOnlyPathsThatAreWantedAreAskedFor(t *testing.T) {
 
 // TestTaggingHangs: SOAP goes on, tags are unknown, and when it answers they are known.
 func TestTaggingHangs(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.Timeout = 500 * time.Millisecond
 	for name, do := range map[string]func(*fleet.VCenter){"hangs": (*fleet.VCenter).HangTagging, "throttles": (*fleet.VCenter).ThrottleTagging, "starts": (*fleet.VCenter).StartTagging} {
@@ -128,6 +131,7 @@ func TestTaggingHangs(t *testing.T) {
 
 // TestTaggingHangsFromTheStart: the index is there before the deadline of the tags.
 func TestTaggingHangsFromTheStart(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, Options{Requirements: Requirements{Tags: true}}, func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").HangTagging() })
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -143,6 +147,7 @@ func TestTaggingHangsFromTheStart(t *testing.T) {
 
 // TestAPIOrREST: tags are read where the vCenter serves them, with one login.
 func TestAPIOrREST(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		api, rest bool
 		logins    int
@@ -170,6 +175,7 @@ func TestAPIOrREST(t *testing.T) {
 // TestCategoryThatIsHidden is not one without tags: the vCenter is said not to show it,
 // with the same reading that shows its tags no more.
 func TestCategoryThatIsHidden(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{403, 404} {
 		opts := quick
 		opts.Categories = []string{"region", "zone"}
@@ -196,6 +202,7 @@ func TestCategoryThatIsHidden(t *testing.T) {
 
 // TestDeletedObjectInABatch: whatever the answer is, others' tags are known.
 func TestDeletedObjectInABatch(t *testing.T) {
+	t.Parallel()
 	for _, how := range []fleet.Deleted{fleet.DeletedForbidden, fleet.DeletedNotFound, fleet.DeletedLeftOut} {
 		t.Run(string(how), func(t *testing.T) {
 			w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {

@@ -15,6 +15,7 @@ import (
 // TestBetweenTwoAddresses: until the actor has taken up the other one, what it still does
 // is about the previous one.
 func TestBetweenTwoAddresses(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	source := func(context.Context, *config.VCenter) (Credentials, error) {
 		asked++
@@ -51,6 +52,7 @@ func TestBetweenTwoAddresses(t *testing.T) {
 
 // TestAVCenterThatGoesDuringASearch makes its result worthless.
 func TestAVCenterThatGoesDuringASearch(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))

@@ -38,6 +38,7 @@ func certified(t *testing.T, change func(*vcentertest.Front)) *world {
 }
 
 func TestFleetByCertificate(t *testing.T) {
+	t.Parallel()
 	w := certified(t, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -50,6 +51,7 @@ func TestFleetByCertificate(t *testing.T) {
 
 // TestRejectedCertificateIsTriedOnce as a password is.
 func TestRejectedCertificateIsTriedOnce(t *testing.T) {
+	t.Parallel()
 	var f *vcentertest.Front
 	w := certified(t, func(x *vcentertest.Front) {
 		f = x

@@ -52,6 +52,7 @@ func outcome(states []inventory.State, id inventory.Identity, want ...error) boo
 
 // TestAMachineThatBecomesUnreadable keeps its UUID, in this watch and the next.
 func TestAMachineThatBecomesUnreadable(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	n1, nobody := w.id("n1"), identity(t, stranger)
 	moid := w.moid("n1")
@@ -91,6 +92,7 @@ func TestAMachineThatBecomesUnreadable(t *testing.T) {
 // TestAMachineThatWasNeverReadable may be anybody's. What a Node says of it counts for that
 // Node only.
 func TestAMachineThatWasNeverReadable(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
 		if err := sim.VCenter("east").SetConnection("n2", "orphaned"); err != nil {
 			t.Fatal(err)
@@ -158,6 +160,7 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 // TestAClaimBesideAReadableMachine adds no candidate, not even for its own Node, which
 // waits.
 func TestAClaimBesideAReadableMachine(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
 		if err := sim.VCenter("east").SetConnection("n2", "inaccessible"); err != nil {
 			t.Fatal(err)

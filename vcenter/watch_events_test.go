@@ -14,6 +14,7 @@ import (
 // TestTaggingEventsReadTags through the simulated vCenter: nothing else would for an
 // hour.
 func TestTaggingEventsReadTags(t *testing.T) {
+	t.Parallel()
 	opts := slow
 	opts.TagRefresh = time.Hour
 	w := run(t, twoVCenters, opts, nil)
@@ -33,6 +34,7 @@ func TestTaggingEventsReadTags(t *testing.T) {
 // TestCollectorsOfEventsThatFail: whatever the vCenter answers, the watch goes on, with
 // tags at intervals, and nothing is left behind.
 func TestCollectorsOfEventsThatFail(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		break_   func(*fleet.VCenter)
 		requests int
@@ -70,6 +72,7 @@ func TestCollectorsOfEventsThatFail(t *testing.T) {
 
 // TestAPageSizeThatIsRefused: the plainer collector is of no use then, and destroyed.
 func TestAPageSizeThatIsRefused(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, func(sim *fleet.Fleet, _ []config.VCenter) {
 		sim.VCenter("east").RefuseEventPages()
 		sim.VCenter("west").RefuseEventPages()

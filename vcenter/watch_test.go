@@ -17,6 +17,7 @@ import (
 var slow = Options{Requirements: Requirements{Tags: true}, Timeout: 5 * time.Second, TagRefresh: time.Hour, EventsDelay: time.Nanosecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 func TestTheWatchBringsMoves(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -41,6 +42,7 @@ func TestTheWatchBringsMoves(t *testing.T) {
 }
 
 func TestMachinesComeAndGo(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
 	w.found(w.id("n1"))
@@ -64,6 +66,7 @@ func TestMachinesComeAndGo(t *testing.T) {
 }
 
 func TestADatacenterThatIsRenamedIntoTheConfiguration(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, slow, func(_ *fleet.Fleet, cfgs []config.VCenter) {
 		cfgs[0].Datacenters = []string{"dc2", "later"}
 	})
@@ -88,6 +91,7 @@ func TestADatacenterThatIsRenamedIntoTheConfiguration(t *testing.T) {
 // TestABrokenConnectionKeepsTheSession: what the network breaks is taken up
 // with the session that is there, so that none is left behind.
 func TestABrokenConnectionKeepsTheSession(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
@@ -123,6 +127,7 @@ func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 
 // TestSessionsEndedTenTimes: no Node is lost meanwhile, and no session left.
 func TestSessionsEndedTenTimes(t *testing.T) {
+	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	ids := []inventory.Identity{w.id("n1"), w.id("n2"), w.id("n3")}
 	w.fleet.Follow(ids)
@@ -149,6 +154,7 @@ func TestSessionsEndedTenTimes(t *testing.T) {
 }
 
 func TestAnEmptyVCenter(t *testing.T) {
+	t.Parallel()
 	w := run(t, "vcenters: [{name: east, datacenters: [{name: dc}]}]", slow, nil)
 	w.until("a snapshot", func(states []inventory.State) bool { return states[0].Snapshot != nil })
 	_, err := inventory.Find(w.fleet.States(), identity(t, "11111111-2222-3333-4444-555555555555"))
@@ -159,6 +165,7 @@ func TestAnEmptyVCenter(t *testing.T) {
 
 // TestSteadyStateCost: what nothing changes in costs polls and tag refreshes.
 func TestSteadyStateCost(t *testing.T) {
+	t.Parallel()
 	opts := quick
 	opts.TagRefresh = 50 * time.Millisecond
 	w := run(t, twoVCenters, opts, nil)

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"flag"
 	"testing"
 	"time"
 
@@ -15,7 +16,14 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// More than there are processors: tests mostly wait.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var policy = topology.Policy{Rules: topology.Rules{
 	{Label: topology.LabelRegion, Category: "region", Required: true},

@@ -54,7 +54,7 @@ func TestPodsOfARelease(t *testing.T) {
 // withControllers starts a control plane that makes and schedules the Pods of DaemonSets.
 func withControllers(t *testing.T) *cluster.Cluster {
 	t.Helper()
-	if _, err := cluster.Find(cluster.ControllerManager, cluster.Scheduler); err != nil {
+	if err := cluster.Wanted(cluster.ControllerManager, cluster.Scheduler); err != nil {
 		t.Skipf("left out: %v", err)
 	}
 	c := startWith(t, cluster.Options{Controllers: []string{"daemonset-controller", "garbage-collector-controller", "serviceaccount-controller", "namespace-controller"}})

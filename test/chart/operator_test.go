@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"vzones/test/cluster"
 	"vzones/test/fleet"
 	"vzones/test/fleet/fleettest"
+	"vzones/test/process"
 	"vzones/test/stack"
 )
 
@@ -69,12 +69,11 @@ credentials:
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := process.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
+	return port
 }
 
 // start starts a control plane that ends with the test.
@@ -85,7 +84,7 @@ func start(t *testing.T) *cluster.Cluster {
 
 func startWith(t *testing.T, options cluster.Options) *cluster.Cluster {
 	t.Helper()
-	if _, err := cluster.Find(); err != nil {
+	if err := cluster.Wanted(); err != nil {
 		t.Skipf("left out: %v", err)
 	}
 	c, err := cluster.Start(t.Context(), options)

@@ -2,11 +2,13 @@ package cluster
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // The programs of a control plane, as Find and Options name them.
@@ -60,6 +62,17 @@ func Find(names ...string) (Binaries, error) {
 		where = strings.Join(folders, " or ")
 	}
 	return nil, fmt.Errorf("%s: not in %s: %w", strings.Join(missing, ", "), where, ErrNoBinaries)
+}
+
+// Wanted returns an error if the calling test is to be left out: with -short, which leaves out
+// whatever needs a control plane, and where one of the named programs is not built.
+func Wanted(names ...string) error {
+	flag.Parse()
+	if testing.Short() {
+		return errors.New("it needs a control plane, which -short leaves out")
+	}
+	_, err := Find(names...)
+	return err
 }
 
 // moduleRoot looks for the module's go.mod from the working folder upwards. The

@@ -97,7 +97,7 @@ func newCluster(options Options) (*Cluster, error) {
 		options.ReadyTimeout = time.Minute
 	}
 	if options.freePort == nil {
-		options.freePort = freePort
+		options.freePort = process.FreePort
 	}
 	dir, err := os.MkdirTemp(options.Dir, "vzones-cluster-")
 	if err != nil {
@@ -158,8 +158,8 @@ func (c *Cluster) checkVersion() error {
 	return nil
 }
 
-// Stop ends all programs, the last one started first, and removes the temporary
-// folder. It returns within seconds whatever state they are in. Its error says
+// Stop kills all programs, the last one started first, since nothing that they have is
+// kept, and removes the temporary folder. It returns within seconds whatever state they are in. Its error says
 // what could not be ended or removed, and what had ended on its own before. A
 // further call does nothing and returns the same.
 func (c *Cluster) Stop() error { return c.stop() }
@@ -176,7 +176,7 @@ func (c *Cluster) shutdown() error {
 	}
 	var errs []error
 	for _, p := range slices.Backward(c.processes) {
-		errs = append(errs, p.Stop(grace))
+		errs = append(errs, p.Stop(0))
 	}
 	err := errors.Join(errs...)
 	if err == nil {

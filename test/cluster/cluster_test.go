@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"vzones/test/process"
 )
 
 func TestCluster(t *testing.T) {
@@ -230,7 +232,7 @@ func TestATakenPortIsNoFailure(t *testing.T) {
 		if asked++; asked == 2 {
 			return taken.Addr().(*net.TCPAddr).Port, nil
 		}
-		return freePort()
+		return process.FreePort()
 	}})
 	if asked != 3 {
 		t.Errorf("%d ports, want a third after the taken one", asked)

@@ -21,10 +21,6 @@ const (
 	probeTimeout = 5 * time.Second
 )
 
-// grace is what a program gets between SIGTERM and SIGKILL. A kube-apiserver
-// needs two seconds when all is well.
-const grace = 10 * time.Second
-
 // environment is ours without the settings that etcd would take for its flags.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "ETCD_") })
@@ -64,7 +60,7 @@ func (c *Cluster) launch(ctx context.Context, d daemon) (port int, err error) {
 			return port, nil
 		}
 		again := lostPort(p) && attempt < portAttempts
-		if err := errors.Join(err, p.Stop(grace)); !again {
+		if err := errors.Join(err, p.Stop(0)); !again {
 			return 0, err
 		}
 	}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -41,10 +40,8 @@ func leakFree(t *testing.T) {
 // need skips the test where programs of the control plane are missing.
 func need(t *testing.T, names ...string) {
 	t.Helper()
-	if _, err := Find(names...); errors.Is(err, ErrNoBinaries) {
-		t.Skipf("left out, since it needs a real control plane: %v", err)
-	} else if err != nil {
-		t.Fatal(err)
+	if err := Wanted(names...); err != nil {
+		t.Skip(err)
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -37,7 +36,7 @@ var builtDaemon = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+	if err := cluster.Wanted(); err != nil {
 		// go test keeps what a passing package prints to itself, but puts
 		// [no tests to run] behind its name for this line.
 		fmt.Printf("testing: warning: no tests to run\nleft out, the tutorial: %v\n", err)
@@ -56,7 +55,7 @@ func TestMain(m *testing.M) {
 // daemonBinary returns the path of the daemon. Without a control plane the test is skipped.
 func daemonBinary(t *testing.T) string {
 	t.Helper()
-	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+	if err := cluster.Wanted(); err != nil {
 		t.Skip(err)
 	}
 	binary, err := builtDaemon()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -32,7 +31,7 @@ var ofRuns = []page.Difference{
 func TestDemoIsShown(t *testing.T) {
 	t.Parallel()
 	binary := daemonBinary(t)
-	if _, err := cluster.Find(cluster.Scheduler); errors.Is(err, cluster.ErrNoBinaries) {
+	if err := cluster.Wanted(cluster.Scheduler); err != nil {
 		t.Skip(err)
 	}
 	out := new(bytes.Buffer)

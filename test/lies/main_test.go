@@ -1,7 +1,6 @@
 package lies
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -18,7 +17,7 @@ var update = flag.Bool("update", false, "write the table of lies into the threat
 var missing error
 
 func TestMain(m *testing.M) {
-	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+	if err := cluster.Wanted(); err != nil {
 		missing = err
 		// go test keeps what a passing package prints to itself, but puts
 		// [no tests to run] behind its name for this line.

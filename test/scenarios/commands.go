@@ -25,7 +25,7 @@ const repeatUsage = "repeat N {"
 
 // commands are all kinds of lines but repeat.
 func commands() []command {
-	return slices.Concat(daemonCommands(), standbyCommands(), configCommands(), vcenterCommands(), loginCommands(), taggingCommands(), oddityCommands(), machineCommands(), cloneCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands(), alertCommands(), rightCommands(), recordCommands(), walkCommands())
+	return slices.Concat(daemonCommands(), standbyCommands(), configCommands(), vcenterCommands(), loginCommands(), taggingCommands(), oddityCommands(), machineCommands(), cloneCommands(), nodeCommands(), writerCommands(), expectations(), metricCommands(), alertCommands(), rightCommands(), recordCommands())
 }
 
 // command reads one line.

@@ -164,9 +164,6 @@ func (w *world) render(c *configuration) ([]byte, error) {
 	if err := yaml.Unmarshal(w.stack.Config(), &all); err != nil {
 		return nil, err
 	}
-	if w.followed {
-		all = merged(all, map[string]any{"global": map[string]any{"index": "followed"}})
-	}
 	parts, err := w.fillAll(merged(all, c.parts))
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func metricCommands() []command {
 			"waits until a metric of the daemon is that; METRIC is its name, and behind it `{LABEL=VALUE,…}` for those with these labels only; several count together. " +
 				"`METRIC = none`: it is not there, which is checked at once", metricCommand},
 		{"pace METRIC BURST RATE until N [within DURATION]",
-			"waits until a counter of the daemon is N, and checks that from its first step on it grows by no more than BURST and RATE a second", paceCommand},
+			"waits until a counter of the daemon is N, and checks that this takes at least half the time that a limit of RATE a second and BURST at once asks for", paceCommand},
 	}
 }
 
@@ -107,53 +107,27 @@ func paceCommand(a *arguments) action {
 	burst, rate := a.number("BURST"), a.number("RATE")
 	want, within := a.number("N"), a.within()
 	a.p.asserts = true
+	least := time.Duration(want-burst) * time.Second / time.Duration(2*max(rate, 1))
 	return func(ctx context.Context, w *world) error {
-		p := pacer{burst: float64(burst), rate: float64(rate)}
-		var err, fast error
+		first, is, err := math.NaN(), 0.0, error(nil)
+		var since time.Time // the first step was after it
 		failed := w.poll(ctx, within, func() bool {
 			asked := time.Now()
-			var is float64
 			if is, err = m.read(ctx, w); err != nil || math.IsNaN(is) {
 				return false
 			}
-			fast = p.see(asked, time.Now(), is)
-			return fast != nil || is >= float64(want)
+			if math.IsNaN(first) || is == first {
+				first, since = is, asked
+			}
+			return is >= float64(want)
 		}, func() error {
-			return errors.Join(err, fmt.Errorf("%s is %s, not %d", m.text, written64(p.is), want))
+			return errors.Join(err, fmt.Errorf("%s is %s, not %d", m.text, written64(is), want))
 		})
-		if fast != nil {
-			return fmt.Errorf("%s: %w", m.text, fast)
+		if took := time.Since(since); failed == nil && took < least {
+			return fmt.Errorf("%s: it took %s to be %d, at least %s are expected", m.text, took.Round(time.Millisecond), want, least)
 		}
 		return failed
 	}
-}
-
-// A pacer compares the growth of a counter with what a token bucket lets through. On a
-// machine that is too slow to check in time it allows too much, never too little.
-type pacer struct {
-	burst, rate float64
-
-	begun bool
-	is    float64   // what was seen last
-	base  float64   // the value before the first step
-	since time.Time // when that was asked for
-}
-
-// see takes a value that was asked for and answered at these times.
-func (p *pacer) see(asked, answered time.Time, is float64) error {
-	if !p.begun {
-		if p.since.IsZero() || is == p.is {
-			p.base, p.since, p.is = is, asked, is
-			return nil
-		}
-		p.begun = true
-	}
-	p.is = is
-	took := answered.Sub(p.since)
-	if most := p.burst + p.rate*took.Seconds(); is-p.base > most {
-		return fmt.Errorf("it has grown by %s in %s, by more than %.1f", written64(is-p.base), took.Round(time.Millisecond), most)
-	}
-	return nil
 }
 
 // noMark is the mistake of conditions that need a mark before them.

@@ -23,7 +23,7 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 	if err != nil {
 		return err
 	}
-	w.short, w.followed, w.monitor = s.Short, s.Followed, s.Monitor
+	w.monitor = s.Monitor
 	ctx, cancel := context.WithCancel(ctx)
 	synced, closed := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -44,9 +44,6 @@ func (s *Scenario) Play(ctx context.Context, on *stack.Stack, binary string, rep
 		err = errors.Join(err, w.endWriter())
 	}
 	err = errors.Join(err, w.endClones(), w.restored(context.WithoutCancel(ctx)), w.checkTexts())
-	if s.record != nil {
-		s.record(w.eyes.ofVZones())
-	}
 	log := w.logTail(err)
 	for w.daemon != nil || w.standby != nil {
 		if w.daemon == nil {

@@ -22,18 +22,10 @@ type Scenario struct {
 	Name string
 	// Story says what the scenario shows.
 	Story string
-	// Short shortens all holds, at the cost of what they prove.
-	Short bool
-	// Followed has every configuration that is merged into what the harness says of
-	// the fleet also say index: followed.
-	Followed bool
 	// Monitor watches the daemons; nil where nobody does.
 	Monitor Monitor
 	// Held is how long it holds what must not happen: about the least that it takes.
 	Held time.Duration
-
-	// record is called with the Events that there have been, nil where nobody wants them.
-	record func([]said)
 
 	fleet  string
 	config *configuration // of the section config.yaml

@@ -23,15 +23,25 @@ import (
 // missing says why no scenario can be played.
 var missing error
 
-// pool has the stacks that scenarios are played on. There are more than processors may
-// suggest: scenarios mostly wait.
+// pool has the stacks that scenarios are played on. There are more than processors: scenarios
+// mostly wait.
 var pool = stack.NewPool(filepath.Join("..", ".."), poolSize)
 
-const poolSize = 4
+const poolSize = 10
+
+var (
+	rest = flag.Bool("rest", false, "play the scenarios that core.txt does not have")
+	help = flag.Bool("commands", false, "print the commands and conditions of scripts")
+)
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	flag.Parse()
+	if *help {
+		printCommands(os.Stdout)
+		return 0
+	}
 	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
 		missing = err
 		// go test keeps what a passing package prints to itself, but puts
@@ -64,24 +74,21 @@ func play(t *testing.T, s *Scenario) error {
 	defer pool.Release(on)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	s.Short = testing.Short()
 	return s.Play(ctx, on, binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
 
-// TestScenarios plays all files of this folder.
+// TestScenarios plays all files of this folder; with -short, as make test does, those of
+// core.txt, and of these under the race detector the ones that exercise concurrency most.
 func TestScenarios(t *testing.T) {
-	all := load(t)
+	all, list := load(t), readCore(t)
 	// Of parallel tests go test begins with the last one, and the longest should
 	// not be what is left over.
 	slices.SortStableFunc(all, func(a, b *Scenario) int { return cmp.Compare(a.Held, b.Held) })
-	var seen examples
-	t.Cleanup(func() {
-		if seen.scenarios == len(all) {
-			seen.check(t)
-		}
-	})
 	for _, scenario := range all {
-		scenario.record = seen.add
+		c, isCore := list[scenario.Name]
+		if testing.Short() && (!isCore || stack.Race && !c.isConcurrent) || *rest && isCore {
+			continue
+		}
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := play(t, scenario); err != nil {
@@ -91,17 +98,43 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// A core is a line of core.txt, about one scenario.
+type core struct {
+	isConcurrent bool // it is marked with race
+	why          string
+}
+
+// readCore returns the lines of core.txt by scenario.
+func readCore(t *testing.T) map[string]core {
+	t.Helper()
+	data, err := os.ReadFile("core.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]core{}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, why, _ := strings.Cut(line, " ")
+		why, isConcurrent := strings.CutPrefix(strings.TrimSpace(why), "race ")
+		if _, err := os.Stat(name + ".txtar"); err != nil || why == "" || all[name].why != "" {
+			t.Errorf("core.txt: %q: each line has another scenario, and says why it is in the core", line)
+		}
+		all[name] = core{isConcurrent, strings.TrimSpace(why)}
+	}
+	return all
+}
+
 // TestScenariosAreWellFormed needs no control plane.
 func TestScenariosAreWellFormed(t *testing.T) { load(t) }
 
 func load(t *testing.T) []*Scenario {
 	t.Helper()
 	files, err := filepath.Glob("*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 60 {
-		t.Fatalf("only %d scenarios found", len(files))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scenarios found, %v", len(files), err)
 	}
 	all := make([]*Scenario, len(files))
 	for i, file := range files {

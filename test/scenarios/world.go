@@ -37,10 +37,6 @@ type world struct {
 	mount, credentials *stack.Mount
 	files              map[string][]byte
 
-	// short says that nothing is held for long.
-	short bool
-	// followed has configurations say index: followed.
-	followed bool
 	// daemon is nil while none runs; last is it, or the previous one.
 	daemon, last *stack.Daemon
 	ownLog       *stack.OwnLogReader // of last

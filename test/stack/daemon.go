@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -36,7 +35,7 @@ type Daemon struct {
 func Build(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "vsphere-cloud-controller-manager")
 	args := []string{"build", "-o", path}
-	if raceEnabled {
+	if Race {
 		args = append(args, "-race")
 	}
 	out, err := exec.CommandContext(ctx, "go", append(args, "vzones/cmd/vsphere-cloud-controller-manager")...).CombinedOutput()
@@ -55,7 +54,7 @@ func Pod() v1.ObjectReference {
 // none, and the token of the manifest's ServiceAccount. Flags come behind the
 // usual ones.
 func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, error) {
-	port, err := freePort()
+	port, err := process.FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -170,13 +169,4 @@ func (d *Daemon) get(ctx context.Context, path, token string, certificates []tls
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	return res.StatusCode, string(body), err
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // of a TCP listener
 }

@@ -2,4 +2,4 @@
 
 package stack
 
-const raceEnabled = false
+const Race = false

@@ -2,4 +2,4 @@
 
 package stack
 
-const raceEnabled = true
+const Race = true

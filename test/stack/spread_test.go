@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 // again are spread over three zones instead of two: by the old labels the two Nodes that
 // were in one zone would share its Pods.
 func TestPodsAreSpreadOverTheNewZones(t *testing.T) {
-	if _, err := cluster.Find(cluster.Scheduler); errors.Is(err, cluster.ErrNoBinaries) {
+	if err := cluster.Wanted(cluster.Scheduler); err != nil {
 		t.Skip(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -52,9 +52,6 @@ daemonset:
 // run as the Pods would: with the arguments of the DaemonSet, the content of the ConfigMap and
 // a token of the ServiceAccount that the release has at that time.
 func TestReleaseTakenOver(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a minute")
-	}
 	if missing != nil {
 		t.Skip(missing)
 	}

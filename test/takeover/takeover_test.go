@@ -107,9 +107,6 @@ func bystanders() []bystander {
 // will be written, and that is what is. Only the Node that the CPI has never
 // initialized gets something that it lacked.
 func TestTakenOverAndGivenBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes two minutes, and another one where the CPI is to be built")
-	}
 	if missing != nil {
 		t.Skip(missing)
 	}

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -27,7 +26,7 @@ vcenters:
 // TestRun: New and Run start a daemon without a process of its own. It gives a Node its zone,
 // and when its context ends, it ends without an error and without a session.
 func TestRun(t *testing.T) {
-	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+	if err := cluster.Wanted(); err != nil {
 		t.Skip(err)
 	}
 	s, err := stack.Start(t.Context(), stack.Options{Fleet: oneMachine})

@@ -189,9 +189,6 @@ const mostRequests = 40
 
 // TestRequests: their number is bounded, and does not depend on that of Nodes.
 func TestRequests(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts vCenters with many machines")
-	}
 	for _, machines := range []int{5, 500} {
 		f, flags := start(t, large(2, machines))
 		for _, m := range f.Machines() {
