@@ -118,7 +118,7 @@ func TestRolesOfTheIncumbent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, pair)
+			s := startOwn(t, Options{Fleet: pair})
 			if c.roles != "" {
 				rolesOf(t, s, c.roles)
 			}

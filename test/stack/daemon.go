@@ -72,7 +72,7 @@ func (s *Stack) StartDaemon(binary, config string, flags ...string) (*Daemon, er
 		args = append([]string{"--cloud-config=" + config}, args...)
 	}
 	pod := Pod()
-	env := append(os.Environ(), "POD_NAME="+pod.Name, "POD_NAMESPACE="+pod.Namespace, "POD_UID="+string(pod.UID), raceOptions())
+	env := append(append(os.Environ(), s.Env...), "POD_NAME="+pod.Name, "POD_NAMESPACE="+pod.Namespace, "POD_UID="+string(pod.UID), raceOptions())
 	d := &Daemon{Port: port, Started: time.Now()}
 	d.process, err = process.Start(s.Dir, env, fmt.Sprintf("daemon-%d", len(s.daemons)), binary, args...)
 	if err != nil {

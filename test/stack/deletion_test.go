@@ -134,7 +134,7 @@ func (s *Stack) event(t *testing.T, node, reason string) string {
 // TestTheDaemonDeletesByUID: an API server that lets nobody delete a Node without its
 // UID lets the daemon.
 func TestTheDaemonDeletesByUID(t *testing.T) {
-	s := start(t, "vcenters: [{name: east, datacenters: [{name: dc}]}]")
+	s := startOwn(t, Options{Fleet: "vcenters: [{name: east, datacenters: [{name: dc}]}]"})
 	ctx := t.Context()
 	fail, name := admissionv1.Fail, "nodes-by-uid"
 	rule := admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{

@@ -72,7 +72,7 @@ readdressed | annotation vzones/vcenter | - | VCENTER
 // be deleted, and takes no Lease. What it prints is what the daemon then does.
 func TestDryRun(t *testing.T) {
 	options, audit := audited(t)
-	s := startWith(t, Options{Fleet: rehearsed, Cluster: options})
+	s := startOwn(t, Options{Fleet: rehearsed, Cluster: options})
 	config, err := s.WriteConfig("labels: {region: region, zone: zone}\ntopology: {settle: 50s}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestDryRunThatCannotDecide(t *testing.T) {
 			t.Fatal(d.Log())
 		}
 	}
-	if took, err := d.Stop(); err == nil || took > 5*time.Second {
+	if took, err := d.Stop(); err == nil || took > Slower(5*time.Second) {
 		t.Errorf("ended after %v with %v", took, err)
 	}
 	if log := d.Log(); !strings.Contains(log, "the dry run was ended before everything was decided") || !strings.Contains(log, "; INCOMPLETE: it was ended before\n") {
@@ -328,26 +328,5 @@ func TestDryRunThatCannotDecide(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, s.nodes(t)); diff != "" {
 		t.Errorf("Nodes have changed (-before +after):\n%s", diff)
-	}
-}
-
-// TestDryRunWithoutNodes: an account that may not list Nodes is an error, and not an empty table.
-func TestDryRunWithoutNodes(t *testing.T) {
-	s := start(t, rehearsed)
-	config, err := s.WriteConfig("labels: {region: region, zone: zone}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	account := &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "no-rights"}}
-	if _, err := s.Client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig, err := s.Cluster.ServiceAccountKubeconfig(t.Context(), namespace, account.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	printed, err := s.DryRun(binary, config, "--dry-run-timeout=12s", "--kubeconfig="+kubeconfig)
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(printed, "the Nodes cannot be listed: see the log") {
-		t.Errorf("%v\n%s", err, printed)
 	}
 }

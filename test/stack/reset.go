@@ -14,6 +14,7 @@ import (
 // and the Secrets besides TheSecret, and replaces the fleet.
 // After an error the stack can only be stopped.
 func (s *Stack) Reset(ctx context.Context, description string) error {
+	s.Env = nil
 	var errs []error
 	for _, d := range s.daemons {
 		// An ended daemon writes no further Event about a Node that is gone.

@@ -20,7 +20,7 @@ func TestPodsAreSpreadOverTheNewZones(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	s := start(t, `
+	s := startOwn(t, Options{Fleet: `
 vcenters:
 - name: east
   tags: {region: east}
@@ -28,7 +28,7 @@ vcenters:
   - name: dc
     clusters: [{name: c1, tags: {zone: a}, hosts: 1}, {name: c2, tags: {zone: b}, hosts: 1}, {name: c3, tags: {zone: c}, hosts: 1}]
     vms: [{name: n1, cluster: c1}, {name: n2, cluster: c1}, {name: n3, cluster: c2}]
-`)
+`})
 	config, err := s.WriteConfig("labels: {region: region, zone: zone}\ntopology: {drift: update, settle: 1s}\n")
 	if err != nil {
 		t.Fatal(err)

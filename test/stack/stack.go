@@ -34,6 +34,8 @@ type Stack struct {
 	Client  kubernetes.Interface
 	// Dir is a temporary folder: configuration, certificates, logs.
 	Dir string
+	// Env are further variables of the daemons that are started.
+	Env []string
 
 	kubeconfig string
 	daemons    []*Daemon
