@@ -292,6 +292,62 @@ func isCurrent(n *v1.Node) bool {
 	})
 }
 
+// taintedTable is what the dry run of TestDryRunOfTaint would write.
+const taintedTable = `
+node-1 | annotation vzones/machine | - | MACHINE
+node-1 | annotation vzones/vcenter | - | VCENTER
+node-1 | label failure-domain.beta.kubernetes.io/zone | - | za
+node-1 | label topology.kubernetes.io/zone | - | za
+node-2 | annotation vzones/machine | - | MACHINE
+node-2 | annotation vzones/vcenter | - | VCENTER
+node-2 | taint vzones/topology-drift | - | NoSchedule
+`
+
+// TestDryRunOfTaint: where drift is answered by a taint, the dry run shows it for a Node in another zone, and
+// labels for a Node that lacks its zone.
+func TestDryRunOfTaint(t *testing.T) {
+	s := start(t, `
+vcenters:
+- name: east
+  tags: {region: east}
+  datacenters:
+  - {name: dc, clusters: [{name: a, tags: {zone: za}, hosts: 1}], vms: [{name: node-1}, {name: node-2}]}
+`)
+	config, err := s.WriteConfig("labels: {region: region, zone: zone}\ntopology: {drift: taint}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range s.Fleet.Machines() {
+		n := cluster.NodeSpec{Name: m.Name, SystemUUID: m.UUID, ProviderID: m.ProviderID()}.Node()
+		n.Spec.Taints = nil
+		n.Labels[v1.LabelTopologyRegion], n.Labels[v1.LabelFailureDomainBetaRegion] = "east", "east"
+		if m.Name == "node-2" {
+			n.Labels[v1.LabelTopologyZone], n.Labels[v1.LabelFailureDomainBetaZone] = "zb", "zb"
+		}
+		n.Labels[v1.LabelInstanceType], n.Labels[v1.LabelInstanceTypeStable] = "vsphere-vm.cpu-4.mem-8gb.os-ubuntu", "vsphere-vm.cpu-4.mem-8gb.os-ubuntu"
+		n.Status.Addresses = []v1.NodeAddress{
+			{Type: v1.NodeHostName, Address: m.HostName}, {Type: v1.NodeInternalIP, Address: m.IPs[0]}, {Type: v1.NodeExternalIP, Address: m.IPs[0]},
+		}
+		if _, err := s.Cluster.CreateNode(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost := cluster.NodeSpec{Name: "node-3", SystemUUID: "422e4956-22ad-3911-6d72-59cc8f26bc90"}
+	if err := s.Cluster.CreateNodes(t.Context(), []cluster.NodeSpec{lost}); err != nil {
+		t.Fatal(err)
+	}
+	printed, err := s.DryRun(binary, config)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	if diff := cmp.Diff(strings.Split(strings.TrimSpace(taintedTable), "\n"), s.neutral(Predicted(printed))); diff != "" {
+		t.Errorf("the table (-want +got):\n%s\n%s", diff, printed)
+	}
+	tables := Tables(printed)
+	expectRow(t, tables["PROBLEM"], "node-3", "no vCenter has a machine with UUID "+lost.SystemUUID)
+	expectRow(t, tables["EVENT"], "Node node-2", "TopologyDrift")
+}
+
 // TestDryRunThatCannotDecide: a vCenter that is down is named when the time is over, and so are the
 // Nodes, with a status of its own. Ended before, the dry run fails.
 func TestDryRunThatCannotDecide(t *testing.T) {
