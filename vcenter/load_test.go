@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"vzones/config"
 	"vzones/test/fleet"
+	"vzones/test/golden"
 	"vzones/vcenter/inventory"
 )
 
@@ -21,10 +21,10 @@ const loadWindow = 15 * time.Second
 
 // A loadMode is something that a vCenter goes through, and the most that one daemon
 // may make of it: once, and that much more in each minute. The numbers in flight and
-// of sessions hold at any time. docs/reference/vcenter-load.md has the same numbers.
+// of sessions hold at any time. docs/reference/vcenter-load.md tells operators these numbers.
 type loadMode struct {
 	name string
-	// means is what docs/reference/vcenter-load.md says of it, behind "the vCenter".
+	// means says what the vCenter does, for the golden file.
 	means string
 	// start is what is so when the daemon starts; without it the mode begins when
 	// everything was read.
@@ -127,20 +127,10 @@ func begins(do func(v *fleet.VCenter)) func(context.Context, *testing.T, *fleet.
 	return func(_ context.Context, _ *testing.T, v *fleet.VCenter) { do(v) }
 }
 
-var updateLoad = flag.Bool("update", false, "write the table of docs/reference/vcenter-load.md")
+var updateLoad = flag.Bool("update", false, "write the golden file of the loads")
 
-// TestLoadIsDocumented: with the bounds that TestLoad enforces.
-func TestLoadIsDocumented(t *testing.T) {
-	const page, begin, end = "../docs/reference/vcenter-load.md", "<!-- modes: written by TestLoadIsDocumented -->\n", "<!-- end of modes -->"
-	data, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(data), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatalf("%s has no %s … %s", page, begin, end)
-	}
+// TestLoadTable: the golden file has the bounds that TestLoad enforces, as a table.
+func TestLoadTable(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| the vCenter | logins | requests to the tagging service | all requests |\n|---|---|---|---|\n")
 	bound := func(once, minute int) string {
@@ -155,14 +145,5 @@ func TestLoadIsDocumented(t *testing.T) {
 	for _, m := range loadModes() {
 		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", m.means, bound(m.once.Logins, m.minute.Logins), bound(m.once.TagReads, m.minute.TagReads), bound(m.once.Requests, m.minute.Requests))
 	}
-	want := before + begin + table.String() + end + after
-	if *updateLoad {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want != string(data) {
-		t.Errorf("%s is not current; go test ./vcenter -run TestLoadIsDocumented -update writes it", page)
-	}
+	golden.File(t, "testdata/load.txt", table.String(), *updateLoad)
 }

@@ -1,5 +1,5 @@
-// Package golden reads txtar archives with the golden cases of a topic, several in a file. It
-// never says what a case means.
+// Package golden reads txtar archives with the golden cases of a topic, several in a file, and compares
+// golden files. It never says what a case means.
 package golden
 
 import (
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
 
@@ -50,6 +51,24 @@ func Each(t *testing.T, pattern string, cases int, update bool, test func(t *tes
 	}
 	if len(seen) < cases {
 		t.Fatalf("%d cases in %s, want at least %d", len(seen), pattern, cases)
+	}
+}
+
+// File compares a text with a golden file, or with update writes the file.
+func File(t *testing.T, path, got string, update bool) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is not current, and -update writes it (-want +got):\n%s", path, diff)
 	}
 }
 
