@@ -12,13 +12,13 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// begin is how the name of the section begins with which a case begins. It has the title.
+// begin is how the name of the section begins with which a case begins. It says what the case shows.
 const begin = "case "
 
 // A Case is what stands between two such sections.
 type Case struct {
-	Name, Title string
-	Sections    []txtar.File
+	Name     string
+	Sections []txtar.File
 }
 
 // Each runs test with the cases of the archives whose paths match a pattern. There have to be
@@ -82,7 +82,7 @@ func split(t *testing.T, file string, archive *txtar.Archive) []Case {
 		switch {
 		case begins:
 			first = i + 1
-			all = append(all, Case{Name: name, Title: strings.TrimSpace(string(f.Data))})
+			all = append(all, Case{Name: name})
 		case all == nil:
 			t.Fatalf("%s begins with section %q, which is in no case", file, f.Name)
 		default:
