@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// begin is how the name of the section begins with which a case begins. It says what the case shows.
+// begin is how the name of a section begins that begins a case. The section says what the case shows.
 const begin = "case "
 
 // A Case is what stands between two such sections.
