@@ -228,11 +228,6 @@ docs: $(HUGO) ## build the documentation site into bin/site, and check it
 docs-browser: docs ## look at the documentation site in Chromium, at two widths (before a release)
 	@VZONES_SITE=$(abspath bin/site) VZONES_CHROMIUM=$${VZONES_CHROMIUM:-chromium} go test -count=1 -v -run InBrowser -timeout 20m ./docs/site
 
-.PHONY: pictures
-pictures: controlplane $(KUBECTL) ## write the outputs and the pictures that the documentation shows of the tool
-	@echo "pictures: running the tool against simulated vCenters (five minutes the first time)"
-	@go test -count=1 ./cmd/vzones -run 'TestPages$$' -update
-
 # Not a part of test: it needs Chromium and npm. Its screenshots are in bin/map. How long 5,000
 # Nodes take says something only where nothing else runs.
 .PHONY: map-browser

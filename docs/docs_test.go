@@ -94,26 +94,6 @@ func methodOf(t *testing.T, file, receiver, name string) *ast.BlockStmt {
 	return nil
 }
 
-// variable returns the source of a variable's value.
-func variable(t *testing.T, file, name string) ast.Expr {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found ast.Expr
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		if v, ok := n.(*ast.ValueSpec); ok && v.Names[0].Name == name && len(v.Values) == 1 {
-			found = v.Values[0]
-		}
-		return found == nil
-	})
-	if found == nil {
-		t.Fatalf("%s: no variable %s", file, name)
-	}
-	return found
-}
-
 func receiverOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
@@ -137,6 +117,20 @@ func literal(e ast.Expr) (string, bool) {
 	}
 	s, err := strconv.Unquote(l.Value)
 	return s, err == nil
+}
+
+// constantsIn returns the values of the constants and variables of a declaration or a file.
+func constantsIn(d ast.Node) map[string]ast.Expr {
+	found := map[string]ast.Expr{}
+	ast.Inspect(d, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == len(spec.Values) {
+			for i, name := range spec.Names {
+				found[name.Name] = spec.Values[i]
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // written returns an expression as it is written.

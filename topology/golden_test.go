@@ -43,7 +43,6 @@ func TestGolden(t *testing.T) {
 
 // A goldenCase is one of them.
 type goldenCase struct {
-	title    string
 	policy   Policy
 	paths    []Path
 	sections []txtar.File
@@ -51,7 +50,7 @@ type goldenCase struct {
 
 func parseCase(t *testing.T, from golden.Case) goldenCase {
 	t.Helper()
-	c := goldenCase{title: from.Title, sections: from.Sections}
+	c := goldenCase{sections: from.Sections}
 	for _, f := range c.sections {
 		text := string(f.Data)
 		switch f.Name {

@@ -2,11 +2,6 @@ package vcenter
 
 import (
 	"context"
-	"flag"
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,11 +16,9 @@ const loadWindow = 15 * time.Second
 
 // A loadMode is something that a vCenter goes through, and the most that one daemon
 // may make of it: once, and that much more in each minute. The numbers in flight and
-// of sessions hold at any time. docs/reference/vcenter-load.md has the same numbers.
+// of sessions hold at any time. docs/reference/vcenter-load.md tells operators these numbers.
 type loadMode struct {
-	name string
-	// means is what docs/reference/vcenter-load.md says of it, behind "the vCenter".
-	means string
+	name string // what the vCenter does
 	// start is what is so when the daemon starts; without it the mode begins when
 	// everything was read.
 	start func(*testing.T, *fleet.VCenter)
@@ -123,45 +116,4 @@ func every(d time.Duration, do func(v *fleet.VCenter, n int) error) func(context
 // begins starts something that goes on in the background.
 func begins(do func(v *fleet.VCenter)) func(context.Context, *testing.T, *fleet.VCenter) {
 	return func(_ context.Context, _ *testing.T, v *fleet.VCenter) { do(v) }
-}
-
-var updateLoad = flag.Bool("update", false, "write the table of docs/reference/vcenter-load.md")
-
-// TestLoadIsDocumented: with the bounds that TestLoad enforces.
-func TestLoadIsDocumented(t *testing.T) {
-	t.Parallel()
-	const page, begin, end = "../docs/reference/vcenter-load.md", "<!-- modes: written by TestLoadIsDocumented -->\n", "<!-- end of modes -->"
-	data, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(data), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatalf("%s has no %s … %s", page, begin, end)
-	}
-	var table strings.Builder
-	table.WriteString("| the vCenter | logins | requests to the tagging service | all requests |\n|---|---|---|---|\n")
-	bound := func(once, minute int) string {
-		switch {
-		case minute == 0:
-			return strconv.Itoa(once)
-		case once == 0:
-			return fmt.Sprintf("%d a minute", minute)
-		}
-		return fmt.Sprintf("%d, then %d a minute", once, minute)
-	}
-	for _, m := range loadModes() {
-		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", m.means, bound(m.once.Logins, m.minute.Logins), bound(m.once.TagReads, m.minute.TagReads), bound(m.once.Requests, m.minute.Requests))
-	}
-	want := before + begin + table.String() + end + after
-	if *updateLoad {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want != string(data) {
-		t.Errorf("%s is not current; go test ./vcenter -run TestLoadIsDocumented -update writes it", page)
-	}
 }

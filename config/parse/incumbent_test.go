@@ -3,12 +3,11 @@ package parse_test
 import (
 	"fmt"
 	"maps"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"vzones/config/configtest"
 	"vzones/config/internal/problem"
 	"vzones/config/internal/schema"
 	"vzones/config/parse"
@@ -68,182 +67,61 @@ func iniKeys() map[string]any {
 	return all
 }
 
-// A compared is what a row of the comparison says of a key or variable.
-type compared struct{ effect, why string }
-
-var inBackquotes = regexp.MustCompile("`([^`]+)`")
-
-// comparison returns the rows of a table of the comparison with the incumbent by what is in
-// backquotes in the first cell.
-func comparison(t *testing.T, heading string) map[string]compared {
-	t.Helper()
-	text, err := os.ReadFile("../docs/reference/compared-with-the-cpi.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, found := strings.Cut(string(text), "\n## "+heading+"\n")
-	if !found {
-		t.Fatalf("no heading %q", heading)
-	}
-	table, _, _ = strings.Cut(table, "\n## ")
-	all := make(map[string]compared)
-	for line := range strings.Lines(table) {
-		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) != 5 {
-			continue
-		}
-		for _, name := range inBackquotes.FindAllStringSubmatch(cells[1], -1) {
-			if _, again := all[name[1]]; again {
-				t.Errorf("%s is there twice", name[1])
-			}
-			all[name[1]] = compared{strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3])}
-		}
-	}
-	if len(all) == 0 {
-		t.Fatalf("no rows below %q", heading)
+// variables are the environment variables that override a key.
+func variables() map[string]any {
+	all := make(map[string]any)
+	for _, f := range (&schema.File{}).Variables() {
+		all[f.Variable] = f.Into
 	}
 	return all
 }
 
-// rowOf returns the row that a key is in: its own, or one that ends with .* for all below.
-func rowOf(rows map[string]compared, key string) (row string, found bool) {
-	if _, found := rows[key]; found {
-		return key, true
-	}
-	for row := range rows {
-		if above, all := strings.CutSuffix(row, "*"); all && strings.HasPrefix(key, above) {
-			return row, true
-		}
-	}
-	return "", false
-}
-
-// agrees checks that a row says of a key what the code does with it.
-func agrees(t *testing.T, key string, row compared, into any) {
-	t.Helper()
+// effectOf says what is done with the value of a key.
+func effectOf(into any) string {
 	switch to := into.(type) {
 	case schema.Refused:
-		if row.effect != "not taken" || row.why != "`"+to.Why+"`" {
-			t.Errorf("%s is refused with %q, the table has %s: %s", key, to.Why, row.effect, row.why)
-		}
+		return "refused: " + to.Why
 	case schema.Ignored:
-		if row.effect != "no effect" {
-			t.Errorf("%s %s, the table has %s", key, string(to), row.effect)
-		}
+		return "ignored: " + string(to)
 	case schema.OfCSI:
-		if no := row.effect == "no effect"; no != (to.Session == nil) {
-			t.Errorf("%s is the CSI driver's, the table has %s", key, row.effect)
-		}
-	default:
-		if row.effect == "not taken" || row.effect == "no effect" {
-			t.Errorf("%s is read, the table has %s", key, row.effect)
+		if to.Session == nil {
+			return "ignored: only the CSI driver reads it"
 		}
 	}
+	return "read"
 }
 
-// compare checks that each key is in a row, and that each row has a key.
-func compare(t *testing.T, rows map[string]compared, keys map[string]any) {
-	t.Helper()
-	used := make(map[string]bool)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		row, found := rowOf(rows, key)
-		if !found {
-			t.Errorf("%s is missing", key)
-			continue
+// TestKeysOfTheIncumbent: the golden file says which keys of a configuration and which environment variables
+// are read, ignored or refused. The vSphere CPI's are among them, so that a change of what vzones takes over
+// from it is a change of the file.
+func TestKeysOfTheIncumbent(t *testing.T) {
+	var b strings.Builder
+	for i, part := range []struct {
+		title string
+		keys  map[string]any
+	}{{"keys in YAML", yamlKeys()}, {"keys in INI", iniKeys()}, {"environment variables", variables()}} {
+		if i > 0 {
+			b.WriteString("\n")
 		}
-		used[row] = true
-		agrees(t, key, rows[row], keys[key])
-	}
-	for row := range rows {
-		if !used[row] {
-			t.Errorf("%s is not known to the code", row)
+		fmt.Fprintf(&b, "# %s\n", part.title)
+		for _, key := range slices.Sorted(maps.Keys(part.keys)) {
+			fmt.Fprintf(&b, "%s: %s\n", key, effectOf(part.keys[key]))
 		}
 	}
+	configtest.GoldenFile(t, "testdata/keys.txt", b.String())
 }
 
-// inINI is where the sections of the YAML format are in the other one.
-var inINI = map[string]string{"global.": "[Global] ", "vcenter.NAME.": "[VirtualCenter NAME] ", "labels.": "[Labels] ", "nodes.": "[Nodes] "}
-
-// TestYAMLKeysAreCompared: the comparison with the incumbent has each key of the schema, and
-// no other. Those that are the INI format's spelling of another one are that, and those that
-// only the INI format's table has are what it says.
-func TestYAMLKeysAreCompared(t *testing.T) {
-	rows, keys, ini := comparison(t, "Keys in YAML"), yamlKeys(), comparison(t, "Keys in INI")
-	if keys["global.port"] == nil || keys["vcenter.NAME.server"] == nil || keys["topology.levels.label"] == nil {
-		t.Fatalf("the keys are not understood: %v", slices.Sorted(maps.Keys(keys)))
-	}
-	maps.DeleteFunc(keys, func(key string, _ any) bool { return strings.Contains(key, "-") && isSpelling(key, keys) })
-	for above, section := range inINI {
-		for key, into := range keys {
-			name, below := strings.CutPrefix(key, above)
-			row, there := ini[section+name]
-			if _, own := rowOf(rows, key); below && there && !own {
-				agrees(t, key, row, into)
-				delete(keys, key)
-			}
-		}
-	}
-	compare(t, rows, keys)
-}
-
-// isSpelling reports whether a key with dashes is another spelling of one without.
-func isSpelling(key string, keys map[string]any) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Keys(keys)), func(other string) bool {
-		return other != key && problem.Dash(other) == problem.Dash(key)
-	})
-}
-
-// TestINIKeysAreCompared: the same for the INI format, whose keys are those of YAML and the
-// ones in a table of their own.
-func TestINIKeysAreCompared(t *testing.T) {
-	rows, keys, yaml := comparison(t, "Keys in INI"), iniKeys(), comparison(t, "Keys in YAML")
-	if keys["[Global] port"] == nil || keys["[VirtualCenter NAME] server"] == nil || keys["[Disk]"] == nil {
-		t.Fatalf("the keys are not understood: %v", slices.Sorted(maps.Keys(keys)))
-	}
-	for key, row := range yaml {
-		for above, section := range inINI {
-			name, below := strings.CutPrefix(key, above)
-			into, there := keys[section+problem.Dash(name)]
-			if _, own := rows[section+problem.Dash(name)]; !below || own {
-				continue
-			}
-			if !there {
-				if !strings.HasSuffix(key, "*") {
-					t.Errorf("%s is not in the INI format, and the table has no word of that", key)
-				}
-				continue
-			}
-			agrees(t, section+problem.Dash(name), row, into)
-			delete(keys, section+problem.Dash(name))
-		}
-	}
-	compare(t, rows, keys)
-}
-
-// TestVariablesAreCompared: the same for environment variables. What is said of those that
-// are not read is what the table has.
-func TestVariablesAreCompared(t *testing.T) {
-	rows := comparison(t, "Environment variables")
-	keys := make(map[string]any)
-	for _, f := range (&schema.File{}).Variables() {
-		keys[f.Variable] = f.Into
-	}
-	for name, row := range rows {
-		if row.effect != "not taken" {
-			continue
-		}
-		delete(rows, name)
+// TestVariablesThatAreNotRead: a variable by which the CPI adds a vCenter is refused, since the file would
+// lack that vCenter. Its companions and those of NSX-T do nothing.
+func TestVariablesThatAreNotRead(t *testing.T) {
+	for name, want := range map[string]string{
+		"VSPHERE_VCENTER_EAST":  "environment variable VSPHERE_VCENTER_EAST: is not read: write the vCenter into the file",
+		"VCENTER_EAST_USERNAME": "<nil>",
+		"NSXT_MANAGER_HOST":     "<nil>",
+	} {
 		_, err := parse.Parse("f", []byte("vcenter: {vc.example.com: {user: u, password: p}}"), name+"=value.example.com")
-		want := "<nil>"
-		if message := inBackquotes.FindString(row.why); message != "" {
-			want = fmt.Sprintf("environment variable %s: %s", name, strings.Trim(message, "`"))
-		}
-		if strings.HasPrefix(name, "VCENTER_") {
-			want = "<nil>" // it belongs to the previous one, which is told
-		}
 		if got := fmt.Sprint(err); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	compare(t, rows, keys)
 }

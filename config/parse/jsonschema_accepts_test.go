@@ -202,8 +202,8 @@ func TestJSONSchemaOfDocuments(t *testing.T) {
 			}
 		}
 	}
-	if taken < 6 {
-		t.Errorf("only %d configurations", taken)
+	if taken == 0 {
+		t.Error("the documentation has no configurations")
 	}
 }
 

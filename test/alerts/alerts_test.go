@@ -176,7 +176,7 @@ func TestDashboard(t *testing.T) {
 			}
 		}
 	}
-	if queries < 30 {
-		t.Errorf("only %d queries", queries)
+	if queries == 0 {
+		t.Error("the dashboard has no queries")
 	}
 }

@@ -55,8 +55,8 @@ func documented(t *testing.T) map[string][]string {
 			all[strings.Trim(cells[1], " `")] = strings.FieldsFunc(cells[3], func(r rune) bool { return strings.ContainsRune("`, ", r) })
 		}
 	}
-	if len(all) < 20 {
-		t.Fatalf("only %v", all)
+	if len(all) == 0 {
+		t.Fatal("the reference has no metrics")
 	}
 	return all
 }
@@ -91,8 +91,8 @@ func expressions(t *testing.T) map[string]string {
 			all[fmt.Sprintf("panel %s, query %d", p.Title, i+1)] = target.Expr
 		}
 	}
-	if len(all) < 50 {
-		t.Fatalf("only %d", len(all))
+	if len(all) == 0 {
+		t.Fatal("no rules and no panels")
 	}
 	return all
 }
@@ -129,10 +129,7 @@ func TestMetricsExist(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range readRules(t).rules() {
-		path := filepath.Join(runbooks, r.Alert+".md")
-		texts[path] = read(t, path)
-	}
+	maps.Copy(texts, runbooks(t))
 	monitor := filepath.Join(root, "docs", "how-to", "monitor.md")
 	texts[monitor] = read(t, monitor)
 	for where, text := range texts {
@@ -144,8 +141,23 @@ func TestMetricsExist(t *testing.T) {
 	}
 }
 
-// TestRunbooks: each alert says all that it has to, and has its runbook, and each runbook
-// its alert. What a runbook selects Events by is a reason that there is.
+// runbooks returns the pages that the annotation runbook_url of the alerts leads to, by path.
+func runbooks(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, r := range readRules(t).rules() {
+		page, _, _ := strings.Cut(r.Annotations["runbook_url"], "#")
+		path := filepath.Join(root, filepath.FromSlash(page))
+		all[path] = read(t, path)
+	}
+	if len(all) == 0 {
+		t.Fatal("no alert has a runbook")
+	}
+	return all
+}
+
+// TestRunbooks: each alert has a severity, a summary, a description and a runbook, and each page among the
+// runbooks is one of an alert. An Event that a runbook selects has a reason that the daemon uses.
 func TestRunbooks(t *testing.T) {
 	reasons := slices.Concat(nodes.EventReasons(), nodes.LabelEventReasons(), []string{"TagsUnreadable", "ConfigurationRefused", "CredentialsMissing"})
 	known := map[string]bool{}
@@ -160,35 +172,32 @@ func TestRunbooks(t *testing.T) {
 		if s := r.Labels["severity"]; !slices.Contains([]string{"critical", "warning", "info"}, s) || len(r.Labels) != 1 {
 			t.Errorf("%s: labels %v", r.Alert, r.Labels)
 		}
-		if got, want := r.Annotations["runbook_url"], "docs/how-to/runbooks/"+r.Alert+".md"; got != want {
-			t.Errorf("%s: runbook_url is %q, not %q", r.Alert, got, want)
-		}
-		for name, least := range map[string]int{"summary": 20, "description": 120} {
-			if text := r.Annotations[name]; len(text) < least || strings.Contains(text, "\n") {
+		for _, name := range []string{"summary", "description"} {
+			if text := r.Annotations[name]; text == "" || strings.Contains(text, "\n") {
 				t.Errorf("%s: its %s is %q", r.Alert, name, text)
 			}
 		}
-		text := read(t, filepath.Join(runbooks, r.Alert+".md"))
-		for _, part := range []string{"# " + r.Alert + "\n", "\n## How bad\n", "\n## What to look at\n", "\n## What to do\n"} {
-			if !strings.Contains(text, part) {
-				t.Errorf("the runbook of %s has no %q", r.Alert, part)
-			}
-		}
-		if _, bad, _ := strings.Cut(text, "\n## How bad\n\n"); !strings.HasPrefix(strings.ToLower(bad), r.Labels["severity"]+".") {
-			t.Errorf("the runbook of %s does not say first that it is %s", r.Alert, r.Labels["severity"])
-		}
-		for _, m := range selected.FindAllStringSubmatch(text, -1) {
-			if !slices.Contains(reasons, m[1]) {
-				t.Errorf("the runbook of %s: no Event has the reason %s", r.Alert, m[1])
+		if page, anchor, _ := strings.Cut(r.Annotations["runbook_url"], "#"); anchor != "" {
+			heading := regexp.MustCompile(`(?mi)^#+ ` + regexp.QuoteMeta(anchor) + `$`)
+			if !heading.MatchString(read(t, filepath.Join(root, filepath.FromSlash(page)))) {
+				t.Errorf("%s: %s has no heading %s", r.Alert, page, anchor)
 			}
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(runbooks, "*.md"))
+	pages := runbooks(t)
+	for path, text := range pages {
+		for _, m := range selected.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(reasons, m[1]) {
+				t.Errorf("%s: no Event has the reason %s", path, m[1])
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(root, "docs", "how-to", "runbooks", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if !known[strings.TrimSuffix(filepath.Base(f), ".md")] {
+		if pages[f] == "" {
 			t.Errorf("%s is of no alert", f)
 		}
 	}
@@ -199,8 +208,8 @@ var (
 	quoted  = regexp.MustCompile(`'([^']*)'`)
 )
 
-// TestGreps: what runbooks look for in logs is in the list of the daemon's lines, or at
-// least in its sources.
+// TestGreps: a pattern by which a runbook searches the log is in the reference of the log, which has lines of
+// the framework, or in the sources.
 func TestGreps(t *testing.T) {
 	texts := []string{read(t, filepath.Join(root, "docs", "reference", "logs.md"))}
 	for _, dir := range []string{"cmd", "config", "provider", "topology", "vcenter"} {
@@ -214,16 +223,12 @@ func TestGreps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(runbooks, "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	patterns := 0
-	for _, file := range files {
-		if strings.Contains(read(t, file), "--since") {
+	for file, text := range runbooks(t) {
+		if strings.Contains(text, "--since") {
 			t.Errorf("%s: --since may leave out the only line about an outage, which is logged once", file)
 		}
-		for _, command := range grepped.FindAllStringSubmatch(read(t, file), -1) {
+		for _, command := range grepped.FindAllStringSubmatch(text, -1) {
 			for _, pattern := range quoted.FindAllStringSubmatch(command[2], -1) {
 				patterns++
 				look := regexp.QuoteMeta(pattern[1])
@@ -236,8 +241,8 @@ func TestGreps(t *testing.T) {
 			}
 		}
 	}
-	if patterns < 10 {
-		t.Errorf("only %d patterns", patterns)
+	if patterns == 0 {
+		t.Error("no runbook searches the log")
 	}
 }
 
@@ -263,7 +268,8 @@ are for the namespace ` + "`kube-system`" + `: write yours, if vzones runs in an
 `)
 	groups := readRules(t)
 	for _, r := range groups.rules() {
-		fmt.Fprintf(&b, "| [%s](../how-to/runbooks/%s.md) | %s | %s | %s |\n", r.Alert, r.Alert, r.Labels["severity"], r.For, placeholders.ReplaceAllString(r.Annotations["summary"], "…"))
+		runbook := strings.TrimPrefix(r.Annotations["runbook_url"], "docs/")
+		fmt.Fprintf(&b, "| [%s](../%s) | %s | %s | %s |\n", r.Alert, runbook, r.Labels["severity"], r.For, placeholders.ReplaceAllString(r.Annotations["summary"], "…"))
 	}
 	b.WriteString("\n## Expressions\n")
 	for _, r := range groups.rules() {

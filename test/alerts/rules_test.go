@@ -14,7 +14,6 @@ var (
 	root          = filepath.Join("..", "..")
 	rulesFile     = filepath.Join(root, "manifests", "chart", "files", "alerts.yaml")
 	dashboardFile = filepath.Join(root, "manifests", "chart", "files", "dashboard.json")
-	runbooks      = filepath.Join(root, "docs", "how-to", "runbooks")
 )
 
 // A rule is one alert.

@@ -57,26 +57,8 @@ func blocks(t *testing.T, path, kind string) []string {
 	return all
 }
 
-// commands returns the lines of the block of a how-to that has a line with a text.
-func commands(t *testing.T, howTo, text string) []string {
-	t.Helper()
-	for _, block := range blocks(t, filepath.Join("how-to", howTo), "sh") {
-		if strings.Contains(block, text) {
-			var all []string
-			for line := range strings.Lines(block) {
-				if line = strings.TrimSpace(line); line != "" {
-					all = append(all, line)
-				}
-			}
-			return all
-		}
-	}
-	t.Fatalf("%s has no command with %s", howTo, text)
-	return nil
-}
-
-// TestWhatIsSavedComesBack: what helm uninstall deletes is there again with the commands of
-// the how-tos, and the configuration of values is checked with those of another.
+// TestWhatIsSavedComesBack: what helm uninstall deletes is there again from a file to which kubectl has
+// saved it, and the configuration of values can be piped to vzones validate.
 func TestWhatIsSavedComesBack(t *testing.T) {
 	c := start(t)
 	data := func() map[string]string {
@@ -108,22 +90,33 @@ func TestWhatIsSavedComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	check, rest, ok := strings.Cut(commands(t, "install.md", "| vzones validate")[0], " | vzones ")
-	text := enter(t, c, dir, check)
+	text := enter(t, c, dir, "helm template vzones manifests/chart --namespace kube-system --values values.yaml -s templates/configmap.yaml | "+
+		`kubectl create --dry-run=client -f - -o jsonpath='{.data.vsphere\.conf}'`)
 	parsed, err := (parse.Options{SkipFiles: true}).Parse("-", []byte(text))
-	if err != nil || !ok || rest != "validate --skip-files -" || len(parsed.VCenters) != 1 {
-		t.Errorf("vzones %s checks %q: %v", rest, text, err)
+	if err != nil || len(parsed.VCenters) != 1 {
+		t.Errorf("the configuration is %q: %v", text, err)
 	}
-	install := commands(t, "install.md", "helm install vzones manifests/chart")[0]
+	const install = "helm install vzones manifests/chart --namespace kube-system --values values.yaml"
 	enter(t, c, dir, install)
 	before := data()
-	enter(t, c, dir, commands(t, "install.md", "kubectl apply -f configuration.yaml")...)
+	enter(t, c, dir,
+		"kubectl -n kube-system get configmap/vsphere-cloud-config secret/vsphere-cloud-secret -o yaml > configuration.yaml",
+		"helm -n kube-system uninstall vzones",
+		"kubectl apply -f configuration.yaml",
+		"kubectl apply -f cpi.yaml",
+		"rm configuration.yaml",
+	)
 	if after := data(); !maps.Equal(before, after) {
 		t.Errorf("%v has come back as %v", before, after)
 	}
 	// What was saved has Helm's labels, so it can be the release's again.
 	enter(t, c, dir, strings.Replace(install, "helm install", "helm install --take-ownership --force-conflicts", 1))
-	enter(t, c, dir, commands(t, "remove.md", "kubectl apply -f vsphere-cloud-secret.yaml")...)
+	enter(t, c, dir,
+		"kubectl -n kube-system get secret vsphere-cloud-secret -o yaml > vsphere-cloud-secret.yaml",
+		"helm -n kube-system uninstall vzones",
+		"kubectl apply -f vsphere-cloud-secret.yaml",
+		"rm vsphere-cloud-secret.yaml",
+	)
 	if _, err := c.Client().CoreV1().Secrets("kube-system").Get(t.Context(), "vsphere-cloud-secret", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +126,7 @@ func TestWhatIsSavedComesBack(t *testing.T) {
 }
 
 // TestImageOfTheManifest: a DaemonSet that kubectl has applied gets another image, and the
-// previous one again, with the commands of the how-tos.
+// previous one again.
 func TestImageOfTheManifest(t *testing.T) {
 	f := fleettest.Start(t, theFleet)
 	c := withControllers(t)
@@ -156,20 +149,20 @@ func TestImageOfTheManifest(t *testing.T) {
 	// A Pod that cannot be given another root here leaves the test out.
 	pods := func(before string) string { return rolledOut(t, c, said, before) }
 
-	apply := commands(t, "upgrade.md", "kubectl apply -f")
-	enter(t, c, dir, apply[0])
+	const status = "kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager"
+	enter(t, c, dir, "kubectl apply -f vsphere-cloud-controller-manager.yaml")
 	first, was := pods(""), image()
-	enter(t, c, dir, apply[1])
+	enter(t, c, dir, status)
 
-	set := commands(t, "migrate-from-the-cpi.md", "set image")
-	enter(t, c, dir, set[0])
+	const another = "registry.example.com/vsphere-cloud-controller-manager:v1.37.0"
+	enter(t, c, dir, "kubectl -n kube-system set image daemonset/vsphere-cloud-controller-manager '*="+another+"'")
 	second := pods(first)
-	enter(t, c, dir, set[1])
-	if got := image(); got == was || !strings.Contains(set[0], "'*="+got+"'") {
-		t.Errorf("the image is %s after %s", got, set[0])
+	enter(t, c, dir, status)
+	if got := image(); got == was || got != another {
+		t.Errorf("the image is %s, not %s", got, another)
 	}
 
-	enter(t, c, dir, commands(t, "upgrade.md", "rollout undo")...)
+	enter(t, c, dir, "kubectl -n kube-system rollout undo daemonset/vsphere-cloud-controller-manager")
 	pods(second)
 	if got := image(); got != was {
 		t.Errorf("the image is %s, and was %s", got, was)

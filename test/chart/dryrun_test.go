@@ -3,6 +3,7 @@ package chart
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestADryRunIsWaitedFor: the commands of the page wait for the Pod of a dry run until it has ended,
-// whether it has succeeded or not.
+// TestADryRunIsWaitedFor: kubectl waits for the Pod of a dry run, which is that of the how-to, until it has
+// ended, whether it has succeeded or not.
 func TestADryRunIsWaitedFor(t *testing.T) {
 	c := start(t)
 	pods := c.Client().CoreV1().Pods("kube-system")
@@ -19,20 +20,21 @@ func TestADryRunIsWaitedFor(t *testing.T) {
 	if _, err := c.Client().CoreV1().ServiceAccounts("kube-system").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	manifests := blocks(t, "how-to/dry-run.md", "yaml")
-	if len(manifests) != 1 {
-		t.Fatalf("dry-run.md has %d blocks of YAML instead of one", len(manifests))
-	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "dry-run.yaml"), []byte(manifests[0]), 0o600); err != nil {
+	manifests := blocks(t, "how-to/dry-run.md", "yaml")
+	i := slices.IndexFunc(manifests, func(text string) bool { return strings.Contains(text, "kind: Pod\n") })
+	if i < 0 {
+		t.Fatal("dry-run.md has no manifest of a Pod")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "dry-run.yaml"), []byte(manifests[i]), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lines := commands(t, "dry-run.md", "kubectl apply -f dry-run.yaml")
-	apply, wait := lines[0], lines[1]
-	remove := commands(t, "dry-run.md", "delete pod")[0] + " --force" // there is no kubelet
-	impatient := strings.Replace(wait, "--timeout=6m", "--timeout=1s", 1)
+	const (
+		wait   = "kubectl -n kube-system wait pod/vzones-dry-run --for=jsonpath='{.status.containerStatuses[0].state.terminated.exitCode}' --timeout=1s"
+		remove = "kubectl -n kube-system delete pod vzones-dry-run --force" // there is no kubelet
+	)
 	for _, phase := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed} {
-		enter(t, c, dir, apply)
+		enter(t, c, dir, "kubectl apply -f dry-run.yaml")
 		set := func(phase corev1.PodPhase, state corev1.ContainerState) {
 			t.Helper()
 			pod, err := pods.Get(t.Context(), "vzones-dry-run", metav1.GetOptions{})
@@ -47,7 +49,7 @@ func TestADryRunIsWaitedFor(t *testing.T) {
 		}
 		expectWaiting := func(when string) {
 			t.Helper()
-			if out, err := shell(t, c, dir, impatient); err == nil || !strings.Contains(string(out), "timed out") {
+			if out, err := shell(t, c, dir, wait); err == nil || !strings.Contains(string(out), "timed out") {
 				t.Errorf("%s: %v, %s", when, err, out)
 			}
 		}
@@ -59,6 +61,6 @@ func TestADryRunIsWaitedFor(t *testing.T) {
 			ended = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 2}
 		}
 		set(phase, corev1.ContainerState{Terminated: ended})
-		enter(t, c, dir, impatient, remove)
+		enter(t, c, dir, wait, remove)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,23 +20,6 @@ const (
 	othersKey     = "example.com/other"
 	shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown"
 )
-
-// writesNodes finds the commands of a page that write to Nodes or delete them.
-var writesNodes = regexp.MustCompile(`^kubectl (taint|annotate|label|patch|delete) (nodes?\b|\$\(kubectl get nodes)`)
-
-// aboutNodes returns the commands of blocks of a page, of the how-tos, that write to Nodes.
-func aboutNodes(t *testing.T, howTo string) []string {
-	t.Helper()
-	var all []string
-	for _, block := range blocks(t, filepath.Join("how-to", howTo), "sh") {
-		for line := range strings.Lines(block) {
-			if line = strings.TrimSpace(line); writesNodes.MatchString(line) {
-				all = append(all, line)
-			}
-		}
-	}
-	return all
-}
 
 // leftOn adds to a Node what vzones leaves there with drift: taint, and what is somebody else's.
 func leftOn(t *testing.T, c *cluster.Cluster, name, machine string, taints ...string) {
@@ -86,19 +68,28 @@ func hasCondition(n *corev1.Node, kind corev1.NodeConditionType) bool {
 	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == kind })
 }
 
-// takeOff enters the commands of a page that write to Nodes, twice: kubectl taint alone fails, where
-// a Node does not have the taint.
-func takeOff(t *testing.T, c *cluster.Cluster, lines []string) {
+// offNodes are the commands that take everything of vzones off the Nodes.
+var offNodes = []string{
+	"kubectl taint nodes --all vzones/topology-drift-",
+	"kubectl taint nodes --all node.cloudprovider.kubernetes.io/shutdown-",
+	`kubectl patch $(kubectl get nodes -o name) --subresource=status -p '{"status": {"conditions": [{"type": "vzones/TopologyReady", "$patch": "delete"}]}}'`,
+	"kubectl annotate nodes --all vzones/machine- vzones/vcenter- vzones/labels-",
+	"kubectl label nodes --all topology.kubernetes.io/region- topology.kubernetes.io/zone- failure-domain.beta.kubernetes.io/region- " +
+		"failure-domain.beta.kubernetes.io/zone- node.kubernetes.io/instance-type- beta.kubernetes.io/instance-type-",
+}
+
+// takeOff enters offNodes, twice: kubectl taint alone fails, where a Node does not have the taint.
+func takeOff(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	for _, line := range slices.Concat(lines, lines) {
+	for _, line := range slices.Concat(offNodes, offNodes) {
 		if out, err := shell(t, c, t.TempDir(), line); err != nil && !strings.HasPrefix(line, "kubectl taint ") {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}
 }
 
-// nothingLeft checks that Nodes have nothing of vzones that the pages say to take off, and have
-// what somebody else has put on some.
+// nothingLeft checks that Nodes have nothing of vzones that takeOff takes off, and have what somebody else has
+// put on some.
 func nothingLeft(t *testing.T, c *cluster.Cluster, others ...string) {
 	t.Helper()
 	for _, n := range listNodes(t, c) {
@@ -133,8 +124,8 @@ func createNodes(t *testing.T, c *cluster.Cluster, names ...string) {
 	}
 }
 
-// TestWhatIsLeftOnNodesIsTakenOff: the commands of the page about the removal, to which the ways back
-// lead, take everything off all Nodes, whichever have it, and touch nothing of anybody else's.
+// TestWhatIsLeftOnNodesIsTakenOff: commands of kubectl take everything off all Nodes, whichever have it, and
+// touch nothing of anybody else's.
 func TestWhatIsLeftOnNodesIsTakenOff(t *testing.T) {
 	c := start(t)
 	createNodes(t, c, "n1", "n2", "n3", "n4", "n5")
@@ -142,35 +133,12 @@ func TestWhatIsLeftOnNodesIsTakenOff(t *testing.T) {
 	leftOn(t, c, "n3", "east/vm-3", keys.DriftTaint, shutdownTaint)
 	leftOn(t, c, "n4", "west/vm-4")
 	leftOn(t, c, "n5", "west/vm-5", keys.DriftTaint)
-	lines := aboutNodes(t, "remove.md")
-	if len(lines) != 5 {
-		t.Fatalf("the page has these commands: %q", lines)
-	}
-	takeOff(t, c, lines)
+	takeOff(t, c)
 	nothingLeft(t, c, "n1", "n3", "n4", "n5")
 }
 
-// TestWaysBackLeadToTheRemoval: the pages about going back, or switching off, say nothing of their own
-// about what is left on Nodes, so that the commands which a test enters are all there are.
-func TestWaysBackLeadToTheRemoval(t *testing.T) {
-	for _, page := range []string{"migrate-from-the-cpi.md", "migrate-from-in-tree.md", "install.md", "keep-zones-true.md", "upgrade.md"} {
-		content, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if page != "upgrade.md" && !strings.Contains(string(content), "(remove.md#clean-up-the-nodes)") {
-			t.Errorf("%s does not say what stays on the Nodes", page)
-		}
-		for _, line := range aboutNodes(t, page) {
-			if !strings.HasPrefix(line, "kubectl delete node ") {
-				t.Errorf("%s: no test enters %s", page, line)
-			}
-		}
-	}
-}
-
-// TestNodesOfARemovedVCenter: the commands of the page find the Nodes of a vCenter and take the
-// taint off these alone.
+// TestNodesOfARemovedVCenter: kubectl and jq find the Nodes of a vCenter by an annotation, and take the taint
+// off these alone.
 func TestNodesOfARemovedVCenter(t *testing.T) {
 	c := start(t)
 	createNodes(t, c, "n1", "n2", "n3", "n4", "n5")
@@ -178,35 +146,25 @@ func TestNodesOfARemovedVCenter(t *testing.T) {
 	leftOn(t, c, "n2", "east/vm-2")
 	leftOn(t, c, "n3", "west/vm-1", keys.DriftTaint)
 	leftOn(t, c, "n4", "east/vm-4", keys.DriftTaint)
-	lines, dir := commands(t, "change-the-configuration.md", "nodes-of-east"), t.TempDir()
-	if len(lines) != 2 {
-		t.Fatalf("the page has these commands: %q", lines)
-	}
-	enter(t, c, dir, lines[0])
+	dir := t.TempDir()
+	enter(t, c, dir, `kubectl get nodes -o json | jq -r '.items[] | select(.metadata.annotations["vzones/machine"] // "" | test("(^|\\s)east/")) | .metadata.name' > nodes-of-east`)
 	if found, err := os.ReadFile(filepath.Join(dir, "nodes-of-east")); err != nil || string(found) != "n1\nn2\nn4\n" {
 		t.Fatalf("the Nodes of east are %q, %v", found, err)
 	}
-	if out, err := shell(t, c, dir, lines[1]); err == nil {
-		t.Errorf("kubectl does not report that n2 has no taint, as the page says: %s", out)
+	if out, err := shell(t, c, dir, "kubectl taint nodes $(cat nodes-of-east) vzones/topology-drift-"); err == nil {
+		t.Errorf("kubectl does not report that n2 has no taint: %s", out)
 	}
 	for _, n := range listNodes(t, c) {
 		if want := n.Name == "n3"; isTainted(&n, keys.DriftTaint) != want || isTainted(&n, othersKey) != (n.Name != "n5") {
 			t.Errorf("Node %s has the taints %v", n.Name, n.Spec.Taints)
 		}
 	}
-	excluded := "kubectl taint nodes NAME " + keys.DriftTaint + "-" // of a Node that nodes.selector leaves out
-	if page, err := os.ReadFile(filepath.Join(helm.Root(), "docs", "how-to", "change-the-configuration.md")); err != nil || !strings.Contains(string(page), "`"+excluded+"`") {
-		t.Errorf("the page does not have %s: %v", excluded, err)
-	}
-	enter(t, c, dir, strings.Replace(excluded, "NAME", "n3", 1))
+	const excluded = "kubectl taint nodes n3 vzones/topology-drift-" // of a Node that nodes.selector leaves out
+	enter(t, c, dir, excluded)
 	if all := listNodes(t, c); slices.ContainsFunc(all, func(n corev1.Node) bool { return isTainted(&n, keys.DriftTaint) }) {
 		t.Errorf("after %s a Node still has the taint", excluded)
 	}
-	deletion := aboutNodes(t, "change-the-configuration.md")
-	if len(deletion) != 2 || deletion[0] != lines[1] {
-		t.Fatalf("the page has these commands: %q", deletion)
-	}
-	enter(t, c, dir, strings.Replace(deletion[1], "NAME", "n2", 1))
+	enter(t, c, dir, "kubectl delete node n2")
 	if left := listNodes(t, c); len(left) != 4 {
 		t.Errorf("%d Nodes are left", len(left))
 	}

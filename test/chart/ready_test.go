@@ -10,8 +10,8 @@ import (
 	"vzones/provider/keys"
 )
 
-// TestNodesAreListedByTheirCondition: the commands of the pages list Nodes by the condition and wait
-// for it, also where a Node does not have it.
+// TestNodesAreListedByTheirCondition: kubectl lists Nodes by the condition and waits for it, also where a
+// Node does not have it.
 func TestNodesAreListedByTheirCondition(t *testing.T) {
 	c := start(t)
 	createNodes(t, c, "n1", "n2", "n3")
@@ -29,20 +29,18 @@ func TestNodesAreListedByTheirCondition(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const list = "kubectl get nodes -o custom-columns="
-	for _, page := range []string{"keep-zones-true.md", "monitor.md", "../reference/node.md"} {
-		out := strings.Join(strings.Fields(enter(t, c, t.TempDir(), commands(t, page, list)[0])), " ")
-		for _, want := range []string{"n1 True TopologyCurrent", "n2 False TopologyDrift", "n3 <none> <none>"} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%s: %q is not in %s", page, want, out)
-			}
+	const list = `kubectl get nodes -o custom-columns='NODE:.metadata.name,READY:.status.conditions[?(@.type=="vzones/TopologyReady")].status,` +
+		`REASON:.status.conditions[?(@.type=="vzones/TopologyReady")].reason,MESSAGE:.status.conditions[?(@.type=="vzones/TopologyReady")].message'`
+	out := strings.Join(strings.Fields(enter(t, c, t.TempDir(), list)), " ")
+	for _, want := range []string{"n1 True TopologyCurrent right", "n2 False TopologyDrift label a is b", "n3 <none> <none> <none>"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in %s", want, out)
 		}
 	}
-	lines := commands(t, "../reference/node.md", "kubectl wait")
-	wait := lines[len(lines)-1] + " --timeout=1s"
-	enter(t, c, t.TempDir(), strings.Replace(wait, "NODE", "n1", 1))
+	const wait = "kubectl wait --for=condition=vzones/TopologyReady --timeout=1s node/"
+	enter(t, c, t.TempDir(), wait+"n1")
 	for _, name := range []string{"n2", "n3"} {
-		if out, err := shell(t, c, t.TempDir(), strings.Replace(wait, "NODE", name, 1)); err == nil {
+		if out, err := shell(t, c, t.TempDir(), wait+name); err == nil {
 			t.Errorf("%s is waited for: %s", name, out)
 		}
 	}

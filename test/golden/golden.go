@@ -1,5 +1,5 @@
-// Package golden reads txtar archives with the golden cases of a topic, several in a file. It
-// never says what a case means.
+// Package golden reads txtar archives with the golden cases of a topic, several in a file, and compares
+// golden files. It never says what a case means.
 package golden
 
 import (
@@ -8,16 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 )
 
-// begin is how the name of the section begins with which a case begins. It has the title.
+// begin is how the name of a section begins that begins a case. The section says what the case shows.
 const begin = "case "
 
 // A Case is what stands between two such sections.
 type Case struct {
-	Name, Title string
-	Sections    []txtar.File
+	Name     string
+	Sections []txtar.File
 }
 
 // Each runs test with the cases of the archives whose paths match a pattern. There have to be
@@ -53,6 +54,24 @@ func Each(t *testing.T, pattern string, cases int, update bool, test func(t *tes
 	}
 }
 
+// File compares a text with a golden file, or with update writes the file.
+func File(t *testing.T, path, got string, update bool) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is not current, and -update writes it (-want +got):\n%s", path, diff)
+	}
+}
+
 // split returns the cases of an archive, which share its sections.
 func split(t *testing.T, file string, archive *txtar.Archive) []Case {
 	t.Helper()
@@ -63,7 +82,7 @@ func split(t *testing.T, file string, archive *txtar.Archive) []Case {
 		switch {
 		case begins:
 			first = i + 1
-			all = append(all, Case{Name: name, Title: strings.TrimSpace(string(f.Data))})
+			all = append(all, Case{Name: name})
 		case all == nil:
 			t.Fatalf("%s begins with section %q, which is in no case", file, f.Name)
 		default:

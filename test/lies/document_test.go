@@ -2,45 +2,16 @@ package lies
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"vzones/test/golden"
 )
 
-var threatModel = filepath.Join("..", "..", "docs", "explanation", "threat-model.md")
-
-const (
-	begin = "<!-- lies: written by TestTheTableIsDocumented -->\n"
-	end   = "<!-- end of lies -->"
-)
-
-// TestTheTableIsDocumented: the threat model has the lies that are played, and what they
-// gain.
-func TestTheTableIsDocumented(t *testing.T) {
-	data, err := os.ReadFile(threatModel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := string(data)
-	before, rest, ok := strings.Cut(got, begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatalf("%s has no %s … %s", threatModel, begin, end)
-	}
-	want := before + begin + markdown(table()) + end + after
-	if *update {
-		if err := os.WriteFile(threatModel, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s is not current; go test ./test/lies -run TestTheTableIsDocumented -update writes it (-want +got):\n%s", threatModel, d)
-	}
+// TestTable: the golden file has the lies that are played, and what they gain.
+func TestTable(t *testing.T) {
+	golden.File(t, "testdata/lies.txt", markdown(table()), *update)
 }
 
 // TestWhatIsLeftHasAReason, and every lie is complete.
@@ -71,7 +42,7 @@ func TestWhatIsLeftHasAReason(t *testing.T) {
 	}
 }
 
-// markdown is the table as the threat model has it.
+// markdown returns the table in Markdown.
 func markdown(all []lie) string {
 	var b strings.Builder
 	b.WriteString("| about | it says | when it | API server | its Node")

@@ -11,7 +11,7 @@ import (
 	"vzones/test/stack"
 )
 
-var update = flag.Bool("update", false, "write the table of lies into the threat model")
+var update = flag.Bool("update", false, "write the table of lies into testdata")
 
 // missing says why no lie can be played.
 var missing error

@@ -29,12 +29,8 @@ const buildTime = 15 * time.Minute
 
 // Scripts are what the scripts of a process share.
 type Scripts struct {
-	// Root is the path of the repository's root, for scripts that read the documentation; Update
-	// writes there what they compare.
-	Root   string
-	Update bool
-
-	writing sync.Mutex // held while a page is written
+	// Root is the path of the repository's root, for scripts that read the documentation.
+	Root string
 
 	mu     sync.Mutex // held by the script that uses the stack
 	stack  *stack.Stack
@@ -103,11 +99,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
 //	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
-//	console PAGE HEADING       enters the commands of the page's blocks of kind console below a heading, with kubectl
-//	                           and Helm, and compares what they print
-//	commands PAGE              enters the lines of the page's shell blocks that begin with vzones
-//	picture FILE COLUMNS CMD…  runs a command in a terminal, and compares what it shows with an SVG
-//	published FILE DOCUMENT    compares a file with one of the documentation
+//	commands PAGE              enters the commands of the tool that the page shows
 //	entries NAME FILE DC…      writes vsphere.yaml as FILE, with an entry of its vCenter for each of these datacenters
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
 //	planned FILE               runs the daemon until each Node has the labels and the taint that a plan of vzones plan, as
@@ -127,7 +119,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"install": installDaemon, "sleep": pause, "within": runWithin,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"role": checkRole, "console": console, "commands": commands, "picture": picture, "published": published,
+		"role": checkRole, "commands": commands,
 		"entries": writeEntries, "logins": countLogins,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,26 +17,5 @@ func TestOutputs(t *testing.T) {
 	}
 	if !strings.HasPrefix(Read(t, "README.md"), "# ") {
 		t.Error("README.md has no title")
-	}
-}
-
-// TestMatches: an ellipsis is any lines, or any text within one, and anything else is itself.
-func TestMatches(t *testing.T) {
-	printed := strings.Fields("a b-c-d e")
-	for shown, want := range map[string]bool{
-		"a b-c-d e": true, "a … e": true, "…": true, "… a b-c-d e …": true, "a b…d e": true, "a …c… e": true, "a b-…-… e": true,
-		"a e": false, "a … b-c-d": false, "a b-c-d e f": false, "": false, "a c… e": false, "a …c e": false, "a b-…-c… e": false, "a b-c-…-c-d e": false,
-	} {
-		if got := matches(strings.Fields(shown), printed); got != want {
-			t.Errorf("%q: %v", shown, got)
-		}
-	}
-}
-
-// TestLines: what differs is replaced, and blanks and empty lines around it do not count.
-func TestLines(t *testing.T) {
-	got := lines("\n1 a  \n\n 22 b\n\n", []Difference{{regexp.MustCompile(`\d+`), "0"}})
-	if want := []string{"0 a", "", " 0 b"}; !slices.Equal(got, want) {
-		t.Errorf("%q", got)
 	}
 }

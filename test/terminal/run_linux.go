@@ -1,3 +1,4 @@
+// Package terminal runs a command in a terminal, for tests of what the operator's tool shows a person.
 package terminal
 
 import (

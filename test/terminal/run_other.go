@@ -9,5 +9,5 @@ import (
 
 // Run needs Linux.
 func Run(*exec.Cmd, int) ([]byte, error) {
-	return nil, errors.New("pictures of a terminal are made on Linux")
+	return nil, errors.New("a terminal is made on Linux only")
 }

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vzones/config"
-	"vzones/test/page"
 	"vzones/vcenter/credentials"
 )
 
@@ -124,18 +123,6 @@ func TestFindMistakes(t *testing.T) {
 				t.Error("something is there")
 			}
 		})
-	}
-}
-
-// TestMissingKeyIsDocumented: the how-to shows what is said of a key that is missing.
-func TestMissingKeyIsDocumented(t *testing.T) {
-	const howTo = "docs/how-to/credentials.md"
-	_, err := credentials.Find(secret("10.0.0.2.username", "made-up"), "10.0.0.2")
-	if err == nil {
-		t.Fatal("nothing is missing")
-	}
-	for _, shown := range page.Outputs(t, howTo, "Where they are written") {
-		page.Shows(t, howTo, shown, err.Error())
 	}
 }
 

@@ -3,6 +3,7 @@ package session_test
 import (
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"errors"
 	"net"
 	"strconv"
@@ -86,6 +87,21 @@ func TestUntrustedSaysWhatWasOffered(t *testing.T) {
 				t.Errorf("%d requests, %v", requests.Load(), err)
 			}
 		})
+	}
+}
+
+// TestIssuerWithDomainComponents: names of vCenter's own authority have domain components, which the error has by
+// their usual name.
+func TestIssuerWithDomainComponents(t *testing.T) {
+	component := asn1.ObjectIdentifier{0, 9, 2342, 19200300, 100, 1, 25}
+	ca := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{
+		{Type: component, Value: "local"}, {Type: component, Value: "vsphere"}, {Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: "CA"},
+	}}}, nil)
+	own := vcentertest.Issue(t, x509.Certificate{Subject: pkix.Name{CommonName: "vc.example.com", Country: []string{"US"}}, IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}}, &ca)
+	port, _ := vcentertest.Shows(t, own)
+	err := tryLogin(t, &config.VCenter{Server: "127.0.0.1", Port: port, User: "me", Password: config.NewPassword("made-up")})
+	if err == nil || !strings.Contains(err.Error(), `, subject "CN=vc.example.com,C=US", issuer "CN=CA,DC=vsphere,DC=local", valid from `) {
+		t.Error(err)
 	}
 }
 

@@ -30,8 +30,8 @@ func TestFlagsAreDocumented(t *testing.T) {
 			t.Errorf("--%s is documented with the default %q, and is %+v", name, want, f)
 		}
 	}
-	if len(found) < 10 {
-		t.Errorf("only %d flags found", len(found))
+	if len(found) == 0 {
+		t.Error("the reference has no flags")
 	}
 	own := d.flags.Sets()
 	if len(own.FlagSets) == 0 {

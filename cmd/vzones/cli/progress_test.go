@@ -14,12 +14,22 @@ import (
 // slowVariable makes the test a command that takes so long, with progress.
 const slowVariable = "VZONES_TEST_SLOW"
 
+// tableVariable makes the test a command that prints a table with a red row.
+const tableVariable = "VZONES_TEST_TABLE"
+
 func TestMain(m *testing.M) {
+	t := &Tool{Stdout: os.Stdout, Stderr: os.Stderr}
+	if os.Getenv(tableVariable) != "" {
+		list := &List{Columns: []string{"NODE", "ZONE"}, Rows: []Row{{Cells: []string{"node-1", "a"}}, {Cells: []string{"n", "b"}, Color: Red}}}
+		if err := t.Print(Table, list); err != nil {
+			panic(err)
+		}
+		return
+	}
 	takes, err := time.ParseDuration(os.Getenv(slowVariable))
 	if err != nil {
 		os.Exit(m.Run())
 	}
-	t := &Tool{Stdout: os.Stdout, Stderr: os.Stderr}
 	end := t.Progress("reading 3 vCenters")
 	time.Sleep(takes)
 	end()
@@ -47,6 +57,34 @@ func TestProgress(t *testing.T) {
 		t.Errorf("something quick is shown: %q, %v", out, err)
 	}
 	if out, err := slow("3s").CombinedOutput(); err != nil || string(out) != "the answer\n" {
+		t.Errorf("a pipe got %q: %v", out, err)
+	}
+}
+
+// TestColors: on a terminal a row has its color and the columns of the others; nowhere else, and not
+// where NO_COLOR is set, has it a color.
+func TestColors(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("terminals are made on Linux")
+	}
+	table := func(variables ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), tableVariable+"=1", "TERM=xterm", "NO_COLOR=")
+		cmd.Env = append(cmd.Env, variables...)
+		return cmd
+	}
+	const plain, red, end = "NODE     ZONE\nnode-1   a\nn        b\n", "\x1b[31m", "\x1b[0m"
+	for variable, colored := range map[string]bool{"TERM=xterm": true, "NO_COLOR=1": false, "TERM=dumb": false} {
+		out, err := terminal.Run(table(variable), 80)
+		got := strings.ReplaceAll(string(out), "\r\n", "\n")
+		if err != nil || strings.NewReplacer(red, "", end, "").Replace(got) != plain {
+			t.Errorf("%s: a terminal got %q: %v", variable, got, err)
+		}
+		if strings.Contains(got, "\n"+red+"n        b"+end) != colored || strings.Contains(got, "\x1b") != colored {
+			t.Errorf("%s: a terminal got %q", variable, got)
+		}
+	}
+	if out, err := table().CombinedOutput(); err != nil || string(out) != plain {
 		t.Errorf("a pipe got %q: %v", out, err)
 	}
 }

@@ -34,7 +34,6 @@ const (
 )
 
 // noAccount is what the log says of a client that has no account of its own.
-// docs/reference/compared-with-the-cpi.md has it.
 const noAccount = "A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: " +
 	"grant what is missing and restart it, or take the flag out"
 

@@ -17,7 +17,6 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/rights"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/rights/rightstest"
 	"vzones/provider"
-	"vzones/test/page"
 )
 
 // TestWhichClientsHaveAnAccount: a client whose token nobody may ask for has the daemon's
@@ -80,10 +79,4 @@ func TestWhichClientsHaveAnAccount(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestMessageIsDocumented: the comparison with the incumbent has the message as it is logged.
-func TestMessageIsDocumented(t *testing.T) {
-	const path = "docs/reference/compared-with-the-cpi.md"
-	page.Shows(t, path, page.Outputs(t, path, "Roles")[1], noAccount)
 }

@@ -16,7 +16,6 @@ import (
 )
 
 // noRight is what the log says of a right that is missing.
-// docs/reference/compared-with-the-cpi.md has it.
 const noRight = "A right is missing: grant it, as the manifest's roles do"
 
 // Clients makes the client of a name.

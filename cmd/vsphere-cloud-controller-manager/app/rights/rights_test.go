@@ -16,7 +16,6 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/rights/rightstest"
 	"vzones/config"
-	"vzones/test/page"
 )
 
 // oneClient is the client of every name.
@@ -77,12 +76,5 @@ func TestMissingRightsAreTold(t *testing.T) {
 				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		})
-	}
-}
-
-// TestMessageIsDocumented: the pages have the message as it is logged.
-func TestMessageIsDocumented(t *testing.T) {
-	for path, heading := range map[string]string{"docs/reference/compared-with-the-cpi.md": "Roles", "docs/how-to/upgrade.md": "With the manifest"} {
-		page.Shows(t, path, page.Outputs(t, path, heading)[0], noRight)
 	}
 }

@@ -1,3 +1,0 @@
-package mutual
-
-func b() int { return current.Load().value }

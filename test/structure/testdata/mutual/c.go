@@ -1,4 +1,0 @@
-package mutual
-
-// c uses both, and neither uses it back.
-func c() int { return a() + b() }

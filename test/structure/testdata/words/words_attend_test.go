@@ -1,7 +1,0 @@
-package words
-
-func testTeller() {
-	for _, verdict := range []int{} {
-		_ = verdict
-	}
-}
