@@ -7,12 +7,9 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # The flags of every build and every test, so that Go compiles each package once; only what
 # runs under the race detector needs packages of its own. grpcnotrace leaves out gRPC's tracing
 # pages, whose templates would have the linker keep the methods of all types: 32 MB of the
-# daemon. Nothing here needs DWARF, and compiling without it takes a tenth less.
-export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false)
+# daemon. Nothing here needs DWARF or the names of symbols, and building without takes a tenth less.
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false -ldflags=-s)
 export CGO_ENABLED := 0
-RACE := CGO_ENABLED=1 go test -race
-# Leaves out the names of symbols.
-STRIP := -s -w
 
 COMMANDS ?= ./cmd/...
 BIN := bin
@@ -56,7 +53,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the commands into bin/
-	@.ci/build vzones -ldflags '$(STRIP) $(STAMP)' -o $(BIN)/ $(COMMANDS)
+	@.ci/build vzones -ldflags '-s $(STAMP)' -o $(BIN)/ $(COMMANDS)
 
 .PHONY: image
 image: ## make the daemon's image without Docker, into bin/image (VERSION= IMAGE=)
@@ -77,32 +74,37 @@ demo: ## show three vCenters labeling the Nodes of a real control plane (DEMO_KE
 	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about eight minutes on two cores")
 	@$(MAKE) build $(if $(DEMO_KEEP),,COMMANDS=$(DAEMON))
 	@$(MAKE) $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
-	@.ci/build demo -ldflags '$(STRIP)' -o bin/demo ./test/demo
+	@.ci/build demo -o bin/demo ./test/demo
 	@exec bin/demo
 
+# Several packages at a time for each processor: tests mostly wait.
+TEST := go test -p 6 -vet=off
+# What -short plays with a control plane. It leaves out whatever else needs one.
+CORE := TestScenarios$$|TestFailures$$|TestClusterScripts$$
+
 .PHONY: check
-check: ## format, vet and run the tests that need no control plane (PKG=./vcenter/...)
+check: ## check the format, vet, and run the tests that need no control plane (PKG=./vcenter/...)
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || \
-		{ echo "check: make fmt formats $$unformatted" >&2; exit 1; }
+		{ echo "check: make fmt formats" $$unformatted >&2; exit 1; }
 	@go vet $(PKG)
-	@go test -vet=off -short $(if $(filter ./...,$(PKG)),$$(go list ./... | grep -v test/scenarios),$(PKG))
+	@$(TEST) -short -skip '$(CORE)' $(PKG)
 
 .PHONY: test
 test: build $(API) ## run the unit tests, and the core of the scenarios against a real control plane
-	@go test -vet=off -short -timeout 20m ./test/scenarios ./...
+	@$(TEST) -short -timeout 20m ./test/scenarios ./...
 
 .PHONY: test-race
 test-race: $(API) ## run the unit tests and some scenarios with the race detector (needs a C compiler)
-	@$(RACE) -vet=off -short -timeout 40m ./test/scenarios ./...
+	@CGO_ENABLED=1 $(TEST) -race -short -timeout 40m ./test/scenarios ./...
 
 .PHONY: test-scenarios
-test-scenarios: $(API) $(KUBECTL) ## run the scenarios that make test leaves out
-	@go test -vet=off -timeout 40m ./test/scenarios -rest
+test-scenarios: $(API) ## run the scenarios that make test leaves out
+	@$(TEST) -timeout 40m ./test/scenarios -rest
 
 .PHONY: test-all
 test-all: build controlplane incumbent helm $(PROMETHEUS) ## run all tests, with each minor of Kubernetes too (before a release)
-	@go test -vet=off -timeout 60m ./test/scenarios ./...
-	@go test -vet=off -C .ci/release -timeout 5m ./...
+	@$(TEST) -timeout 60m ./test/scenarios ./...
+	@go test -C .ci/release -timeout 5m ./...
 	@$(MAKE) test-race layouts orders alerts compat
 
 .PHONY: check-release
@@ -139,8 +141,8 @@ editors: ## show what editors say of the configuration with its schema (needs No
 
 .PHONY: bench
 bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BENCH=-short: a quarter of an hour)
-	@.ci/build bench -ldflags '$(STRIP)' -o bin/bench ./test/bench
-	@.ci/build bench -ldflags '$(STRIP)' -o bin/bench-floor ./test/bench/floor
+	@.ci/build bench -o bin/bench ./test/bench
+	@.ci/build bench -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
 
 .PHONY: bench-tool
@@ -155,8 +157,8 @@ ONLY ?=
 
 .PHONY: compat
 compat: build ## run the demo and chosen tests with older Kubernetes too (K8S=1.36: one minor only)
-	@.ci/build compat -ldflags '$(STRIP)' -o bin/demo ./test/demo
-	@.ci/build compat -ldflags '$(STRIP)' -o bin/compat ./test/compat
+	@.ci/build compat -o bin/demo ./test/demo
+	@.ci/build compat -o bin/compat ./test/compat
 	@ONLY="$(ONLY)" exec bin/compat $(K8S)
 
 .PHONY: verify
@@ -201,7 +203,7 @@ check-modules:
 # a change here.
 .PHONY: vulncheck
 vulncheck: ## look for known vulnerabilities in what the commands call (before a release)
-	@.ci/build govulncheck -C .ci/tools -ldflags '$(STRIP)' -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
+	@.ci/build govulncheck -C .ci/tools -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
 	@bin/tools/govulncheck $(COMMANDS)
 
 .PHONY: check-generated
@@ -254,10 +256,10 @@ clean: ## remove bin/ and dist/
 # A program of Kubernetes that is built without its version calls itself v0.0.0-master.
 # $(call kubernetes,MODULE): the flags for the linker.
 kubernetes = $$(go list -C $1 -m -f '{{.Version}}' k8s.io/kubernetes | awk -F '[v.]' \
-	'{ v = "-X k8s.io/component-base/version.git"; print "$(STRIP)", v "Version=" $$0, v "Major=" $$2, v "Minor=" $$3 }')
+	'{ v = "-X k8s.io/component-base/version.git"; print "-s", v "Version=" $$0, v "Major=" $$2, v "Minor=" $$3 }')
 
 bin/controlplane/etcd: test/controlplane/go.mod
-	@.ci/build etcd -C test/controlplane -ldflags '$(STRIP)' -o $(abspath $@) go.etcd.io/etcd/server/v3
+	@.ci/build etcd -C test/controlplane -o $(abspath $@) go.etcd.io/etcd/server/v3
 
 bin/controlplane/%: test/controlplane/go.mod
 	@.ci/build $* -C test/controlplane -ldflags "$(call kubernetes,test/controlplane)" -o $(abspath $@) k8s.io/kubernetes/cmd/$*
@@ -268,19 +270,19 @@ $(KUBERNETES:%=bin/controlplane-\%/%): test/controlplane/versions/%/go.mod
 	@.ci/build 'Kubernetes $*' -C $(<D) -ldflags "$(call kubernetes,$(<D))" -o $(abspath $(@D))/ $(KUBERNETES:%=k8s.io/kubernetes/cmd/%)
 
 $(INCUMBENT): test/incumbent/go.mod
-	@.ci/build incumbent -C test/incumbent -ldflags '$(STRIP)' -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
+	@.ci/build incumbent -C test/incumbent -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
 
 $(HUGO): .ci/docs/go.mod
-	@.ci/build hugo -C .ci/docs -ldflags '$(STRIP)' -o $(abspath $@) github.com/gohugoio/hugo
+	@.ci/build hugo -C .ci/docs -o $(abspath $@) github.com/gohugoio/hugo
 
 $(PROMETHEUS): .ci/prometheus/go.mod
-	@.ci/build $(@F) -C .ci/prometheus -tags remove_all_sd -ldflags '$(STRIP)' -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(@F)
+	@.ci/build $(@F) -C .ci/prometheus -tags remove_all_sd -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(@F)
 
 $(LINT): .ci/tools/go.mod
-	@.ci/build golangci-lint -C .ci/tools -ldflags '$(STRIP)' -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@.ci/build golangci-lint -C .ci/tools -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 $(HELM): .ci/helm/go.mod
-	@.ci/build helm -C .ci/helm -ldflags '$(STRIP)' -o $(abspath $@) helm.sh/helm/v4/cmd/helm
+	@.ci/build helm -C .ci/helm -o $(abspath $@) helm.sh/helm/v4/cmd/helm
 
 $(KUBECTL): .ci/helm/go.mod .ci/helm/kubectl/main.go
-	@.ci/build kubectl -C .ci/helm -ldflags '$(STRIP)' -o $(abspath $@) ./kubectl
+	@.ci/build kubectl -C .ci/helm -o $(abspath $@) ./kubectl

@@ -132,7 +132,7 @@ func TestScripts(t *testing.T) {
 			"called": func(ts *testscript.TestScript, _ bool, args []string) {
 				select {
 				case <-ts.Value(args[0]).(*listener).called:
-				case <-time.After(30 * time.Second):
+				case <-time.After(2 * time.Minute):
 					ts.Fatalf("nobody called the %s", args[0])
 				}
 			},

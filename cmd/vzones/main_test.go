@@ -20,6 +20,14 @@ import (
 var update = flag.Bool("update", false, "rewrite the reference and the scripts' expected output")
 
 func TestMain(m *testing.M) {
+	// More than there are processors: scripts mostly wait. The tool itself runs in this process too,
+	// with flags of its own.
+	if strings.HasSuffix(os.Args[0], ".test") {
+		flag.Parse()
+		if err := flag.Set("test.parallel", "6"); err != nil {
+			panic(err)
+		}
+	}
 	testscript.Main(m, map[string]func(){"vzones": main, "kubectl-vzones": main, "kubectl_complete-vzones": main})
 }
 
@@ -83,7 +91,7 @@ func TestExamples(t *testing.T) {
 		}
 		for line := range strings.Lines(cmd.Example) {
 			if readsFleet(line) {
-				continue // the scripts of testdata/fleet have a fleet to run these in
+				continue // the scripts of testdata/fleet and testdata/cluster have a fleet to run these in
 			}
 			runLine(t, strings.TrimSpace(line))
 			count++

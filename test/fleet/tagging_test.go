@@ -24,7 +24,7 @@ type caller struct {
 // call sends a request and returns status and body.
 func (c *caller) call(method, path, body string) (int, string, http.Header) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, "https://"+c.v.server.address()+path, strings.NewReader(body))
 	if err != nil {
@@ -176,7 +176,7 @@ func TestFailingTagging(t *testing.T) {
 		t.Errorf("%d, %v", status, header)
 	}
 	c.want("POST", "/rest/com/vmware/cis/session", "", 503, "<html>")
-	if err := read(deadline(t, 10*time.Second), soap); err != nil {
+	if err := read(deadline(t, time.Minute), soap); err != nil {
 		t.Errorf("SOAP: %v", err)
 	}
 
@@ -188,7 +188,7 @@ func TestFailingTagging(t *testing.T) {
 		_ = res.Body.Close()
 		t.Errorf("%v", err)
 	}
-	if err := read(deadline(t, 10*time.Second), soap); err != nil {
+	if err := read(deadline(t, time.Minute), soap); err != nil {
 		t.Errorf("SOAP: %v", err)
 	}
 	c.v.RecoverTagging()

@@ -1,18 +1,16 @@
 // Package operator has the commands of scripts that run the operator's tool, for testscript: they start
 // simulated vCenters, and where a script wants one a real control plane, and change both.
 //
-// One control plane serves all scripts of a process, one at a time.
+// A few control planes serve all scripts of a process.
 package operator
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,55 +22,51 @@ import (
 // startTime bounds what a command of a script waits for.
 const startTime = 2 * time.Minute
 
-// buildTime bounds the build of the daemon, where much else is built.
-const buildTime = 15 * time.Minute
+// stacks is how many control planes there are at most.
+const stacks = 3
 
 // Scripts are what the scripts of a process share.
 type Scripts struct {
-	// Root is the path of the repository's root, for scripts that read the documentation.
+	// Root is the path of the repository's root.
 	Root string
 
-	mu     sync.Mutex // held by the script that uses the stack
-	stack  *stack.Stack
-	binary string
-	dir    string
+	pool *stack.Pool
 }
 
-// Stop ends the control plane, if a script has started it.
-func (t *Scripts) Stop() error {
-	if t.stack == nil {
-		return nil
-	}
-	defer os.RemoveAll(t.dir)
-	return t.stack.Stop()
+// NewScripts returns scripts for the repository whose root is at a path. The caller must call
+// Stop.
+func NewScripts(root string) *Scripts {
+	return &Scripts{Root: root, pool: stack.NewPool(root, stacks)}
 }
+
+// Stop ends the control planes that scripts have started.
+func (t *Scripts) Stop() error { return t.pool.Stop() }
 
 // world is what one script has.
 type world struct {
 	tool  *Scripts
 	fleet *fleet.Fleet
-	// stack is nil without a control plane.
-	stack *stack.Stack
+	// stack is nil without a control plane, daemon is the path of the daemon for it.
+	stack  *stack.Stack
+	daemon string
 }
 
 // key is that of a script's world in testscript's environment.
 type key struct{}
 
-// Setup is testscript's. With a Root it sets ROOT to the path.
+// Setup is testscript's. It sets ROOT to the root's path.
 func (t *Scripts) Setup(env *testscript.Env) error {
 	w := &world{tool: t}
 	env.Values[key{}] = w
-	if t.Root != "" {
-		root, err := filepath.Abs(t.Root)
-		if err != nil {
-			return err
-		}
-		env.Setenv("ROOT", root)
+	root, err := filepath.Abs(t.Root)
+	if err != nil {
+		return err
 	}
+	env.Setenv("ROOT", root)
 	env.Defer(func() {
 		switch {
 		case w.stack != nil:
-			t.mu.Unlock() // the next script closes the fleet
+			t.pool.Release(w.stack) // the next script closes the fleet
 		case w.fleet != nil:
 			w.fleet.Close()
 		}
@@ -89,7 +83,7 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	stack FILE [MORE]          the same with a control plane: sets KUBECONFIG, and the credentials are in the Secret
 //	register [VM…]             creates Nodes for these machines, or for all
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap; nothing runs in it
-//	[!] within DURATION CMD…   runs a program, and fails if it takes longer
+//	[!] within DURATION CMD…   runs a program, and fails if it takes three times as long, or longer
 //	sleep DURATION             lets time pass for a command in the background
 //	daemon run [addresses]     runs the daemon until each Node is initialized, or has its addresses too, and ends it
 //	daemon run event NODE      runs the daemon until a Node has an Event of vzones, and ends it
@@ -183,40 +177,18 @@ func withoutKey(text, name string) string {
 func startStack(ts *testscript.TestScript, _ bool, args []string) {
 	w := of(ts)
 	description, more := files(ts, args)
-	w.tool.mu.Lock()
+	s, binary, err := w.tool.pool.Acquire(context.Background())
+	ts.Check(err)
+	w.stack, w.daemon = s, binary
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	s, err := w.tool.start(ctx, description)
-	if err != nil {
-		w.tool.mu.Unlock()
-		ts.Fatalf("%v", err)
-	}
-	w.stack, w.fleet = s, s.Fleet
+	ts.Check(s.Reset(ctx, description))
+	w.fleet = s.Fleet
 	if _, err := s.WriteConfig(""); err != nil {
 		ts.Fatalf("%v", err)
 	}
 	writeConfig(ts, append(s.Config(), "labels:\n  region: region\n  zone: zone\n"...), more)
 	ts.Setenv("KUBECONFIG", s.Cluster.AdminKubeconfig())
-}
-
-// start returns the stack with a fleet.
-func (t *Scripts) start(ctx context.Context, description string) (*stack.Stack, error) {
-	if t.stack != nil {
-		return t.stack, t.stack.Reset(ctx, description)
-	}
-	var err error
-	if t.dir, err = os.MkdirTemp("", "vzones-tool-"); err != nil {
-		return nil, err
-	}
-	building, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTime)
-	defer cancel()
-	if t.binary, err = stack.Binary(building, cmp.Or(t.Root, "../.."), t.dir); err != nil {
-		return nil, err
-	}
-	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
-	defer cancel()
-	t.stack, err = stack.Start(starting, stack.Options{Fleet: description})
-	return t.stack, err
 }
 
 func needStack(ts *testscript.TestScript) *stack.Stack {
@@ -259,7 +231,7 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"), flags...)
+	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"), flags...)
 	ts.Check(err)
 	if err = untilReady(ctx, d); err == nil {
 		err = s.Watch(ctx, "the daemon has done it", done)

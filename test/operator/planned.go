@@ -47,7 +47,7 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		return len(nodes) > 0
 	}))
-	d, err := s.StartDaemon(of(ts).tool.binary, ts.MkAbs("vsphere.yaml"))
+	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"))
 	ts.Check(err)
 	var last []*v1.Node
 	asPlanned := func(nodes []*v1.Node) bool {

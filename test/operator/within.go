@@ -4,9 +4,11 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"vzones/test/stack"
 )
 
-// runWithin runs a program, and fails if it takes longer.
+// runWithin runs a program, and fails if it takes much longer.
 func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] within DURATION PROGRAM [ARG…]")
@@ -15,7 +17,7 @@ func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	began := time.Now()
 	err = ts.Exec(args[1], args[2:]...)
-	if took := time.Since(began); took > most {
+	if took := time.Since(began); took > stack.Slower(most) {
 		ts.Fatalf("it took %v", took)
 	}
 	if (err != nil) != neg {

@@ -198,7 +198,7 @@ func TestAChildDiesWithItsParent(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	limit, tick := time.After(30*time.Second), time.NewTicker(10*time.Millisecond)
+	limit, tick := time.After(2*time.Minute), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {

@@ -42,7 +42,7 @@ func TestConfigurationBecomesAPipe(t *testing.T) {
 		return os.WriteFile(path, append(good, "nodes: {skipDeletion: true}\n"...), 0o600)
 	})
 	awaitEvent(t, s, namespace, "Pod", "ConfigurationApplied")
-	if took, err := d.Stop(); err != nil || took > 5*time.Second {
+	if took, err := d.Stop(); err != nil || took > Slower(5*time.Second) {
 		t.Errorf("ended after %v with %v", took, err)
 	}
 }

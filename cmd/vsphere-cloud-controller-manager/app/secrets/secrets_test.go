@@ -47,7 +47,7 @@ func follow(t *testing.T, client *fake.Clientset, refs ...config.SecretRef) (*Wa
 
 func get(t *testing.T, w *Watcher) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	data, err := w.Get(ctx, ref)
 	return string(data["password"]), err
@@ -63,7 +63,7 @@ func until(t *testing.T, w *Watcher, changed <-chan struct{}, password string) {
 		}
 		select {
 		case <-changed:
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("it holds %q (%v), never %q", got, err, password)
 		}
 	}
