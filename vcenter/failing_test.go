@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -31,7 +30,6 @@ func TestFailureFromTheStartStaysItsOwn(t *testing.T) {
 	for name, failure := range failing {
 		t.Run(name, func(t *testing.T) {
 			opts := quick
-			opts.Timeout = 500 * time.Millisecond
 			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) { failure.begin(sim.VCenter("east")) })
 			w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 			if got := w.zone(w.id("w1")); got != "west/a" {
@@ -57,7 +55,6 @@ func TestFailureLaterKeepsTheSnapshot(t *testing.T) {
 	for name, failure := range failing {
 		t.Run(name, func(t *testing.T) {
 			opts := quick
-			opts.Timeout = 500 * time.Millisecond
 			w := run(t, twoVCenters, opts, nil)
 			id := w.id("n1")
 			w.fleet.Follow([]inventory.Identity{id})

@@ -235,7 +235,7 @@ func TestFaultsOfLogins(t *testing.T) {
 // unhurried are options under which a login may take longer than another call.
 func unhurried() Options {
 	opts := quick
-	opts.Timeout, opts.LoginTimeout = 300*time.Millisecond, 20*time.Second
+	opts.Timeout, opts.LoginTimeout = time.Second, 20*time.Second
 	return opts
 }
 
@@ -243,18 +243,18 @@ func unhurried() Options {
 // whether the vCenter was read or is failing.
 func TestASlowLoginSucceeds(t *testing.T) {
 	t.Parallel()
-	w := run(t, twoVCenters, unhurried(), func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").SlowLogin(1500 * time.Millisecond) })
+	w := run(t, twoVCenters, unhurried(), func(sim *fleet.Fleet, _ []config.VCenter) { sim.VCenter("east").SlowLogin(4 * time.Second) })
 	east := w.sim.VCenter("east")
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	if got := w.zone(w.id("w1")); got != "west/a" || logins(east) != 1 || east.SOAPSessions() != 0 {
 		t.Errorf("w1 is in %s", got)
 	}
 	w.until("told", func([]inventory.State) bool {
-		return errors.As(w.east().Err, new(*SlowLoginError)) && strings.Contains(w.east().Err.Error(), "no answer within 300ms; waiting for up to 20s")
+		return errors.As(w.east().Err, new(*SlowLoginError)) && strings.Contains(w.east().Err.Error(), "no answer within 1s; waiting for up to 20s")
 	})
 	// The tagging API is as slow, which does not keep the machines from being read.
 	w.until("machines read", func([]inventory.State) bool { return w.east().Err == nil && w.east().Snapshot != nil })
-	if n := east.RESTSessions(); n != 0 || !strings.Contains(w.zone(w.id("n1")), "no answer within 300ms") {
+	if n := east.RESTSessions(); n != 0 || !strings.Contains(w.zone(w.id("n1")), "no answer within 1s") {
 		t.Errorf("n1 is in %s with %d REST sessions", w.zone(w.id("n1")), n)
 	}
 	w.until("n1 placed", func([]inventory.State) bool { return w.zone(w.id("n1")) == "east/a" })

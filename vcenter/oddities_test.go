@@ -181,7 +181,7 @@ func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 	t.Parallel()
 	many := strings.Replace(twoVCenters, "- name: west\n", "- name: west\n  fillers: 1000\n", 1)
 	opts := quick
-	opts.Timeout, opts.PollTime, opts.FirstPage = 500*time.Millisecond, time.Second, time.Minute
+	opts.Timeout, opts.PollTime, opts.FirstPage = 1500*time.Millisecond, time.Second, time.Minute
 	began := time.Now()
 	w := run(t, many, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
 		sim.VCenter("west").DelayFirstPage(4 * time.Second)

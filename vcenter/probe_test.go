@@ -94,7 +94,7 @@ func TestProbesAreGathered(t *testing.T) {
 func TestProbeOfAVCenterThatHangs(t *testing.T) {
 	t.Parallel()
 	opts := slow
-	opts.Timeout = 500 * time.Millisecond
+	opts.Timeout = 2 * time.Second
 	w := run(t, twoVCenters, opts, nil)
 	w.until("both read", func(states []inventory.State) bool { return states[0].Snapshot != nil && states[1].Snapshot != nil })
 	w.quiet()
@@ -102,7 +102,7 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 	began := time.Now()
 	w.fleet.Probe("east")
 	w.until("error", func(states []inventory.State) bool { return states[0].Err != nil })
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	states := w.fleet.States()

@@ -91,7 +91,6 @@ func TestOnlyPathsThatAreWantedAreAskedFor(t *testing.T) {
 func TestTaggingHangs(t *testing.T) {
 	t.Parallel()
 	opts := quick
-	opts.Timeout = 500 * time.Millisecond
 	for name, do := range map[string]func(*fleet.VCenter){"hangs": (*fleet.VCenter).HangTagging, "throttles": (*fleet.VCenter).ThrottleTagging, "starts": (*fleet.VCenter).StartTagging} {
 		t.Run(name, func(t *testing.T) {
 			w := run(t, twoVCenters, opts, nil)
