@@ -66,7 +66,7 @@ func (p *player) command(ctx context.Context, out io.Writer, name string, args .
 func (p *player) run(ctx context.Context, out io.Writer, variables []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = p.root
-	cmd.Env = append(without(os.Environ(), "KUBEBUILDER_ASSETS", "VZONES_KUBERNETES", "VZONES_DAEMON", "VZONES_FOLLOWED", "DEMO_KEEP"), variables...)
+	cmd.Env = append(without(os.Environ(), "KUBEBUILDER_ASSETS", "VZONES_KUBERNETES", "VZONES_DAEMON", "DEMO_KEEP"), variables...)
 	cmd.Stdout = out
 	cmd.Stderr = p.log
 	// It stops what it has started.

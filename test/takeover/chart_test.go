@@ -52,6 +52,7 @@ daemonset:
 // run as the Pods would: with the arguments of the DaemonSet, the content of the ConfigMap and
 // a token of the ServiceAccount that the release has at that time.
 func TestReleaseTakenOver(t *testing.T) {
+	t.Parallel()
 	if missing != nil {
 		t.Skip(missing)
 	}
@@ -60,7 +61,10 @@ func TestReleaseTakenOver(t *testing.T) {
 		// Kubernetes changes no selector of a DaemonSet, so that the two cannot have one name.
 		"the name of ours": "nameOverride: vsphere-cloud-controller-manager\n",
 	} {
-		t.Run(name, func(t *testing.T) { takeReleaseOver(t, more) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			takeReleaseOver(t, more)
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/buildinfo"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -40,6 +41,9 @@ func TestMain(m *testing.M) {
 		// go test keeps what a passing package prints to itself, but puts
 		// [no tests to run] behind its name for this line.
 		fmt.Printf("testing: warning: no tests to run\nleft out, the takeover: %v\n", err)
+	}
+	if err := flag.Set("test.parallel", "3"); err != nil { // they mostly wait
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

@@ -107,6 +107,7 @@ func bystanders() []bystander {
 // will be written, and that is what is. Only the Node that the CPI has never
 // initialized gets something that it lacked.
 func TestTakenOverAndGivenBack(t *testing.T) {
+	t.Parallel()
 	if missing != nil {
 		t.Skip(missing)
 	}

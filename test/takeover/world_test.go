@@ -32,9 +32,11 @@ const (
 	ofARound = "nodes status took"
 )
 
-// flags are those of both daemons. One of them leads, as while a DaemonSet is rolled out.
+// flags are those of both daemons. One of them leads, as while a DaemonSet is rolled out. Neither
+// serves webhooks, for which the framework has a fixed port.
 func flags() []string {
 	return []string{
+		"--webhook-secure-port=0",
 		"--leader-elect=true", "--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=12s", "--leader-elect-retry-period=500ms",
 		"--node-status-update-frequency=1s", "--node-monitor-period=1s",
 	}
@@ -72,7 +74,7 @@ func newWorld(t *testing.T) *world {
 	if err := os.WriteFile(w.config, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("ENABLE_ALPHA_DUAL_STACK", "true") // the CPI wants it
+	s.Env = []string{"ENABLE_ALPHA_DUAL_STACK=true"} // the CPI wants it
 	w.grant()
 	watching, stop := context.WithCancel(t.Context())
 	if w.nodeRecorder, err = recordNodes(watching, s.Client.CoreV1().Nodes()); err != nil {
