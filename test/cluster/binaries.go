@@ -67,7 +67,9 @@ func Find(names ...string) (Binaries, error) {
 // Wanted returns an error if the calling test is to be left out: with -short, which leaves out
 // whatever needs a control plane, and where one of the named programs is not built.
 func Wanted(names ...string) error {
-	flag.Parse()
+	if !flag.Parsed() {
+		flag.Parse()
+	}
 	if testing.Short() {
 		return errors.New("it needs a control plane, which -short leaves out")
 	}
