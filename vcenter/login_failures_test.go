@@ -90,7 +90,7 @@ func TestAnAccountThatAnotherClientLocks(t *testing.T) {
 	t.Parallel()
 	opts, seen := quick, new(failures)
 	opts.LoginLimits, opts.Observer = hasty, seen
-	lockout := fleet.Lockout{Failures: 5, Window: hasty.Window, Duration: 900 * time.Millisecond}
+	lockout := fleet.Lockout{Failures: 5, Window: hasty.Window, Duration: 5 * time.Second} // a login beside load takes a second
 	w := run(t, twoVCenters, opts, nil)
 	east := w.sim.VCenter("east")
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
