@@ -18,12 +18,8 @@ import (
 	"vzones/test/stack"
 )
 
-const (
-	// grace is how long the daemon may take to end after SIGTERM.
-	grace = 5 * time.Second
-	// pollInterval is the time between two checks of what sends no notice of a change.
-	pollInterval = 20 * time.Millisecond
-)
+// pollInterval is the time between two checks of what sends no notice of a change.
+const pollInterval = 20 * time.Millisecond
 
 // A world is what a script acts on.
 type world struct {
@@ -143,8 +139,8 @@ func (w *world) stop() error {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("the daemon ended with %w", err))
 	}
-	if took > grace {
-		errs = append(errs, fmt.Errorf("the daemon took %s to end after SIGTERM, at most %s are allowed", took.Round(time.Millisecond), grace))
+	if most := stack.Slower(5 * time.Second); took > most {
+		errs = append(errs, fmt.Errorf("the daemon took %s to end after SIGTERM, at most %s are allowed", took.Round(time.Millisecond), most))
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
 		if w.standby != nil {
