@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -63,12 +66,35 @@ type recorder struct {
 	mu     sync.Mutex
 	calls  int
 	errors []error
+	// hook is called after the answer of a call, before the framework has it.
+	hooked string
+	hook   func(*v1.Node)
+}
+
+// after has a function called after the answers of a call.
+func (r *recorder) after(call string, hook func(*v1.Node)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hooked, r.hook = call, hook
+}
+
+func (r *recorder) answered(call string, n *v1.Node) {
+	r.mu.Lock()
+	hook := r.hook
+	if r.hooked != call {
+		hook = nil
+	}
+	r.mu.Unlock()
+	if hook != nil {
+		hook(n)
+	}
 }
 
 func (r *recorder) InstancesV2() (cloudprovider.InstancesV2, bool) { return r, true }
 
 func (r *recorder) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	m, err := r.Provider.InstanceMetadata(ctx, node)
+	r.answered("InstanceMetadata", node)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
@@ -85,6 +111,12 @@ func (r *recorder) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 	return r.Provider.InstanceExists(ctx, node)
 }
 
+func (r *recorder) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
+	down, err := r.Provider.InstanceShutdown(ctx, node)
+	r.answered("InstanceShutdown", node)
+	return down, err
+}
+
 func (r *recorder) seen() (int, []error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +128,7 @@ func (r *recorder) seen() (int, []error) {
 func withFramework(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Node) {
 	t.Helper()
 	inBubble(t, fleet, nodes, func(c *cluster, run func(func())) {
-		n, err := nodecontroller.NewCloudNodeController(c.provider.NodeInformer(), c.client, c.asked, statusEvery, 2, 1)
+		n, err := nodecontroller.NewCloudNodeController(c.provider.NodeInformer(), c.provider.Client(c.client), c.asked, statusEvery, 2, 1)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -119,11 +151,11 @@ func withBoth(t *testing.T, fleet *fakeFleet, selector string, test func(*cluste
 		cfg := testConfig()
 		cfg.NodeSelector = own
 		c.provider.Apply(cfg)
-		n, err := nodecontroller.NewCloudNodeController(c.provider.NodeInformer(), c.client, c.asked, statusEvery, 2, 1)
+		n, err := nodecontroller.NewCloudNodeController(c.provider.NodeInformer(), c.provider.Client(c.client), c.asked, statusEvery, 2, 1)
 		if err != nil {
 			c.Fatal(err)
 		}
-		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(c.provider.NodeInformer(), c.client, c.asked, monitorEvery, 1)
+		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(c.provider.NodeInformer(), c.provider.Client(c.client), c.asked, monitorEvery, 1)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -136,6 +168,31 @@ func withBoth(t *testing.T, fleet *fakeFleet, selector string, test func(*cluste
 func alone(t *testing.T, fleet *fakeFleet, test func(*cluster), nodes ...*v1.Node) {
 	t.Helper()
 	inBubble(t, fleet, nodes, func(*cluster, func(func())) {}, test)
+}
+
+// compareUIDs has writes with the UID of another Node fail, as the API server does.
+func compareUIDs(client *fake.Clientset) {
+	client.PrependReactor("*", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		var to metav1.PartialObjectMetadata
+		switch a := a.(type) {
+		case clienttesting.PatchActionImpl:
+			to.Name = a.GetName()
+			if err := json.Unmarshal(a.GetPatch(), &to); err != nil {
+				return true, nil, err
+			}
+		case clienttesting.UpdateActionImpl:
+			if n, ok := a.GetObject().(*v1.Node); ok {
+				to.ObjectMeta = n.ObjectMeta
+			}
+		default:
+			return false, nil, nil
+		}
+		is, err := client.Tracker().Get(a.GetResource(), "", to.Name)
+		if n, ok := is.(*v1.Node); err == nil && ok && to.UID != "" && to.UID != n.UID {
+			return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), to.Name, errors.New("the UID differs"))
+		}
+		return false, nil, nil
+	})
 }
 
 // keepStatus has an update of a Node leave its status as it is, as the API server does.
@@ -168,6 +225,7 @@ func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluste
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &cluster{T: t, ctx: ctx, fleet: fleet, client: fake.NewClientset(objects...)}
 		keepStatus(c.client)
+		compareUIDs(c.client)
 		c.provider = New(fleet, testConfig(), Options{})
 		c.controller = nodes.New(fleet, c.provider.placer, c.provider.checker, c.client)
 		c.asked = &recorder{Provider: c.provider}

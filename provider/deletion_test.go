@@ -24,7 +24,7 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 		deleted = append(deleted, a.(clienttesting.DeleteActionImpl).DeleteOptions) //nolint:forcetypeassert // of that verb
 		return true, nil, nil
 	})
-	nodes := func() typedv1.NodeInterface { return p.LifecycleClient(client).CoreV1().Nodes() }
+	nodes := func() typedv1.NodeInterface { return p.Client(client).CoreV1().Nodes() }
 	del := func(opts metav1.DeleteOptions) error { return nodes().Delete(t.Context(), node.Name, opts) }
 
 	if err := del(metav1.DeleteOptions{}); err == nil {

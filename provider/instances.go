@@ -14,7 +14,9 @@ import (
 // InstanceExists reports whether a Node's machine exists. False makes the framework delete
 // the Node, see absence.Checker.
 func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
-	return p.checker.CheckExists(ctx, node)
+	exists, err := p.checker.CheckExists(ctx, node)
+	p.guard.Exists(node, exists || err != nil)
+	return exists, err
 }
 
 // InstanceShutdown reports whether a Node's machine is known to be powered off or suspended, by a
@@ -28,9 +30,9 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 	down, err := p.placer.IsShutDown(node)
 	if err != nil {
 		klog.FromContext(ctx).V(4).Info("It is not known whether the machine is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
-		return false, nil
 	}
-	return down, nil
+	p.guard.Shutdown(node, down && err == nil)
+	return down && err == nil, nil
 }
 
 // InstanceMetadata returns what the framework writes to a Node.
@@ -47,13 +49,16 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	if nodestate.IsUninitialized(node) {
 		answer := p.nodes.Deferred.Ask(node.UID)
 		m := p.initialMetadata(ctx, node)
+		p.guard.Metadata(node, m)
 		answer(m == nil)
 		return m, nil
 	}
 	if p.placer.IsForeign(node) {
 		return &cloudprovider.InstanceMetadata{}, nil
 	}
-	return p.placer.Running(node)
+	m, err := p.placer.Running(node)
+	p.guard.Metadata(node, m)
+	return m, err
 }
 
 // initialMetadata returns what a Node is initialized with, nil if it has to wait or is

@@ -297,11 +297,11 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	daemon := New(p, cfg, Options{})
 	factory := informers.NewSharedInformerFactory(p.client, 0)
 	daemon.SetInformers(factory)
-	n, err := nodecontroller.NewCloudNodeController(daemon.NodeInformer(), p.client, daemon, statusEvery, 2, 1)
+	n, err := nodecontroller.NewCloudNodeController(daemon.NodeInformer(), daemon.Client(p.client), daemon, statusEvery, 2, 1)
 	if err != nil {
 		p.Fatal(err)
 	}
-	l, err := lifecyclecontroller.NewCloudNodeLifecycleController(daemon.NodeInformer(), p.client, daemon, monitorEvery, 1)
+	l, err := lifecyclecontroller.NewCloudNodeLifecycleController(daemon.NodeInformer(), daemon.Client(p.client), daemon, monitorEvery, 1)
 	if err != nil {
 		p.Fatal(err)
 	}

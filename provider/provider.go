@@ -10,6 +10,7 @@ import (
 	"vzones/provider/absence"
 	"vzones/provider/nodecache"
 	"vzones/provider/placement"
+	"vzones/provider/write"
 )
 
 const (
@@ -37,6 +38,7 @@ type Provider struct {
 	placer  *placement.Placer
 	checker *absence.Checker
 	nodes   *nodecache.Cache
+	guard   write.Guard
 }
 
 var (
@@ -80,10 +82,9 @@ func (p *Provider) Started() <-chan struct{} { return p.nodes.Started() }
 // they do not see those of others. It is valid once Started is closed.
 func (p *Provider) NodeInformer() coreinformers.NodeInformer { return p.nodes }
 
-// LifecycleClient returns a client for the framework's lifecycle controller, see
-// absence.Checker.
-func (p *Provider) LifecycleClient(client kubernetes.Interface) kubernetes.Interface {
-	return p.checker.LifecycleClient(client)
+// Client returns the client that the framework's controllers have to use, see write.Guard.
+func (p *Provider) Client(client kubernetes.Interface) kubernetes.Interface {
+	return p.guard.Client(client)
 }
 
 // InstancesV2 returns the one interface that the provider has.

@@ -24,7 +24,6 @@ type Checker struct {
 	placer    *placement.Placer
 	nodes     *nodecache.Cache
 	confirmer *Confirmer
-	deletions deletions
 }
 
 // NewChecker returns a checker that has absences confirmed by Run.
@@ -66,7 +65,6 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 	if err := c.confirmer.Ask(node.UID, id); err != nil {
 		return false, topology.Errorf(topology.ErrUnknown, "the machine with %s: %w", id, err)
 	}
-	c.deletions.approve(node)
 	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node),
 		"vCenter", quote.Plain(cmp.Or(id.LastSeen.VCenter, id.Recorded.VCenter)), "machine", id.String())
 	return false, nil

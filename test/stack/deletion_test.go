@@ -72,7 +72,7 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 			t.Error(err)
 		}
 	})}
-	lifecycle, err := lifecyclecontroller.NewCloudNodeLifecycleController(p.NodeInformer(), p.LifecycleClient(s.Client), cloud, 200*time.Millisecond, 2)
+	lifecycle, err := lifecyclecontroller.NewCloudNodeLifecycleController(p.NodeInformer(), p.Client(s.Client), cloud, 200*time.Millisecond, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.Comple
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		n, err := nodecontroller.NewCloudNodeController(
 			a.provider.NodeInformer(),
-			c.ClientBuilder.ClientOrDie(init.ClientName),
+			a.provider.Client(c.ClientBuilder.ClientOrDie(init.ClientName)),
 			cloud,
 			c.ComponentConfig.NodeStatusUpdateFrequency.Duration,
 			c.ComponentConfig.NodeController.ConcurrentNodeSyncs,
@@ -65,12 +65,12 @@ func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.Comple
 }
 
 // lifecycleController is the framework's own on the same informer, which leaves out the Nodes of
-// other providers. Its client deletes only the Node that the provider was asked about.
+// other providers.
 func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 	return func(ctx context.Context, cc genericapp.ControllerContext) (controller.Interface, bool, error) {
 		l, err := lifecyclecontroller.NewCloudNodeLifecycleController(
 			a.provider.NodeInformer(),
-			a.provider.LifecycleClient(c.ClientBuilder.ClientOrDie(init.ClientName)),
+			a.provider.Client(c.ClientBuilder.ClientOrDie(init.ClientName)),
 			cloud,
 			c.ComponentConfig.NodeLifecycleController.NodeMonitorPeriod.Duration,
 			int(c.ComponentConfig.NodeLifecycleController.ConcurrentNodeLifecycleSyncs),

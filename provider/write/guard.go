@@ -1,0 +1,250 @@
+// Package write stands between the framework's controllers and the API server. They read a
+// Node, ask the provider about it, and write by name; the guard has each of these writes reach
+// only the Node that the provider was asked about.
+package write
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/api"
+
+	"vzones/provider/nodestate"
+)
+
+// answersKept is how long at least an answer allows the write that follows it, which the
+// framework sends within seconds, retries included.
+const answersKept = 10 * time.Minute
+
+// A Guard remembers what the framework was answered about each Node and wraps its client, so
+// that a Node which has taken another one's name gets nothing of the other one. The zero value
+// is ready. Its methods may be called concurrently.
+type Guard struct {
+	mu sync.Mutex
+	// answers has the answers of the current period of answersKept by the Node's name, and older
+	// those of the period before.
+	answers, older map[string]*answers
+	began          time.Time
+}
+
+// answers are the last ones about Nodes of one name.
+type answers struct {
+	// metadata has the last answer to the framework's worker that initializes, and the last one
+	// to its loop that updates addresses, the newer of the two first.
+	metadata [2]metadata
+	// absent is the Node whose machine does not exist, off the one whose machine is shut down.
+	// They are empty if there is none.
+	absent, off types.UID
+}
+
+type metadata struct {
+	uid        types.UID
+	joining    bool // the Node had the framework's taint
+	providerID string
+	addresses  []v1.NodeAddress
+}
+
+// Metadata notes the answer of InstanceMetadata, nil if the Node has to wait.
+func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata) {
+	now := metadata{joining: nodestate.IsUninitialized(n)}
+	if m != nil {
+		now.uid, now.providerID, now.addresses = n.UID, n.Spec.ProviderID, slices.Clone(m.NodeAddresses)
+		if now.providerID == "" {
+			now.providerID = m.ProviderID
+		}
+	}
+	g.note(n.Name, func(a *answers) {
+		if a.metadata[0].joining != now.joining {
+			a.metadata[1] = a.metadata[0]
+		}
+		a.metadata[0] = now
+	})
+}
+
+// Exists notes the answer of InstanceExists.
+func (g *Guard) Exists(n *v1.Node, exists bool) {
+	g.note(n.Name, func(a *answers) { a.absent = uidIf(!exists, n) })
+}
+
+// Shutdown notes the answer of InstanceShutdown.
+func (g *Guard) Shutdown(n *v1.Node, down bool) {
+	g.note(n.Name, func(a *answers) { a.off = uidIf(down, n) })
+}
+
+func uidIf(is bool, n *v1.Node) types.UID {
+	if is {
+		return n.UID
+	}
+	return ""
+}
+
+// note changes the answers about Nodes of a name.
+func (g *Guard) note(name string, change func(*answers)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := time.Now(); now.Sub(g.began) > answersKept {
+		g.older, g.answers, g.began = g.answers, map[string]*answers{}, now
+	}
+	a := g.answers[name]
+	if a == nil {
+		a = &answers{}
+		if before := g.older[name]; before != nil {
+			*a = *before
+		}
+		g.answers[name] = a
+	}
+	change(a)
+}
+
+// last returns the last answers about Nodes of a name.
+func (g *Guard) last(name string) answers {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, all := range []map[string]*answers{g.answers, g.older} {
+		if a := all[name]; a != nil {
+			return *a
+		}
+	}
+	return answers{}
+}
+
+// takeAbsent returns the Node of a name that may be deleted, once.
+func (g *Guard) takeAbsent(name string) (uid types.UID) {
+	g.note(name, func(a *answers) { uid, a.absent = a.absent, "" })
+	return uid
+}
+
+// Client returns a client for the framework's controllers. Its writes to Nodes reach only the
+// Node that the provider was last asked about, and everything else is as with the client:
+//
+//   - The update that initializes is refused for a Node that was not given its provider ID.
+//   - The patch of the addresses and that of the shutdown taint carry the Node's UID.
+//   - A deletion carries the UID, and is allowed once for each answer that the machine does not exist.
+func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
+	return guardedClient{client, g}
+}
+
+type guardedClient struct {
+	kubernetes.Interface
+	guard *Guard
+}
+
+// CoreV1 implements kubernetes.Interface.
+func (c guardedClient) CoreV1() typedv1.CoreV1Interface {
+	return guardedCore{c.Interface.CoreV1(), c.guard}
+}
+
+type guardedCore struct {
+	typedv1.CoreV1Interface
+	guard *Guard
+}
+
+// Nodes implements typedv1.CoreV1Interface.
+func (c guardedCore) Nodes() typedv1.NodeInterface {
+	return guardedNodes{c.CoreV1Interface.Nodes(), c.guard}
+}
+
+type guardedNodes struct {
+	typedv1.NodeInterface
+	guard *Guard
+}
+
+// Update updates the Node if it is the one that InstanceMetadata was answered for.
+func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
+	for _, m := range c.guard.last(n.Name).metadata {
+		if m.joining && m.uid == n.UID && m.uid != "" && m.providerID == n.Spec.ProviderID {
+			return c.NodeInterface.Update(ctx, n, opts)
+		}
+	}
+	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, which is initialized on its own", n.Name)
+}
+
+// Patch patches the Node that the provider was asked about.
+func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, opts metav1.PatchOptions, subresources ...string) (*v1.Node, error) {
+	patch, err := c.guard.withUID(name, patch, subresources)
+	if err != nil {
+		return nil, fmt.Errorf("patching Node %s: %w", name, err)
+	}
+	return c.NodeInterface.Patch(ctx, name, kind, patch, opts, subresources...)
+}
+
+// Delete deletes the Node that InstanceExists has said of that its machine does not exist.
+func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
+	uid := c.guard.takeAbsent(name)
+	if uid == "" {
+		return fmt.Errorf("deleting Node %s: nothing has said that its machine does not exist", name)
+	}
+	preconditions := metav1.Preconditions{}
+	if opts.Preconditions != nil {
+		preconditions = *opts.Preconditions
+	}
+	preconditions.UID = &uid
+	opts.Preconditions = &preconditions
+	return c.NodeInterface.Delete(ctx, name, opts)
+}
+
+// withUID returns a patch of addresses or of the shutdown taint with the UID of the Node that it
+// is meant for, which the API server compares. Other patches do not follow from an answer.
+func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byte, error) {
+	var all map[string]json.RawMessage
+	var is struct {
+		Metadata map[string]json.RawMessage `json:"metadata"`
+		Spec     struct {
+			Taints []v1.Taint `json:"taints"`
+		} `json:"spec"`
+		Status struct {
+			Addresses []v1.NodeAddress `json:"addresses"`
+		} `json:"status"`
+	}
+	for _, into := range []any{&all, &is} {
+		if err := json.Unmarshal(patch, into); err != nil {
+			return nil, fmt.Errorf("reading the patch: %w", err)
+		}
+	}
+	var uid types.UID
+	switch last := g.last(name); {
+	case slices.Equal(subresources, []string{"status"}):
+		uid = last.gave(is.Status.Addresses)
+	case slices.ContainsFunc(is.Spec.Taints, func(t v1.Taint) bool { return t.Key == api.TaintNodeShutdown }):
+		uid = last.off
+	default:
+		return patch, nil
+	}
+	if uid == "" {
+		return nil, fmt.Errorf("it was replaced by another Node of its name")
+	}
+	if is.Metadata == nil {
+		is.Metadata = map[string]json.RawMessage{}
+	}
+	var err error
+	if is.Metadata["uid"], err = json.Marshal(uid); err == nil {
+		all["metadata"], err = json.Marshal(is.Metadata)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("adding the UID: %w", err)
+	}
+	return json.Marshal(all)
+}
+
+// gave returns the Node that was given these addresses last, empty if none was. The
+// framework adds the host name, which is in the Node already.
+func (a *answers) gave(addresses []v1.NodeAddress) types.UID {
+	for _, m := range a.metadata {
+		if !slices.ContainsFunc(addresses, func(is v1.NodeAddress) bool {
+			return is.Address != "" && is.Type != v1.NodeHostName && !slices.Contains(m.addresses, is)
+		}) && m.uid != "" {
+			return m.uid
+		}
+	}
+	return ""
+}

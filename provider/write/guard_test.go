@@ -1,0 +1,140 @@
+package write
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/api"
+)
+
+func aNode(uid types.UID) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: uid}}
+}
+
+// TestTheLatestAnswerCounts: a Node that was made again and is gone too.
+func TestTheLatestAnswerCounts(t *testing.T) {
+	var g Guard
+	g.Exists(aNode("one"), false)
+	g.Exists(aNode("two"), false)
+	if uid := g.takeAbsent("n"); uid != "two" {
+		t.Error(uid)
+	}
+	if uid := g.takeAbsent("n"); uid != "" {
+		t.Error("taken twice")
+	}
+	g.Exists(aNode("two"), false)
+	g.Exists(aNode("two"), true)
+	if uid := g.takeAbsent("n"); uid != "" {
+		t.Error("the machine is there again")
+	}
+}
+
+// TestWhoseAddresses: the framework's worker and its loop may ask about two Nodes of one name, and
+// write in either order.
+func TestWhoseAddresses(t *testing.T) {
+	joining := func(uid types.UID) *v1.Node {
+		n := aNode(uid)
+		n.Spec.Taints = []v1.Taint{{Key: api.TaintExternalCloudProvider}}
+		return n
+	}
+	with := func(address string) *cloudprovider.InstanceMetadata {
+		return &cloudprovider.InstanceMetadata{NodeAddresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: address}}}
+	}
+	patch := func(address string) string {
+		return `{"status":{"addresses":[{"address":"n","type":"Hostname"},{"address":"` + address + `","type":"InternalIP"},{"$patch":"replace"}]}}`
+	}
+	for name, c := range map[string]struct {
+		ask   func(*Guard)
+		patch string
+		want  string // the UID, empty if the write is refused
+	}{
+		"nobody was asked about": {func(*Guard) {}, patch("10.0.0.1"), ""},
+		"of a Node that waits":   {func(g *Guard) { g.Metadata(joining("one"), nil) }, patch("10.0.0.1"), ""},
+		"of one that joins":      {func(g *Guard) { g.Metadata(joining("one"), with("10.0.0.1")) }, patch("10.0.0.1"), "one"},
+		"of one that was replaced": {func(g *Guard) {
+			g.Metadata(joining("one"), with("10.0.0.1"))
+			g.Metadata(joining("two"), with("10.0.0.2"))
+		}, patch("10.0.0.1"), ""},
+		"of the old one, by the loop": {func(g *Guard) {
+			g.Metadata(aNode("one"), with("10.0.0.1"))
+			g.Metadata(joining("two"), with("10.0.0.2"))
+		},
+			patch("10.0.0.1"), "one"},
+		"of the new one, by the worker": {func(g *Guard) {
+			g.Metadata(aNode("one"), with("10.0.0.1"))
+			g.Metadata(joining("two"), with("10.0.0.2"))
+		},
+			patch("10.0.0.2"), "two"},
+		"the same for both": {func(g *Guard) {
+			g.Metadata(aNode("one"), with("10.0.0.1"))
+			g.Metadata(joining("two"), with("10.0.0.1"))
+		},
+			patch("10.0.0.1"), "two"},
+		"of one that the loop has asked about since": {func(g *Guard) {
+			g.Metadata(joining("one"), with("10.0.0.1"))
+			g.Metadata(aNode("one"), &cloudprovider.InstanceMetadata{})
+		},
+			patch("10.0.0.1"), "one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var g Guard
+			c.ask(&g)
+			got, err := g.withUID("n", []byte(c.patch), []string{"status"})
+			want := c.patch
+			if c.want != "" {
+				want = `{"metadata":{"uid":"` + c.want + `"},` + c.patch[1:]
+			}
+			if (err != nil) != (c.want == "") || err == nil && string(got) != want {
+				t.Errorf("%s, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestOtherPatches stay as they are, and what is in a patch beside the UID too.
+func TestOtherPatches(t *testing.T) {
+	var g Guard
+	g.Shutdown(aNode("one"), true)
+	for patch, want := range map[string]string{
+		`{"metadata":{"labels":{"a":"b"}}}`:                           `{"metadata":{"labels":{"a":"b"}}}`,
+		`{"metadata":{"resourceVersion":"7"},"spec":{"taints":null}}`: `{"metadata":{"resourceVersion":"7"},"spec":{"taints":null}}`,
+		`{"metadata":{"resourceVersion":"7"},"spec":{"taints":[{"effect":"NoSchedule","key":"` + api.TaintNodeShutdown + `"}]}}`: `{"metadata":{"resourceVersion":"7","uid":"one"},"spec":{"taints":[{"effect":"NoSchedule","key":"` + api.TaintNodeShutdown + `"}]}}`,
+	} {
+		if got, err := g.withUID("n", []byte(patch), nil); err != nil || string(got) != want {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+	if got, err := g.withUID("n", []byte(`{`), nil); err == nil {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestAnswersAreForgotten: of Nodes that nobody asks about any more, and no others.
+func TestAnswersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Guard
+		g.Shutdown(aNode("one"), true)
+		other := aNode("other")
+		other.Name = "other"
+		for range 4 {
+			time.Sleep(answersKept - time.Minute)
+			g.Exists(aNode("one"), true)
+			g.Shutdown(other, false)
+		}
+		if g.last("n").off != "one" {
+			t.Error("forgotten, although it is asked about")
+		}
+		for range 4 {
+			time.Sleep(answersKept - time.Minute)
+			g.Shutdown(other, false)
+		}
+		if len(g.answers)+len(g.older) > 2 || g.last("n").off != "" {
+			t.Errorf("%v, %v", g.answers, g.older)
+		}
+	})
+}
