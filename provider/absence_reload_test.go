@@ -33,7 +33,7 @@ func TestAbsenceWhileVCentersChange(t *testing.T) {
 				f.become(c.after...)
 				return nil
 			}
-			exists, err := asked(t, p, f, ours())
+			exists, err := asked(t, p, f, running())
 			if back := inventory.IsIndexed(c.after, inventory.Identity{UUIDs: []inventory.UUID{mustUUID(uuidA)}}); exists != back || (c.absent || back) != (err == nil) || err != nil && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("%v, %v", exists, err)
 			}

@@ -40,12 +40,13 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 		{"elsewhere, long enough", ours(), seen("east", time.Hour), states{stateOf("east"), unreadable("west", "", noon)}, false, true},
 		{"its own, remembered", ours(), inventory.LastSeen{}, states{unreadable("east", uuidA, noon)}, true, false},
 		{"its own, in trouble", ours(), inventory.LastSeen{}, states{failing(unreadable("east", uuidA, noon))}, true, false},
-		{"another's, remembered", ours(), inventory.LastSeen{}, states{unreadable("east", uuidB, noon)}, false, true},
+		{"another's, remembered", running(), inventory.LastSeen{}, states{unreadable("east", uuidB, noon)}, false, true},
 		{"another's, in trouble", ours(), inventory.LastSeen{}, states{failing(unreadable("east", uuidB, noon))}, false, false},
 		{"outside", ours(), inventory.LastSeen{}, states{outside(machine(uuidA))}, false, false},
+		{"never found", ours(), inventory.LastSeen{}, states{stateOf("east")}, false, false},
 		{"known in a vCenter that is not configured", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("old/vm-1")), seen("east", time.Hour), states{stateOf("east")}, false, false},
 		{"known in one that is", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")), inventory.LastSeen{}, states{stateOf("east")}, false, true},
-		{"known as nothing that can be read", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("nonsense")), inventory.LastSeen{}, states{stateOf("east")}, false, true},
+		{"known as nothing that can be read", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("nonsense")), inventory.LastSeen{}, states{stateOf("east")}, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, f := provide(c.states)

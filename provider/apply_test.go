@@ -111,13 +111,13 @@ func TestSkippedDeletion(t *testing.T) {
 	p, f := provide(states{stateOf("east"), stateOf("west"), stateOf("dual"), stateOf("ipv6 first")})
 	searches := 0
 	f.confirm = func(context.Context, inventory.Identity) error { searches++; return nil }
-	if exists, err := asked(t, p, f, ours()); exists || err != nil || searches != 1 {
+	if exists, err := asked(t, p, f, running()); exists || err != nil || searches != 1 {
 		t.Fatalf("%v, %v: the machine is not absent", exists, err)
 	}
 	cfg := testConfig()
 	cfg.SkipNodeDeletion = true
 	p.Apply(cfg)
-	if exists, err := asked(t, p, f, ours()); exists || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "skipDeletion") {
+	if exists, err := asked(t, p, f, running()); exists || !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "skipDeletion") {
 		t.Errorf("%v, %v", exists, err)
 	}
 	if searches != 1 {

@@ -63,7 +63,7 @@ func TestAbsenceIsConfirmed(t *testing.T) {
 			searched = id.UUIDs
 			return nil
 		}
-		if exists, err := asked(t, p, f, ours()); exists || err != nil {
+		if exists, err := asked(t, p, f, running()); exists || err != nil {
 			t.Errorf("%v, %v, want absence", exists, err)
 		}
 		if !slices.Equal(searched, []inventory.UUID{mustUUID(uuidA), mustUUID(uuidA).Swapped()}) {
@@ -74,7 +74,7 @@ func TestAbsenceIsConfirmed(t *testing.T) {
 		p, f := provide(empty)
 		has := errors.New(`vCenter "west" has it`)
 		f.confirm = func(context.Context, inventory.Identity) error { return has }
-		if exists, err := asked(t, p, f, ours()); exists || !errors.Is(err, has) || !errors.Is(err, absence.ErrStillThere) {
+		if exists, err := asked(t, p, f, running()); exists || !errors.Is(err, has) || !errors.Is(err, absence.ErrStillThere) {
 			t.Errorf("%v, %v, want the error", exists, err)
 		}
 	})
@@ -269,7 +269,7 @@ func TestManyAbsentMachines(t *testing.T) {
 	const many, seconds = 500, 120
 	var nodes []*v1.Node
 	for i := range many {
-		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID(fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-00000001%04d", i)), untainted, silent))
+		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID(fmt.Sprintf("vsphere://422e4956-ad22-1139-6d72-00000001%04d", i)), untainted, silent, withRecord("east/vm-1")))
 	}
 	for name, c := range map[string]struct {
 		err  error

@@ -68,7 +68,7 @@ func TestANodeThatContradictsItself(t *testing.T) {
 			for _, change := range []func(*v1.Node){func(*v1.Node) {}, untainted} {
 				p, f := provide(c.states)
 				f.confirm = nobody
-				n := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), silent, change)
+				n := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), silent, withRecord("east/vm-1"), change)
 				if exists, err := asked(t, p, f, n); exists != c.exists || err != nil {
 					t.Errorf("it exists: %v, %v", exists, err)
 				}

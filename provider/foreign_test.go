@@ -42,7 +42,7 @@ func tempting() []*v1.Node {
 		aNode("waits", withSystemUUID(uuidA)),
 		aNode("ready", withProviderID("vsphere://"+uuidB), untainted, shutdown, ready(v1.ConditionTrue),
 			labeled(map[string]string{v1.LabelFailureDomainBetaZone: "a", v1.LabelTopologyZone: "b"})),
-		aNode("lost", withProviderID("vsphere://"+uuidC), untainted, ready(v1.ConditionFalse)),
+		aNode("lost", withProviderID("vsphere://"+uuidC), untainted, withRecord("east/vm-1"), ready(v1.ConditionFalse)),
 		aNode("down", withProviderID("vsphere://"+uuidD), untainted, ready(v1.ConditionUnknown)),
 	}
 }

@@ -204,7 +204,8 @@ func (o *order) allowed(i int) []end {
 // alone are the ends that the facts allow for a Node, in plain words:
 //   - One machine runs: that is the Node's. Several do: nobody can say, so the Node
 //     keeps what it has. None runs: one that is off is the machine, and if there is
-//     none at all, the Node is gone. A new Node without an address waits.
+//     none at all, the Node is gone if vzones has found its machine before. A new Node
+//     without an address waits.
 //   - A vCenter that is unsure may or may not have been received.
 //   - A Node that says where its machine was keeps its place until all vCenters can be
 //     read, and has another one only if that is certain.
@@ -284,7 +285,7 @@ func (o *order) given(n nodeFact, received []bool) []end {
 		return []end{shut}
 	case len(stopped) == 1 && n.runs && n.recorded && stopped[0] == n.home:
 		return []end{shut, keeps}
-	case len(stopped) == 0 && all && n.runs:
+	case len(stopped) == 0 && all && n.runs && n.recorded:
 		return []end{{gone: true}}
 	}
 	return []end{keeps}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,8 +40,8 @@ func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.
 func (c *Checker) Drop(node types.UID) { c.confirmer.Drop(node) }
 
 // CheckExists reports whether a Node's machine exists. False makes the
-// framework delete the Node, so it is said only of a machine that had been
-// found once (the Node has its provider ID), that no vCenter's complete index
+// framework delete the Node, so it is said only of a machine that vzones had
+// found once (the Node's annotation or this process says where), that no vCenter's complete index
 // has, and that a direct search of every vCenter has not found since then.
 // Anything short of that is an error, and so is an absence where the configuration has
 // no Node deleted. A Node of another provider always exists.
@@ -116,14 +117,17 @@ func (q *question) isAbsent() error {
 	return nil
 }
 
+// wasFound returns an error unless vzones has found the machine before. A provider ID may be from
+// another provider or a kubelet, for a machine that no configured vCenter or account ever shows.
 func (q *question) wasFound() error {
-	switch {
-	case q.node.Spec.ProviderID != "":
+	if q.id.LastSeen.VCenter != "" || q.id.Recorded != (topology.Ref{}) {
 		return nil
-	case q.absent == nil:
-		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID yet", q.node.Name)
 	}
-	return topology.Errorf(topology.ErrUnknown, "the machine of Node %s was never found, so it is not known to be gone: %w", q.node.Name, q.absent)
+	err := topology.Errorf(topology.ErrUnknown, "vzones has never found the machine of Node %s, so it is not known to be gone; delete the Node if it is", q.node.Name)
+	if q.absent != nil {
+		err = fmt.Errorf("%w: %w", err, q.absent)
+	}
+	return err
 }
 
 func (q *question) isEnabled() error {

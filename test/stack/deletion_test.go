@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/keys"
 	"vzones/provider/nodes"
 	"vzones/test/cluster"
 	"vzones/vcenter"
@@ -24,6 +26,13 @@ import (
 
 // deadID is a provider ID of no machine.
 const deadID = "vsphere://422e4956-dead-1139-6d72-59cc8f26bc90"
+
+// deadNode is a Node whose machine was found once.
+func deadNode(name string) *v1.Node {
+	n := cluster.NodeSpec{Name: name, ProviderID: deadID, SystemUUID: strings.TrimPrefix(deadID, "vsphere://")}.Node()
+	n.Annotations = map[string]string{keys.Machine: "east/vm-4711"}
+	return n
+}
 
 // interloper replaces a Node by a new one of its name, between the answer that its
 // machine does not exist and the deletion that follows.
@@ -77,7 +86,7 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"replaced", "gone"} {
-		if _, err := s.Cluster.CreateNode(ctx, cluster.NodeSpec{Name: name, ProviderID: deadID}.Node()); err != nil {
+		if _, err := s.Cluster.CreateNode(ctx, deadNode(name)); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Cluster.SetNodeReady(ctx, name, v1.ConditionUnknown); err != nil {
@@ -156,7 +165,7 @@ func TestTheDaemonDeletesByUID(t *testing.T) {
 	if _, err := admission.ValidatingAdmissionPolicyBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	node, err := s.Cluster.CreateNode(ctx, cluster.NodeSpec{Name: "gone", ProviderID: deadID}.Node())
+	node, err := s.Cluster.CreateNode(ctx, deadNode("gone"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func (s *Stack) populate(t *testing.T) {
 			}
 		})
 	}
-	create(cluster.NodeSpec{Name: "gone", ProviderID: deadID}.Node(), func(*v1.Node) {})
+	create(deadNode("gone"), func(*v1.Node) {})
 	create(cluster.NodeSpec{Name: "foreign", ProviderID: "aws:///i-1"}.Node(), func(*v1.Node) {})
 	if err := s.Cluster.CreateNodes(t.Context(), []cluster.NodeSpec{{Name: "lost", SystemUUID: strings.TrimPrefix(deadID, "vsphere://")}}); err != nil {
 		t.Fatal(err)

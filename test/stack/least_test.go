@@ -4,14 +4,12 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/test/cluster"
 )
 
 // exercised starts a daemon, has it do everything, and returns what it did not do. It waits
@@ -25,8 +23,7 @@ func exercised(t *testing.T, w *leastWorld, failing []string, refused func() boo
 	if err := s.Register(ctx, s.Fleet.Machines()...); err != nil {
 		t.Fatal(err)
 	}
-	gone := cluster.NodeSpec{Name: "gone", ProviderID: deadID, SystemUUID: strings.TrimPrefix(deadID, "vsphere://")}
-	if _, err := s.Cluster.CreateNode(ctx, gone.Node()); err != nil {
+	if _, err := s.Cluster.CreateNode(ctx, deadNode("gone")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Cluster.SetNodeReady(ctx, "gone", v1.ConditionUnknown); err != nil {
