@@ -9,7 +9,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-
 )
 
 // exercised starts a daemon, has it do everything, and returns what it did not do. It waits
