@@ -123,7 +123,7 @@ func (q *question) wasFound() error {
 	if q.id.LastSeen.VCenter != "" || q.id.Recorded != (topology.Ref{}) {
 		return nil
 	}
-	err := topology.Errorf(topology.ErrUnknown, "vzones has never found the machine of Node %s, so it is not known to be gone; delete the Node if it is", q.node.Name)
+	err := topology.Errorf(topology.ErrUnknown, "vzones has never found the machine of Node %s: if it is gone, delete the Node", q.node.Name)
 	if q.absent != nil {
 		err = fmt.Errorf("%w: %w", err, q.absent)
 	}

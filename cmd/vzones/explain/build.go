@@ -209,7 +209,7 @@ var meaning = map[absence.ConditionName]string{
 	absence.NotReady:    "the Node is not ready",
 	absence.Named:       "the Node says which machine it runs on",
 	absence.Absent:      "every vCenter was read completely, and none has the machine",
-	absence.FoundBefore: "the machine was found before: the Node has its provider ID",
+	absence.FoundBefore: "the machine was found before",
 	absence.Enabled:     "nodes.skipDeletion is not set",
 	absence.Searched:    "a direct search of every vCenter does not find the machine",
 }
