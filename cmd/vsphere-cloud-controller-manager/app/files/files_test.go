@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -30,8 +32,12 @@ func watching(t *testing.T, paths ...string) *Watcher {
 	return w
 }
 
+var writes atomic.Int64
+
+// write writes a file with a size that it never had: two writes may have one modification time.
 func write(t *testing.T, path, content string) {
 	t.Helper()
+	content += strings.Repeat("\n", int(writes.Add(1)))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -51,28 +57,26 @@ func link(t *testing.T, target, path string) {
 	}
 }
 
-// awaitChange waits for a report. Watching may not have begun yet, so the change is made
-// again until there is one.
+// awaitChange waits for a report. The change is made again until there is one.
 func awaitChange(t *testing.T, w *Watcher, change func(i int)) {
 	t.Helper()
-	for i := range 100 {
+	for i := range 5 {
 		change(i)
 		select {
 		case <-w.Changes():
 			return
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(pollPeriod + time.Millisecond):
 		}
 	}
 	t.Fatal("the change was never reported")
 }
 
-// drained receives the reports of changes made before, which may be late on a
-// busy machine.
+// drained receives the reports of changes made before.
 func drained(w *Watcher) {
 	for {
 		select {
 		case <-w.Changes():
-		case <-time.After(10 * quietPeriod):
+		case <-time.After(2 * pollPeriod):
 			return
 		}
 	}
@@ -123,77 +127,84 @@ func TestChangesAreTold(t *testing.T) {
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			c.prepare(t, dir)
-			w := watching(t, filepath.Join(dir, c.path))
-			drained(w)
-			for i := range 3 { // also after the first
-				awaitChange(t, w, func(n int) { c.change(t, dir, 7*i+n) })
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				c.prepare(t, dir)
+				w := watching(t, filepath.Join(dir, c.path))
 				drained(w)
-			}
+				for i := range 3 { // also after the first
+					awaitChange(t, w, func(n int) { c.change(t, dir, 7*i+n) })
+					drained(w)
+				}
+			})
 		})
 	}
 }
 
 // TestWhatIsWatchedIsTold: it was read before, and may have changed since.
 func TestWhatIsWatchedIsTold(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
-	w := watching(t, path)
-	for range 3 {
-		select {
-		case <-w.Changes():
-		case <-time.After(2 * time.Minute):
-			t.Fatal("the change was never reported")
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "a")
+		w := watching(t, path)
+		for range 3 {
+			select {
+			case <-w.Changes():
+			case <-time.After(2 * time.Minute):
+				t.Fatal("the change was never reported")
+			}
+			w.Apply([]string{path})
 		}
-		w.Apply([]string{path})
-	}
+	})
 }
 
 // TestWhatIsNotWatchedIsNotTold: of many changes there are few tokens, and none
 // once other files are watched.
 func TestWhatIsNotWatchedIsNotTold(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "one", "a"), "")
-	write(t, filepath.Join(dir, "two", "a"), "")
-	w := watching(t, filepath.Join(dir, "one", "a"))
-	drained(w)
-	awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "one", "a"), string(rune('a'+i%26))) })
-	w.Apply([]string{filepath.Join(dir, "two", "a")})
-	drained(w)
-	awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "two", "a"), string(rune('a'+i%26))) })
-	drained(w)
-	for range 100 {
-		write(t, filepath.Join(dir, "one", "a"), "new")
-	}
-	select {
-	case <-w.Changes():
-		t.Error("a change is reported that is not watched any more")
-	case <-time.After(3 * quietPeriod):
-	}
-	for range 100 {
-		write(t, filepath.Join(dir, "two", "a"), "new")
-	}
-	drained(w)
-	if n := len(w.Changes()); n > 0 {
-		t.Errorf("%d tokens are left", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "one", "a"), "")
+		write(t, filepath.Join(dir, "two", "a"), "")
+		w := watching(t, filepath.Join(dir, "one", "a"))
+		drained(w)
+		awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "one", "a"), string(rune('a'+i%26))) })
+		w.Apply([]string{filepath.Join(dir, "two", "a")})
+		drained(w)
+		awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "two", "a"), string(rune('a'+i%26))) })
+		drained(w)
+		for range 100 {
+			write(t, filepath.Join(dir, "one", "a"), "new")
+		}
+		select {
+		case <-w.Changes():
+			t.Error("a change is reported that is not watched any more")
+		case <-time.After(3 * pollPeriod):
+		}
+		for range 100 {
+			write(t, filepath.Join(dir, "two", "a"), "new")
+		}
+		drained(w)
+		if n := len(w.Changes()); n > 0 {
+			t.Errorf("%d tokens are left", n)
+		}
+	})
 }
 
 // TestOtherFilesOfTheDirectory are nobody's business.
 func TestOtherFilesOfTheDirectory(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "a"), "")
-	w := watching(t, filepath.Join(dir, "a"))
-	awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("a", i+1)) })
-	drained(w)
-	for i := range 5 {
-		write(t, filepath.Join(dir, "log"), strings.Repeat("line", i))
-		select {
-		case <-w.Changes():
-			t.Fatal("a change of another file is reported")
-		case <-time.After(2 * quietPeriod):
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "a"), "")
+		w := watching(t, filepath.Join(dir, "a"))
+		awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("a", i+1)) })
+		drained(w)
+		for i := range 5 {
+			write(t, filepath.Join(dir, "log"), strings.Repeat("line", i))
+			select {
+			case <-w.Changes():
+				t.Fatal("a change of another file is reported")
+			case <-time.After(2 * pollPeriod):
+			}
 		}
-	}
-	awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("b", i+9)) })
+		awaitChange(t, w, func(i int) { write(t, filepath.Join(dir, "a"), strings.Repeat("b", i+9)) })
+	})
 }
