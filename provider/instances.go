@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider/nodestate"
+	"vzones/provider/placement"
 	"vzones/topology/quote"
 )
 
@@ -48,22 +49,26 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if nodestate.IsUninitialized(node) {
 		answer := p.nodes.Deferred.Ask(node.UID)
-		m := p.initialMetadata(ctx, node)
-		p.guard.Metadata(node, m)
-		answer(m == nil)
-		return m, nil
+		d := p.initial(ctx, node)
+		answer(d == nil)
+		if d == nil {
+			p.guard.Metadata(node, nil, nil)
+			return nil, nil
+		}
+		p.guard.Metadata(node, d.Metadata, d.Location.Annotations())
+		return d.Metadata, nil
 	}
 	if p.placer.IsForeign(node) {
 		return &cloudprovider.InstanceMetadata{}, nil
 	}
 	m, err := p.placer.Running(node)
-	p.guard.Metadata(node, m)
+	p.guard.Metadata(node, m, nil)
 	return m, err
 }
 
-// initialMetadata returns what a Node is initialized with, nil if it has to wait or is
+// initial returns what a Node is initialized with, nil if it has to wait or is
 // another provider's.
-func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudprovider.InstanceMetadata {
+func (p *Provider) initial(ctx context.Context, node *v1.Node) *placement.Initial {
 	if p.placer.IsForeign(node) {
 		return nil
 	}
@@ -79,5 +84,5 @@ func (p *Provider) initialMetadata(ctx context.Context, node *v1.Node) *cloudpro
 		return nil
 	}
 	d.Log(ctx, node)
-	return d.Metadata
+	return d
 }

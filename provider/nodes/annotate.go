@@ -13,7 +13,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider/identity"
-	"vzones/provider/keys"
 	"vzones/provider/placement"
 )
 
@@ -104,11 +103,7 @@ func isForGood(err error) bool {
 
 // writeLocation patches nothing but the annotations, on no other Node of that name.
 func (c *Controller) writeLocation(ctx context.Context, n *v1.Node, to placement.Location) error {
-	annotations := map[string]string{keys.Machine: to.Machine}
-	if to.VCenter != "" {
-		annotations[keys.VCenter] = to.VCenter
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": annotations}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": to.Annotations()}})
 	if err != nil {
 		return fmt.Errorf("encoding the annotations: %w", err)
 	}

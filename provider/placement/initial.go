@@ -36,6 +36,8 @@ type Initial struct {
 	placement topology.Placement
 	// Metadata is what the framework writes.
 	Metadata *cloudprovider.InstanceMetadata
+	// Location is where the machine is, for the Node's annotations.
+	Location Location
 	// Shared reports whether another Node, which has to wait for this one, has the machine.
 	Shared bool
 	// Unwritten are labels that the framework writes to no Node, although it is asked to,
@@ -123,6 +125,7 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 
 			AdditionalLabels: furtherLabels(placement, cfg.NodeLabels),
 		},
+		Location:  locationOf(m, in.Snapshot),
 		Shared:    shared,
 		Unwritten: unwritten(placement, node),
 		found:     found, chosen: chosen,

@@ -10,6 +10,7 @@ import (
 	"vzones/config"
 	"vzones/provider/identity"
 	"vzones/provider/instancetype"
+	"vzones/provider/keys"
 	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -52,6 +53,18 @@ type Location struct {
 	Machine string
 	// VCenter is the own UUID of the machine's vCenter, empty if that is not known.
 	VCenter string
+}
+
+// Annotations returns those that say this, none for the zero value.
+func (l Location) Annotations() map[string]string {
+	all := map[string]string{}
+	if l.Machine != "" {
+		all[keys.Machine] = l.Machine
+	}
+	if l.VCenter != "" {
+		all[keys.VCenter] = l.VCenter
+	}
+	return all
 }
 
 // Place returns where an initialized Node is, by a vCenter that is in contact, and remembers
@@ -136,8 +149,16 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *in
 	if n.Spec.ProviderID == "" {
 		return Location{}
 	}
+	if id, err := identity.Of(n); err != nil || isRecorded(states, id, m, in) {
+		return Location{}
+	}
+	return locationOf(m, in)
+}
+
+// locationOf returns where a machine is, zero if annotations cannot say that.
+func locationOf(m *inventory.Machine, in *inventory.Snapshot) Location {
 	at := identity.FormatLocation(m.Ref)
-	if id, err := identity.Of(n); err != nil || isRecorded(states, id, m, in) || identity.ParseLocation(at) != m.Ref {
+	if identity.ParseLocation(at) != m.Ref {
 		return Location{}
 	}
 	return Location{Machine: at, VCenter: in.Instance}

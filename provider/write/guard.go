@@ -52,11 +52,14 @@ type metadata struct {
 	joining    bool // the Node had the framework's taint
 	providerID string
 	addresses  []v1.NodeAddress
+	// annotations are written with the update that initializes.
+	annotations map[string]string
 }
 
-// Metadata notes the answer of InstanceMetadata, nil if the Node has to wait.
-func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata) {
-	now := metadata{joining: nodestate.IsUninitialized(n)}
+// Metadata notes the answer of InstanceMetadata, nil if the Node has to wait. The update that
+// initializes the Node gets the annotations besides.
+func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, annotations map[string]string) {
+	now := metadata{joining: nodestate.IsUninitialized(n), annotations: annotations}
 	if m != nil {
 		now.uid, now.providerID, now.addresses = n.UID, n.Spec.ProviderID, slices.Clone(m.NodeAddresses)
 		if now.providerID == "" {
@@ -127,7 +130,8 @@ func (g *Guard) takeAbsent(name string) (uid types.UID) {
 // Client returns a client for the framework's controllers. Its writes to Nodes reach only the
 // Node that the provider was last asked about, and everything else is as with the client:
 //
-//   - The update that initializes is refused for a Node that was not given its provider ID.
+//   - The update that initializes is refused for a Node that was not given its provider ID. It also writes
+//     the annotations, so that a daemon which starts right after it knows the machine.
 //   - The patch of the addresses and that of the shutdown taint carry the Node's UID.
 //   - A deletion carries the UID, and is allowed once for each answer that the machine does not exist.
 func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
@@ -163,6 +167,10 @@ type guardedNodes struct {
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
 	for _, m := range c.guard.last(n.Name).metadata {
 		if m.joining && m.uid == n.UID && m.uid != "" && m.providerID == n.Spec.ProviderID {
+			n = n.DeepCopy()
+			for key, value := range m.annotations {
+				metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
+			}
 			return c.NodeInterface.Update(ctx, n, opts)
 		}
 	}
