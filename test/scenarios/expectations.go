@@ -315,9 +315,6 @@ func logJSON(a *arguments) action {
 			if fields.Msg == nil {
 				return fmt.Errorf("a line has no message: %.300s", line)
 			}
-			if strings.Contains(*fields.Msg, "nitializ") && strings.Contains(*fields.Msg, " node ") && fields.Node["name"] == "" {
-				return fmt.Errorf("a line about a Node does not have it as a field: %.300s", line)
-			}
 			if fields.Node["name"] != "" {
 				nodes++
 			}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -33,7 +32,6 @@ func (a *App) execute(cmd *cobra.Command) error {
 // newCommand returns the framework's command with our provider.
 func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions) *cobra.Command {
 	a.reviews = opts.Authentication
-	formatErr := logging.RegisterJSON()
 	// runFramework makes the provider, and the command's own Run is not used.
 	unused := func(*appconfig.CompletedConfig) cloudprovider.Interface { return nil }
 	cmd := app.NewCloudControllerManagerCommand(opts, unused, a.controllers(ctx), aliases(), a.flags.Sets(), ctx.Done())
@@ -49,7 +47,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 		if printed, err := printVersion(cmd); printed || err != nil { // which needs no configuration
 			return err
 		}
-		if err := cmp.Or(formatErr, a.applyLogging(cmd.Flags())); err != nil {
+		if err := a.applyLogging(cmd.Flags()); err != nil {
 			return err
 		}
 		logging.LogDeprecated(ctx, cmd.Flags(), deprecated)

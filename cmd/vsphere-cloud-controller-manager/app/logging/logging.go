@@ -1,5 +1,4 @@
-// Package logging owns the format of the daemon's log: text or JSON, with the Node as a field
-// also in the framework's lines. It never decides what is logged.
+// Package logging owns the format of the daemon's log, text or JSON. It never decides what is logged.
 package logging
 
 import (
@@ -14,6 +13,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	logsjson "k8s.io/component-base/logs/json"
+	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	"k8s.io/klog/v2"
 
 	"vzones/config"

@@ -9,10 +9,9 @@ import (
 
 	"github.com/go-logr/logr"
 	logsapi "k8s.io/component-base/logs/api/v1"
+	logsjson "k8s.io/component-base/logs/json"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
-
-	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 )
 
 // A Log collects what klog writes. It may be read while others write.
@@ -50,7 +49,7 @@ func Capture(t *testing.T, asJSON bool) *Log {
 	l := &Log{}
 	klog.SetOutput(l)
 	if asJSON {
-		logger, _ := logging.JSON{}.Create(logsapi.LoggingConfiguration{Verbosity: 10}, logsapi.LoggingOptions{ErrorStream: l, InfoStream: l})
+		logger, _ := logsjson.Factory{}.Create(logsapi.LoggingConfiguration{Verbosity: 10}, logsapi.LoggingOptions{ErrorStream: l, InfoStream: l})
 		klog.SetLogger(logger)
 	}
 	return l
@@ -58,7 +57,7 @@ func Capture(t *testing.T, asJSON bool) *Log {
 
 // Formats returns loggers that write into a buffer, by the formats that there are.
 func Formats(out *bytes.Buffer) map[string]logr.Logger {
-	asJSON, _ := logging.JSON{}.Create(logsapi.LoggingConfiguration{}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
+	asJSON, _ := logsjson.Factory{}.Create(logsapi.LoggingConfiguration{}, logsapi.LoggingOptions{ErrorStream: out, InfoStream: out})
 	return map[string]logr.Logger{
 		"text": textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out))),
 		"json": asJSON,
