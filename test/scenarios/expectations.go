@@ -31,7 +31,7 @@ func expectations() []command {
 				return nil
 			}
 		}},
-		{"mark nodes", "remembers how all Nodes are now, for the condition `unchanged`", markNodes},
+		{"mark nodes", "remembers how all Nodes are once nothing is written to them for a second, for the condition `unchanged`", markNodes},
 		{"requests VCENTER KIND COMPARE N [within DURATION]",
 			"compares how many requests came in since the mark: of a SOAP method, of a kind of REST request, of all that begin so (`KIND*`), or in all (`total`). " +
 				"COMPARE is `=`, `<=` or `>=`; `>=` waits for it, the others are checked at once", requestsCommand},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -133,13 +134,26 @@ func paceCommand(a *arguments) action {
 // noMark is the mistake of conditions that need a mark before them.
 const noMark = "no `mark nodes` is above"
 
-// markNodes has the conditions unchanged and as-marked mean: since now. What the watch of the scenario
-// shows may be older than that, so it is waited for.
+// markNodes has the conditions unchanged and as-marked mean: since now. Before, it waits until nothing is
+// written for a second, for ten at most: the last write to a Node that joins is that of its addresses. What the
+// watch of the scenario shows may be older than now, so it is waited for too.
 func markNodes(*arguments) action {
 	return func(ctx context.Context, w *world) error {
-		list, err := w.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
+		var list *corev1.NodeList
+		for range 10 {
+			before := list
+			var err error
+			if list, err = w.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{}); err != nil {
+				return err
+			}
+			if before != nil && slices.EqualFunc(before.Items, list.Items, func(a, b corev1.Node) bool { return a.ResourceVersion == b.ResourceVersion }) {
+				break
+			}
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 		for i := range list.Items {
 			if n := w.nodes[list.Items[i].Name]; n != nil {

@@ -156,7 +156,7 @@ func TestFailures(t *testing.T) {
 		"wrong zone":    {daemon + "expect node initialized zone=b within 100ms", "story.txtar:11: expect node initialized zone=b within 100ms: not within 100ms; instead:\n  node: topology.kubernetes.io/zone=a\n"},
 		"not for long":  {"node create node\ndaemon start\nhold 20s node uninitialized", "instead:\n  node: initialized"},
 		"touched":       {node + "daemon start\nhold 20s node untouched", "instead:\n  node: written to by vsphere-cloud-controller-manager"},
-		"wrong machine": {daemon + "expect node machine=none annotation vzones/other=none\nexpect node annotation a=b within 100ms", "instead:\n  node: no annotation a"},
+		"wrong machine": {daemon + "expect node annotation vzones/other=none\nexpect node annotation a=b within 100ms", "instead:\n  node: no annotation a"},
 		"addresses":     {daemon + "expect node addresses InternalIP=192.0.2.1 within 100ms", "instead:\n  node: addresses \"Hostname=node"},
 		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, not = 7:\n"},
 		"sessions left": {daemon + `vcenter east fault-rest "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 forgiven)"},
