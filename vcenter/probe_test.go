@@ -113,7 +113,9 @@ func TestProbeOfAVCenterThatHangs(t *testing.T) {
 	if err := w.sim.VCenter("east").Recover(); err != nil {
 		t.Fatal(err)
 	}
-	w.until("recovery", func(states []inventory.State) bool { return states[0].Err == nil && states[0].LastContact.After(underWay) })
+	w.until("recovery", func(states []inventory.State) bool {
+		return states[0].Err == nil && states[0].LastContact.After(underWay)
+	})
 }
 
 // TestNoContactBeforeTheNewSnapshot: the same through a session that is lost, while
