@@ -30,7 +30,7 @@ func (w *world) quiet() {
 	for {
 		select {
 		case <-w.changed:
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(time.Second):
 			return
 		}
 	}

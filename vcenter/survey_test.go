@@ -19,6 +19,7 @@ import (
 func surveyed(t *testing.T, description string) *world {
 	t.Helper()
 	opts := slow
+	opts.Timeout = 20 * time.Second // beside load, for hundreds of machines
 	opts.Categories, opts.EventsDelay = []string{"region", "zone"}, time.Hour
 	w := run(t, description, opts, nil)
 	w.until("all vCenters read", func(states []inventory.State) bool {

@@ -158,7 +158,8 @@ func (w *world) renew() {
 		return
 	}
 	spared := cluster.NodeSpec{Name: "spared", SystemUUID: ghostUUID, ProviderID: "vsphere://" + ghostUUID}.Node()
-	spared.Spec.Taints = nil // it was initialized long ago, by whatever wrote no annotation
+	spared.Spec.Taints = nil // it was initialized long ago, of a machine in west
+	spared.Annotations = map[string]string{keys.Machine: "west/vm-4711"}
 	w.create(spared)
 	if err := w.s.Cluster.SetNodeReady(w.t.Context(), "spared", v1.ConditionUnknown); err != nil {
 		w.t.Fatal(err)

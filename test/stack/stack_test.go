@@ -123,6 +123,7 @@ func TestFirstLight(t *testing.T) {
 	if err := d.Healthy(t.Context()); err != nil {
 		t.Error(err)
 	}
+	time.Sleep(time.Second) // a watch may show a write before its response is there, without which the daemon would complain
 	took, err := d.Stop()
 	if err != nil {
 		t.Errorf("the daemon ended with %v\n%s", err, d.Log())
