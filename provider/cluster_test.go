@@ -71,7 +71,7 @@ type recorder struct {
 	hook   func(*v1.Node)
 }
 
-// after has a function called after the answers of a call.
+// after has a function called after the answers of a call from which a write follows.
 func (r *recorder) after(call string, hook func(*v1.Node)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,9 @@ func (r *recorder) InstancesV2() (cloudprovider.InstancesV2, bool) { return r, t
 
 func (r *recorder) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	m, err := r.Provider.InstanceMetadata(ctx, node)
-	r.answered("InstanceMetadata", node)
+	if m != nil {
+		r.answered("InstanceMetadata", node)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
@@ -113,7 +115,9 @@ func (r *recorder) InstanceExists(ctx context.Context, node *v1.Node) (bool, err
 
 func (r *recorder) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	down, err := r.Provider.InstanceShutdown(ctx, node)
-	r.answered("InstanceShutdown", node)
+	if down {
+		r.answered("InstanceShutdown", node)
+	}
 	return down, err
 }
 
