@@ -43,6 +43,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 		{"another's, remembered", running(), inventory.LastSeen{}, states{unreadable("east", uuidB, noon)}, false, true},
 		{"another's, in trouble", ours(), inventory.LastSeen{}, states{failing(unreadable("east", uuidB, noon))}, false, false},
 		{"outside", ours(), inventory.LastSeen{}, states{outside(machine(uuidA))}, false, false},
+		{"seen, and not initialized", aNode("node-1", withSystemUUID(uuidA)), seen("east", time.Hour), states{stateOf("east")}, false, false},
 		{"never found", ours(), inventory.LastSeen{}, states{stateOf("east")}, false, false},
 		{"known in a vCenter that is not configured", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("old/vm-1")), seen("east", time.Hour), states{stateOf("east")}, false, false},
 		{"known in one that is", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1")), inventory.LastSeen{}, states{stateOf("east")}, false, true},

@@ -32,8 +32,8 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 	if err != nil {
 		klog.FromContext(ctx).V(4).Info("It is not known whether the machine is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
 	}
-	p.guard.Shutdown(node, down && err == nil)
-	return down && err == nil, nil
+	p.guard.Shutdown(node, down)
+	return down, nil // false after an error
 }
 
 // InstanceMetadata returns what the framework writes to a Node.

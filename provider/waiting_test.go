@@ -197,6 +197,21 @@ func TestProvidedAddress(t *testing.T) {
 	})
 }
 
+// TestAMachineThatIsSwitchedOn: its Node waits until then, also with the kubelet's --node-ip.
+func TestAMachineThatIsSwitchedOn(t *testing.T) {
+	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}}
+	withFramework(t, fleet, func(c *cluster) {
+		c.create(withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"))
+		c.pass(delay + time.Second)
+		c.wantEvents("node-1 AddressMissing")
+		c.fleet.become(stateOf("east", machine(uuidA, withoutAddress)))
+		c.pass(time.Second)
+		if nodestate.IsUninitialized(c.node("node-1")) {
+			t.Error("the Node still waits")
+		}
+	})
+}
+
 // TestNoEventForANodeThatGetsPlaced: every Node waits for a moment.
 func TestNoEventForANodeThatGetsPlaced(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{{VCenter: "east"}}}, func(c *cluster) {

@@ -40,8 +40,8 @@ func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.
 func (c *Checker) Drop(node types.UID) { c.confirmer.Drop(node) }
 
 // CheckExists reports whether a Node's machine exists. False makes the
-// framework delete the Node, so it is said only of a machine that vzones had
-// found once (the Node's annotation or this process says where), that no vCenter's complete index
+// framework delete the Node, so it is said only of a Node with a provider ID whose machine vzones
+// had found (the Node's annotation or this process says where), that no vCenter's complete index
 // has, and that a direct search of every vCenter has not found since then.
 // Anything short of that is an error, and so is an absence where the configuration has
 // no Node deleted. A Node of another provider always exists.
@@ -117,14 +117,18 @@ func (q *question) isAbsent() error {
 	return nil
 }
 
-// wasFound returns an error unless vzones has found the machine before. A provider ID may be from
-// another provider or a kubelet, for a machine that no configured vCenter or account ever shows.
+// wasFound returns an error unless the Node is initialized and vzones has found its machine before. A
+// provider ID alone may be from another provider or a kubelet, for a machine that no configured vCenter
+// shows to the account.
 func (q *question) wasFound() error {
-	if q.id.LastSeen.VCenter != "" || q.id.Recorded != (topology.Ref{}) {
-		return nil
+	var err error
+	switch {
+	case q.node.Spec.ProviderID == "":
+		err = topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID yet", q.node.Name)
+	case q.id.LastSeen.VCenter == "" && q.id.Recorded == (topology.Ref{}):
+		err = topology.Errorf(topology.ErrUnknown, "vzones has never found the machine of Node %s: if it is gone, delete the Node", q.node.Name)
 	}
-	err := topology.Errorf(topology.ErrUnknown, "vzones has never found the machine of Node %s: if it is gone, delete the Node", q.node.Name)
-	if q.absent != nil {
+	if err != nil && q.absent != nil {
 		err = fmt.Errorf("%w: %w", err, q.absent)
 	}
 	return err

@@ -25,7 +25,7 @@ const (
 	Named ConditionName = "names_machine"
 	// Absent: each vCenter was read completely, and none has the machine.
 	Absent ConditionName = "absent"
-	// FoundBefore: vzones has found the machine before.
+	// FoundBefore: the Node has a provider ID, and vzones has found its machine before.
 	FoundBefore ConditionName = "found_before"
 	// Enabled: nodes.skipDeletion is not set.
 	Enabled ConditionName = "deletion_enabled"
