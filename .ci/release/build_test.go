@@ -28,7 +28,7 @@ func hostile(t *testing.T) {
 		text += name + "=" + value + "\n"
 	}
 	file := filepath.Join(t.TempDir(), "env")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("GOENV", file)
@@ -47,9 +47,14 @@ func small(t *testing.T) *tree {
 	if err != nil {
 		t.Fatal(err)
 	}
+	build, err := os.ReadFile("../build")
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"Makefile":          string(makefile),
+		".ci/build":         string(build),
 		"LICENSE":           "ours",
 		"go.mod":            "module vzones\n\ngo 1.26.0\n",
 		"cmd/small/main.go": "package main\n\nimport \"os\"\n\nfunc main() { os.Exit(len(os.Args)) }\n",
@@ -58,7 +63,7 @@ func small(t *testing.T) *tree {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
