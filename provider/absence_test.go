@@ -23,7 +23,7 @@ import (
 func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	seen := func(vcenter string, after time.Duration) inventory.LastSeen {
-		return inventory.LastSeen{VCenter: vcenter, At: noon.Add(after)}
+		return inventory.LastSeen{VCenter: vcenter, ID: "vm-8", At: noon.Add(after)}
 	}
 	for _, c := range []struct {
 		name     string

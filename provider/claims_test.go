@@ -50,7 +50,7 @@ func TestAddressOfAnotherNode(t *testing.T) {
 		{"the machine reports none any more", claimant(), b(withoutAddress), true, true},
 		{"the machine reports none", claimant(), b(withoutAddress), false, false},
 		{"the machine is off", claimant(), b(off), true, false},
-		{"and is configured with it", claimant(), b(off, static), false, true},
+		{"and is configured with it", claimant(silent), b(off, static), false, true},
 		{"the machine was suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), true, true},
 		{"the machine is suspended", claimant(), b(withoutAddress, withPower(inventory.PowerSuspended)), false, false},
 		{"the machine is gone", claimant(silent), stateOf("west"), true, false},

@@ -170,7 +170,7 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 		{"tags not read", node, states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.Paths = unreadTags }))}, "VCenterUnknown"},
 		{"two machines run", node, states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, "Ambiguous"},
 		{"no address", node, states{stateOf("east", machine(uuidA, withoutAddress))}, "AddressMissing"},
-		{"off, and the kubelet has --node-ip", withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"), states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}, "AddressMissing"},
+		{"off, and the kubelet has --node-ip", withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"), states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}, "MachinePoweredOff"},
 		{"absent", node, states{stateOf("east"), stateOf("west")}, "MachineNotFound"},
 		{"a vCenter in trouble", node, states{stateOf("east"), failing(stateOf("west"))}, "VCenterUnreachable"},
 		{"nothing read yet", node, states{{VCenter: "east"}, {VCenter: "west"}}, "VCenterUnknown"},

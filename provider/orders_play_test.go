@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -42,6 +43,7 @@ type orderPlay struct {
 	mu          sync.Mutex
 	states      []inventory.State
 	searched    []map[inventory.UUID]bool
+	homes       []map[string]inventory.Reply
 	named       []map[string]bool
 	subscribers []signal.Signal
 	// life counts the daemons: what an earlier one had asked for is nobody's any more.
@@ -51,6 +53,9 @@ type orderPlay struct {
 var _ Fleet = (*orderPlay)(nil)
 
 func vcenterName(i int) string { return fmt.Sprintf("vc-%d", i) }
+
+// homeID is the managed object ID of a Node's machine, in each vCenter.
+func (o *order) homeID(i int) string { return fmt.Sprint("vm-", o.first(i)+1) }
 
 func nodeUUID(i int) string { return fmt.Sprintf("422e4956-ad22-1139-6d72-00000000000%d", i) }
 
@@ -63,12 +68,15 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 		if n.twin > 0 {
 			continue // its machines are those of another Node
 		}
-		host := func(m *inventory.Machine) { m.HostName, m.Name = fmt.Sprint("node-", i), fmt.Sprint("node-", i) }
+		host := func(m *inventory.Machine) {
+			m.HostName, m.Name, m.Ref.ID = fmt.Sprint("node-", i), fmt.Sprint("node-", i), p.homeID(i)
+		}
 		here, address := in(fmt.Sprintf("r%d", vcenter), fmt.Sprintf("z%d", vcenter)), withNICs(fmt.Sprintf("a=10.0.%d.%d", vcenter, i+1))
-		switch n.machines[vcenter] {
-		case on:
+		switch power := n.machines[vcenter]; {
+		case n.hidden && n.home == vcenter:
+		case power == on:
 			machines = append(machines, machine(nodeUUID(i), here, address, host))
-		case off:
+		case power == off:
 			machines = append(machines, machine(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress, host))
 		}
 	}
@@ -77,6 +85,7 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	if len(p.lies) > 0 {
 		s.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true, PoweredOn: true}}
 	}
+	s.Homes = maps.Clone(p.homes[vcenter])
 	names := map[string][]inventory.NameEntry{}
 	for name := range p.named[vcenter] {
 		names[name] = s.Names[name]
@@ -112,6 +121,25 @@ func (p *orderPlay) States() []inventory.State {
 
 // Generation is always the same: no vCenter comes or goes.
 func (p *orderPlay) Generation() uint64 { return 1 }
+
+// AskHome answers a little later.
+func (p *orderPlay) AskHome(vcenter, id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.homes {
+		if _, asked := p.homes[i][id]; asked || vcenter != vcenterName(i) {
+			continue
+		}
+		p.searchAfter(0.05, i, func() {
+			p.homes[i][id] = inventory.Gone
+			for j, n := range p.nodes {
+				if n.hidden && n.home == i && id == p.homeID(j) {
+					p.homes[i][id] = inventory.Hidden
+				}
+			}
+		})
+	}
+}
 
 // ReadTags does nothing: no name is ever too old.
 func (p *orderPlay) ReadTags(string) {}
@@ -232,13 +260,14 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 func (p *orderPlay) runDaemon(l life, last bool) {
 	p.mu.Lock()
 	p.life++
-	p.states, p.searched, p.named, p.subscribers = nil, nil, nil, nil
+	p.states, p.searched, p.named, p.homes, p.subscribers = nil, nil, nil, nil, nil
 	cfg := testConfig()
 	cfg.VCenters = nil
 	for i := range l.plans {
 		p.states = append(p.states, inventory.State{VCenter: vcenterName(i)})
 		p.searched = append(p.searched, map[inventory.UUID]bool{})
 		p.named = append(p.named, map[string]bool{})
+		p.homes = append(p.homes, map[string]inventory.Reply{})
 		cfg.VCenters = append(cfg.VCenters, config.VCenter{Name: vcenterName(i), IPFamilies: []string{"ipv4"}})
 	}
 	p.mu.Unlock()
@@ -347,7 +376,7 @@ func (p *orderPlay) create(i int) {
 			v1.LabelTopologyZone: zone, v1.LabelFailureDomainBetaZone: zone,
 		}
 		if n.recorded {
-			node.Annotations = map[string]string{keys.Machine: vcenterName(n.home) + "/vm-9", keys.VCenter: fmt.Sprintf("instance-%d", n.home)}
+			node.Annotations = map[string]string{keys.Machine: vcenterName(n.home) + "/" + p.homeID(i), keys.VCenter: fmt.Sprintf("instance-%d", n.home)}
 		}
 	}
 	if _, err := p.client.CoreV1().Nodes().Create(p.Context(), node, metav1.CreateOptions{}); err != nil {

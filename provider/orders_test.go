@@ -38,6 +38,9 @@ type nodeFact struct {
 	// behind itself, zero if there is none.
 	twin     int
 	machines []power // by vCenter
+	// hidden says that the account does not see the machine in the vCenter home, where the
+	// Node's annotation says that it was found.
+	hidden bool
 }
 
 // A plan is what a vCenter does in one life of the daemon, in seconds after that began:
@@ -103,6 +106,10 @@ func newOrder(r *rand.Rand) *order {
 		}
 		o.nodes = append(o.nodes, n)
 		o.created = append(o.created, 12*r.Float64()-4)
+	}
+	for i := range o.nodes {
+		n := &o.nodes[i]
+		n.hidden = one(4) && n.runs && n.recorded && !slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.twin > 0 })
 	}
 	for range 1 + r.IntN(3) {
 		l := life{lasts: []float64{0.3, 3, 12, 90}[r.IntN(4)] * (0.5 + r.Float64())}
@@ -203,12 +210,13 @@ func (o *order) allowed(i int) []end {
 
 // alone are the ends that the facts allow for a Node, in plain words:
 //   - One machine runs: that is the Node's. Several do: nobody can say, so the Node
-//     keeps what it has. None runs: one that is off is the machine, and if there is
-//     none at all, the Node is gone if vzones has found its machine before. A new Node
-//     without an address waits.
+//     keeps what it has. None runs: one that is off is the machine of a silent Node, if
+//     it is where the Node's was last found or nothing says where that was. If there is
+//     none at all, the Node is gone if vzones has found its machine before.
 //   - A vCenter that is unsure may or may not have been received.
 //   - A Node that says where its machine was keeps its place until all vCenters can be
-//     read, and has another one only if that is certain.
+//     read, and has another one only if that runs. While the account does not see the machine
+//     there, the Node keeps what it has whatever others run.
 //   - A name has to be unique in all vCenters.
 func (o *order) alone(n nodeFact) []end {
 	if n.byName {
@@ -268,27 +276,29 @@ func (o *order) given(n nodeFact, received []bool) []end {
 	keeps := end{waits: !n.runs, zone: n.home}
 	shut := keeps
 	shut.shut = true
+	hasHome := n.runs && n.recorded
 	switch {
-	case len(running) == 1 && n.runs && n.recorded && running[0] != n.home && !all:
+	case n.hidden, len(running) > 1, len(stopped) > 1 && len(running) == 0:
+		return []end{keeps}
+	case len(running) == 1 && hasHome && running[0] != n.home && !all:
 		return []end{keeps}
 	case len(running) == 1:
 		return []end{{zone: running[0]}}
-	case len(running) > 1 || !n.silent:
-		if len(running) == 0 && len(stopped) == 1 && all && n.runs {
-			return []end{{zone: stopped[0]}}
-		}
+	case !n.silent:
 		return []end{keeps}
-	case len(stopped) == 1 && all:
-		if n.runs {
-			shut.zone = stopped[0]
-		}
-		return []end{shut}
-	case len(stopped) == 1 && n.runs && n.recorded && stopped[0] == n.home:
-		return []end{shut, keeps}
-	case len(stopped) == 0 && all && n.runs && n.recorded:
+	case len(stopped) == 0 && all && hasHome:
 		return []end{{gone: true}}
+	case len(stopped) == 0 || hasHome && stopped[0] != n.home:
+		return []end{keeps}
+	case hasHome && !all:
+		return []end{shut, keeps}
+	case !all:
+		return []end{keeps}
 	}
-	return []end{keeps}
+	if n.runs {
+		shut.zone = stopped[0]
+	}
+	return []end{shut}
 }
 
 // passing are the ends that a Node may have on the way: besides those allowed, what it

@@ -1,11 +1,13 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -60,11 +62,13 @@ type fakeFleet struct {
 	asked   int
 	follows [][]inventory.Identity
 	// outside answers SearchOutside, searches counts the questions.
-	outside     error
-	searches    int
-	generation  uint64
-	probes      []string
-	tagReads    []string
+	outside    error
+	searches   int
+	generation uint64
+	probes     []string
+	tagReads   []string
+	// hidden are the machines that the account does not see, as vCenter/ID.
+	hidden      []string
 	subscribers []signal.Signal
 }
 
@@ -133,6 +137,30 @@ func (f *fakeFleet) Probe(vcenter string) {
 		}
 	}
 	f.announce()
+}
+
+// AskHome says at once that a machine is gone, unless it is hidden.
+func (f *fakeFleet) AskHome(vcenter, id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	reply := inventory.Gone
+	if slices.Contains(f.hidden, vcenter+"/"+id) {
+		reply = inventory.Hidden
+	}
+	for i, s := range f.states {
+		if s.VCenter != vcenter || s.Snapshot == nil || s.Snapshot.Homes[id] == reply {
+			continue
+		}
+		snapshot := *s.Snapshot
+		snapshot.Homes = maps.Clone(snapshot.Homes)
+		if snapshot.Homes == nil {
+			snapshot.Homes = map[string]inventory.Reply{}
+		}
+		snapshot.Homes[id] = reply
+		f.states = slices.Clone(f.states)
+		f.states[i].Snapshot = &snapshot
+		f.announce()
+	}
 }
 
 func (f *fakeFleet) ReadTags(vcenter string) {
@@ -208,11 +236,18 @@ func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 	}
 	for i, m := range machines {
 		placed := *m
-		placed.Ref = s.Ref(fmt.Sprint("vm-", i+1))
+		placed.Ref = s.Ref(cmp.Or(m.Ref.ID, fmt.Sprint("vm-", i+1)))
 		e := inventory.Entry{ID: placed.Ref.ID, PoweredOn: m.Power == inventory.PowerOn}
 		s.Index[m.UUID] = append(s.Index[m.UUID], e)
 		s.Names[m.HostName] = append(s.Names[m.HostName], inventory.NameEntry{Entry: e, ByHostName: true})
 		s.Machines[placed.Ref.ID] = &placed
+	}
+	s.Homes = map[string]inventory.Reply{} // of whatever else Nodes were last found as
+	for i := range 10 {
+		id := fmt.Sprint("vm-", i)
+		if s.Homes[id] = inventory.Gone; s.Machines[id] != nil {
+			s.Homes[id] = inventory.Other
+		}
 	}
 	return inventory.State{VCenter: vcenter, Snapshot: s}
 }

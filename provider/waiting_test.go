@@ -203,7 +203,7 @@ func TestAMachineThatIsSwitchedOn(t *testing.T) {
 	withFramework(t, fleet, func(c *cluster) {
 		c.create(withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"))
 		c.pass(delay + time.Second)
-		c.wantEvents("node-1 AddressMissing")
+		c.wantEvents("node-1 MachinePoweredOff")
 		c.fleet.become(stateOf("east", machine(uuidA, withoutAddress)))
 		c.pass(time.Second)
 		if nodestate.IsUninitialized(c.node("node-1")) {

@@ -15,7 +15,7 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
-	"vzones/vcenter/watch/model"
+	"vzones/vcenter/watch"
 	"vzones/vcenter/watch/search"
 )
 
@@ -105,12 +105,10 @@ func joinAnswers(errs []error) error {
 func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
-	here := func(vcenter, of string) bool { return vcenter == m.name || of != "" && of == instance }
-	if here(id.Recorded.VCenter, id.RecordedInstance) && id.Recorded.ID != "" {
-		ids = append(ids, id.Recorded.ID)
-	}
-	if here(id.LastSeen.VCenter, id.LastSeen.Instance) && id.LastSeen.ID != "" {
-		ids = append(ids, id.LastSeen.ID)
+	for _, was := range []inventory.LastSeen{{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance, ID: id.Recorded.ID}, id.LastSeen} {
+		if was.IsIn(m.name, instance) && was.ID != "" {
+			ids = append(ids, was.ID)
+		}
 	}
 	ids = append(ids, m.seen.Of(instance, id.UUIDs)...)
 	slices.Sort(ids)
@@ -139,16 +137,17 @@ func canConfirm(members []member, id inventory.Identity) error {
 func (m *member) confirmGone(ctx context.Context, s *session.Session, id string) error {
 	// An account that may not see a machine does not find it by its UUID, but
 	// gets no answer either that there is none.
-	template, err := search.Do(ctx, m.slots, func() (bool, error) { return isTemplate(ctx, s, model.MachineRef(id)) })
+	reply, err := search.Do(ctx, m.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, id) })
+	name := topology.Ref{VCenter: m.name, Type: "VirtualMachine", ID: id}.Located("")
 	switch {
-	case err == nil && template:
+	case err != nil:
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the machine was: %w", m.name, quote.Plain(id), faults.Printable{Err: err})
+	case reply == inventory.Gone:
 		return nil
-	case err == nil:
-		return fmt.Errorf("%s, which the machine was, is still there: delete the Node by hand if it is not its machine any more", topology.Ref{VCenter: m.name, Type: "VirtualMachine", ID: id}.Located(""))
-	case faults.Gone(err):
-		return nil
+	case reply == inventory.There:
+		return fmt.Errorf("%s, which the machine was, is still there: delete the Node by hand if it is not its machine any more", name)
 	}
-	return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the machine was: %w", m.name, quote.Plain(id), faults.Printable{Err: err})
+	return topology.Errorf(topology.ErrUnknown, "%s, which the machine was, is not shown to the account, so that it may be there: give the account its role on it", name)
 }
 
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which
@@ -177,11 +176,12 @@ func (m *member) find(ctx context.Context, s *session.Session, u inventory.UUID)
 		return nil, err
 	}
 	for _, ref := range refs {
-		template, err := search.Do(ctx, m.slots, func() (bool, error) { return isTemplate(ctx, s, ref) })
-		switch {
-		case err != nil && !faults.Gone(err):
+		switch reply, err := search.Do(ctx, m.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, ref.Value) }); {
+		case err != nil:
 			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
-		case err == nil && !template:
+		case reply == inventory.Hidden:
+			return nil, fmt.Errorf("%s, which has UUID %s, is not shown to the account", quote.Plain(ref.Value), u)
+		case reply == inventory.There:
 			return &ref, nil
 		}
 	}
@@ -190,16 +190,3 @@ func (m *member) find(ctx context.Context, s *session.Session, u inventory.UUID)
 
 // session returns the session with the vCenter that is configured now, nil if there is none.
 func (m *member) session() *session.Session { return m.status.Load().sessionWith(m.target) }
-
-// isTemplate reports whether a machine is a template.
-func isTemplate(ctx context.Context, s *session.Session, machine types.ManagedObjectReference) (template bool, err error) {
-	err = s.Retrieve(ctx, types.PropertyFilterSpec{
-		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.template"}}},
-		ObjectSet: []types.ObjectSpec{{Obj: machine}},
-	}, func(o *types.ObjectContent) {
-		for _, p := range o.PropSet {
-			template, _ = p.Val.(bool)
-		}
-	})
-	return template, err
-}

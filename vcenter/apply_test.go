@@ -22,7 +22,7 @@ func TestVCentersComeAndGo(t *testing.T) {
 	w.found(w1)
 
 	w.fleet.Apply(w.cfgs[1:], slow.Requirements)
-	if _, err := inventory.Find(w.fleet.States(), w1); err != nil {
+	if _, err := w.find(w.fleet.States(), w1); err != nil {
 		t.Errorf("w1: %v", err)
 	}
 	w.until("logged out of east", func([]inventory.State) bool { return east.Sessions() == 0 })
@@ -32,12 +32,12 @@ func TestVCentersComeAndGo(t *testing.T) {
 	// What is known of its machines tells that nobody can say they are gone.
 	known := n1
 	known.Recorded = topology.Ref{VCenter: "east", ID: "vm-1"}
-	if _, err := inventory.Find(w.fleet.States(), known); !errors.Is(err, topology.ErrUnknown) {
+	if _, err := w.find(w.fleet.States(), known); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("n1 is not unknown: %v", err)
 	}
 
 	w.fleet.Apply(w.cfgs, slow.Requirements)
-	if _, err := inventory.Find(w.fleet.States(), n1); !errors.Is(err, topology.ErrUnknown) && err != nil {
+	if _, err := w.find(w.fleet.States(), n1); !errors.Is(err, topology.ErrUnknown) && err != nil {
 		t.Errorf("n1: %v", err)
 	}
 	if got := w.zone(n1); got != "east/a" {
@@ -59,14 +59,14 @@ func TestAnotherAddress(t *testing.T) {
 	swapped[0].Name, swapped[1].Name = "east", "west"
 	w.fleet.Apply(swapped, slow.Requirements)
 	w.until("n1 found in west", func(states []inventory.State) bool {
-		m, err := inventory.Find(states, w.id("n1"))
+		m, err := w.find(states, w.id("n1"))
 		return err == nil && m.Ref.VCenter == "west"
 	})
 	if got := w.zone(w.id("n1")); got != "east/a" {
 		t.Errorf("n1 is in %s", got)
 	}
 	w.until("w1 found in east", func(states []inventory.State) bool {
-		m, err := inventory.Find(states, w.id("w1"))
+		m, err := w.find(states, w.id("w1"))
 		return err == nil && m.Ref.VCenter == "east"
 	})
 	if got := w.east().Snapshot.Instance; got != w.sim.VCenter("west").InstanceUUID() {
@@ -87,7 +87,7 @@ func TestOtherDatacenters(t *testing.T) {
 	cfgs[0].Datacenters = []string{"dc1"}
 	w.fleet.Apply(cfgs, slow.Requirements)
 	w.until("n3 not found", func(states []inventory.State) bool {
-		_, err := inventory.Find(states, n3)
+		_, err := w.find(states, n3)
 		return err != nil
 	})
 	if err := w.fleet.SearchOutside(w.ctx, n3); !errors.Is(err, inventory.ErrOutside) {

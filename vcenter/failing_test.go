@@ -40,7 +40,7 @@ func TestFailureFromTheStartStaysItsOwn(t *testing.T) {
 			if !strings.Contains(east.Err.Error(), failure.says) || !strings.Contains(east.Err.Error(), `vCenter "east"`) {
 				t.Errorf("error is %v", east.Err)
 			}
-			if _, err := inventory.Find(w.fleet.States(), w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
+			if _, err := w.find(w.fleet.States(), w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("n1: %v", err)
 			}
 			if err := w.fleet.ConfirmAbsent(w.ctx, w.id("n1")); !errors.Is(err, topology.ErrUnknown) {
@@ -65,7 +65,7 @@ func TestFailureLaterKeepsTheSnapshot(t *testing.T) {
 			if got := w.zone(id); got != "east/a" {
 				t.Errorf("n1 is in %s", got)
 			}
-			if _, err := inventory.Find(w.fleet.States(), w.id("tmpl")); !errors.Is(err, topology.ErrUnknown) {
+			if _, err := w.find(w.fleet.States(), w.id("tmpl")); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("absence is claimed: %v", err)
 			}
 			if name == "no password" {

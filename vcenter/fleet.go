@@ -191,6 +191,15 @@ func (f *Fleet) ReadTags(vcenter string) {
 	}
 }
 
+// AskHome has a vCenter asked whether a machine exists that a Node was last found as and that it
+// does not show. A later snapshot has the reply in Homes. It is asked about each once in a while
+// only, whoever asks how often.
+func (f *Fleet) AskHome(vcenter, id string) {
+	if i := f.inbox(vcenter); i != nil {
+		i.AskHome(id)
+	}
+}
+
 // inbox returns that of a vCenter, nil if it is not configured.
 func (f *Fleet) inbox(vcenter string) *watch.Inbox {
 	for _, m := range *f.members.Load() {

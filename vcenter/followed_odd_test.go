@@ -30,12 +30,12 @@ func TestFollowedThatNoListTakes(t *testing.T) {
 			n1, n2, n3 := w.id("n1"), w.id("n2"), w.id("n3")
 			w.fleet.Follow([]inventory.Identity{n1, n2, n3})
 			w.until("n1 and n3 placed", func(states []inventory.State) bool {
-				if outcome(states, n2, topology.ErrAbsent) {
+				if w.outcome(states, n2, topology.ErrAbsent) {
 					t.Error("n2 is absent")
 				}
 				return w.zone(n1) == "east/a" && w.zone(n3) == "east/c" && states[0].Err == nil
 			})
-			if !outcome(w.fleet.States(), n2, topology.ErrUnknown) {
+			if !w.outcome(w.fleet.States(), n2, topology.ErrUnknown) {
 				t.Error("n2 is not unknown")
 			}
 		})
@@ -54,10 +54,10 @@ func TestFollowedIsNotForgottenByAWatchThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	unreadable := func(states []inventory.State) bool {
-		if outcome(states, n2, topology.ErrAbsent) {
+		if w.outcome(states, n2, topology.ErrAbsent) {
 			t.Fatal("n2 is absent")
 		}
-		return states[0].Err == nil && outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable)
+		return states[0].Err == nil && w.outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable)
 	}
 	w.until("n2 unreadable", unreadable)
 	before := w.fleet.States()[0].Snapshot

@@ -45,7 +45,7 @@ func TestFollowedAloneAreWatched(t *testing.T) {
 	w.fleet.Follow([]inventory.Identity{both(n1), w1, nobody})
 	w.in(n1, "east/a")
 	w.in(w1, "west/a")
-	w.until("absence of a stranger", func(states []inventory.State) bool { return outcome(states, nobody, topology.ErrAbsent) })
+	w.until("absence of a stranger", func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
 	for _, s := range w.fleet.States() {
 		if n := len(s.Snapshot.Index); n != 1 {
 			t.Errorf("%s: %d UUIDs in the index", s.VCenter, n)
@@ -89,7 +89,7 @@ func TestSearchesForWhatIsNotThereYet(t *testing.T) {
 	w := run(t, twoVCenters, slow, followedOnly)
 	late := identity(t, stranger)
 	w.fleet.Follow([]inventory.Identity{late})
-	w.until("absence", func(states []inventory.State) bool { return outcome(states, late, topology.ErrAbsent) })
+	w.until("absence", func(states []inventory.State) bool { return w.outcome(states, late, topology.ErrAbsent) })
 	if err := w.sim.VCenter("west").Create("dc1", fleet.VMSpec{Name: "late", UUID: stranger}); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestASecondMachineIsSeenWhenItIsSearchedFor(t *testing.T) {
 			if err := w.sim.VCenter(vcenter).Create("dc1", fleet.VMSpec{Name: "twin", UUID: n1.UUIDs[0].String()}); err != nil {
 				t.Fatal(err)
 			}
-			w.until("both", func(states []inventory.State) bool { return outcome(states, n1, topology.ErrAmbiguous) })
+			w.until("both", func(states []inventory.State) bool { return w.outcome(states, n1, topology.ErrAmbiguous) })
 			if err := w.sim.VCenter(vcenter).Destroy("twin"); err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +140,7 @@ func TestMovedToAnotherVCenterIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("n1 in west", func(states []inventory.State) bool {
-		m, err := inventory.Find(states, n1)
+		m, err := w.find(states, n1)
 		return err == nil && m.Ref.VCenter == "west"
 	})
 }
@@ -157,7 +157,7 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 	if err := w.sim.VCenter("east").Destroy("n1"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("absence of n1", func(states []inventory.State) bool { return outcome(states, n1, topology.ErrAbsent) })
+	w.until("absence of n1", func(states []inventory.State) bool { return w.outcome(states, n1, topology.ErrAbsent) })
 	seen := func(id inventory.Identity, vcenter, moid string) inventory.Identity {
 		id.LastSeen = inventory.LastSeen{VCenter: vcenter, ID: moid, At: time.Now()}
 		return id
@@ -191,10 +191,10 @@ func TestAbsenceOfFollowedMachines(t *testing.T) {
 	kept := func(when string, w *world) {
 		t.Helper()
 		w.until("n2 unreadable "+when, func(states []inventory.State) bool {
-			if outcome(states, n2, topology.ErrAbsent) {
+			if w.outcome(states, n2, topology.ErrAbsent) {
 				t.Errorf("n2 is absent %s", when)
 			}
-			return outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, n2)
+			return w.outcome(states, n2, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, n2)
 		})
 	}
 	kept("while it is watched", w)
@@ -231,7 +231,7 @@ func TestFollowedOutsideTheDatacenters(t *testing.T) {
 	w.until("n3 outside", w.isOutside(n3, w.moid("n3")))
 	w.to("n1", "n3")
 	w.until("n1 outside too", func(states []inventory.State) bool {
-		return outcome(states, n1, topology.ErrUnknown, inventory.ErrOutside) && len(states[0].Snapshot.Outside) == 2 && len(states[0].Snapshot.Index) == 0
+		return w.outcome(states, n1, topology.ErrUnknown, inventory.ErrOutside) && len(states[0].Snapshot.Outside) == 2 && len(states[0].Snapshot.Index) == 0
 	})
 	w.to("n1", "n2")
 	w.to("n3", "n2")
@@ -255,11 +255,11 @@ func TestFollowedByHostName(t *testing.T) {
 	if m := w.found(byHost); m.Name != "n1" {
 		t.Errorf("found %+v", m)
 	}
-	w.until("absence of n2", func(states []inventory.State) bool { return outcome(states, byName, topology.ErrAbsent) })
+	w.until("absence of n2", func(states []inventory.State) bool { return w.outcome(states, byName, topology.ErrAbsent) })
 	if err := east.SetHostName("n1", "node-2"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("absence of node-1", func(states []inventory.State) bool { return outcome(states, byHost, topology.ErrAbsent) })
+	w.until("absence of node-1", func(states []inventory.State) bool { return w.outcome(states, byHost, topology.ErrAbsent) })
 }
 
 // TestASearchThatFails is that vCenter's failure, and nobody else's.
@@ -277,7 +277,7 @@ func TestASearchThatFails(t *testing.T) {
 			sick(w.sim.VCenter("east"))
 			w.fleet.Follow([]inventory.Identity{w1, n1})
 			w.until("east failing", func(states []inventory.State) bool {
-				if outcome(states, n1, topology.ErrAbsent) {
+				if w.outcome(states, n1, topology.ErrAbsent) {
 					t.Error("n1 is absent")
 				}
 				return states[0].Err != nil
@@ -306,8 +306,8 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 		east.EndSessions()
 		w.restarted()
 		for range 10 {
-			if states := w.fleet.States(); outcome(states, n1) && states[0].Err == nil {
-				_, err := inventory.Find(states, n1)
+			if states := w.fleet.States(); w.outcome(states, n1) && states[0].Err == nil {
+				_, err := w.find(states, n1)
 				t.Fatalf("n1 is not found after a restart: %v", err)
 			}
 		}
@@ -317,7 +317,7 @@ func TestNothingIsAbsentBeforeItIsSearchedFor(t *testing.T) {
 	if err := east.Destroy("n1"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("absence of n1", func(states []inventory.State) bool { return outcome(states, n1, topology.ErrAbsent) })
+	w.until("absence of n1", func(states []inventory.State) bool { return w.outcome(states, n1, topology.ErrAbsent) })
 	w.found(n2)
 }
 

@@ -35,7 +35,7 @@ func TestNodesWithoutAUUIDCostLittle(t *testing.T) {
 		t.Helper()
 		w.until("names", func(states []inventory.State) bool {
 			for _, id := range ids {
-				if !outcome(states, id, topology.ErrAbsent) {
+				if !w.outcome(states, id, topology.ErrAbsent) {
 					return false
 				}
 			}
@@ -94,7 +94,7 @@ func TestNodesWithoutAUUIDCostLittle(t *testing.T) {
 	if err := east.SetHostName("node-0004", first[0].Name); err != nil {
 		t.Fatal(err)
 	}
-	w.until("two machines", func(states []inventory.State) bool { return outcome(states, first[0], topology.ErrAmbiguous) })
+	w.until("two machines", func(states []inventory.State) bool { return w.outcome(states, first[0], topology.ErrAmbiguous) })
 	// The own name of one and the guest host name of the other disagree as well.
 	for _, gone := range []string{"node-0002", first[0].Name} {
 		if err := east.Destroy(gone); err != nil {

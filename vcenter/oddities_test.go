@@ -236,7 +236,7 @@ func TestListsThatRefuseMachines(t *testing.T) {
 			if r := east.Requests(); r["CreatePropertyCollector"] != 2 || r["ModifyListView"] > modified+4 {
 				t.Errorf("it is tried again and again: %v", r)
 			}
-			if _, err := inventory.Find(w.fleet.States(), n2); !errors.Is(err, topology.ErrUnknown) {
+			if _, err := w.find(w.fleet.States(), n2); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("n2: %v", err)
 			}
 			if err := w.fleet.States()[0].Err; err != nil {

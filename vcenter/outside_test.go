@@ -35,10 +35,10 @@ func (w *world) to(machine, beside string) {
 
 func (w *world) isOutside(id inventory.Identity, moid string) func([]inventory.State) bool {
 	return func(states []inventory.State) bool {
-		if outcome(states, id, topology.ErrAbsent) {
+		if w.outcome(states, id, topology.ErrAbsent) {
 			w.Errorf("%s is absent", id)
 		}
-		return outcome(states, id, topology.ErrUnknown, inventory.ErrOutside) && isThere(states[0].Snapshot, moid)
+		return w.outcome(states, id, topology.ErrUnknown, inventory.ErrOutside) && isThere(states[0].Snapshot, moid)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestMovedOutOfTheConfiguredDatacenters(t *testing.T) {
 	if err := w.sim.VCenter("east").Destroy("n1"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("n1 gone", func(states []inventory.State) bool { return outcome(states, n1, topology.ErrAbsent) })
+	w.until("n1 gone", func(states []inventory.State) bool { return w.outcome(states, n1, topology.ErrAbsent) })
 	if err := w.fleet.ConfirmAbsent(w.ctx, n1); err != nil {
 		t.Errorf("not confirmed: %v", err)
 	}
@@ -98,7 +98,7 @@ func TestRestartWithARecord(t *testing.T) {
 		w.restarted()
 		w.until("n3 outside in a new watch", w.isOutside(its, moid))
 		// It is so for its Node only.
-		if states := w.fleet.States(); outcome(states, n3, inventory.ErrOutside) || len(states[0].Snapshot.Outside) > 0 {
+		if states := w.fleet.States(); w.outcome(states, n3, inventory.ErrOutside) || len(states[0].Snapshot.Outside) > 0 {
 			t.Errorf("another Node with the UUID hears of it: %v", states[0].Snapshot.Outside)
 		}
 		// In a vCenter whose datacenters are all configured it would be inside.
@@ -110,7 +110,7 @@ func TestRestartWithARecord(t *testing.T) {
 		w := run(t, twoVCenters, slow, only("dc1"))
 		nobody := identity(t, stranger)
 		w.fleet.Follow([]inventory.Identity{known(nobody, "east", w.moid("n3"))})
-		w.until("absence", func(states []inventory.State) bool { return outcome(states, nobody, topology.ErrAbsent) })
+		w.until("absence", func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
 	})
 	for name, change := range map[string]func(*fleet.Fleet, []config.VCenter){"gone": nil, "gone, with datacenters": only("dc1")} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestRestartWithARecord(t *testing.T) {
 			began := time.Now() // making the vCenters takes its time on a busy machine
 			nobody := known(identity(t, stranger), "east", "vm-99999")
 			w.fleet.Follow([]inventory.Identity{nobody})
-			w.until("absence", func(states []inventory.State) bool { return outcome(states, nobody, topology.ErrAbsent) })
+			w.until("absence", func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
 			// A machine that is not there has no details to wait for.
 			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("it took %v", took)
@@ -158,10 +158,10 @@ func TestRestartWithARecord(t *testing.T) {
 		n1 := known(identity(t, stranger), "east", w.moid("n1"))
 		w.fleet.Follow([]inventory.Identity{n1})
 		w.until("n1 unreadable", func(states []inventory.State) bool {
-			if outcome(states, n1, topology.ErrAbsent) {
+			if w.outcome(states, n1, topology.ErrAbsent) {
 				t.Error("n1 is absent")
 			}
-			return outcome(states, n1, inventory.ErrUnreadable) && inventory.IsIndexed(states, n1)
+			return w.outcome(states, n1, inventory.ErrUnreadable) && inventory.IsIndexed(states, n1)
 		})
 		if err := w.fleet.ConfirmAbsent(w.ctx, n1); err == nil || errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("it is there: %v", err)
@@ -184,7 +184,7 @@ func TestARecordOfAMachineThatMayNotBeSeen(t *testing.T) {
 		if states[0].Err != nil {
 			t.Fatalf("error: %v", states[0].Err)
 		}
-		return outcome(states, n3, inventory.ErrOutside)
+		return w.outcome(states, n3, inventory.ErrOutside)
 	})
 	w.found(n1)
 }
@@ -233,5 +233,5 @@ func TestDestroyedBeforeItIsToldOf(t *testing.T) {
 	if err := east.Destroy("n3"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("n3 gone", func(states []inventory.State) bool { return outcome(states, n3, topology.ErrAbsent) })
+	w.until("n3 gone", func(states []inventory.State) bool { return w.outcome(states, n3, topology.ErrAbsent) })
 }

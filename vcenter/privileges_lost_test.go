@@ -62,7 +62,7 @@ func (d *deprived) nobody() inventory.Identity {
 func (d *deprived) said() {
 	d.Helper()
 	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.nobody()})
-	d.until("absence", func(states []inventory.State) bool { return outcome(states, d.nobody(), topology.ErrAbsent) })
+	d.until("absence", func(states []inventory.State) bool { return d.outcome(states, d.nobody(), topology.ErrAbsent) })
 	d.until("its confirmation", func([]inventory.State) bool { return d.fleet.ConfirmAbsent(d.ctx, d.nobody()) == nil })
 }
 
@@ -70,7 +70,7 @@ func (d *deprived) said() {
 func (d *deprived) unsaid() {
 	d.Helper()
 	d.fleet.Follow([]inventory.Identity{d.n1, d.n2, d.n3, d.nobody()})
-	d.until("no absence", func(states []inventory.State) bool { return outcome(states, d.nobody(), topology.ErrUnknown) })
+	d.until("no absence", func(states []inventory.State) bool { return d.outcome(states, d.nobody(), topology.ErrUnknown) })
 }
 
 // unplaced waits for a machine of east to be found and its zone to be unknown.
@@ -133,7 +133,7 @@ func searchless(d *deprived) {
 		return
 	}
 	d.placed()
-	d.until("absence", func(states []inventory.State) bool { return outcome(states, d.nobody(), topology.ErrAbsent) })
+	d.until("absence", func(states []inventory.State) bool { return d.outcome(states, d.nobody(), topology.ErrAbsent) })
 	if err := d.fleet.ConfirmAbsent(d.ctx, d.nobody()); !errors.Is(err, topology.ErrUnknown) {
 		d.Errorf("absence: %v", err)
 	}
@@ -141,14 +141,18 @@ func searchless(d *deprived) {
 
 func partial(d *deprived) {
 	d.until("an incomplete index", func(states []inventory.State) bool {
-		return states[0].Snapshot.Incomplete != nil && states[0].Err == nil && outcome(states, d.n1, topology.ErrUnknown)
+		return states[0].Snapshot.Incomplete != nil && states[0].Err == nil && d.outcome(states, d.n1, topology.ErrUnknown)
 	})
 	d.in(d.n3, "east/c")
 	d.unsaid()
 }
 
 func unseen(d *deprived) {
-	d.until("n1 absent", func(states []inventory.State) bool { return outcome(states, d.n1, topology.ErrAbsent) })
+	d.until("n1 hidden", func(states []inventory.State) bool {
+		var not *inventory.NotShown
+		_, err := d.find(states, d.n1)
+		return errors.As(err, &not) && not.Reply == inventory.Hidden
+	})
 	if err := d.fleet.ConfirmAbsent(d.ctx, d.n1); !errors.Is(err, topology.ErrUnknown) {
 		d.Errorf("n1: %v", err)
 	}
@@ -158,7 +162,7 @@ func unseen(d *deprived) {
 
 func unreadable(d *deprived) {
 	d.until("n1 unreadable", func(states []inventory.State) bool {
-		return outcome(states, d.n1, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, d.n1)
+		return d.outcome(states, d.n1, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, d.n1)
 	})
 	d.in(d.n2, "east/b")
 	if d.fresh && !d.followed {

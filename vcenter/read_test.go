@@ -72,7 +72,7 @@ func TestOnlyFollowedMachinesAreReadInFull(t *testing.T) {
 			t.Errorf("%d machines, %d entries", len(s.Snapshot.Machines), len(s.Snapshot.Index))
 		}
 	}
-	if _, err := inventory.Find(w.fleet.States(), w.id("n2")); !errors.Is(err, topology.ErrUnknown) {
+	if _, err := w.find(w.fleet.States(), w.id("n2")); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("a machine whose details are not read: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestTemplatesAreNoMachines(t *testing.T) {
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("tmpl")})
 	w.until("both vCenters read", func(states []inventory.State) bool {
-		_, err := inventory.Find(states, w.id("tmpl"))
+		_, err := w.find(states, w.id("tmpl"))
 		return errors.Is(err, topology.ErrAbsent)
 	})
 }
@@ -113,7 +113,7 @@ func TestAMachineWithTheNamesOfTwoNodes(t *testing.T) {
 	if m := w.found(n1); m.Name != "n1" || m.HostName != "n2" {
 		t.Errorf("found %+v", m)
 	}
-	w.until("two machines of n2", func(states []inventory.State) bool { return outcome(states, n2, topology.ErrAmbiguous) })
+	w.until("two machines of n2", func(states []inventory.State) bool { return w.outcome(states, n2, topology.ErrAmbiguous) })
 }
 
 func TestChangesShow(t *testing.T) {
@@ -143,7 +143,7 @@ func TestChangesShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("n1 gone", func(states []inventory.State) bool {
-		_, err := inventory.Find(states, id)
+		_, err := w.find(states, id)
 		return errors.Is(err, topology.ErrAbsent)
 	})
 	if err := w.fleet.ConfirmAbsent(w.ctx, id); err != nil {
@@ -161,7 +161,7 @@ func TestConfiguredDatacentersLimitTheIndex(t *testing.T) {
 			w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("n3")})
 			w.found(w.id("n3"))
 			w.until("n1 not in the index", func(states []inventory.State) bool {
-				_, err := inventory.Find(states, w.id("n1"))
+				_, err := w.find(states, w.id("n1"))
 				return errors.Is(err, topology.ErrAbsent)
 			})
 			if err := w.fleet.ConfirmAbsent(w.ctx, w.id("n1")); err == nil || errors.Is(err, topology.ErrUnknown) {
@@ -189,7 +189,7 @@ func TestMissingDatacenterMakesTheIndexIncomplete(t *testing.T) {
 	})
 	w.fleet.Follow([]inventory.Identity{w.id("n3")})
 	w.found(w.id("n3"))
-	_, err := inventory.Find(w.fleet.States(), identity(t, "11111111-2222-3333-4444-555555555555"))
+	_, err := w.find(w.fleet.States(), identity(t, "11111111-2222-3333-4444-555555555555"))
 	if !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), `datacenter "dc9"`) {
 		t.Errorf("got %v", err)
 	}
@@ -206,7 +206,7 @@ func TestUnreadableMachinesMakeTheIndexIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("n2 unknown", func(states []inventory.State) bool {
-		_, err := inventory.Find(states, n2)
+		_, err := w.find(states, n2)
 		if errors.Is(err, topology.ErrAbsent) {
 			t.Fatalf("a machine that cannot be read counts as absent: %v", err)
 		}
@@ -278,7 +278,7 @@ func TestDestroyedBetweenIndexAndDetails(t *testing.T) {
 	w.fleet.Follow([]inventory.Identity{n1, n2})
 	w.found(n2)
 	w.until("n1 gone", func(states []inventory.State) bool {
-		_, err := inventory.Find(states, n1)
+		_, err := w.find(states, n1)
 		return errors.Is(err, topology.ErrAbsent)
 	})
 }

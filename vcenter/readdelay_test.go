@@ -186,10 +186,10 @@ func TestAVCenterIsReadLaterAfterARestart(t *testing.T) {
 	if n := west.Requests()["CreatePropertyCollector"]; n == 0 { // otherwise it was a very short wait
 		nobody := identity(t, stranger)
 		if states := w.fleet.States(); states[1].Err != nil {
-			if _, err := inventory.Find(states, w1); err != nil {
+			if _, err := w.find(states, w1); err != nil {
 				t.Errorf("w1 is not found: %v", err)
 			}
-			if !outcome(states, nobody, topology.ErrUnknown) {
+			if !w.outcome(states, nobody, topology.ErrUnknown) {
 				t.Error("a machine is absent that may have come meanwhile")
 			}
 		}

@@ -46,7 +46,7 @@ func TestAPasswordWithOtherDatacenters(t *testing.T) {
 	w.fleet.Apply(cfgs, slow.Requirements)
 	w.until("logged in again", func([]inventory.State) bool { return logins(east) == 2 && east.SOAPSessions() == 1 })
 	w.until("n3 not found", func(states []inventory.State) bool {
-		_, err := inventory.Find(states, w.id("n3"))
+		_, err := w.find(states, w.id("n3"))
 		return err != nil
 	})
 	w.found(w.id("n1"))
@@ -81,7 +81,7 @@ func TestAnAddressThatChangesWhileTheVCenterHangs(t *testing.T) {
 	// west has read w1 again under the name east only once east's login is over.
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, id := range []inventory.Identity{n1, w1} {
-			if _, err := inventory.Find(w.fleet.States(), id); errors.Is(err, topology.ErrAmbiguous) || errors.Is(err, topology.ErrAbsent) {
+			if _, err := w.find(w.fleet.States(), id); errors.Is(err, topology.ErrAmbiguous) || errors.Is(err, topology.ErrAbsent) {
 				t.Fatal(err)
 			}
 		}

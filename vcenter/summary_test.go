@@ -30,11 +30,11 @@ vcenters:
 	})
 	nobody := identity(t, "99999999-2222-3333-4444-555555555555")
 	w.fleet.Follow([]inventory.Identity{nobody})
-	w.until("absence of a stranger", func(states []inventory.State) bool { return outcome(states, nobody, topology.ErrAbsent) })
+	w.until("absence of a stranger", func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
 	states := w.fleet.States()
 	for name, uuid := range uuids {
-		if id := identity(t, uuid); !outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) {
-			_, err := inventory.Find(states, id)
+		if id := identity(t, uuid); !w.outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) {
+			_, err := w.find(states, id)
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -113,7 +113,7 @@ func TestTaggingHangs(t *testing.T) {
 				if s := states[0]; s.Err != nil {
 					t.Fatalf("error %v", s.Err)
 				}
-				_, err := inventory.Find(states, id)
+				_, err := w.find(states, id)
 				return errors.Is(err, topology.ErrAbsent)
 			})
 			if n := east.Requests()[anyWatches]; n != watches {

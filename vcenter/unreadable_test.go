@@ -40,8 +40,8 @@ func (w *world) restarted() {
 	})
 }
 
-func outcome(states []inventory.State, id inventory.Identity, want ...error) bool {
-	_, err := inventory.Find(states, id)
+func (w *world) outcome(states []inventory.State, id inventory.Identity, want ...error) bool {
+	_, err := w.find(states, id)
 	for _, e := range want {
 		if !errors.Is(err, e) {
 			return false
@@ -65,16 +65,16 @@ func TestAMachineThatBecomesUnreadable(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		w.until("n1 unreadable "+when, func(states []inventory.State) bool {
-			if outcome(states, n1, topology.ErrAbsent) || outcome(states, nobody, inventory.ErrUnreadable) {
+			if w.outcome(states, n1, topology.ErrAbsent) || w.outcome(states, nobody, inventory.ErrUnreadable) {
 				t.Errorf("n1 is forgotten %s", when)
 			}
-			return outcome(states, n1, topology.ErrUnknown, inventory.ErrUnreadable)
+			return w.outcome(states, n1, topology.ErrUnknown, inventory.ErrUnreadable)
 		})
 		s := w.fleet.States()[0].Snapshot
 		if entries := s.Index[n1.UUIDs[0]]; len(entries) != 1 || entries[0].ID != moid || !entries[0].Unreadable || len(s.Unreadable) > 0 {
 			t.Errorf("%s: %+v, unreadable %v", when, entries, s.Unreadable)
 		}
-		w.until("absence of a stranger "+when, func(states []inventory.State) bool { return outcome(states, nobody, topology.ErrAbsent) })
+		w.until("absence of a stranger "+when, func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
 	}
 	check("while it is watched")
 	for range 2 { // what is remembered is remembered again
@@ -108,7 +108,7 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 	doubted := func(when string) {
 		t.Helper()
 		w.until("doubt "+when, func(states []inventory.State) bool {
-			return outcome(states, n2, inventory.ErrUnreadable) && outcome(states, nobody, inventory.ErrUnreadable)
+			return w.outcome(states, n2, inventory.ErrUnreadable) && w.outcome(states, nobody, inventory.ErrUnreadable)
 		})
 		if got := w.fleet.States()[0].Snapshot.Unreadable[moid]; got != since {
 			t.Errorf("%s it is seen since %v, not %v", when, got, since)
@@ -125,7 +125,7 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 		t.Helper()
 		w.until("claimed "+when, func(states []inventory.State) bool {
 			for _, id := range claimants {
-				if !outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) || !inventory.IsIndexed(states, id) {
+				if !w.outcome(states, id, topology.ErrUnknown, inventory.ErrUnreadable) || !inventory.IsIndexed(states, id) {
 					return false
 				}
 			}
@@ -176,11 +176,11 @@ func TestAClaimBesideAReadableMachine(t *testing.T) {
 		t.Errorf("n1 is %s", m.Name)
 	}
 	states := w.fleet.States()
-	if !outcome(states, liar, topology.ErrUnknown, inventory.ErrUnreadable) || outcome(states, liar, topology.ErrAmbiguous) {
-		_, err := inventory.Find(states, liar)
+	if !w.outcome(states, liar, topology.ErrUnknown, inventory.ErrUnreadable) || w.outcome(states, liar, topology.ErrAmbiguous) {
+		_, err := w.find(states, liar)
 		t.Errorf("the Node that claims it: %v", err)
 	}
-	if !outcome(states, nobody, inventory.ErrUnreadable) {
+	if !w.outcome(states, nobody, inventory.ErrUnreadable) {
 		t.Error("it takes the doubt from another Node")
 	}
 }

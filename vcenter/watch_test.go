@@ -60,7 +60,7 @@ func TestMachinesComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("new gone", func(states []inventory.State) bool {
-		_, err := inventory.Find(states, id)
+		_, err := w.find(states, id)
 		return errors.Is(err, topology.ErrAbsent)
 	})
 }
@@ -73,7 +73,7 @@ func TestADatacenterThatIsRenamedIntoTheConfiguration(t *testing.T) {
 	n1, n3 := w.id("n1"), w.id("n3")
 	w.fleet.Follow([]inventory.Identity{n1, n3})
 	w.found(n3)
-	if _, err := inventory.Find(w.fleet.States(), n1); !errors.Is(err, topology.ErrUnknown) {
+	if _, err := w.find(w.fleet.States(), n1); !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("n1 is %v", err)
 	}
 	if err := w.sim.VCenter("east").Rename("/prod/dc1", "later"); err != nil {
@@ -140,7 +140,7 @@ func TestSessionsEndedTenTimes(t *testing.T) {
 		east.EndSessions()
 		w.until("a new session", func(states []inventory.State) bool {
 			for _, id := range ids {
-				if _, err := inventory.Find(states, id); err != nil {
+				if _, err := w.find(states, id); err != nil {
 					t.Errorf("lost meanwhile: %v", err)
 				}
 			}
@@ -157,7 +157,7 @@ func TestAnEmptyVCenter(t *testing.T) {
 	t.Parallel()
 	w := run(t, "vcenters: [{name: east, datacenters: [{name: dc}]}]", slow, nil)
 	w.until("a snapshot", func(states []inventory.State) bool { return states[0].Snapshot != nil })
-	_, err := inventory.Find(w.fleet.States(), identity(t, "11111111-2222-3333-4444-555555555555"))
+	_, err := w.find(w.fleet.States(), identity(t, "11111111-2222-3333-4444-555555555555"))
 	if !errors.Is(err, topology.ErrAbsent) {
 		t.Errorf("got %v", err)
 	}

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"testing"
 	"time"
@@ -124,6 +125,16 @@ func (w *world) until(what string, ok func([]inventory.State) bool) {
 	}
 }
 
+// find is inventory.Find, and has the vCenter asked about a machine that is not shown any more.
+func (w *world) find(states []inventory.State, id inventory.Identity) (*inventory.Machine, error) {
+	m, err := inventory.Find(states, id)
+	var not *inventory.NotShown
+	if errors.As(err, &not) {
+		w.fleet.AskHome(not.VCenter, not.ID)
+	}
+	return m, err
+}
+
 func (w *world) id(machine string) inventory.Identity {
 	w.Helper()
 	m, err := w.sim.Machine(machine)
@@ -148,7 +159,7 @@ func (w *world) found(id inventory.Identity) *inventory.Machine {
 	var m *inventory.Machine
 	w.until(id.String()+" found", func(states []inventory.State) bool {
 		var err error
-		m, err = inventory.Find(states, id)
+		m, err = w.find(states, id)
 		return err == nil
 	})
 	return m

@@ -107,7 +107,7 @@ func (q *question) isNamed() (err error) {
 }
 
 func (q *question) isAbsent() error {
-	q.absent = missing(q.states, q.id)
+	q.absent = missing(q.of.placer.Find, q.states, q.id)
 	if q.absent == nil {
 		return errExists
 	}

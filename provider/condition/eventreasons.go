@@ -53,6 +53,7 @@ var unplaced = []Outcome{
 	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid", ""},
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous", ""},
 	{topology.ErrAbsent, "machine_not_found", "MachineNotFound", ""},
+	{inventory.ErrPoweredOff, "machine_powered_off", "MachinePoweredOff", ""},
 	{placement.ErrUnwritten, "label_unwritten", "LabelUnwritten", ""},
 	{addresses.ErrClaimed, "address_conflict", "AddressConflict", ""},
 	{addresses.ErrNone, "address_missing", "AddressMissing", ""},
@@ -100,7 +101,8 @@ func Of(err error) Outcome {
 		if slices.Contains(ofVCenters, o.err) {
 			is = first
 		}
-		if errors.Is(is, o.err) {
+		// A machine that is not shown to the account is not found, though it may exist.
+		if errors.Is(is, o.err) || o.Name == "machine_not_found" && errors.Is(is, inventory.ErrNotShown) {
 			return o
 		}
 	}

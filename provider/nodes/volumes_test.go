@@ -8,6 +8,9 @@ import (
 	"vzones/topology"
 )
 
+// AskHome does nothing.
+func (f *fakeSource) AskHome(string, string) {}
+
 // ReadTags finds the names as they are.
 func (f *fakeSource) ReadTags(vcenter string) {
 	f.mu.Lock()

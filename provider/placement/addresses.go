@@ -69,12 +69,5 @@ func (p *Placer) choose(states []inventory.State, m *inventory.Machine, node *v1
 		return addresses.Selection{}, len(families), err
 	}
 	chosen, err := addresses.Select(in)
-	// A kubelet that has just registered runs on a machine that is on. One that is off is a copy with its UUID,
-	// such as a backup, whose place is not the Node's.
-	if nodestate.IsUninitialized(node) && (m.Power == inventory.PowerOff || m.Power == inventory.PowerSuspended) {
-		chosen.Addresses = nil
-		err = topology.Errorf(addresses.ErrNone, "%s does not run, so Node %s runs on another machine with its UUID: add the vCenter or datacenter of that to the configuration, or give the account its rights",
-			m.Ref.Located(m.InventoryPath), node.Name)
-	}
 	return chosen, len(families), err
 }

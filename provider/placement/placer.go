@@ -30,6 +30,9 @@ type Fleet interface {
 	// ReadTags has a vCenter's tags read soon, with the names of those that matter.
 	// Subscribers are notified then, whatever the result is.
 	ReadTags(vcenter string)
+	// AskHome has a vCenter asked whether a machine exists that it does not show, by its
+	// managed object ID. Subscribers are notified of the reply.
+	AskHome(vcenter, id string)
 }
 
 // Options tune a placer. The zero value is what a daemon wants.

@@ -46,7 +46,8 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 		return false, err
 	}
 	states := p.fleet.States()
-	m, err := inventory.FindStopped(states, id)
+	id.Running = false // its kubelet is silent, which is why the framework asks
+	m, err := p.Find(states, id)
 	if err != nil {
 		return false, err
 	}

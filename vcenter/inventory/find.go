@@ -16,36 +16,13 @@ import (
 //   - topology.ErrAbsent: every vCenter was read completely, and none has it.
 //     That is what the snapshots say, which may be seconds old.
 //
-// The answer does not depend on which vCenter was read first: see undecided. A machine
-// that several entries of one vCenter show is one: see onePerMachine.
-func Find(states []State, id Identity) (*Machine, error) { return find(states, id, uncertain) }
-
-// FindStopped is Find for a Node that may be shut down: a machine that is off counts where
-// the Node's was last found, although other vCenters, or some of their machines, cannot be
-// read, so that the failure of another vCenter does not hide it. If it is not known where
-// that was, every vCenter has to be read, but not each machine. The result must not decide
-// where a Node is, since a machine that runs may be among those not read.
-func FindStopped(states []State, id Identity) (*Machine, error) {
-	return find(states, id, func(states []State, id Identity, off []match) error {
-		if err := undecided(states, id, off); err != nil || id.lastIn(states, off) {
-			return err
-		}
-		if len(id.last()) == 0 {
-			return join(incompleteIndexes(states), pendingSearches(states, id))
-		}
-		return uncertain(states, id, off)
-	})
-}
-
-// A check returns why machines that are off may not be the Node's.
-type check func(states []State, id Identity, off []match) error
-
-// find looks for a machine. A machine that is off counts only if check returns no error.
-func find(states []State, id Identity, check check) (*Machine, error) {
+// The answer does not depend on which vCenter was read first, nor on what was read before: see
+// findByUUID. A machine that several entries of one vCenter show is one: see onePerMachine.
+func Find(states []State, id Identity) (*Machine, error) {
 	var found match
 	var err error
 	if len(id.UUIDs) > 0 {
-		found, err = findByUUID(states, id, check)
+		found, err = findByUUID(states, id)
 	} else {
 		found, err = findByName(states, id)
 	}
@@ -62,6 +39,8 @@ func find(states []State, id Identity, check check) (*Machine, error) {
 			"the configuration of %s cannot be read", found)
 	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
 		return nil, detailsPending(states, found)
+	case len(id.last()) > 0 && len(id.UUIDs) > 0 && !id.isHome(found) && m.Power != PowerOn:
+		return nil, topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the machine was last found elsewhere: reconnect its host", found)
 	}
 	return m, nil
 }
@@ -118,32 +97,59 @@ func matches(states []State, id Identity) (on, off []match) {
 	return on, off
 }
 
-// findByUUID prefers the one machine that is powered on, unless another vCenter has to be
-// read first. Machines that are off count only where nothing is uncertain, since the one
-// that runs may be where nothing can be read. The error is ErrAbsent only if all vCenters
-// were read completely.
-func findByUUID(states []State, id Identity, check check) (match, error) {
+// findByUUID decides which machine with its UUID is a Node's:
+//   - Several that run are ambiguous, and so are several that are off.
+//   - A Node that was found before has the machine that it was found as, its home, as long as that
+//     may be: see keepsHome. Another one is its machine only if it runs and every vCenter can be read.
+//   - A Node that was not found before has the one that runs, once each vCenter was read, has
+//     failed, or is overdue. One that is off is its machine only if nothing is uncertain, since
+//     what runs may be where nothing can be read, and if the kubelet is silent.
+//   - None exists only if nothing is uncertain.
+func findByUUID(states []State, id Identity) (match, error) {
 	on, off := matches(states, id)
-	if len(on) > 0 {
-		if err := undecided(states, id, on); err != nil {
-			return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the machine with %s: %w", listMatches(on), id, err)
-		}
-		return uniqueMatch(on, id)
+	fits, known := on, len(id.last()) > 0
+	if len(on) == 0 {
+		fits = off
 	}
-	if len(off) == 0 {
-		check = uncertain
+	var err error
+	switch elsewhere := slices.ContainsFunc(fits, func(m match) bool { return !id.isHome(m) }); {
+	case len(fits) == 0:
 		if second := secondary(states, id.UUIDs); second != "" {
 			return match{}, topology.Errorf(topology.ErrUnknown, "no primary with %s is found, and its Fault Tolerance secondary is %s: wait for the failover", id, second)
 		}
-	}
-	err := check(states, id, off)
-	if err == nil && len(off) > 0 {
-		err = mayStillRun(states, id, off)
+		if err = uncertain(states, id); err == nil {
+			err = id.keepsHome(states)
+		}
+	case !elsewhere && len(fits) == 1:
+		return fits[0], nil
+	case len(on) > 0:
+		if err = id.keepsHome(states); err == nil && len(on) == 1 {
+			if known {
+				err = notAllRead(states, id)
+			} else {
+				err = stillReading(states, id)
+			}
+		}
+		if err != nil {
+			return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the machine with %s: %w", listMatches(on), id, err)
+		}
+	default:
+		if err = uncertain(states, id); err == nil {
+			err = id.keepsHome(states)
+		}
+		switch only := err == nil && len(off) == 1 && off[0].isOff(); {
+		case only && known:
+			return match{}, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "the machine is gone where it was last found, and %s with %s is off: "+
+				"switch it on if the Node is to run there, or delete the Node", off[0], id)
+		case only && id.Running:
+			return match{}, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s is off, so the Node runs on another machine with %s: "+
+				"add the vCenter or datacenter of that to the configuration, or give the account its rights", off[0], id)
+		}
 	}
 	if err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "no running machine with %s is found: %w", id, err)
 	}
-	return uniqueMatch(off, id)
+	return uniqueMatch(fits, id)
 }
 
 // secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, empty
@@ -166,7 +172,7 @@ func secondary(states []State, uuids []UUID) string {
 // host name it likes, so a machine with that host name does not come before another one
 // with that name of its own.
 func findByName(states []State, id Identity) (match, error) {
-	if err := uncertain(states, id, nil); err != nil {
+	if err := uncertain(states, id); err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is unique: %w", id, err)
 	}
 	var all, byHostName, byName []match

@@ -3,6 +3,7 @@ package inventory_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,17 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 		}
 		if m.name != "" && m.name != m.host {
 			s.Names[m.name] = append(s.Names[m.name], inventory.NameEntry{Entry: e})
+		}
+	}
+	// The vCenter was asked about whatever else a Node may have been found as.
+	s.Homes = map[string]inventory.Reply{}
+	for i := range 10 {
+		s.Homes[fmt.Sprint("vm-", i)] = inventory.Gone
+	}
+	for _, m := range vms {
+		s.Homes[m.id] = inventory.Other
+		if m.uuid == (inventory.UUID{}) && m.unreadable {
+			s.Homes[m.id] = inventory.There
 		}
 	}
 	return inventory.State{VCenter: vcenter, Snapshot: s}
@@ -215,8 +227,8 @@ func TestOutcomesExclude(t *testing.T) {
 	}
 }
 
-// TestFindStopped: that other machines cannot be seen does not hide that the Node's is
-// off where it was last found, and still says nothing of one that is not found.
+// TestFindStopped: that other machines cannot be seen does not hide that the Node's is off where it
+// was last found, and says nothing of one that is not found.
 func TestFindStopped(t *testing.T) {
 	u := mustUUID(t, "422e4956-ad22-1139-6d72-59cc8f26bc90")
 	never := inventory.Identity{UUIDs: []inventory.UUID{u}, Name: "n1"}
@@ -225,38 +237,37 @@ func TestFindStopped(t *testing.T) {
 	there.LastSeen = inventory.LastSeen{VCenter: "west", ID: "vm-1", At: began}
 	off := stateOf("east", vm{id: "vm-1", uuid: u})
 	for name, other := range map[string]inventory.State{
-		"machines that cannot be seen": incomplete(stateOf("west")),
-		"a vCenter that fails":         failing(stateOf("west")),
-		"a vCenter that is overdue":    overdue(notRead("west")),
+		"machines that cannot be seen":   incomplete(stateOf("west")),
+		"a vCenter that fails":           failing(stateOf("west")),
+		"a vCenter that is overdue":      overdue(notRead("west")),
+		"a vCenter that is not read yet": notRead("west"),
+		"a machine that cannot be read":  stateOf("west", vm{id: "vm-9", unreadable: true, since: 1}),
 	} {
-		if m, err := inventory.FindStopped([]inventory.State{off, other}, here); err != nil || m.Ref.ID != "vm-1" {
+		if m, err := inventory.Find([]inventory.State{off, other}, here); err != nil || m.Ref.ID != "vm-1" {
 			t.Errorf("beside %s: %v, %v", name, m, err)
 		}
 		for _, id := range []inventory.Identity{never, there} {
-			if m, err := inventory.FindStopped([]inventory.State{off, other}, id); !errors.Is(err, topology.ErrUnknown) {
+			if m, err := inventory.Find([]inventory.State{off, other}, id); !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("last found at %v, beside %s: %v, %v", lastFound(id), name, m, err)
 			}
 		}
-		if m, err := inventory.FindStopped([]inventory.State{stateOf("east"), other}, here); !errors.Is(err, topology.ErrUnknown) {
+		if m, err := inventory.Find([]inventory.State{stateOf("east"), other}, here); !errors.Is(err, topology.ErrUnknown) {
 			t.Errorf("not found, beside %s: %v, %v", name, m, err)
 		}
 	}
-	if m, err := inventory.FindStopped([]inventory.State{off, notRead("west")}, here); !errors.Is(err, topology.ErrUnknown) {
-		t.Errorf("beside a vCenter that is not read yet: %v, %v", m, err)
+	if m, err := inventory.Find([]inventory.State{off, stateOf("west")}, never); err != nil || m.Ref.ID != "vm-1" {
+		t.Errorf("never found, all read: %v, %v", m, err)
 	}
-	for _, id := range []inventory.Identity{never, here, there} {
-		if m, err := inventory.FindStopped([]inventory.State{off, stateOf("west")}, id); err != nil || m.Ref.ID != "vm-1" {
-			t.Errorf("last found at %v, all read: %v, %v", lastFound(id), m, err)
-		}
+	if m, err := inventory.Find([]inventory.State{off, stateOf("west")}, there); !errors.Is(err, inventory.ErrPoweredOff) {
+		t.Errorf("gone where it was found: %v, %v", m, err)
 	}
-	unreadable := stateOf("west", vm{id: "vm-9", unreadable: true, since: 1})
-	for want, id := range map[bool]inventory.Identity{true: never, false: there} {
-		if _, err := inventory.FindStopped([]inventory.State{off, unreadable}, id); (err == nil) != want {
-			t.Errorf("last found at %v, beside a machine that cannot be read: %v", lastFound(id), err)
-		}
-	}
-	if _, err := inventory.FindStopped([]inventory.State{off, stateOf("west", vm{id: "vm-2", uuid: u})}, never); !errors.Is(err, topology.ErrAmbiguous) {
+	if _, err := inventory.Find([]inventory.State{off, stateOf("west", vm{id: "vm-2", uuid: u})}, never); !errors.Is(err, topology.ErrAmbiguous) {
 		t.Errorf("two that are off: %v", err)
+	}
+	joins := never
+	joins.Running = true
+	if m, err := inventory.Find([]inventory.State{off, stateOf("west")}, joins); !errors.Is(err, inventory.ErrPoweredOff) {
+		t.Errorf("of a Node that runs: %v, %v", m, err)
 	}
 }
 

@@ -24,6 +24,8 @@ type Identity struct {
 	RecordedInstance string
 	// LastSeen is where this process last saw the machine, zero if it never did.
 	LastSeen LastSeen
+	// Running reports whether the Node has just joined or is ready, so that its machine runs.
+	Running bool
 	// SearchOverdue reports whether vCenters with index: followed had the time to be
 	// searched for the machine. Nothing waits longer for one that was not.
 	SearchOverdue bool
@@ -53,11 +55,8 @@ func (id Identity) String() string {
 // recorded returns the machine of the Node's record, if the snapshot knows it from such
 // records only.
 func (id Identity) recorded(s *Snapshot) (Entry, bool) {
-	switch {
-	case s == nil || id.Recorded.VCenter != s.VCenter:
+	if s == nil || id.Recorded.ID == "" || !(LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}).IsIn(s.VCenter, s.Instance) {
 		return Entry{}, false
-	case id.RecordedInstance != "" && s.Instance != "" && id.RecordedInstance != s.Instance:
-		return Entry{}, false // the vCenter of that name is another one now
 	}
 	e, ok := s.Recorded[id.Recorded.ID]
 	return e, ok
@@ -85,7 +84,7 @@ const (
 // could not be read for longer than a move takes.
 func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 	seen := id.LastSeen
-	here := seen.VCenter == s.VCenter || seen.isIn(s.Snapshot)
+	here := seen.IsIn(s.VCenter, s.Snapshot.Instance)
 	switch {
 	case seen.VCenter == "" || here && seen.ID == moid:
 		return false
@@ -122,7 +121,7 @@ func (id Identity) ownFirst(states []State) []State {
 		return states
 	}
 	own := func(s State) bool {
-		return slices.ContainsFunc(last, func(was LastSeen) bool { return s.VCenter == was.VCenter || was.isIn(s.Snapshot) })
+		return slices.ContainsFunc(last, func(was LastSeen) bool { return was.mayBeIn(s) })
 	}
 	sorted := slices.Clone(states)
 	slices.SortStableFunc(sorted, func(a, b State) int {

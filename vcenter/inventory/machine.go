@@ -17,6 +17,9 @@ const (
 	PowerSuspended Power = "suspended"
 )
 
+// IsOff reports whether a machine is known not to run.
+func (p Power) IsOff() bool { return p == PowerOff || p == PowerSuspended }
+
 // A Machine is everything that is read of a Node's virtual machine.
 type Machine struct {
 	Ref topology.Ref

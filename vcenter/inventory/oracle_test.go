@@ -6,7 +6,6 @@ import (
 	"math/rand"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"testing/quick"
 
@@ -25,6 +24,7 @@ type vcenterSpec struct {
 	unread, failing, incomplete, overdue bool
 	unnamed                              bool // the Node's name was not looked for yet
 	contact                              int  // minutes after began
+	hides                                bool // it does not say whether what it does not show is gone
 	vms                                  []vm
 }
 
@@ -34,7 +34,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 	one := func(in int) bool { return r.Intn(in) == 0 }
 	var w world
 	for range 1 + r.Intn(3) {
-		v := vcenterSpec{unread: one(10), failing: one(10), incomplete: one(10), overdue: one(2), unnamed: one(10), contact: 30 * r.Intn(7)}
+		v := vcenterSpec{unread: one(10), failing: one(10), incomplete: one(10), overdue: one(2), unnamed: one(10), contact: 30 * r.Intn(7), hides: one(6)}
 		for i := range r.Intn(3) {
 			v.vms = append(v.vms, vm{
 				id:       fmt.Sprint("vm-", i),
@@ -66,6 +66,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 	if one(2) {
 		w.id.LastSeen = inventory.LastSeen{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
 	}
+	w.id.Running = one(3)
 	return reflect.ValueOf(w)
 }
 
@@ -76,6 +77,13 @@ func (w world) states() []inventory.State {
 		states[i].LastContact = minute(v.contact)
 		if v.incomplete {
 			states[i] = incomplete(states[i])
+		}
+		if v.hides {
+			for id, reply := range states[i].Snapshot.Homes {
+				if reply == inventory.Gone {
+					states[i].Snapshot.Homes[id] = inventory.Hidden
+				}
+			}
 		}
 		if v.unnamed {
 			states[i] = unnamed(states[i])
@@ -170,36 +178,51 @@ func (w world) fits(m vm) bool {
 	return m.host == w.id.Name || m.name == w.id.Name
 }
 
-// oracle answers from the description of the fleet, not from index or names:
-// it writes down every machine that could be the Node's and counts.
+// oracle answers from the description of the fleet, not from index or names: it writes down every
+// machine that could be the Node's and counts.
 func (w world) oracle() (found string, outcome error) {
-	complete := w.sees() && !w.protected()
-	where := map[string]bool{}
 	var all, on []string
 	unusable := map[string]bool{}
 	for i, v := range w.vcenters {
-		if v.unread {
-			continue
-		}
 		for _, m := range v.vms {
+			if v.unread || !w.fits(m) {
+				continue
+			}
 			ref := fmt.Sprintf("vc-%d:VirtualMachine:%s", i, m.id)
 			unusable[ref] = m.unread || m.unreadable || m.outside
-			fits := w.fits(m)
-			if fits {
-				all = append(all, ref)
-			}
-			if fits && m.on {
+			all = append(all, ref)
+			if m.on {
 				on = append(on, ref)
-				where[fmt.Sprint("vc-", i)] = true
 			}
 		}
 	}
 	right := all
-	if len(w.id.UUIDs) > 0 && len(on) > 0 {
-		right, complete = on, w.settled(on, where)
+	byUUID := len(w.id.UUIDs) > 0
+	if byUUID && len(on) > 0 {
+		right = on
+	}
+	var homes []string
+	for _, was := range lastFound(w.id) {
+		homes = append(homes, fmt.Sprintf("%s:VirtualMachine:%s", was.VCenter, was.ID))
+	}
+	unknown := !w.sees() || w.protected()
+	switch {
+	case !byUUID:
+	case len(right) == 1 && slices.Contains(homes, right[0]):
+		unknown = false
+	case len(on) > 1:
+		unknown = w.keepsHome()
+	case len(on) == 1 && len(homes) > 0:
+		unknown = w.keepsHome() || slices.ContainsFunc(w.vcenters, func(v vcenterSpec) bool { return v.unread || v.failing })
+	case len(on) == 1:
+		unknown = slices.ContainsFunc(w.vcenters, func(v vcenterSpec) bool { return v.unread && !v.failing && !v.overdue })
+	case len(all) == 1:
+		unknown = unknown || len(homes) > 0 || w.id.Running
+	default:
+		unknown = unknown || w.keepsHome()
 	}
 	switch {
-	case !complete:
+	case unknown:
 		return "", topology.ErrUnknown
 	case len(right) == 0:
 		return "", topology.ErrAbsent
@@ -211,42 +234,32 @@ func (w world) oracle() (found string, outcome error) {
 	return right[0], nil
 }
 
-// settled reports whether no other vCenter's word is needed for machines that run: those
-// in the vCenters in where, once for each way in which one is.
-func (w world) settled(on []string, where map[string]bool) bool {
-	moved := false
-	for _, last := range []string{w.id.Recorded.VCenter + "/" + w.id.Recorded.ID, w.id.LastSeen.VCenter + "/" + w.id.LastSeen.ID} {
-		vcenter, machine, _ := strings.Cut(last, "/")
-		if vcenter == "" {
-			continue
-		}
-		moved = moved || !where[vcenter] || len(where) > 1
+// keepsHome reports whether the Node's machine may still be one that it was found as: its vCenter
+// cannot be read, does not show it and has not said that it is gone, or shows it and not whether it runs.
+func (w world) keepsHome() bool {
+	for _, was := range lastFound(w.id) {
 		for i, v := range w.vcenters {
-			if fmt.Sprint("vc-", i) != vcenter {
+			if fmt.Sprint("vc-", i) != was.VCenter {
 				continue
 			}
-			if (!where[vcenter] || len(where) > 1) && (v.unread || v.failing || v.incomplete) {
-				return false // it is about to say whether it still has it
+			if v.unread || v.failing || v.incomplete {
+				return true
 			}
-			for _, m := range v.vms {
-				unknown := m.unreadable || m.unread && !m.template && !m.secondary
-				mayRun := m.id == machine && unknown && slices.Contains(w.id.UUIDs, m.uuid)
-				if !v.unread && mayRun && len(on) == 1 && on[0] != fmt.Sprintf("%s:VirtualMachine:%s", vcenter, m.id) {
-					return false
+			at := slices.IndexFunc(v.vms, func(m vm) bool { return m.id == was.ID })
+			if at < 0 {
+				if v.hides {
+					return true
 				}
+				continue
+			}
+			m := v.vms[at]
+			can := m.outside || !m.template && !m.secondary
+			if (m.unreadable && m.uuid.IsZero()) || can && (m.unreadable || m.unread) && slices.Contains(w.id.UUIDs, m.uuid) {
+				return true
 			}
 		}
 	}
-	if len(on) > 1 {
-		return true
-	}
-	for _, v := range w.vcenters {
-		waits := v.unread && !v.failing && !v.overdue
-		if waits || moved && (v.unread || v.failing) {
-			return false
-		}
-	}
-	return true
+	return false
 }
 
 func TestFindIsTheOracle(t *testing.T) {

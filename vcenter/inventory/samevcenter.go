@@ -10,15 +10,26 @@ import (
 // own for each. Its own UUID tells that they are one. Each entry has a session, a snapshot
 // and a state of its own, so that what fails for one account does not concern the others.
 
-// isIn reports whether a snapshot is of the vCenter where the machine was last seen,
-// whatever its name is.
-func (was LastSeen) isIn(s *Snapshot) bool {
-	return s != nil && was.Instance != "" && s.Instance == was.Instance
+// IsIn reports whether an entry with that name and own UUID is of the vCenter where the machine
+// was last seen. The name counts only while one of the two UUIDs is not known.
+func (was LastSeen) IsIn(vcenter, instance string) bool {
+	if was.Instance != "" && instance != "" {
+		return was.Instance == instance
+	}
+	return was.VCenter != "" && was.VCenter == vcenter
+}
+
+// mayBeIn is IsIn for a state, which may have no snapshot yet.
+func (was LastSeen) mayBeIn(s State) bool {
+	if s.Snapshot == nil {
+		return was.IsIn(s.VCenter, "")
+	}
+	return was.IsIn(s.VCenter, s.Snapshot.Instance)
 }
 
 // is reports whether a machine is the one that was last seen.
 func (was LastSeen) is(m match) bool {
-	return m.entry.ID == was.ID && (m.snapshot.VCenter == was.VCenter && (was.Instance == "" || m.snapshot.Instance == "") || was.isIn(m.snapshot))
+	return m.entry.ID == was.ID && was.IsIn(m.snapshot.VCenter, m.snapshot.Instance)
 }
 
 // same reports whether two matches are one machine: one vCenter's managed object.

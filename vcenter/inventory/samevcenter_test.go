@@ -200,9 +200,6 @@ func TestCopyBesideAnEntryThatIsDown(t *testing.T) {
 		if m, err := inventory.Find(states, id); err != nil || m.Ref.VCenter != "second" {
 			t.Errorf("got %v, %v", m, err)
 		}
-		if m, err := inventory.FindStopped(states, id); err != nil || m.Ref.VCenter != "second" {
-			t.Errorf("got %v, %v", m, err)
-		}
 	}
 }
 

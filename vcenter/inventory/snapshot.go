@@ -44,6 +44,9 @@ type Snapshot struct {
 	// reported yet, neither as existing nor as gone, by managed object ID. These Nodes wait
 	// for them.
 	Pending map[string]bool
+	// Homes has what the vCenter said of machines that Nodes were last found as and that it does
+	// not show, by managed object ID. One that is not a key was not asked about.
+	Homes map[string]Reply
 	// Names has the machines whose guest host name or own name is that of a
 	// followed Node without a UUID, each once, by the Node's name. With Searched own
 	// names are not looked for. A name that is not a key
@@ -63,6 +66,23 @@ type Snapshot struct {
 	// object ID. Those of an unreadable one are its name and place.
 	Machines map[string]*Machine
 }
+
+// A Reply is what a vCenter says of a managed object.
+type Reply int
+
+// The replies. Only Gone is evidence that a machine does not exist.
+const (
+	// Unasked: it was not asked, or has not answered yet.
+	Unasked Reply = iota
+	// Gone: the managed object does not exist, or is a template by now.
+	Gone
+	// Hidden: the account may not see it, so that it may exist.
+	Hidden
+	// There: it exists, and its UUID is not known.
+	There
+	// Other: it exists, and its UUID is not that of the Node's machine.
+	Other
+)
 
 // Searched are the searches whose results an index has: all machines that the last
 // search for a UUID found are in it. One that is not here is still under way, so that

@@ -27,6 +27,8 @@ var (
 	ErrPending = errors.New("about to be read")
 	// ErrUntrusted: the certificate of a vCenter is not trusted. It is in an Unreachable.
 	ErrUntrusted = errors.New("certificate not trusted")
+	// ErrPoweredOff: the only machine that fits is off, and the Node's machine runs.
+	ErrPoweredOff = errors.New("powered off")
 	// ErrUnreadable: a machine's configuration cannot be read.
 	ErrUnreadable = errors.New("configuration not readable")
 )
@@ -160,7 +162,7 @@ func unreadable(s *Snapshot, ids []string) error {
 
 // uncertain returns why the Node's machine may exist although no snapshot shows it, nil if
 // it certainly does not.
-func uncertain(states []State, id Identity, _ []match) error {
+func uncertain(states []State, id Identity) error {
 	states = id.ownFirst(states)
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
 }
@@ -182,41 +184,25 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 		_, done := s.Names[id.Name]
 		return done
 	}
-	if id.Recorded.VCenter == s.VCenter && s.Pending[id.Recorded.ID] {
+	if s.Pending[id.Recorded.ID] && (LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}).IsIn(s.VCenter, s.Instance) {
 		return false
 	}
 	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })
 }
 
-// removedVCenter returns an error if the vCenter that had the machine is not configured
-// any more, or if another vCenter has its name now.
+// removedVCenter returns an error if the vCenter that had the machine is not configured any
+// more, or if another vCenter has its name now.
 func removedVCenter(states []State, id Identity) error {
-	configured := func(vcenter string) bool {
-		return vcenter == "" || slices.ContainsFunc(states, func(s State) bool { return s.VCenter == vcenter })
-	}
-	switch {
-	case !configured(id.Recorded.VCenter):
-		return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration: add it again, or delete the Node if its machine is gone",
-			quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
-	case !configured(id.LastSeen.VCenter):
-		return fmt.Errorf("vCenter %q, which had the machine, is not in the configuration any more: add it again, or delete the Node if its machine is gone",
-			id.LastSeen.VCenter)
-	case isReplaced(states, LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}):
-		return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID: delete the Node if its machine is gone",
-			quote.Value(id.Recorded.VCenter), quote.Plain(id.Recorded.ID))
-	case isReplaced(states, id.LastSeen):
-		return fmt.Errorf("vCenter %q, which had the machine, is another one now, by its own UUID: delete the Node if its machine is gone",
-			id.LastSeen.VCenter)
+	for _, was := range id.last() {
+		switch {
+		case len(was.entries(states)) > 0:
+		case StateOf(states, was.VCenter).VCenter != "":
+			return fmt.Errorf("vCenter %s, which had the machine as %s, is another one now, by its own UUID: delete the Node if its machine is gone",
+				quote.Value(was.VCenter), quote.Plain(was.ID))
+		default:
+			return fmt.Errorf("vCenter %s, which had the machine as %s, is not in the configuration: add it again, or delete the Node if its machine is gone",
+				quote.Value(was.VCenter), quote.Plain(was.ID))
+		}
 	}
 	return nil
-}
-
-// isReplaced reports whether the vCenter that had the machine is not configured any more,
-// though one of that name is.
-func isReplaced(states []State, seen LastSeen) bool {
-	now := StateOf(states, seen.VCenter).Snapshot
-	if now == nil || seen.Instance == "" || now.Instance == "" {
-		return false
-	}
-	return !slices.ContainsFunc(states, func(s State) bool { return s.Snapshot != nil && s.Snapshot.Instance == seen.Instance })
 }

@@ -38,6 +38,9 @@ func TestUnreadableCandidates(t *testing.T) {
 		"one whose UUID is known to be another": {inventory.LastSeen{}, stateOf("east", vm{id: "vm-1", uuid: inventory.UUID{7}, unreadable: true}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.seen.VCenter != "" && c.seen.ID == "" {
+				c.seen.ID = "vm-8" // which is gone
+			}
 			id := inventory.Identity{UUIDs: []inventory.UUID{u}, LastSeen: c.seen}
 			states := []inventory.State{c.state}
 			if c.seen.VCenter != "" && c.seen.VCenter != c.state.VCenter {
@@ -52,11 +55,11 @@ func TestUnreadableCandidates(t *testing.T) {
 			}
 			// A running machine may be among them, so one that is off is not picked.
 			states = append(states, stateOf("north", vm{id: "vm-9", uuid: u}))
-			if _, err := inventory.Find(states, id); (err != nil) != c.uncertain {
+			if _, err := inventory.Find(states, id); errors.Is(err, inventory.ErrUnreadable) != c.uncertain {
 				t.Errorf("one that is off: %v", err)
 			}
 			id.LastSeen, id.Recorded = inventory.LastSeen{}, topology.Ref{VCenter: "north", Type: "VirtualMachine", ID: "vm-9"}
-			if m, err := inventory.FindStopped(states, id); err != nil || m.Ref.ID != "vm-9" {
+			if m, err := inventory.Find(states, id); err != nil || m.Ref.ID != "vm-9" {
 				t.Errorf("one that is off, for a Node that may be: %v, %v", m, err)
 			}
 		})
@@ -101,14 +104,12 @@ func TestOwnVCenterComesFirst(t *testing.T) {
 	}
 	states := []inventory.State{failing("east", nil), failing("north", nil), failing("west", inventory.ErrLogin)}
 	id := inventory.Identity{UUIDs: []inventory.UUID{{1}}, Recorded: topology.Ref{VCenter: "west", Type: "VirtualMachine", ID: "vm-1"}}
-	for name, find := range map[string]func([]inventory.State, inventory.Identity) (*inventory.Machine, error){"Find": inventory.Find, "FindStopped": inventory.FindStopped} {
-		_, err := find(states, id)
-		if want := "is found: vCenter west fails; vCenter east fails; vCenter north fails"; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v does not say %q", name, err, want)
-		}
-		if u := inventory.FirstUnreachable(err); u == nil || u.VCenter != "west" || !errors.Is(u, inventory.ErrLogin) {
-			t.Errorf("%s: the first is %+v", name, u)
-		}
+	_, err := inventory.Find(states, id)
+	if want := "is found: vCenter west fails; vCenter east fails; vCenter north fails"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v does not say %q", err, want)
+	}
+	if u := inventory.FirstUnreachable(err); u == nil || u.VCenter != "west" || !errors.Is(u, inventory.ErrLogin) {
+		t.Errorf("the first is %+v", u)
 	}
 	if states[0].VCenter != "east" {
 		t.Error("the states are in another order")
@@ -167,7 +168,7 @@ func TestFoundButNotUsable(t *testing.T) {
 					t.Errorf("%v is %v", err, not)
 				}
 			}
-			if _, err := inventory.FindStopped(c.states, id); err == nil {
+			if _, err := inventory.Find(c.states, id); err == nil {
 				t.Error("it counts as shut down")
 			}
 		})

@@ -31,7 +31,7 @@ func (k *searcher) candidates(i *Interest) (ids, recorded []string) {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	for id, uuids := range i.recorded[k.vcenter] {
+	for id, uuids := range i.recordedIn(k.vcenter, k.model.Instance()) {
 		if _, ok := slices.BinarySearch(ids, id); !ok && slices.ContainsFunc(uuids, searched) {
 			recorded = append(recorded, id)
 		}

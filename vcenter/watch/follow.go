@@ -43,7 +43,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		return w.receive(ctx, page)
 	case <-w.inbox.interestChanged:
 	case found := <-w.searchResults():
-		w.searcher.take(found, w.inbox.interest.Load().recorded[w.opts.VCenter])
+		w.searcher.take(found, w.recorded(w.inbox.interest.Load()))
 		w.dirty = true
 	case asked := <-w.prober.answered:
 		if asked.After(w.contact) {
@@ -51,6 +51,8 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 		}
 		w.reportContact(ctx, true)
 		return false, nil
+	case replies := <-w.homes.replies:
+		w.dirty = w.homeReplies.add(replies) || w.dirty
 	case reading := <-w.tags.found:
 		w.dirty = w.tags.take(reading, w.model) || w.dirty
 	case batch := <-w.metadata.parser.read:
@@ -159,7 +161,7 @@ func (w *Watch) logProgress(ctx context.Context) {
 // publishes what is known.
 func (w *Watch) settle(ctx context.Context) error {
 	i := w.inbox.interest.Load()
-	recorded := i.recorded[w.opts.VCenter]
+	recorded := w.recorded(i)
 	named, err := w.find(ctx, i)
 	if err != nil {
 		return err
@@ -237,7 +239,12 @@ func (w *Watch) outside(i *Interest) outside {
 		w.dirty = w.dirty || changed
 		return outside{left: left}
 	}
-	return w.details.outside(i.uuids, i.recorded[w.opts.VCenter])
+	return w.details.outside(i.uuids, w.recorded(i))
+}
+
+// recorded returns the machines of this vCenter that Nodes name, with the UUIDs of those Nodes.
+func (w *Watch) recorded(i *Interest) map[string][]inventory.UUID {
+	return i.recordedIn(w.opts.VCenter, w.model.Instance())
 }
 
 // whole reports whether everything that the first snapshot should have is there.
@@ -260,7 +267,7 @@ func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) 
 	if w.searcher != nil {
 		snap.Searched = w.searcher.done()
 	}
-	snap.Pending = w.pending(i)
+	snap.Pending, snap.Homes = w.pending(i), w.homeReplies.of(w.model)
 	if snap.Incomplete != nil {
 		snap.VisibleDatacenters = w.datacenters.visible
 	}
@@ -288,7 +295,7 @@ func (w *Watch) pending(i *Interest) map[string]bool {
 		return nil
 	}
 	var pending map[string]bool
-	for id := range i.recorded[w.opts.VCenter] {
+	for id := range w.recorded(i) {
 		answered := w.details.answered(id)
 		if w.searcher != nil {
 			answered = w.searcher.untaken[id]

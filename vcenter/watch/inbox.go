@@ -34,6 +34,7 @@ type Inbox struct {
 	// refreshTags asks for tags to be read now, readNames for names of tags that are
 	// recent.
 	refreshTags, readNames signal.Signal
+	homes                  homeQuestions
 	// fleet are the vCenters' last snapshots, and fleetChanged is about them.
 	fleet        atomic.Pointer[Snapshots]
 	fleetChanged signal.Signal
@@ -48,6 +49,7 @@ func NewInbox(tags TagRequirements) *Inbox {
 	i := &Inbox{
 		interestChanged: signal.New(), probe: signal.New(), refreshTags: signal.New(), readNames: signal.New(), fleetChanged: signal.New(),
 	}
+	i.homes.changed = signal.New()
 	i.interest.Store(NewInterest(nil))
 	i.tags.Store(&tags)
 	i.fleet.Store(&Snapshots{})

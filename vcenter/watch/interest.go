@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,10 +15,34 @@ type Interest struct {
 	nodes []node
 	// names are the Nodes without a UUID, by their lower-case name.
 	names map[string]string
-	// recorded are the machines that Nodes name as those they were found as, by vCenter
-	// and managed object ID, with the UUIDs of these Nodes. Kubelets can write that: it
-	// decides about no other Node's machine.
-	recorded map[string]map[string][]inventory.UUID
+	// recorded are the machines that Nodes name as those they were found as, with the UUIDs of
+	// these Nodes. Kubelets can write that: it decides about no other Node's machine.
+	recorded map[home]map[string][]inventory.UUID
+}
+
+// A home is a vCenter by its own UUID, or by the name of its entry where a Node does not say that UUID.
+type home struct{ instance, entry string }
+
+// recordedIn returns the machines that Nodes name in a vCenter, by managed object ID. The name
+// counts only while one of the two does not say the vCenter's own UUID.
+func (i *Interest) recordedIn(entry, instance string) map[string][]inventory.UUID {
+	var all map[string][]inventory.UUID
+	merged := false
+	for h, machines := range i.recorded {
+		switch {
+		case !(inventory.LastSeen{VCenter: h.entry, Instance: h.instance}).IsIn(entry, instance):
+		case all == nil:
+			all = machines // which is the case of all but a few clusters, and costs nothing
+		default:
+			if !merged {
+				all, merged = maps.Clone(all), true
+			}
+			for id, uuids := range machines {
+				all[id] = slices.Concat(all[id], uuids)
+			}
+		}
+	}
+	return all
 }
 
 // A node has the UUIDs that a Node's machine may have, and the vCenter where the Node says
@@ -29,7 +54,7 @@ type node struct {
 
 // NewInterest returns the interest in the machines of these Nodes.
 func NewInterest(ids []inventory.Identity) *Interest {
-	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, recorded: map[string]map[string][]inventory.UUID{}}
+	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, recorded: map[home]map[string][]inventory.UUID{}}
 	for _, id := range ids {
 		for _, u := range id.UUIDs {
 			i.uuids[u] = true
@@ -41,11 +66,12 @@ func NewInterest(ids []inventory.Identity) *Interest {
 		n := node{uuids: id.UUIDs}
 		if vc := id.Recorded.VCenter; vc != "" && len(id.UUIDs) == 1 {
 			n.home = vc
-			if i.recorded[vc] == nil {
-				i.recorded[vc] = map[string][]inventory.UUID{}
+			at := home{id.RecordedInstance, vc}
+			if i.recorded[at] == nil {
+				i.recorded[at] = map[string][]inventory.UUID{}
 			}
-			if u := id.UUIDs[0]; !slices.Contains(i.recorded[vc][id.Recorded.ID], u) {
-				i.recorded[vc][id.Recorded.ID] = append(i.recorded[vc][id.Recorded.ID], u)
+			if u := id.UUIDs[0]; !slices.Contains(i.recorded[at][id.Recorded.ID], u) {
+				i.recorded[at][id.Recorded.ID] = append(i.recorded[at][id.Recorded.ID], u)
 			}
 		}
 		i.nodes = append(i.nodes, n)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/topology/signal"
+	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/watch/model"
 	"vzones/vcenter/watch/search"
@@ -70,6 +71,9 @@ type Watch struct {
 	tagLoop  *tagLoop
 	poller   *poller
 	prober   *prober
+	homes    *homeAsker
+	// homeReplies is what the vCenter said of machines that it does not show.
+	homeReplies homeReplies
 	// tagEvents has events reported, some time after the first snapshot.
 	tagEvents *eventWatch
 
@@ -117,6 +121,8 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		arrived: make(chan struct{}), updates: make(chan *types.UpdateSet),
 	}
 	w.prober = &prober{session: s, asked: inbox.probe, answered: make(chan time.Time), every: opts.PollTime, arrived: w.poller.arrived}
+	w.homes = &homeAsker{session: s, slots: opts.Slots, questions: &inbox.homes, replies: make(chan map[string]inventory.Reply)}
+	w.homeReplies = homeReplies{}
 	if opts.Followed {
 		w.searcher = newSearcher(opts.VCenter, m, &listView{session: s}, inbox.interest.Load().uuids)
 		w.searches = &searches{
@@ -155,6 +161,7 @@ func (w *Watch) run(ctx context.Context) error {
 		run("searching for machines", w.searches.run)
 	}
 	run("asking whether it answers", w.prober.run)
+	run("asking about machines that are not shown", w.homes.run)
 	run("asking whether it answers while it loads", w.prober.whileLoading)
 	run("applying changes", w.follow)
 	err := g.Wait()

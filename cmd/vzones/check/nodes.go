@@ -24,6 +24,7 @@ var nodeKinds = map[string]*finding.Kind{
 	"topology_invalid":      finding.NodeUnplaced,
 	"ambiguous":             finding.NodeAmbiguous,
 	"machine_not_found":     finding.NodeNotFound,
+	"machine_powered_off":   finding.NodeNotFound,
 	"label_unwritten":       nil,
 	"address_conflict":      finding.AddressTaken,
 	"address_missing":       finding.NodeWithoutAddress,

@@ -26,7 +26,21 @@ func (w *World) isRead(states []inventory.State, details bool) bool {
 			return false
 		}
 	}
-	return true
+	return !details || !w.asksAboutHomes(states)
+}
+
+// asksAboutHomes has the vCenters asked about machines that Nodes were last found as and that they do
+// not show, and reports whether a reply is still to come.
+func (w *World) asksAboutHomes(states []inventory.State) (asks bool) {
+	for i := range w.followed {
+		_, err := inventory.Find(states, w.followed[i])
+		var not *inventory.NotShown
+		if errors.As(err, &not) && not.Reply == inventory.Unasked {
+			w.fleet.AskHome(not.VCenter, not.ID)
+			asks = true
+		}
+	}
+	return asks
 }
 
 // tagsOf returns how the last reading of a vCenter's tags ended.

@@ -66,5 +66,8 @@ type still []inventory.State
 // States returns them.
 func (s still) States() []inventory.State { return s }
 
+// AskHome does nothing.
+func (still) AskHome(string, string) {}
+
 // ReadTags does nothing.
 func (still) ReadTags(string) {}

@@ -237,6 +237,9 @@ func (m *Model) Has(id string) bool {
 	return ok
 }
 
+// HasUUID reports whether the UUID of a machine in the index is known.
+func (m *Model) HasUUID(id string) bool { return !m.index[id].uuid.IsZero() }
+
 // Runs reports whether a machine of the index is powered on and can be a Node's.
 func (m *Model) Runs(id string) bool {
 	e := m.index[id]

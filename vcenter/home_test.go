@@ -1,0 +1,43 @@
+package vcenter
+
+import (
+	"testing"
+
+	"vzones/config"
+	"vzones/test/fleet"
+	"vzones/vcenter/inventory"
+)
+
+// TestAskHome: what a vCenter says of machines that it does not show, each of which is asked about
+// once, however often somebody wants to know.
+func TestAskHome(t *testing.T) {
+	t.Parallel()
+	w := run(t, twoVCenters, slow, func(_ *fleet.Fleet, vcenters []config.VCenter) { vcenters[0].Datacenters = []string{"/prod/dc1"} })
+	w.until("read", func(states []inventory.State) bool { return states[0].Snapshot != nil })
+	hidden, gone, outside, other, template := w.moid("n1"), "vm-99999", w.moid("n3"), w.moid("n2"), w.moid("tmpl")
+	east := w.sim.VCenter("east")
+	if err := east.Hide("n1"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("it is not shown", func(states []inventory.State) bool { return len(states[0].Snapshot.Index[w.id("n1").UUIDs[0]]) == 0 })
+	east.ResetRequests()
+	for range 20 {
+		for _, id := range []string{hidden, gone, outside, other, template} {
+			w.fleet.AskHome("east", id)
+		}
+	}
+	want := map[string]inventory.Reply{hidden: inventory.Hidden, gone: inventory.Gone, outside: inventory.There, other: inventory.Other, template: inventory.Other}
+	w.until("all replies are there", func(states []inventory.State) bool { return len(states[0].Snapshot.Homes) == len(want) })
+	for id, reply := range w.fleet.States()[0].Snapshot.Homes {
+		if reply != want[id] {
+			t.Errorf("of %s it says %v, want %v", id, reply, want[id])
+		}
+	}
+	if n := east.Requests()["RetrievePropertiesEx"]; n > len(want) {
+		t.Errorf("%d requests about %d machines", n, len(want))
+	}
+	w.fleet.AskHome("nobody", gone)
+	if w.fleet.States()[1].Snapshot.Homes != nil {
+		t.Error("the other vCenter was asked too")
+	}
+}

@@ -1,0 +1,162 @@
+package inventory_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// TestTable is the table of docs/decisions: what a Node's machine is by its home, the other machines that fit,
+// whether a third vCenter can be read, and whether the Node has just joined or is ready. Each case is one row.
+func TestTable(t *testing.T) {
+	const nobody, home, other = "unknown", "home", "other"
+	u := oracleUUID
+	for _, at := range []string{"none", "on", "renamed", "names swapped", "failing", "off", "power unknown", "unreadable", "hidden", "unasked", "there", "gone", "of another UUID", "removed"} {
+		for _, others := range []struct{ on, off int }{{}, {on: 1}, {on: 2}, {off: 1}, {off: 2}, {on: 1, off: 1}} {
+			for _, third := range []string{"read", "failing", "not read yet"} {
+				for _, running := range []bool{false, true} {
+					east, west, north := stateOf("east"), stateOf("west"), stateOf("north")
+					id := inventory.Identity{UUIDs: []inventory.UUID{u}, Running: running, RecordedInstance: "1", Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}}
+					switch at {
+					case "none":
+						id.Recorded, id.RecordedInstance = topology.Ref{}, ""
+					case "on", "renamed", "names swapped", "failing":
+						east = stateOf("east", vm{id: "vm-1", uuid: u, on: true})
+					case "off":
+						east = stateOf("east", vm{id: "vm-1", uuid: u})
+					case "power unknown":
+						east = stateOf("east", vm{id: "vm-1", uuid: u})
+						east.Snapshot.Machines["vm-1"].Power = inventory.PowerUnknown
+					case "unreadable":
+						east = stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true})
+					case "hidden":
+						east.Snapshot.Homes["vm-1"] = inventory.Hidden
+					case "unasked":
+						delete(east.Snapshot.Homes, "vm-1")
+					case "there":
+						east.Snapshot.Homes["vm-1"] = inventory.There
+					case "of another UUID":
+						east = stateOf("east", vm{id: "vm-1", uuid: inventory.UUID{7}})
+					case "removed":
+						id.RecordedInstance = "0"
+					}
+					var vms []vm
+					for i := range others.on {
+						vms = append(vms, vm{id: fmt.Sprint("vm-", 2+i), uuid: u, on: true})
+					}
+					for i := range others.off {
+						vms = append(vms, vm{id: fmt.Sprint("vm-", 5+i), uuid: u})
+					}
+					west = stateOf("west", vms...)
+					east.Snapshot.Instance, west.Snapshot.Instance, north.Snapshot.Instance = "1", "2", "3"
+					if third == "not read yet" {
+						north = notRead("north")
+					}
+					names := map[string]string{"east": "east", "west": "west", "north": "north"}
+					switch at {
+					case "renamed":
+						names["east"] = "new"
+					case "names swapped":
+						names["east"], names["west"] = "west", "east"
+					}
+					states := []inventory.State{east, west, north}
+					for i, s := range states {
+						states[i].VCenter = names[s.VCenter]
+						if s.Snapshot != nil {
+							s.Snapshot.VCenter = names[s.VCenter]
+							for moid, m := range s.Snapshot.Machines {
+								m.Ref = s.Snapshot.Ref(moid)
+							}
+						}
+					}
+					if third == "failing" {
+						states[2] = failing(north)
+					}
+					if at == "failing" {
+						states[0] = failing(states[0])
+					}
+
+					allRead := third == "read" && at != "failing"
+					want := nobody
+					switch at {
+					case "none":
+						switch {
+						case others.on > 1:
+							want = "ambiguous"
+						case others.on == 1 && third != "not read yet":
+							want = other
+						case others.on == 1 || !allRead:
+						case others.off > 1:
+							want = "ambiguous"
+						case others.off == 1 && !running:
+							want = other
+						case others.off == 0:
+							want = "absent"
+						}
+					case "on", "renamed", "names swapped":
+						want = home
+						if others.on > 0 {
+							want = "ambiguous"
+						}
+					case "failing":
+						if others.on == 0 {
+							want = home
+						}
+					case "off":
+						switch {
+						case others.on > 1:
+							want = "ambiguous"
+						case others.on == 1 && allRead:
+							want = other
+						case others.on == 1:
+						case others.off == 0:
+							want = home
+						case allRead:
+							want = "ambiguous"
+						}
+					case "power unknown":
+						if others.on+others.off == 0 {
+							want = home
+						}
+					case "gone", "of another UUID", "removed":
+						switch {
+						case others.on > 1:
+							want = "ambiguous"
+						case others.on == 1 && allRead:
+							want = other
+						case others.on == 1, !allRead, at == "removed":
+						case others.off > 1:
+							want = "ambiguous"
+						case others.off == 0:
+							want = "absent"
+						}
+					}
+					m, err := inventory.Find(states, id)
+					got := nobody
+					switch {
+					case errors.Is(err, topology.ErrAmbiguous):
+						got = "ambiguous"
+					case errors.Is(err, topology.ErrAbsent):
+						got = "absent"
+					case err == nil && m.Ref == states[0].Snapshot.Ref("vm-1"):
+						got = home
+					case err == nil && m.Ref.VCenter == states[1].VCenter:
+						got = other
+					case !errors.Is(err, topology.ErrUnknown):
+						got = fmt.Sprint(m, err)
+					}
+					if got != want {
+						t.Errorf("home %s, %d others on and %d off, a third vCenter %s, the Node runs: %v: %s, want %s (%v)", at, others.on, others.off, third, running, got, want, err)
+					}
+					var not *inventory.NotShown
+					if at == "unasked" && allRead != errors.As(err, &not) && others.on == 0 {
+						t.Errorf("home not asked about: %v", err)
+					}
+				}
+			}
+		}
+	}
+}

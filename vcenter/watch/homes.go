@@ -1,0 +1,181 @@
+package watch
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
+
+	"vzones/topology/quote"
+	"vzones/topology/signal"
+	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch/model"
+	"vzones/vcenter/watch/search"
+)
+
+const (
+	// askHomeAgain is the least time between two questions about one machine: it may have been
+	// hidden, and be deleted since.
+	askHomeAgain = 10 * time.Second
+	// replyLasts is how long a reply counts.
+	replyLasts = time.Hour
+)
+
+// homeQuestions are the machines that Nodes were last found as, that are not shown any more, and
+// that somebody wants the vCenter to be asked about, by managed object ID.
+type homeQuestions struct {
+	changed signal.Signal
+	mu      sync.Mutex
+	ids     map[string]bool
+}
+
+// AskHome has the vCenter asked whether a managed object exists, unless it was a moment ago. A
+// later snapshot has the reply.
+func (i *Inbox) AskHome(id string) {
+	i.homes.mu.Lock()
+	defer i.homes.mu.Unlock()
+	if i.homes.ids == nil {
+		i.homes.ids = map[string]bool{}
+	}
+	i.homes.ids[id] = true
+	i.homes.changed.Notify()
+}
+
+func (q *homeQuestions) take() map[string]bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ids := q.ids
+	q.ids = nil
+	return ids
+}
+
+// A homeAsker asks the vCenter about machines that are not shown any more, in a goroutine of its own.
+type homeAsker struct {
+	session   Session
+	slots     search.Slots
+	questions *homeQuestions
+	// replies is sent to by run, and received from by the goroutine of the model. Nobody closes it.
+	replies chan map[string]inventory.Reply
+}
+
+// run asks until the context is done. A call that fails without an answer ends the watch.
+func (h *homeAsker) run(ctx context.Context) error {
+	asked := map[string]time.Time{}
+	for {
+		select {
+		case <-h.questions.changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		ids := h.questions.take()
+		maps.DeleteFunc(asked, func(_ string, at time.Time) bool { return time.Since(at) >= askHomeAgain })
+		maps.DeleteFunc(ids, func(id string, _ bool) bool { return !asked[id].IsZero() })
+		if len(ids) == 0 {
+			continue
+		}
+		replies, err := h.ask(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for id := range replies {
+			asked[id] = time.Now()
+		}
+		select {
+		case h.replies <- replies:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// ask asks about each machine with a request of its own, side by side.
+func (h *homeAsker) ask(ctx context.Context, ids map[string]bool) (map[string]inventory.Reply, error) {
+	var mu sync.Mutex
+	replies := make(map[string]inventory.Reply, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(cap(h.slots))
+	for id := range ids {
+		g.Go(func() error {
+			reply, err := search.Do(ctx, h.slots, func() (inventory.Reply, error) { return AskAbout(ctx, h.session, id) })
+			if err != nil && !answeredWithFault(h.session, err) {
+				return err
+			}
+			if err != nil {
+				klog.FromContext(ctx).Info("The vCenter does not say whether a machine that a Node was found as exists; the Node keeps what it has", "moid", quote.Plain(id), "err", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			replies[id] = reply
+			return nil
+		})
+	}
+	return replies, g.Wait()
+}
+
+// AskAbout asks a vCenter whether a machine exists. A template counts as gone: it is nobody's
+// machine any more. With an error the reply is [inventory.Hidden].
+func AskAbout(ctx context.Context, s Session, id string) (inventory.Reply, error) {
+	template := false
+	err := s.Retrieve(ctx, types.PropertyFilterSpec{
+		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.template"}}},
+		ObjectSet: []types.ObjectSpec{{Obj: model.MachineRef(id)}},
+	}, func(o *types.ObjectContent) {
+		for _, p := range o.PropSet {
+			template, _ = p.Val.(bool)
+		}
+	})
+	switch {
+	case err == nil && !template:
+		return inventory.There, nil
+	case err == nil, faults.Gone(err) && !faults.SessionLost(s.Classify(err)):
+		return inventory.Gone, nil
+	case faults.Denied(err):
+		return inventory.Hidden, nil
+	}
+	return inventory.Hidden, err
+}
+
+// A homeReply is what a vCenter said of a machine, and when.
+type homeReply struct {
+	reply inventory.Reply
+	at    time.Time
+}
+
+// homeReplies are those of this watch, by managed object ID. They belong to the goroutine of the
+// model.
+type homeReplies map[string]homeReply
+
+// add adds replies and reports whether any is new.
+func (h homeReplies) add(replies map[string]inventory.Reply) (changed bool) {
+	now := time.Now()
+	for id, reply := range replies {
+		changed = changed || h[id].reply != reply
+		h[id] = homeReply{reply, now}
+	}
+	return changed
+}
+
+// of returns what snapshots have of them. What is in the index counts more.
+func (h homeReplies) of(m *model.Model) map[string]inventory.Reply {
+	maps.DeleteFunc(h, func(_ string, r homeReply) bool { return time.Since(r.at) > replyLasts })
+	if len(h) == 0 {
+		return nil
+	}
+	now := make(map[string]inventory.Reply, len(h))
+	for id, r := range h {
+		switch {
+		case !m.Has(id):
+			now[id] = r.reply
+		case m.HasUUID(id):
+			now[id] = inventory.Other
+		default:
+			now[id] = inventory.There
+		}
+	}
+	return now
+}
