@@ -9,8 +9,8 @@ import (
 	"vzones/topology/quote"
 )
 
-// ErrNotShown: a vCenter does not show the machine that a Node was last found as, and has not said
-// that it is gone. It is in a NotShown.
+// ErrNotShown says that a vCenter does not show the machine that a Node was last found as, and has
+// not said that it is gone. It is in a NotShown.
 var ErrNotShown = errors.New("the machine is not shown any more")
 
 // NotShown is the error of a Node whose machine is not shown any more where it was last found. It
