@@ -106,6 +106,12 @@ func TestPowerThatCannotBeRead(t *testing.T) {
 	if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "power state") {
 		t.Errorf("on a host that is disconnected: %v, %v", m, err)
 	}
+	// The index still says that one runs whose host is disconnected. That is no evidence.
+	east, gone := stateOf("east", vm{id: "vm-1", uuid: u, on: true}), stateOf("west")
+	east.Snapshot.Machines["vm-1"].Power = inventory.PowerUnknown
+	if m, err := inventory.Find([]inventory.State{east, gone}, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "power state") {
+		t.Errorf("the other one on a host that is disconnected: %v, %v", m, err)
+	}
 	delete(west.Snapshot.Machines, "vm-1")
 	if m, err := inventory.Find(states, id); !errors.Is(err, topology.ErrUnknown) || !strings.Contains(err.Error(), "details are not read yet") {
 		t.Errorf("before its details are read: %v, %v", m, err)

@@ -199,6 +199,12 @@ func TestRemovedVCenter(t *testing.T) {
 	if _, err := inventory.Find([]inventory.State{east, stateOf("old")}, id); !errors.Is(err, topology.ErrAbsent) {
 		t.Errorf("absence, configured: %v", err)
 	}
+	renamed := stateOf("new")
+	renamed.Snapshot.Instance, id.RecordedInstance = "instance of old", "instance of old"
+	if _, err := inventory.Find([]inventory.State{east, renamed}, id); !errors.Is(err, topology.ErrAbsent) {
+		t.Errorf("absence, configured under another name: %v", err)
+	}
+	id.RecordedInstance = ""
 	if m, err := inventory.Find([]inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true})}, id); err != nil || m.Ref.VCenter != "east" {
 		t.Errorf("found elsewhere: %v, %v", m, err)
 	}
