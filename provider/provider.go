@@ -17,9 +17,8 @@ const (
 	// Name is the cloud provider's name. It stays the incumbent's: it is part
 	// of flags, manifests and provider IDs of running clusters.
 	Name = "vsphere"
-	// ClientName is the name of the daemon's clients beside the framework's. It is the
-	// incumbent's: with --use-service-account-credentials it is also that of a
-	// ServiceAccount, to which platforms bind roles.
+	// ClientName is the name of the daemon's clients beside the framework's, as user agents
+	// and field managers have it. It is the incumbent's.
 	ClientName = "vsphere-cloud-controller-manager"
 )
 

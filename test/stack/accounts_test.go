@@ -68,53 +68,27 @@ func rolesOf(t *testing.T, s *Stack, file string) {
 	}
 }
 
-// What the log says of a client without an account of its own, and of a right that the
-// CPI's roles lack.
-const (
-	noAccount = `"A client has the daemon's own credentials, not those of a ServiceAccount as --use-service-account-credentials says: ` +
-		`grant what is missing and restart it, or take the flag out" serviceAccount="kube-system/%[1]s" ` +
-		`err=%[2]q`
-	noToken = `the daemon's account may not create serviceaccounts/token "%s" in kube-system`
-	noLook  = `serviceaccounts "%s" is forbidden: User "system:serviceaccount:kube-system:cloud-controller-manager" cannot get resource "serviceaccounts" ` +
-		`in API group "" in the namespace "kube-system"`
-	noRight = `"A right is missing: grant it, as the manifest's roles do" right=%q without=%q`
-)
+// noRight is what the log says of a right that the roles lack.
+const noRight = `"A right is missing: grant it, as the manifest's roles do" right=%q without=%q`
 
 // TestRolesOfTheIncumbent: with the roles of the CPI's manifest and with OpenShift's the
-// daemon does all that it does with its own, with and without an account for each client.
+// daemon does all that it does with its own, also with the flag that has no effect.
 func TestRolesOfTheIncumbent(t *testing.T) {
 	const openshift = "openshift-cloud-controller-manager"
 	port := []string{
 		fmt.Sprintf(noRight, "create tokenreviews.authentication.k8s.io", "nobody gets /metrics with a token"),
 		fmt.Sprintf(noRight, "create subjectaccessreviews.authorization.k8s.io", "nobody gets /metrics"),
 	}
-	without := func(why string) (all []string) {
-		for _, account := range []string{"node-controller", "vsphere-cloud-controller-manager"} {
-			all = append(all, fmt.Sprintf(noAccount, account, fmt.Sprintf(why, account)))
-		}
-		return all
-	}
 	for name, c := range map[string]struct {
 		roles, namespace string
 		flags            []string
-		// accounts are those that the daemon has made in kube-system.
-		accounts []string
 		// warned is what the log has about rights, each once.
 		warned []string
 	}{
-		"CPI": {roles: "cpi.yaml", namespace: namespace, warned: port},
-		"CPI, own accounts": {
-			roles: "cpi.yaml", namespace: namespace, flags: []string{"--use-service-account-credentials=true"},
-			accounts: []string{"node-controller", "vsphere-cloud-controller-manager"},
-			warned:   slices.Concat(port, without(noToken)),
-		},
-		"ours, own accounts": {
-			namespace: namespace, flags: []string{"--use-service-account-credentials=true"}, warned: without(noLook),
-		},
+		"CPI": {roles: "cpi.yaml", namespace: namespace, warned: port, flags: []string{"--use-service-account-credentials=true"}},
 		"OpenShift": {
 			roles: "openshift.yaml", namespace: openshift, warned: port,
-			accounts: []string{"node-controller", "vsphere-cloud-controller-manager"},
-			flags:    []string{"--use-service-account-credentials=true", "--leader-elect-resource-namespace=" + openshift, "--controllers=*"},
+			flags: []string{"--use-service-account-credentials=true", "--leader-elect-resource-namespace=" + openshift, "--controllers=*"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +116,7 @@ func TestRolesOfTheIncumbent(t *testing.T) {
 			if err := d.Healthy(t.Context()); err != nil {
 				t.Error(err)
 			}
-			accountsAre(t, s, append(c.accounts, serviceAccount))
+			accountsAre(t, s, []string{serviceAccount})
 			if _, err := d.Stop(); err != nil {
 				t.Error(err)
 			}

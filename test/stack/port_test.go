@@ -61,7 +61,6 @@ func TestTokensOfOthers(t *testing.T) {
 		"text":         {"--v=10"},
 		"JSON":         {"--v=10", "--logging-format=json"},
 		"V 8":          {"--v=8"},
-		"own accounts": {"--v=10", "--use-service-account-credentials"},
 		"uncontextual": {"--v=10", "--feature-gates=ContextualLogging=false"},
 	} {
 		t.Run(name, func(t *testing.T) {

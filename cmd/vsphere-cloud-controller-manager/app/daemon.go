@@ -13,10 +13,10 @@ import (
 	"k8s.io/cloud-provider/names"
 	"k8s.io/component-base/version"
 	genericapp "k8s.io/controller-manager/app"
+	"k8s.io/controller-manager/pkg/clientbuilder"
 	"k8s.io/controller-manager/pkg/leadermigration"
 	"k8s.io/klog/v2"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/accounts"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
@@ -105,11 +105,8 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 // prepareClients has all clients behind the fence, and keeps tokens out of the log.
 func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) error {
 	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
-		builder, err := accounts.NewBuilder(ctx, c)
-		if err != nil {
-			return err
-		}
-		c.ClientBuilder = builder
+		klog.FromContext(ctx).Info("The flag --use-service-account-credentials has no effect: all clients have the daemon's own ServiceAccount")
+		c.ClientBuilder = clientbuilder.SimpleControllerClientBuilder{ClientConfig: c.Kubeconfig}
 	}
 	c.ClientBuilder = a.fence.Clients(c.ClientBuilder)
 	if err := a.prepareDryRun(c); err != nil {

