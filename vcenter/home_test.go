@@ -3,6 +3,8 @@ package vcenter
 import (
 	"testing"
 
+	"github.com/vmware/govmomi/vim25/types"
+
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
@@ -36,6 +38,12 @@ func TestAskHome(t *testing.T) {
 	if n := east.Requests()["RetrievePropertiesEx"]; n > len(want) {
 		t.Errorf("%d requests about %d machines", n, len(want))
 	}
+	// A fault that says nothing is no evidence.
+	east.Fault("RetrievePropertiesEx", &types.RuntimeFault{})
+	w.fleet.AskHome("east", "vm-88888")
+	w.until("a fault", func(states []inventory.State) bool { return states[0].Snapshot.Homes["vm-88888"] == inventory.Hidden })
+	east.Fault("RetrievePropertiesEx", nil)
+
 	w.fleet.AskHome("nobody", gone)
 	if w.fleet.States()[1].Snapshot.Homes != nil {
 		t.Error("the other vCenter was asked too")
