@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -9,6 +10,25 @@ import (
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
 )
+
+// TestAskHomeOutside: a machine whose UUID is known, and that the index leaves out since it has left the configured
+// datacenters, is not another one.
+func TestAskHomeOutside(t *testing.T) {
+	t.Parallel()
+	w := run(t, twoVCenters, slow, func(_ *fleet.Fleet, vcenters []config.VCenter) {
+		vcenters[0].Datacenters, vcenters[0].Followed = []string{"/prod/dc1"}, true
+	})
+	w.fleet.Follow([]inventory.Identity{w.id("n3")})
+	id := w.moid("n3")
+	w.until("outside", func(states []inventory.State) bool {
+		return states[0].Snapshot != nil && slices.Contains(states[0].Snapshot.Outside, id)
+	})
+	w.fleet.AskHome("east", id)
+	w.until("a reply", func(states []inventory.State) bool { return len(states[0].Snapshot.Homes) > 0 })
+	if reply := w.fleet.States()[0].Snapshot.Homes[id]; reply != inventory.There {
+		t.Errorf("it says %v", reply)
+	}
+}
 
 // TestAskHome: what a vCenter says of machines that it does not show, each of which is asked about
 // once, however often somebody wants to know.

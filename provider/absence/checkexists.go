@@ -103,11 +103,13 @@ type question struct {
 
 func (q *question) isNamed() (err error) {
 	q.id, err = q.of.placer.Identify(q.node)
+	q.id.Running = false // a machine that is off exists, whatever the Node is
 	return err
 }
 
 func (q *question) isAbsent() error {
-	q.absent = missing(q.of.placer.Find, q.states, q.id)
+	q.absent = missing(q.states, q.id)
+	q.of.placer.AskHome(q.absent)
 	if q.absent == nil {
 		return errExists
 	}

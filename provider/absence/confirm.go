@@ -248,7 +248,7 @@ func (c *Confirmer) search(ctx context.Context, id inventory.Identity) (uint64, 
 	defer cancel()
 	generation := c.fleet.Generation()
 	// It may have been due for a while.
-	if err := missing(inventory.Find, c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
+	if err := missing(c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
 		return generation, ErrConfirming
 	}
 	// A provider ID that something else has set may be in the other byte order.
@@ -292,11 +292,11 @@ func (c *Confirmer) finish(node types.UID, of *confirmation, generation uint64, 
 
 // missing returns nil if a machine exists, topology.ErrAbsent if every vCenter was read
 // completely and none has it, and topology.ErrUnknown otherwise.
-func missing(find func([]inventory.State, inventory.Identity) (*inventory.Machine, error), states []inventory.State, id inventory.Identity) error {
+func missing(states []inventory.State, id inventory.Identity) error {
 	if inventory.IsIndexed(states, id) {
 		return nil
 	}
-	_, err := find(states, id)
+	_, err := inventory.Find(states, id)
 	if errors.Is(err, topology.ErrAmbiguous) {
 		return nil
 	}

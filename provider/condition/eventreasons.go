@@ -53,6 +53,7 @@ var unplaced = []Outcome{
 	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid", ""},
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous", ""},
 	{topology.ErrAbsent, "machine_not_found", "MachineNotFound", ""},
+	{inventory.ErrNotShown, "machine_not_found", "MachineNotFound", ""},
 	{inventory.ErrPoweredOff, "machine_powered_off", "MachinePoweredOff", ""},
 	{placement.ErrUnwritten, "label_unwritten", "LabelUnwritten", ""},
 	{addresses.ErrClaimed, "address_conflict", "AddressConflict", ""},
@@ -101,8 +102,7 @@ func Of(err error) Outcome {
 		if slices.Contains(ofVCenters, o.err) {
 			is = first
 		}
-		// A machine that is not shown to the account is not found, though it may exist.
-		if errors.Is(is, o.err) || o.Name == "machine_not_found" && errors.Is(is, inventory.ErrNotShown) {
+		if errors.Is(is, o.err) {
 			return o
 		}
 	}
@@ -154,7 +154,7 @@ func EventReasons() []string {
 	for _, o := range unplaced {
 		reasons = append(reasons, o.Event)
 	}
-	return append(reasons, absence.ReasonNotDeleted)
+	return append(slices.Compact(reasons), absence.ReasonNotDeleted)
 }
 
 // Help explains the outcomes in a line.

@@ -24,18 +24,25 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
 	id.LastSeen, id.SearchOverdue = p.lastSeen.last(node.UID), p.lastSeen.waited(node.UID)
-	id.Running = nodestate.IsUninitialized(node) || nodestate.IsReady(node)
+	id.Joins = nodestate.IsUninitialized(node)
+	id.Running = id.Joins || nodestate.IsReady(node)
 	return id, err
 }
 
-// Find returns the machine of a Node, and has its vCenter asked about one that is not shown any more.
-func (p *Placer) Find(states []inventory.State, id inventory.Identity) (*inventory.Machine, error) {
+// lookFor returns the machine of a Node, and has its vCenter asked about one that is not shown any more.
+func (p *Placer) lookFor(states []inventory.State, id inventory.Identity) (*inventory.Machine, error) {
 	m, err := inventory.Find(states, id)
+	p.AskHome(err)
+	return m, err
+}
+
+// AskHome has a vCenter asked about a machine that is not shown any more, if an error of
+// inventory.Find says so.
+func (p *Placer) AskHome(err error) {
 	var not *inventory.NotShown
 	if errors.As(err, &not) {
 		p.fleet.AskHome(not.VCenter, not.ID)
 	}
-	return m, err
 }
 
 // machine returns the machine of a Node that does not name two of them.
@@ -52,7 +59,7 @@ func (p *Placer) named(states []inventory.State, node *v1.Node) (*inventory.Mach
 	if err != nil {
 		return nil, err
 	}
-	return p.Find(states, id)
+	return p.lookFor(states, id)
 }
 
 // inContact returns a Node's machine and the state of its vCenter, if that is in

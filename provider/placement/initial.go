@@ -100,11 +100,6 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 	if err != nil {
 		return nil, inventory.State{}, err
 	}
-	if nodestate.IsUninitialized(node) && m.Power.IsOff() {
-		// A kubelet that has just registered runs on another machine, such as the one that this is a backup of.
-		return nil, inventory.State{}, topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrPoweredOff},
-			"%s is off, and Node %s runs: add the vCenter or datacenter of its machine to the configuration, or give the account its rights", m.Ref.Located(m.InventoryPath), node.Name)
-	}
 	in := inventory.StateOf(states, m.Ref.VCenter)
 	if err := p.tooOld(in); err != nil {
 		return nil, in, err

@@ -47,7 +47,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	}
 	states := p.fleet.States()
 	id.Running = false // its kubelet is silent, which is why the framework asks
-	m, err := p.Find(states, id)
+	m, err := p.lookFor(states, id)
 	if err != nil {
 		return false, err
 	}

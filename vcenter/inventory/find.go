@@ -39,10 +39,29 @@ func Find(states []State, id Identity) (*Machine, error) {
 			"the configuration of %s cannot be read", found)
 	case m == nil || m.UUID.IsZero() || len(id.UUIDs) > 0 && !slices.Contains(id.UUIDs, m.UUID):
 		return nil, detailsPending(states, found)
-	case len(id.last()) > 0 && len(id.UUIDs) > 0 && !id.isHome(found) && m.Power != PowerOn:
-		return nil, topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the machine was last found elsewhere: reconnect its host", found)
+	}
+	if err := id.refuse(found, m.Power); err != nil {
+		return nil, err
 	}
 	return m, nil
+}
+
+// refuse returns why a machine that fits is not the Node's, by its power state: one that is off is
+// not given to a Node that runs, unless it was found as that one, and a Node that was found as another one
+// gets none that does not certainly run.
+func (id Identity) refuse(m match, power Power) error {
+	elsewhere := len(id.UUIDs) > 0 && len(id.last()) > 0 && !id.isHome(m)
+	switch {
+	case elsewhere && power.IsOff():
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "the machine is gone where it was last found, and %s with %s is off: "+
+			"switch it on if the Node is to run there, or delete the Node", m, id)
+	case elsewhere && power != PowerOn:
+		return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the machine was last found elsewhere: reconnect its host", m)
+	case id.Running && power.IsOff() && (id.Joins || !id.isHome(m)):
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s is off, so the Node runs on another machine with %s: "+
+			"add the vCenter or datacenter of that to the configuration, or give the account its rights", m, id)
+	}
+	return nil
 }
 
 // detailsPending returns why a machine in an index has no details.
@@ -103,11 +122,11 @@ func matches(states []State, id Identity) (on, off []match) {
 //     may be: see keepsHome. Another one is its machine only if it runs and every vCenter can be read.
 //   - A Node that was not found before has the one that runs, once each vCenter was read, has
 //     failed, or is overdue. One that is off is its machine only if nothing is uncertain, since
-//     what runs may be where nothing can be read, and if the kubelet is silent.
+//     what runs may be where nothing can be read, and if the kubelet is silent: see refuse.
 //   - None exists only if nothing is uncertain.
 func findByUUID(states []State, id Identity) (match, error) {
 	on, off := matches(states, id)
-	fits, known := on, len(id.last()) > 0
+	fits := on
 	if len(on) == 0 {
 		fits = off
 	}
@@ -120,30 +139,25 @@ func findByUUID(states []State, id Identity) (match, error) {
 		if err = uncertain(states, id); err == nil {
 			err = id.keepsHome(states)
 		}
-	case !elsewhere && len(fits) == 1:
-		return fits[0], nil
+	case !elsewhere && len(fits) == 1 && !id.Joins:
+		return fits[0], nil // the record of a Node that joins is what its kubelet says
 	case len(on) > 0:
-		if err = id.keepsHome(states); err == nil && len(on) == 1 {
-			if known {
-				err = notAllRead(states, id)
-			} else {
-				err = stillReading(states, id)
-			}
+		if elsewhere {
+			err = id.keepsHome(states)
+		}
+		switch {
+		case err != nil || len(on) > 1:
+		case elsewhere && len(id.last()) > 0:
+			err = notAllRead(states, id)
+		default:
+			err = stillReading(states, id)
 		}
 		if err != nil {
 			return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the machine with %s: %w", listMatches(on), id, err)
 		}
 	default:
-		if err = uncertain(states, id); err == nil {
+		if err = uncertain(states, id); err == nil && elsewhere {
 			err = id.keepsHome(states)
-		}
-		switch only := err == nil && len(off) == 1 && off[0].isOff(); {
-		case only && known:
-			return match{}, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "the machine is gone where it was last found, and %s with %s is off: "+
-				"switch it on if the Node is to run there, or delete the Node", off[0], id)
-		case only && id.Running:
-			return match{}, topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s is off, so the Node runs on another machine with %s: "+
-				"add the vCenter or datacenter of that to the configuration, or give the account its rights", off[0], id)
 		}
 	}
 	if err != nil {

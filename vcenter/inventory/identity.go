@@ -24,8 +24,9 @@ type Identity struct {
 	RecordedInstance string
 	// LastSeen is where this process last saw the machine, zero if it never did.
 	LastSeen LastSeen
-	// Running reports whether the Node has just joined or is ready, so that its machine runs.
-	Running bool
+	// Joins reports whether the Node waits to be initialized. Running reports whether its machine
+	// runs, since the Node has just joined or is ready.
+	Joins, Running bool
 	// SearchOverdue reports whether vCenters with index: followed had the time to be
 	// searched for the machine. Nothing waits longer for one that was not.
 	SearchOverdue bool

@@ -9,10 +9,4 @@ type match struct {
 	byHostName bool
 }
 
-// isOff reports whether the machine is known not to run.
-func (m match) isOff() bool {
-	details := m.snapshot.Machines[m.entry.ID]
-	return !m.entry.Unreadable && details != nil && details.Power.IsOff()
-}
-
 func (m match) String() string { return m.snapshot.describe(m.entry.ID) }

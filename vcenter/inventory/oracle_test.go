@@ -217,7 +217,7 @@ func (w world) oracle() (found string, outcome error) {
 	case len(on) == 1:
 		unknown = slices.ContainsFunc(w.vcenters, func(v vcenterSpec) bool { return v.unread && !v.failing && !v.overdue })
 	case len(all) == 1:
-		unknown = unknown || len(homes) > 0 || w.id.Running
+		unknown = unknown || len(homes) > 0
 	default:
 		unknown = unknown || w.keepsHome()
 	}
@@ -228,7 +228,7 @@ func (w world) oracle() (found string, outcome error) {
 		return "", topology.ErrAbsent
 	case len(right) > 1:
 		return "", topology.ErrAmbiguous
-	case unusable[right[0]]:
+	case unusable[right[0]], w.id.Running && !slices.Contains(on, right[0]) && !slices.Contains(homes, right[0]):
 		return "", topology.ErrUnknown
 	}
 	return right[0], nil

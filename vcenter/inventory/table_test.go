@@ -9,17 +9,18 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestTable is the table of docs/decisions: what a Node's machine is by its home, the other machines that fit,
-// whether a third vCenter can be read, and whether the Node has just joined or is ready. Each case is one row.
+// TestTable: which machine is a Node's, by where it was last found (its home), the other machines that fit,
+// whether a third vCenter can be read, and whether the Node is silent, is ready or joins.
 func TestTable(t *testing.T) {
 	const nobody, home, other = "unknown", "home", "other"
 	u := oracleUUID
 	for _, at := range []string{"none", "on", "renamed", "names swapped", "failing", "off", "power unknown", "unreadable", "hidden", "unasked", "there", "gone", "of another UUID", "removed"} {
 		for _, others := range []struct{ on, off int }{{}, {on: 1}, {on: 2}, {off: 1}, {off: 2}, {on: 1, off: 1}} {
 			for _, third := range []string{"read", "failing", "not read yet"} {
-				for _, running := range []bool{false, true} {
+				for _, node := range []string{"silent", "ready", "joins"} {
+					running, joins := node != "silent", node == "joins"
 					east, west, north := stateOf("east"), stateOf("west"), stateOf("north")
-					id := inventory.Identity{UUIDs: []inventory.UUID{u}, Running: running, RecordedInstance: "1", Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}}
+					id := inventory.Identity{UUIDs: []inventory.UUID{u}, Running: running, Joins: joins, RecordedInstance: "1", Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}}
 					switch at {
 					case "none":
 						id.Recorded, id.RecordedInstance = topology.Ref{}, ""
@@ -97,12 +98,14 @@ func TestTable(t *testing.T) {
 							want = "absent"
 						}
 					case "on", "renamed", "names swapped":
-						want = home
-						if others.on > 0 {
+						switch {
+						case others.on > 0:
 							want = "ambiguous"
+						case !joins || third != "not read yet":
+							want = home
 						}
 					case "failing":
-						if others.on == 0 {
+						if others.on == 0 && (!joins || third != "not read yet") {
 							want = home
 						}
 					case "off":
@@ -112,13 +115,14 @@ func TestTable(t *testing.T) {
 						case others.on == 1 && allRead:
 							want = other
 						case others.on == 1:
-						case others.off == 0:
+						case others.off == 0 && !joins:
 							want = home
+						case others.off == 0:
 						case allRead:
 							want = "ambiguous"
 						}
 					case "power unknown":
-						if others.on+others.off == 0 {
+						if others.on+others.off == 0 && (!joins || allRead) {
 							want = home
 						}
 					case "gone", "of another UUID", "removed":
@@ -149,7 +153,7 @@ func TestTable(t *testing.T) {
 						got = fmt.Sprint(m, err)
 					}
 					if got != want {
-						t.Errorf("home %s, %d others on and %d off, a third vCenter %s, the Node runs: %v: %s, want %s (%v)", at, others.on, others.off, third, running, got, want, err)
+						t.Errorf("home %s, %d others on and %d off, a third vCenter %s, the Node %s: %s, want %s (%v)", at, others.on, others.off, third, node, got, want, err)
 					}
 					var not *inventory.NotShown
 					if at == "unasked" && allRead != errors.As(err, &not) && others.on == 0 {

@@ -27,7 +27,8 @@ var (
 	ErrPending = errors.New("about to be read")
 	// ErrUntrusted: the certificate of a vCenter is not trusted. It is in an Unreachable.
 	ErrUntrusted = errors.New("certificate not trusted")
-	// ErrPoweredOff: the only machine that fits is off, and the Node's machine runs.
+	// ErrPoweredOff: the only machine that fits is off, and the Node's machine runs or was last
+	// found as another one.
 	ErrPoweredOff = errors.New("powered off")
 	// ErrUnreadable: a machine's configuration cannot be read.
 	ErrUnreadable = errors.New("configuration not readable")

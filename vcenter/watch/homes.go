@@ -160,7 +160,8 @@ func (h homeReplies) add(replies map[string]inventory.Reply) (changed bool) {
 	return changed
 }
 
-// of returns what snapshots have of them. What is in the index counts more.
+// of returns what snapshots have of them. A machine that is in the index with a UUID and that a Node's UUID does
+// not lead to has another one.
 func (h homeReplies) of(m *model.Model) map[string]inventory.Reply {
 	maps.DeleteFunc(h, func(_ string, r homeReply) bool { return time.Since(r.at) > replyLasts })
 	if len(h) == 0 {
@@ -171,7 +172,7 @@ func (h homeReplies) of(m *model.Model) map[string]inventory.Reply {
 		switch {
 		case !m.Has(id):
 			now[id] = r.reply
-		case m.HasUUID(id):
+		case m.IsIndexed(id):
 			now[id] = inventory.Other
 		default:
 			now[id] = inventory.There

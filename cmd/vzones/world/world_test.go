@@ -12,6 +12,8 @@ import (
 
 	"vzones/test/fleet"
 	"vzones/test/fleet/fleettest"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // start starts vCenters, and returns flags that ask for machines in them.
@@ -91,6 +93,26 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 var errInterrupted = errors.New("interrupted")
+
+// TestMachinesThatAreGone: the vCenter is asked about a machine that a Node was found as and that it does not show.
+func TestMachinesThatAreGone(t *testing.T) {
+	_, flags := start(t, two)
+	u, err := inventory.ParseUUID("11111111-2222-3333-4444-555555555555")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := inventory.Identity{UUIDs: []inventory.UUID{u}, Recorded: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-99999"}}
+	flags.Machines = []string{"node-1"}
+	flags.Follow = func(*World) []inventory.Identity { return []inventory.Identity{gone} }
+	w, err := Open(t.Context(), flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := inventory.Find(w.States, gone); !errors.Is(err, topology.ErrAbsent) {
+		t.Error(err)
+	}
+}
 
 // TestRejectedLoginIsNotRepeated, however long the vCenters have.
 func TestRejectedLoginIsNotRepeated(t *testing.T) {

@@ -237,8 +237,8 @@ func (m *Model) Has(id string) bool {
 	return ok
 }
 
-// HasUUID reports whether the UUID of a machine in the index is known.
-func (m *Model) HasUUID(id string) bool { return !m.index[id].uuid.IsZero() }
+// IsIndexed reports whether the indexes of snapshots have a machine, by its UUID.
+func (m *Model) IsIndexed(id string) bool { return !m.index[id].uuid.IsZero() && !m.outside[id] }
 
 // Runs reports whether a machine of the index is powered on and can be a Node's.
 func (m *Model) Runs(id string) bool {
@@ -269,7 +269,7 @@ func (m *Model) ByUUID() map[inventory.UUID][]inventory.Entry {
 	}
 	m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
 	for id, e := range m.index {
-		if !e.uuid.IsZero() && !m.outside[id] {
+		if m.IsIndexed(id) {
 			m.byUUID[e.uuid] = append(m.byUUID[e.uuid], m.Entry(id))
 		}
 	}

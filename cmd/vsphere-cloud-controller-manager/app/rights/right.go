@@ -2,7 +2,6 @@ package rights
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -16,11 +15,11 @@ const reviewTimeout = 10 * time.Second
 // A Right is what an account may do in the cluster.
 type Right struct {
 	Verb, Group, Resource, Subresource string
-	// Namespace and Name are empty for all.
-	Namespace, Name string
+	// Namespace is empty for all.
+	Namespace string
 }
 
-// String returns, for instance, create serviceaccounts/token "node-controller" in kube-system.
+// String returns, for instance, patch nodes/status, or create events in default.
 func (r Right) String() string {
 	text := r.Verb + " " + r.Resource
 	if r.Group != "" {
@@ -28,9 +27,6 @@ func (r Right) String() string {
 	}
 	if r.Subresource != "" {
 		text += "/" + r.Subresource
-	}
-	if r.Name != "" {
-		text += fmt.Sprintf(" %q", r.Name)
 	}
 	if r.Namespace != "" {
 		text += " in " + r.Namespace
@@ -44,7 +40,7 @@ func (r Right) Allowed(ctx context.Context, client kubernetes.Interface) (bool, 
 	defer cancel()
 	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
+			Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace,
 		}},
 	}, metav1.CreateOptions{})
 	if err != nil {

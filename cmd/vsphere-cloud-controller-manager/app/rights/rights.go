@@ -23,8 +23,8 @@ type Clients interface {
 	Client(name string) (kubernetes.Interface, error)
 }
 
-// FrameworkClient returns the name of the client of the framework's controllers that run here.
-func FrameworkClient() string {
+// frameworkClient returns the name of the client of the framework's controllers that run here.
+func frameworkClient() string {
 	return app.DefaultInitFuncConstructors[names.CloudNodeController].InitContext.ClientName
 }
 
@@ -39,7 +39,7 @@ type Need struct {
 // own credentials. Port is whether that serves the secure port, and own the daemon's Pod, nil
 // if it is not known.
 func Needed(cfg *config.Config, port bool, own *v1.ObjectReference) map[string][]Need {
-	controller := FrameworkClient()
+	controller := frameworkClient()
 	all := map[string][]Need{
 		controller: {
 			{Right{Verb: "update", Resource: "nodes"}, "no Node is initialized"},
@@ -74,7 +74,7 @@ func Needed(cfg *config.Config, port bool, own *v1.ObjectReference) map[string][
 // LogMissing logs each right once that the roles of the cluster do not give.
 func LogMissing(ctx context.Context, builder Clients, own kubernetes.Interface, all map[string][]Need) {
 	log := klog.FromContext(ctx)
-	for _, name := range []string{"", FrameworkClient(), provider.ClientName} {
+	for _, name := range []string{"", frameworkClient(), provider.ClientName} {
 		client := own
 		if name != "" {
 			var err error

@@ -10,13 +10,27 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/rights/rightstest"
 	"vzones/config"
 )
+
+// reviewing returns a client of an API server that answers each question about a right by allowed.
+func reviewing(allowed func(*authorizationv1.ResourceAttributes) (bool, error)) *fake.Clientset {
+	client := fake.NewClientset()
+	client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		review := a.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
+		var err error
+		review.Status.Allowed, err = allowed(review.Spec.ResourceAttributes)
+		return true, review, err
+	})
+	return client
+}
 
 // oneClient is the client of every name.
 type oneClient struct{ kubernetes.Interface }
@@ -59,7 +73,7 @@ func TestMissingRightsAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
-			client := rightstest.Reviewing(c.allowed)
+			client := reviewing(c.allowed)
 			LogMissing(ctx, oneClient{client}, client, Needed(&c.cfg, c.port, c.own))
 			var got []string
 			for line := range strings.Lines(log.String()) {
