@@ -121,7 +121,6 @@ func TestReasonsAreDocumented(t *testing.T) {
 		}
 		return slices.Sorted(slices.Values(reasons))
 	}
-	dryRun := under("## Of a dry run")
 	nodes, topology, pod := under("## On Nodes that wait or whose machine is uncertain"), under("## Of the topology controller"), under("## On the daemon's Pod")
 	if want := slices.Sorted(slices.Values(controller.EventReasons())); !slices.Equal(nodes, want) {
 		t.Errorf("of Nodes that wait the reference has %v, the code %v", nodes, want)
@@ -129,7 +128,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	if want := slices.Sorted(slices.Values(controller.LabelEventReasons())); !slices.Equal(topology, want) {
 		t.Errorf("of the topology controller the reference has %v, the code %v", topology, want)
 	}
-	got := slices.Sorted(slices.Values(slices.Concat(nodes, topology, pod, dryRun)))
+	got := slices.Sorted(slices.Values(slices.Concat(nodes, topology, pod)))
 	want := reasonsInSource(t, sources(t, "../provider", "../cmd", "../vcenter", "../topology", "../config"))
 	for _, reason := range controller.EventReasons() {
 		if !slices.Contains(want, reason) { // the outcomes have no constants

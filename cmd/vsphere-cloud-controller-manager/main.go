@@ -18,8 +18,8 @@ import (
 func main() { os.Exit(run()) }
 
 // run runs the daemon until SIGTERM or SIGINT and returns its exit status: 0 after a signal,
-// 1 after an error, when the Lease is lost or when the daemon ends without a signal, and 2 after a
-// dry run whose time was over. The framework ends the process with 255 when the API server does not answer.
+// 1 after an error, when the Lease is lost or when the daemon ends without a signal. The framework
+// ends the process with 255 when the API server does not answer.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -29,9 +29,9 @@ func run() int {
 		daemon.Stop(ctx)
 		os.Exit(code)
 	}
-	err := daemon.Run(ctx)
-	if err != nil {
+	if err := daemon.Run(ctx); err != nil {
 		daemon.WriteError(os.Stderr, err)
+		return 1
 	}
-	return app.ExitStatus(err)
+	return 0
 }

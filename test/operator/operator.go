@@ -96,8 +96,8 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	commands PAGE              enters the commands of the tool that the page shows
 //	entries NAME FILE DC…      writes vsphere.yaml as FILE, with an entry of its vCenter for each of these datacenters
 //	config FILE MORE           writes vsphere.yaml as FILE, with the content of MORE in place of the same keys
-//	planned FILE               runs the daemon until each Node has the labels and the taint that a plan of vzones plan, as
-//	                           JSON, says it will have, and fails if it gets any others
+//	planned FILE [addresses]   runs the daemon until each Node is as a plan of vzones plan, as JSON, says it will be:
+//	                           labels, taints, deletions, with the word also addresses; and fails if it does anything else
 //	apply FILE                 makes the objects of a manifest, or changes them, until the script ends
 //	delete FILE                deletes the objects of a manifest
 //	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes one

@@ -4,115 +4,140 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/provider/keys"
 	"vzones/provider/plan"
 )
 
 // aPlan is what is needed of the output of vzones plan.
 type aPlan struct {
 	Changes []struct {
-		Node    string `json:"node"`
-		Changes []struct {
-			Kind   string `json:"kind"`
-			Label  string `json:"label"`
-			Result string `json:"result"`
-			Action string `json:"action"`
-		} `json:"changes"`
+		Node    string        `json:"node"`
+		Changes []aPlanChange `json:"changes"`
 	} `json:"changes"`
 }
 
-// stayTime is how long labels that are as planned have to stay so: more than a settle time of a
+type aPlanChange struct {
+	Kind   string `json:"kind"`
+	Label  string `json:"label"`
+	Result string `json:"result"`
+	Action string `json:"action"`
+}
+
+// planState is what a plan may change of a Node.
+type planState struct {
+	labels    map[string]string
+	taints    map[string]bool // those of drift and of a machine that is off
+	addresses string          // empty if they do not count
+}
+
+// stayTime is how long Nodes that are as planned have to stay so: more than a settle time of a
 // second and a few rounds.
 const stayTime = 3 * time.Second
 
 // planned runs the daemon and compares what it does with a plan.
 func planned(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: planned FILE")
+	addresses := len(args) == 2 && args[1] == "addresses"
+	if len(args) != 1 && !addresses {
+		ts.Fatalf("usage: planned FILE [addresses]")
 	}
 	var p aPlan
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &p))
 	s := needStack(ts)
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	want := map[string]map[string]string{}
-	tainted := map[string]bool{}
+	want := map[string]planState{}
 	ts.Check(s.Watch(ctx, "the Nodes", func(nodes []*v1.Node) bool {
 		for _, n := range nodes {
-			want[n.Name], tainted[n.Name] = p.labelsOf(n), p.taints(n)
+			want[n.Name] = planStateOf(n, addresses)
 		}
 		return len(nodes) > 0
 	}))
+	p.apply(want, addresses)
 	d, err := s.StartDaemon(of(ts).daemon, ts.MkAbs("vsphere.yaml"))
 	ts.Check(err)
-	var last []*v1.Node
+	var last map[string]planState
 	asPlanned := func(nodes []*v1.Node) bool {
-		last = nodes
+		last = map[string]planState{}
 		for _, n := range nodes {
-			if !maps.Equal(want[n.Name], n.Labels) || plan.IsTainted(n) != tainted[n.Name] {
-				return false
-			}
+			last[n.Name] = planStateOf(n, addresses)
 		}
-		return len(nodes) == len(want)
+		return reflect.DeepEqual(last, want)
 	}
 	if err = untilReady(ctx, d); err == nil {
-		err = s.Watch(ctx, "each Node has the labels and the taint that are planned", asPlanned)
+		err = s.Watch(ctx, "each Node is as planned", asPlanned)
 	}
 	if err == nil {
 		stay, end := context.WithTimeout(ctx, stayTime)
 		defer end()
-		if left := s.Watch(stay, "a Node has other labels", func(nodes []*v1.Node) bool { return !asPlanned(nodes) }); left == nil {
+		if left := s.Watch(stay, "a Node is not as planned", func(nodes []*v1.Node) bool { return !asPlanned(nodes) }); left == nil {
 			_, _ = d.Stop()
-			ts.Fatalf("a Node got labels or a taint that are not planned: %v, not %v, tainted: %v", labelsOf(last), want, tainted)
+			ts.Fatalf("a Node got what is not planned: %v, not %v", last, want)
 		}
 	}
 	if _, end := d.Stop(); err == nil {
 		err = end
 	}
 	if err != nil {
-		ts.Fatalf("%v\ngot  %v\nwant %v, tainted: %v\n%s", err, labelsOf(last), want, tainted, d.Log())
+		ts.Fatalf("%v\ngot  %v\nwant %v\n%s", err, last, want, d.Log())
 	}
 }
 
-// labelsOf returns the labels that a Node has after a plan.
-func (p *aPlan) labelsOf(n *v1.Node) map[string]string {
-	all := maps.Clone(n.Labels)
-	for _, of := range p.Changes {
-		for _, c := range of.Changes {
-			if of.Node != n.Name || c.Kind != "label" && c.Kind != "instanceType" {
-				continue
-			}
-			for _, key := range plan.StableAndBeta(c.Label) {
-				if delete(all, key); c.Result != "" {
-					all[key] = c.Result
-				}
-			}
+// planStateOf returns what a plan may change of a Node.
+func planStateOf(n *v1.Node, addresses bool) planState {
+	s := planState{labels: maps.Clone(n.Labels), taints: map[string]bool{}}
+	for _, t := range n.Spec.Taints {
+		if t.Key == keys.DriftTaint || t.Key == cloudproviderapi.TaintNodeShutdown {
+			s.taints[t.Key] = true
 		}
 	}
-	return all
+	if addresses {
+		var all []string
+		for _, a := range n.Status.Addresses {
+			all = append(all, string(a.Type)+" "+a.Address)
+		}
+		s.addresses = strings.Join(all, ", ")
+	}
+	return s
 }
 
-// taints reports whether a Node has the taint of drift after a plan.
-func (p *aPlan) taints(n *v1.Node) bool {
-	has := plan.IsTainted(n)
+// apply changes Nodes as the plan says.
+func (p *aPlan) apply(nodes map[string]planState, addresses bool) {
 	for _, of := range p.Changes {
+		s := nodes[of.Node]
 		for _, c := range of.Changes {
-			if of.Node == n.Name && c.Kind == "taint" && c.Action != "" {
-				has = c.Result != ""
+			if c.Kind != "addresses" || addresses {
+				c.apply(&s)
 			}
 		}
+		nodes[of.Node] = s
+		if slices.ContainsFunc(of.Changes, func(c aPlanChange) bool { return c.Action == "delete" }) {
+			delete(nodes, of.Node)
+		}
 	}
-	return has
 }
 
-func labelsOf(nodes []*v1.Node) map[string]map[string]string {
-	all := map[string]map[string]string{}
-	for _, n := range nodes {
-		all[n.Name] = n.Labels
+func (c *aPlanChange) apply(s *planState) {
+	switch {
+	case c.Kind == "label" || c.Kind == "instanceType":
+		for _, key := range plan.StableAndBeta(c.Label) {
+			if delete(s.labels, key); c.Result != "" {
+				s.labels[key] = c.Result
+			}
+		}
+	case c.Kind == "taint" && c.Action != "":
+		if delete(s.taints, c.Label); c.Result != "" {
+			s.taints[c.Label] = true
+		}
+	case c.Kind == "addresses":
+		s.addresses = c.Result
 	}
-	return all
 }

@@ -20,11 +20,6 @@ var (
 
 // known are the races of libraries, each by what both of its stacks have.
 var known = []func(stack string) bool{
-	// client-go notes at -v=9 and above how long the steps of a request took, and a
-	// connection that comes too late for its request is noted too.
-	func(stack string) bool {
-		return strings.HasPrefix(stack, "  k8s.io/client-go/transport.(*debuggingRoundTripper).RoundTrip")
-	},
 	// The framework's server goes on preparing its TLS configuration while the
 	// controller of its certificates, which is running by then, copies it.
 	func(stack string) bool {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -191,46 +190,6 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 	if err != nil {
 		w.t.Fatalf("%v: %v\n%s", err, last, tail(d.Log()))
 	}
-}
-
-// nodes returns all Nodes.
-func (w *world) nodes() []*v1.Node {
-	w.t.Helper()
-	list, err := w.s.Client.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	all := make([]*v1.Node, len(list.Items))
-	for i := range list.Items {
-		all[i] = &list.Items[i]
-	}
-	return all
-}
-
-// rehearse returns what a dry run beside the provider that leads says would be written.
-func (w *world) rehearse(binary string) []stack.Write {
-	w.t.Helper()
-	printed, err := w.s.DryRun(binary, w.config, flags()...)
-	if err != nil || !strings.Contains(printed, "; complete\n") {
-		w.t.Fatalf("%v\n%s", err, tail(printed))
-	}
-	predicted := stack.Predicted(printed)
-	if len(predicted) < 20 {
-		w.t.Errorf("the dry run predicts %v", predicted)
-	}
-	return predicted
-}
-
-// untilWritten waits until Nodes differ by what a dry run has said and by nothing else.
-func (w *world) untilWritten(d *stack.Daemon, was []*v1.Node, predicted []stack.Write) {
-	w.t.Helper()
-	diff := ""
-	for end := time.Now().Add(timeout); time.Now().Before(end); w.rest() {
-		if diff = cmp.Diff(predicted, stack.Written(was, w.nodes())); diff == "" {
-			return
-		}
-	}
-	w.t.Fatalf("what is written is not what the dry run has said (-predicted +written):\n%s\n%s", diff, tail(d.Log()))
 }
 
 // startStandby starts a daemon while another one leads, and waits until it does.

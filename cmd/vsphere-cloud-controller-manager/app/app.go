@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +23,6 @@ import (
 	"k8s.io/cloud-provider/options"
 	"k8s.io/klog/v2"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
@@ -50,8 +48,6 @@ type Options struct {
 	// KeepLogging leaves klog as the process has configured it, whatever the flags of the
 	// command line say. Whoever logs before Run needs it: klog has one logger for the process.
 	KeepLogging bool
-	// Output is where the result of a dry run is printed: standard output, if it is nil.
-	Output io.Writer
 }
 
 // An App is a daemon. It runs once.
@@ -61,7 +57,6 @@ type App struct {
 	flags    flags.Flags
 	// keepLogging is Options.KeepLogging.
 	keepLogging bool
-	output      io.Writer
 
 	// Written before the framework runs, and constant from then on.
 	source source.Source
@@ -71,7 +66,6 @@ type App struct {
 	provider *provider.Provider
 	nodes    *nodes.Controller
 	election *election.Election // nil unless there is one
-	dryRun   *dryrun.Run        // nil unless it is one
 	cancel   context.CancelFunc
 
 	// fence stands before all writes to Nodes.
@@ -86,18 +80,15 @@ type App struct {
 
 // New returns a daemon with a command line, without the name of the program.
 func New(args []string, o Options) *App {
-	a := &App{args: args, registry: o.Metrics, keepLogging: o.KeepLogging, output: o.Output, cancel: func() {}}
+	a := &App{args: args, registry: o.Metrics, keepLogging: o.KeepLogging, cancel: func() {}}
 	if a.registry == nil {
 		a.registry = metrics.Served{}
-	}
-	if a.output == nil {
-		a.output = os.Stdout
 	}
 	return a
 }
 
 // Run runs the daemon until the context is done, and stops what it has started. It returns nil
-// after that, after --help and after a dry run that shows everything; otherwise why the daemon has ended.
+// after that and after --help; otherwise why the daemon has ended.
 func (a *App) Run(ctx context.Context) error {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
@@ -112,29 +103,15 @@ func (a *App) Run(ctx context.Context) error {
 }
 
 // result returns why the daemon has ended, nil if it was asked to or had only to print
-// something. It prints the result of a dry run. The error is what its command has returned.
+// something. The error is what its command has returned.
 func (a *App) result(asked context.Context, err error) error {
 	switch failure := a.failure.Load(); {
 	case failure != nil:
 		return *failure
-	case err == nil && a.began && a.dryRun != nil:
-		return a.dryRun.Print(a.output)
 	case err == nil && a.began && asked.Err() == nil:
 		return ErrEnded
 	}
 	return err
-}
-
-// ExitStatus returns the status of a process whose Run has returned an error: 1, and 2 for a dry run
-// that has only not decided everything in its time.
-func ExitStatus(err error) int {
-	switch {
-	case err == nil:
-		return 0
-	case errors.Is(err, dryrun.ErrIncomplete):
-		return 2
-	}
-	return 1
 }
 
 // WriteError writes why the daemon has ended, in the format of the log.

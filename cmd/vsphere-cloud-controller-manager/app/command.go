@@ -12,7 +12,6 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 )
 
@@ -47,7 +46,7 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 		if printed, err := printVersion(cmd); printed || err != nil { // which needs no configuration
 			return err
 		}
-		if err := a.applyLogging(cmd.Flags()); err != nil {
+		if err := a.applyLogging(ctx, cmd.Flags()); err != nil {
 			return err
 		}
 		logging.LogDeprecated(ctx, cmd.Flags(), deprecated)
@@ -68,21 +67,17 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 }
 
 // applyLogging puts the logging flags in force, unless the process keeps its own logging.
-func (a *App) applyLogging(flags *pflag.FlagSet) error {
+func (a *App) applyLogging(ctx context.Context, flags *pflag.FlagSet) error {
 	if a.keepLogging {
 		return nil
 	}
-	return logging.Apply(flags)
+	return logging.Apply(ctx, flags)
 }
 
 // runFramework does what the framework's command does, which prints its errors itself,
 // whatever the format of the log is.
 func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerManagerOptions) error {
 	controllers := a.controllers(ctx)
-	if a.flags.DryRun {
-		a.dryRun = dryrun.New()
-		setForDryRun(opts)
-	}
 	opts.WebhookServing = nil // there are no webhooks, and its certificate takes two RSA keys to make
 	c, err := opts.Config(app.ControllerNames(controllers), app.ControllersDisabledByDefault.List(), aliases(), app.AllWebhooks, app.DisabledByDefaultWebhooks)
 	if err != nil {
@@ -95,10 +90,6 @@ func (a *App) runFramework(ctx context.Context, opts *options.CloudControllerMan
 	if !a.lead(ctx) {
 		return nil
 	}
-	var cloud cloudprovider.Interface = a.provider
-	if a.dryRun != nil {
-		cloud = a.dryRun.Cloud(a.provider)
-	}
-	initializers := app.ConstructControllerInitializers(controllers, completed, cloud)
-	return app.Run(completed, cloud, initializers, map[string]app.WebhookHandler{}, ctx.Done())
+	initializers := app.ConstructControllerInitializers(controllers, completed, a.provider)
+	return app.Run(completed, a.provider, initializers, map[string]app.WebhookHandler{}, ctx.Done())
 }

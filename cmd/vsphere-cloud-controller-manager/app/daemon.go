@@ -40,9 +40,6 @@ func (a *App) configure(ctx context.Context, name, file string) error {
 	if a.source, err = source.New(file, a.flags.ConfigSecret, os.Environ()); err != nil {
 		return err
 	}
-	if a.flags.DryRun {
-		a.source.SettleAtOnce()
-	}
 	if err := a.source.AddLabels(a.flags.NodeLabels); err != nil {
 		return err
 	}
@@ -58,9 +55,7 @@ func (a *App) configure(ctx context.Context, name, file string) error {
 
 // prepare makes the provider and starts what runs beside the framework.
 func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
-	if err := a.prepareClients(ctx, c); err != nil {
-		return err
-	}
+	a.prepareClients(ctx, c)
 	client := c.ClientBuilder.ClientOrDie(provider.ClientName)
 	if a.source.InSecret() {
 		ctx, cancel := context.WithTimeout(ctx, configTimeout)
@@ -94,7 +89,6 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
 	a.start(ctx, s, c.SharedInformers)
-	a.startDryRun(ctx, c, s)
 	a.group.Go(func() error {
 		rights.LogMissing(ctx, c.ClientBuilder, c.Client, needed)
 		return nil
@@ -102,17 +96,13 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 	return nil
 }
 
-// prepareClients has all clients behind the fence, and keeps tokens out of the log.
-func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) error {
+// prepareClients has all clients behind the fence.
+func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) {
 	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
 		klog.FromContext(ctx).Info("The flag --use-service-account-credentials has no effect: all clients have the daemon's own ServiceAccount")
 		c.ClientBuilder = clientbuilder.SimpleControllerClientBuilder{ClientConfig: c.Kubeconfig}
 	}
 	c.ClientBuilder = a.fence.Clients(c.ClientBuilder)
-	if err := a.prepareDryRun(c); err != nil {
-		return err
-	}
-	return serving.KeepTokensUnlogged(c, a.reviews)
 }
 
 // summary describes a daemon whose configuration is read, before an election is prepared.
@@ -120,7 +110,7 @@ func (a *App) summary(ctx context.Context, c *appconfig.CompletedConfig) *summar
 	generic := &c.ComponentConfig.Generic
 	s := &summary.Summary{
 		Version: version.Get(), Source: a.source.String(), Config: a.cfg, TagRefresh: a.flags.TagRefresh,
-		Election: generic.LeaderElection, WarmStandby: a.flags.WarmStandby, DryRun: a.flags.DryRun,
+		Election: generic.LeaderElection, WarmStandby: a.flags.WarmStandby,
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.controllers(ctx))) {
 		ours := name != names.ServiceLBController && name != names.NodeRouteController
@@ -177,10 +167,6 @@ func (a *App) lead(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	if a.dryRun != nil {
-		a.fence.RaiseDry()
-	} else {
-		a.fence.Raise()
-	}
+	a.fence.Raise()
 	return true
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/config"
 )
 
@@ -127,33 +125,5 @@ func TestResult(t *testing.T) {
 		if got := a.result(c.asked, c.err); !errors.Is(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
-	}
-}
-
-// TestExitStatus: a dry run that has not decided everything in its time is none that fails, and none
-// that shows everything.
-func TestExitStatus(t *testing.T) {
-	for want, err := range map[int]error{0: nil, 1: dryrun.ErrInterrupted, 2: fmt.Errorf("%w: x", dryrun.ErrIncomplete)} {
-		if got := ExitStatus(err); got != want {
-			t.Errorf("%v: %d, not %d", err, got, want)
-		}
-	}
-}
-
-// TestResultOfADryRun: one that has ended without a result was interrupted, and what went wrong
-// before counts more.
-func TestResultOfADryRun(t *testing.T) {
-	lost := errors.New("lost")
-	a := New([]string{"--dry-run"}, Options{})
-	a.dryRun, a.began = dryrun.New(), true
-	if err := a.result(t.Context(), nil); !errors.Is(err, dryrun.ErrInterrupted) {
-		t.Error(err)
-	}
-	if err := a.result(t.Context(), lost); !errors.Is(err, lost) {
-		t.Error(err)
-	}
-	a.fail(lost)
-	if err := a.result(t.Context(), nil); !errors.Is(err, lost) {
-		t.Error(err)
 	}
 }

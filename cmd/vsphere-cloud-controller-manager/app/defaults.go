@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cloud-provider/options"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/provider"
 )
@@ -26,17 +25,6 @@ func setDefaults(opts *options.CloudControllerManagerOptions) {
 	opts.Generic.LeaderElection.RetryPeriod.Duration = election.RetryPeriod
 	opts.Generic.ClientConnection.QPS = 1000
 	opts.Generic.ClientConnection.Burst = 2000
-}
-
-// setForDryRun sets what a dry run needs, whatever the flags say. It runs beside the provider that
-// leads, so it takes no Lease and no port of the host, and it looks at the Nodes often, since its
-// end waits for that.
-func setForDryRun(opts *options.CloudControllerManagerOptions) {
-	opts.Generic.LeaderElection.LeaderElect = false
-	opts.Generic.LeaderMigration.Enabled = false
-	opts.SecureServing.BindPort = 0
-	opts.NodeStatusUpdateFrequency.Duration = dryrun.Round
-	opts.NodeLifecycleController.NodeMonitorPeriod.Duration = dryrun.Round
 }
 
 // setFlagDefaults sets the default of the flag that the framework registers

@@ -104,21 +104,6 @@ func TestMaxSnapshotAge(t *testing.T) {
 	}
 }
 
-// TestDryRunTimeoutIsChecked, where it is used.
-func TestDryRunTimeoutIsChecked(t *testing.T) {
-	for args, valid := range map[string]bool{
-		"--dry-run": true, "--dry-run --dry-run-timeout=9999ms": false, "--dry-run --dry-run-timeout=10s": true, "--dry-run-timeout=0": true,
-	} {
-		d := New(nil, Options{})
-		if err := d.newCommand(t.Context(), newOptions(t)).ParseFlags(strings.Fields(args)); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.flags.Check(); (err == nil) != valid {
-			t.Errorf("%s: %v", args, err)
-		}
-	}
-}
-
 func TestLoginTimeoutIsChecked(t *testing.T) {
 	d := New(nil, Options{})
 	cmd := d.newCommand(t.Context(), newOptions(t))

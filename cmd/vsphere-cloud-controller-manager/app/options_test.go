@@ -10,7 +10,6 @@ import (
 	"k8s.io/cloud-provider/options"
 	genericapp "k8s.io/controller-manager/app"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/dryrun"
 	"vzones/provider"
 )
 
@@ -82,26 +81,6 @@ func TestControllerNames(t *testing.T) {
 	for alias, name := range aliases() {
 		if _, ok := New(nil, Options{}).controllers(t.Context())[name]; !ok {
 			t.Errorf("%s stands for %s, which is not a controller", alias, name)
-		}
-	}
-}
-
-// TestDryRunTakesNothingOfTheLeader: whatever the flags say, which are those of a deployment, a
-// dry run holds no Lease, has no port and uses no other account, and the framework looks at
-// the Nodes often.
-func TestDryRunTakesNothingOfTheLeader(t *testing.T) {
-	opts, err := parseFlags(t, "--dry-run", "--leader-elect=true", "--enable-leader-migration=true",
-		"--secure-port=10258", "--node-status-update-frequency=5m", "--node-monitor-period=5m")
-	if err != nil {
-		t.Fatal(err)
-	}
-	setForDryRun(opts)
-	if opts.Generic.LeaderElection.LeaderElect || opts.Generic.LeaderMigration.Enabled || opts.SecureServing.BindPort != 0 {
-		t.Errorf("%+v, %+v, %+v", opts.Generic, opts.KubeCloudShared, opts.SecureServing)
-	}
-	for _, d := range []time.Duration{opts.NodeStatusUpdateFrequency.Duration, opts.NodeLifecycleController.NodeMonitorPeriod.Duration} {
-		if d != dryrun.Round {
-			t.Errorf("the framework waits for %v", d)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 	s.fleet = vcenter.NewFleet(a.cfg.VCenters, (&credentials.Finder{Secrets: s.secrets}).Find, vcenter.Options{
 		Requirements: vcenter.RequirementsOf(a.cfg),
 		LoginTimeout: a.flags.LoginTimeout,
-		LoginLimits:  loginLimits(a.warm() || a.flags.DryRun),
+		LoginLimits:  loginLimits(a.warm()),
 		TagRefresh:   a.flags.TagRefresh,
 		Observer:     metrics.NewObserver(a.registry),
 	})

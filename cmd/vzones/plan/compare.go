@@ -9,6 +9,7 @@ import (
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/provider/nodestate"
 	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -28,7 +29,8 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	if a, b := reason(before), reason(after); a != b {
 		c := Change{Kind: "problem", Now: a, Then: b, Result: b, Text: "it is over"}
 		if after.Err != nil {
-			c.By, c.Text = quote.Line(after.Err.Error()), withProblem(after, then)
+			c.By = quote.Line(after.Err.Error())
+			c.Action, c.Text = withProblem(after, then)
 		}
 		add(c)
 	}
@@ -44,9 +46,7 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	if a, b := outcomeOf(before, plan.LabelType), outcomeOf(after, plan.LabelType); b.differs(a, after) {
 		add(b.change("instanceType", plan.LabelType, valueOn(after.Node, plan.LabelType), &then.Topology, after))
 	}
-	if c, differs := taint(before, after); differs {
-		add(c)
-	}
+	out.Changes = append(out.Changes, taints(before, after)...)
 	if a, b := addressesOf(before), addressesOf(after); a != b {
 		c := Change{Kind: "addresses", Now: join(after.Node.Status.Addresses), Then: b, Result: b, Action: "write", Text: "the daemon writes them"}
 		if after.Waits {
@@ -60,19 +60,22 @@ func compare(before, after *world.Look, now, then *config.Config) NodeChange {
 	return out
 }
 
-// withProblem says what becomes of a Node that has a problem.
-func withProblem(l *world.Look, cfg *config.Config) string {
+// withProblem says what becomes of a Node that has a problem, and what is done for that.
+func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
+	wasFound := l.Node.Spec.ProviderID != "" && l.Identity.Recorded != (topology.Ref{})
 	switch {
 	case l.Waits:
-		return "the Node waits"
-	case errors.Is(l.Err, topology.ErrAbsent) && l.Node.Spec.ProviderID != "" && !cfg.SkipNodeDeletion:
-		return "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its machine"
+		return "", "the Node waits"
+	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion && nodestate.IsReady(l.Node):
+		return "", "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its machine"
+	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion:
+		return "delete", "deletes the Node, once a search has confirmed that no vCenter has its machine"
 	case !isPlaced(l):
-		return "the Node keeps its labels"
+		return "", "the Node keeps its labels"
 	case l.AddressesErr != nil && errors.Is(l.Err, l.AddressesErr):
-		return "the Node keeps its addresses"
+		return "", "the Node keeps its addresses"
 	}
-	return "the problem does not concern its labels"
+	return "", "the problem does not concern its labels"
 }
 
 func vcenterOf(before, after *world.Look) string {

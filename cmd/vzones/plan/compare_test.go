@@ -12,27 +12,35 @@ import (
 	"vzones/config"
 	"vzones/provider/plan"
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
-// TestDeletion: a plan says that Nodes lose what keeps them, such as with a configuration that lacks
-// their vCenter.
+// TestDeletion: a plan says which Nodes are deleted, such as with a configuration that lacks their
+// vCenter.
 func TestDeletion(t *testing.T) {
 	absent, unknown := topology.Errorf(topology.ErrAbsent, "no vCenter has it"), topology.Errorf(topology.ErrUnknown, "not read")
+	found := topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}
 	for name, c := range map[string]struct {
 		err        error
-		providerID string
+		found      topology.Ref
+		ready      bool
 		keep       bool
-		deleted    bool
+		says, does string
 	}{
-		"absent":          {err: absent, providerID: "vsphere://1", deleted: true},
-		"deletion is off": {err: absent, providerID: "vsphere://1", keep: true},
-		"never found":     {err: absent},
-		"not known":       {err: unknown, providerID: "vsphere://1"},
-		"another problem": {err: errors.New("no zone"), providerID: "vsphere://1"},
+		"absent":          {err: absent, found: found, says: "deletes the Node", does: "delete"},
+		"ready":           {err: absent, found: found, ready: true, says: "is deleted once it is not ready"},
+		"deletion is off": {err: absent, found: found, keep: true, says: "the Node keeps its labels"},
+		"never found":     {err: absent, says: "the Node keeps its labels"},
+		"not known":       {err: unknown, found: found, says: "the Node keeps its labels"},
+		"another problem": {err: errors.New("no zone"), found: found, says: "the Node keeps its labels"},
 	} {
-		n := &v1.Node{Spec: v1.NodeSpec{ProviderID: c.providerID}}
-		got := compare(&world.Look{Node: n}, &world.Look{Node: n, Err: c.err}, &config.Config{}, &config.Config{SkipNodeDeletion: c.keep})
-		if len(got.Changes) != 1 || got.Changes[0].Kind != "problem" || strings.Contains(got.Changes[0].Text, "is deleted") != c.deleted {
+		n := &v1.Node{Spec: v1.NodeSpec{ProviderID: "vsphere://1"}}
+		if c.ready {
+			n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+		}
+		after := &world.Look{Node: n, Err: c.err, Identity: inventory.Identity{Recorded: c.found}}
+		got := compare(&world.Look{Node: n}, after, &config.Config{}, &config.Config{SkipNodeDeletion: c.keep})
+		if len(got.Changes) != 1 || got.Changes[0].Kind != "problem" || got.Changes[0].Action != c.does || !strings.Contains(got.Changes[0].Text, c.says) {
 			t.Errorf("%s: %+v", name, got.Changes)
 		}
 	}

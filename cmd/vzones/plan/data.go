@@ -2,7 +2,8 @@ package plan
 
 import "vzones/topology"
 
-// A Plan is what a change would do. It is the output in JSON and YAML.
+// A Plan is what the daemon would do, or what a change would change of that. It is the output in JSON
+// and YAML.
 type Plan struct {
 	// Nodes is how many there are, Unchanged of how many nothing would change.
 	Nodes     int `json:"nodes"`
@@ -13,6 +14,8 @@ type Plan struct {
 	Conflicts []ConflictChange `json:"conflicts,omitempty"`
 	// Notes are what else is to be known, such as a category that has to be made first.
 	Notes []string `json:"notes,omitempty"`
+	// now reports whether it is without a change.
+	now bool
 }
 
 // The changes of conflicts.
@@ -43,10 +46,10 @@ type NodeChange struct {
 type Change struct {
 	// Kind is label, instanceType, taint, addresses, problem or managed.
 	Kind string `json:"kind"`
-	// Label is the key of a label or of the taint.
+	// Label is the key of a label or of a taint.
 	Label string `json:"label,omitempty"`
-	// Now is what the Node has. Then is what its place gives after the change. Both are empty for
-	// nothing. Undecided says why Then is not known.
+	// Now is what the Node has. Then is what its place gives, after the change if there is one. Both are
+	// empty for nothing. Undecided says why Then is not known.
 	Now       string `json:"now"`
 	Then      string `json:"then"`
 	Undecided string `json:"undecided,omitempty"`
@@ -54,8 +57,8 @@ type Change struct {
 	Result string `json:"result"`
 	// By is what decides Then.
 	By string `json:"by,omitempty"`
-	// Action is backfill, update, remove, initialize, taint, untaint, write, or empty if the Node
-	// keeps what it has. Text says it in words.
+	// Action is backfill, update, remove, initialize, taint, untaint, write, delete, or empty if the
+	// Node keeps what it has. Text says it in words.
 	Action string `json:"action,omitempty"`
 	Text   string `json:"text"`
 }

@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/keys"
+	"vzones/provider/nodestate"
 	"vzones/provider/plan"
 	"vzones/topology/quote"
 )
@@ -137,24 +139,35 @@ func (o outcome) change(kind, label, now string, t *config.Topology, l *world.Lo
 	return c
 }
 
-// taint returns what becomes of the taint of drift.
-func taint(before, after *world.Look) (Change, bool) {
-	is, was := isTainted(after), isTainted(before)
-	if is == was {
-		return Change{}, false
+// taints returns what becomes of the taints that the daemon adds and takes off.
+func taints(before, after *world.Look) []Change {
+	var all []Change
+	for _, t := range []struct {
+		key, adds string
+		is        func(*world.Look) bool
+	}{
+		{keys.DriftTaint, "adds the taint: new Pods are kept away", isTainted},
+		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the machine is off", isShutDown},
+	} {
+		is, has := t.is(after), hasTaint(after.Node, t.key)
+		if is == t.is(before) {
+			continue
+		}
+		c := Change{Kind: "taint", Label: t.key, Now: present(has), Then: present(is), Result: present(is)}
+		switch {
+		case is == has:
+			c.Text = "the Node keeps what it has"
+		case is:
+			c.Action, c.Text = string(plan.ActionTaint), t.adds
+		default:
+			c.Action, c.Text = string(plan.ActionUntaint), "takes the taint off"
+		}
+		all = append(all, c)
 	}
-	c := Change{Kind: "taint", Label: keys.DriftTaint, Now: present(plan.IsTainted(after.Node)), Then: present(is), Result: present(is)}
-	switch {
-	case is == plan.IsTainted(after.Node):
-		c.Text = "the Node keeps what it has"
-	case is:
-		c.Action, c.Text = string(plan.ActionTaint), "adds the taint: new Pods are kept away"
-	default:
-		c.Action, c.Text = string(plan.ActionUntaint), "takes the taint off"
-	}
-	return c, true
+	return all
 }
 
+// isTainted reports whether a Node has the taint of drift in the end.
 func isTainted(l *world.Look) bool {
 	if l.Plan == nil {
 		return plan.IsTainted(l.Node)
@@ -162,9 +175,23 @@ func isTainted(l *world.Look) bool {
 	return l.Plan.Taint
 }
 
+// isShutDown reports whether a Node has the framework's taint of a machine that is off in the end. It
+// is taken off a Node that is ready.
+func isShutDown(l *world.Look) bool {
+	has := hasTaint(l.Node, cloudproviderapi.TaintNodeShutdown)
+	if l.Plan == nil {
+		return has
+	}
+	return !nodestate.IsReady(l.Node) && (has || l.Off)
+}
+
+func hasTaint(n *v1.Node, key string) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == key })
+}
+
 func present(is bool) string {
 	if is {
-		return "NoSchedule"
+		return string(v1.TaintEffectNoSchedule)
 	}
 	return ""
 }

@@ -15,6 +15,9 @@ type change struct {
 	moves []move
 }
 
+// isOne reports whether there is a change at all.
+func (c *change) isOne() bool { return c.with != "" || len(c.tags)+len(c.moves) > 0 }
+
 // An attachment gives an object one tag of a category, or takes all off if name is empty.
 type attachment struct{ object, category, name string }
 

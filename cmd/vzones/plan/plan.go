@@ -1,6 +1,6 @@
-// Package plan is vzones plan: what another configuration, other tags or a move would do to each
-// Node, before it is done. It changes copies of what was read of the vCenters, and has the daemon's
-// packages place the Nodes by them. It writes nothing.
+// Package plan is vzones plan: what the daemon would write to each Node as everything is now, or what
+// another configuration, other tags or a move would change of that. It changes copies of what was read
+// of the vCenters, and has the daemon's packages place the Nodes by them. It writes nothing.
 package plan
 
 import (
@@ -25,8 +25,8 @@ type asked struct {
 	moves []string
 }
 
-// wantsChange says what is to be written.
-const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME or --move VM=HOST"
+// wantsChange says how a change is written.
+const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME, --move VM=HOST, or nothing else for what the daemon would do now"
 
 // Command returns the command.
 func Command(t *cli.Tool) *cobra.Command {
@@ -35,10 +35,12 @@ func Command(t *cli.Tool) *cobra.Command {
 	var of asked
 	cmd := &cobra.Command{
 		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]... [--move VM=HOST]...",
-		Short: "Show what a change would do to each Node, before it is done",
-		Long: `plan shows what another configuration, other tags or a move would do to the labels,
-the taint and the addresses of each Node, before any of it is done. All changes of
-one call are planned together.
+		Short: "Show what the daemon would write to each Node, now or after a change",
+		Long: `plan shows what the daemon would write to each Node: labels, addresses and taints, and
+which Nodes it would delete. It writes nothing itself, and needs no daemon: before
+vzones takes the place of the vSphere CPI, plan shows what that will change. With
+--with, --tag or --move it shows what another configuration, other tags or a move
+would change instead. All changes of one call are planned together.
 
 OBJECT is an inventory path, such as /dc1/host/cluster-1; / is the root folder. The
 object has this tag of the category afterwards and no other; with no name behind the
@@ -51,16 +53,16 @@ NOW is what the Node has. THEN is what its place gives, and DAEMON what becomes 
 that, once a difference has lasted for topology.settle. Conflicts of tags that arise
 or end are listed behind the Nodes, as far as they concern Nodes.
 
-The exit status is 0 if neither a Node nor a conflict would change, 1 if one would,
-and 2 if the arguments are wrong or a vCenter could not be read.`,
-		Example: `  vzones plan -c vsphere.yaml --tag /dc1/host/c1=zone:b
+Not listed are the annotations and the condition of vzones, which each Node gets.
+
+The exit status is 0 if nothing is listed, 1 if something is, and 2 if the arguments
+are wrong or a vCenter could not be read.`,
+		Example: `  vzones plan -c vsphere.yaml
+  vzones plan -c vsphere.yaml --tag /dc1/host/c1=zone:b
   vzones plan -c vsphere.yaml --move node-1=h2
   vzones plan -c vsphere.yaml --with new.yaml -o json`,
 		Args: cli.NoArguments(wantsChange),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if of.with == "" && len(of.tags)+len(of.moves) == 0 {
-				return errors.New("there is nothing to plan: " + wantsChange)
-			}
 			tags, err := parseTags(of.tags)
 			if err != nil {
 				return err
@@ -101,9 +103,11 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		}
 		defer then.Close()
 	}
-	out, err := compute(ctx, now, then, c)
-	if err != nil {
-		return err
+	out := doNow(now)
+	if c.isOne() {
+		if out, err = compute(ctx, now, then, c); err != nil {
+			return err
+		}
 	}
 	end()
 	if err := print(t, format, out); err != nil {
@@ -127,6 +131,20 @@ func rejected(states []inventory.State) error {
 		}
 	}
 	return nil
+}
+
+// doNow returns what the daemon would write to each Node as everything is now.
+func doNow(w *world.World) *Plan {
+	out := &Plan{Nodes: len(w.Nodes), Changes: []NodeChange{}, now: true}
+	for _, n := range w.Nodes {
+		does := w.Look(n)
+		nothing := &world.Look{Node: n, Foreign: does.Foreign, Place: does.Place} // a daemon that only looks
+		if one := compare(nothing, does, w.Config, w.Config); len(one.Changes) > 0 {
+			out.Changes = append(out.Changes, one)
+		}
+	}
+	out.Unchanged = out.Nodes - len(out.Changes)
+	return out
 }
 
 // compute compares what the daemon makes of each Node now with what it would make of it then.

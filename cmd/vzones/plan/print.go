@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/topology/quote"
@@ -46,7 +47,21 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 		}
 		text = fmt.Appendf(text, "%s %s\n", t.Paint(is, "Conflict "+c.Change+":"), c.Text)
 	}
+	if p.now {
+		return t.Write(fmt.Appendf(text, "The daemon would write to %d of %d Nodes.\n", p.written(), p.Nodes))
+	}
 	return t.Write(fmt.Appendf(text, "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
+}
+
+// written returns to how many Nodes the daemon would write something.
+func (p *Plan) written() int {
+	count := 0
+	for _, n := range p.Changes {
+		if slices.ContainsFunc(n.Changes, func(c Change) bool { return c.Action != "" }) {
+			count++
+		}
+	}
+	return count
 }
 
 func what(c Change) string {

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
 	"vzones/config/readfile"
 )
 
@@ -170,11 +169,7 @@ func (d *Daemon) secret(ctx context.Context, name string) (map[string][]byte, er
 
 // Secret reads the data of a Secret.
 func Secret(ctx context.Context, client kubernetes.Interface, namespace, name string) (map[string][]byte, error) {
-	quiet, err := secrets.Quietly(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, name, err)
-	}
-	s, err := client.CoreV1().Secrets(namespace).Get(quiet, name, metav1.GetOptions{})
+	s, err := client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil, fmt.Errorf("reading Secret %s/%s: %w: use an account that may get it", namespace, name, err)

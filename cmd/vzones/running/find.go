@@ -135,9 +135,8 @@ func grouped(pods []v1.Pod) map[string][]*v1.Pod {
 	return groups
 }
 
-// containerOf returns the container that the daemon runs in, nil if there is none. A dry run is
-// not the daemon. Flags that cannot be read yet, since a variable in them comes from elsewhere, do not
-// matter.
+// containerOf returns the container that the daemon runs in, nil if there is none. Flags that cannot
+// be read yet, since a variable in them comes from elsewhere, do not matter.
 func containerOf(p *v1.Pod) *v1.Container {
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
@@ -148,7 +147,7 @@ func containerOf(p *v1.Pod) *v1.Container {
 			}
 		}
 		args := expandAll(slices.Concat(c.Command, c.Args), plain)
-		if read, err := flags.Parse(args); err == nil && (read.CloudProvider != "vsphere" || read.DryRun) {
+		if read, err := flags.Parse(args); err == nil && read.CloudProvider != "vsphere" {
 			continue
 		}
 		named := slices.ContainsFunc(append(args, c.Image, c.Name), func(s string) bool {

@@ -50,7 +50,6 @@ func TestFind(t *testing.T) {
 		"two of one DaemonSet":     {[]*v1.Pod{aPod("a", set), aPod("b", set)}, Where{}, "a b"},
 		"none":                     {nil, Where{}, "no Pod of vsphere-cloud-controller-manager is found in all namespaces by the labels component=cloud-controller-manager or k8s-app="},
 		"of another cloud":         {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--cloud-provider=aws"} })}, Where{}, "no Pod of"},
-		"a dry run":                {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = append(p.Spec.Containers[0].Args, "--dry-run") })}, Where{}, "no Pod of"},
 		"one that has ended":       {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })}, Where{}, "no Pod of"},
 		"two workloads":            {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "old"))}, Where{}, "2 cloud controller managers for vSphere are found, with the Pods kube-system/a, kube-system/b: write --namespace or --selector"},
 		"one namespace":            {[]*v1.Pod{aPod("a", set), aPod("b", set, func(p *v1.Pod) { p.Namespace = "other" })}, Where{Namespace: "other"}, "b"},
@@ -242,7 +241,7 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 func TestFlagsThatCannotBeRead(t *testing.T) {
 	for argument, want := range map[string]string{
 		"--tag-refresh=$(VSPHERE_PASSWORD)":     "--tag-refresh has a value that is not a duration: correct it",
-		"--dry-run=$(VSPHERE_PASSWORD)":         "--dry-run has a value that is not a bool: correct it",
+		"--warm-standby=$(VSPHERE_PASSWORD)":    "--warm-standby has a value that is not a bool: correct it",
 		"--controllers=a,\"$(VSPHERE_PASSWORD)": "--controllers has a value that is not a list: correct it",
 		"--node-labels":                         "--node-labels has no value: write one",
 		"---$(VSPHERE_PASSWORD)":                "an argument cannot be read as a flag: correct",

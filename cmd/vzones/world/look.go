@@ -27,6 +27,8 @@ type Look struct {
 	Foreign bool
 	// Waits reports whether the Node is not initialized yet.
 	Waits bool
+	// Off reports whether the machine of an initialized Node that is not ready is off or suspended.
+	Off bool
 	// Identity is what the Node says about its machine, zero if it says nothing of use.
 	Identity inventory.Identity
 	// Place is where the Node is. Its Machine is nil if that is not known or another Node comes
@@ -80,6 +82,9 @@ func LookBy(p *placement.Placer, n *v1.Node) *Look {
 		return l
 	}
 	l.plan(err)
+	if !nodestate.IsReady(n) {
+		l.Off, _ = p.IsShutDown(n) // what is not known does not count
+	}
 	l.Err = cmp.Or(l.Err, l.AddressesErr)
 	return l
 }

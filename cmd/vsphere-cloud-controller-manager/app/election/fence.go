@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	cloudprovider "k8s.io/cloud-provider"
-
-	"vzones/cmd/vsphere-cloud-controller-manager/app/clients"
 )
 
 // ErrFenced is the error of a write to a Node while this process does not lead.
@@ -23,8 +21,6 @@ var ErrFenced = errors.New("this instance does not hold the Lease: it writes to 
 type Fence struct {
 	mu   sync.Mutex
 	open bool
-	// dry reports whether it lets only writes pass that change nothing.
-	dry bool
 	// lowered reports whether it was closed for good.
 	lowered bool
 	// inFlight is how many writes are in flight.
@@ -39,14 +35,6 @@ func (f *Fence) Raise() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open = !f.lowered
-}
-
-// RaiseDry lets writes pass that ask the API server for their result only, and change nothing.
-func (f *Fence) RaiseDry() {
-	f.mu.Lock()
-	f.dry = true
-	f.mu.Unlock()
-	f.Raise()
 }
 
 // Lower refuses writes from now on, for good. The channel is closed once no write that has
@@ -65,20 +53,13 @@ func (f *Fence) Lower() (idle <-chan struct{}) {
 }
 
 // enter reports whether a write may pass; exit ends it then.
-func (f *Fence) enter(r *http.Request) bool {
+func (f *Fence) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	pass := f.open && (!f.dry || IsDry(r))
-	if pass {
+	if f.open {
 		f.inFlight++
 	}
-	return pass
-}
-
-// IsDry reports whether a write asks for its result only. Of a deletion the API server takes
-// that from the body, if there is one, so no deletion counts.
-func IsDry(r *http.Request) bool {
-	return r.Method != http.MethodDelete && slices.Equal(r.URL.Query()["dryRun"], []string{metav1.DryRunAll})
+	return f.open
 }
 
 func (f *Fence) exit() {
@@ -103,7 +84,7 @@ func (t *fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !writesNode(r) {
 		return t.next.RoundTrip(r)
 	}
-	if !t.fence.enter(r) {
+	if !t.fence.enter() {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}
@@ -123,7 +104,45 @@ func writesNode(r *http.Request) bool {
 
 // Clients returns what makes the clients of a builder, whose writes to Nodes pass the fence.
 func (f *Fence) Clients(of cloudprovider.ControllerClientBuilder) cloudprovider.ControllerClientBuilder {
-	return clients.Wrapped{ControllerClientBuilder: of, Wrap: f.around}
+	return fencedClients{of, f}
+}
+
+// fencedClients makes the clients of a builder, whose writes to Nodes pass the fence.
+type fencedClients struct {
+	cloudprovider.ControllerClientBuilder
+	fence *Fence
+}
+
+// Config implements cloudprovider.ControllerClientBuilder.
+func (b fencedClients) Config(name string) (*rest.Config, error) {
+	cfg, err := b.ControllerClientBuilder.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(b.fence.around)
+	return cfg, nil
+}
+
+// ConfigOrDie implements cloudprovider.ControllerClientBuilder.
+func (b fencedClients) ConfigOrDie(name string) *rest.Config {
+	cfg := rest.CopyConfig(b.ControllerClientBuilder.ConfigOrDie(name))
+	cfg.Wrap(b.fence.around)
+	return cfg
+}
+
+// Client implements cloudprovider.ControllerClientBuilder.
+func (b fencedClients) Client(name string) (kubernetes.Interface, error) {
+	cfg, err := b.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(cfg)
+}
+
+// ClientOrDie implements cloudprovider.ControllerClientBuilder.
+func (b fencedClients) ClientOrDie(name string) kubernetes.Interface {
+	return kubernetes.NewForConfigOrDie(b.ConfigOrDie(name))
 }
 
 // Await reports whether a channel is closed before the context is done.

@@ -67,29 +67,3 @@ func TestFence(t *testing.T) {
 		t.Errorf("when it led before it knew: %v", err)
 	}
 }
-
-// TestDryFence: it lets only writes pass that change nothing, and no deletion, whatever that asks.
-func TestDryFence(t *testing.T) {
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"}}`))
-	}))
-	defer api.Close()
-	f := &Fence{}
-	f.RaiseDry()
-	inner := clientbuilder.SimpleControllerClientBuilder{ClientConfig: &rest.Config{Host: api.URL}}
-	nodes := kubernetes.Interface.CoreV1(f.Clients(inner).ClientOrDie("x")).Nodes()
-	for _, all := range [][]string{nil, {metav1.DryRunAll}, {"None"}, {metav1.DryRunAll, "None"}} {
-		_, err := nodes.Patch(t.Context(), "n", types.MergePatchType, []byte("{}"), metav1.PatchOptions{DryRun: all})
-		if want := len(all) == 1 && all[0] == metav1.DryRunAll; (err == nil) != want {
-			t.Errorf("a patch with dryRun %v: %v", all, err)
-		}
-		if err := nodes.Delete(t.Context(), "n", metav1.DeleteOptions{DryRun: all}); !errors.Is(err, ErrFenced) {
-			t.Errorf("a deletion with dryRun %v: %v", all, err)
-		}
-	}
-	<-f.Lower()
-	if _, err := nodes.Patch(t.Context(), "n", types.MergePatchType, []byte("{}"), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); !errors.Is(err, ErrFenced) {
-		t.Errorf("after the end: %v", err)
-	}
-}

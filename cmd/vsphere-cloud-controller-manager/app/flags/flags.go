@@ -20,9 +20,6 @@ const minSnapshotAge = time.Second
 // behind in the vCenter.
 const minLoginTimeout = time.Second
 
-// minDryRun is less than the shortest dry run takes.
-const minDryRun = 10 * time.Second
-
 // Flags are the daemon's own flags, as their help says.
 type Flags struct {
 	TagRefresh     time.Duration
@@ -31,8 +28,6 @@ type Flags struct {
 	ConfigSecret   string
 	NodeLabels     []string
 	WarmStandby    bool
-	DryRun         bool
-	DryRunTimeout  time.Duration
 }
 
 // Sets returns the flags as the framework's command takes them.
@@ -58,11 +53,6 @@ func (f *Flags) Sets() cliflag.NamedFlagSets {
 		"While another instance leads, log in to each vCenter and watch it and the Nodes all the same, without writing to a Node, "+
 			"so that this one leads without a login and a full reading. "+
 			"Each standby adds as many sessions and requests as an idle leader.")
-	set.BoolVar(&f.DryRun, "dry-run", false,
-		"Read and decide everything, write nothing to a Node, print what would be written as a table, record it as Events with the reason DryRun, and end. "+
-			"It runs beside the provider that leads: it takes no part in the leader election, serves no port, and has no other account than its own.")
-	set.DurationVar(&f.DryRunTimeout, "dry-run-timeout", 5*time.Minute,
-		"Time that a dry run takes at most. What is not decided by then is named with the reason, and the exit status is 2. At least 10s.")
 	return sets
 }
 
@@ -76,9 +66,6 @@ func (f *Flags) Check() error {
 	}
 	if f.LoginTimeout < minLoginTimeout {
 		return fmt.Errorf("--login-timeout is %v: write at least %v", f.LoginTimeout, minLoginTimeout)
-	}
-	if f.DryRun && f.DryRunTimeout < minDryRun {
-		return fmt.Errorf("--dry-run-timeout is %v: write at least %v", f.DryRunTimeout, minDryRun)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package logging owns the format of the daemon's log, text or JSON. It never decides what is logged.
+// Package logging owns the format of the daemon's log, text or JSON, and how verbose it may be.
 package logging
 
 import (
@@ -23,9 +23,13 @@ import (
 // formatFlag is the name of the flag that chooses the format of the log.
 const formatFlag = "logging-format"
 
-// Apply puts the logging flags of a set in force. Nothing may be logged before: klog has one
-// logger for the process, which the framework uses too.
-func Apply(set *pflag.FlagSet) error {
+// MaxVerbosity is the highest verbosity that counts. Beyond it client-go logs the bodies of requests and
+// responses, in which are Secrets, and the tokens of those who ask for /metrics.
+const MaxVerbosity = 7
+
+// Apply puts the logging flags of a set in force, a verbosity up to MaxVerbosity. Nothing may be logged
+// before: klog has one logger for the process, which the framework uses too.
+func Apply(ctx context.Context, set *pflag.FlagSet) error {
 	options := logsapi.NewLoggingConfiguration()
 	own := pflag.NewFlagSet("logging", pflag.ContinueOnError)
 	logsapi.AddFlags(options, own)
@@ -38,7 +42,26 @@ func Apply(set *pflag.FlagSet) error {
 	if err := quote.Errors(len(errs), errs...); err != nil {
 		return err
 	}
-	return logsapi.ValidateAndApply(options, utilfeature.DefaultFeatureGate)
+	limited := limit(&options.Verbosity)
+	for i := range options.VModule {
+		limited = limit(&options.VModule[i].Verbosity) || limited
+	}
+	if err := logsapi.ValidateAndApply(options, utilfeature.DefaultFeatureGate); err != nil {
+		return err
+	}
+	if limited {
+		klog.FromContext(ctx).Info("--v and --vmodule count up to 7: beyond that client-go logs Secrets and tokens")
+	}
+	return nil
+}
+
+// limit lowers a verbosity to MaxVerbosity, and reports whether it was higher.
+func limit(v *logsapi.VerbosityLevel) bool {
+	if *v <= MaxVerbosity {
+		return false
+	}
+	*v = MaxVerbosity
+	return true
 }
 
 // TakeDeprecations takes the deprecations out of a set, and returns them by flag: pflag would

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,9 +23,6 @@ import (
 	"vzones/config"
 	"vzones/topology/signal"
 )
-
-// ErrLogged means that a request with a secret is not made because client-go would log it.
-var ErrLogged = errors.New("it would be logged: switch the feature gate ContextualLogging on or set -v to less than 8")
 
 // A Watcher watches Secrets by name.
 type Watcher struct {
@@ -110,13 +106,9 @@ type Once struct{ Client kubernetes.Interface }
 
 // Get returns the data of a Secret now.
 func (o Once) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
-	quiet, err := Quietly(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, err)
-	}
 	// A list with its name needs no other right than the watch does.
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
-	list, err := o.Client.CoreV1().Secrets(ref.Namespace).List(quiet, metav1.ListOptions{FieldSelector: only})
+	list, err := o.Client.CoreV1().Secrets(ref.Namespace).List(ctx, metav1.ListOptions{FieldSelector: only})
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
@@ -149,33 +141,15 @@ func newSecretWatcher(client kubernetes.Interface, ref config.SecretRef) *secret
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			opts.FieldSelector = only
-			quiet, err := Quietly(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return api.List(quiet, opts)
+			return api.List(ctx, opts)
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			opts.FieldSelector = only
-			quiet, err := Quietly(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return api.Watch(quiet, opts)
+			return api.Watch(ctx, opts)
 		},
 	}
 	s.informer = cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, client), &v1.Secret{}, 0, cache.Indexers{})
 	return s
-}
-
-// Quietly returns the context for requests whose bodies and responses client-go must not log,
-// as it does at -v=8 and above, or ErrLogged where it would log them anyway.
-func Quietly(ctx context.Context) (context.Context, error) {
-	quiet := klog.NewContext(ctx, logr.Discard())
-	if klog.FromContext(quiet).V(8).Enabled() {
-		return nil, ErrLogged
-	}
-	return quiet, nil
 }
 
 func (s *secretWatcher) stop() { s.once.Do(func() { close(s.stopped) }) }

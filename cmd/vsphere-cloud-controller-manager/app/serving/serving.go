@@ -1,9 +1,12 @@
-// Package serving serves the secure port: the framework's paths, and /readyz. It never lets
-// client-go log the token of whoever asks.
+// Package serving serves the secure port: the framework's paths, and /readyz.
 package serving
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	apihealthz "k8s.io/apiserver/pkg/server/healthz"
@@ -14,6 +17,7 @@ import (
 	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/pkg/healthz"
 
+	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
 )
 
@@ -33,7 +37,7 @@ func Serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 	slis.SLIMetricsWithReset{}.Install(mux)
 	mux.Handle("/readyz", ready)
 	mux.HandleFunc(readiness.VerbosePath, ready.Verbose)
-	_, _, err := secure.Serve(splitVerbose(genericapp.BuildHandlerChain(mux, &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
+	_, _, err := secure.Serve(splitVerbose(genericapp.BuildHandlerChain(limitVerbosity(mux), &c.Authorization, &c.Authentication)), shutdownTimeout, stop)
 	return err
 }
 
@@ -43,6 +47,21 @@ func splitVerbose(next http.Handler) http.Handler {
 		if r.URL.Path == "/readyz" && r.URL.Query().Has("verbose") {
 			r = r.Clone(r.Context())
 			r.URL.Path, r.URL.RawPath = readiness.VerbosePath, ""
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// limitVerbosity refuses a verbosity that the flag would not get either.
+func limitVerbosity(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/debug/flags/v" && r.Method == http.MethodPut {
+			text, err := io.ReadAll(io.LimitReader(r.Body, 16))
+			if level, notANumber := strconv.Atoi(string(text)); err != nil || notANumber != nil || level > logging.MaxVerbosity {
+				http.Error(w, fmt.Sprintf("write a number of at most %d", logging.MaxVerbosity), http.StatusBadRequest)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(text))
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -125,11 +125,7 @@ func frameworkConfigFor(t *testing.T, securePort int, api *httptest.Server) (*ap
 	if err != nil {
 		t.Fatal(err)
 	}
-	completed := c.Complete()
-	if err := KeepTokensUnlogged(completed, opts.Authentication); err != nil {
-		t.Fatal(err)
-	}
-	return completed, address
+	return c.Complete(), address
 }
 
 // port asks a secure port.
@@ -321,5 +317,21 @@ func TestServeNothing(t *testing.T) {
 	}
 	if err := Serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readiness.Handler{}, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLimitVerbosity: the port sets no verbosity at which client-go logs bodies.
+func TestLimitVerbosity(t *testing.T) {
+	for body, want := range map[string]int{"0": http.StatusOK, "7": http.StatusOK, "8": http.StatusBadRequest, "": http.StatusBadRequest, "a": http.StatusBadRequest} {
+		set := ""
+		h := limitVerbosity(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			text, _ := io.ReadAll(r.Body)
+			set = string(text)
+		}))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPut, "/debug/flags/v", strings.NewReader(body)))
+		if w.Code != want || want == http.StatusOK && set != body {
+			t.Errorf("%q: %d, and %q is set", body, w.Code, set)
+		}
 	}
 }

@@ -33,8 +33,6 @@ type Source struct {
 	// them.
 	labels   map[string]string
 	warnings []config.Warning
-	// atOnce reports whether no difference has to settle.
-	atOnce bool
 	// readFile reads the file and those that it names, nil for those of this machine.
 	readFile func(path string, most int64) ([]byte, error)
 }
@@ -72,9 +70,6 @@ func (s *Source) AddLabels(flag []string) error {
 	return nil
 }
 
-// SettleAtOnce lets no difference settle before it counts, whatever the configuration says.
-func (s *Source) SettleAtOnce() { s.atOnce = true }
-
 // ReadFilesBy has files read by a function, as parse.Options.ReadFile says: those of a Pod, from
 // elsewhere.
 func (s *Source) ReadFilesBy(read func(path string, most int64) ([]byte, error)) { s.readFile = read }
@@ -94,9 +89,6 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 		return nil, err
 	}
 	cfg.Warnings = append(cfg.Warnings, s.warnings...)
-	if s.atOnce {
-		cfg.Topology.Settle = 0
-	}
 	if len(s.labels) == 0 {
 		return cfg, nil
 	}

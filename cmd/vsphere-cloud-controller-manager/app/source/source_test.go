@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"vzones/config"
 )
@@ -18,22 +17,6 @@ func (s secretsOf) Get(_ context.Context, ref config.SecretRef) (map[string][]by
 		return data, nil
 	}
 	return nil, errors.New("no such Secret")
-}
-
-// TestSettleAtOnce: a dry run cannot wait for what the configuration has settle.
-func TestSettleAtOnce(t *testing.T) {
-	secrets := secretsOf{{Namespace: "ns", Name: "s"}: {"k": []byte("vcenter: {east: {server: 192.0.2.1, user: u, password: p}}\ntopology: {settle: 50s}\n")}}
-	s, err := New("", "ns/s", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []time.Duration{50 * time.Second, 0} {
-		cfg, err := s.Read(t.Context(), secrets)
-		if err != nil || cfg.Topology.Settle != want {
-			t.Errorf("%+v, %v, not %v", cfg, err, want)
-		}
-		s.SettleAtOnce()
-	}
 }
 
 func TestNewSource(t *testing.T) {

@@ -28,8 +28,6 @@ type Summary struct {
 	Controllers []string
 	Election    componentbaseconfig.LeaderElectionConfiguration
 	WarmStandby bool
-	// DryRun reports whether nothing is written.
-	DryRun bool
 }
 
 // Log logs the summary.
@@ -55,11 +53,7 @@ func (s *Summary) Log(ctx context.Context) {
 	}
 	log.Info("Watching Nodes and vCenters", "nodes", nodes, "tagRefresh", s.TagRefresh, "nodeDeletion", !s.Config.SkipNodeDeletion,
 		"controllers", s.Controllers)
-	switch {
-	case s.DryRun:
-		log.Info("The dry run takes no part in the leader election and runs beside the leader")
-		return
-	case !s.Election.LeaderElect:
+	if !s.Election.LeaderElect {
 		log.Info("Leader election is off; no other instance may run")
 		return
 	}

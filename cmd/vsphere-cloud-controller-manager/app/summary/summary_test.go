@@ -82,25 +82,6 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestSummaryOfTheElection: who may run beside this process.
-func TestSummaryOfTheElection(t *testing.T) {
-	cfg, err := parse.Parse("vsphere.yaml", []byte(summarized))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const alone, beside = "no other instance may run", "The dry run takes no part in the leader election and runs beside the leader"
-	for dry, want := range map[bool]string{false: alone, true: beside} {
-		var out bytes.Buffer
-		for name, log := range loggingtest.Formats(&out) {
-			out.Reset()
-			(&Summary{Config: cfg, DryRun: dry}).Log(klog.NewContext(t.Context(), log))
-			if got := out.String(); strings.Contains(got, alone) == dry || !strings.Contains(got, want) {
-				t.Errorf("%s, dry run %v: %s", name, dry, got)
-			}
-		}
-	}
-}
-
 // TestTrustOf: all that decides, since a thumbprint counts beside authorities.
 func TestTrustOf(t *testing.T) {
 	for want, v := range map[string]config.VCenter{

@@ -4,6 +4,7 @@ package loggingtest
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	logsjson "k8s.io/component-base/logs/json"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/logging"
 )
 
 // A Log collects what klog writes. It may be read while others write.
@@ -35,21 +38,27 @@ func (l *Log) String() string {
 	return l.buf.String()
 }
 
-// Capture collects what klog writes until the test ends, at the highest verbosity, as text or
-// as JSON.
+// Capture collects what klog writes until the test ends, at the highest verbosity that the daemon
+// allows, as text or as JSON.
 func Capture(t *testing.T, asJSON bool) *Log {
+	t.Helper()
+	return CaptureAt(t, logging.MaxVerbosity, asJSON)
+}
+
+// CaptureAt is Capture at a verbosity.
+func CaptureAt(t *testing.T, v int, asJSON bool) *Log {
 	t.Helper()
 	state := klog.CaptureState()
 	t.Cleanup(state.Restore)
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
 	klog.InitFlags(flags)
-	if err := flags.Parse([]string{"-v=10", "-logtostderr=false", "-alsologtostderr=false", "-stderrthreshold=FATAL"}); err != nil {
+	if err := flags.Parse([]string{fmt.Sprintf("-v=%d", v), "-logtostderr=false", "-alsologtostderr=false", "-stderrthreshold=FATAL"}); err != nil {
 		t.Fatal(err)
 	}
 	l := &Log{}
 	klog.SetOutput(l)
 	if asJSON {
-		logger, _ := logsjson.Factory{}.Create(logsapi.LoggingConfiguration{Verbosity: 10}, logsapi.LoggingOptions{ErrorStream: l, InfoStream: l})
+		logger, _ := logsjson.Factory{}.Create(logsapi.LoggingConfiguration{Verbosity: logsapi.VerbosityLevel(v)}, logsapi.LoggingOptions{ErrorStream: l, InfoStream: l})
 		klog.SetLogger(logger)
 	}
 	return l
