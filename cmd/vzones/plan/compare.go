@@ -110,9 +110,10 @@ func removed(looks ...*world.Look) []string {
 	return all
 }
 
-// addressesOf returns the addresses that a Node has once the daemon has written them.
+// addressesOf returns the addresses that a Node has once the daemon has written them. One that waits
+// gets none.
 func addressesOf(l *world.Look) string {
-	if l.AddressesChange && l.AddressesErr == nil {
+	if l.AddressesChange && l.AddressesErr == nil && (!l.Waits || l.Initial != nil) {
 		return join(l.Addresses.Addresses)
 	}
 	return join(l.Node.Status.Addresses)
