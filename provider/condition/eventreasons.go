@@ -117,11 +117,6 @@ func IsUnknown(err error) bool {
 		func(unknown error) bool { return errors.Is(is, unknown) })
 }
 
-// IsOutage reports whether the reason of an Event about a Node says that a vCenter cannot be read.
-func IsOutage(reason string) bool {
-	return slices.ContainsFunc(unplaced, func(o Outcome) bool { return o.Event == reason && slices.Contains(ofVCenters, o.err) })
-}
-
 // Key returns the same for errors that say the same to a person. A vCenter that cannot be
 // read says so in many ways.
 func Key(err error) string {

@@ -74,7 +74,7 @@ func TestTokensOfOthers(t *testing.T) {
 					t.Errorf("%.8s… gets %d, %v, want %d: %.200s", token, got, err, code, body)
 				}
 			}
-			if !strings.Contains(d.Log(), "count up to 7") {
+			if !strings.Contains(d.Log(), "limited to 7") {
 				t.Error("the log does not say that the verbosity is limited")
 			}
 			if _, err := d.Stop(); err != nil {

@@ -96,13 +96,12 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 	return nil
 }
 
-// prepareClients has all clients behind the fence.
+// prepareClients has the controllers' clients behind the fence, all with the daemon's own account.
 func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) {
 	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
 		klog.FromContext(ctx).Info("The flag --use-service-account-credentials has no effect: all clients have the daemon's own ServiceAccount")
-		c.ClientBuilder = clientbuilder.SimpleControllerClientBuilder{ClientConfig: c.Kubeconfig}
 	}
-	c.ClientBuilder = a.fence.Clients(c.ClientBuilder)
+	c.ClientBuilder = clientbuilder.SimpleControllerClientBuilder{ClientConfig: a.fence.Config(c.Kubeconfig)}
 }
 
 // summary describes a daemon whose configuration is read, before an election is prepared.

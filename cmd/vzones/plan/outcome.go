@@ -170,7 +170,7 @@ func taints(before, after *world.Look) []Change {
 // isTainted reports whether a Node has the taint of drift in the end.
 func isTainted(l *world.Look) bool {
 	if l.Plan == nil {
-		return plan.IsTainted(l.Node)
+		return hasTaint(l.Node, keys.DriftTaint)
 	}
 	return l.Plan.Taint
 }

@@ -103,11 +103,11 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		}
 		defer then.Close()
 	}
-	out := doNow(now)
-	if c.isOne() {
-		if out, err = compute(ctx, now, then, c); err != nil {
-			return err
-		}
+	var out *Plan
+	if !c.isOne() {
+		out = doNow(now)
+	} else if out, err = compute(ctx, now, then, c); err != nil {
+		return err
 	}
 	end()
 	if err := print(t, format, out); err != nil {

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	cloudprovider "k8s.io/cloud-provider"
 )
 
 // ErrFenced is the error of a write to a Node while this process does not lead.
@@ -102,47 +100,11 @@ func writesNode(r *http.Request) bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.Path+"/", "/api/v1/nodes/")
 }
 
-// Clients returns what makes the clients of a builder, whose writes to Nodes pass the fence.
-func (f *Fence) Clients(of cloudprovider.ControllerClientBuilder) cloudprovider.ControllerClientBuilder {
-	return fencedClients{of, f}
-}
-
-// fencedClients makes the clients of a builder, whose writes to Nodes pass the fence.
-type fencedClients struct {
-	cloudprovider.ControllerClientBuilder
-	fence *Fence
-}
-
-// Config implements cloudprovider.ControllerClientBuilder.
-func (b fencedClients) Config(name string) (*rest.Config, error) {
-	cfg, err := b.ControllerClientBuilder.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	cfg = rest.CopyConfig(cfg)
-	cfg.Wrap(b.fence.around)
-	return cfg, nil
-}
-
-// ConfigOrDie implements cloudprovider.ControllerClientBuilder.
-func (b fencedClients) ConfigOrDie(name string) *rest.Config {
-	cfg := rest.CopyConfig(b.ControllerClientBuilder.ConfigOrDie(name))
-	cfg.Wrap(b.fence.around)
+// Config returns the configuration of clients whose writes to Nodes pass the fence.
+func (f *Fence) Config(of *rest.Config) *rest.Config {
+	cfg := rest.CopyConfig(of)
+	cfg.Wrap(f.around)
 	return cfg
-}
-
-// Client implements cloudprovider.ControllerClientBuilder.
-func (b fencedClients) Client(name string) (kubernetes.Interface, error) {
-	cfg, err := b.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	return kubernetes.NewForConfig(cfg)
-}
-
-// ClientOrDie implements cloudprovider.ControllerClientBuilder.
-func (b fencedClients) ClientOrDie(name string) kubernetes.Interface {
-	return kubernetes.NewForConfigOrDie(b.ConfigOrDie(name))
 }
 
 // Await reports whether a channel is closed before the context is done.

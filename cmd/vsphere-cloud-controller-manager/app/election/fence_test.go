@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/controller-manager/pkg/clientbuilder"
 )
 
 // TestFence: a client of the framework reads all the time, writes Events all the
@@ -28,8 +27,7 @@ func TestFence(t *testing.T) {
 	}))
 	defer api.Close()
 	f := &Fence{}
-	inner := clientbuilder.SimpleControllerClientBuilder{ClientConfig: &rest.Config{Host: api.URL}}
-	nodes := kubernetes.Interface.CoreV1(f.Clients(inner).ClientOrDie("x")).Nodes()
+	nodes := kubernetes.NewForConfigOrDie(f.Config(&rest.Config{Host: api.URL})).CoreV1().Nodes()
 	write := func() error {
 		_, err := nodes.Patch(t.Context(), "n", types.MergePatchType, []byte("{}"), metav1.PatchOptions{}, "status")
 		return err

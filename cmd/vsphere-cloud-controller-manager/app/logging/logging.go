@@ -23,11 +23,11 @@ import (
 // formatFlag is the name of the flag that chooses the format of the log.
 const formatFlag = "logging-format"
 
-// MaxVerbosity is the highest verbosity that counts. Beyond it client-go logs the bodies of requests and
-// responses, in which are Secrets, and the tokens of those who ask for /metrics.
+// MaxVerbosity is the highest verbosity of the log. Beyond it client-go logs the bodies of requests and
+// responses, which contain Secrets and the tokens of clients of /metrics.
 const MaxVerbosity = 7
 
-// Apply puts the logging flags of a set in force, a verbosity up to MaxVerbosity. Nothing may be logged
+// Apply puts the logging flags of a set in force, and limits the verbosity to MaxVerbosity. Nothing may be logged
 // before: klog has one logger for the process, which the framework uses too.
 func Apply(ctx context.Context, set *pflag.FlagSet) error {
 	options := logsapi.NewLoggingConfiguration()
@@ -50,7 +50,7 @@ func Apply(ctx context.Context, set *pflag.FlagSet) error {
 		return err
 	}
 	if limited {
-		klog.FromContext(ctx).Info("--v and --vmodule count up to 7: beyond that client-go logs Secrets and tokens")
+		klog.FromContext(ctx).Info("The verbosity is limited to 7, since client-go logs Secrets and tokens beyond that")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func splitVerbose(next http.Handler) http.Handler {
 	})
 }
 
-// limitVerbosity refuses a verbosity that the flag would not get either.
+// limitVerbosity refuses to set a verbosity beyond logging.MaxVerbosity.
 func limitVerbosity(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/debug/flags/v" && r.Method == http.MethodPut {
