@@ -40,8 +40,6 @@ const (
 	gather           = 100 * time.Millisecond
 	again            = time.Minute
 	recordsPerSecond = 20
-	// busyFor is how long the framework may take to initialize Nodes.
-	busyFor = 2 * time.Second
 )
 
 // statusEvery is the framework's default --node-status-update-frequency.
@@ -253,6 +251,19 @@ func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluste
 		c.pass(time.Second) // informers have synced, the first looks are done
 		test(c)
 	})
+}
+
+// keepLabels has labels kept until the returned function is called, which ends everything.
+func (c *cluster) keepLabels() (stop func()) {
+	c.provider.KeepLabels()
+	ended := make(chan error)
+	go func() { ended <- c.controller.KeepLabels(c.ctx, c.client, func(string, string, string) {}) }()
+	return func() {
+		c.stop()
+		if err := <-ended; err != nil {
+			c.Errorf("KeepLabels: %v", err)
+		}
+	}
 }
 
 // settle waits until everybody waits, without time passing.

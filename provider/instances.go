@@ -7,8 +7,11 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
+	"vzones/provider/condition"
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
+	"vzones/provider/write"
+	"vzones/topology"
 	"vzones/topology/quote"
 )
 
@@ -52,17 +55,17 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 		d := p.initial(ctx, node)
 		answer(d == nil)
 		if d == nil {
-			p.guard.Metadata(node, nil, nil)
+			p.guard.Metadata(node, nil, write.Besides{})
 			return nil, nil
 		}
-		p.guard.Metadata(node, d.Metadata, d.Location.Annotations())
+		p.guard.Metadata(node, d.Metadata, p.besides(node, d))
 		return d.Metadata, nil
 	}
 	if p.placer.IsForeign(node) {
 		return &cloudprovider.InstanceMetadata{}, nil
 	}
 	m, err := p.placer.Running(node)
-	p.guard.Metadata(node, m, nil)
+	p.guard.Metadata(node, m, write.Besides{})
 	return m, err
 }
 
@@ -74,9 +77,6 @@ func (p *Provider) initial(ctx context.Context, node *v1.Node) *placement.Initia
 	}
 	d, err := p.placer.Initial(node)
 	if err == nil {
-		err = d.Waits(node)
-	}
-	if err == nil {
 		err = p.placer.Give(node, d)
 	}
 	if err != nil {
@@ -85,4 +85,28 @@ func (p *Provider) initial(ctx context.Context, node *v1.Node) *placement.Initia
 	}
 	d.Log(ctx, node)
 	return d
+}
+
+// besides returns what a Node gets that the framework does not write: where its machine is, labels
+// in Kubernetes' own domains, and the condition, unless it has another value of a label, which the
+// framework leaves as it is.
+func (p *Provider) besides(node *v1.Node, d *placement.Initial) write.Besides {
+	b := write.Besides{Annotations: d.Location.Annotations(), Labels: map[string]string{}, Levels: map[string]string{}}
+	isCurrent := d.Placement.Uncertainty() == nil
+	for label, value := range d.Placement.Further() {
+		has, there := node.Labels[label]
+		switch {
+		case topology.IsReservedLevel(label):
+			b.Labels[label] = value
+		case !there:
+			b.Levels[label] = value
+		case has != value:
+			isCurrent = false
+		}
+	}
+	if isCurrent && p.keepsLabels.Load() {
+		ready := condition.Ready(node, v1.ConditionTrue, condition.ReasonCurrent, condition.TextCurrent)
+		b.Condition = &ready
+	}
+	return b
 }

@@ -334,6 +334,7 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	if err != nil {
 		p.Fatal(err)
 	}
+	daemon.KeepLabels()
 	c := nodes.New(p, daemon.placer, daemon.checker, p.client)
 	var running sync.WaitGroup
 	running.Go(func() { n.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"sync/atomic"
+
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -38,6 +40,8 @@ type Provider struct {
 	checker *absence.Checker
 	nodes   *nodecache.Cache
 	guard   write.Guard
+	// keepsLabels reports whether labels and the condition are kept current.
+	keepsLabels atomic.Bool
 }
 
 var (
@@ -61,6 +65,10 @@ func (p *Provider) Checker() *absence.Checker { return p.checker }
 // Apply makes this the configuration from now on. Whoever calls it has the fleet
 // apply it next, whose subscribers are notified then.
 func (p *Provider) Apply(cfg *config.Config) { p.placer.Apply(cfg) }
+
+// KeepLabels notes that the labels of running Nodes are kept current, and the condition that says
+// so: then a Node gets the condition when it is initialized.
+func (p *Provider) KeepLabels() { p.keepsLabels.Store(true) }
 
 // Initialize does nothing: the provider writes nothing, so it needs no client.
 func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}

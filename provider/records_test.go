@@ -250,29 +250,6 @@ func TestRecordsAreFollowed(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-// TestRecordsWaitForInitialization: what the framework has to write comes first, for
-// as long as it may take.
-func TestRecordsWaitForInitialization(t *testing.T) {
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}
-	alone(t, fleet, func(c *cluster) { // nobody initializes
-		c.pass(time.Hour)
-		if n := len(c.recorded()); n != 1 {
-			t.Fatalf("%d records, want 1", n)
-		}
-		c.create(aNode("waits", withSystemUUID(uuidA)))
-		c.pass(gather)
-		c.create(aNode("late", withProviderID("vsphere://"+uuidA), untainted))
-		c.pass(busyFor - 2*gather)
-		if n := len(c.recorded()); n != 1 {
-			t.Errorf("%d records while a Node is about to be initialized", n)
-		}
-		c.pass(busyFor)
-		if n := len(c.recorded()); n != 2 {
-			t.Errorf("%d records, want 2", n)
-		}
-	}, aNode("runs", withProviderID("vsphere://"+uuidB), untainted))
-}
-
 // TestTheVCenterIsRecorded by its own UUID, for Nodes too that have the rest already.
 func TestTheVCenterIsRecorded(t *testing.T) {
 	east := stateOf("east", machine(uuidA))

@@ -23,14 +23,7 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		cfg.Policy.Levels = topology.Rules{{Label: level, Category: "k8s-zone"}}
 		cfg.Backfill, cfg.Drift, cfg.Settle = true, config.DriftUpdate, time.Minute
 		c.provider.placer.Config().Topology = cfg
-		ended := make(chan error)
-		go func() { ended <- c.controller.KeepLabels(c.ctx, c.client, func(string, string, string) {}) }()
-		defer func() {
-			c.stop()
-			if err := <-ended; err != nil {
-				t.Errorf("Run: %v", err)
-			}
-		}()
+		defer c.keepLabels()()
 		c.pass(time.Second)
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
 		c.pass(5 * time.Second)

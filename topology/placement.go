@@ -105,6 +105,19 @@ func (p Placement) WhyUndecided(label string) error {
 	return nil
 }
 
+// Uncertainty returns why a label is not known, or might be another one, nil if all are certain.
+func (p Placement) Uncertainty() error {
+	for _, u := range p.Undecided {
+		return u.Err
+	}
+	for _, d := range p.Decisions {
+		if err := d.Uncertainty(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Further returns the labels besides region and zone, nil if there are none.
 func (p Placement) Further() map[string]string {
 	var labels map[string]string

@@ -55,7 +55,6 @@ var unplaced = []Outcome{
 	{topology.ErrAbsent, "machine_not_found", "MachineNotFound", ""},
 	{inventory.ErrNotShown, "machine_not_found", "MachineNotFound", ""},
 	{inventory.ErrPoweredOff, "machine_powered_off", "MachinePoweredOff", ""},
-	{placement.ErrUnwritten, "label_unwritten", "LabelUnwritten", ""},
 	{addresses.ErrClaimed, "address_conflict", "AddressConflict", ""},
 	{addresses.ErrNone, "address_missing", "AddressMissing", ""},
 	{inventory.ErrOutside, "outside_datacenters", "MachineOutsideDatacenters", ""},
@@ -154,4 +153,4 @@ func EventReasons() []string {
 
 // Help explains the outcomes in a line.
 const Help = "placed; foreign (not ours: another provider's, or unknown to vSphere and waiting for nothing); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), system_uuid_missing (nodes.matchByName is false), machine_not_found, machine_powered_off (the only machine is off and the Node runs), label_unwritten (topology-controller does not write a label), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"
+	"ambiguous (several machines or tags), provider_id_mismatch (the system UUID is another machine's), machine_of_two_nodes (another Node has it too), system_uuid_missing (nodes.matchByName is false), machine_not_found, machine_powered_off (the only machine is off and the Node runs), address_conflict (another Node has the address), address_missing, outside_datacenters, vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, machine_unreadable (inaccessible or orphaned), unknown (a vCenter cannot say)"

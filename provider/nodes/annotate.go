@@ -21,9 +21,6 @@ const (
 	// initialization.
 	annotationsPerSecond = 20
 	annotationTimeout    = 10 * time.Second
-	// busyTime is how long the framework may take to initialize Nodes before the location of
-	// others is written.
-	busyTime = 2 * time.Second
 )
 
 // annotateLocation has a Node annotated with the location of its machine, if that is to be
@@ -40,10 +37,6 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 		return wait
 	}
 	s.annotation.pace.done()
-	if c.isBusy() {
-		// Behind all others: the Node need not be decided about before.
-		return max(s.annotation.pace.wait(c.annotationPace), busyTime)
-	}
 	c.startWrite(s, func() {
 		err := c.writeLocation(ctx, n, to)
 		if ctx.Err() == nil {
@@ -54,8 +47,7 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 }
 
 // annotationDelay returns how long a location must not be written: while another write of the
-// Node is under way, for a while after the same location was written, and until the framework has
-// had the time to write the Node's addresses, which it does after it has initialized the Node.
+// Node is under way, and for a while after the same location was written.
 func (c *Controller) annotationDelay(s *state, to placement.Location) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,20 +58,7 @@ func (c *Controller) annotationDelay(s *state, to placement.Location) time.Durat
 	case s.annotation.written == to && again > 0:
 		return again
 	}
-	return max(time.Until(s.initialized.Add(gather)), 0)
-}
-
-// isBusy reports whether the framework has Nodes to initialize, unless it takes too long.
-func (c *Controller) isBusy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	since := time.Now().Add(-busyTime)
-	for _, s := range c.states {
-		if s.announcedAt.After(since) {
-			return true
-		}
-	}
-	return false
+	return 0
 }
 
 // noteAnnotated notes the result of a write.

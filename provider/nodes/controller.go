@@ -64,9 +64,7 @@ type Controller struct {
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
 
-	mu sync.Mutex
-	// rules are those that Nodes get their labels by.
-	rules  recentRules
+	mu     sync.Mutex
 	states map[types.UID]*state
 }
 
@@ -96,7 +94,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](retryMin, retryMax))
 	defer c.queue.ShutDown()
 	c.recorder, c.annotationPace = newRecorder(c.fleet, broadcast), rate.NewLimiter(annotationsPerSecond, 1)
-	c.recentLabels()
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {

@@ -63,7 +63,6 @@ func (c *Controller) updated(b, n *v1.Node) {
 	c.placer.NodeUpdated(b, n)
 	if b.UID == n.UID && nodestate.IsUninitialized(b) && !nodestate.IsUninitialized(n) {
 		c.noteInitialized(n.UID)
-		c.noteWrittenByFramework(b, n)
 		c.findConflictsSoon()
 	}
 	relevant := c.isRelevant(b, n)

@@ -48,8 +48,7 @@ type labeler struct {
 	unread    unreadTags
 }
 
-// KeepLabels has the labels of running Nodes kept, and those written that Nodes wait for, as
-// long as Run runs, until the context is done. It records what concerns many Nodes on the
+// KeepLabels has the labels of running Nodes kept as long as Run runs, until the context is done. It records what concerns many Nodes on the
 // daemon's own Pod, by a function that must not wait.
 func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface, recordOnPod func(eventType, reason, message string)) error {
 	select {
@@ -117,16 +116,6 @@ func (c *Controller) isFresh(s *state, place *placement.Place) bool {
 		}
 	}
 	return false
-}
-
-// writeUnwritten writes labels that an uninitialized Node waits for, since the framework
-// would not write them.
-func (c *Controller) writeUnwritten(ctx context.Context, l *labeler, n *v1.Node, s *state, labels map[string]string) time.Duration {
-	if wait := c.writeDelay(s); wait > 0 {
-		return wait
-	}
-	c.writeLabels(ctx, l, n, s, &plan.Plan{Set: labels, First: true})
-	return 0
 }
 
 // writeLabels writes a plan for a Node as it was decided about.

@@ -31,10 +31,10 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	var due []time.Time
 	unplacedFor := err
 	if err != nil {
-		todo = by.WithoutPlacement(n, s.byFramework)
+		todo = by.WithoutPlacement(n)
 		k.drifts = nil // what comes next has to settle from its beginning
 	} else {
-		todo = by.For(n, place.Placement, k.drifts, s.byFramework, time.Now())
+		todo = by.For(n, place.Placement, k.drifts, time.Now())
 		k.drifts = todo.Drifts
 		if len(todo.Drifts) == 0 {
 			k.home.note(place.Placement)
@@ -54,9 +54,6 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	} else {
 		k.conflicts = l.conflicts.Of(place.Placement)
 		due = append(due, l.recordConflicts(ctx, n, k, &place, unplacedFor), l.recordUnplaced(ctx, n, k, &place, err))
-	}
-	if !todo.Writes() {
-		s.byFramework = nil // they are noted, or gone
 	}
 	k.await(todo, due)
 	return todo, k.readiness(n, &place, todo)

@@ -8,14 +8,13 @@ import (
 	"vzones/provider/condition"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
-	"vzones/topology"
 )
 
 // readiness returns what the condition says of a Node whose machine is known, by what Events have said
 // and, if they have said nothing, by its labels. It says that they are right only if everything that
 // they rest on is known.
 func (k *labelState) readiness(n *v1.Node, place *placement.Place, todo *plan.Plan) readiness {
-	unknown := firstUnknown(place.Placement)
+	unknown := place.Placement.Uncertainty()
 	if unknown == nil {
 		k.unsure = unsure{}
 	}
@@ -37,29 +36,15 @@ func (k *labelState) readiness(n *v1.Node, place *placement.Place, todo *plan.Pl
 		return k.unsure.readiness(unknown)
 	}
 	if label := plan.Lacking(n, place.Placement); label != "" {
-		return readiness{v1.ConditionFalse, condition.Of(placement.ErrUnwritten).Event, "label " + label + " is not written, since topology.backfill is false in the configuration: set it to true, or add the label"}
+		return readiness{v1.ConditionFalse, condition.ReasonUnwritten, "label " + label + " is not written, since topology.backfill is false in the configuration: set it to true, or add the label"}
 	}
-	return readiness{v1.ConditionTrue, readyCurrent, readyText}
-}
-
-// firstUnknown returns why a label of a placement is not known, or might be another one, nil if all
-// are certain.
-func firstUnknown(placed topology.Placement) error {
-	for _, u := range placed.Undecided {
-		return u.Err
-	}
-	for _, d := range placed.Decisions {
-		if err := d.Uncertainty(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readiness{v1.ConditionTrue, condition.ReasonCurrent, condition.TextCurrent}
 }
 
 // readinessOfAnother returns what the condition says of a Node that may not be ours, by an error:
 // nothing, unless it has one, which may have been right when it was written.
 func (u *unsure) readinessOfAnother(n *v1.Node, err error) readiness {
-	if topologyReady(n).Status == "" {
+	if condition.ReadyOf(n).Status == "" {
 		return readiness{}
 	}
 	return u.readiness(err)

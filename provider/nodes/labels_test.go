@@ -277,32 +277,6 @@ func TestSteadyState(t *testing.T) {
 	}, nodes...)
 }
 
-// TestClaims: labels of levels that came with the write which took the taint off
-// are ours; those that were there before, or came later, are not.
-func TestClaims(t *testing.T) {
-	cfg := topologyOf(config.DriftReport)
-	cfg.Policy.Levels = append(cfg.Policy.Levels, topology.Rule{Label: "example.com/row", Category: "row"}, topology.Rule{Label: "pool", Category: "pool"})
-	here := placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", rack+"=r1", "example.com/row=1", "pool=p")
-	first := uninitialized(named("east-1", "example.com/row=1"))
-	inWorld(t, cfg, func(w *world) {
-		w.source.place(here, nil, "east-1")
-		w.edit("east-1", func(n *v1.Node) {
-			n.Spec.Taints = nil
-			n.Labels = named("", append(zoned("r", "a"), rack+"=r1", "example.com/row=1", "pool=p")...).Labels
-		})
-		w.pass(time.Second) // the condition, written beside it, may let the first patch be refused
-		if got := w.node("east-1").Annotations[keys.Labels]; got != rack+",pool" {
-			t.Errorf("annotation %q", got)
-		}
-		written := w.patches()
-		w.edit("east-1", func(n *v1.Node) { delete(n.Annotations, keys.Labels) })
-		w.pass(time.Hour)
-		if got := w.node("east-1").Annotations[keys.Labels]; got != "" || w.patches() != written {
-			t.Errorf("claimed again: %q, with %d patches after %d", got, w.patches(), written)
-		}
-	}, first)
-}
-
 // TestLevelsThatLeaveTheConfiguration: after a restart, by the annotation, under any
 // policy, without a vCenter, and only what is ours.
 func TestLevelsThatLeaveTheConfiguration(t *testing.T) {

@@ -33,9 +33,6 @@ func (c *Controller) write(ctx context.Context, l *labeler, n *v1.Node, s *state
 func (c *Controller) count(l *labeler, s *state, todo *plan.Plan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if todo.Annotate {
-		s.byFramework = nil
-	}
 	for _, ch := range todo.Changes {
 		l.writes[ch.Action]++
 	}

@@ -128,7 +128,6 @@ func (c *Controller) observe(ctx context.Context) {
 	c.passes.begin(len(nodes))
 	if all {
 		// The configuration also says which Nodes are ours and by what they are found.
-		c.recentLabels()
 		c.passes.interest.update(c.fleet, c.placer, nodes, false)
 	}
 	for _, n := range nodes {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"vzones/provider/keys"
+	"vzones/provider/condition"
 )
 
 // rewordAfter is how long a message stays that only says the same in other words, or of other
@@ -29,7 +29,7 @@ func (c *Controller) readinessOf(s *lasting, key string) readiness {
 // writeReady has the condition of a Node say something, unless it does. It returns when that has to
 // be tried again.
 func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *state, says readiness) time.Duration {
-	was := topologyReady(n)
+	was := condition.ReadyOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
 		s.ready.pace.done()
 		return 0
@@ -41,9 +41,6 @@ func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *
 		return wait
 	}
 	s.ready.pace.done()
-	if c.isBusy() {
-		return max(s.ready.pace.wait(l.readyPace), busyTime) // behind all others
-	}
 	c.startWrite(s, func() {
 		err := l.writeCondition(ctx, n, says)
 		if ctx.Err() == nil {
@@ -53,8 +50,13 @@ func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *
 	return 0
 }
 
+// frameworkTime is how long the framework may take to write the condition with the addresses of a
+// Node that it has initialized.
+const frameworkTime = 2 * time.Second
+
 // readyDelay returns how long the condition must not be written: while another write of the Node is
-// under way, for a while after the same was written, and for longer if only the message differs.
+// under way, for a while after the same was written, for longer if only the message differs, and
+// while the framework may write it.
 func (c *Controller) readyDelay(s *state, says readiness, reworded bool) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +69,7 @@ func (c *Controller) readyDelay(s *state, says readiness, reworded bool) time.Du
 	case reworded:
 		return max(time.Until(s.ready.since.Add(rewordAfter)), 0)
 	}
-	return 0
+	return max(time.Until(s.initialized.Add(frameworkTime)), 0)
 }
 
 // noteReady notes the result of a write.
@@ -85,14 +87,7 @@ func (c *Controller) noteReady(ctx context.Context, n *v1.Node, s *state, says r
 // writeCondition patches nothing but the condition, on no other Node of that name. Conditions are
 // merged by their type, so that those of others stay.
 func (l *labeler) writeCondition(ctx context.Context, n *v1.Node, says readiness) error {
-	was, now := topologyReady(n), metav1.Now()
-	to := v1.NodeCondition{
-		Type: keys.TopologyReady, Status: says.status, Reason: says.reason, Message: says.message,
-		LastHeartbeatTime: now, LastTransitionTime: now,
-	}
-	if was.Status == says.status && !was.LastTransitionTime.IsZero() {
-		to.LastTransitionTime = was.LastTransitionTime
-	}
+	to := condition.Ready(n, says.status, says.reason, says.message)
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": n.UID},
 		"status":   map[string]any{"conditions": []v1.NodeCondition{to}},

@@ -29,8 +29,6 @@ type fakeSource struct {
 	absent   []string
 	places   map[string]placement.Place
 	errs     map[string]error
-	// unwritten are the labels that Nodes wait for.
-	unwritten map[string]map[string]string
 	hanging   map[string]bool
 	contacts  map[string]time.Time
 	probes    map[string]int
@@ -64,7 +62,7 @@ func (f *fakeSource) Generation() uint64 { return 1 }
 
 // Initial is for Nodes that wait.
 func (f *fakeSource) Initial(n *v1.Node) (*placement.Initial, error) {
-	return &placement.Initial{Metadata: &cloudprovider.InstanceMetadata{}, Unwritten: f.Unwritten(n)}, nil
+	return &placement.Initial{Metadata: &cloudprovider.InstanceMetadata{}}, nil
 }
 
 func vcenterOf(node string) string { vc, _, _ := strings.Cut(node, "-"); return vc }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
 	"vzones/topology"
@@ -80,46 +79,4 @@ func TestNotSeenByCSIIsToldOnce(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}, named("east-1", zoned("r", "r-a")...), named("east-2", zoned("r", "r-a")...))
-}
-
-// Unwritten is for Nodes that wait.
-func (f *fakeSource) Unwritten(n *v1.Node) map[string]string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for key, value := range f.unwritten[n.Name] {
-		if n.Labels[key] != value {
-			return f.unwritten[n.Name]
-		}
-	}
-	return nil
-}
-
-// await lets a Node wait for labels, which are not asked for once it has them.
-func (f *fakeSource) await(node string, labels map[string]string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unwritten = map[string]map[string]string{node: labels}
-}
-
-// TestUnwrittenLabels: those that a Node waits for are written to it, and again if
-// that fails; one that cannot be initialized gets none.
-func TestUnwrittenLabels(t *testing.T) {
-	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		w.source.await("east-1", map[string]string{topology.LabelRack: "r1"})
-		failed := 0
-		w.refusing(func(string) error {
-			if failed++; failed < 3 {
-				return fmt.Errorf("refused")
-			}
-			return nil
-		})
-		w.edit("east-1", func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} })
-		w.edit("east-2", func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} })
-		w.pass(10 * time.Second)
-		w.wantLabels("east-1", "a=b", topology.LabelRack+"=r1")
-		w.wantLabels("east-2", "a=b")
-		if failed != 3 {
-			t.Errorf("%d attempts", failed)
-		}
-	}, uninitialized(named("east-1")), uninitialized(named("east-2")))
 }

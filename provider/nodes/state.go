@@ -47,9 +47,6 @@ type state struct {
 	labels     labelState
 	// initialized is when the framework initialized it, zero if that was not seen.
 	initialized time.Time
-	// byFramework are labels that the framework wrote for us and that are not in the
-	// annotation yet, with their values.
-	byFramework map[string]string
 }
 
 // annotation is what is remembered of writing onto a Node where its machine was found, so that a

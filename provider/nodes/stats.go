@@ -102,10 +102,7 @@ func (c *Controller) outcomeOf(n *v1.Node) (string, error) {
 	if c.placer.IsForeign(n) {
 		return condition.Foreign, nil
 	}
-	d, err := c.placer.Describe(n)
-	if err == nil && nodestate.IsUninitialized(n) {
-		err = d.Waits(n)
-	}
+	_, err := c.placer.Describe(n)
 	switch {
 	case err == nil:
 		return condition.Placed, nil

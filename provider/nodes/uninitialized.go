@@ -17,27 +17,24 @@ import (
 // Node waits for a moment.
 const waitingBeforeEvent = 10 * time.Second
 
-// syncUninitialized announces a Node that can be initialized to the framework, writes labels
-// that it waits for, and has an Event say what another one waits for.
+// syncUninitialized announces a Node that can be initialized to the framework, and has an Event say
+// what another one waits for.
 func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state, states []inventory.State) time.Duration {
-	c.forgetLabels(s)
+	c.mu.Lock()
+	s.labels = labelState{}
+	c.mu.Unlock()
 	if c.nodes.Deferred.Take(n.UID) {
 		s.announced = nil // the framework does not go by that
 	}
 	var machine *inventory.Machine
 	d, err := c.placer.Initial(n)
-	next := time.Duration(0)
 	if err == nil {
 		machine = d.Machine
-		if l := c.labels.Load(); l != nil && len(d.Unwritten) > 0 {
-			next = c.writeUnwritten(ctx, l, n, s, d.Unwritten)
-		}
-		err = d.Waits(n)
 	}
 	c.decided(n, s, machine, d != nil && d.Shared || isOfOthers(err))
 	if err == nil {
 		c.announce(n, s, d)
-		return sooner(next, c.isOver(&s.waits, n, s.vcenter()))
+		return c.isOver(&s.waits, n, s.vcenter())
 	}
 	s.announced = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -48,7 +45,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 		}
 	}
 	key := condition.Key(err)
-	next = sooner(next, c.isWrong(&s.waits, problem{node: n, what: "Node waits", err: err}, key, waitingBeforeEvent))
+	next := c.isWrong(&s.waits, problem{node: n, what: "Node waits", err: err}, key, waitingBeforeEvent)
 	if l := c.labels.Load(); l != nil {
 		next = sooner(next, c.writeReady(ctx, l, n, s, c.readinessOf(&s.waits, key)))
 	}

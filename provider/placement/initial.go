@@ -2,11 +2,8 @@ package placement
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,23 +23,17 @@ import (
 // refresh interval is shorter.
 const namesAgeRunning = 15 * time.Second
 
-// ErrUnwritten means that a Node has to have a label before it is initialized.
-var ErrUnwritten = errors.New("a label is not written yet")
-
 // Initial is all that an uninitialized Node gets.
 type Initial struct {
 	// Machine is the Node's.
 	Machine   *inventory.Machine
-	placement topology.Placement
+	Placement topology.Placement
 	// Metadata is what the framework writes.
 	Metadata *cloudprovider.InstanceMetadata
 	// Location is where the machine is, for the Node's annotations.
 	Location Location
 	// Shared reports whether another Node, which has to wait for this one, has the machine.
 	Shared bool
-	// Unwritten are labels that the framework writes to no Node, although it is asked to,
-	// and that this one does not have.
-	Unwritten map[string]string
 	// found and chosen are from before the machine was found and the addresses were chosen.
 	found, chosen moment
 }
@@ -70,9 +61,6 @@ func (p *Placer) Initial(node *v1.Node) (*Initial, error) {
 		err = topology.Errorf(topology.ErrUnknown, "the names of tags in vCenter %q are being read again, since one may have been renamed: the Node goes on then", in.VCenter)
 		if down := in.CheckReachable(); down != nil {
 			err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
-		}
-		if unwritten := d.Waits(node); unwritten != nil {
-			err = unwritten // which it waits for before and after
 		}
 	}
 	p.fleet.ReadTags(in.VCenter)
@@ -115,7 +103,7 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 	}
 	return &Initial{
 		Machine:   m,
-		placement: placement,
+		Placement: placement,
 		Metadata: &cloudprovider.InstanceMetadata{
 			ProviderID:    identity.ProviderID(m.UUID),
 			InstanceType:  instancetype.Of(m),
@@ -125,10 +113,9 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 
 			AdditionalLabels: furtherLabels(placement, cfg.NodeLabels),
 		},
-		Location:  locationOf(m, in.Snapshot),
-		Shared:    shared,
-		Unwritten: unwritten(placement, node),
-		found:     found, chosen: chosen,
+		Location: locationOf(m, in.Snapshot),
+		Shared:   shared,
+		found:    found, chosen: chosen,
 	}, in, nil
 }
 
@@ -145,16 +132,6 @@ func (p *Placer) Give(node *v1.Node, d *Initial) error {
 	return p.grants.give(node, d.Metadata.NodeAddresses, d.chosen)
 }
 
-// Waits returns why a Node that could be initialized is not yet.
-func (d *Initial) Waits(node *v1.Node) error {
-	if len(d.Unwritten) == 0 {
-		return nil
-	}
-	keys := slices.Sorted(maps.Keys(d.Unwritten))
-	return topology.Errorf(ErrUnwritten, "controller topology-controller has not written label %s yet, without which Node %s is not initialized: it has to run, see --controllers",
-		strings.Join(keys, ", "), node.Name)
-}
-
 // Log logs what decided about a Node.
 func (d *Initial) Log(ctx context.Context, node *v1.Node) {
 	log := klog.FromContext(ctx).V(2)
@@ -162,27 +139,11 @@ func (d *Initial) Log(ctx context.Context, node *v1.Node) {
 		return
 	}
 	var deciders []string
-	for _, by := range d.placement.Decisions {
+	for _, by := range d.Placement.Decisions {
 		deciders = append(deciders, by.Source())
 	}
 	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.Machine.Ref.VCenter, "moid", quote.Plain(d.Machine.Ref.ID),
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
-}
-
-// unwritten returns the labels of a placement that the framework writes to no Node,
-// although it is asked to, as far as the Node does not have them.
-func unwritten(placement topology.Placement, node *v1.Node) map[string]string {
-	var labels map[string]string
-	for _, d := range placement.Decisions {
-		if !topology.IsReservedLevel(d.Label) || node.Labels[d.Label] == d.Value {
-			continue
-		}
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels[d.Label] = d.Value
-	}
-	return labels
 }
 
 // furtherLabels are those of the levels that the framework writes, and those that every
@@ -190,7 +151,7 @@ func unwritten(placement topology.Placement, node *v1.Node) map[string]string {
 // ensures.
 func furtherLabels(placement topology.Placement, every map[string]string) map[string]string {
 	levels := placement.Further()
-	maps.DeleteFunc(levels, func(key, _ string) bool { return topology.IsReservedLevel(key) }) // see unwritten
+	maps.DeleteFunc(levels, func(key, _ string) bool { return topology.IsReservedLevel(key) }) // it writes none of these
 	if len(levels) == 0 {
 		levels = nil
 	}

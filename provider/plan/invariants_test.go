@@ -79,7 +79,6 @@ type situation struct {
 	node   *v1.Node
 	placed topology.Placement
 	lost   bool // it has no placement
-	claims map[string]string
 	age    time.Duration
 }
 
@@ -102,7 +101,7 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 	}
 	s := situation{
 		policy: aPolicy([]config.Drift{config.DriftReport, config.DriftTaint, config.DriftUpdate}[r.Intn(3)]),
-		node:   aNode(), claims: map[string]string{}, lost: !maybe(8),
+		node:   aNode(), lost: !maybe(8),
 		age: []time.Duration{0, settle - 1, settle}[r.Intn(3)],
 	}
 	s.policy.Backfill = maybe(4)
@@ -126,23 +125,20 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 	var labels []string
 	for _, l := range s.policy.Policy.Labels() {
 		labels = append(labels, l+"="+[]string{"a", "b", "a!", "b!", "?", ""}[r.Intn(6)])
-		if v, ok := s.node.Labels[l]; ok && IsLevel(l) && maybe(2) {
-			s.claims[l] = v
-		}
 	}
 	s.placed = placedIn(labels...)
 	return reflect.ValueOf(s)
 }
 
 // plan decides as the controller does at its second look.
-func (s situation) plan(n *v1.Node, before []Timed, claims map[string]string) *Plan {
+func (s situation) plan(n *v1.Node, before []Timed) *Plan {
 	if s.lost {
-		return s.policy.WithoutPlacement(n, claims)
+		return s.policy.WithoutPlacement(n)
 	}
 	if before == nil {
-		before = s.policy.For(n, s.placed, nil, nil, noon).Drifts
+		before = s.policy.For(n, s.placed, nil, noon).Drifts
 	}
-	return s.policy.For(n, s.placed, before, claims, noon.Add(s.age))
+	return s.policy.For(n, s.placed, before, noon.Add(s.age))
 }
 
 // written are the keys of labels that differ between two Nodes.
@@ -170,7 +166,7 @@ func asAny(m map[string]string) any {
 func (s situation) broken(t *testing.T, p *Plan) string {
 	n, after := s.node, p.appliedTo(t, s.node)
 	configured := s.policy.Policy.Labels()
-	ours := append(ownedBy(n), slices.Collect(maps.Keys(s.claims))...)
+	ours := ownedBy(n)
 	for _, key := range written(n, after) {
 		base := key
 		for _, l := range []string{topology.LabelRegion, topology.LabelZone} {
@@ -285,7 +281,7 @@ func TestInvariants(t *testing.T) {
 	writes, again := 0, 0
 	property := func(s situation) bool {
 		untouched := s.node.DeepCopy()
-		p := s.plan(s.node, nil, s.claims)
+		p := s.plan(s.node, nil)
 		if !reflect.DeepEqual(untouched, s.node) {
 			t.Log("the Node is changed in place")
 			return false
@@ -299,7 +295,7 @@ func TestInvariants(t *testing.T) {
 		}
 		writes++
 		after := p.appliedTo(t, s.node)
-		if second := s.plan(after, p.Drifts, nil); second.Writes() {
+		if second := s.plan(after, p.Drifts); second.Writes() {
 			again++
 			t.Logf("not done with one write: then %s, patch %v", acts(second), second.Patch(after))
 			return false
@@ -320,6 +316,6 @@ func describe(err error) string {
 		return err.Error()
 	}
 	s := failed.In[0].(situation)
-	return fmt.Sprintf("labels %v, annotations %v, taints %v, claims %v, placed %+v, lost %t, drift %s, backfill %t, labels of the policy %v, age %v",
-		s.node.Labels, s.node.Annotations, s.node.Spec.Taints, s.claims, s.placed, s.lost, s.policy.Drift, s.policy.Backfill, s.policy.Policy.Labels(), s.age)
+	return fmt.Sprintf("labels %v, annotations %v, taints %v, placed %+v, lost %t, drift %s, backfill %t, labels of the policy %v, age %v",
+		s.node.Labels, s.node.Annotations, s.node.Spec.Taints, s.placed, s.lost, s.policy.Drift, s.policy.Backfill, s.policy.Policy.Labels(), s.age)
 }

@@ -61,9 +61,6 @@ type Plan struct {
 	// TaintKept is why the taint stays although no label is known to differ.
 	TaintKept error
 
-	// First reports whether the Node is not initialized before this is written.
-	First bool
-
 	Annotate, Retaint bool // whether these differ from what the Node has
 	// placed reports whether the taint rests on where the Node is.
 	placed bool
@@ -106,10 +103,9 @@ func (p *Plan) RestsOnVCenter() bool {
 // no more.
 const levelGone = "the configuration"
 
-// For plans for a Node that has a placement. before are the drifts of the plan
-// made last, assumed the labels that the framework wrote for us and their values.
-func (p *Policy) For(node *v1.Node, placed topology.Placement, before []Timed, assumed map[string]string, now time.Time) *Plan {
-	out := p.begin(node, assumed)
+// For plans for a Node that has a placement. before are the drifts of the plan made last.
+func (p *Policy) For(node *v1.Node, placed topology.Placement, before []Timed, now time.Time) *Plan {
+	out := p.begin(node)
 	var missing []Difference
 	for _, d := range p.differences(node, placed, out.Owned) {
 		if d.Missing {
@@ -179,8 +175,8 @@ func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 
 // WithoutPlacement plans for a Node that has no placement: what was said of it before is
 // kept, and only what the configuration has no more goes.
-func (p *Policy) WithoutPlacement(node *v1.Node, assumed map[string]string) *Plan {
-	out := p.begin(node, assumed)
+func (p *Policy) WithoutPlacement(node *v1.Node) *Plan {
+	out := p.begin(node)
 	tainted := IsTainted(node)
 	out.Taint = tainted && p.Drift == config.DriftTaint
 	out.finish(node, tainted)
@@ -253,14 +249,9 @@ func (p *Policy) whole(node *v1.Node, placed topology.Placement, drifts []Timed,
 
 // begin plans the removal of labels that vzones wrote for levels that are gone
 // from the configuration.
-func (p *Policy) begin(node *v1.Node, assumed map[string]string) *Plan {
+func (p *Policy) begin(node *v1.Node) *Plan {
 	out := &Plan{Owned: ownedBy(node)}
 	labels := p.Policy.Labels()
-	for label, written := range assumed {
-		if have, there := node.Labels[label]; there && have == written && IsRemovable(label) {
-			out.own(label)
-		}
-	}
 	for _, label := range slices.Clone(out.Owned) {
 		if !slices.Contains(labels, label) {
 			out.drop(Difference{Label: label, Have: node.Labels[label], Source: levelGone})

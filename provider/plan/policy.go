@@ -32,6 +32,18 @@ func ownedBy(node *v1.Node) []string {
 	return slices.Compact(own)
 }
 
+// Own returns what the annotation keys.Labels of a Node has to be once it was given labels, as far
+// as it has their values.
+func Own(node *v1.Node, given map[string]string) string {
+	p := Plan{Owned: ownedBy(node)}
+	for label, value := range given {
+		if node.Labels[label] == value && IsRemovable(label) {
+			p.own(label)
+		}
+	}
+	return strings.Join(p.Owned, ",")
+}
+
 // IsTainted reports whether a Node has the taint of drift.
 func IsTainted(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == keys.DriftTaint })

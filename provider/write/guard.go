@@ -19,7 +19,9 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/api"
 
+	"vzones/provider/keys"
 	"vzones/provider/nodestate"
+	"vzones/provider/plan"
 )
 
 // answersKept is how long at least an answer allows the write that follows it, which the
@@ -52,14 +54,27 @@ type metadata struct {
 	joining    bool // the Node had the framework's taint
 	providerID string
 	addresses  []v1.NodeAddress
-	// annotations are written with the update that initializes.
-	annotations map[string]string
+	besides    Besides
 }
 
-// Metadata notes the answer of InstanceMetadata, nil if the Node has to wait. The update that
-// initializes the Node gets the annotations besides.
-func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, annotations map[string]string) {
-	now := metadata{joining: nodestate.IsUninitialized(n), annotations: annotations}
+// Besides is what a Node gets with the framework's writes that initialize it, beside what the
+// framework writes.
+type Besides struct {
+	// Labels are those of Kubernetes' own domains, which the framework leaves out. Annotations
+	// say where the machine is.
+	Labels, Annotations map[string]string
+	// Levels are labels that the framework is given and that may be removed later. Those that the
+	// Node gets are listed in the annotation keys.Labels.
+	Levels map[string]string
+	// Condition goes with the write of the addresses, nil if there is nothing to say yet. If the
+	// addresses do not change, the framework does not write them.
+	Condition *v1.NodeCondition
+}
+
+// Metadata notes the answer of InstanceMetadata, nil if the Node has to wait, and what a Node that
+// is initialized by it gets besides.
+func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, besides Besides) {
+	now := metadata{joining: nodestate.IsUninitialized(n), besides: besides}
 	if m != nil {
 		now.uid, now.providerID, now.addresses = n.UID, n.Spec.ProviderID, slices.Clone(m.NodeAddresses)
 		if now.providerID == "" {
@@ -130,9 +145,11 @@ func (g *Guard) takeAbsent(name string) (uid types.UID) {
 // Client returns a client for the framework's controllers. Its writes to Nodes reach only the
 // Node that the provider was last asked about, and everything else is as with the client:
 //
-//   - The update that initializes is refused for a Node that was not given its provider ID. It also writes
-//     the annotations, so that a daemon which starts right after it knows the machine.
-//   - The patch of the addresses and that of the shutdown taint carry the Node's UID.
+//   - The update that initializes is refused for a Node that was not given its provider ID. It also
+//     writes our labels and annotations, so that the Node is complete once it has lost its taint, and a
+//     daemon which starts right after it knows the machine.
+//   - The patch of the addresses and that of the shutdown taint carry the Node's UID. The one that
+//     follows the update also writes our condition.
 //   - A deletion carries the UID, and is allowed once for each answer that the machine does not exist.
 func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
 	return guardedClient{client, g}
@@ -168,13 +185,24 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 	for _, m := range c.guard.last(n.Name).metadata {
 		if m.joining && m.uid == n.UID && m.uid != "" && m.providerID == n.Spec.ProviderID {
 			n = n.DeepCopy()
-			for key, value := range m.annotations {
-				metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
-			}
+			m.besides.addTo(n)
 			return c.NodeInterface.Update(ctx, n, opts)
 		}
 	}
 	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, which is initialized on its own", n.Name)
+}
+
+// addTo adds the labels and annotations to a Node.
+func (b *Besides) addTo(n *v1.Node) {
+	for key, value := range b.Labels {
+		metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
+	}
+	for key, value := range b.Annotations {
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
+	}
+	if owned := plan.Own(n, b.Levels); owned != "" {
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, keys.Labels, owned)
+	}
 }
 
 // Patch patches the Node that the provider was asked about.
@@ -220,9 +248,11 @@ func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byt
 		}
 	}
 	var uid types.UID
+	var condition *v1.NodeCondition
 	switch last := g.last(name); {
 	case slices.Equal(subresources, []string{"status"}):
-		uid = last.gave(is.Status.Addresses)
+		m := last.gave(is.Status.Addresses)
+		uid, condition = m.uid, m.besides.Condition
 	case slices.ContainsFunc(is.Spec.Taints, func(t v1.Taint) bool { return t.Key == api.TaintNodeShutdown }):
 		uid = last.off
 	default:
@@ -238,21 +268,37 @@ func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byt
 	if is.Metadata["uid"], err = json.Marshal(uid); err == nil {
 		all["metadata"], err = json.Marshal(is.Metadata)
 	}
+	if err == nil && condition != nil {
+		all["status"], err = withCondition(all["status"], condition)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("adding the UID: %w", err)
+		return nil, fmt.Errorf("adding to the patch: %w", err)
 	}
 	return json.Marshal(all)
 }
 
-// gave returns the Node that was given these addresses last, empty if none was. The
+// withCondition returns a patch of a status with a condition besides. Conditions are merged by type.
+func withCondition(status json.RawMessage, condition *v1.NodeCondition) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(status, &all); err != nil {
+		return nil, err
+	}
+	var err error
+	if all["conditions"], err = json.Marshal([]*v1.NodeCondition{condition}); err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
+}
+
+// gave returns the last answer that gave a Node these addresses, zero if none did. The
 // framework adds the host name, which is in the Node already.
-func (a *answers) gave(addresses []v1.NodeAddress) types.UID {
+func (a *answers) gave(addresses []v1.NodeAddress) metadata {
 	for _, m := range a.metadata {
 		if !slices.ContainsFunc(addresses, func(is v1.NodeAddress) bool {
 			return is.Address != "" && is.Type != v1.NodeHostName && !slices.Contains(m.addresses, is)
 		}) && m.uid != "" {
-			return m.uid
+			return m
 		}
 	}
-	return ""
+	return metadata{}
 }

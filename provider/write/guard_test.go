@@ -54,30 +54,30 @@ func TestWhoseAddresses(t *testing.T) {
 		want  string // the UID, empty if the write is refused
 	}{
 		"nobody was asked about": {func(*Guard) {}, patch("10.0.0.1"), ""},
-		"of a Node that waits":   {func(g *Guard) { g.Metadata(joining("one"), nil, nil) }, patch("10.0.0.1"), ""},
-		"of one that joins":      {func(g *Guard) { g.Metadata(joining("one"), with("10.0.0.1"), nil) }, patch("10.0.0.1"), "one"},
+		"of a Node that waits":   {func(g *Guard) { g.Metadata(joining("one"), nil, Besides{}) }, patch("10.0.0.1"), ""},
+		"of one that joins":      {func(g *Guard) { g.Metadata(joining("one"), with("10.0.0.1"), Besides{}) }, patch("10.0.0.1"), "one"},
 		"of one that was replaced": {func(g *Guard) {
-			g.Metadata(joining("one"), with("10.0.0.1"), nil)
-			g.Metadata(joining("two"), with("10.0.0.2"), nil)
+			g.Metadata(joining("one"), with("10.0.0.1"), Besides{})
+			g.Metadata(joining("two"), with("10.0.0.2"), Besides{})
 		}, patch("10.0.0.1"), ""},
 		"of the old one, by the loop": {func(g *Guard) {
-			g.Metadata(aNode("one"), with("10.0.0.1"), nil)
-			g.Metadata(joining("two"), with("10.0.0.2"), nil)
+			g.Metadata(aNode("one"), with("10.0.0.1"), Besides{})
+			g.Metadata(joining("two"), with("10.0.0.2"), Besides{})
 		},
 			patch("10.0.0.1"), "one"},
 		"of the new one, by the worker": {func(g *Guard) {
-			g.Metadata(aNode("one"), with("10.0.0.1"), nil)
-			g.Metadata(joining("two"), with("10.0.0.2"), nil)
+			g.Metadata(aNode("one"), with("10.0.0.1"), Besides{})
+			g.Metadata(joining("two"), with("10.0.0.2"), Besides{})
 		},
 			patch("10.0.0.2"), "two"},
 		"the same for both": {func(g *Guard) {
-			g.Metadata(aNode("one"), with("10.0.0.1"), nil)
-			g.Metadata(joining("two"), with("10.0.0.1"), nil)
+			g.Metadata(aNode("one"), with("10.0.0.1"), Besides{})
+			g.Metadata(joining("two"), with("10.0.0.1"), Besides{})
 		},
 			patch("10.0.0.1"), "two"},
 		"of one that the loop has asked about since": {func(g *Guard) {
-			g.Metadata(joining("one"), with("10.0.0.1"), nil)
-			g.Metadata(aNode("one"), &cloudprovider.InstanceMetadata{}, nil)
+			g.Metadata(joining("one"), with("10.0.0.1"), Besides{})
+			g.Metadata(aNode("one"), &cloudprovider.InstanceMetadata{}, Besides{})
 		},
 			patch("10.0.0.1"), "one"},
 	} {

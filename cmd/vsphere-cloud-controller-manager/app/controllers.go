@@ -89,6 +89,7 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 	return func(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
 		return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
 			client := c.ClientBuilder.ClientOrDie(init.ClientName)
+			a.provider.KeepLabels()
 			own, end := pod.NewRecorder(ctx, client)
 			a.group.Go(func() error {
 				defer end()

@@ -25,7 +25,6 @@ var nodeKinds = map[string]*finding.Kind{
 	"ambiguous":             finding.NodeAmbiguous,
 	"machine_not_found":     finding.NodeNotFound,
 	"machine_powered_off":   finding.NodeNotFound,
-	"label_unwritten":       nil,
 	"address_conflict":      finding.AddressTaken,
 	"address_missing":       finding.NodeWithoutAddress,
 	"outside_datacenters":   finding.NodeOutside,

@@ -2,16 +2,14 @@ package world
 
 import (
 	"vzones/provider/condition"
-	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology/quote"
 )
 
-// unwritten is the reason of a label that is missing.
-var unwritten = condition.Of(placement.ErrUnwritten).Event
-
 // DifferenceReasons returns the reasons of differences, the worst first.
-func DifferenceReasons() []string { return []string{plan.ReasonDrift, unwritten, plan.ReasonTypeDrift} }
+func DifferenceReasons() []string {
+	return []string{plan.ReasonDrift, condition.ReasonUnwritten, plan.ReasonTypeDrift}
+}
 
 // DifferenceReason names a difference in a word, as the reason of the daemon's Events does.
 func DifferenceReason(d *plan.Difference) string {
@@ -19,7 +17,7 @@ func DifferenceReason(d *plan.Difference) string {
 	case d.Label == plan.LabelType:
 		return plan.ReasonTypeDrift
 	case d.Missing:
-		return unwritten
+		return condition.ReasonUnwritten
 	}
 	return plan.ReasonDrift
 }

@@ -92,9 +92,6 @@ func LookBy(p *placement.Placer, n *v1.Node) *Look {
 // initial looks at a Node that waits, as the daemon does before it initializes one.
 func (l *Look) initial(p *placement.Placer) {
 	d, err := p.Describe(l.Node)
-	if err == nil {
-		err = d.Waits(l.Node)
-	}
 	if l.Err = err; err == nil {
 		l.Initial = d.Metadata
 	}
@@ -109,9 +106,9 @@ func (l *Look) plan(err error) {
 		before[i] = plan.Timed{Difference: d, Since: now.Add(-by.Settle)}
 	}
 	if err != nil {
-		l.Plan = by.WithoutPlacement(l.Node, nil)
+		l.Plan = by.WithoutPlacement(l.Node)
 	} else {
-		l.Plan = by.For(l.Node, l.Place.Placement, before, nil, now)
+		l.Plan = by.For(l.Node, l.Place.Placement, before, now)
 	}
 	by.ForType(l.Plan, l.Node, &l.Place, before, now)
 }
