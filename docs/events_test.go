@@ -27,13 +27,11 @@ var recorders = map[string]struct{ reason, arguments int }{
 // computed are the reasons in calls that are not constants, by the function that has the
 // call. The reasons that they may be are found where they are declared.
 var computed = map[string]string{
-	"recordLasting": "of.reason",                           // handed over
-	"recordOver":    "condition.ReasonResolved",            // a constant of that package
-	"writeOver":     "condition.ReasonResolved",            // likewise
+	"isWrong":       "p.Reason",                            // handed over
+	"isOver":        "report.ReasonResolved",               // a constant of that package
 	"Record":        "reason",                              // handed over
 	"tell":          "reason",                              // handed over
 	"Event":         "reason",                              // handed over
-	"writeWarning":  "reason",                              // cmp.Or of an Event's own and condition.Of's, of the list of outcomes
 	"recordWritten": "reason",                              // of a list of constants
 	"Eventf":        "reason", "AnnotatedEventf": "reason", // handed over
 }

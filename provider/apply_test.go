@@ -11,8 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"vzones/provider/condition"
 	"vzones/provider/nodestate"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -44,7 +44,7 @@ func TestASelectorThatChanges(t *testing.T) {
 			t.Errorf("it is ours, and is %+v", n)
 		}
 		c.reconfigure("cloud=vsphere")
-		if got := outcomes(c.provider); got[condition.Placed] != 0 || got[condition.Foreign] == 0 {
+		if got := outcomes(c.provider); got[report.Placed] != 0 || got[report.Foreign] == 0 {
 			t.Errorf("counted as %v", got)
 		}
 	}, tempting()...)

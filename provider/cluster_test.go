@@ -25,9 +25,9 @@ import (
 	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
-	"vzones/provider/condition"
 	"vzones/provider/keys"
 	"vzones/provider/nodes"
+	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
 
@@ -257,7 +257,7 @@ func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluste
 func (c *cluster) keepLabels() (stop func()) {
 	c.provider.KeepLabels()
 	ended := make(chan error)
-	go func() { ended <- c.controller.KeepLabels(c.ctx, c.client, func(string, string, string) {}) }()
+	go func() { ended <- c.controller.KeepLabels(c.ctx, func(string, string, string) {}) }()
 	return func() {
 		c.stop()
 		if err := <-ended; err != nil {
@@ -330,7 +330,7 @@ func (c *cluster) events() []string {
 		}
 		if e, ok := create.GetObject().(*v1.Event); ok && e.Source.Component == "vzones" {
 			out = append(out, e.InvolvedObject.Name+" "+e.Reason)
-			if (e.Type == v1.EventTypeWarning) == (e.Reason == condition.ReasonResolved) || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
+			if (e.Type == v1.EventTypeWarning) == (e.Reason == report.ReasonResolved) || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
 				c.Errorf("an Event that tells nobody anything: %+v", e)
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
-	"vzones/provider/condition"
 	"vzones/provider/identity"
 	"vzones/provider/nodestate"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -78,7 +78,7 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				if m, err := p.InstanceMetadata(t.Context(), n); err != nil || nodestate.IsUninitialized(n) != (m == nil) || m != nil && !reflect.DeepEqual(*m, cloudprovider.InstanceMetadata{}) {
 					t.Errorf("metadata %+v, %v", m, err)
 				}
-				if place, err := p.placer.Place(n); place.Machine != nil || condition.Of(err).Event != "ProviderIDMismatch" {
+				if place, err := p.placer.Place(n); place.Machine != nil || report.Of(err).Event != "ProviderIDMismatch" {
 					t.Errorf("placed at %+v, %v", place.Machine, err)
 				}
 			}

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/condition"
 	"vzones/provider/keys"
 	"vzones/provider/nodestate"
+	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
 
@@ -79,7 +79,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 				t.Errorf("followed: %v", ids)
 			}
 		}
-		if got := outcomes(c.provider); got[condition.Foreign] != 4 || got[condition.Placed] != 0 {
+		if got := outcomes(c.provider); got[report.Foreign] != 4 || got[report.Placed] != 0 {
 			t.Errorf("counted as %v", got)
 		}
 

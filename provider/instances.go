@@ -7,9 +7,9 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
-	"vzones/provider/condition"
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
+	"vzones/provider/report"
 	"vzones/provider/write"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -105,7 +105,7 @@ func (p *Provider) besides(node *v1.Node, d *placement.Initial) write.Besides {
 		}
 	}
 	if isCurrent && p.keepsLabels.Load() {
-		ready := condition.Ready(node, v1.ConditionTrue, condition.ReasonCurrent, condition.TextCurrent)
+		ready := report.Ready(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
 		b.Condition = &ready
 	}
 	return b

@@ -12,7 +12,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/addresses"
-	"vzones/provider/condition"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -182,8 +182,8 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 			if got, err := p.InstanceMetadata(t.Context(), c.node); got != nil || err != nil {
 				t.Errorf("%+v, %v, want nothing at all", got, err)
 			}
-			if _, err := p.placer.Describe(c.node); err == nil || condition.Of(err).Event != c.reason {
-				t.Errorf("%v is reported as %s, want %s", err, condition.Of(err).Event, c.reason)
+			if _, err := p.placer.Describe(c.node); err == nil || report.Of(err).Event != c.reason {
+				t.Errorf("%v is reported as %s, want %s", err, report.Of(err).Event, c.reason)
 			}
 		})
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/condition"
 	"vzones/provider/keys"
 	"vzones/provider/nodestate"
+	"vzones/provider/report"
 	"vzones/topology"
 )
 
@@ -95,7 +95,7 @@ func TestANodeJoinsComplete(t *testing.T) {
 			if n.Labels[topology.LabelRack] != "a" || n.Labels["example.com/zone"] != "a" || n.Annotations[keys.Labels] != "example.com/zone" || n.Annotations[keys.Machine] != "east/vm-1" {
 				t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 			}
-			if is := condition.ReadyOf(n); is.Status != v1.ConditionTrue || is.Reason != condition.ReasonCurrent || is.LastTransitionTime.IsZero() {
+			if is := report.ReadyOf(n); is.Status != v1.ConditionTrue || is.Reason != report.ConditionCurrent || is.LastTransitionTime.IsZero() {
 				t.Errorf("the condition is %+v", is)
 			}
 		})
@@ -109,7 +109,7 @@ func TestALabelOfOthersIsNotOurs(t *testing.T) {
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{"example.com/zone": value}
 		_, n = joins(t, n, func(*cluster) {})
-		if n.Labels["example.com/zone"] != value || n.Annotations[keys.Labels] != "" || condition.ReadyOf(n).Status != want {
+		if n.Labels["example.com/zone"] != value || n.Annotations[keys.Labels] != "" || report.ReadyOf(n).Status != want {
 			t.Errorf("labels %v, annotations %v, conditions %v", n.Labels, n.Annotations, n.Status.Conditions)
 		}
 	}

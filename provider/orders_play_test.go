@@ -339,7 +339,7 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	var running sync.WaitGroup
 	running.Go(func() { n.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
 	running.Go(func() { l.Run(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })
-	for _, run := range []func(context.Context) error{c.Run, func(ctx context.Context) error { return c.KeepLabels(ctx, p.client, func(string, string, string) {}) }} {
+	for _, run := range []func(context.Context) error{c.Run, func(ctx context.Context) error { return c.KeepLabels(ctx, func(string, string, string) {}) }} {
 		running.Go(func() {
 			if err := run(ctx); err != nil {
 				p.Error(err)

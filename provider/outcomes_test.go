@@ -4,8 +4,8 @@ import (
 	"maps"
 	"testing"
 
-	"vzones/provider/condition"
 	"vzones/provider/nodes"
+	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
 
@@ -31,8 +31,8 @@ func TestOutcomesOfNodesThatWait(t *testing.T) {
 		c.settle()
 		all, waiting := c.controller.Outcomes()
 		for what, counts := range map[string]struct{ got, want map[string]int }{
-			"all":     {all, map[string]int{condition.Placed: 1, condition.Foreign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0}},
-			"waiting": {waiting, map[string]int{condition.Placed: 0, condition.Foreign: 1, "topology_missing": 1, "machine_not_found": 1, "provider_id_mismatch": 0}},
+			"all":     {all, map[string]int{report.Placed: 1, report.Foreign: 2, "topology_missing": 2, "machine_not_found": 1, "provider_id_mismatch": 0}},
+			"waiting": {waiting, map[string]int{report.Placed: 0, report.Foreign: 1, "topology_missing": 1, "machine_not_found": 1, "provider_id_mismatch": 0}},
 		} {
 			sum := 0
 			for _, n := range counts.got {

@@ -11,11 +11,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/condition"
 	"vzones/provider/identity"
 	"vzones/provider/keys"
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
+	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
 
@@ -198,7 +198,7 @@ func TestWithoutMatchingByName(t *testing.T) {
 		c.create(aNode("metal", untainted))
 		c.pass(delayRunning + time.Second)
 		c.wantEvents("node-1 SystemUUIDMissing")
-		if got := outcomes(c.provider); got["system_uuid_missing"] != 1 || got[condition.Foreign] != 1 {
+		if got := outcomes(c.provider); got["system_uuid_missing"] != 1 || got[report.Foreign] != 1 {
 			t.Errorf("outcomes %v", got)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, c.node("metal")); err != nil || m == nil || m.ProviderID != "" {
@@ -236,7 +236,7 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		if down, err := c.provider.placer.IsShutDown(metal); down || err == nil {
 			t.Errorf("it is shut down: %v, %v", down, err)
 		}
-		if got := outcomes(c.provider)[condition.Foreign]; got != 1 {
+		if got := outcomes(c.provider)[report.Foreign]; got != 1 {
 			t.Errorf("outcomes %v", outcomes(c.provider))
 		}
 		if nodestate.IsUninitialized(c.node("vm")) {

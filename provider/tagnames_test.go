@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"vzones/provider/condition"
 	"vzones/provider/nodestate"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -125,7 +125,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 // TestNamesOfAFailingVCenter: what a Node waits for is that vCenter.
 func TestNamesOfAFailingVCenter(t *testing.T) {
 	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
-	if _, err := p.placer.Initial(aNode("node-1", withSystemUUID(uuidA))); condition.Of(err).Name != "vcenter_unreachable" {
+	if _, err := p.placer.Initial(aNode("node-1", withSystemUUID(uuidA))); report.Of(err).Name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -8,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/absence"
+	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
 
 // syncAbsence starts a search for a machine that is absent if the framework would delete its Node,
 // so that there is an answer when it asks, and records what keeps the Node.
-func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State) time.Duration {
+func (c *Controller) syncAbsence(ctx context.Context, n *v1.Node, s *state, states []inventory.State) time.Duration {
 	is := c.checker.Confirm(states, n)
 	if !is.Absent {
 		c.checker.Drop(n.UID)
@@ -25,14 +27,14 @@ func (c *Controller) syncAbsence(n *v1.Node, s *state, states []inventory.State)
 	case is.Searching:
 		return 0 // its end enqueues the Node
 	case is.Kept == nil && is.Absent:
-		c.drop(&s.kept) // nothing is over: it is being deleted
+		delete(s.problems, aboutDeletion) // nothing is over: it is being deleted
 		return 0
 	case is.Kept == nil:
-		return c.isOver(&s.kept, n, s.vcenter())
+		return c.isOver(ctx, n, s, aboutDeletion, s.vcenter())
 	}
 	why := fmt.Errorf("the Node is not ready, and not deleted: %w", is.Kept)
-	of := problem{node: n, what: "Node is not deleted", err: why, event: absence.ReasonNotDeleted}
-	return c.isWrong(&s.kept, of, absence.KeptKey(is.Kept), runningBeforeEvent)
+	p := report.Problem{Key: absence.KeptKey(is.Kept), Reason: absence.ReasonNotDeleted, Text: report.Message(why)}
+	return c.isWrong(withVCenter(ctx, lastVCenter(states, n)), n, s, aboutDeletion, p, runningBeforeEvent)
 }
 
 // searchEnded enqueues a Node, since the search for its machine has a result.

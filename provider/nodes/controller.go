@@ -31,12 +31,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
 	"vzones/provider/absence"
-	"vzones/provider/events"
 	"vzones/provider/nodecache"
 	"vzones/provider/nodestate"
+	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
 
@@ -52,7 +53,9 @@ type Controller struct {
 	// decided any more, by Run.
 	running, stopped chan struct{}
 	queue            workqueue.TypedRateLimitingInterface[item]
-	recorder         *recorder
+	// events records Events about Nodes, at the pace of eventPace.
+	events    record.EventRecorder
+	eventPace *rate.Limiter
 	// annotationPace limits the annotations.
 	annotationPace *rate.Limiter
 	// writes are the requests to the API server that are under way.
@@ -64,8 +67,11 @@ type Controller struct {
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
 
-	mu     sync.Mutex
-	states map[types.UID]*state
+	mu sync.Mutex
+	// searchesOutside reports whether a machine is being searched for outside of the configured
+	// datacenters. There is one such search at a time.
+	searchesOutside bool
+	states          map[types.UID]*state
 }
 
 // New returns a controller that does nothing until Run.
@@ -89,11 +95,12 @@ func (c *Controller) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	broadcast, end := events.Record(ctx, c.client, "")
+	recorder, end := report.Record(ctx, c.client, "")
 	defer end()
 	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](retryMin, retryMax))
 	defer c.queue.ShutDown()
-	c.recorder, c.annotationPace = newRecorder(c.fleet, broadcast), rate.NewLimiter(annotationsPerSecond, 1)
+	c.events, c.eventPace = recorder, rate.NewLimiter(eventsPerSecond, eventsPerSecond)
+	c.annotationPace = rate.NewLimiter(annotationsPerSecond, 1)
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {
@@ -114,7 +121,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer close(c.stopped) // after all that follows
 	var g sync.WaitGroup
 	defer g.Wait()
-	g.Go(func() { c.recorder.run(ctx) })
 	g.Go(func() { c.checker.Run(ctx, c.searchEnded) })
 	g.Go(func() { c.notifyOf(ctx, changes) })
 	defer c.writes.Wait()
@@ -176,6 +182,7 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 		return 0
 	}
 	s := c.stateOf(n)
+	s.eventWaits = false
 	next := time.Duration(0)
 	// Where vCenters are searched for each machine, a Node waits for that only so long.
 	search := c.placer.StartSearch(n.UID)
@@ -188,7 +195,11 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	} else {
 		next = sooner(next, c.syncInitialized(ctx, n, s))
 	}
-	return sooner(next, c.syncAbsence(n, s, states))
+	next = sooner(next, c.syncAbsence(ctx, n, s, states))
+	if !s.eventWaits {
+		s.event.done() // the Event that waited is not due any more
+	}
+	return next
 }
 
 // isSearched reports whether a vCenter is searched for each machine.

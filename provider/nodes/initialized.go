@@ -10,16 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/addresses"
-	"vzones/provider/condition"
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
-
-// runningBeforeEvent is how long something is wrong with an initialized Node before an Event
-// says so: nothing waits for it, and a vCenter that is back soon concerns nobody.
-const runningBeforeEvent = 30 * time.Second
 
 // syncInitialized annotates an initialized Node with the location of its machine, has an
 // Event say what is wrong with it, and keeps its labels.
@@ -37,19 +33,22 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 	}
 	c.decided(n, s, machine, isOfOthers(place.Problem))
 	next := c.annotateLocation(ctx, n, s, place.Location)
-	ours, wait := c.recordProblem(n, s, &place)
+	ours, wait := c.recordProblem(ctx, n, s, &place)
 	next = sooner(next, wait)
 	if ours {
-		s.notOurs = unsure{}
+		delete(s.problems, aboutOwner)
 	}
 	if l := c.labels.Load(); l != nil {
 		now, wait := c.syncLabels(ctx, l, n, s, place, err)
 		next = sooner(next, wait)
 		switch {
-		case !ours:
-			now = s.notOurs.readinessOfAnother(n, place.Problem)
+		case !ours && report.ReadyOf(n).Status == "":
+			now = readiness{}
+		case !ours: // what it says may have been right when it was written
+			now, wait = s.isNotKnown(aboutOwner, place.Problem)
+			next = sooner(next, wait)
 		case place.Problem != nil:
-			now = c.readinessOf(&s.waits, condition.Key(place.Problem))
+			now = s.readiness(aboutMachine)
 		}
 		next = sooner(next, c.writeReady(ctx, l, n, s, now))
 	}
@@ -93,15 +92,15 @@ func (c *Controller) decided(n *v1.Node, s *state, machine *inventory.Machine, s
 
 // recordProblem has an Event say what is wrong with an initialized Node, or that it is over. It
 // reports whether the Node is one of ours, as far as is known.
-func (c *Controller) recordProblem(n *v1.Node, s *state, place *placement.Place) (ours bool, wait time.Duration) {
+func (c *Controller) recordProblem(ctx context.Context, n *v1.Node, s *state, place *placement.Place) (ours bool, wait time.Duration) {
 	err := place.Problem
 	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
 	switch {
 	case err == nil:
-		return true, c.isOver(&s.waits, n, vcenterAt(place))
+		return true, c.isOver(ctx, n, s, aboutMachine, vcenterAt(place))
 	case never && !errors.Is(err, placement.ErrShared):
-		c.drop(&s.waits)
+		delete(s.problems, aboutMachine)
 		return false, 0
 	}
-	return true, c.isWrong(&s.waits, problem{node: n, what: "Node's machine is uncertain", err: err}, condition.Key(err), runningBeforeEvent)
+	return true, c.machineIsWrong(ctx, n, s, err, runningBeforeEvent)
 }

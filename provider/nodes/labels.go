@@ -7,20 +7,16 @@ import (
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
-	"vzones/provider/events"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 )
 
 const (
-	// writesPerSecond and eventsPerSecond bound what a retagged cluster of thousands
-	// of Nodes may cost the API server. Each write has an Event besides.
+	// writesPerSecond bounds what a retagged cluster of thousands of Nodes may cost the API server.
+	// Each write has an Event besides.
 	writesPerSecond = 20
-	eventsPerSecond = 20
 	// conditionsPerSecond bounds what the conditions of many Nodes cost it, at the first start and
 	// when a vCenter fails.
 	conditionsPerSecond = 20
@@ -36,12 +32,10 @@ const (
 // labeler is what the labels of all Nodes have in common. It belongs to the goroutine that
 // decides, but for writes, which are counted under the controller's lock.
 type labeler struct {
-	client kubernetes.Interface
-	events record.EventRecorder
 	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
 	recordOnPod func(eventType, reason, message string)
-	// pace limits the writes, readyPace those of conditions, eventPace the Events.
-	pace, readyPace, eventPace *rate.Limiter
+	// pace limits the writes, readyPace those of conditions.
+	pace, readyPace *rate.Limiter
 
 	writes    map[plan.Action]int
 	conflicts fleetConflicts
@@ -50,17 +44,15 @@ type labeler struct {
 
 // KeepLabels has the labels of running Nodes kept as long as Run runs, until the context is done. It records what concerns many Nodes on the
 // daemon's own Pod, by a function that must not wait.
-func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface, recordOnPod func(eventType, reason, message string)) error {
+func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType, reason, message string)) error {
 	select {
 	case <-c.running:
 	case <-ctx.Done():
 		return nil
 	}
-	recorder, end := events.Record(ctx, client, "")
-	defer end()
 	l := &labeler{
-		client: client, events: recorder, recordOnPod: recordOnPod,
-		pace: rate.NewLimiter(writesPerSecond, writesPerSecond), readyPace: rate.NewLimiter(conditionsPerSecond, 1), eventPace: rate.NewLimiter(eventsPerSecond, 1),
+		recordOnPod: recordOnPod,
+		pace:        rate.NewLimiter(writesPerSecond, writesPerSecond), readyPace: rate.NewLimiter(conditionsPerSecond, 1),
 		writes: map[plan.Action]int{}, unread: unreadTags{unread{}, unread{}},
 	}
 	c.labels.Store(l)
@@ -76,8 +68,7 @@ func (c *Controller) KeepLabels(ctx context.Context, client kubernetes.Interface
 // syncLabels decides about the labels of an initialized Node that is at a place, or why it is
 // not, and writes that. It returns what the Node's condition has to say, zero while that is open.
 func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) (readiness, time.Duration) {
-	todo, says := c.decide(ctx, l, n, s, place, err)
-	next := until(todo.Due)
+	todo, says, next := c.decide(ctx, l, n, s, place, err)
 	if !todo.Writes() {
 		c.queue.Forget(itemOf(n))
 		s.write.done()
@@ -121,9 +112,7 @@ func (c *Controller) isFresh(s *state, place *placement.Place) bool {
 // writeLabels writes a plan for a Node as it was decided about.
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) {
 	retry := func() {}
-	c.mu.Lock()
 	ctx = withVCenter(ctx, s.labels.vcenter)
-	c.mu.Unlock()
 	c.startWrite(s, func() {
 		err := c.write(ctx, l, n, s, todo)
 		switch {

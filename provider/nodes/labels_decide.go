@@ -1,8 +1,8 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,13 +12,11 @@ import (
 )
 
 // decide plans for a Node, and records what is found. The error is why it has no placement. It
-// returns what the Node's condition has to say besides.
-func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) (*plan.Plan, readiness) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// returns what the Node's condition has to say besides, and when to decide again.
+func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) (*plan.Plan, readiness, time.Duration) {
 	k := &s.labels
-	if k.recorded == nil {
-		k.recorded, k.reported = map[string]recorded{}, map[string][]string{}
+	if k.reported == nil {
+		k.reported = map[string][]string{}
 	}
 	if place.Machine != nil {
 		k.vcenter = place.Machine.Ref.VCenter
@@ -28,45 +26,33 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	k.waiting = false
 	k.noteCertain(by.Policy.Nesting(), place.Placement, err)
 	var todo *plan.Plan
-	var due []time.Time
-	unplacedFor := err
 	if err != nil {
-		todo = by.WithoutPlacement(n)
-		k.drifts = nil // what comes next has to settle from its beginning
+		todo = by.WithoutPlacement(n) // what comes next has to settle from its beginning
 	} else {
 		todo = by.For(n, place.Placement, k.drifts, time.Now())
-		k.drifts = todo.Drifts
-		if len(todo.Drifts) == 0 {
-			k.home.note(place.Placement)
-		}
-		err = todo.TaintKept
-		_, uncertain := plan.UncertainLabel(n, place.Placement)
-		due = append(due, l.recordDrift(ctx, n, k, by, &place, todo, uncertain))
 	}
 	by.ForType(todo, n, &place, k.resized, time.Now())
-	k.resized = todo.Resized
-	due = append(due, l.recordType(ctx, n, k, by, &place, todo))
+	c.mu.Lock()
+	k.drifts, k.resized = todo.Drifts, todo.Resized
+	if place.Machine != nil {
+		k.conflicts = l.conflicts.Of(place.Placement)
+	}
+	c.mu.Unlock()
 	if !todo.RestsOnVCenter() {
 		k.namesSince = time.Time{}
 	}
-	if place.Machine == nil {
-		k.unplaced = ""
-	} else {
-		k.conflicts = l.conflicts.Of(place.Placement)
-		due = append(due, l.recordConflicts(ctx, n, k, &place, unplacedFor), l.recordUnplaced(ctx, n, k, &place, err))
-	}
-	k.await(todo, due)
-	return todo, k.readiness(n, &place, todo)
-}
-
-// await notes in a plan when there is something to record.
-func (k *labelState) await(todo *plan.Plan, due []time.Time) {
-	for _, d := range due {
-		if !d.IsZero() && (todo.Due.IsZero() || d.Before(todo.Due)) {
-			todo.Due = d
+	next := until(todo.Due)
+	if err == nil {
+		if len(todo.Drifts) == 0 {
+			k.home.note(place.Placement)
 		}
+		next = sooner(next, c.recordDrift(ctx, n, s, by, &place, todo))
 	}
-	if !slices.ContainsFunc(due, func(d time.Time) bool { return !d.IsZero() }) {
-		k.pace.done()
+	next = sooner(next, c.recordType(ctx, n, s, by, &place, todo))
+	if place.Machine != nil {
+		next = sooner(next, c.recordConflicts(ctx, n, s, &place, err))
+		next = sooner(next, c.recordUnplaced(ctx, n, s, &place, cmp.Or(err, todo.TaintKept)))
 	}
+	says, wait := s.labelReadiness(n, &place, todo)
+	return todo, says, sooner(next, wait)
 }

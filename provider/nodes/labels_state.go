@@ -34,32 +34,9 @@ type labelState struct {
 	values []topology.Value
 	// home is what decided the labels when they were last right.
 	home home
-	// unplaced is why the Node has no placement, and since when.
-	unplaced      string
-	unplacedSince time.Time
-	// recorded are the last Events about what holds, by what they are about.
-	recorded map[string]recorded
-	// unsure is why a label is not certain that the Node can do without, or has.
-	unsure unsure
 	// reported are the labels of the conflicts that an Event was recorded about, by
 	// their texts.
 	reported map[string][]string
-	// pace is when it may record something.
-	pace reservation
-}
-
-// recorded is an Event about something that holds, and when it was recorded last.
-type recorded struct {
-	said
-	at time.Time
-}
-
-// unsure is why nothing is known of a label, and since when, by the key that it has as long as it
-// is the same.
-type unsure struct {
-	key   string
-	since time.Time
-	said  said
 }
 
 // waitsForNames reports whether the names of tags have to be read before a Node is

@@ -21,11 +21,11 @@ func (c *Controller) write(ctx context.Context, l *labeler, n *v1.Node, s *state
 	}
 	limited, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	if _, err := l.client.CoreV1().Nodes().Patch(limited, n.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := c.client.CoreV1().Nodes().Patch(limited, n.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		return err
 	}
 	c.count(l, s, todo)
-	l.recordWritten(ctx, n, todo)
+	c.recordWritten(ctx, n, todo)
 	return nil
 }
 

@@ -3,7 +3,7 @@ package nodes
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/condition"
+	"vzones/provider/report"
 	"vzones/topology/quote"
 )
 
@@ -15,9 +15,9 @@ type readiness struct {
 }
 
 // readinessBy is what an Event has said.
-func readinessBy(of said) readiness {
-	v := readiness{v1.ConditionFalse, of.reason, quote.Note(of.text)}
-	if of.err != nil && condition.IsUnknown(of.err) {
+func readinessBy(p report.Problem) readiness {
+	v := readiness{v1.ConditionFalse, p.Reason, quote.Note(p.Text)}
+	if p.Unknown {
 		v.status = v1.ConditionUnknown
 	}
 	return v

@@ -11,25 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"vzones/provider/condition"
+	"vzones/provider/report"
 )
 
 // rewordAfter is how long a message stays that only says the same in other words, or of other
 // labels: the errors of one outage may differ from one attempt to the next.
 const rewordAfter = 5 * time.Minute
 
-// readinessOf returns what the condition says while something is wrong, once an Event has said it.
-func (c *Controller) readinessOf(s *lasting, key string) readiness {
-	if of, written := c.whatIsSaid(s); written == key && s.condition.IsRecorded(key) {
-		return readinessBy(of)
-	}
-	return readiness{}
-}
-
 // writeReady has the condition of a Node say something, unless it does. It returns when that has to
 // be tried again.
 func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *state, says readiness) time.Duration {
-	was := condition.ReadyOf(n)
+	was := report.ReadyOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
 		s.ready.pace.done()
 		return 0
@@ -42,7 +34,7 @@ func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *
 	}
 	s.ready.pace.done()
 	c.startWrite(s, func() {
-		err := l.writeCondition(ctx, n, says)
+		err := c.writeCondition(ctx, n, says)
 		if ctx.Err() == nil {
 			c.noteReady(ctx, n, s, says, err)
 		}
@@ -86,8 +78,8 @@ func (c *Controller) noteReady(ctx context.Context, n *v1.Node, s *state, says r
 
 // writeCondition patches nothing but the condition, on no other Node of that name. Conditions are
 // merged by their type, so that those of others stay.
-func (l *labeler) writeCondition(ctx context.Context, n *v1.Node, says readiness) error {
-	to := condition.Ready(n, says.status, says.reason, says.message)
+func (c *Controller) writeCondition(ctx context.Context, n *v1.Node, says readiness) error {
+	to := report.Ready(n, says.status, says.reason, says.message)
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": n.UID},
 		"status":   map[string]any{"conditions": []v1.NodeCondition{to}},
@@ -97,6 +89,6 @@ func (l *labeler) writeCondition(ctx context.Context, n *v1.Node, says readiness
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	_, err = l.client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = c.client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
 }

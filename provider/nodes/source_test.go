@@ -29,10 +29,10 @@ type fakeSource struct {
 	absent   []string
 	places   map[string]placement.Place
 	errs     map[string]error
-	hanging   map[string]bool
-	contacts  map[string]time.Time
-	probes    map[string]int
-	tagReads  int
+	hanging  map[string]bool
+	contacts map[string]time.Time
+	probes   map[string]int
+	tagReads int
 	// oldNames are the Nodes for which names of tags are to be read first.
 	oldNames map[string]bool
 	// slowNames is how long names take to be read, which are old by then.

@@ -22,11 +22,11 @@ type state struct {
 	// with, and announcedAt when that was, zero if it has initialized the Node.
 	announced   *cloudprovider.InstanceMetadata
 	announcedAt time.Time
-	// waits is what an uninitialized Node waits for, or what is wrong with an initialized
-	// one; kept is why it is not deleted.
-	waits, kept lasting
-	// notOurs is why it is not known whether an initialized Node is ours.
-	notOurs unsure
+	// problems are what is wrong with the Node, by what that is about.
+	problems map[string]*problem
+	// event is when an Event may be recorded, and eventWaits whether one waits for that.
+	event      reservation
+	eventWaits bool
 	// shared reports whether another Node has the machine too, or an address that the Node
 	// would get: then a change of any Node may concern this one.
 	shared bool

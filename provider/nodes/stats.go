@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/absence"
-	"vzones/provider/condition"
 	"vzones/provider/nodestate"
 	"vzones/provider/plan"
+	"vzones/provider/report"
 	"vzones/topology"
 )
 
@@ -65,11 +65,11 @@ const KeptHelp = absence.KeptHelp
 
 // EventReasons returns the reasons of the Events about what a Node waits for, or what keeps
 // it, for whoever documents them or alerts on them.
-func EventReasons() []string { return condition.EventReasons() }
+func EventReasons() []string { return report.EventReasons() }
 
 // LabelEventReasons returns the reasons of the Events about the labels of Nodes.
 func LabelEventReasons() []string {
-	return []string{reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated, condition.ReasonResolved}
+	return []string{reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }
 
 // Kept counts the Nodes that are not ready and whose machines are not found, by why they
@@ -77,13 +77,13 @@ func LabelEventReasons() []string {
 func (c *Controller) Kept() map[string]int { return c.checker.Kept() }
 
 // OutcomesHelp explains the outcomes in a line.
-const OutcomesHelp = condition.Help
+const OutcomesHelp = report.Help
 
 // Outcomes counts the Nodes by what is known of them now, and those of them that are not
 // initialized as the same. Every outcome is in both results. Before the Nodes are known all
 // are 0. A Node that waits and is placed is about to be initialized.
 func (c *Controller) Outcomes() (all, waiting map[string]int) {
-	all, waiting = condition.Counts(), condition.Counts()
+	all, waiting = report.Counts(), report.Counts()
 	if !c.nodes.IsStarted() {
 		return all, waiting
 	}
@@ -100,14 +100,14 @@ func (c *Controller) Outcomes() (all, waiting map[string]int) {
 // outcomeOf returns what is known of a Node, and why it has no certain place.
 func (c *Controller) outcomeOf(n *v1.Node) (string, error) {
 	if c.placer.IsForeign(n) {
-		return condition.Foreign, nil
+		return report.Foreign, nil
 	}
 	_, err := c.placer.Describe(n)
 	switch {
 	case err == nil:
-		return condition.Placed, nil
-	case condition.NeverOurs(n, err):
-		return condition.Foreign, nil
+		return report.Placed, nil
+	case report.NeverOurs(n, err):
+		return report.Foreign, nil
 	}
-	return condition.Of(err).Name, err
+	return report.Of(err).Name, err
 }

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"vzones/provider/condition"
 	"vzones/provider/nodestate"
+	"vzones/provider/report"
 	"vzones/topology"
 )
 
@@ -54,12 +54,12 @@ func (c *Controller) sum() sum {
 	for _, n := range c.nodes.All() {
 		outcome, _ := c.outcomeOf(n)
 		switch {
-		case outcome == condition.Foreign:
+		case outcome == report.Foreign:
 			continue
 		case nodestate.IsUninitialized(n):
 			s.waiting++
 			continue
-		case outcome == condition.Placed:
+		case outcome == report.Placed:
 			s.placed++
 		default:
 			s.unplaced++

@@ -3,19 +3,15 @@ package nodes
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/condition"
 	"vzones/provider/placement"
 	"vzones/vcenter/inventory"
 )
-
-// waitingBeforeEvent is how long a Node waits before an Event says for what. Every
-// Node waits for a moment.
-const waitingBeforeEvent = 10 * time.Second
 
 // syncUninitialized announces a Node that can be initialized to the framework, and has an Event say
 // what another one waits for.
@@ -23,6 +19,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 	c.mu.Lock()
 	s.labels = labelState{}
 	c.mu.Unlock()
+	maps.DeleteFunc(s.problems, func(about string, _ *problem) bool { return about != aboutMachine && about != aboutDeletion })
 	if c.nodes.Deferred.Take(n.UID) {
 		s.announced = nil // the framework does not go by that
 	}
@@ -34,7 +31,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 	c.decided(n, s, machine, d != nil && d.Shared || isOfOthers(err))
 	if err == nil {
 		c.announce(n, s, d)
-		return c.isOver(&s.waits, n, s.vcenter())
+		return c.isOver(ctx, n, s, aboutMachine, s.vcenter())
 	}
 	s.announced = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -44,10 +41,9 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 			}
 		}
 	}
-	key := condition.Key(err)
-	next := c.isWrong(&s.waits, problem{node: n, what: "Node waits", err: err}, key, waitingBeforeEvent)
+	next := c.machineIsWrong(ctx, n, s, err, waitingBeforeEvent)
 	if l := c.labels.Load(); l != nil {
-		next = sooner(next, c.writeReady(ctx, l, n, s, c.readinessOf(&s.waits, key)))
+		next = sooner(next, c.writeReady(ctx, l, n, s, s.readiness(aboutMachine)))
 	}
 	return next
 }

@@ -135,7 +135,7 @@ func (w *world) start(cfg config.Topology) {
 		}
 	})
 	running.Go(func() {
-		if err := w.controller.KeepLabels(ctx, w.client, w.recordEvent); err != nil {
+		if err := w.controller.KeepLabels(ctx, w.recordEvent); err != nil {
 			w.Errorf("KeepLabels: %v", err)
 		}
 	})

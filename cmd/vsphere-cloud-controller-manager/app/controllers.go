@@ -93,7 +93,7 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 			own, end := pod.NewRecorder(ctx, client)
 			a.group.Go(func() error {
 				defer end()
-				return a.nodes.KeepLabels(ctx, client, own.Record)
+				return a.nodes.KeepLabels(ctx, own.Record)
 			})
 			return nil, true, nil
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"vzones/cmd/vzones/finding"
-	"vzones/provider/condition"
+	"vzones/provider/report"
 	"vzones/topology"
 )
 
@@ -55,8 +55,8 @@ func TestTablesAreComplete(t *testing.T) {
 			t.Errorf("conflict %s has no kind of finding", kind)
 		}
 	}
-	for name := range condition.Counts() {
-		if name == condition.Placed || name == condition.Foreign {
+	for name := range report.Counts() {
+		if name == report.Placed || name == report.Foreign {
 			continue
 		}
 		if _, ok := nodeKinds[name]; !ok {

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/finding"
-	"vzones/provider/condition"
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -43,7 +43,7 @@ func (f *facts) unplaced() (found []finding.Finding) {
 		if n.Err == nil {
 			continue
 		}
-		kind := nodeKinds[condition.Of(n.Err).Name]
+		kind := nodeKinds[report.Of(n.Err).Name]
 		if kind == nil || f.isExplained(n) {
 			continue
 		}
@@ -54,7 +54,7 @@ func (f *facts) unplaced() (found []finding.Finding) {
 			shared[n.key()] = true
 		}
 		one := finding.Finding{Kind: kind, VCenter: n.vcenterName(), Object: "Node " + n.name(), Text: quote.Line(n.Err.Error()), Short: kind.Title}
-		if advice := condition.Of(n.Err).Advice; advice != "" {
+		if advice := report.Of(n.Err).Advice; advice != "" {
 			one.Text += "; " + advice
 		}
 		if kind == finding.NodeContradicts || kind == finding.NodeNotFound && !nodestate.IsReady(n.Node) { // a ready one has a machine
@@ -90,7 +90,7 @@ func (f *facts) attachAbove(n *node) string {
 // cannot be read, tags that conflict or cannot be read, or VMware Tools that do not run.
 func (f *facts) isExplained(n *node) bool {
 	placed := n.Place.Machine != nil
-	name := condition.Of(n.Err).Name
+	name := report.Of(n.Err).Name
 	switch {
 	case inventory.FirstUnreachable(n.Err) != nil:
 		return true

@@ -1,14 +1,14 @@
 package world
 
 import (
-	"vzones/provider/condition"
 	"vzones/provider/plan"
+	"vzones/provider/report"
 	"vzones/topology/quote"
 )
 
 // DifferenceReasons returns the reasons of differences, the worst first.
 func DifferenceReasons() []string {
-	return []string{plan.ReasonDrift, condition.ReasonUnwritten, plan.ReasonTypeDrift}
+	return []string{plan.ReasonDrift, report.ConditionUnwritten, plan.ReasonTypeDrift}
 }
 
 // DifferenceReason names a difference in a word, as the reason of the daemon's Events does.
@@ -17,7 +17,7 @@ func DifferenceReason(d *plan.Difference) string {
 	case d.Label == plan.LabelType:
 		return plan.ReasonTypeDrift
 	case d.Missing:
-		return condition.ReasonUnwritten
+		return report.ConditionUnwritten
 	}
 	return plan.ReasonDrift
 }

@@ -8,10 +8,10 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/provider/addresses"
-	"vzones/provider/condition"
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
+	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
 
@@ -70,7 +70,7 @@ func LookBy(p *placement.Placer, n *v1.Node) *Look {
 	l.Identity, _ = p.Identify(n) // Place has the error too
 	var err error
 	l.Place, err = p.Place(n)
-	if l.Err = cmp.Or(err, l.Place.Problem); condition.NeverOurs(n, l.Err) {
+	if l.Err = cmp.Or(err, l.Place.Problem); report.NeverOurs(n, l.Err) {
 		l.Foreign = true
 		return l
 	}
@@ -118,7 +118,7 @@ func (l *Look) Reason() string {
 	if l.Err == nil {
 		return ""
 	}
-	return condition.Of(l.Err).Event
+	return report.Of(l.Err).Event
 }
 
 // Text says what Err is and what to do, as the daemon's Events do, empty without an error.
@@ -126,5 +126,5 @@ func (l *Look) Text() string {
 	if l.Err == nil {
 		return ""
 	}
-	return condition.Message(l.Err)
+	return report.Message(l.Err)
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 
-	"vzones/provider/events"
+	"vzones/provider/report"
 	"vzones/topology/quote"
 )
 
@@ -40,7 +40,7 @@ func NewRecorder(ctx context.Context, client kubernetes.Interface) (*Recorder, f
 	if ref == nil {
 		return &Recorder{}, func() {}
 	}
-	recorder, end := events.Record(ctx, client, ref.Namespace)
+	recorder, end := report.Record(ctx, client, ref.Namespace)
 	return &Recorder{ref, recorder}, end
 }
 

@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/events"
+	"vzones/provider/report"
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
@@ -37,8 +37,6 @@ const (
 	// lasting is how long something has to be wrong before an Event says so: a vCenter that
 	// restarts a service is back sooner.
 	lasting = 30 * time.Second
-	// otherCause is the least time between two Events about causes that take turns.
-	otherCause = 5 * time.Minute
 )
 
 // A Recorder records what is wrong with the vCenters. One goroutine runs it.
@@ -48,7 +46,7 @@ type Recorder struct {
 	// Record records an Event of a type on the daemon's Pod.
 	Record func(eventType, reason, message string)
 
-	conditions map[key]*condition
+	problems map[key]*report.Tracker
 	// addresses are those of the vCenters.
 	addresses map[string]string
 }
@@ -60,18 +58,6 @@ const kept = "its Nodes keep what they have, and no Node of any vCenter is delet
 const mostVisible = 8
 
 type key struct{ vcenter, reason string }
-
-// A condition is something that is wrong with a vCenter, since when, and when an Event last said
-// so, zero if none has.
-type condition struct {
-	since, recorded time.Time
-	// cause is that of the last Event.
-	cause string
-}
-
-// A problem is what an Event says. What fails is worded in many ways: problems of one cause are
-// the same.
-type problem struct{ text, cause string }
 
 // Run records Events until the context is done.
 func (r *Recorder) Run(ctx context.Context) error {
@@ -89,52 +75,38 @@ func (r *Recorder) Run(ctx context.Context) error {
 
 // observe records what is wrong now, and what is not any more.
 func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
-	conditions, addresses := map[key]*condition{}, map[string]string{}
+	still, addresses := map[key]*report.Tracker{}, map[string]string{}
 	for i := range all {
 		h := &all[i]
 		addresses[h.VCenter] = h.Address
-		if r.addresses[h.VCenter] != h.Address {
-			r.forget(h.VCenter) // it may be another one
-		}
+		same := r.addresses[h.VCenter] == h.Address // or it may be another vCenter
 		wrong := problems(h)
 		for _, reason := range reasons {
 			k := key{h.VCenter, reason}
-			c := r.conditions[k]
-			if p, ok := wrong[reason]; ok {
-				if c == nil {
-					c = &condition{since: now}
+			t, known := r.problems[k]
+			p, is := wrong[reason]
+			switch {
+			case is:
+				if !known || !same {
+					t = &report.Tracker{}
 				}
-				r.record(k, c, p, now)
-			}
-			switch _, still := wrong[reason]; {
-			case c == nil:
-			case still, h.Err != nil, h.Snapshot == nil:
-				conditions[k] = c // while a vCenter is not read nothing is over
-			case !c.recorded.IsZero():
-				r.Record(v1.EventTypeNormal, ReasonRecovered, fmt.Sprintf("vCenter %q has recovered from %s after %s",
-					k.vcenter, k.reason, now.Sub(c.since).Round(time.Second)))
+				still[k] = t
+				if due := t.Observe(p, lasting, report.RepeatAfter(k.vcenter+" "+k.reason), now); !due.After(now) {
+					t.Recorded(p, now)
+					r.Record(v1.EventTypeWarning, p.Reason, p.Text)
+				}
+			case !known || !same:
+			case h.Err != nil, h.Snapshot == nil:
+				still[k] = t // while a vCenter is not read nothing is over
+			default:
+				if since := t.Since(); t.End() {
+					r.Record(v1.EventTypeNormal, ReasonRecovered, fmt.Sprintf("vCenter %q has recovered from %s after %s",
+						k.vcenter, k.reason, now.Sub(since).Round(time.Second)))
+				}
 			}
 		}
 	}
-	r.conditions, r.addresses = conditions, addresses
-}
-
-func (r *Recorder) forget(vcenter string) {
-	for _, reason := range reasons {
-		delete(r.conditions, key{vcenter, reason})
-	}
-}
-
-// record records an Event if what is wrong has lasted, and no Event of the last hour says it, or
-// it has another cause by now.
-func (r *Recorder) record(k key, c *condition, p problem, now time.Time) {
-	ago := now.Sub(c.recorded)
-	said := !c.recorded.IsZero() && ago < events.RepeatAfter(k.vcenter+" "+k.reason) && (c.cause == p.cause || ago < otherCause)
-	if said || now.Sub(c.since) < lasting {
-		return
-	}
-	c.recorded, c.cause = now, p.cause
-	r.Record(v1.EventTypeWarning, k.reason, p.text)
+	r.problems, r.addresses = still, addresses
 }
 
 // restore is what to do about a vCenter that cannot be read, where the error does not say it.
@@ -153,31 +125,34 @@ func restore(cause string) string {
 }
 
 // problems returns what is wrong with a vCenter, by the reason of the Event.
-func problems(h *vcenter.Health) map[string]problem {
-	all := map[string]problem{}
+func problems(h *vcenter.Health) map[string]report.Problem {
+	all := map[string]report.Problem{}
+	wrong := func(reason, cause, text string) {
+		all[reason] = report.Problem{Key: reason, Cause: cause, Reason: reason, Text: text}
+	}
 	switch cause := vcenter.CauseOf(h.Err); {
 	case h.Err != nil && cause == vcenter.CauseCredentials:
-		all[reasonMissing] = problem{quote.NoteWith(h.Err.Error(), kept+": restore the credentials"), "login"}
+		wrong(reasonMissing, "login", quote.NoteWith(h.Err.Error(), kept+": restore the credentials"))
 	case h.Err != nil && cause == faults.CauseRejected:
-		all[reasonRejected] = problem{quote.NoteWith(h.Err.Error(), kept+": correct the credentials"), "login"}
+		wrong(reasonRejected, "login", quote.NoteWith(h.Err.Error(), kept+": correct the credentials"))
 	case h.Err != nil:
-		all[reasonUnreadable] = problem{quote.NoteWith(h.Err.Error(), kept+restore(cause)), cause}
+		wrong(reasonUnreadable, cause, quote.NoteWith(h.Err.Error(), kept+restore(cause)))
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
-		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
-			"their labels: correct the credentials", h.VCenter), "tags"}
+		wrong(reasonRejected, "tags", fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
+			"their labels: correct the credentials", h.VCenter))
 	case h.Rejected:
-		all[reasonRejected] = problem{fmt.Sprintf("vCenter %q rejects the credentials that are configured now; vzones still reads it in the open session, "+
-			"until that ends or the daemon restarts: correct the credentials", h.VCenter), "session"}
+		wrong(reasonRejected, "session", fmt.Sprintf("vCenter %q rejects the credentials that are configured now; vzones still reads it in the open session, "+
+			"until that ends or the daemon restarts: correct the credentials", h.VCenter))
 	}
 	if h.Err == nil && h.CredentialsErr != nil {
-		all[reasonMissing] = problem{fmt.Sprintf("%v; vzones still reads it in the open session, until that ends or the daemon restarts: restore the credentials", h.CredentialsErr), "session"}
+		wrong(reasonMissing, "session", fmt.Sprintf("%v; vzones still reads it in the open session, until that ends or the daemon restarts: restore the credentials", h.CredentialsErr))
 	}
 	if s := h.Snapshot; s != nil && s.Incomplete != nil {
 		visible := "no datacenter"
 		if len(s.VisibleDatacenters) > 0 {
 			visible = quote.Some(s.VisibleDatacenters, mostVisible)
 		}
-		all[reasonDatacenters] = problem{fmt.Sprintf("%v; the account sees %s; until it is found, no Node of any vCenter is deleted", s.Incomplete, visible), s.Incomplete.Error()}
+		wrong(reasonDatacenters, s.Incomplete.Error(), fmt.Sprintf("%v; the account sees %s; until it is found, no Node of any vCenter is deleted", s.Incomplete, visible))
 	}
 	return all
 }

@@ -1,88 +1,82 @@
-package condition_test
+package report_test
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"vzones/provider/condition"
 	"vzones/provider/placement"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
-// TestCondition: it is recorded when it has lasted, again after the time to repeat, and at its end;
+// TestTracker: a problem is recorded when it has lasted, again after the time to repeat, and at its end;
 // another one at once when it has lasted.
-func TestCondition(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c condition.Condition
-		var got []string
-		began := time.Now()
-		busy := time.Duration(0)
-		note := func(what string) func() time.Duration {
-			return func() time.Duration {
-				if busy == 0 {
-					got = append(got, fmt.Sprint(what, " ", time.Since(began)))
+func TestTracker(t *testing.T) {
+	var tracker report.Tracker
+	var got []string
+	began := time.Now()
+	now := began
+	busy := false
+	look := func(key string, d time.Duration) {
+		for end := now.Add(d); now.Before(end); now = now.Add(time.Second) {
+			switch {
+			case key != "":
+				p := report.Problem{Key: key}
+				if due := tracker.Observe(p, 10*time.Second, 50*time.Minute, now); !due.After(now) && !busy {
+					got = append(got, fmt.Sprint(key, " ", now.Sub(began)))
+					tracker.Recorded(p, now)
 				}
-				return busy
+			case tracker.End() && !busy:
+				got = append(got, fmt.Sprint("end ", now.Sub(began)))
+				tracker = report.Tracker{}
 			}
 		}
-		look := func(key string, d time.Duration) {
-			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
-				if key == "" {
-					c.End(note("end"))
-				} else {
-					c.Observe(key, 10*time.Second, 50*time.Minute, note(key))
-				}
-			}
-		}
-		look("short", 9*time.Second)
-		look("", time.Minute-9*time.Second)
-		look("a", 2*time.Hour-time.Minute)
-		look("b", 30*time.Second)
-		look("a", 5*time.Second) // too short to say so
-		look("b", 25*time.Second)
-		busy = time.Second // nothing can be recorded now
-		look("", 30*time.Second)
-		busy = 0
-		look("b", 30*time.Second) // it never was over
-		look("", time.Minute)
-		want := []string{"a 1m10s", "a 51m10s", "a 1h41m10s", "b 2h0m10s", "end 2h2m0s"}
-		if !slices.Equal(got, want) {
-			t.Errorf("got %q\nwant %q", got, want)
-		}
-		if c.IsRecorded("") || c.IsRecorded("b") {
-			t.Error("recorded after its end")
-		}
-	})
+	}
+	look("short", 9*time.Second)
+	look("", time.Minute-9*time.Second)
+	look("a", 2*time.Hour-time.Minute)
+	look("b", 30*time.Second)
+	look("a", 5*time.Second) // too short to say so
+	look("b", 25*time.Second)
+	busy = true // nothing can be recorded now
+	look("", 30*time.Second)
+	busy = false
+	look("b", 30*time.Second) // it never was over
+	look("", time.Minute)
+	want := []string{"a 1m10s", "a 51m10s", "a 1h41m10s", "b 2h0m10s", "end 2h2m0s"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if said, current := tracker.Said(); current || said != (report.Problem{}) {
+		t.Errorf("%+v is said after its end", said)
+	}
 }
 
-// TestReasonsThatAlternate: a matter whose reasons alternate is recorded, and not each time.
-func TestReasonsThatAlternate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c condition.Condition
-		var got []string
-		began := time.Now()
-		for i := 0; time.Since(began) < 12*time.Minute; i++ {
-			key := condition.Key(&inventory.Unreachable{VCenter: "west", Err: errors.New("fails"), Cause: []error{nil, inventory.ErrLogin}[i/2%2]})
-			c.Observe(key, 10*time.Second, 50*time.Minute, func() time.Duration {
-				got = append(got, fmt.Sprint(time.Since(began)))
-				return 0
-			})
-			time.Sleep(time.Second)
+// TestCausesThatAlternate: a problem whose causes alternate is recorded, and not each time.
+func TestCausesThatAlternate(t *testing.T) {
+	var tracker report.Tracker
+	var got []string
+	began := time.Now()
+	for i := range 12 * 60 {
+		now := began.Add(time.Duration(i) * time.Second)
+		p := report.ProblemOf(&inventory.Unreachable{VCenter: "west", Err: errors.New("fails"), Cause: []error{nil, inventory.ErrLogin}[i/2%2]})
+		if due := tracker.Observe(p, 10*time.Second, 50*time.Minute, now); !due.After(now) {
+			got = append(got, fmt.Sprint(now.Sub(began)))
+			tracker.Recorded(p, now)
 		}
-		if len(got) < 2 || len(got) > 3 || got[0] != "10s" {
-			t.Errorf("recorded after %q", got)
-		}
-	})
+	}
+	if len(got) < 2 || len(got) > 3 || got[0] != "10s" {
+		t.Errorf("recorded after %q", got)
+	}
 }
 
-// TestIsUnknown: what could not be read, and what is none of the outcomes.
-func TestIsUnknown(t *testing.T) {
+// TestUnknown: what could not be read, and what is none of the outcomes.
+func TestUnknown(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want bool
@@ -97,7 +91,7 @@ func TestIsUnknown(t *testing.T) {
 		{topology.ErrAbsent, false},
 		{placement.ErrShared, false},
 	} {
-		if got := condition.IsUnknown(c.err); got != c.want {
+		if got := report.ProblemOf(c.err).Unknown; got != c.want {
 			t.Errorf("%v: %v", c.err, got)
 		}
 	}
@@ -129,8 +123,8 @@ func TestMessage(t *testing.T) {
 		if name == "absent" {
 			err = c.err
 		}
-		if got := condition.Message(err); got != c.want || condition.Of(err).Event != c.reason || condition.IsUnknown(err) != c.unknown {
-			t.Errorf("%s: %s, unknown %t: %s", name, condition.Of(err).Event, condition.IsUnknown(err), got)
+		if got := report.Message(err); got != c.want || report.Of(err).Event != c.reason || report.ProblemOf(err).Unknown != c.unknown {
+			t.Errorf("%s: %s, unknown %t: %s", name, report.Of(err).Event, report.ProblemOf(err).Unknown, got)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package condition
+package report
 
 import (
 	"slices"
@@ -12,10 +12,10 @@ import (
 // The reasons of the condition keys.TopologyReady that are not those of an Event, and what it says of
 // a Node whose labels are right.
 const (
-	ReasonCurrent = "TopologyCurrent"
-	TextCurrent   = "the Node has the topology labels of its machine's place"
-	// ReasonUnwritten is that of a Node which lacks a label that is not written.
-	ReasonUnwritten = "LabelUnwritten"
+	ConditionCurrent = "TopologyCurrent"
+	TextCurrent      = "the Node has the topology labels of its machine's place"
+	// ConditionUnwritten is that of a Node which lacks a label that is not written.
+	ConditionUnwritten = "LabelUnwritten"
 )
 
 // ReadyOf returns the condition keys.TopologyReady of a Node, zero if it has none.

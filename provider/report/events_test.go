@@ -1,4 +1,4 @@
-package events_test
+package report_test
 
 import (
 	"strings"
@@ -7,14 +7,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
-	"vzones/provider/events"
+	"vzones/provider/report"
 	"vzones/topology/quote"
 )
 
 // TestShort: whatever is to be told, an Event is one line that fits.
 func TestShort(t *testing.T) {
 	fake := record.NewFakeRecorder(3)
-	short := events.Short{EventRecorder: fake}
+	short := report.Short{EventRecorder: fake}
 	for name, c := range map[string]struct{ in, want string }{
 		"usual":     {"the machine is 100% gone", "the machine is 100% gone"},
 		"two lines": {"one\ntwo", "one; two"},

@@ -1,7 +1,4 @@
-// Package events records Events. It is the one place where they are written, so that each
-// is one line that every API server takes and a person reads. It also says when one is recorded
-// again that still holds.
-package events
+package report
 
 import (
 	"context"
@@ -17,8 +14,14 @@ import (
 	"vzones/topology/quote"
 )
 
-// source is the component that Events name.
-const source = "vzones"
+const (
+	// source is the component that Events name.
+	source = "vzones"
+	// mostCorrelated is of how many Events the recorder knows that it has recorded them, so that
+	// another one of the same text is counted in the same object. It is more than the Nodes of
+	// a cluster.
+	mostCorrelated = 16384
+)
 
 // Record returns what records Events about objects of a namespace, "" for those of none,
 // and what ends it. It outlives the context, whose end those who write Events see first:

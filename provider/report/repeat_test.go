@@ -1,11 +1,11 @@
-package events_test
+package report_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"vzones/provider/events"
+	"vzones/provider/report"
 )
 
 // TestRepeatAfter: before API servers forget an Event, always the same for the same thing, and
@@ -14,8 +14,8 @@ func TestRepeatAfter(t *testing.T) {
 	seconds := map[time.Duration]int{}
 	for i := range 5000 {
 		name := fmt.Sprint("node-", i)
-		after := events.RepeatAfter(name)
-		if after < 50*time.Minute || after > 55*time.Minute || after != events.RepeatAfter(name) {
+		after := report.RepeatAfter(name)
+		if after < 50*time.Minute || after > 55*time.Minute || after != report.RepeatAfter(name) {
 			t.Errorf("%s: %v", name, after)
 		}
 		seconds[after.Truncate(time.Second)]++

@@ -1,11 +1,11 @@
-// Package condition names what keeps a Node from being placed.
+// Package report says what is wrong with Nodes and vCenters: in Events, in the condition
+// keys.TopologyReady, and by outcomes in metrics.
 //
-// It owns the table that gives each error its Event reason and its value in metrics, and
-// when a condition has lasted for long enough to be recorded. It makes no texts: an Event
-// says what the error says, which packages identity, placement, addresses, inventory and topology
-// make, and what package plan says of drift; provider/nodes puts them together. Nothing in it
-// performs I/O.
-package condition
+// It owns the table that gives each error its Event reason and its value in metrics, when a problem
+// has lasted for long enough to be recorded, and the one way to write Events. It makes no texts: an
+// Event says what the error says, which packages identity, placement, addresses, inventory and
+// topology make, and what package plan says of drift.
+package report
 
 import (
 	"errors"
@@ -68,6 +68,9 @@ var unplaced = []Outcome{
 // ofVCenters are the errors of a vCenter that cannot be read.
 var ofVCenters = []error{inventory.ErrLogin, inventory.ErrUntrusted, inventory.ErrUnreachable}
 
+// unknown are the errors of what could not be read, so that nothing is known of a Node's place.
+var unknown = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.ErrUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
+
 // Message returns what an Event says about an error: its text, and what to do.
 func Message(err error) string {
 	o := Of(err)
@@ -108,22 +111,14 @@ func Of(err error) Outcome {
 	return unplaced[len(unplaced)-1]
 }
 
-// IsUnknown reports whether an error says that something could not be read, so that nothing is known
-// of the Node's place.
-func IsUnknown(err error) bool {
-	is := Of(err).err
-	return slices.ContainsFunc([]error{inventory.ErrOutside, inventory.ErrLogin, inventory.ErrUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown},
-		func(unknown error) bool { return errors.Is(is, unknown) })
-}
-
-// Key returns the same for errors that say the same to a person. A vCenter that cannot be
-// read says so in many ways.
-func Key(err error) string {
-	vcenters := inventory.UnreachableIn(err)
-	if len(vcenters) == 0 {
-		return err.Error()
+// ProblemOf returns what an error says of a Node. A vCenter that cannot be read says so in many ways.
+func ProblemOf(err error) Problem {
+	o := Of(err)
+	p := Problem{Key: err.Error(), Reason: o.Event, Text: Message(err), Unknown: slices.Contains(unknown, o.err)}
+	if vcenters := inventory.UnreachableIn(err); len(vcenters) > 0 {
+		p.Key, p.Cause = strings.Join(vcenters, " "), o.Event
 	}
-	return strings.Join(vcenters, " ") + reasonOf + Of(err).Event
+	return p
 }
 
 // NeverOurs reports whether a Node is none of ours, by the error with which its machine was looked

@@ -1,0 +1,194 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"vzones/provider/identity"
+	"vzones/provider/report"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// What a problem of a Node is about.
+const (
+	aboutMachine  = "machine"  // what the Node waits for, or why its machine is not certain
+	aboutDeletion = "deletion" // why the Node is not deleted although its machine is not found
+	aboutPlace    = "place"    // why a machine has no placement
+	aboutDrift    = "drift"
+	aboutType     = "type"
+	aboutConflict = "conflict " // and its text
+
+	// Only the condition says what these are about.
+	aboutLabel = "label" // a label is not known that the Node can do without, or has
+	aboutOwner = "owner" // it is not known whether the Node is ours
+)
+
+const (
+	// waitingBeforeEvent is how long a Node waits before an Event says for what. Every
+	// Node waits for a moment.
+	waitingBeforeEvent = 10 * time.Second
+	// runningBeforeEvent is how long something is wrong with an initialized Node before an Event
+	// says so: nothing waits for it, and a vCenter that is back soon concerns nobody.
+	runningBeforeEvent = 30 * time.Second
+	// eventsPerSecond bounds the Events about many Nodes at once. What records them drops those
+	// that come faster than the API server takes them.
+	eventsPerSecond = 20
+	// outsideTimeout bounds the search before an Event. It is longer than a slow vCenter takes.
+	outsideTimeout = 10 * time.Second
+	// outsideAgain is when a Node is looked at again that cannot be searched for now.
+	outsideAgain = time.Second
+)
+
+// problem is what is known of one thing that is wrong with a Node.
+type problem struct {
+	report.Tracker
+	// searched is the key of the problem for which the machine was searched for outside of the
+	// configured datacenters since the last Event, and outside says where it is, nil if it was not
+	// found. Both are changed under the lock.
+	searched string
+	outside  error
+}
+
+// problem returns what is known of a problem of a Node.
+func (s *state) problem(about string) *problem {
+	t := s.problems[about]
+	if t == nil {
+		if s.problems == nil {
+			s.problems = map[string]*problem{}
+		}
+		t = &problem{}
+		s.problems[about] = t
+	}
+	return t
+}
+
+// isWrong has an Event say that something is wrong with a Node, once that has lasted for the time
+// after. It returns when it has to be called again.
+func (c *Controller) isWrong(ctx context.Context, n *v1.Node, s *state, about string, p report.Problem, after time.Duration) time.Duration {
+	t, now := s.problem(about), time.Now()
+	if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
+		return due.Sub(now)
+	}
+	if wait := c.eventWait(s); wait > 0 {
+		return wait
+	}
+	_, again := t.Said()
+	t.Recorded(p, now)
+	c.events.Event(n, v1.EventTypeWarning, p.Reason, p.Text)
+	if !again {
+		klog.FromContext(ctx).Info("Node needs attention", "node", klog.KObj(n), "reason", p.Reason, "text", quote.Line(p.Text))
+	}
+	return 0
+}
+
+// eventWait returns how long an Event about a Node has to wait for its turn, 0 if it has come.
+func (c *Controller) eventWait(s *state) time.Duration {
+	wait := s.event.wait(c.eventPace)
+	if s.eventWaits = wait > 0; !s.eventWaits {
+		s.event.done()
+	}
+	return wait
+}
+
+// machineIsWrong is isWrong for what an error says of a Node's machine. Before an Event says that no
+// vCenter has it, it is searched for outside of the configured datacenters.
+func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, s *state, err error, after time.Duration) time.Duration {
+	ctx = withVCenter(ctx, lastVCenter(c.fleet.States(), n))
+	p, t, now := report.ProblemOf(err), s.problem(aboutMachine), time.Now()
+	if id, unidentified := identity.Of(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
+		if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
+			return due.Sub(now)
+		}
+		there, searched := c.searchOutside(ctx, n, t, p.Key, id)
+		if !searched {
+			return outsideAgain
+		}
+		if there != nil {
+			is := report.ProblemOf(there)
+			p.Reason, p.Text, p.Unknown = is.Reason, is.Text, is.Unknown
+		}
+	}
+	wait := c.isWrong(ctx, n, s, aboutMachine, p, after)
+	if wait == 0 {
+		c.mu.Lock()
+		t.searched = ""
+		c.mu.Unlock()
+	}
+	return wait
+}
+
+// searchOutside returns where an absent machine is, nil if it was not found, or begins to search for it
+// unless a search is under way.
+func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, key string, id inventory.Identity) (there error, searched bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.searched == key || c.searchesOutside {
+		return t.outside, t.searched == key
+	}
+	c.searchesOutside = true
+	c.writes.Go(func() {
+		limited, cancel := context.WithTimeout(ctx, outsideTimeout)
+		defer cancel()
+		there := c.fleet.SearchOutside(limited, id)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.searchesOutside = false
+		if ctx.Err() == nil {
+			t.searched, t.outside = key, there
+			c.queue.Add(itemOf(n))
+		}
+	})
+	return nil, false
+}
+
+// isOver has an Event say that a problem of a Node is over, if one has said that it is there. It returns
+// when it has to be called again.
+func (c *Controller) isOver(ctx context.Context, n *v1.Node, s *state, about, vcenter string) time.Duration {
+	t := s.problems[about]
+	if t == nil {
+		return 0
+	}
+	if t.End() {
+		if wait := c.eventWait(s); wait > 0 {
+			return wait
+		}
+		was, _ := t.Said()
+		text := was.Reason + " is over"
+		if vcenter != "" {
+			text = fmt.Sprintf("vCenter %q: %s", vcenter, text)
+		}
+		c.events.Event(n, v1.EventTypeNormal, report.ReasonResolved, text)
+		klog.FromContext(ctx).V(2).Info("A problem of the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
+	}
+	delete(s.problems, about)
+	return 0
+}
+
+// readiness returns what the condition says while something is wrong: what the Event has said, zero
+// until it has.
+func (s *state) readiness(about string) readiness {
+	if t := s.problems[about]; t != nil {
+		if said, current := t.Said(); current {
+			return readinessBy(said)
+		}
+	}
+	return readiness{}
+}
+
+// isNotKnown returns what the condition says once something has not been known for a while of which no
+// Event says so, and when it will.
+func (s *state) isNotKnown(about string, err error) (readiness, time.Duration) {
+	t, p, now := s.problem(about), report.ProblemOf(err), time.Now()
+	if due := t.Observe(p, runningBeforeEvent, time.Hour, now); due.After(now) {
+		return s.readiness(about), due.Sub(now)
+	}
+	t.Recorded(p, now)
+	return readinessBy(p), 0
+}
