@@ -1,0 +1,70 @@
+package stack
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/provider/keys"
+)
+
+// TestAJoiningNodeIsWrittenThreeTimes: the framework's update, its patch of the addresses and its Event
+// bring all that a Node gets, and nothing is written besides. One that joins while others run, and has
+// a label below Kubernetes' own domain and one of the operator's, is no exception.
+func TestAJoiningNodeIsWrittenThreeTimes(t *testing.T) {
+	options, log := audited(t)
+	s := startOwn(t, Options{Cluster: options, Fleet: `
+vcenters:
+- name: east
+  tags: {region: east}
+  datacenters:
+  - {name: dc, tags: {zone: a, rack: r1, row: "1"}, clusters: [{name: c, hosts: 1}], vms: [{name: first}, {name: second}, {name: third}]}
+`})
+	config, err := s.WriteConfig(labels + `
+topology:
+  levels:
+  - {label: topology.kubernetes.io/rack, tag: rack}
+  - {label: example.com/row, tag: row}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.StartDaemon(binary, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range s.Fleet.Machines() {
+		if err := s.Register(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		s.node(t, d, m.Name, "complete", func(n *v1.Node) bool {
+			return n != nil && n.Labels["topology.kubernetes.io/rack"] == "r1" && n.Annotations[keys.Labels] == "example.com/row" && n.Annotations[keys.Machine] != "" &&
+				slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == keys.TopologyReady && c.Status == v1.ConditionTrue })
+		})
+	}
+	time.Sleep(5 * time.Second) // what else would be written is due after two
+	if _, err := d.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	got, events := map[string][]string{}, 0
+	for _, r := range requests(t, log, 0) {
+		switch {
+		case !slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb):
+		case r.ObjectRef.Resource == "nodes":
+			got[r.ObjectRef.Name] = append(got[r.ObjectRef.Name], r.Verb+" "+r.ObjectRef.Subresource)
+		case r.ObjectRef.Resource == "events" && r.ObjectRef.Namespace == v1.NamespaceDefault:
+			events++
+		}
+	}
+	want := []string{"update ", "patch status"}
+	for _, m := range s.Fleet.Machines() {
+		if !slices.Equal(got[m.Name], want) {
+			t.Errorf("Node %s is written %q, want %q", m.Name, got[m.Name], want)
+		}
+	}
+	if n := len(s.Fleet.Machines()); events != n {
+		t.Errorf("%d Events of %d Nodes", events, n)
+	}
+}
