@@ -52,15 +52,15 @@ type Controller struct {
 	// running is closed when queue and what is below it are set, and stopped when nothing is
 	// decided any more, by Run.
 	running, stopped chan struct{}
-	queue            workqueue.TypedRateLimitingInterface[item]
+	queue            workqueue.TypedDelayingInterface[item]
 	// events records Events about Nodes, at the pace of eventPace.
 	events    record.EventRecorder
 	eventPace *rate.Limiter
 	// annotationPace limits the annotations.
 	annotationPace *rate.Limiter
-	// writes are the requests to the API server that are under way.
-	writes sync.WaitGroup
-	passes passes
+	// requests are those to the API server and to vCenters that are under way.
+	requests sync.WaitGroup
+	passes   passes
 	// logged is the sum that was logged last. It belongs to the goroutine that decides.
 	logged sum
 
@@ -82,11 +82,6 @@ func New(fleet Fleet, placer placer, checker *absence.Checker, client kubernetes
 	}
 }
 
-const (
-	// retryMin and retryMax bound the delay after a write that failed, which doubles.
-	retryMin, retryMax = 500 * time.Millisecond, time.Minute
-)
-
 // Run manages Nodes from when the framework has handed over its informers until the
 // context is done. It is to be called once.
 func (c *Controller) Run(ctx context.Context) error {
@@ -97,10 +92,10 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	recorder, end := report.Record(ctx, c.client, "")
 	defer end()
-	c.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](retryMin, retryMax))
+	c.queue = workqueue.NewTypedDelayingQueue[item]()
 	defer c.queue.ShutDown()
 	c.events, c.eventPace = recorder, rate.NewLimiter(eventsPerSecond, eventsPerSecond)
-	c.annotationPace = rate.NewLimiter(annotationsPerSecond, 1)
+	c.annotationPace = rate.NewLimiter(patchesPerSecond, 1)
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {
@@ -123,7 +118,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer g.Wait()
 	g.Go(func() { c.checker.Run(ctx, c.searchEnded) })
 	g.Go(func() { c.notifyOf(ctx, changes) })
-	defer c.writes.Wait()
+	defer c.requests.Wait()
 	for c.next(ctx) {
 	}
 	return nil

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/addresses"
+	"vzones/provider/identity"
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/provider/report"
@@ -53,6 +55,19 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 		next = sooner(next, c.writeReady(ctx, l, n, s, now))
 	}
 	return next
+}
+
+// annotateLocation has a Node annotated with the location of its machine, if that is to be
+// written. It returns when that has to be tried again.
+func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state, to placement.Location) time.Duration {
+	if to == (placement.Location{}) {
+		s.annotation.turn.done()
+		return 0
+	}
+	return c.send(withVCenter(ctx, identity.ParseLocation(to.Machine).VCenter), n, s, &s.annotation, c.annotationPace, patch{
+		about: "where the machine is", kind: types.MergePatchType, content: fmt.Sprint(to),
+		body: map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": to.Annotations()}},
+	})
 }
 
 // initialized are the Nodes whose labels are kept.

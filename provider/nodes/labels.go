@@ -2,32 +2,19 @@ package nodes
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/klog/v2"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 )
 
-const (
-	// writesPerSecond bounds what a retagged cluster of thousands of Nodes may cost the API server.
-	// Each write has an Event besides.
-	writesPerSecond = 20
-	// conditionsPerSecond bounds what the conditions of many Nodes cost it, at the first start and
-	// when a vCenter fails.
-	conditionsPerSecond = 20
-	// fresh is how old the vCenter's last answer may be when a Node is written.
-	fresh = 2 * time.Second
-	// conflictDelay is the time before a Node that somebody else has written is
-	// decided about again. It does not grow: a frequent writer would starve us.
-	conflictDelay = 200 * time.Millisecond
-	// writeTimeout bounds a write.
-	writeTimeout = 10 * time.Second
-)
+// fresh is how old the vCenter's last answer may be when a Node is written.
+const fresh = 2 * time.Second
 
 // labeler is what the labels of all Nodes have in common. It belongs to the goroutine that
 // decides, but for writes, which are counted under the controller's lock.
@@ -52,7 +39,7 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 	}
 	l := &labeler{
 		recordOnPod: recordOnPod,
-		pace:        rate.NewLimiter(writesPerSecond, writesPerSecond), readyPace: rate.NewLimiter(conditionsPerSecond, 1),
+		pace:        rate.NewLimiter(patchesPerSecond, patchesPerSecond), readyPace: rate.NewLimiter(patchesPerSecond, 1),
 		writes: map[plan.Action]int{}, unread: unreadTags{unread{}, unread{}},
 	}
 	c.labels.Store(l)
@@ -66,26 +53,41 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 }
 
 // syncLabels decides about the labels of an initialized Node that is at a place, or why it is
-// not, and writes that. It returns what the Node's condition has to say, zero while that is open.
+// not, and writes that as it was decided: the resource version makes the write fail if somebody else
+// has written since. It returns what the Node's condition has to say, zero while that is open.
 func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) (readiness, time.Duration) {
 	todo, says, next := c.decide(ctx, l, n, s, place, err)
 	if !todo.Writes() {
-		c.queue.Forget(itemOf(n))
-		s.write.done()
+		s.labelPatches.turn.done()
 		return says, next
 	}
 	if todo.RestsOnVCenter() && !c.isFresh(s, &place) {
 		return says, next
 	}
-	if wait := c.writeDelay(s); wait > 0 {
-		return says, sooner(next, wait)
+	ctx = withVCenter(ctx, s.labels.vcenter)
+	body := todo.Patch(n)
+	return says, sooner(next, c.send(ctx, n, s, &s.labelPatches, l.pace, patch{
+		about: "the topology", kind: types.MergePatchType, body: body, content: fmt.Sprint(body),
+		written: func() {
+			c.count(l, todo)
+			c.recordWritten(ctx, n, todo)
+		},
+	}))
+}
+
+// count notes what was written.
+func (c *Controller) count(l *labeler, todo *plan.Plan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ch := range todo.Changes {
+		l.writes[ch.Action]++
 	}
-	if wait := s.write.wait(l.pace); wait > 0 {
-		return says, sooner(next, wait)
+	switch {
+	case todo.Retaint && todo.Taint:
+		l.writes[plan.ActionTaint]++
+	case todo.Retaint:
+		l.writes[plan.ActionUntaint]++
 	}
-	s.write.done()
-	c.writeLabels(ctx, l, n, s, todo)
-	return says, next
 }
 
 // isFresh reports whether a Node may be written by what its vCenter said. If not, it is
@@ -107,23 +109,4 @@ func (c *Controller) isFresh(s *state, place *placement.Place) bool {
 		}
 	}
 	return false
-}
-
-// writeLabels writes a plan for a Node as it was decided about.
-func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, todo *plan.Plan) {
-	retry := func() {}
-	ctx = withVCenter(ctx, s.labels.vcenter)
-	c.startWrite(s, func() {
-		err := c.write(ctx, l, n, s, todo)
-		switch {
-		case ctx.Err() != nil:
-		case err == nil, apierrors.IsNotFound(err):
-			c.queue.Forget(itemOf(n)) // the Node is announced as changed
-		case apierrors.IsConflict(err):
-			retry = func() { c.queue.AddAfter(itemOf(n), conflictDelay) } // somebody else wrote
-		default:
-			klog.FromContext(ctx).Error(err, "Cannot write the topology of the Node; it is tried again", "node", klog.KObj(n))
-			retry = func() { c.queue.AddRateLimited(itemOf(n)) }
-		}
-	}, func() { retry() })
 }

@@ -133,7 +133,7 @@ func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, 
 		return t.outside, t.searched == key
 	}
 	c.searchesOutside = true
-	c.writes.Go(func() {
+	c.requests.Go(func() {
 		limited, cancel := context.WithTimeout(ctx, outsideTimeout)
 		defer cancel()
 		there := c.fleet.SearchOutside(limited, id)

@@ -183,7 +183,7 @@ func TestReadyComesAfterTheLabels(t *testing.T) {
 		for _, name := range names {
 			w.wantReady(name, "True/TopologyCurrent")
 		}
-		if most := densest(w.readyAt); most > conditionsPerSecond+1 || w.conditions() != len(names) {
+		if most := densest(w.readyAt); most > patchesPerSecond+1 || w.conditions() != len(names) {
 			t.Errorf("%d conditions in a second, %d in all", most, w.conditions())
 		}
 		if took := w.at[len(w.at)-1].Sub(w.at[0]); took > 15*time.Second || len(w.at) != len(names) {

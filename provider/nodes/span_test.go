@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-
 	"vzones/config"
 	"vzones/topology"
 )

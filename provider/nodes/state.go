@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 
-	"vzones/provider/placement"
 	"vzones/vcenter/inventory"
 )
 
@@ -35,66 +34,18 @@ type state struct {
 	later bool
 	// absent reports whether the machine is absent, which is being confirmed.
 	absent bool
-	// write is when its labels may be written.
-	write reservation
-
 	// What follows is changed under the lock.
 
 	// writing reports whether a request to the API server is under way: there is one at a time.
-	writing    bool
-	annotation annotation
-	ready      ready
-	labels     labelState
+	writing bool
+	// annotation are the patches of where the machine is, so that a restart does not forget it,
+	// labelPatches those of labels and taints, and ready those of the condition keys.TopologyReady.
+	annotation, labelPatches, ready patches
+
+	labels labelState
 	// initialized is when the framework initialized it, zero if that was not seen.
 	initialized time.Time
 }
-
-// annotation is what is remembered of writing onto a Node where its machine was found, so that a
-// restart does not forget it: a machine whose configuration cannot be read has no UUID.
-type annotation struct {
-	attempts
-	// written is the location that was written last, or refused for good. It is changed under the
-	// lock.
-	written placement.Location
-}
-
-// ready is what is remembered of writing the condition keys.TopologyReady.
-type ready struct {
-	attempts
-	// written is what was written last, or refused for good, and since is when, zero if that was not by
-	// this process. They are changed under the lock.
-	written readiness
-	since   time.Time
-}
-
-// attempts are the writes of one kind onto a Node.
-type attempts struct {
-	// pace is when the Node may be written.
-	pace reservation
-	// next is when the same is written again, and failures those since it was written. They are
-	// changed under the lock.
-	next     time.Time
-	failures int
-}
-
-// ended notes that a write has ended, for good or not.
-func (a *attempts) ended(forGood bool) {
-	delay := writeAgain
-	if forGood {
-		a.failures = 0
-	} else {
-		delay = min(writeRetryMin<<min(a.failures, 10), writeRetryMax)
-		a.failures++
-	}
-	a.next = time.Now().Add(delay)
-}
-
-const (
-	// writeAgain is longer than a Node takes to show what was written.
-	writeAgain = 30 * time.Second
-	// writeRetryMin and writeRetryMax bound the delay after a write that failed.
-	writeRetryMin, writeRetryMax = time.Second, 5 * time.Minute
-)
 
 // vcenter returns the vCenter that the last sync found the Node's machine in, empty if none.
 func (s *state) vcenter() string {

@@ -66,7 +66,7 @@ func TestLinesNameTheVCenter(t *testing.T) {
 		w.refusing(nil)
 		w.pass(5 * time.Minute)
 		for _, message := range []string{
-			"Node needs attention", "Cannot write the topology of the Node; it is tried again", "Wrote topology of Node",
+			"Node needs attention", "Cannot write to the Node; it is tried again", "Wrote topology of Node",
 		} {
 			got := lines(message)
 			if len(got) == 0 {

@@ -1,0 +1,130 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// patchesPerSecond bounds what the patches of one kind to the Nodes of a large cluster cost the
+	// API server.
+	patchesPerSecond = 20
+	patchTimeout     = 10 * time.Second
+	// patchPause is when a Node is decided about again that is being patched.
+	patchPause = time.Second
+	// conflictDelay is when it is, after somebody else has written to it. It does not grow: a
+	// frequent writer would starve us.
+	conflictDelay = 200 * time.Millisecond
+	// patchAgain is when the same is written again. It is longer than a Node takes to show it.
+	patchAgain = 30 * time.Second
+	// retryMin and retryMax bound the delay after a patch that failed, which doubles.
+	retryMin, retryMax = 500 * time.Millisecond, time.Minute
+)
+
+// patch is what is to be written to a Node.
+type patch struct {
+	// about names in an error what is written.
+	about string
+	kind  types.PatchType
+	body  map[string]any
+	// content is the same for patches that write the same.
+	content      string
+	subresources []string
+	// written is called when it is written, unless it is nil.
+	written func()
+}
+
+// patches are those of one kind to a Node.
+type patches struct {
+	turn reservation
+	// content is that of the last patch, at when it ended, next when the same is sent again, and
+	// failures how many have failed since one was written. They are changed under the lock.
+	content  string
+	at, next time.Time
+	failures int
+}
+
+// send sends a patch, beside the goroutine that decides, so that a slow API server keeps no Node from
+// being announced. A Node has one at a time. It returns when it has to be called again, 0 if the patch
+// is under way: its end enqueues the Node.
+func (c *Controller) send(ctx context.Context, n *v1.Node, s *state, sent *patches, limit *rate.Limiter, p patch) time.Duration {
+	c.mu.Lock()
+	writing, again := s.writing, time.Until(sent.next)
+	same := sent.content == p.content
+	c.mu.Unlock()
+	switch {
+	case writing:
+		return patchPause
+	case same && again > 0:
+		return again
+	}
+	if wait := sent.turn.wait(limit); wait > 0 {
+		return wait
+	}
+	sent.turn.done()
+	c.mu.Lock()
+	s.writing = true
+	c.mu.Unlock()
+	c.requests.Go(func() {
+		err := c.patch(ctx, n, p)
+		c.mu.Lock()
+		s.writing = false
+		sent.ended(p.content, err)
+		c.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil && p.written != nil:
+			p.written()
+		case !isForGood(err) && !apierrors.IsConflict(err):
+			klog.FromContext(ctx).Error(err, "Cannot write to the Node; it is tried again", "node", klog.KObj(n))
+		}
+		c.queue.Add(itemOf(n))
+	})
+	return 0
+}
+
+// patch patches a Node. The body has the Node's UID, so that no other one of its name is patched.
+func (c *Controller) patch(ctx context.Context, n *v1.Node, p patch) error {
+	body, err := json.Marshal(p.body)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", p.about, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patchTimeout)
+	defer cancel()
+	if _, err := c.client.CoreV1().Nodes().Patch(ctx, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...); err != nil {
+		return fmt.Errorf("writing %s: %w", p.about, err)
+	}
+	return nil
+}
+
+// ended notes that a patch has ended.
+func (p *patches) ended(content string, err error) {
+	delay := patchAgain
+	switch {
+	case isForGood(err):
+		p.failures = 0
+	case apierrors.IsConflict(err):
+		delay = conflictDelay
+	default:
+		delay = min(retryMin<<min(p.failures, 10), retryMax)
+		p.failures++
+	}
+	p.content, p.at = content, time.Now()
+	p.next = p.at.Add(delay)
+}
+
+// isForGood reports whether there is no use in sending a patch again soon that has ended so. If the Node
+// is gone, one of that name has another UID.
+func isForGood(err error) bool {
+	return err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
+}
