@@ -27,7 +27,7 @@ const (
 	// patchAgain is when the same is written again. It is longer than a Node takes to show it.
 	patchAgain = 30 * time.Second
 	// retryMin and retryMax bound the delay after a patch that failed, which doubles.
-	retryMin, retryMax = 500 * time.Millisecond, time.Minute
+	retryMin, retryMax = 500 * time.Millisecond, 5 * time.Minute
 )
 
 // patch is what is to be written to a Node.

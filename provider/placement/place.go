@@ -131,7 +131,7 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (*inventory.Machine,
 	named, err := p.named(states, n)
 	m, in, err := reached(states, named, err)
 	if err == nil {
-		p.NoteSeen(n.UID, inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance})
+		p.NoteSeen(n.UID, inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name})
 		p.lastSeen.noteBacked(n, m)
 	}
 	return m, in, err

@@ -42,7 +42,7 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 	}
 	for _, m := range vms {
 		e := inventory.Entry{ID: m.id, Template: m.template, Secondary: m.secondary, PoweredOn: m.on, Unreadable: m.unreadable}
-		details := &inventory.Machine{Ref: s.Ref(m.id), InventoryPath: "/dc1/vm/" + m.id}
+		details := &inventory.Machine{Ref: s.Ref(m.id), Name: m.name, InventoryPath: "/dc1/vm/" + m.id}
 		if !m.unreadable {
 			details.UUID = cmp.Or(m.uuid, inventory.UUID{1})
 		}

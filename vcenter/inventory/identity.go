@@ -40,6 +40,8 @@ type LastSeen struct {
 	At time.Time
 	// Instance is the own UUID of that vCenter, empty if it is not known.
 	Instance string
+	// Name is the machine's name, empty if it is not known.
+	Name string
 }
 
 func (id Identity) String() string {
@@ -76,8 +78,8 @@ const (
 // Node's, whose machine this process last saw as id.LastSeen.
 //
 // One vCenter has a machine once. So in the vCenter that had the Node's, it is
-// another one if it was there beside it, or if it has come since: a managed object
-// does not get another ID.
+// another one if it was there beside it. If it has come since, it may be the Node's that
+// was registered again, unless it has another name.
 //
 // Another vCenter may have it as the target of a move, which comes while the
 // source is still there, and whose configuration can be read before the source goes.
@@ -90,7 +92,7 @@ func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 	case seen.VCenter == "" || here && seen.ID == moid:
 		return false
 	case here:
-		return first.Arrived || !first.At.After(seen.At)
+		return !first.At.After(seen.At) || first.Arrived && s.Snapshot.isNamedOtherwise(moid, seen.Name)
 	case first.Arrived && first.At.After(seen.At.Add(lastSeenLag)):
 		return true
 	}
@@ -99,6 +101,14 @@ func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 		latest = s.LastContact
 	}
 	return !first.At.Add(moveTime).After(latest)
+}
+
+// isNamedOtherwise reports whether a machine certainly has another name. While its files cannot be read
+// the vCenter may show a path in place of its name.
+func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
+	m := s.Machines[moid]
+	return m != nil && m.Name != "" && name != "" && m.Name != name && m.Name != "Unknown" &&
+		!strings.ContainsAny(m.Name, `/\`) && !strings.HasSuffix(m.Name, ".vmx")
 }
 
 // last returns where the Node's machine was last found, by the Node's record and by this

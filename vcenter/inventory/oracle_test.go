@@ -64,7 +64,7 @@ func (world) Generate(r *rand.Rand, _ int) reflect.Value {
 		w.id.Recorded = topology.Ref{VCenter: fmt.Sprint("vc-", r.Intn(4)), Type: "VirtualMachine", ID: "vm-0"}
 	}
 	if one(2) {
-		w.id.LastSeen = inventory.LastSeen{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6))}
+		w.id.LastSeen = inventory.LastSeen{VCenter: fmt.Sprint("vc-", r.Intn(4)), ID: fmt.Sprint("vm-", r.Intn(4)), At: minute(30 * r.Intn(6)), Name: []string{"n1", "n2", ""}[r.Intn(3)]}
 	}
 	w.id.Running = one(3)
 	return reflect.ValueOf(w)
@@ -102,7 +102,7 @@ func (w world) states() []inventory.State {
 // mayBe reports, in minutes and for one machine alone, whether a machine of the i-th
 // vCenter that has no UUID may be the Node's. In the vCenter that had the Node's
 // machine, only the managed object itself may be, or one that was found there after
-// the Node's was last seen and did not come before our eyes. In another vCenter it
+// the Node's was last seen, unless it came before our eyes with another name. In another vCenter it
 // may be the target of a move, for an hour, unless it came two minutes after the
 // Node's machine was last seen, or later.
 func (w world) mayBe(i int, m vm) bool {
@@ -115,7 +115,8 @@ func (w world) mayBe(i int, m vm) bool {
 	case w.id.LastSeen.VCenter == fmt.Sprint("vc-", i) && w.id.LastSeen.ID == m.id:
 		return true
 	case w.id.LastSeen.VCenter == fmt.Sprint("vc-", i):
-		return !m.arrived && m.since > seen
+		otherwise := m.arrived && !m.unread && m.name != "" && w.id.LastSeen.Name != "" && m.name != w.id.LastSeen.Name
+		return m.since > seen && !otherwise
 	case m.arrived && m.since > seen+2:
 		return false
 	}
@@ -330,7 +331,7 @@ func TestAbsenceIsSure(t *testing.T) {
 		t.Error(err)
 	}
 	for _, how := range []string{"in all", "beside an unreadable machine", "beside one that came to another vCenter", "of a machine known before"} {
-		if absent[how] < 100 {
+		if absent[how] < 50 {
 			t.Errorf("absence %s came %d times only", how, absent[how])
 		}
 	}

@@ -134,6 +134,10 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 		parts := w.split(i, r)
 		w.instances(parts[:len(parts)-1])
 		before, beforeErr := inventory.Find(parts, w.id)
+		if before != nil && w.id.LastSeen.VCenter != "" { // which is remembered
+			in := inventory.StateOf(parts, before.Ref.VCenter)
+			w.id.LastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: before.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: before.Name}
+		}
 		which := []int{i, len(parts) - 1}[r.Intn(2)]
 		parts[which] = failing(parts[which])
 		if r.Intn(2) == 0 {

@@ -19,6 +19,9 @@ const (
 	// namedAfter is for how long a machine that has come may be without a UUID before
 	// it is followed for that. Most are clones, which have one after some seconds.
 	namedAfter = 20 * time.Second
+	// lostFor is how long they are followed at once after a Node's machine was gone: one may be
+	// that machine, which was registered again.
+	lostFor = time.Hour
 )
 
 // Wanted returns the managed object IDs of the machines whose details are wanted, in
@@ -34,18 +37,38 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 			}
 		}
 	}
-	ids = append(ids, m.toName()...)
+	ids = append(ids, m.toName(m.haveLost(uuids))...)
 	ids = slices.AppendSeq(ids, maps.Keys(m.recorded))
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
+// haveLost reports whether one of the UUIDs was in the index in the last hour, and is not now.
+func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
+	maps.DeleteFunc(m.lost, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
+	index := m.ByUUID()
+	for u := range uuids {
+		at, known := m.lost[u]
+		switch shown := len(index[u]) > 0; {
+		case shown && (!known || !at.IsZero()):
+			m.lost[u] = time.Time{}
+		case shown || !known:
+		case at.IsZero():
+			m.lost[u] = time.Now()
+			lost = true
+		case time.Since(at) < lostFor:
+			lost = true
+		}
+	}
+	return lost
+}
+
 // toName returns the machines without a UUID that are followed for their names, in
-// order.
-func (m *Model) toName() []string {
+// order. Lost reports whether those that have just come are.
+func (m *Model) toName(lost bool) []string {
 	var some []string
 	for _, id := range slices.Sorted(maps.Keys(m.unread)) {
-		if first := m.unread[id]; len(some) < namedMax && (!first.Arrived || time.Since(first.At) >= namedAfter) {
+		if first := m.unread[id]; len(some) < namedMax && (lost || !first.Arrived || time.Since(first.At) >= namedAfter) {
 			some = append(some, id)
 		}
 	}

@@ -50,6 +50,9 @@ type Model struct {
 	// snapshots and made again when the index has changed.
 	byUUID map[inventory.UUID][]inventory.Entry
 	unread map[string]inventory.FirstSeen
+	// lost has the UUIDs of Nodes that were in the index, with when they were first not there any
+	// more, zero for those that are.
+	lost map[inventory.UUID]time.Time
 	// pictured is what the last snapshot has, which is not changed any more.
 	pictured pictured
 }
@@ -65,7 +68,7 @@ func New(vcenter string, about types.ServiceContent, before *Model) *Model {
 	m := &Model{
 		vcenter: vcenter, instance: instance, Tree: NewTree(about.RootFolder),
 		index: map[string]entry{}, unknown: map[string]inventory.FirstSeen{},
-		before: before,
+		before: before, lost: map[inventory.UUID]time.Time{},
 	}
 	if before != nil {
 		m.Tree.earlier = before.Tree.metadataRead()
