@@ -9,6 +9,7 @@ import (
 
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
+	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/provider/write"
 	"vzones/topology"
@@ -88,25 +89,34 @@ func (p *Provider) initial(ctx context.Context, node *v1.Node) *placement.Initia
 }
 
 // besides returns what a Node gets that the framework does not write: where its machine is, labels
-// in Kubernetes' own domains, and the condition, unless it has another value of a label, which the
-// framework leaves as it is.
+// in Kubernetes' own domains, and the condition, unless something is not certain or not right.
 func (p *Provider) besides(node *v1.Node, d *placement.Initial) write.Besides {
 	b := write.Besides{Annotations: d.Location.Annotations(), Labels: map[string]string{}, Levels: map[string]string{}}
-	isCurrent := d.Placement.Uncertainty() == nil
 	for label, value := range d.Placement.Further() {
-		has, there := node.Labels[label]
-		switch {
-		case topology.IsReservedLevel(label):
+		if topology.IsReservedLevel(label) {
 			b.Labels[label] = value
-		case !there:
+		} else if _, there := node.Labels[label]; !there {
 			b.Levels[label] = value
-		case has != value:
-			isCurrent = false
 		}
 	}
-	if isCurrent && p.keepsLabels.Load() {
+	if p.keepsLabels.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !p.keepsAnother(node, d.Placement) {
 		ready := report.Ready(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
 		b.Condition = &ready
 	}
 	return b
+}
+
+// keepsAnother reports whether a Node has a label that is not its place's and that initializing it
+// leaves: one without a value, or one of a level, which the framework does not overwrite.
+func (p *Provider) keepsAnother(node *v1.Node, placed topology.Placement) bool {
+	for _, label := range p.placer.Topology().Policy.Labels() {
+		want := placed.Value(label)
+		overwritten := want != "" && (!plan.IsLevel(label) || topology.IsReservedLevel(label))
+		for _, key := range plan.StableAndBeta(label) {
+			if value, there := node.Labels[key]; there && value != want && !overwritten {
+				return true
+			}
+		}
+	}
+	return false
 }

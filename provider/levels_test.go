@@ -102,6 +102,40 @@ func TestANodeJoinsComplete(t *testing.T) {
 	}
 }
 
+// TestNoConditionBesideAnotherValue: what initializing a Node leaves is not as its place says.
+func TestNoConditionBesideAnotherValue(t *testing.T) {
+	for _, c := range []struct {
+		label   string
+		current bool
+	}{
+		{v1.LabelTopologyZone, true},            // which is overwritten
+		{v1.LabelFailureDomainBetaRegion, true}, // likewise
+		{topology.LabelRack, true},              // likewise
+		{"example.com/row", false},              // a level without a value
+		{"example.com/zone", false},             // one with another
+		{"example.com/what-nobody-configured", true},
+	} {
+		cfg := testConfig()
+		cfg.Topology.Policy.Levels = topology.Rules{
+			{Label: topology.LabelRack, Category: "k8s-zone"}, {Label: "example.com/zone", Category: "k8s-zone"}, {Label: "example.com/row", Category: "row"},
+		}
+		p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}, cfg, Options{})
+		p.KeepLabels()
+		n := aNode("node-1", withSystemUUID(uuidA))
+		n.Labels = map[string]string{c.label: "x"}
+		d, err := p.placer.Initial(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.besides(n, d).Condition; (got != nil) != c.current {
+			t.Errorf("%s=x: %+v", c.label, got)
+		}
+		if d.Shared = true; p.besides(n, d).Condition != nil {
+			t.Error("another Node has the machine too")
+		}
+	}
+}
+
 // TestALabelOfOthersIsNotOurs: the framework leaves a label that the Node has, so it is not listed as
 // one of ours, and the condition says what is wrong.
 func TestALabelOfOthersIsNotOurs(t *testing.T) {

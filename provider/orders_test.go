@@ -43,13 +43,13 @@ type nodeFact struct {
 	hidden bool
 }
 
-// A plan is what a vCenter does in one life of the daemon, in seconds after that began:
+// An outage is what a vCenter does in one life of the daemon, in seconds after that began:
 // it fails, is read, and fails again; none of them if negative.
-type plan struct{ fails, read, ends float64 }
+type outage struct{ fails, read, ends float64 }
 
 // A life is one run of the daemon.
 type life struct {
-	plans []plan // by vCenter
+	plans []outage // by vCenter
 	lasts float64
 }
 
@@ -114,7 +114,7 @@ func newOrder(r *rand.Rand) *order {
 	for range 1 + r.IntN(3) {
 		l := life{lasts: []float64{0.3, 3, 12, 90}[r.IntN(4)] * (0.5 + r.Float64())}
 		for i := range vcenters {
-			l.plans = append(l.plans, o.plan(r, i, calm))
+			l.plans = append(l.plans, o.planOrder(r, i, calm))
 		}
 		o.lives = append(o.lives, l)
 	}
@@ -124,16 +124,16 @@ func newOrder(r *rand.Rand) *order {
 	return o
 }
 
-func (o *order) plan(r *rand.Rand, i int, calm bool) plan {
-	p := plan{fails: -1, read: 1.9 * r.Float64(), ends: -1}
+func (o *order) planOrder(r *rand.Rand, i int, calm bool) outage {
+	p := outage{fails: -1, read: 1.9 * r.Float64(), ends: -1}
 	if calm {
 		return p
 	}
 	switch how := r.IntN(6); {
 	case o.never[i] && how < 3:
-		return plan{-1, -1, -1} // it hangs
+		return outage{-1, -1, -1} // it hangs
 	case o.never[i]:
-		return plan{r.Float64(), -1, -1}
+		return outage{r.Float64(), -1, -1}
 	case how == 0:
 		p.fails = p.read
 		p.read += 5 * r.Float64()

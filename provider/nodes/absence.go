@@ -33,8 +33,8 @@ func (c *Controller) syncAbsence(ctx context.Context, n *v1.Node, s *state, stat
 		return c.isOver(ctx, n, s, aboutDeletion, s.vcenter())
 	}
 	why := fmt.Errorf("the Node is not ready, and not deleted: %w", is.Kept)
-	p := report.Problem{Key: absence.KeptKey(is.Kept), Reason: absence.ReasonNotDeleted, Text: report.Message(why)}
-	return c.isWrong(withVCenter(ctx, lastVCenter(states, n)), n, s, aboutDeletion, p, runningBeforeEvent)
+	p := report.Problem{Key: absence.KeptKey(is.Kept), Reason: absence.ReasonNotDeleted, Text: report.Message(why), Detail: why.Error()}
+	return c.isWrong(ctx, n, s, aboutDeletion, p, runningBeforeEvent)
 }
 
 // searchEnded enqueues a Node, since the search for its machine has a result.

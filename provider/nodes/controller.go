@@ -4,7 +4,7 @@
 // of their machines, topology labels, the taint of drift, and Events. It has the fleet follow
 // the machines of all Nodes, and announces a Node to the framework once it can be
 // initialized. What is decided is in the packages it calls: placement says where a Node is,
-// condition what is wrong with it, absence whether it may be deleted, and plan what its
+// report what is wrong with it, absence whether it may be deleted, and plan what its
 // labels have to be. It never initializes a Node, never deletes one, never touches a label
 // that the configuration does not name and it did not write, and writes no label by what a
 // vCenter said more than two seconds ago.
@@ -56,8 +56,9 @@ type Controller struct {
 	// events records Events about Nodes, at the pace of eventPace.
 	events    record.EventRecorder
 	eventPace *rate.Limiter
-	// annotationPace limits the annotations.
-	annotationPace *rate.Limiter
+	// annotationPace limits the annotations, and searchPace the searches outside of the configured
+	// datacenters.
+	annotationPace, searchPace *rate.Limiter
 	// requests are those to the API server and to vCenters that are under way.
 	requests sync.WaitGroup
 	passes   passes
@@ -95,7 +96,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.queue = workqueue.NewTypedDelayingQueue[item]()
 	defer c.queue.ShutDown()
 	c.events, c.eventPace = recorder, rate.NewLimiter(eventsPerSecond, eventsPerSecond)
-	c.annotationPace = rate.NewLimiter(patchesPerSecond, 1)
+	c.annotationPace, c.searchPace = rate.NewLimiter(patchesPerSecond, 1), rate.NewLimiter(searchesPerSecond, searchesPerSecond)
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {
@@ -193,6 +194,9 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	next = sooner(next, c.syncAbsence(ctx, n, s, states))
 	if !s.eventWaits {
 		s.event.done() // the Event that waited is not due any more
+	}
+	if next > resyncEvery {
+		return 0 // resync comes before
 	}
 	return next
 }

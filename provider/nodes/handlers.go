@@ -10,6 +10,7 @@ import (
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
+	"vzones/provider/report"
 )
 
 // handlers enqueue a Node that comes, goes, or changes in what is decided about, those of
@@ -108,8 +109,12 @@ func (c *Controller) isRelevant(b, n *v1.Node) bool {
 		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.Readdressed(b, n) && placement.Releases(b, n)
 }
 
-// isDecidedBy reports whether a Node has changed in what its labels and taints are decided by.
+// isDecidedBy reports whether a Node has changed in what its labels, taints and condition are decided by.
 func isDecidedBy(b, n *v1.Node) bool {
+	was, is := report.ReadyOf(b), report.ReadyOf(n)
+	if was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message {
+		return true
+	}
 	return !maps.Equal(b.Labels, n.Labels) || b.Annotations[keys.Labels] != n.Annotations[keys.Labels] || plan.IsTainted(b) != plan.IsTainted(n)
 }
 

@@ -21,7 +21,6 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	if place.Machine != nil {
 		k.vcenter = place.Machine.Ref.VCenter
 	}
-	ctx = withVCenter(ctx, k.vcenter)
 	by := &plan.Policy{Topology: place.Topology}
 	k.waiting = false
 	k.noteCertain(by.Policy.Nesting(), place.Placement, err)
@@ -52,6 +51,8 @@ func (c *Controller) decide(ctx context.Context, l *labeler, n *v1.Node, s *stat
 	if place.Machine != nil {
 		next = sooner(next, c.recordConflicts(ctx, n, s, &place, err))
 		next = sooner(next, c.recordUnplaced(ctx, n, s, &place, cmp.Or(err, todo.TaintKept)))
+	} else if t := s.problems[aboutPlace]; t != nil {
+		t.End() // for now: what comes next has to last from its beginning
 	}
 	says, wait := s.labelReadiness(n, &place, todo)
 	return todo, says, sooner(next, wait)

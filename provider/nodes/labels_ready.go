@@ -21,9 +21,9 @@ func (s *state) labelReadiness(n *v1.Node, place *placement.Place, todo *plan.Pl
 	switch {
 	case place.Machine == nil || todo.Writes():
 		return readiness{}, 0 // the labels first
-	case s.problems[aboutPlace] != nil:
+	case s.has(aboutPlace):
 		return s.readiness(aboutPlace), 0
-	case s.problems[aboutDrift] != nil:
+	case s.has(aboutDrift):
 		return s.readiness(aboutDrift), 0
 	case len(todo.Drifts) > 0:
 		return readiness{}, 0

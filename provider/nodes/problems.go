@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,8 @@ const (
 	aboutDrift    = "drift"
 	aboutType     = "type"
 	aboutConflict = "conflict " // and its text
-
-	// Only the condition says what these are about.
-	aboutLabel = "label" // a label is not known that the Node can do without, or has
-	aboutOwner = "owner" // it is not known whether the Node is ours
+	aboutLabel    = "label"     // a label is not known that the Node can do without, or has: only the condition says so
+	aboutOwner    = "owner"     // it is not known whether the Node is ours: likewise
 )
 
 const (
@@ -42,6 +41,8 @@ const (
 	eventsPerSecond = 20
 	// outsideTimeout bounds the search before an Event. It is longer than a slow vCenter takes.
 	outsideTimeout = 10 * time.Second
+	// searchesPerSecond bounds these searches.
+	searchesPerSecond = 10
 	// outsideAgain is when a Node is looked at again that cannot be searched for now.
 	outsideAgain = time.Second
 )
@@ -54,6 +55,8 @@ type problem struct {
 	// found. Both are changed under the lock.
 	searched string
 	outside  error
+	// turn is when it may be searched for.
+	turn reservation
 }
 
 // problem returns what is known of a problem of a Node.
@@ -83,7 +86,8 @@ func (c *Controller) isWrong(ctx context.Context, n *v1.Node, s *state, about st
 	t.Recorded(p, now)
 	c.events.Event(n, v1.EventTypeWarning, p.Reason, p.Text)
 	if !again {
-		klog.FromContext(ctx).Info("Node needs attention", "node", klog.KObj(n), "reason", p.Reason, "text", quote.Line(p.Text))
+		ctx := withVCenter(ctx, cmp.Or(s.labels.vcenter, lastVCenter(c.fleet.States(), n)))
+		klog.FromContext(ctx).Info("Node needs attention", "node", klog.KObj(n), "reason", p.Reason, "text", quote.Line(cmp.Or(p.Detail, p.Text)))
 	}
 	return 0
 }
@@ -100,19 +104,19 @@ func (c *Controller) eventWait(s *state) time.Duration {
 // machineIsWrong is isWrong for what an error says of a Node's machine. Before an Event says that no
 // vCenter has it, it is searched for outside of the configured datacenters.
 func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, s *state, err error, after time.Duration) time.Duration {
-	ctx = withVCenter(ctx, lastVCenter(c.fleet.States(), n))
 	p, t, now := report.ProblemOf(err), s.problem(aboutMachine), time.Now()
 	if id, unidentified := identity.Of(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
 		if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 			return due.Sub(now)
 		}
-		there, searched := c.searchOutside(ctx, n, t, p.Key, id)
-		if !searched {
-			return outsideAgain
+		there, wait := c.searchOutside(ctx, n, t, p.Key, id)
+		if wait > 0 {
+			return wait
 		}
 		if there != nil {
-			is := report.ProblemOf(there)
-			p.Reason, p.Text, p.Unknown = is.Reason, is.Text, is.Unknown
+			key := p.Key
+			p = report.ProblemOf(there)
+			p.Key, p.Cause = key, ""
 		}
 	}
 	wait := c.isWrong(ctx, n, s, aboutMachine, p, after)
@@ -124,14 +128,21 @@ func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, s *state, e
 	return wait
 }
 
-// searchOutside returns where an absent machine is, nil if it was not found, or begins to search for it
-// unless a search is under way.
-func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, key string, id inventory.Identity) (there error, searched bool) {
+// searchOutside returns where an absent machine is, nil if a search did not find it. Until it was searched
+// for it begins to do so, one machine at a time, and returns when it has to be called again.
+func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, key string, id inventory.Identity) (there error, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.searched == key || c.searchesOutside {
-		return t.outside, t.searched == key
+	if t.searched == key {
+		return t.outside, 0
 	}
+	if wait := t.turn.wait(c.searchPace); wait > 0 {
+		return nil, wait
+	}
+	if c.searchesOutside {
+		return nil, outsideAgain
+	}
+	t.turn.done()
 	c.searchesOutside = true
 	c.requests.Go(func() {
 		limited, cancel := context.WithTimeout(ctx, outsideTimeout)
@@ -145,7 +156,7 @@ func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, 
 			c.queue.Add(itemOf(n))
 		}
 	})
-	return nil, false
+	return nil, outsideAgain
 }
 
 // isOver has an Event say that a problem of a Node is over, if one has said that it is there. It returns
@@ -169,6 +180,12 @@ func (c *Controller) isOver(ctx context.Context, n *v1.Node, s *state, about, vc
 	}
 	delete(s.problems, about)
 	return 0
+}
+
+// has reports whether something is wrong with a Node.
+func (s *state) has(about string) bool {
+	t := s.problems[about]
+	return t != nil && !t.Since().IsZero()
 }
 
 // readiness returns what the condition says while something is wrong: what the Event has said, zero

@@ -34,6 +34,10 @@ type state struct {
 	later bool
 	// absent reports whether the machine is absent, which is being confirmed.
 	absent bool
+	// labels belong to the goroutine that decides, but for what others read, which is changed under
+	// the lock: the drifts, the instance type and the conflicts.
+	labels labelState
+
 	// What follows is changed under the lock.
 
 	// writing reports whether a request to the API server is under way: there is one at a time.
@@ -41,8 +45,6 @@ type state struct {
 	// annotation are the patches of where the machine is, so that a restart does not forget it,
 	// labelPatches those of labels and taints, and ready those of the condition keys.TopologyReady.
 	annotation, labelPatches, ready patches
-
-	labels labelState
 	// initialized is when the framework initialized it, zero if that was not seen.
 	initialized time.Time
 }

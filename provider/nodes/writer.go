@@ -47,7 +47,7 @@ type patch struct {
 type patches struct {
 	turn reservation
 	// content is that of the last patch, at when it ended, next when the same is sent again, and
-	// failures how many have failed since one was written. They are changed under the lock.
+	// failures how often the same has failed. They are changed under the lock.
 	content  string
 	at, next time.Time
 	failures int
@@ -81,11 +81,11 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, s *state, sent *patch
 		sent.ended(p.content, err)
 		c.mu.Unlock()
 		switch {
-		case ctx.Err() != nil:
-			return
 		case err == nil && p.written != nil:
 			p.written()
-		case !isForGood(err) && !apierrors.IsConflict(err):
+		case ctx.Err() != nil:
+			return
+		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 			klog.FromContext(ctx).Error(err, "Cannot write to the Node; it is tried again", "node", klog.KObj(n))
 		}
 		c.queue.Add(itemOf(n))
@@ -109,6 +109,9 @@ func (c *Controller) patch(ctx context.Context, n *v1.Node, p patch) error {
 
 // ended notes that a patch has ended.
 func (p *patches) ended(content string, err error) {
+	if p.content != content {
+		p.failures = 0
+	}
 	delay := patchAgain
 	switch {
 	case isForGood(err):

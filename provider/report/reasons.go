@@ -114,7 +114,7 @@ func Of(err error) Outcome {
 // ProblemOf returns what an error says of a Node. A vCenter that cannot be read says so in many ways.
 func ProblemOf(err error) Problem {
 	o := Of(err)
-	p := Problem{Key: err.Error(), Reason: o.Event, Text: Message(err), Unknown: slices.Contains(unknown, o.err)}
+	p := Problem{Key: err.Error(), Reason: o.Event, Text: Message(err), Detail: err.Error(), Unknown: slices.Contains(unknown, o.err)}
 	if vcenters := inventory.UnreachableIn(err); len(vcenters) > 0 {
 		p.Key, p.Cause = strings.Join(vcenters, " "), o.Event
 	}

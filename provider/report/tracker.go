@@ -22,8 +22,8 @@ type Problem struct {
 	// Key is the same for problems that say the same to a person, whatever the words, and Cause
 	// tells apart what may take turns.
 	Key, Cause string
-	// Reason and Text are those of the Event.
-	Reason, Text string
+	// Reason and Text are those of the Event. Detail is for the log, empty if that is Text.
+	Reason, Text, Detail string
 	// Unknown reports whether the problem is that something cannot be read.
 	Unknown bool
 }

@@ -43,7 +43,7 @@ func (w *world) checkTexts() error {
 var (
 	// advice matches the beginning of what to do, or that nothing has to be done.
 	advice = regexp.MustCompile(`(?i)(^|[:;,.?] |or )(add|attach|change|check|connect|correct|delete|detach|disconnect|give|have|keep|let|make|move|put|reconnect|remove|rename|renew|restart|restore|see|start|tag|take|wait|write|close|did you mean|look at|turn|raise)\b|` +
-		`is tried again|goes on then|is read again|are read next|is read next|it has to run`)
+		`is tried again|goes on then|is read again|are read next|is read next`)
 	// aboutNoVCenter matches what concerns no vCenter: the Node's own fields, and the configuration.
 	aboutNoVCenter = regexp.MustCompile(`^(ConfigurationRefused|ConfigurationApplied|SystemUUIDMissing) |provider ID |annotation vzones/|nodes\.skipDeletion|--node-ip`)
 	// raw matches what only a programmer reads.

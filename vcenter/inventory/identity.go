@@ -107,8 +107,11 @@ func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
 // the vCenter may show a path in place of its name.
 func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	m := s.Machines[moid]
-	return m != nil && m.Name != "" && name != "" && m.Name != name && m.Name != "Unknown" &&
-		!strings.ContainsAny(m.Name, `/\`) && !strings.HasSuffix(m.Name, ".vmx")
+	if m == nil || m.Name == "" || name == "" || m.Name == name || m.Name == "Unknown" {
+		return false
+	}
+	now := strings.ToLower(m.Name) // where a slash is %2f
+	return !strings.ContainsAny(now, `/\`) && !strings.Contains(now, "%2f") && !strings.Contains(now, "%5c") && !strings.HasSuffix(now, ".vmx")
 }
 
 // last returns where the Node's machine was last found, by the Node's record and by this

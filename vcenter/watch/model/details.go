@@ -64,10 +64,15 @@ func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 }
 
 // toName returns the machines without a UUID that are followed for their names, in
-// order. Lost reports whether those that have just come are.
+// order. Lost reports whether those that have just come are, and before all others.
 func (m *Model) toName(lost bool) []string {
 	var some []string
-	for _, id := range slices.Sorted(maps.Keys(m.unread)) {
+	for _, id := range slices.SortedFunc(maps.Keys(m.unread), func(a, b string) int {
+		if newer := m.unread[b].At.Compare(m.unread[a].At); lost && newer != 0 {
+			return newer
+		}
+		return strings.Compare(a, b)
+	}) {
 		if first := m.unread[id]; len(some) < namedMax && (lost || !first.Arrived || time.Since(first.At) >= namedAfter) {
 			some = append(some, id)
 		}
