@@ -100,8 +100,9 @@ test-race: $(API) ## run the unit tests and some scenarios with the race detecto
 		$$(go list ./... | grep -Ev '^vzones/(docs|config|topology|provider/plan|provider/addresses)(/|$$)')
 
 .PHONY: test-scenarios
-test-scenarios: $(API) ## run the scenarios that make test leaves out
+test-scenarios: build $(API) ## run the scenarios, and the tool's scripts, that make test leaves out
 	@$(TEST) -timeout 40m ./test/scenarios -rest
+	@$(TEST) -run 'TestClusterScripts$$' ./cmd/vzones
 
 .PHONY: test-all
 test-all: build controlplane incumbent helm $(PROMETHEUS) ## run all tests, with each minor of Kubernetes too (before a release)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -13,15 +14,28 @@ import (
 // operator.Scripts.Commands for what the scripts have beside testscript's commands.
 func TestFleetScripts(t *testing.T) { runScripts(t, "testdata/fleet") }
 
+// coreScripts are those of testdata/cluster that -short plays: one for each command.
+var coreScripts = []string{"audit", "check-faults", "check-nodes", "check-sound", "explain-node", "map", "nodes-cluster", "plan-daemon", "plan-now"}
+
 // TestClusterScripts runs those that read a cluster too, against a real control plane.
 func TestClusterScripts(t *testing.T) {
 	if _, err := cluster.Find(); err != nil {
 		t.Skip(err)
 	}
-	runScripts(t, "testdata/cluster")
+	const dir = "testdata/cluster"
+	if !testing.Short() {
+		runScripts(t, dir)
+		return
+	}
+	var files []string
+	for _, name := range coreScripts {
+		files = append(files, filepath.Join(dir, name+".txtar"))
+	}
+	runScripts(t, "", files...)
 }
 
-func runScripts(t *testing.T, dir string) {
+// runScripts runs the scripts of a folder, or these files.
+func runScripts(t *testing.T, dir string, files ...string) {
 	t.Helper()
 	t.Parallel()
 	shared := operator.NewScripts("../..")
@@ -32,6 +46,7 @@ func runScripts(t *testing.T, dir string) {
 	})
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"testing"
 )
@@ -41,22 +40,23 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 					line = "    " + line
 				}
 				text := strings.Replace(file, "%s", line, 1)
-				// A value that a field may have is no mistake, and shown.
-				if status := run([]string{"validate", "-"}, strings.NewReader(text), io.Discard, io.Discard); status != findings {
-					continue
-				}
-				commands := []string{"validate -", "config -", "convert -", "convert - --to csi --output -"}
-				if count%50 > 0 {
-					commands = commands[:1] // The others print the same.
-				}
-				for _, command := range commands {
+				for i, command := range []string{"validate -", "config -", "convert -", "convert - --to csi --output -"} {
 					var out, stderr bytes.Buffer
-					if status := run(strings.Fields(command), strings.NewReader(text), &out, &stderr); status != findings {
+					status := run(strings.Fields(command), strings.NewReader(text), &out, &stderr)
+					if i == 0 && status != findings {
+						break // a value that a field may have is no mistake, and shown
+					}
+					if status != findings {
 						t.Fatalf("%q: %s has status %d", line, command, status)
 					}
 					shown(line, command, &out, &stderr)
+					if i == 0 {
+						count++
+					}
+					if count%50 > 0 {
+						break // the others print the same
+					}
 				}
-				count++
 			}
 		}
 	}
