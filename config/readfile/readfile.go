@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// errNotRegular and errTooLarge are what ReadFile says of what it does not read.
+// errNotRegular and errTooLarge are what Read says of what it does not read.
 var (
 	ErrNotRegular = errors.New("is not a regular file")
 	ErrTooLarge   = errors.New("is too large")
@@ -21,19 +21,6 @@ var (
 // writer, and reads regular files only: opening a pipe would wait, reading a device may
 // never end.
 func Read(path string) ([]byte, error) { return ReadAtMost(path, MaxSize) }
-
-// Check returns the error that ReadFile would, without reading the file: for those
-// that others read. There is nothing wrong with one that is not there.
-func Check(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return readable(path, info, MaxSize)
-}
 
 // ReadAtMost is Read with another bound.
 func ReadAtMost(path string, most int64) ([]byte, error) {

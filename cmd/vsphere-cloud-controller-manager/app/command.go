@@ -53,9 +53,6 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 		if err := a.flags.Check(); err != nil {
 			return err
 		}
-		if err := checkFiles(cmd.Flags()); err != nil {
-			return err
-		}
 		return a.configure(ctx, opts.KubeCloudShared.CloudProvider.Name, opts.KubeCloudShared.CloudProvider.CloudConfigFile)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
