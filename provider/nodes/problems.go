@@ -109,7 +109,7 @@ func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, s *state, e
 		if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 			return due.Sub(now)
 		}
-		there, wait := c.searchOutside(ctx, n, t, p.Key, id)
+		wait, there := c.searchOutside(ctx, n, t, p.Key, id)
 		if wait > 0 {
 			return wait
 		}
@@ -130,17 +130,17 @@ func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, s *state, e
 
 // searchOutside returns where an absent machine is, nil if a search did not find it. Until it was searched
 // for it begins to do so, one machine at a time, and returns when it has to be called again.
-func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, key string, id inventory.Identity) (there error, wait time.Duration) {
+func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, key string, id inventory.Identity) (wait time.Duration, there error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t.searched == key {
-		return t.outside, 0
+		return 0, t.outside
 	}
 	if wait := t.turn.wait(c.searchPace); wait > 0 {
-		return nil, wait
+		return wait, nil
 	}
 	if c.searchesOutside {
-		return nil, outsideAgain
+		return outsideAgain, nil
 	}
 	t.turn.done()
 	c.searchesOutside = true
@@ -156,7 +156,7 @@ func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, 
 			c.queue.Add(itemOf(n))
 		}
 	})
-	return nil, outsideAgain
+	return outsideAgain, nil
 }
 
 // isOver has an Event say that a problem of a Node is over, if one has said that it is there. It returns

@@ -153,7 +153,7 @@ func (w *world) stop() error {
 		left := func() int { return v.Sessions() - w.orphans[v.Name()] }
 		// A busy vCenter may carry out a logout for whose answer the daemon has not waited.
 		for end := time.Now().Add(stack.Slower(time.Second)); left() > 0 && time.Now().Before(end); {
-			time.Sleep(50 * time.Millisecond)
+			<-time.After(50 * time.Millisecond)
 		}
 		if left := left(); left > 0 {
 			errs = append(errs, fmt.Errorf("%s has %d sessions left (%d SOAP, %d REST; %d forgiven)",
