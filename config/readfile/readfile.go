@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// errNotRegular and errTooLarge are what Read says of what it does not read.
+// ErrNotRegular and ErrTooLarge are what Read says of what it does not read.
 var (
 	ErrNotRegular = errors.New("is not a regular file")
 	ErrTooLarge   = errors.New("is too large")

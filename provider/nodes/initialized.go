@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -65,7 +64,7 @@ func (c *Controller) annotateLocation(ctx context.Context, n *v1.Node, s *state,
 		return 0
 	}
 	return c.send(withVCenter(ctx, identity.ParseLocation(to.Machine).VCenter), n, s, &s.annotation, c.annotationPace, patch{
-		about: "where the machine is", kind: types.MergePatchType, content: fmt.Sprint(to),
+		about: "where the machine is", kind: types.MergePatchType,
 		body: map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": to.Annotations()}},
 	})
 }

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -29,8 +28,8 @@ type labeler struct {
 	unread    unreadTags
 }
 
-// KeepLabels has the labels of running Nodes kept as long as Run runs, until the context is done. It records what concerns many Nodes on the
-// daemon's own Pod, by a function that must not wait.
+// KeepLabels has the labels of running Nodes kept as long as Run runs, until the context is done.
+// It records what concerns many Nodes on the daemon's own Pod, by a function that must not wait.
 func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType, reason, message string)) error {
 	select {
 	case <-c.running:
@@ -65,9 +64,8 @@ func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *
 		return says, next
 	}
 	ctx = withVCenter(ctx, s.labels.vcenter)
-	body := todo.Patch(n)
 	return says, sooner(next, c.send(ctx, n, s, &s.labelPatches, l.pace, patch{
-		about: "the topology", kind: types.MergePatchType, body: body, content: fmt.Sprint(body),
+		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
 			c.count(l, todo)
 			c.recordWritten(ctx, n, todo)

@@ -46,9 +46,9 @@ func (c *Controller) recordUnplaced(ctx context.Context, n *v1.Node, s *state, p
 	return c.isWrong(ctx, n, s, aboutPlace, report.ProblemOf(err), after)
 }
 
-// recordConflicts records each conflict while it lasts. It is over when it is
-// not found although everything was read that its labels rest on; the end of the last one is recorded. Of objects that may
-// not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
+// recordConflicts records each conflict while it lasts. It is over when it is not found although
+// everything was read that its labels rest on; the end of the last one is recorded. Of objects that
+// may not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
 // concern many Nodes.
 func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, s *state, place *placement.Place, err error) (next time.Duration) {
 	now := map[string]bool{}

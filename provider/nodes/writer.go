@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,11 +33,12 @@ const (
 
 // patch is what is to be written to a Node.
 type patch struct {
-	// about names in an error what is written.
+	// about names in the log what is written. The body has the Node's UID, so that no other one of its
+	// name is patched.
 	about string
 	kind  types.PatchType
 	body  map[string]any
-	// content is the same for patches that write the same.
+	// content is the same for patches that write the same. It is the encoded body, if empty.
 	content      string
 	subresources []string
 	// written is called when it is written, unless it is nil.
@@ -57,9 +59,15 @@ type patches struct {
 // being announced. A Node has one at a time. It returns when it has to be called again, 0 if the patch
 // is under way: its end enqueues the Node.
 func (c *Controller) send(ctx context.Context, n *v1.Node, s *state, sent *patches, limit *rate.Limiter, p patch) time.Duration {
+	body, err := json.Marshal(p.body)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot encode what is to be written to the Node", "node", klog.KObj(n))
+		return patchAgain
+	}
+	content := cmp.Or(p.content, string(body))
 	c.mu.Lock()
 	writing, again := s.writing, time.Until(sent.next)
-	same := sent.content == p.content
+	same := sent.content == content
 	c.mu.Unlock()
 	switch {
 	case writing:
@@ -75,10 +83,12 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, s *state, sent *patch
 	s.writing = true
 	c.mu.Unlock()
 	c.requests.Go(func() {
-		err := c.patch(ctx, n, p)
+		limited, cancel := context.WithTimeout(ctx, patchTimeout)
+		defer cancel()
+		_, err := c.client.CoreV1().Nodes().Patch(limited, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...)
 		c.mu.Lock()
 		s.writing = false
-		sent.ended(p.content, err)
+		sent.ended(content, err)
 		c.mu.Unlock()
 		switch {
 		case err == nil && p.written != nil:
@@ -86,25 +96,12 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, s *state, sent *patch
 		case ctx.Err() != nil:
 			return
 		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
+			err = fmt.Errorf("writing %s: %w", p.about, err)
 			klog.FromContext(ctx).Error(err, "Cannot write to the Node; it is tried again", "node", klog.KObj(n))
 		}
 		c.queue.Add(itemOf(n))
 	})
 	return 0
-}
-
-// patch patches a Node. The body has the Node's UID, so that no other one of its name is patched.
-func (c *Controller) patch(ctx context.Context, n *v1.Node, p patch) error {
-	body, err := json.Marshal(p.body)
-	if err != nil {
-		return fmt.Errorf("encoding %s: %w", p.about, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, patchTimeout)
-	defer cancel()
-	if _, err := c.client.CoreV1().Nodes().Patch(ctx, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...); err != nil {
-		return fmt.Errorf("writing %s: %w", p.about, err)
-	}
-	return nil
 }
 
 // ended notes that a patch has ended.

@@ -83,11 +83,14 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 		wrong := problems(h)
 		for _, reason := range reasons {
 			k := key{h.VCenter, reason}
-			t, known := r.problems[k]
+			t := r.problems[k]
+			if !same {
+				t = nil
+			}
 			p, is := wrong[reason]
 			switch {
 			case is:
-				if !known || !same {
+				if t == nil {
 					t = &report.Tracker{}
 				}
 				still[k] = t
@@ -95,7 +98,7 @@ func (r *Recorder) observe(all []vcenter.Health, now time.Time) {
 					t.Recorded(p, now)
 					r.Record(v1.EventTypeWarning, p.Reason, p.Text)
 				}
-			case !known || !same:
+			case t == nil:
 			case h.Err != nil, h.Snapshot == nil:
 				still[k] = t // while a vCenter is not read nothing is over
 			default:
