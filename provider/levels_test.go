@@ -120,13 +120,16 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 			{Label: topology.LabelRack, Category: "k8s-zone"}, {Label: "example.com/zone", Category: "k8s-zone"}, {Label: "example.com/row", Category: "row"},
 		}
 		p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}, cfg, Options{})
-		p.KeepLabels()
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{c.label: "x"}
 		d, err := p.placer.Initial(n)
 		if err != nil {
 			t.Fatal(err)
 		}
+		if p.besides(n, d).Condition != nil {
+			t.Error("nobody keeps the labels")
+		}
+		p.KeepLabels()
 		if got := p.besides(n, d).Condition; (got != nil) != c.current {
 			t.Errorf("%s=x: %+v", c.label, got)
 		}

@@ -190,6 +190,13 @@ func (f *fakeFleet) SearchOutside(context.Context, inventory.Identity) error {
 	return f.outside
 }
 
+// searched returns how often SearchOutside was asked.
+func (f *fakeFleet) searched() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.searches
+}
+
 func (f *fakeFleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	f.mu.Lock()
 	confirm := f.confirm

@@ -197,9 +197,12 @@ func TestManyEvents(t *testing.T) {
 			time.Sleep(50 * time.Millisecond) // as the client's own limit has it
 			return false, nil, nil
 		})
-		for range 200 { // whatever else happens
+		for i := range 200 { // whatever else happens
 			c.fleet.become(stateOf("east"))
 			c.pass(time.Second)
+			if n, most := c.fleet.searched(), 10*(i+2); n > most {
+				t.Fatalf("%d searches in %d s", n, i+1)
+			}
 		}
 		if n := len(c.events()); n != many {
 			t.Errorf("%d Events for %d Nodes", n, many)

@@ -16,6 +16,7 @@ import (
 	"vzones/provider/absence"
 	"vzones/provider/keys"
 	"vzones/provider/placement"
+	"vzones/provider/report"
 )
 
 const uuidB = "422e4956-ad22-1139-6d72-000000000002"
@@ -63,6 +64,9 @@ func TestRelevantChanges(t *testing.T) {
 			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}}
 		}, false, true},
 		"its location": {func(n *v1.Node) { n.Annotations = map[string]string{keys.Machine: "east/vm-9"} }, false, true},
+		"the condition": {func(n *v1.Node) {
+			n.Status.Conditions = append(n.Status.Conditions, report.Ready(n, v1.ConditionFalse, "Other", "somebody else wrote it"))
+		}, false, true},
 		"another Node": {func(n *v1.Node) { n.UID = "another" }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {

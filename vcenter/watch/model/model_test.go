@@ -2,7 +2,11 @@ package model
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -66,6 +70,51 @@ func TestClaimsAreNews(t *testing.T) {
 			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.unread)
 		}
 	}
+}
+
+// TestArrivalsAreNamedOnceAMachineIsLost: those without a UUID that have just come are followed at once,
+// the newest first, for as long as one of them may be a Node's that was registered again.
+func TestArrivalsAreNamedOnceAMachineIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New("east", types.ServiceContent{}, nil)
+		u, err := inventory.ParseUUID(stranger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := func(nodes ...inventory.UUID) []string {
+			uuids := map[inventory.UUID]bool{}
+			for _, u := range nodes {
+				uuids[u] = true
+			}
+			return m.Wanted(uuids, nil)
+		}
+		enter := func(id string) {
+			m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef(id)})
+		}
+		m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef("vm-0"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+		m.Complete()
+		enter("vm-1")
+		if got := wanted(u); !slices.Equal(got, []string{"vm-0"}) {
+			t.Errorf("while the machine is there %v are followed", got)
+		}
+		if got := wanted(u, inventory.UUID{7}); !slices.Equal(got, []string{"vm-0"}) {
+			t.Errorf("for a machine that never was here %v are followed", got)
+		}
+		m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: MachineRef("vm-0")})
+		if got := wanted(u); !slices.Equal(got, []string{"vm-1"}) {
+			t.Errorf("once it is gone %v are followed", got)
+		}
+		time.Sleep(time.Second)
+		for i := range namedMax {
+			enter(fmt.Sprint("vm-2", i))
+		}
+		if got := wanted(u); len(got) != namedMax || slices.Contains(got, "vm-1") {
+			t.Errorf("beside many that came later %v are followed", got)
+		}
+		if got := wanted(); len(got) > 0 {
+			t.Errorf("without the Node %v are followed", got)
+		}
+	})
 }
 
 // TestAnotherVCenterUnderTheSameName remembers nothing: its managed object IDs
