@@ -11,6 +11,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -buildvcs=false -tags=grpcnotrace -gcflags=all=-dwarf=false -ldflags=-s)
 export CGO_ENABLED := 0
 
+# If each core has 2 GiB of available memory, then heaps may grow to five times what is live,
+# because collecting garbage is a fifth of the work of compilers, tests and API servers.
+FAST := $(shell awk '/^MemAvailable/ && $$2 >= 2097152 * '"$$(nproc)"' { print "GOGC=400" }' /proc/meminfo 2>/dev/null)
+BUILD := $(FAST) .ci/build
+
 COMMANDS ?= ./cmd/...
 BIN := bin
 DAEMON := ./cmd/vsphere-cloud-controller-manager
@@ -53,7 +58,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the commands into bin/
-	@.ci/build vzones -ldflags '-s $(STAMP)' -o $(BIN)/ $(COMMANDS)
+	@$(BUILD) vzones -ldflags '-s $(STAMP)' -o $(BIN)/ $(COMMANDS)
 
 .PHONY: image
 image: ## make the daemon's image without Docker, into bin/image (VERSION= IMAGE=)
@@ -74,11 +79,11 @@ demo: ## show three vCenters labeling the Nodes of a real control plane (DEMO_KE
 	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about eight minutes on two cores")
 	@$(MAKE) build $(if $(DEMO_KEEP),,COMMANDS=$(DAEMON))
 	@$(MAKE) $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
-	@.ci/build demo -o bin/demo ./test/demo
+	@$(BUILD) demo -o bin/demo ./test/demo
 	@exec bin/demo
 
 # Several packages at a time for each processor: tests mostly wait.
-TEST := go test -p 6 -vet=off
+TEST := $(FAST) go test -p 6 -vet=off
 # What -short plays with a control plane. It leaves out whatever else needs one.
 CORE := TestScenarios$$|TestFailures$$|TestClusterScripts$$
 
@@ -96,7 +101,7 @@ test: build $(API) ## run the unit tests, and the core of the scenarios against 
 # Pure functions, in packages without goroutines, are left out.
 .PHONY: test-race
 test-race: $(API) ## run the unit tests and some scenarios with the race detector (needs a C compiler)
-	@CGO_ENABLED=1 go test -race -vet=off -short -timeout 40m ./test/scenarios \
+	@$(FAST) CGO_ENABLED=1 go test -race -vet=off -short -timeout 40m ./test/scenarios \
 		$$(go list ./... | grep -Ev '^vzones/(docs|config|topology|provider/plan|provider/addresses)(/|$$)')
 
 .PHONY: test-scenarios
@@ -106,7 +111,7 @@ test-scenarios: build $(API) ## run the scenarios, and the tool's scripts, that 
 
 .PHONY: test-all
 test-all: build controlplane incumbent helm $(PROMETHEUS) ## run all tests, with each minor of Kubernetes too (before a release)
-	@go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
+	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
 	@go test -C .ci/release -timeout 5m ./...
 	@$(MAKE) test-race layouts orders alerts compat
 
@@ -144,8 +149,8 @@ editors: ## show what editors say of the configuration with its schema (needs No
 
 .PHONY: bench
 bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BENCH=-short: a quarter of an hour)
-	@.ci/build bench -o bin/bench ./test/bench
-	@.ci/build bench -o bin/bench-floor ./test/bench/floor
+	@$(BUILD) bench -o bin/bench ./test/bench
+	@$(BUILD) bench -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
 
 .PHONY: bench-tool
@@ -160,8 +165,8 @@ ONLY ?=
 
 .PHONY: compat
 compat: build ## run the demo and chosen tests with older Kubernetes too (K8S=1.36: one minor only)
-	@.ci/build compat -o bin/demo ./test/demo
-	@.ci/build compat -o bin/compat ./test/compat
+	@$(BUILD) compat -o bin/demo ./test/demo
+	@$(BUILD) compat -o bin/compat ./test/compat
 	@ONLY="$(ONLY)" exec bin/compat $(K8S)
 
 .PHONY: verify
@@ -182,7 +187,7 @@ fmt: $(LINT) ## format the Go files
 .PHONY: check-platforms
 check-platforms:
 	@echo "check-platforms: the tool builds for Windows (half a minute the first time)"
-	@GOOS=windows GOARCH=amd64 .ci/build check-platforms -o /dev/null ./cmd/vzones
+	@GOOS=windows GOARCH=amd64 $(BUILD) check-platforms -o /dev/null ./cmd/vzones
 
 .PHONY: check-versions
 check-versions:
@@ -206,7 +211,7 @@ check-modules:
 # a change here.
 .PHONY: vulncheck
 vulncheck: ## look for known vulnerabilities in what the commands call (before a release)
-	@.ci/build govulncheck -C .ci/tools -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
+	@$(BUILD) govulncheck -C .ci/tools -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
 	@bin/tools/govulncheck $(COMMANDS)
 
 .PHONY: check-generated
@@ -262,30 +267,30 @@ kubernetes = $$(go list -C $1 -m -f '{{.Version}}' k8s.io/kubernetes | awk -F '[
 	'{ v = "-X k8s.io/component-base/version.git"; print "-s", v "Version=" $$0, v "Major=" $$2, v "Minor=" $$3 }')
 
 bin/controlplane/etcd: test/controlplane/go.mod
-	@.ci/build etcd -C test/controlplane -o $(abspath $@) go.etcd.io/etcd/server/v3
+	@$(BUILD) etcd -C test/controlplane -o $(abspath $@) go.etcd.io/etcd/server/v3
 
 bin/controlplane/%: test/controlplane/go.mod
-	@.ci/build $* -C test/controlplane -ldflags "$(call kubernetes,test/controlplane)" -o $(abspath $@) k8s.io/kubernetes/cmd/$*
+	@$(BUILD) $* -C test/controlplane -ldflags "$(call kubernetes,test/controlplane)" -o $(abspath $@) k8s.io/kubernetes/cmd/$*
 
 # Of an older minor, such as 1.36.
 KUBERNETES := kube-apiserver kube-scheduler
 $(KUBERNETES:%=bin/controlplane-\%/%): test/controlplane/versions/%/go.mod
-	@.ci/build 'Kubernetes $*' -C $(<D) -ldflags "$(call kubernetes,$(<D))" -o $(abspath $(@D))/ $(KUBERNETES:%=k8s.io/kubernetes/cmd/%)
+	@$(BUILD) 'Kubernetes $*' -C $(<D) -ldflags "$(call kubernetes,$(<D))" -o $(abspath $(@D))/ $(KUBERNETES:%=k8s.io/kubernetes/cmd/%)
 
 $(INCUMBENT): test/incumbent/go.mod
-	@.ci/build incumbent -C test/incumbent -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
+	@$(BUILD) incumbent -C test/incumbent -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)
 
 $(HUGO): .ci/docs/go.mod
-	@.ci/build hugo -C .ci/docs -o $(abspath $@) github.com/gohugoio/hugo
+	@$(BUILD) hugo -C .ci/docs -o $(abspath $@) github.com/gohugoio/hugo
 
 $(PROMETHEUS): .ci/prometheus/go.mod
-	@.ci/build $(@F) -C .ci/prometheus -tags remove_all_sd -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(@F)
+	@$(BUILD) $(@F) -C .ci/prometheus -tags remove_all_sd -o $(abspath $@) github.com/prometheus/prometheus/cmd/$(@F)
 
 $(LINT): .ci/tools/go.mod
-	@.ci/build golangci-lint -C .ci/tools -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@$(BUILD) golangci-lint -C .ci/tools -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 $(HELM): .ci/helm/go.mod
-	@.ci/build helm -C .ci/helm -o $(abspath $@) helm.sh/helm/v4/cmd/helm
+	@$(BUILD) helm -C .ci/helm -o $(abspath $@) helm.sh/helm/v4/cmd/helm
 
 $(KUBECTL): .ci/helm/go.mod .ci/helm/kubectl/main.go
-	@.ci/build kubectl -C .ci/helm -o $(abspath $@) ./kubectl
+	@$(BUILD) kubectl -C .ci/helm -o $(abspath $@) ./kubectl
