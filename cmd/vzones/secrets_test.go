@@ -27,7 +27,10 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 			t.Errorf("%q: shown by %q:\n%s%s", shape, file, out, stderr)
 		}
 	}
-	count := 0
+	count, sample, n := 0, 1, 0
+	if testing.Short() {
+		sample = 5
+	}
 	for _, file := range []string{block, braces, inINI, global} {
 		for _, shape := range shapes {
 			for _, value := range []string{
@@ -35,6 +38,9 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 				"%S3cretA", "{S3cretA", "S3cretA}", "[S3cretA, S3cretB]", "S3cretA]", `S3cretA\`, `"S3cretA\q"`, "S3cretA #S3cretB", "S3cretA;S3cretB", "|S3cretA", "? S3cretA", "- S3cretA",
 				"S3cretA\x00", "S3cretA\xff", "{S3cretA: S3cretB}", "S3cretA:443", "S3cretA@vc.example.com", "<<: S3cretA",
 			} {
+				if n++; n%sample > 0 {
+					continue
+				}
 				line := shape + value
 				if file == block {
 					line = "    " + line
@@ -60,7 +66,7 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 			}
 		}
 	}
-	if count < 1000 {
+	if count < 1000/sample {
 		t.Errorf("only %d mistakes", count)
 	}
 }
