@@ -52,9 +52,7 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 // empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if nodestate.IsUninitialized(node) {
-		answer := p.nodes.Deferred.Ask(node.UID)
 		d := p.initial(ctx, node)
-		answer(d == nil)
 		if d == nil {
 			p.guard.Metadata(node, nil, write.Besides{})
 			return nil, nil
@@ -76,10 +74,7 @@ func (p *Provider) initial(ctx context.Context, node *v1.Node) *placement.Initia
 	if p.placer.IsForeign(node) {
 		return nil
 	}
-	d, err := p.placer.Initial(node)
-	if err == nil {
-		err = p.placer.Give(node, d)
-	}
+	d, err := p.placer.Initialize(node)
 	if err != nil {
 		klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(err.Error()))
 		return nil

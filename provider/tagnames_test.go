@@ -130,14 +130,14 @@ func TestNamesOfAFailingVCenter(t *testing.T) {
 	}
 }
 
-// TestHeldNodes: a Node that is initialized, or gone, does not wait any more.
-func TestHeldNodes(t *testing.T) {
+// TestRefusedForOldNames: the Node is announced again, since the framework was answered to wait.
+func TestRefusedForOldNames(t *testing.T) {
 	p, _ := provide(states{named(stateOf("east", machine(uuidA)), time.Hour, needed...)})
 	node := aNode("node-1", withSystemUUID(uuidA))
 	if _, err := p.InstanceMetadata(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
-	if !p.nodes.Deferred.Take(node.UID) {
+	if !p.placer.IsRefused(node.UID) {
 		t.Error("it does not wait")
 	}
 }

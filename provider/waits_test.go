@@ -87,14 +87,14 @@ func TestWokenAfterAShortBadState(t *testing.T) {
 	})
 }
 
-// TestWokenWhileTheFrameworkAsks: the states are good again, and the controller has looked,
-// before the answer that was made of the bad ones is given.
+// TestWokenWhileTheFrameworkAsks: the states are good again, and that is announced, before the
+// answer that was made of the bad ones is given.
 func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(true)
 		w.want(1, "when the machine is known")
 		w.unseen(false)
-		w.fleet.reading = func() { w.become(true) }
+		w.fleet.reading = func() { w.fleet.become(w.state(true)...) }
 		if w.asks() {
 			t.Fatal("initialized in a bad state")
 		}
@@ -106,12 +106,12 @@ func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 func TestWaitsAreForgotten(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(false)
-		if w.asks() || !w.provider.nodes.Deferred.IsPending("uid-node-1") {
+		if w.asks() || !w.provider.placer.IsRefused("uid-node-1") {
 			t.Fatal("the Node does not wait")
 		}
 		w.delete("node-1")
 		synctest.Wait()
-		if w.provider.nodes.Deferred.IsPending("uid-node-1") {
+		if w.provider.placer.IsRefused("uid-node-1") {
 			t.Error("the Node is kept")
 		}
 	})

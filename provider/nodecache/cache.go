@@ -33,9 +33,6 @@ type Cache struct {
 	started chan struct{}
 	once    sync.Once
 
-	// Deferred are the Nodes that the framework has to leave for later.
-	Deferred Deferred
-
 	mu       sync.Mutex
 	handlers []cache.ResourceEventHandler
 }

@@ -79,7 +79,7 @@ func (c *Controller) updated(b, n *v1.Node) {
 }
 
 func (c *Controller) deleted(n *v1.Node) {
-	c.placer.NodeDeleted(n)
+	c.placer.NodeDeleted(n.UID)
 	c.mu.Lock()
 	delete(c.states, n.UID)
 	c.mu.Unlock()

@@ -21,7 +21,6 @@ import (
 // syncInitialized annotates an initialized Node with the location of its machine, has an
 // Event say what is wrong with it, and keeps its labels.
 func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) time.Duration {
-	c.placer.EndNameWait(n.UID)
 	s.announced, s.announcedAt = nil, time.Time{}
 	place, err := c.placer.Place(n)
 	if s.later && !place.Later && place.Machine != nil {

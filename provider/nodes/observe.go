@@ -106,12 +106,12 @@ func (c *Controller) nodesChanged() { c.queue.AddAfter(item{job: recheckNodes}, 
 func (c *Controller) followChanged() { c.queue.AddAfter(item{job: followNodes}, gather) }
 
 // recheck enqueues the Nodes that are what they are because of other Nodes, or that the
-// framework has left for later although they had been announced.
+// framework was refused although they had been announced.
 func (c *Controller) recheck() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for uid, s := range c.states {
-		if s.node != nil && (s.shared || s.announced != nil && c.nodes.Deferred.IsPending(uid)) {
+		if s.node != nil && (s.shared || s.announced != nil && c.placer.IsRefused(uid)) {
 			c.queue.Add(item{name: s.node.Name, uid: uid})
 		}
 	}
@@ -162,7 +162,7 @@ func (c *Controller) certain(n *v1.Node) *inventory.Machine {
 	switch {
 	case s == nil, s.labels.waiting:
 		return nil
-	case nodestate.IsUninitialized(n) && (s.node != n || s.announced == nil || c.nodes.Deferred.IsPending(n.UID)):
+	case nodestate.IsUninitialized(n) && (s.node != n || s.announced == nil || c.placer.IsRefused(n.UID)):
 		return nil
 	}
 	return s.machine

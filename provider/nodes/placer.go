@@ -18,13 +18,14 @@ type placer interface {
 	NodeCache() *nodecache.Cache
 	NodeAdded(*v1.Node)
 	NodeUpdated(before, now *v1.Node)
-	NodeDeleted(*v1.Node)
+	NodeDeleted(types.UID)
 	Forget(types.UID)
 
 	IsForeign(*v1.Node) bool
 	Statement(*v1.Node) (inventory.Identity, error)
 	StartSearch(types.UID) time.Duration
-	EndNameWait(types.UID)
+	IsRefused(types.UID) bool
+	TakeRefused(types.UID) bool
 
 	Observe([]inventory.State, *v1.Node) *inventory.Machine
 	Initial(*v1.Node) (*placement.Initial, error)

@@ -80,5 +80,4 @@ func (c *Controller) forget(node types.UID) {
 	c.mu.Unlock()
 	c.placer.Forget(node)
 	c.checker.Drop(node)
-	c.nodes.Deferred.Forget(node)
 }

@@ -20,13 +20,13 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 	s.labels = labelState{}
 	c.mu.Unlock()
 	maps.DeleteFunc(s.problems, func(about string, _ *problem) bool { return about != aboutMachine && about != aboutDeletion })
-	if c.nodes.Deferred.Take(n.UID) {
-		s.announced = nil // the framework does not go by that
-	}
 	var machine *inventory.Machine
 	d, err := c.placer.Initial(n)
 	if err == nil {
 		machine = d.Machine
+	}
+	if c.placer.TakeRefused(n.UID) { // after Initial, so that no refusal by what was right before is missed
+		s.announced = nil
 	}
 	c.decided(n, s, machine, d != nil && d.Shared || isOfOthers(err))
 	if err == nil {

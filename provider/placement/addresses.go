@@ -17,9 +17,10 @@ func (p *Placer) newNodeAddresses(states []inventory.State, m *inventory.Machine
 
 // Addresses returns the addresses that a Node gets of its machine, and why each was chosen or
 // dropped. Changed reports whether they are written: an initialized Node keeps those that it has
-// if they would be the same or are not known now, and then there is no error. It remembers
-// nothing: see Give.
+// if they would be the same or are not known now, and then there is no error. It reserves nothing.
 func (p *Placer) Addresses(node *v1.Node, m *inventory.Machine) (chosen addresses.Selection, changed bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	chosen, families, err := p.choose(p.fleet.States(), m, node)
 	if nodestate.IsUninitialized(node) {
 		return chosen, err == nil, err
@@ -31,14 +32,11 @@ func (p *Placer) Addresses(node *v1.Node, m *inventory.Machine) (chosen addresse
 // changedAddresses returns the addresses that an initialized Node gets, none where it
 // keeps those that it has.
 func (p *Placer) changedAddresses(states []inventory.State, m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
-	before := p.grants.now()
 	chosen, families, err := p.choose(states, m, node)
 	if changed, err := isChange(node, m, &chosen, families, err); !changed {
 		return nil, err
 	}
-	if err := p.grants.give(node, chosen.Addresses, before); err != nil {
-		return nil, err
-	}
+	p.reserve(node, inventory.UUID{}, chosen.Addresses)
 	return chosen.Addresses, nil
 }
 

@@ -68,7 +68,7 @@ func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Ma
 			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
 		}
 	}
-	if other := p.grants.to(a, node); claim == nil && other != "" {
+	if other := p.reservedBy(a, node.UID); other != "" && (claim == nil || claim.Void) {
 		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
 	}
 	return claim, nil
@@ -94,5 +94,5 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodestate.IsReady(node):
 		return "", false
 	}
-	return why, p.lastSeen.backed(node.UID, a)
+	return why, slices.Contains(p.read(node.UID).confirmed, a)
 }

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"errors"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -20,10 +21,17 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	return id, err
 }
 
-// Identify returns what a Node says about its machine, with what this process remembers.
+// Identify returns what a Node says about its machine, with what this process knows.
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.identify(node)
+}
+
+func (p *Placer) identify(node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
-	id.LastSeen, id.SearchOverdue = p.lastSeen.last(node.UID), p.lastSeen.waited(node.UID)
+	k := p.read(node.UID)
+	id.LastSeen, id.SearchOverdue = k.lastSeen, !k.searchedSince.IsZero() && time.Since(k.searchedSince) >= searchTime
 	id.Joins = nodestate.IsUninitialized(node)
 	id.Running = id.Joins || nodestate.IsReady(node)
 	return id, err
@@ -55,7 +63,7 @@ func (p *Placer) machine(states []inventory.State, node *v1.Node) (*inventory.Ma
 
 // named returns the machine that a Node names, by its provider ID if it has one.
 func (p *Placer) named(states []inventory.State, node *v1.Node) (*inventory.Machine, error) {
-	id, err := p.Identify(node)
+	id, err := p.identify(node)
 	if err != nil {
 		return nil, err
 	}

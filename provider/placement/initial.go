@@ -7,13 +7,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
 	"vzones/provider/identity"
 	"vzones/provider/instancetype"
-	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -34,8 +32,18 @@ type Initial struct {
 	Location Location
 	// Shared reports whether another Node, which has to wait for this one, has the machine.
 	Shared bool
-	// found and chosen are from before the machine was found and the addresses were chosen.
-	found, chosen moment
+}
+
+// Initialize is Initial for the framework, which writes what it returns: the Node's machine and
+// addresses are no other Node's from now on. After an error the Node is refused.
+func (p *Placer) Initialize(node *v1.Node) (*Initial, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d, err := p.initial(node)
+	if p.knownOf(node.UID).refused = err != nil; err == nil {
+		p.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)
+	}
+	return d, err
 }
 
 // Initial returns what a Node is to be initialized with, which is what is known if the
@@ -43,19 +51,25 @@ type Initial struct {
 // been renamed, which no vCenter reports. It is all or nothing: a Node without its zone
 // would have Pods scheduled to it for good.
 func (p *Placer) Initial(node *v1.Node) (*Initial, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.initial(node)
+}
+
+func (p *Placer) initial(node *v1.Node) (*Initial, error) {
 	d, in, err := p.describe(node)
-	since := time.Now().Add(-p.namesAge)
-	old := p.namesBefore(in, since)
+	k := p.knownOf(node.UID)
+	old := p.namesBefore(in, time.Now().Add(-p.namesAge))
 	if !old || err != nil {
-		p.nameWaits.forget(node.UID) // it waits for nothing, or for something else
+		k.names = nameWait{} // it waits for nothing, or for something else
 	}
 	if !old {
 		return d, err
 	}
 	if err == nil {
 		// What was read since it began to wait serves, however slow the vCenter is.
-		if !p.namesBefore(in, p.nameWaits.since(node.UID)) {
-			p.nameWaits.serve(node.UID)
+		if !p.namesBefore(in, k.names.start()) {
+			k.names.serve()
 			return d, nil
 		}
 		err = topology.Errorf(topology.ErrUnknown, "the names of tags in vCenter %q are being read again, since one may have been renamed: the Node goes on then", in.VCenter)
@@ -67,18 +81,16 @@ func (p *Placer) Initial(node *v1.Node) (*Initial, error) {
 	return nil, err
 }
 
-// EndNameWait notes that a Node waits for no names of tags any more.
-func (p *Placer) EndNameWait(node types.UID) { p.nameWaits.forget(node) }
-
 // Describe is Initial without regard to the age of the names of tags, for Nodes in any state.
 func (p *Placer) Describe(node *v1.Node) (*Initial, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	d, _, err := p.describe(node)
 	return d, err
 }
 
 // describe is Describe, and returns the state of the machine's vCenter if it is known.
 func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
-	found, chosen := p.assumed.now(), p.grants.now() // before all that is looked at
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
 	shared := false
@@ -93,7 +105,7 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 		return nil, in, err
 	}
 	cfg := p.Config()
-	placement, err := p.placements.resolve(node.UID, &cfg.Topology.Policy, states, m)
+	placement, err := p.placementOf(node.UID, &cfg.Topology.Policy, states, m)
 	if err != nil {
 		return nil, in, fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), err)
 	}
@@ -115,21 +127,7 @@ func (p *Placer) describe(node *v1.Node) (*Initial, inventory.State, error) {
 		},
 		Location: locationOf(m, in.Snapshot),
 		Shared:   shared,
-		found:    found, chosen: chosen,
 	}, in, nil
-}
-
-// Give gives a Node its machine and its addresses, or returns which other Node was given
-// either.
-func (p *Placer) Give(node *v1.Node, d *Initial) error {
-	err := p.assumed.give(d.Machine.UUID, node, d.found, func(uid types.UID, name string) bool {
-		n, err := p.nodes.Get(name)
-		return err == nil && n.UID == uid && nodestate.IsUninitialized(n)
-	})
-	if err != nil {
-		return err
-	}
-	return p.grants.give(node, d.Metadata.NodeAddresses, d.chosen)
 }
 
 // Log logs what decided about a Node.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/config"
 	"vzones/provider/identity"
@@ -71,10 +70,13 @@ func (l Location) Annotations() map[string]string {
 // that. The error is that of the placement if there is a machine, and otherwise why there is
 // none.
 func (p *Placer) Place(node *v1.Node) (Place, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	// In this order: what vCenters have come with a configuration is not placed by the
 	// previous one.
 	states := p.fleet.States()
 	place := Place{Topology: p.Topology()}
+	p.knownOf(node.UID).names = nameWait{} // it waits for none any more
 	m, in, err := p.find(states, node)
 	if err == nil {
 		place.Location = location(states, node, m, in.Snapshot)
@@ -97,7 +99,7 @@ func (p *Placer) Place(node *v1.Node) (Place, error) {
 		place.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
 	}
 	place.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
-	if place.Placement, err = p.placements.resolve(node.UID, &place.Topology.Policy, states, m); err != nil {
+	if place.Placement, err = p.placementOf(node.UID, &place.Topology.Policy, states, m); err != nil {
 		err = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), err)
 	}
 	return place, err
@@ -107,6 +109,8 @@ func (p *Placer) Place(node *v1.Node) (Place, error) {
 // known or another Node has it too. For as long as the machine is the same, the Node has the
 // same place. Where the machine of an initialized Node is found is remembered.
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var m *inventory.Machine
 	var err error
 	if nodestate.IsUninitialized(node) {
@@ -131,18 +135,12 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (*inventory.Machine,
 	named, err := p.named(states, n)
 	m, in, err := reached(states, named, err)
 	if err == nil {
-		p.NoteSeen(n.UID, inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name})
-		p.lastSeen.noteBacked(n, m)
+		k := p.knownOf(n.UID)
+		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name}
+		k.confirm(n, m)
 	}
 	return m, in, err
 }
-
-// NoteSeen remembers where the machine of a Node was seen.
-func (p *Placer) NoteSeen(node types.UID, at inventory.LastSeen) { p.lastSeen.note(node, at) }
-
-// StartSearch notes that the machine of a Node is searched for from now on, if it was not
-// before, and returns how long that still may take.
-func (p *Placer) StartSearch(node types.UID) time.Duration { return p.lastSeen.startSearch(node) }
 
 // location returns what is to be written onto a Node of where its machine is.
 func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) Location {

@@ -9,6 +9,7 @@ package placement
 
 import (
 	"cmp"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,11 +54,14 @@ type Placer struct {
 	namesAge time.Duration
 	settings atomic.Pointer[settings]
 
-	lastSeen   lastSeen
-	grants     grants
-	assumed    assumed
-	nameWaits  nameWaits
-	placements placements
+	// mu is held while a Node is decided about, from before anything is looked up until what it
+	// gets is reserved, and guards what follows. Nothing waits meanwhile.
+	mu    sync.Mutex
+	known map[types.UID]*known
+	// reserving are the Nodes that do not show all yet that they were given.
+	reserving map[types.UID]bool
+	// basis is what all placements rest on beside the machines.
+	basis *basis
 }
 
 // settings are what the configuration says now.
@@ -73,6 +77,7 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Placer {
 		fleet:    fleet,
 		maxAge:   cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
 		namesAge: cmp.Or(opts.TagRefresh, 30*time.Second),
+		known:    map[types.UID]*known{}, reserving: map[types.UID]bool{},
 	}
 	p.nodes = nodecache.New(p.IsForeign)
 	p.Apply(cfg)
@@ -115,29 +120,3 @@ func (p *Placer) InvisibleCategories() map[string][]string {
 // Tagged returns the tags of regions and zones in all vCenters that are attached to
 // anything, as far as that was read.
 func (p *Placer) Tagged() []topology.Tagged { return Tagged(p.fleet.States()) }
-
-// Forget ends what is remembered of a Node that is gone.
-func (p *Placer) Forget(node types.UID) {
-	p.lastSeen.forget(node)
-	p.grants.forget(node)
-	p.nameWaits.forget(node)
-	p.placements.forget(node)
-}
-
-// NodeAdded notes that a Node comes while this process leads.
-func (p *Placer) NodeAdded(node *v1.Node) {
-	if p.nodes.IsStarted() {
-		p.assumed.noteCame(node)
-	}
-}
-
-// NodeDeleted notes that a Node is gone.
-func (p *Placer) NodeDeleted(node *v1.Node) { p.assumed.forget(node.UID) }
-
-// NodeUpdated notes a change of a Node.
-func (p *Placer) NodeUpdated(before, now *v1.Node) {
-	if Readdressed(before, now) {
-		p.grants.shown(now)
-	}
-	p.assumed.update(before, now, p.nodes.IsStarted())
-}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // A basis is what all placements rest on beside the machines: which tag categories the
-// vCenters show, and under which name each is the first entry. It is never changed.
+// vCenters show, and under which name each is the first entry.
 type basis struct {
 	snapshots []*inventory.Snapshot
 	none      []string
@@ -51,15 +50,7 @@ func noCategory(s *inventory.Snapshot) []string {
 	return s.InvisibleCategories
 }
 
-// placements are the placements of Nodes' machines. Each is made once for a machine, which
-// is another value whenever anything of it has changed, and serves until then.
-type placements struct {
-	mu    sync.Mutex
-	basis *basis
-	of    map[types.UID]placed
-}
-
-// placed is a placement and what it was made of.
+// placed is a Node's placement and what it was made of.
 type placed struct {
 	machine   *inventory.Machine
 	policy    *topology.Policy
@@ -68,33 +59,24 @@ type placed struct {
 	err       error
 }
 
-// resolve returns the placement of a Node's machine.
-func (p *placements) resolve(node types.UID, policy *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// placementOf returns the placement of a Node's machine. It is made once for a machine, which is
+// another value whenever anything of it has changed, and serves until then. The lock is held.
+func (p *Placer) placementOf(node types.UID, policy *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	if p.basis == nil || !p.basis.isOf(states) {
 		now := newBasis(states)
 		if p.basis != nil && p.basis.places(now) {
-			p.basis.snapshots = now.snapshots // the lock is held, and nobody else reads them
+			p.basis.snapshots = now.snapshots
 		} else {
 			p.basis = now
 		}
 	}
-	if was, ok := p.of[node]; ok && was.machine == m && was.policy == policy && was.basis == p.basis {
+	k := p.knownOf(node)
+	if was := k.placed; was.machine == m && was.policy == policy && was.basis == p.basis {
 		return was.placement, was.err
 	}
 	placement, err := resolve(*policy, states, m)
-	if p.of == nil {
-		p.of = map[types.UID]placed{}
-	}
-	p.of[node] = placed{m, policy, p.basis, placement, err}
+	k.placed = placed{m, policy, p.basis, placement, err}
 	return placement, err
-}
-
-func (p *placements) forget(node types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.of, node)
 }
 
 // resolve places a machine by what its vCenter shows to the account, and says where

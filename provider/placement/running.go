@@ -14,6 +14,8 @@ import (
 // are none if they are to stay as they are. It is empty while it is not certain which machine the
 // Node has, and for a Node that never was ours. The error is about the addresses.
 func (p *Placer) Running(node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
 	if err == nil {

@@ -77,10 +77,13 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 		return false
 	}
 	waits := nodestate.IsUninitialized(node)
+	if p.reservationOf(node.UID).machine == m.UUID {
+		return true
+	}
 	if waits && identity.Contradiction(node) != nil {
 		return false
 	}
-	id, err := p.Identify(node)
+	id, err := p.identify(node)
 	if err != nil || waits && inventory.RecordsAnother(states, id, m) {
 		return false
 	}
@@ -106,9 +109,12 @@ func (p *Placer) precedes(a, b *v1.Node) bool {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID)) < 0
 }
 
-// settled reports whether a Node is initialized, and did not come so.
+// settled reports whether a Node is initialized, and did not come so, or is just being initialized.
 func (p *Placer) settled(n *v1.Node) bool {
-	return !nodestate.IsUninitialized(n) && n.Spec.ProviderID != "" && !p.assumed.cameInitialized(n.UID)
+	if nodestate.IsUninitialized(n) {
+		return p.reservationOf(n.UID).machine != inventory.UUID{}
+	}
+	return n.Spec.ProviderID != "" && !p.read(n.UID).cameInitialized
 }
 
 // waits returns why the Node has to wait, nil if the machine is its own.

@@ -1,0 +1,248 @@
+package placement
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/provider/addresses"
+	"vzones/provider/nodestate"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// reservedFor is how long the machine and the addresses that a Node was given are its own at
+	// most while the Node does not show them.
+	reservedFor = time.Minute
+	// searchTime is how long a Node waits until each vCenter with index: followed was
+	// searched for its machine. One that answers is searched in a few times its latency.
+	searchTime = 2 * time.Second
+	// namesServeFor is for how long names serve a Node that waited for them, from when they first
+	// did, where they take longer to read than the refresh interval.
+	namesServeFor = time.Minute
+)
+
+// known is what this process knows of one Node beyond what the Node says.
+type known struct {
+	// lastSeen is where and when the machine was found last.
+	lastSeen inventory.LastSeen
+	// confirmed are the addresses that the Node claims and its machine had when that was known
+	// last.
+	confirmed []netip.Addr
+	// confirmedBy is what that was decided by.
+	confirmedBy struct {
+		node    *v1.Node
+		machine *inventory.Machine
+	}
+	// searchedSince is when searches for the machine began, zero if none have.
+	searchedSince time.Time
+	// cameInitialized reports whether the Node, since this process leads, came without the taint or
+	// got a provider ID without it: nobody has initialized it.
+	cameInitialized bool
+	// reserved is what the Node was given last. It counts while the placer has the Node in reserving.
+	reserved reservation
+	// refused reports whether the framework was answered that the Node has to wait. It does not
+	// ask again before the Node changes or is announced.
+	refused bool
+	names   nameWait
+	placed  placed
+}
+
+// A reservation is what a Node was given and does not show yet, and when that was.
+type reservation struct {
+	node      string
+	machine   inventory.UUID
+	addresses []netip.Addr
+	at        time.Time
+}
+
+// nameWait is when a Node began to wait for names of tags and for nothing else, and when names that
+// were read since then first served it; zero if it does not, or none have.
+type nameWait struct{ began, served time.Time }
+
+// start returns when the Node began to wait, which is now if it did not, or names have served it
+// long ago.
+func (w *nameWait) start() time.Time {
+	if w.began.IsZero() || !w.served.IsZero() && time.Since(w.served) > namesServeFor {
+		*w = nameWait{began: time.Now()}
+	}
+	return w.began
+}
+
+// serve notes that names were read since the Node began to wait.
+func (w *nameWait) serve() {
+	if w.served.IsZero() {
+		w.served = time.Now()
+	}
+}
+
+// confirm notes which of the addresses that a Node claims its machine has. Of one that is unclear
+// nothing changes.
+func (k *known) confirm(node *v1.Node, m *inventory.Machine) {
+	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
+		return
+	}
+	k.confirmedBy.node, k.confirmedBy.machine = node, m
+	var now []netip.Addr
+	for _, a := range addresses.ClaimedBy(node) {
+		is, _ := addresses.Back(m, a)
+		if is == addresses.Backed || is == addresses.Unclear && slices.Contains(k.confirmed, a) {
+			now = append(now, a)
+		}
+	}
+	k.confirmed = now
+}
+
+// knownOf returns what is known of a Node, to be changed. The lock is held.
+func (p *Placer) knownOf(node types.UID) *known {
+	k := p.known[node]
+	if k == nil {
+		k = &known{}
+		p.known[node] = k
+	}
+	return k
+}
+
+// read returns what is known of a Node. The lock is held.
+func (p *Placer) read(node types.UID) known {
+	if k := p.known[node]; k != nil {
+		return *k
+	}
+	return known{}
+}
+
+// reserve gives a Node addresses, and a machine unless that is zero, until it shows them. The lock
+// is held since before anything was looked up. So of two Nodes that ask at the same time for the
+// same, the second finds what the first got: reserved, or on the Node.
+func (p *Placer) reserve(node *v1.Node, machine inventory.UUID, given []v1.NodeAddress) {
+	if machine == (inventory.UUID{}) {
+		machine = p.reservationOf(node.UID).machine // the informer may be behind
+	}
+	r := reservation{node: node.Name, machine: machine, at: time.Now()}
+	for _, one := range given {
+		if a, err := netip.ParseAddr(one.Address); err == nil { // it may be a host name
+			r.addresses = append(r.addresses, a)
+		}
+	}
+	p.knownOf(node.UID).reserved = r
+	p.reserving[node.UID] = true
+}
+
+// reservationOf returns what a Node was given and does not show yet, nothing after reservedFor. The
+// lock is held.
+func (p *Placer) reservationOf(node types.UID) reservation {
+	if !p.reserving[node] {
+		return reservation{}
+	}
+	r := p.knownOf(node).reserved
+	if time.Since(r.at) >= reservedFor {
+		delete(p.reserving, node)
+		return reservation{}
+	}
+	return r
+}
+
+// reservedBy returns the name of another Node that was given an address, empty for none. The lock
+// is held.
+func (p *Placer) reservedBy(a netip.Addr, node types.UID) string {
+	for other := range p.reserving {
+		if r := p.reservationOf(other); other != node && slices.Contains(r.addresses, a) {
+			return r.node
+		}
+	}
+	return ""
+}
+
+// NodeAdded notes that a Node comes while this process leads.
+func (p *Placer) NodeAdded(node *v1.Node) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.noteCame(node)
+}
+
+func (p *Placer) noteCame(node *v1.Node) {
+	if p.nodes.IsStarted() && !nodestate.IsUninitialized(node) {
+		p.knownOf(node.UID).cameInitialized = true
+	}
+}
+
+// NodeUpdated notes a change of a Node, which ends what is reserved and the Node shows by now.
+func (p *Placer) NodeUpdated(before, now *v1.Node) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if before.UID != now.UID || !nodestate.IsUninitialized(before) && before.Spec.ProviderID == "" && now.Spec.ProviderID != "" {
+		p.noteCame(now)
+	}
+	if !p.reserving[now.UID] {
+		return
+	}
+	r := &p.knownOf(now.UID).reserved
+	if !nodestate.IsUninitialized(now) {
+		r.machine = inventory.UUID{}
+	}
+	shown := addresses.ClaimedBy(now)
+	r.addresses = slices.DeleteFunc(r.addresses, func(a netip.Addr) bool { return slices.Contains(shown, a) })
+	if r.machine == (inventory.UUID{}) && len(r.addresses) == 0 {
+		delete(p.reserving, now.UID)
+	}
+}
+
+// NodeDeleted ends what is known of a Node that is gone.
+func (p *Placer) NodeDeleted(node types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.known, node)
+	delete(p.reserving, node)
+}
+
+// Forget ends what is known of a Node that is gone or not ours. If it becomes ours again, it still
+// counts as one that nobody has initialized.
+func (p *Placer) Forget(node types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	came := p.read(node).cameInitialized
+	delete(p.known, node)
+	delete(p.reserving, node)
+	if came {
+		p.knownOf(node).cameInitialized = true
+	}
+}
+
+// NoteSeen notes where the machine of a Node was found.
+func (p *Placer) NoteSeen(node types.UID, at inventory.LastSeen) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.knownOf(node).lastSeen = at
+}
+
+// StartSearch notes that the machine of a Node is searched for from now on, if it was not
+// before, and returns how long that still may take.
+func (p *Placer) StartSearch(node types.UID) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.knownOf(node)
+	if k.searchedSince.IsZero() {
+		k.searchedSince = time.Now()
+	}
+	return time.Until(k.searchedSince.Add(searchTime))
+}
+
+// IsRefused reports whether the framework was answered last that a Node has to wait.
+func (p *Placer) IsRefused(node types.UID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.read(node).refused
+}
+
+// TakeRefused is IsRefused, and ends that: the Node is announced again.
+func (p *Placer) TakeRefused(node types.UID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.knownOf(node)
+	was := k.refused
+	k.refused = false
+	return was
+}
