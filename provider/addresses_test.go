@@ -137,6 +137,33 @@ func TestAddressesStayWhileNoneAreReported(t *testing.T) {
 	}
 }
 
+// TestAnAddressThatIsLostForAWhileStays: another interface reports one while the Node's own has none
+// yet. If that lasts, then the Node gets the other, and an Event says so.
+func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
+	up, starting := machine(uuidA, withNICs("a=10.0.0.1; b=10.1.0.1")), machine(uuidA, withNICs("a=169.254.1.2; b=10.1.0.1"))
+	node := withStatus(ours(), complete().NodeAddresses...)
+	withFramework(t, &fakeFleet{states: states{stateOf("east", up)}}, func(c *cluster) {
+		check := func(when string, want ...string) {
+			t.Helper()
+			if got := byAddress(c.node("node-1")); !slices.Equal(got, both(want...)) {
+				t.Errorf("%s: %v", when, got)
+			}
+		}
+		for range 6 { // so that the framework asks in the middle of one of them
+			c.fleet.become(stateOf("east", starting))
+			c.pass(3*time.Minute - time.Second)
+			check("while it starts", "10.0.0.1")
+			c.fleet.become(stateOf("east", up))
+			c.pass(time.Minute)
+		}
+		c.wantEvents()
+		c.fleet.become(stateOf("east", starting))
+		c.pass(3*time.Minute + statusEvery)
+		check("when that lasts", "10.1.0.1")
+		c.wantEvents("node-1 AddressesChanged")
+	}, node)
+}
+
 // TestNodeIPStandsInForTools: a Node whose machine has no VMware Tools is
 // initialized with what its kubelet was given, or waits for it.
 func TestNodeIPStandsInForTools(t *testing.T) {

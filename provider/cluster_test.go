@@ -330,7 +330,7 @@ func (c *cluster) events() []string {
 		}
 		if e, ok := create.GetObject().(*v1.Event); ok && e.Source.Component == "vzones" {
 			out = append(out, e.InvolvedObject.Name+" "+e.Reason)
-			if (e.Type == v1.EventTypeWarning) == (e.Reason == report.ReasonResolved) || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
+			if (e.Type == v1.EventTypeNormal) != slices.Contains([]string{report.ReasonResolved, "AddressesChanged"}, e.Reason) || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
 				c.Errorf("an Event that tells nobody anything: %+v", e)
 			}
 		}

@@ -109,20 +109,18 @@ func (c *Controller) isRelevant(b, n *v1.Node) bool {
 		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.Readdressed(b, n) && placement.Releases(b, n)
 }
 
-// isDecidedBy reports whether a Node has changed in what its labels, taints and condition are decided by.
+// isDecidedBy reports whether a Node has changed in what its labels, taints and condition are decided by, or in its addresses.
 func isDecidedBy(b, n *v1.Node) bool {
 	was, is := report.ReadyOf(b), report.ReadyOf(n)
 	if was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message {
 		return true
 	}
-	return !maps.Equal(b.Labels, n.Labels) || b.Annotations[keys.Labels] != n.Annotations[keys.Labels] || plan.IsTainted(b) != plan.IsTainted(n)
+	return placement.Readdressed(b, n) || !maps.Equal(b.Labels, n.Labels) || b.Annotations[keys.Labels] != n.Annotations[keys.Labels] || plan.IsTainted(b) != plan.IsTainted(n)
 }
 
 // isInitializedBy reports whether an uninitialized Node has changed in what it may wait for
-// beside that: its addresses, its --node-ip, or where it says that its machine is.
-func isInitializedBy(b, n *v1.Node) bool {
-	return placement.Readdressed(b, n) || !maps.Equal(b.Annotations, n.Annotations)
-}
+// beside that: where it says that its machine is.
+func isInitializedBy(b, n *v1.Node) bool { return !maps.Equal(b.Annotations, n.Annotations) }
 
 // standbyHandlers call changed for a Node that comes, goes, or changes in which machine it
 // is.

@@ -32,7 +32,7 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 		machine = nil // look again whenever something changes
 	}
 	c.decided(n, s, machine, isOfOthers(place.Problem))
-	next := c.annotateLocation(ctx, n, s, place.Location)
+	next := sooner(c.annotateLocation(ctx, n, s, place.Location), c.recordReaddressed(n, s))
 	ours, wait := c.recordProblem(ctx, n, s, &place)
 	next = sooner(next, wait)
 	if ours {

@@ -26,6 +26,9 @@ type state struct {
 	// event is when an Event may be recorded, and eventWaits whether one waits for that.
 	event      reservation
 	eventWaits bool
+	// addresses are those that the Node had when it was looked at last, nil if it was not since it
+	// is initialized.
+	addresses []v1.NodeAddress
 	// shared reports whether another Node has the machine too, or an address that the Node
 	// would get: then a change of any Node may concern this one.
 	shared bool

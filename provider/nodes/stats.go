@@ -67,9 +67,9 @@ const KeptHelp = absence.KeptHelp
 // it, for whoever documents them or alerts on them.
 func EventReasons() []string { return report.EventReasons() }
 
-// LabelEventReasons returns the reasons of the Events about the labels of Nodes.
+// LabelEventReasons returns the reasons of the Events about the labels and addresses of initialized Nodes.
 func LabelEventReasons() []string {
-	return []string{reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
+	return []string{reasonReaddressed, reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }
 
 // Kept counts the Nodes that are not ready and whose machines are not found, by why they

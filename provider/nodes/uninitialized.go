@@ -19,6 +19,7 @@ func (c *Controller) syncUninitialized(ctx context.Context, n *v1.Node, s *state
 	c.mu.Lock()
 	s.labels = labelState{}
 	c.mu.Unlock()
+	s.addresses = nil
 	maps.DeleteFunc(s.problems, func(about string, _ *problem) bool { return about != aboutMachine && about != aboutDeletion })
 	var machine *inventory.Machine
 	d, err := c.placer.Initial(n)

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/addresses"
@@ -30,11 +32,15 @@ func (p *Placer) Addresses(node *v1.Node, m *inventory.Machine) (chosen addresse
 }
 
 // changedAddresses returns the addresses that an initialized Node gets, none where it
-// keeps those that it has.
+// keeps those that it has, for now or as they are.
 func (p *Placer) changedAddresses(states []inventory.State, m *inventory.Machine, node *v1.Node) ([]v1.NodeAddress, error) {
 	chosen, families, err := p.choose(states, m, node)
 	if changed, err := isChange(node, m, &chosen, families, err); !changed {
 		return nil, err
+	}
+	k := p.knownOf(node.UID)
+	if k.confirm(node, m); !k.lostSince.IsZero() && time.Since(k.lostSince) < p.addressWait {
+		return nil, nil
 	}
 	p.reserve(node, inventory.UUID{}, chosen.Addresses)
 	return chosen.Addresses, nil

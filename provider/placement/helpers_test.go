@@ -35,10 +35,6 @@ func withSystemUUID(s string) func(*v1.Node) {
 	return func(n *v1.Node) { n.Status.NodeInfo.SystemUUID = s }
 }
 
-func withProviderID(s string) func(*v1.Node) {
-	return func(n *v1.Node) { n.Spec.ProviderID = s }
-}
-
 func untainted(n *v1.Node) { n.Spec.Taints = nil }
 
 func silent(n *v1.Node) {

@@ -37,6 +37,9 @@ type known struct {
 		node    *v1.Node
 		machine *inventory.Machine
 	}
+	// lostSince is since when the machine reports others instead of an address that the Node has,
+	// zero if it does not.
+	lostSince time.Time
 	// searchedSince is when searches for the machine began, zero if none have.
 	searchedSince time.Time
 	// cameInitialized reports whether the Node, since this process leads, came without the taint or
@@ -79,21 +82,28 @@ func (w *nameWait) serve() {
 	}
 }
 
-// confirm notes which of the addresses that a Node claims its machine has. Of one that is unclear
-// nothing changes.
+// confirm notes which of the addresses that a Node claims its machine has, and whether it has lost
+// one. Of one that is unclear nothing changes.
 func (k *known) confirm(node *v1.Node, m *inventory.Machine) {
 	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
 		return
 	}
 	k.confirmedBy.node, k.confirmedBy.machine = node, m
 	var now []netip.Addr
+	lost := false
 	for _, a := range addresses.ClaimedBy(node) {
 		is, _ := addresses.Back(m, a)
+		lost = lost || is == addresses.Unbacked
 		if is == addresses.Backed || is == addresses.Unclear && slices.Contains(k.confirmed, a) {
 			now = append(now, a)
 		}
 	}
 	k.confirmed = now
+	if !lost {
+		k.lostSince = time.Time{}
+	} else if k.lostSince.IsZero() {
+		k.lostSince = time.Now()
+	}
 }
 
 // knownOf returns what is known of a Node, to be changed. The lock is held.

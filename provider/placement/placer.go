@@ -43,6 +43,9 @@ type Options struct {
 	MaxSnapshotAge time.Duration
 	// TagRefresh is the time between two readings of tags; 30 s if zero.
 	TagRefresh time.Duration
+	// AddressWait is for how long an initialized Node keeps an address that its machine does not
+	// report any more although it reports others, as while an interface starts; 3 minutes if zero.
+	AddressWait time.Duration
 }
 
 // A Placer says where Nodes are, by the states of a fleet.
@@ -52,7 +55,9 @@ type Placer struct {
 	maxAge time.Duration
 	// namesAge is how old the names of tags may be that a Node is initialized with.
 	namesAge time.Duration
-	settings atomic.Pointer[settings]
+	// addressWait is Options.AddressWait.
+	addressWait time.Duration
+	settings    atomic.Pointer[settings]
 
 	// mu is held while a Node is decided about, from before anything is looked up until what it
 	// gets is reserved, and guards what follows. Nothing waits meanwhile.
@@ -74,10 +79,11 @@ type settings struct {
 // New returns a placer for the Nodes in its cache, which is NodeCache.
 func New(fleet Fleet, cfg *config.Config, opts Options) *Placer {
 	p := &Placer{
-		fleet:    fleet,
-		maxAge:   cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
-		namesAge: cmp.Or(opts.TagRefresh, 30*time.Second),
-		known:    map[types.UID]*known{}, reserving: map[types.UID]bool{},
+		fleet:       fleet,
+		maxAge:      cmp.Or(opts.MaxSnapshotAge, 5*time.Minute),
+		namesAge:    cmp.Or(opts.TagRefresh, 30*time.Second),
+		addressWait: cmp.Or(opts.AddressWait, 3*time.Minute),
+		known:       map[types.UID]*known{}, reserving: map[types.UID]bool{},
 	}
 	p.nodes = nodecache.New(p.IsForeign)
 	p.Apply(cfg)

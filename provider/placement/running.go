@@ -24,7 +24,7 @@ func (p *Placer) Running(node *v1.Node) (*cloudprovider.InstanceMetadata, error)
 	if err != nil {
 		// The framework would log the error of each Node in each round. An Event about the
 		// Node says the same, and the log has that once.
-		return &cloudprovider.InstanceMetadata{}, nil //nolint:nilerr // nothing is written either way
+		return &cloudprovider.InstanceMetadata{}, nil
 	}
 	addrs, err := p.changedAddresses(states, m, node)
 	if err != nil {

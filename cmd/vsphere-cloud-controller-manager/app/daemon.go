@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"time"
 
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/cloud-provider/app"
@@ -29,6 +30,11 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/summary"
 	"vzones/provider"
 )
+
+// addressWait is for how long an initialized Node keeps an address that its machine does not report
+// any more although it reports others: a guest that starts again has all of them within that. Where
+// --node-status-update-frequency is less, it is that.
+const addressWait = 3 * time.Minute
 
 // configure reads the configuration file and the environment variables that override it. It
 // contacts nothing: a Secret is read later.
@@ -74,7 +80,10 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 	if err := a.prepareElection(ctx, c, watchdog); err != nil {
 		return err
 	}
-	s := a.newServices(client, c.ClientBuilder.ClientOrDie(provider.ClientName))
+	s := a.newServices(client, c.ClientBuilder.ClientOrDie(provider.ClientName), provider.Options{
+		MaxSnapshotAge: a.flags.MaxSnapshotAge, TagRefresh: a.flags.TagRefresh,
+		AddressWait: min(addressWait, c.ComponentConfig.NodeStatusUpdateFrequency.Duration),
+	})
 	a.provider, a.nodes = s.provider, s.nodes
 	leading := a.provider.Started()
 	a.registry.CustomMustRegister(

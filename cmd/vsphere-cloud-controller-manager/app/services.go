@@ -45,7 +45,7 @@ type services struct {
 }
 
 // newServices makes the services of the configuration at the start. It starts none.
-func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
+func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Options) *services {
 	s := &services{source: &a.source, cfg: a.cfg, client: client, files: files.New(), secretChanged: signal.New()}
 	s.secrets = secrets.New(client, s.secretChanged.Notify)
 	s.watch(a.cfg)
@@ -57,7 +57,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface) *services {
 		TagRefresh:   a.flags.TagRefresh,
 		Observer:     metrics.NewObserver(a.registry),
 	})
-	s.provider = provider.New(s.fleet, a.cfg, provider.Options{MaxSnapshotAge: a.flags.MaxSnapshotAge, TagRefresh: a.flags.TagRefresh})
+	s.provider = provider.New(s.fleet, a.cfg, o)
 	s.nodes = nodes.New(s.fleet, s.provider.Placer(), s.provider.Checker(), forNodes)
 	return s
 }
