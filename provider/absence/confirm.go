@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 
 	"vzones/topology"
-	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
 
@@ -68,12 +68,11 @@ type Fleet interface {
 // later takes its result away.
 type Confirmer struct {
 	fleet Fleet
-	// changed is notified of a new question: those who ask send, Run receives, nobody
-	// closes it.
-	changed signal.Signal
 
 	mu sync.Mutex
 	of map[types.UID]*confirmation
+	// queue has the Nodes whose machines are to be searched for, from Run on.
+	queue workqueue.TypedDelayingInterface[types.UID]
 	// lastErr is why the search that ended last has confirmed nothing, if a vCenter
 	// could not be searched.
 	lastErr error
@@ -82,8 +81,7 @@ type Confirmer struct {
 // confirmation is the search for the machine of one Node. Another identity is another
 // confirmation.
 type confirmation struct {
-	id        inventory.Identity
-	searching bool
+	id inventory.Identity
 	// due is when the next search begins, asked when the framework asked last.
 	due, asked time.Time
 	failures   int
@@ -96,11 +94,7 @@ type confirmation struct {
 
 // NewConfirmer returns a confirmer that searches once Run is called.
 func NewConfirmer(fleet Fleet) *Confirmer {
-	return &Confirmer{
-		fleet:   fleet,
-		changed: signal.New(),
-		of:      map[types.UID]*confirmation{},
-	}
+	return &Confirmer{fleet: fleet, of: map[types.UID]*confirmation{}}
 }
 
 // Want starts a search that confirms the absence of a Node's machine.
@@ -117,8 +111,8 @@ func (c *Confirmer) Ask(node types.UID, id inventory.Identity) error {
 	defer c.mu.Unlock()
 	of := c.get(node, id)
 	of.asked = time.Now()
-	if !of.searching && of.due.Before(of.asked) {
-		c.changed.Notify() // nobody had asked for long
+	if of.due.Before(of.asked) {
+		c.searchAt(node, of.due) // it is not, if nobody had asked for long
 	}
 	return c.result(of)
 }
@@ -149,7 +143,7 @@ func (c *Confirmer) get(node types.UID, id inventory.Identity) *confirmation {
 		now := time.Now()
 		of = &confirmation{id: id, due: now, asked: now}
 		c.of[node] = of
-		c.changed.Notify()
+		c.searchAt(node, now)
 	}
 	return of
 }
@@ -177,68 +171,59 @@ func (c *Confirmer) result(of *confirmation) error {
 	return nil
 }
 
-// Run searches until the context is done, and returns when no search is under way. It calls
-// ended, which must not wait, with each Node whose search has a result.
-func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
-	pace := rate.NewLimiter(searchesPerSecond, searchesAtOnce)
-	var searches sync.WaitGroup
-	defer searches.Wait()
-	slots := make(chan struct{}, searchesAtOnce)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-c.changed:
-		case <-timer.C:
-		case <-ctx.Done():
-			return
-		}
-		for {
-			node, of, wait := c.next()
-			if of == nil {
-				timer.Reset(wait)
-				break
-			}
-			select {
-			case slots <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			if pace.Wait(ctx) != nil {
-				return
-			}
-			searches.Go(func() {
-				defer func() { <-slots }()
-				generation, err := c.search(ctx, of.id)
-				if c.finish(node, of, generation, err) {
-					ended(node)
-				}
-			})
-		}
+// searchAt has the machine of a Node searched for at a time. The caller holds mu.
+func (c *Confirmer) searchAt(node types.UID, due time.Time) {
+	if c.queue != nil {
+		c.queue.AddAfter(node, time.Until(due))
 	}
 }
 
-// next returns the confirmation that has been due for longest, as being searched for, or
-// how long nothing is due.
-func (c *Confirmer) next() (types.UID, *confirmation, time.Duration) {
+// Run searches until the context is done, and returns when no search is under way. It calls
+// ended, which must not wait, with each Node whose search has a result.
+func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
+	queue := workqueue.NewTypedDelayingQueue[types.UID]()
+	c.mu.Lock()
+	c.queue = queue
+	for node := range c.of {
+		queue.Add(node)
+	}
+	c.mu.Unlock()
+	defer context.AfterFunc(ctx, queue.ShutDown)()
+	pace := rate.NewLimiter(searchesPerSecond, searchesAtOnce)
+	var workers sync.WaitGroup
+	for range searchesAtOnce {
+		workers.Go(func() {
+			for {
+				node, isShutDown := queue.Get()
+				if isShutDown {
+					return
+				}
+				if of := c.dueOf(node); of != nil && pace.Wait(ctx) == nil {
+					generation, err := c.search(ctx, of.id)
+					if c.finish(node, of, generation, err) {
+						ended(node)
+					}
+				}
+				queue.Done(node)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// dueOf returns the confirmation of a Node, nil if nobody wants it or it is not due.
+func (c *Confirmer) dueOf(node types.UID) *confirmation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var first types.UID
-	var of *confirmation
-	for node, other := range c.of {
-		idle := !other.done.IsZero() && time.Since(other.asked) > repeatUnasked
-		if !other.searching && !idle && (of == nil || other.due.Before(of.due)) {
-			first, of = node, other
-		}
+	of := c.of[node]
+	if of == nil || !of.done.IsZero() && time.Since(of.asked) > repeatUnasked {
+		return nil
 	}
-	if of == nil {
-		return "", nil, time.Hour
+	if time.Until(of.due) > 0 {
+		c.searchAt(node, of.due)
+		return nil
 	}
-	if wait := time.Until(of.due); wait > 0 {
-		return "", nil, wait
-	}
-	of.searching = true
-	return first, of, 0
+	return of
 }
 
 // search returns the generation of the vCenters that were searched, and nil if none has
@@ -271,7 +256,6 @@ func (c *Confirmer) search(ctx context.Context, id inventory.Identity) (uint64, 
 func (c *Confirmer) finish(node types.UID, of *confirmation, generation uint64, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of.searching = false
 	c.lastErr = nil
 	if errors.Is(err, ErrSearchFailed) {
 		c.lastErr = err
@@ -286,7 +270,7 @@ func (c *Confirmer) finish(node types.UID, of *confirmation, generation uint64, 
 		of.due = of.done.Add(min(retryMin<<min(of.failures, 8), retryMax))
 		of.failures++
 	}
-	c.changed.Notify()
+	c.searchAt(node, of.due)
 	return true
 }
 
