@@ -44,7 +44,7 @@ func TestASelectorThatChanges(t *testing.T) {
 			t.Errorf("it is ours, and is %+v", n)
 		}
 		c.reconfigure("cloud=vsphere")
-		if got := outcomes(c.provider); got[report.Placed] != 0 || got[report.Foreign] == 0 {
+		if got := c.outcomes(); got[report.Placed] != 0 || got[report.Foreign] == 0 {
 			t.Errorf("counted as %v", got)
 		}
 	}, tempting()...)

@@ -80,8 +80,8 @@ func TestAddressOfAnotherNode(t *testing.T) {
 				if told := slices.Contains(cl.events(), "joins AddressConflict"); told != c.waits {
 					t.Errorf("Events %q", cl.events())
 				}
-				if want := map[bool]int{true: 1}[c.waits]; outcomes(cl.provider)["address_conflict"] != want {
-					t.Errorf("outcomes %v", outcomes(cl.provider))
+				if want := map[bool]int{true: 1}[c.waits]; cl.outcomes()["address_conflict"] != want {
+					t.Errorf("outcomes %v", cl.outcomes())
 				}
 			}, c.other, aNode("joins", withSystemUUID(uuidA)))
 		})

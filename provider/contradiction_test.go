@@ -100,8 +100,8 @@ func TestAContradictionIsTold(t *testing.T) {
 			c.pass(time.Minute)
 		}
 		c.wantEvents("node-1 ProviderIDMismatch")
-		if n := outcomes(c.provider)["provider_id_mismatch"]; n != 1 {
-			t.Errorf("%v", outcomes(c.provider))
+		if n := c.outcomes()["provider_id_mismatch"]; n != 1 {
+			t.Errorf("%v", c.outcomes())
 		}
 		// Where its machine was is still noted: that decides whether it is absent.
 		if seen := c.lastSeen("uid-node-1"); seen.VCenter != "east" {

@@ -79,7 +79,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 				t.Errorf("followed: %v", ids)
 			}
 		}
-		if got := outcomes(c.provider); got[report.Foreign] != 4 || got[report.Placed] != 0 {
+		if got := c.outcomes(); got[report.Foreign] != 4 || got[report.Placed] != 0 {
 			t.Errorf("counted as %v", got)
 		}
 

@@ -14,6 +14,7 @@ import (
 	"vzones/config"
 	"vzones/provider/absence"
 	"vzones/provider/keys"
+	"vzones/provider/nodes"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -93,7 +94,8 @@ func TestNoNodeIsKept(t *testing.T) {
 
 // TestKeptBeforeTheStart: every reason is there, and all are 0.
 func TestKeptBeforeTheStart(t *testing.T) {
-	counts := New(nil, &config.Config{}, Options{}).checker.Kept()
+	p := New(nil, &config.Config{}, Options{})
+	counts := nodes.New(nil, p.placer, p.checker, nil).Kept()
 	if len(counts) != 8 {
 		t.Errorf("%v", counts)
 	}

@@ -4,14 +4,13 @@ import (
 	"maps"
 	"testing"
 
-	"vzones/provider/nodes"
 	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
 
 // outcomes are those of all Nodes.
-func outcomes(p *Provider) map[string]int {
-	all, _ := nodes.New(nil, p.placer, p.checker, nil).Outcomes()
+func (c *cluster) outcomes() map[string]int {
+	all, _ := c.controller.Outcomes()
 	return all
 }
 

@@ -85,8 +85,8 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 						t.Errorf("%s: Events %q", name, cl.events())
 					}
 				}
-				if got := outcomes(cl.provider)["machine_of_two_nodes"]; got != len(strings.Fields(c.complains)) {
-					t.Errorf("outcomes %v", outcomes(cl.provider))
+				if got := cl.outcomes()["machine_of_two_nodes"]; got != len(strings.Fields(c.complains)) {
+					t.Errorf("outcomes %v", cl.outcomes())
 				}
 			}, two, one)
 		})
@@ -198,7 +198,7 @@ func TestWithoutMatchingByName(t *testing.T) {
 		c.create(aNode("metal", untainted))
 		c.pass(delayRunning + time.Second)
 		c.wantEvents("node-1 SystemUUIDMissing")
-		if got := outcomes(c.provider); got["system_uuid_missing"] != 1 || got[report.Foreign] != 1 {
+		if got := c.outcomes(); got["system_uuid_missing"] != 1 || got[report.Foreign] != 1 {
 			t.Errorf("outcomes %v", got)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, c.node("metal")); err != nil || m == nil || m.ProviderID != "" {
@@ -236,8 +236,8 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		if down, err := c.provider.placer.IsShutDown(metal); down || err == nil {
 			t.Errorf("it is shut down: %v, %v", down, err)
 		}
-		if got := outcomes(c.provider)[report.Foreign]; got != 1 {
-			t.Errorf("outcomes %v", outcomes(c.provider))
+		if got := c.outcomes()[report.Foreign]; got != 1 {
+			t.Errorf("outcomes %v", c.outcomes())
 		}
 		if nodestate.IsUninitialized(c.node("vm")) {
 			t.Error("it keeps the machine's own Node waiting")

@@ -178,6 +178,17 @@ type Result struct {
 	Kept error
 }
 
+// KeptBy returns the reason for which the Node is kept, empty if it is not.
+func (r *Result) KeptBy() string {
+	switch {
+	case r.Searching:
+		return KeptBy(ErrConfirming)
+	case r.Kept != nil:
+		return KeptBy(r.Kept)
+	}
+	return ""
+}
+
 // Confirm starts a search that confirms the absence of a Node's machine if the framework would delete the
 // Node, so that there is an answer when it asks.
 func (c *Checker) Confirm(states []inventory.State, n *v1.Node) Result {

@@ -53,28 +53,11 @@ func KeptKey(err error) string {
 const KeptHelp = "deletion_disabled (nodes.skipDeletion), being_confirmed (every vCenter is being searched), search_failed (a vCenter could not be), " +
 	"found_by_search, outside_datacenters, vcenter_unreachable, machine_unreadable (one that may be it), unknown (something else is)"
 
-// Kept counts the Nodes that are not ready and whose machines are not found, by why they
-// are not deleted. Every reason is in the result. Before the Nodes are known all are 0.
-func (c *Checker) Kept() map[string]int {
-	counts := map[string]int{}
-	for _, k := range kept {
-		counts[k.name] = 0
+// KeptReasons returns all reasons.
+func KeptReasons() []string {
+	names := make([]string, len(kept))
+	for i, k := range kept {
+		names[i] = k.name
 	}
-	if !c.nodes.IsStarted() {
-		return counts
-	}
-	states := c.fleet.States()
-	for _, n := range c.nodes.All() {
-		if c.placer.IsForeign(n) {
-			continue
-		}
-		id, err := c.wouldDelete(states, n)
-		if err == nil {
-			err = c.confirmer.Peek(n.UID, id)
-		}
-		if err != nil && !errors.Is(err, errExists) {
-			counts[KeptBy(err)]++
-		}
-	}
-	return counts
+	return names
 }

@@ -21,7 +21,7 @@ func (c *Controller) syncAbsence(ctx context.Context, n *v1.Node, s *state, stat
 		c.checker.Drop(n.UID)
 	}
 	c.mu.Lock()
-	s.absent = is.Absent
+	s.absent, s.kept = is.Absent, is.KeptBy()
 	c.mu.Unlock()
 	switch {
 	case is.Searching:

@@ -192,6 +192,10 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 		next = sooner(next, c.syncInitialized(ctx, n, s))
 	}
 	next = sooner(next, c.syncAbsence(ctx, n, s, states))
+	outcome := c.outcomeOf(n)
+	c.mu.Lock()
+	s.outcome = outcome
+	c.mu.Unlock()
 	if !s.eventWaits {
 		s.event.done() // the Event that waited is not due any more
 	}

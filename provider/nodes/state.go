@@ -37,6 +37,9 @@ type state struct {
 	later bool
 	// absent reports whether the machine is absent, which is being confirmed.
 	absent bool
+	// outcome is what was decided, and kept why the Node is not deleted although its machine is not
+	// found, empty if it is not kept; by their names in metrics.
+	outcome, kept string
 	// labels belong to the goroutine that decides, but for what others read, which is changed under
 	// the lock: the drifts, the instance type and the conflicts.
 	labels labelState

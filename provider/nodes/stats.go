@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -74,21 +75,30 @@ func LabelEventReasons() []string {
 
 // Kept counts the Nodes that are not ready and whose machines are not found, by why they
 // are not deleted. Every reason is in the result. Before the Nodes are known all are 0.
-func (c *Controller) Kept() map[string]int { return c.checker.Kept() }
+func (c *Controller) Kept() map[string]int {
+	counts := map[string]int{}
+	for _, reason := range absence.KeptReasons() {
+		counts[reason] = 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.states {
+		if s.kept != "" {
+			counts[s.kept]++
+		}
+	}
+	return counts
+}
 
 // OutcomesHelp explains the outcomes in a line.
 const OutcomesHelp = report.Help
 
-// Outcomes counts the Nodes by what is known of them now, and those of them that are not
+// Outcomes counts the Nodes by what was decided about them last, and those of them that are not
 // initialized as the same. Every outcome is in both results. Before the Nodes are known all
 // are 0. A Node that waits and is placed is about to be initialized.
 func (c *Controller) Outcomes() (all, waiting map[string]int) {
 	all, waiting = report.Counts(), report.Counts()
-	if !c.nodes.IsStarted() {
-		return all, waiting
-	}
-	for _, n := range c.nodes.All() {
-		o, _ := c.outcomeOf(n)
+	for n, o := range c.outcomes() {
 		all[o]++
 		if nodestate.IsUninitialized(n) {
 			waiting[o]++
@@ -97,17 +107,37 @@ func (c *Controller) Outcomes() (all, waiting map[string]int) {
 	return all, waiting
 }
 
-// outcomeOf returns what is known of a Node, and why it has no certain place.
-func (c *Controller) outcomeOf(n *v1.Node) (string, error) {
-	if c.placer.IsForeign(n) {
-		return report.Foreign, nil
+// outcomes are those of all Nodes about which something was decided, and of those of others.
+func (c *Controller) outcomes() iter.Seq2[*v1.Node, string] {
+	return func(yield func(*v1.Node, string) bool) {
+		if !c.nodes.IsStarted() {
+			return
+		}
+		for _, n := range c.nodes.All() {
+			o := report.Foreign
+			if !c.placer.IsForeign(n) {
+				c.mu.Lock()
+				o = ""
+				if s := c.states[n.UID]; s != nil {
+					o = s.outcome
+				}
+				c.mu.Unlock()
+			}
+			if o != "" && !yield(n, o) {
+				return
+			}
+		}
 	}
+}
+
+// outcomeOf returns what is known of a Node of ours.
+func (c *Controller) outcomeOf(n *v1.Node) string {
 	_, err := c.placer.Describe(n)
 	switch {
 	case err == nil:
-		return report.Placed, nil
+		return report.Placed
 	case report.NeverOurs(n, err):
-		return report.Foreign, nil
+		return report.Foreign
 	}
-	return report.Of(err).Name, err
+	return report.Of(err).Name
 }

@@ -51,8 +51,7 @@ func (c *Controller) sum() sum {
 	stats, _ := c.Stats()
 	s := sum{drifting: stats.Drifting}
 	zones := map[string]int{}
-	for _, n := range c.nodes.All() {
-		outcome, _ := c.outcomeOf(n)
+	for n, outcome := range c.outcomes() {
 		switch {
 		case outcome == report.Foreign:
 			continue
