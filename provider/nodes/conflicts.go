@@ -39,12 +39,15 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	nesting := policy.Nesting()
 	pairs, values := map[topology.Pair]bool{}, map[topology.Value]bool{} // of Nodes of which these are not known now
 	for n := range c.initialized() {
-		place, err := c.placer.Place(n)
-		if err == nil {
-			seen.add(&place)
+		s := c.stateOf(n)
+		if s.node == nil {
+			continue // nothing is decided about it yet
 		}
-		placements = append(placements, place.Placement)
-		c.asBefore(n, nesting, place.Placement, err, pairs, values)
+		if s.placeErr == nil {
+			seen.add(&s.place)
+		}
+		placements = append(placements, s.place.Placement)
+		s.asBefore(nesting, pairs, values)
 	}
 	found := policy.FleetConflicts(placements, c.placer.Tagged())
 	same := take(&l.conflicts.Spanning, found.Spanning, pairs)
@@ -62,13 +65,8 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 
 // asBefore notes the pair and the values that a Node had, if what they rest on is not
 // known now.
-func (c *Controller) asBefore(n *v1.Node, nesting []string, placed topology.Placement, err error, pairs map[topology.Pair]bool, values map[topology.Value]bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.states[n.UID]
-	if s == nil {
-		return
-	}
+func (s *state) asBefore(nesting []string, pairs map[topology.Pair]bool, values map[topology.Value]bool) {
+	placed, err := s.place.Placement, s.placeErr
 	if _, ok := placed.Pair(); !ok && !isCertain(placed, err) {
 		pairs[s.labels.pair] = true
 	}

@@ -23,6 +23,7 @@ import (
 func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) time.Duration {
 	s.announced, s.announcedAt = nil, time.Time{}
 	place, err := c.placer.Place(n)
+	s.place, s.placeErr = place, err
 	if s.later && !place.Later && place.Machine != nil {
 		c.fleet.Probe(place.Machine.Ref.VCenter) // its labels may be written again
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 
+	"vzones/provider/placement"
 	"vzones/vcenter/inventory"
 )
 
@@ -21,6 +22,9 @@ type state struct {
 	// with, and announcedAt when that was, zero if it has initialized the Node.
 	announced   *cloudprovider.InstanceMetadata
 	announcedAt time.Time
+	// place is where an initialized Node is, and placeErr why that is not known.
+	place    placement.Place
+	placeErr error
 	// problems are what is wrong with the Node, by what that is about.
 	problems map[string]*problem
 	// event is when an Event may be recorded, and eventWaits whether one waits for that.
