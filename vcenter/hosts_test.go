@@ -57,7 +57,7 @@ func (w *world) fact(id inventory.Identity, want string) {
 	})
 }
 
-var byHost = Options{Requirements: Requirements{HostGroups: true, FaultDomains: true}, Timeout: patience * 2 * time.Second, TagRefresh: time.Hour, EventsDelay: time.Nanosecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+var byHost = Options{Requirements: Requirements{HostGroups: true, FaultDomains: true}, Timeout: patience * 2 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 // inBothModes runs a test with each way to index machines.
 func inBothModes(t *testing.T, description string, opts Options, test func(*world)) {

@@ -1,7 +1,6 @@
 package vcenter
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -72,13 +71,6 @@ func loadModes() []loadMode {
 			once: fleet.Load{Requests: 60, Logins: 2, TagReads: 40}, minute: fleet.Load{Requests: 12, TagReads: 4},
 		},
 		{
-			name: "logs ten tagging events a second about objects above Nodes", goes: func(ctx context.Context, t *testing.T, v *fleet.VCenter) {
-				v.LogTagEvents()
-				every(100*time.Millisecond, func(v *fleet.VCenter, _ int) error { return v.TaggingEvents(1, "c1") })(ctx, t, v)
-			},
-			once: fleet.Load{Requests: 20, TagReads: 4}, minute: fleet.Load{Requests: 700, TagReads: 16},
-		},
-		{
 			name: "moves a Node's machine ten times a second", goes: every(100*time.Millisecond, func(v *fleet.VCenter, n int) error {
 				return v.MoveVM("n1", []string{"c2-host-1", "c1-host-1"}[n%2])
 			}),
@@ -98,10 +90,6 @@ func loadModes() []loadMode {
 		{
 			name: "refuses list views as a whole", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) },
 			once: fleet.Load{Requests: 120, Logins: 2, TagReads: 12}, minute: fleet.Load{Requests: 60, TagReads: 12},
-		},
-		{
-			name: "makes no collector of events", start: func(_ *testing.T, v *fleet.VCenter) { v.Fault("CreateCollectorForEvents", new(types.InvalidState)) },
-			once: fleet.Load{Requests: 40, Logins: 2, TagReads: 12}, minute: fleet.Load{Requests: 12, TagReads: 4},
 		},
 		{
 			name: "answers each long poll with nothing under HTTP 200", start: func(t *testing.T, v *fleet.VCenter) {

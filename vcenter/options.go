@@ -55,10 +55,6 @@ type Options struct {
 	// SearchEvery is the time in which a vCenter with index: followed is searched
 	// again for each machine; 10 min if zero.
 	SearchEvery time.Duration
-	// EventsDelay is the time from the first snapshot of a vCenter until its tagging events
-	// are collected, so that it does not search its database while Nodes wait to be
-	// initialized; 10 s if zero.
-	EventsDelay time.Duration
 	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
 	InFlight int
 	// Observer is called for each request to a vCenter; nil for none.
@@ -74,7 +70,6 @@ type timing struct {
 	pollTime, firstPage time.Duration
 	logoutTimeout       time.Duration
 	searchEvery         time.Duration
-	eventsDelay         time.Duration
 	inFlight            int
 	observer            Observer
 	parseMetadata       func(string) ([]netip.Addr, error)
@@ -95,7 +90,6 @@ func (o *Options) withDefaults() timing {
 		firstPage:     cmp.Or(o.FirstPage, 5*time.Minute),
 		logoutTimeout: 3 * time.Second,
 		searchEvery:   cmp.Or(o.SearchEvery, 10*time.Minute),
-		eventsDelay:   cmp.Or(o.EventsDelay, 10*time.Second),
 		inFlight:      cmp.Or(o.InFlight, 8),
 		observer:      o.Observer,
 		parseMetadata: guestinfo.Addresses,

@@ -117,7 +117,7 @@ func atOnce(d *deprived) {
 }
 
 func timeless(d *deprived) {
-	eventless(d)
+	harmless(d)
 	d.steady(func() {
 		asked := d.east.Requests()["CurrentTime"]
 		d.until("an answer", func([]inventory.State) bool {
@@ -215,22 +215,6 @@ func uncategorized(d *deprived) {
 	nameless(d)
 	d.until("a category that is not shown", func(states []inventory.State) bool {
 		return slices.Equal(states[0].Snapshot.InvisibleCategories, []string{"zone"})
-	})
-}
-
-// eventless: without events a tag is seen at the interval.
-func eventless(d *deprived) {
-	harmless(d)
-	if n := d.east.EventCollectors(); n > 0 {
-		d.Errorf("%d collectors of events", n)
-	}
-	d.steady(func() {
-		for _, tag := range []string{"new", "b"} {
-			if err := d.east.Retag("c2", "zone", tag); err != nil {
-				d.Fatal(err)
-			}
-			d.in(d.n2, "east/"+tag)
-		}
 	})
 }
 

@@ -62,7 +62,6 @@ var deprivations = []privilege{
 	{row: "Tags and categories", what: "no tag", take: forbid(getTag), again: true, give: recovered, lost: nameless},
 	{row: "Tags and categories", what: "no category", take: forbid("GET /com/vmware/cis/tagging/category/id:{id}"), again: true, give: recovered, lost: nameless},
 	{row: "Tags and categories", what: "no list", take: forbid("GET /com/vmware/cis/tagging/category"), give: recovered, lost: harmless},
-	{row: "Tagging events", take: without("CreateCollectorForEvents", "SetCollectorPageSize"), give: recovered, lost: eventless},
 }
 
 // TestPrivileges takes each privilege of the table away in turn: what is lost is what

@@ -11,9 +11,9 @@ import (
 // again and again, and counts from there on.
 func (w *world) settled() {
 	w.Helper()
-	w.until("collectors of events", func([]inventory.State) bool {
+	w.until("all that is watched", func([]inventory.State) bool {
 		for _, v := range w.sim.VCenters() {
-			if v.EventCollectors() == 0 || v.Owned("PropertyFilter") < 3 {
+			if v.Owned("PropertyFilter") < 2 {
 				return false
 			}
 		}

@@ -42,7 +42,7 @@ func TestNothingIsNewerThanVSphere7(t *testing.T) {
 			u.read(t, f)
 		}
 	}
-	for _, name := range []string{"FindAllByUuid", "EventFilterSpec", "WaitOptions", "VirtualMachinePowerStatePoweredOn"} {
+	for _, name := range []string{"FindAllByUuid", "WaitOptions", "VirtualMachinePowerStatePoweredOn"} {
 		if !u.types[name] {
 			t.Errorf("types.%s was not seen to be used", name)
 		}

@@ -20,7 +20,7 @@ func surveyed(t *testing.T, description string) *world {
 	t.Helper()
 	opts := slow
 	opts.Timeout = 20 * time.Second // beside load, for hundreds of machines
-	opts.Categories, opts.EventsDelay = []string{"region", "zone"}, time.Hour
+	opts.Categories = []string{"region", "zone"}
 	w := run(t, description, opts, nil)
 	w.until("all vCenters read", func(states []inventory.State) bool {
 		return !slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot == nil })

@@ -9,7 +9,6 @@ import (
 	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
-	"vzones/vcenter/watch"
 )
 
 // A TagTrial is what a vCenter answers about tags beyond those above machines.
@@ -19,13 +18,10 @@ type TagTrial struct {
 	// TaggedErr says why that is not known.
 	Tagged    []topology.Tagged
 	TaggedErr error
-	// EventsErr says why tagging events cannot be collected, nil if they can.
-	EventsErr error
 }
 
 // TryTags asks each vCenter that is logged in to, all side by side, for what a watch asks for only
-// some time after its start: to what tags are attached, and whether tagging events can be
-// collected. Without categories it asks nothing. The result is in the order of the configuration; a
+// some time after its start: to what tags are attached. Without categories it asks nothing. The result is in the order of the configuration; a
 // vCenter that is not logged in to has an empty one.
 func (f *Fleet) TryTags(ctx context.Context, categories []string) []TagTrial {
 	members := *f.members.Load()
@@ -47,17 +43,13 @@ func (f *Fleet) TryTags(ctx context.Context, categories []string) []TagTrial {
 func (f *Fleet) tryTags(ctx context.Context, m member, s *session.Session, categories []string, into *TagTrial) {
 	own := s.NewREST() // the watch has the session of the tagging API that belongs to s
 	defer closeOwn(ctx, m, &f.timing, own)
-	try := func(what string, do func() error) error {
-		if err := m.guard.Run(ctx, what, do); err != nil {
-			return faults.Printable{Err: err}
-		}
-		return nil
-	}
-	into.TaggedErr = try("reading to what tags are attached", func() (err error) {
+	err := m.guard.Run(ctx, "reading to what tags are attached", func() (err error) {
 		reader := newOwnTagReader(m.handle, f.timing)
 		reader.StartWith(&m.tagNames)
 		into.Tagged, err = reader.Tagged(ctx, tags.NewTagging(own), s, categories)
 		return err
 	})
-	into.EventsErr = try("collecting tagging events", func() error { return watch.TryEvents(ctx, s, m.name) })
+	if err != nil {
+		into.TaggedErr = faults.Printable{Err: err}
+	}
 }

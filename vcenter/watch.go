@@ -111,7 +111,7 @@ func (a *actor) watchOptions() watch.Options {
 		VCenter: a.name, Datacenters: a.cfg.Datacenters, Followed: a.cfg.Followed,
 		Tags: a.desired.tags, Groups: a.desired.groups, Domains: a.desired.domains,
 		Timeout: a.opts.timeout, TagRefresh: a.opts.tagRefresh, TagRetry: a.opts.retryMin,
-		PollTime: a.opts.pollTime, FirstPage: a.opts.firstPage, SearchEvery: a.opts.searchEvery, EventsDelay: a.opts.eventsDelay,
+		PollTime: a.opts.pollTime, FirstPage: a.opts.firstPage, SearchEvery: a.opts.searchEvery,
 		Guard: a.guard, ParseMetadata: a.opts.parseMetadata, Slots: a.slots, LastSeen: &a.seen,
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // slow are timings under which only the watch can have brought a change.
-var slow = Options{Requirements: Requirements{Tags: true}, Timeout: patience * 5 * time.Second, TagRefresh: time.Hour, EventsDelay: time.Nanosecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+var slow = Options{Requirements: Requirements{Tags: true}, Timeout: patience * 5 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 func TestTheWatchBringsMoves(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ type world struct {
 }
 
 // quick are timings under which a test need not wait.
-var quick = Options{Requirements: Requirements{Tags: true}, Timeout: patience * 2 * time.Second, TagRefresh: 100 * time.Millisecond, EventsDelay: time.Nanosecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
+var quick = Options{Requirements: Requirements{Tags: true}, Timeout: patience * 2 * time.Second, TagRefresh: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
 func run(t *testing.T, description string, opts Options, change func(*fleet.Fleet, []config.VCenter)) *world {
 	t.Helper()

@@ -30,16 +30,12 @@ type faults struct {
 	// are objects that none may have although they can be seen.
 	listing  types.BaseMethodFault
 	unlisted map[types.ManagedObjectReference]bool
-	// events says that changes of tags are logged as events.
-	events bool
 	// pages is how many objects an answer to RetrievePropertiesEx has at most.
 	pages int32
 	// noProperty is a property path that the vCenter does not take; late says that it
 	// does not say so at once, but in the place of the property.
 	noProperty string
 	late       bool
-	// plainEvents says that a filter of events may not have a size of its page.
-	plainEvents bool
 }
 
 // setFault changes the faults, and wakes the requests that hang or wait.

@@ -72,13 +72,9 @@ func (o *owned) remove(session string, ref types.ManagedObjectReference) {
 // disown forgets what a session has made, which ends with it.
 func (v *VCenter) disown(session string) {
 	v.owned.mu.Lock()
-	refs := v.owned.all[session]
 	delete(v.owned.all, session)
 	delete(v.owned.blind, session)
 	v.owned.mu.Unlock()
-	for _, ref := range refs {
-		v.events.forget(ref)
-	}
 }
 
 // Owned returns how many objects of a type, such as ContainerView, the open sessions

@@ -156,7 +156,7 @@ func (v *VCenter) Tag(object, category, tag string) error {
 	if err != nil {
 		return err
 	}
-	return v.changeTag(ref, category, tag, true)
+	return v.attach(ref, category, tag, true)
 }
 
 // Untag detaches a tag from an object.
@@ -165,16 +165,7 @@ func (v *VCenter) Untag(object, category, tag string) error {
 	if err != nil {
 		return err
 	}
-	return v.changeTag(ref, category, tag, false)
-}
-
-// changeTag is attach with the event that it logs.
-func (v *VCenter) changeTag(ref types.ManagedObjectReference, category, tag string, on bool) error {
-	if err := v.attach(ref, category, tag, on); err != nil {
-		return err
-	}
-	v.tagged(ref, tag, on)
-	return nil
+	return v.attach(ref, category, tag, false)
 }
 
 // Retag attaches a tag to an object in place of all others of its category.
@@ -185,7 +176,7 @@ func (v *VCenter) Retag(object, category, tag string) error {
 		return err
 	}
 	if tag != "" {
-		if err := v.changeTag(ref, category, tag, true); err != nil {
+		if err := v.attach(ref, category, tag, true); err != nil {
 			return err
 		}
 	}
@@ -198,7 +189,7 @@ func (v *VCenter) Retag(object, category, tag string) error {
 	}
 	v.tags.mu.Unlock()
 	for _, other := range others {
-		if err := v.changeTag(ref, category, other, false); err != nil {
+		if err := v.attach(ref, category, other, false); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,6 @@ type VCenter struct {
 	longPolls    longPolls
 	watchedViews watchedViews
 	peaks        peaks
-	events       tagEvents
 	owned        owned
 	settings     settings
 	wake         broadcast // the inventory, the sessions or the faults changed
@@ -110,7 +109,6 @@ func (v *VCenter) simulate(version string) {
 	if licenses, ok := reg.Get(licenseAssignments).(simulator.RegisterObject); ok {
 		reg.RemoveHandler(licenses)
 	}
-	v.serveEvents()
 	v.serveAuthorization()
 	reg.Handler = v.intercept
 	reg.AddHandler(watcher{&v.wake})

@@ -43,11 +43,6 @@ func oddityCommands() []command {
 				return nil
 			})
 		}},
-		{"vcenter VCENTER log-tagging", "lets `tag`, `untag` and `retag` log tagging events, as a real vCenter does, for good", permanent((*fleet.VCenter).LogTagEvents)},
-		{"vcenter VCENTER tagging-events N OBJECT", "logs N tagging events about an object at once, with no change of its tags", func(a *arguments) action {
-			names, n, object := a.vcenters(), a.number("N"), a.word("OBJECT")
-			return onVCenters(names, func(_ *world, v *fleet.VCenter) error { return v.TaggingEvents(n, object) })
-		}},
 	}
 }
 

@@ -45,12 +45,6 @@ func DestroyPropertyCollector(ctx context.Context, c *vim25.Client, ref types.Ma
 	return err
 }
 
-// DestroyHistoryCollector is the Destroyer of event collectors.
-func DestroyHistoryCollector(ctx context.Context, c *vim25.Client, ref types.ManagedObjectReference) error {
-	_, err := methods.DestroyCollector(ctx, c, &types.DestroyCollector{This: ref})
-	return err
-}
-
 // Track notes an object, right after it was created, to be destroyed by Destroy or
 // DestroyAll.
 func (s *Session) Track(ref types.ManagedObjectReference, d Destroyer) {

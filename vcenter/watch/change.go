@@ -36,7 +36,7 @@ func (c *change) endsWithDatacenters() bool {
 }
 
 // apply applies a page of a change, which may be nil, and reports whether there is
-// anything in it but tagging events and names of machines.
+// anything in it but names of machines.
 func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	w.change.begin(page)
 	if page == nil {
@@ -57,10 +57,6 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 				return false, Restart{GroupsRefused}
 			}
 			unsetMissing(u)
-			if u.Obj.Type == eventCollector {
-				w.events.apply(u, w.tags.refs, w.model.Tree)
-				continue
-			}
 			relevant = relevant || !ofNames
 			w.applyObject(f.Filter, u, ofNames)
 		}
@@ -93,13 +89,13 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 }
 
 // vanished returns a SessionLostError where a filter does not find what was created through
-// the session for it, or the session may not read it. An event collector does not count.
+// the session for it, or the session may not read it.
 func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 	for _, m := range f.MissingSet {
 		if err := faults.InAnswer(&m.Fault); err != nil {
 			return err
 		}
-		if m.Obj.Type != eventCollector && w.session.Created(m.Obj) {
+		if w.session.Created(m.Obj) {
 			return &faults.SessionLostError{Err: fmt.Errorf("a %s, which the session has made, is not there", m.Obj.Type)}
 		}
 	}

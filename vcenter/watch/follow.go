@@ -72,10 +72,6 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 	case <-w.tags.due:
 		w.tags.request()
 		return false, nil
-	case <-w.events.due:
-		w.events.reading()
-		w.tags.requestNow()
-		return false, nil
 	case <-w.details.disputes.due:
 		return true, w.details.resolveDisputes(ctx)
 	case <-w.details.unreported.due:
@@ -272,7 +268,6 @@ func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) 
 		snap.VisibleDatacenters = w.datacenters.visible
 	}
 	w.reporter.Publish(ctx, Publication{Snapshot: snap, LastContact: w.contact, TagNames: w.tags.published()})
-	w.tagEvents.published.Notify()
 	w.logRead(ctx, snap)
 }
 

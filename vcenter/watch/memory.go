@@ -10,8 +10,6 @@ type Memory struct {
 	// missingDatacenters is what was last logged about configured datacenters that are
 	// not there.
 	missingDatacenters string
-	// eventsErr is what was last logged about the events of tagging.
-	eventsErr string
 	// disputed are the machines for which everything was read again, since the index
 	// had them and no list view could.
 	disputed map[string]bool
@@ -41,4 +39,4 @@ func (m *Memory) Machines() (n int, watched bool) {
 
 // Moved forgets what does not hold for another address, which may be another vCenter. What
 // was read is told apart by the vCenter's own UUID.
-func (m *Memory) Moved() { m.eventsErr, m.disputed = "", nil }
+func (m *Memory) Moved() { m.disputed = nil }

@@ -8,7 +8,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
-	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/watch/model"
@@ -32,8 +31,7 @@ type Options struct {
 	// TagRetry the least one after a failure. PollTime is how long the server may hold
 	// a poll open, FirstPage the least wait for the first page. SearchEvery is the time
 	// in which each machine is searched for again.
-	// EventsDelay is the time from the first snapshot until tagging events are collected.
-	Timeout, TagRefresh, TagRetry, PollTime, FirstPage, SearchEvery, EventsDelay time.Duration
+	Timeout, TagRefresh, TagRetry, PollTime, FirstPage, SearchEvery time.Duration
 
 	// Guard turns panics into errors.
 	Guard *panics.Guard
@@ -67,15 +65,12 @@ type Watch struct {
 	searches *searches
 	metadata *metadataReader
 	tags     *tagSchedule
-	events   *eventSchedule
 	tagLoop  *tagLoop
 	poller   *poller
 	prober   *prober
 	homes    *homeAsker
 	// homeReplies is what the vCenter said of machines that it does not show.
 	homeReplies homeReplies
-	// tagEvents has events reported, some time after the first snapshot.
-	tagEvents *eventWatch
 
 	progress progress
 	// change is that of which pages are coming in.
@@ -108,8 +103,6 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 		names:       &nameLookup{views: v},
 		metadata:    newMetadataReader(opts.ParseMetadata),
 		tags:        newTagSchedule(),
-		events:      &eventSchedule{},
-		tagEvents:   &eventWatch{vcenter: opts.VCenter, session: s, published: signal.New(), delay: opts.EventsDelay, logged: memory.eventsErr},
 		logged:      time.Now(), progress: progress{began: time.Now()},
 	}
 	w.tagLoop = &tagLoop{
@@ -154,7 +147,6 @@ func (w *Watch) run(ctx context.Context) error {
 	run("waiting for changes", w.poller.run)
 	if w.opts.Tags {
 		run("reading tags", w.tagLoop.run)
-		run("following tagging events", w.tagEvents.run)
 	}
 	run("reading machines' metadata", w.metadata.parser.run)
 	if w.searches != nil {
@@ -165,7 +157,6 @@ func (w *Watch) run(ctx context.Context) error {
 	run("asking whether it answers while it loads", w.prober.whileLoading)
 	run("applying changes", w.follow)
 	err := g.Wait()
-	w.memory.eventsErr = w.tagEvents.logged
 	if (w.progress.phase >= syncing && w.searcher == nil || w.progress.phase == ready) && !panics.Recovered(err) {
 		w.model.ForgetEarlier()
 		w.memory.model = w.model
@@ -186,7 +177,7 @@ func (w *Watch) begin(ctx context.Context) error {
 	if err := w.views.begin(ctx); err != nil {
 		return err
 	}
-	w.poller.collector, w.tagEvents.collector = w.views.collector, w.views.collector
+	w.poller.collector = w.views.collector
 	// The filter over details is the first: the simulator reports a list that has changed
 	// once for it and once more for each filter before it.
 	if err := w.details.list.create(ctx); err != nil {

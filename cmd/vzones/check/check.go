@@ -19,7 +19,7 @@ const long = `Connect to the vCenters of a configuration as the daemon does, and
 wrong: one line for each finding, by vCenter, the worst first.
 
   the way     name, connection, proxy, TLS, certificate, login, clock, version
-  the account privileges, tags and tag categories, tagging events
+  the account privileges, tags and tag categories
   the tags    hosts without a zone, zones in two places, conflicts, what the CSI driver
               sees otherwise
   the Nodes   without a machine or a zone, machines of two Nodes, disk.enableUUID,

@@ -18,7 +18,6 @@ func (f *facts) findings() []finding.Finding {
 		}
 		found = append(found, f.about(i)...)
 		found = append(found, f.tagging(i)...)
-		found = append(found, f.events(i)...)
 		found = append(found, f.datacenters(i)...)
 		found = append(found, f.unreadable(i, nodes)...)
 		found = append(found, f.unchecked(i)...)

@@ -99,18 +99,6 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 	}}
 }
 
-// events finds out whether tagging events can be collected.
-func (f *facts) events(i int) []finding.Finding {
-	t := &f.trials[i]
-	if t.EventsErr == nil {
-		return nil
-	}
-	return []finding.Finding{{
-		Kind: finding.EventsDenied, VCenter: t.VCenter, Object: "the event manager", Text: plain(t.VCenter, t.EventsErr),
-		Command: line("govc", "permissions.set", "-principal", f.user(t.VCenter), "-role", "ReadOnly", "-propagate=false", "/"),
-	}}
-}
-
 // user returns the account as a vCenter names it, empty if that is not known.
 func (f *facts) user(vcenter string) string {
 	if s := f.survey(vcenter); s != nil {

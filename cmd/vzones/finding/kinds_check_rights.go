@@ -11,9 +11,6 @@ var (
 	TaggingFails = &Kind{"VZ117", Error, "the tagging service does not answer",
 		"Without tags no Node gets a region or zone that comes from tags. Nodes that have them keep them.",
 		"Look at the services of the vCenter: tags are served by its content library and tagging service, apart from the rest."}
-	EventsDenied = &Kind{"VZ118", Warning, "tagging events cannot be collected",
-		"A new tag is seen at --tag-refresh, 30 seconds by default, and not at once.",
-		"Give the account the role Read-only on the root folder."}
 	TagsUnreadable = &Kind{"VZ119", Warning, "tags of objects cannot be read",
 		"These objects count as untagged, and running Nodes keep labels that may rest on them.",
 		"Give the account the role Read-only there, without propagation."}
@@ -34,7 +31,7 @@ var (
 		"Correct datacenters in the configuration, or let the account see the datacenter."}
 
 	checkRights = []*Kind{
-		PrivilegeMissing, PrivilegeWanted, TaggingFails, EventsDenied, TagsUnreadable,
+		PrivilegeMissing, PrivilegeWanted, TaggingFails, TagsUnreadable,
 		CategoryNowhere, CategoryMissing, CategoryMultiple, CategoryUnfit, DatacenterUnmatched, NotChecked,
 	}
 )
