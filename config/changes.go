@@ -49,16 +49,12 @@ func (v *VCenter) settings() []setting {
 	if strings.HasPrefix(account, "-----BEGIN") {
 		account = "a certificate"
 	}
-	index := "all"
-	if v.Followed {
-		index = "followed"
-	}
 	datacenters := list(v.Datacenters)
 	if datacenters == "" {
 		datacenters = "all"
 	}
 	return []setting{
-		{"server", v.Server}, {"port", strconv.Itoa(v.Port)}, {"datacenters", datacenters}, {"index", index},
+		{"server", v.Server}, {"port", strconv.Itoa(v.Port)}, {"datacenters", datacenters},
 		{"user", account}, {"secretName", v.Secret.Name}, {"secretNamespace", v.Secret.Namespace}, {"secretsDirectory", v.SecretsDirectory},
 		{"insecureFlag", strconv.FormatBool(v.Insecure)}, {"caFile", v.CAFile}, {"thumbprint", v.Thumbprint},
 		{"soapRoundtripCount", strconv.Itoa(v.RoundTrips)}, {"ipFamily", list(v.IPFamilies)},

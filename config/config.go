@@ -130,10 +130,6 @@ type VCenter struct {
 	// the certificate chain decides.
 	Thumbprint string
 
-	// Followed reports whether only the machines of the cluster's Nodes are watched, found by
-	// searches, and not all of the datacenters: index: followed. False unless configured.
-	Followed bool
-
 	// RoundTrips is how often a call is tried that the network broke, 3 unless
 	// configured (soapRoundtripCount).
 	RoundTrips int

@@ -81,7 +81,7 @@ func (v *VCenter) Diff(now *VCenter) VCenterDifference {
 		Credentials: v.User != now.User || !v.Password.Equal(now.Password) || v.Secret != now.Secret ||
 			v.SecretsDirectory != now.SecretsDirectory,
 		Trust:      v.Insecure != now.Insecure || !bytes.Equal(v.CA, now.CA) || v.Thumbprint != now.Thumbprint,
-		Machines:   !slices.Equal(v.Datacenters, now.Datacenters) || v.Followed != now.Followed,
+		Machines:   !slices.Equal(v.Datacenters, now.Datacenters),
 		RoundTrips: v.RoundTrips != now.RoundTrips,
 		IPFamilies: !slices.Equal(v.IPFamilies, now.IPFamilies),
 	}

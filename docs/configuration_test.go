@@ -136,7 +136,7 @@ func TestDefaultsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	vc := c.VCenters[0]
-	if len(vc.Datacenters) > 0 || vc.CAFile != "" || vc.Thumbprint != "" || vc.Followed || len(c.Topology.Policy.Labels()) > 0 {
+	if len(vc.Datacenters) > 0 || vc.CAFile != "" || vc.Thumbprint != "" || len(c.Topology.Policy.Labels()) > 0 {
 		t.Errorf("a default that the reference does not have: %+v", vc)
 	}
 	kinds := strings.ReplaceAll(fmt.Sprintf("%q", c.Topology.Policy.Paths), "resource pool", "resourcePool")
@@ -158,7 +158,6 @@ func TestDefaultsAreDocumented(t *testing.T) {
 		"soapRoundtripCount": fmt.Sprint(vc.RoundTrips),
 		"ipFamily":           fmt.Sprint(vc.IPFamilies),
 		"datacenters":        "all",
-		"index":              "all",
 	}
 	for _, row := range rows(t, read(t, "reference/configuration.md"), "## Keys of `global` and of an entry") {
 		if got := strings.Trim(row[2], "`"); got != want[row[0]] {

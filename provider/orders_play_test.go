@@ -42,7 +42,6 @@ type orderPlay struct {
 
 	mu          sync.Mutex
 	states      []inventory.State
-	searched    []map[inventory.UUID]bool
 	homes       []map[string]inventory.Reply
 	named       []map[string]bool
 	subscribers []signal.Signal
@@ -91,19 +90,6 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 		names[name] = s.Names[name]
 	}
 	s.Names = names
-	if p.lag[vcenter] < 0 {
-		return s
-	}
-	// Only what it was searched for is in its index.
-	s.Searched = &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
-	for u := range p.searched[vcenter] {
-		s.Searched.UUIDs[u] = true
-	}
-	for u := range s.Index {
-		if !s.Searched.UUIDs[u] {
-			delete(s.Index, u)
-		}
-	}
 	return s
 }
 
@@ -162,22 +148,12 @@ func (p *orderPlay) change(vcenter int, change func(*inventory.State)) {
 	}
 }
 
-// Follow has vCenters searched: for UUIDs those that have no index of all machines, and
-// all for names.
+// Follow has vCenters searched for names.
 func (p *orderPlay) Follow(ids []inventory.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, lag := range p.lag {
-		if lag >= 0 {
-			p.searchAfter(lag, i, func() {
-				for _, id := range ids {
-					for _, u := range id.UUIDs {
-						p.searched[i][u] = true
-					}
-				}
-			})
-		}
-		p.searchAfter(p.nameLag[i], i, func() {
+	for i, lag := range p.nameLag {
+		p.searchAfter(lag, i, func() {
 			for _, id := range ids {
 				if len(id.UUIDs) == 0 {
 					p.named[i][id.Name] = true
@@ -260,12 +236,11 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 func (p *orderPlay) runDaemon(l life, last bool) {
 	p.mu.Lock()
 	p.life++
-	p.states, p.searched, p.named, p.homes, p.subscribers = nil, nil, nil, nil, nil
+	p.states, p.named, p.homes, p.subscribers = nil, nil, nil, nil
 	cfg := testConfig()
 	cfg.VCenters = nil
 	for i := range l.plans {
 		p.states = append(p.states, inventory.State{VCenter: vcenterName(i)})
-		p.searched = append(p.searched, map[inventory.UUID]bool{})
 		p.named = append(p.named, map[string]bool{})
 		p.homes = append(p.homes, map[string]inventory.Reply{})
 		cfg.VCenters = append(cfg.VCenters, config.VCenter{Name: vcenterName(i), IPFamilies: []string{"ipv4"}})

@@ -59,13 +59,10 @@ type order struct {
 	lives []life
 	// created is when each new Node comes, in seconds after the first life began.
 	created []float64
-	// lag is how long each vCenter takes to search for a Node that is new, negative
-	// for one whose index has all machines.
-	lag []float64
-	// nameLag is the same for names, which no index has.
+	// nameLag is how long each vCenter takes to look for the name of a Node that is new.
 	nameLag []float64
 	// down are the vCenters that cannot be read in the end. unsure are those that at
-	// some time could not be read or searched after they had been waited for: then
+	// some time could not be read after they had been waited for: then
 	// Nodes may be decided about without them, which decision 0026 accepts. never are
 	// those that are never read.
 	down, unsure, never []bool
@@ -82,18 +79,7 @@ func newOrder(r *rand.Rand) *order {
 		o.never[i] = !calm && one(5)
 		o.down[i] = o.never[i] || !calm && one(5)
 		o.unsure[i] = o.down[i]
-		lag := -1.0
-		if one(3) {
-			lag = r.Float64()
-			if !calm && one(4) {
-				lag, o.unsure[i] = 2.5+3*r.Float64(), true
-			}
-		}
-		o.lag = append(o.lag, lag)
-		if lag < 0 {
-			lag = r.Float64()
-		}
-		o.nameLag = append(o.nameLag, lag)
+		o.nameLag = append(o.nameLag, r.Float64())
 	}
 	for i := range 3 {
 		n := nodeFact{runs: one(2), recorded: !one(4), home: r.IntN(vcenters), silent: one(2)}

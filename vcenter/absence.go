@@ -21,18 +21,12 @@ import (
 
 // ConfirmAbsent searches every vCenter directly for the machine: for each of its UUIDs in
 // all datacenters, configured or not, and where it was found last. Nil means that each
-// answered and none has it, and that the configuration did not change meanwhile. A vCenter
-// with index: followed has no list of the machines whose UUID cannot be read, which a
-// search may not find: then it has to be known where the machine last was, and that it is
-// not there any more. The error is topology.ErrUnknown if a vCenter could not be searched,
+// answered and none has it, and that the configuration did not change meanwhile. The error is topology.ErrUnknown if a vCenter could not be searched,
 // and names the vCenter if one has the machine. Templates do not count.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	asked := f.members.Load()
 	members := *asked
 	errs := make([]error, len(members))
-	if err := canConfirm(members, id); err != nil {
-		return err
-	}
 	var g errgroup.Group
 	for i, m := range members {
 		g.Go(func() error {
@@ -100,8 +94,7 @@ func joinAnswers(errs []error) error {
 }
 
 // lastSeen returns the managed object IDs that the machine last had in this vCenter,
-// through whichever of its entries: by its Node's record, by this process, and by the
-// vCenter's watch.
+// through whichever of its entries: by its Node's record, and by this process.
 func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
@@ -110,26 +103,8 @@ func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 			ids = append(ids, was.ID)
 		}
 	}
-	ids = append(ids, m.seen.Of(instance, id.UUIDs)...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
-}
-
-// canConfirm returns an error if a vCenter has an index of followed machines only and it
-// is not known where the machine last was.
-func canConfirm(members []member, id inventory.Identity) error {
-	for _, m := range members {
-		if s := m.session(); s != nil && len(m.lastSeen(s, id)) > 0 {
-			return nil
-		}
-	}
-	for _, m := range members {
-		if m.target.cfg.Followed {
-			return topology.Errorf(topology.ErrUnknown, "vCenter %q has index: followed, where a search may not find a machine whose configuration cannot be read, "+
-				"and nothing tells where the machine was: delete the Node by hand if its machine is gone", m.name)
-		}
-	}
-	return nil
 }
 
 // confirmGone returns nil if the managed object that the machine was is not there any

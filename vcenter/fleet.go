@@ -146,20 +146,12 @@ func (f *Fleet) Subscribe() <-chan struct{} {
 	return s
 }
 
-// announce notifies of a change of a state: subscribers, and the watches, which search for
-// what no other vCenter has.
+// announce notifies subscribers of a change of a state.
 func (f *Fleet) announce() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	snapshots := make(watch.Snapshots)
-	for _, s := range f.States() {
-		snapshots[s.VCenter] = s.Snapshot
-	}
 	for _, s := range f.subscribers {
 		s.Notify()
-	}
-	for _, m := range *f.members.Load() {
-		m.inbox.SetFleet(snapshots)
 	}
 }
 

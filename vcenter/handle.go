@@ -24,8 +24,6 @@ type handle struct {
 	throttle *session.LoginThrottle
 	// slots bound the requests in flight of searches for single machines.
 	slots search.Slots
-	// seen is where followed machines were last.
-	seen watch.LastSeen
 	// tagNames are the names of tags that were read.
 	tagNames tags.Shared
 

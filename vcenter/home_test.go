@@ -11,15 +11,16 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// TestAskHomeOutside: a machine whose UUID is known, and that the index leaves out since it has left the configured
-// datacenters, is not another one.
+// TestAskHomeOutside: a machine that has left the configured datacenters is not another one.
 func TestAskHomeOutside(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, func(_ *fleet.Fleet, vcenters []config.VCenter) {
-		vcenters[0].Datacenters, vcenters[0].Followed = []string{"/prod/dc1"}, true
+		vcenters[0].Datacenters = []string{"/prod/dc1"}
 	})
-	w.fleet.Follow([]inventory.Identity{w.id("n3")})
-	id := w.moid("n3")
+	n1, id := w.id("n1"), w.moid("n1")
+	w.fleet.Follow([]inventory.Identity{n1})
+	w.found(n1)
+	w.do(w.sim.VCenter("east").MoveVM("n1", "c3-host-1"))
 	w.until("outside", func(states []inventory.State) bool {
 		return states[0].Snapshot != nil && slices.Contains(states[0].Snapshot.Outside, id)
 	})

@@ -59,15 +59,6 @@ func (w *world) fact(id inventory.Identity, want string) {
 
 var byHost = Options{Requirements: Requirements{HostGroups: true, FaultDomains: true}, Timeout: patience * 2 * time.Second, TagRefresh: time.Hour, RetryMin: 20 * time.Millisecond, RetryMax: 100 * time.Millisecond}
 
-// inBothModes runs a test with each way to index machines.
-func inBothModes(t *testing.T, description string, opts Options, test func(*world)) {
-	for _, index := range []string{"all", "followed"} {
-		t.Run(index, func(t *testing.T) {
-			test(run(t, description, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) { cfgs[0].Followed = index == "followed" }))
-		})
-	}
-}
-
 func (w *world) do(err error) {
 	w.Helper()
 	if err != nil {
@@ -80,44 +71,43 @@ func (w *world) do(err error) {
 // Nothing is requested for that.
 func TestHostGroupsAndFaultDomains(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, stretched, byHost, func(w *world) {
-		n1, n2, n3, n4, n5 := w.id("n1"), w.id("n2"), w.id("n3"), w.id("n4"), w.id("n5")
-		w.fleet.Follow([]inventory.Identity{n1, n2, n3, n4, n5})
-		w.fact(n1, "licensed site-a / fd-a")
-		w.fact(n2, "licensed site-b / fd-b")
-		w.fact(n3, " / ")
-		w.fact(n4, "not read / ")
-		w.fact(n5, " / ")
-		east := w.sim.VCenter("east")
-		before := east.Requests()
-		w.do(east.MoveVM("n1", "b1"))
-		w.fact(n1, "licensed site-b / fd-b")
-		w.do(east.AddToGroup("b1", "new"))
-		w.fact(n1, "licensed new site-b / fd-b")
-		w.do(east.RegroupHost("b1", "site-a"))
-		w.fact(n2, "site-a / fd-b")
-		w.do(east.TakeFromGroup("b1", "site-a"))
-		w.fact(n2, " / fd-b")
-		w.do(east.SetFaultDomain("b1", "fd-x"))
-		w.fact(n2, " / fd-x")
-		w.do(east.SetFaultDomain("b1", ""))
-		w.fact(n2, " / ")
-		w.do(east.LoseHost("b1")) // whose configuration may not be there
-		w.fact(n2, " / "+"the host is not connected to the vCenter")
-		w.do(east.RestoreHost("b1"))
-		w.fact(n2, " / ")
-		w.do(east.MoveHost("a1", "c2"))
-		w.do(east.MoveVM("n1", "a1"))
-		w.fact(n1, " / fd-a")
-		w.do(east.AddToGroup("a1", "site-c"))
-		w.fact(n1, "site-c / fd-a")
-		after := east.Requests()
-		for _, kind := range []string{"RetrievePropertiesEx", "CreateFilter", "Login", "CreatePropertyCollector"} {
-			if n := after[kind] - before[kind]; n != 0 {
-				w.Errorf("%d further requests %s", n, kind)
-			}
+	w := run(t, stretched, byHost, nil)
+	n1, n2, n3, n4, n5 := w.id("n1"), w.id("n2"), w.id("n3"), w.id("n4"), w.id("n5")
+	w.fleet.Follow([]inventory.Identity{n1, n2, n3, n4, n5})
+	w.fact(n1, "licensed site-a / fd-a")
+	w.fact(n2, "licensed site-b / fd-b")
+	w.fact(n3, " / ")
+	w.fact(n4, "not read / ")
+	w.fact(n5, " / ")
+	east := w.sim.VCenter("east")
+	before := east.Requests()
+	w.do(east.MoveVM("n1", "b1"))
+	w.fact(n1, "licensed site-b / fd-b")
+	w.do(east.AddToGroup("b1", "new"))
+	w.fact(n1, "licensed new site-b / fd-b")
+	w.do(east.RegroupHost("b1", "site-a"))
+	w.fact(n2, "site-a / fd-b")
+	w.do(east.TakeFromGroup("b1", "site-a"))
+	w.fact(n2, " / fd-b")
+	w.do(east.SetFaultDomain("b1", "fd-x"))
+	w.fact(n2, " / fd-x")
+	w.do(east.SetFaultDomain("b1", ""))
+	w.fact(n2, " / ")
+	w.do(east.LoseHost("b1")) // whose configuration may not be there
+	w.fact(n2, " / "+"the host is not connected to the vCenter")
+	w.do(east.RestoreHost("b1"))
+	w.fact(n2, " / ")
+	w.do(east.MoveHost("a1", "c2"))
+	w.do(east.MoveVM("n1", "a1"))
+	w.fact(n1, " / fd-a")
+	w.do(east.AddToGroup("a1", "site-c"))
+	w.fact(n1, "site-c / fd-a")
+	after := east.Requests()
+	for _, kind := range []string{"RetrievePropertiesEx", "CreateFilter", "Login", "CreatePropertyCollector"} {
+		if n := after[kind] - before[kind]; n != 0 {
+			w.Errorf("%d further requests %s", n, kind)
 		}
-	})
+	}
 }
 
 // TestNobodyNeedsHostGroups: without a rule for them nothing of it is read, and what is
@@ -126,20 +116,19 @@ func TestNobodyNeedsHostGroups(t *testing.T) {
 	t.Parallel()
 	opts := byHost
 	opts.Requirements = Requirements{}
-	inBothModes(t, stretched, opts, func(w *world) {
-		n1 := w.id("n1")
-		w.fleet.Follow([]inventory.Identity{n1})
-		w.fact(n1, "not read / not read")
-		w.fleet.Apply(w.cfgs, Requirements{HostGroups: true})
-		w.fact(n1, "licensed site-a / not read")
-		w.fleet.Apply(w.cfgs, Requirements{FaultDomains: true})
-		w.fact(n1, "not read / fd-a")
-		w.fleet.Apply(w.cfgs, Requirements{})
-		w.fact(n1, "not read / not read")
-		if n := w.sim.VCenter("east").Requests()["Login"]; n != 1 {
-			w.Errorf("%d logins", n)
-		}
-	})
+	w := run(t, stretched, opts, nil)
+	n1 := w.id("n1")
+	w.fleet.Follow([]inventory.Identity{n1})
+	w.fact(n1, "not read / not read")
+	w.fleet.Apply(w.cfgs, Requirements{HostGroups: true})
+	w.fact(n1, "licensed site-a / not read")
+	w.fleet.Apply(w.cfgs, Requirements{FaultDomains: true})
+	w.fact(n1, "not read / fd-a")
+	w.fleet.Apply(w.cfgs, Requirements{})
+	w.fact(n1, "not read / not read")
+	if n := w.sim.VCenter("east").Requests()["Login"]; n != 1 {
+		w.Errorf("%d logins", n)
+	}
 	for _, access := range []model.HostAccess{model.ByGroups, model.ByConfiguration, model.NoHostFacts} {
 		if got := (model.HostFacts{Access: access}).Properties(); got != nil {
 			t.Errorf("%+v is read", got)
@@ -151,28 +140,27 @@ func TestNobodyNeedsHostGroups(t *testing.T) {
 // the cluster or the host, from the beginning on or later.
 func TestUnreadableHostGroups(t *testing.T) {
 	t.Parallel()
-	inBothModes(t, stretched, byHost, func(w *world) {
-		n1, n2 := w.id("n1"), w.id("n2")
-		w.fleet.Follow([]inventory.Identity{n1, n2})
-		w.fact(n1, "licensed site-a / fd-a")
-		east, denied := w.sim.VCenter("east"), topology.ErrNotPermitted.Error()
-		w.do(east.DenyRead("c1"))
-		w.fact(n1, denied+" / fd-a")
-		w.do(east.DenyRead("a1"))
-		w.fact(n1, denied+" / "+denied)
-		w.fact(n2, denied+" / fd-b")
-		east.EndSessions()
-		w.do(east.AllowRead("c1"))
-		w.fact(n1, "licensed site-a / "+denied)
-		w.do(east.AllowRead("a1"))
-		w.fact(n1, "licensed site-a / fd-a")
-		w.do(east.DenyRead("c1"))
-		w.restarted()
-		w.fact(n1, denied+" / fd-a")
-		if m := w.found(n1).Paths[0].Objects[0].HostGroups; !errors.Is(m.Err, topology.ErrNotPermitted) {
-			w.Errorf("the error is %v", m.Err)
-		}
-	})
+	w := run(t, stretched, byHost, nil)
+	n1, n2 := w.id("n1"), w.id("n2")
+	w.fleet.Follow([]inventory.Identity{n1, n2})
+	w.fact(n1, "licensed site-a / fd-a")
+	east, denied := w.sim.VCenter("east"), topology.ErrNotPermitted.Error()
+	w.do(east.DenyRead("c1"))
+	w.fact(n1, denied+" / fd-a")
+	w.do(east.DenyRead("a1"))
+	w.fact(n1, denied+" / "+denied)
+	w.fact(n2, denied+" / fd-b")
+	east.EndSessions()
+	w.do(east.AllowRead("c1"))
+	w.fact(n1, "licensed site-a / "+denied)
+	w.do(east.AllowRead("a1"))
+	w.fact(n1, "licensed site-a / fd-a")
+	w.do(east.DenyRead("c1"))
+	w.restarted()
+	w.fact(n1, denied+" / fd-a")
+	if m := w.found(n1).Paths[0].Objects[0].HostGroups; !errors.Is(m.Err, topology.ErrNotPermitted) {
+		w.Errorf("the error is %v", m.Err)
+	}
 }
 
 // TestPropertiesThatAVCenterDoesNotTake: the property that has the groups is declared

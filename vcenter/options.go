@@ -52,9 +52,6 @@ type Options struct {
 	// FirstPage bounds the wait for the first page of a vCenter's machines, for which
 	// it has to collect all of them; 5 min if zero.
 	FirstPage time.Duration
-	// SearchEvery is the time in which a vCenter with index: followed is searched
-	// again for each machine; 10 min if zero.
-	SearchEvery time.Duration
 	// InFlight bounds the requests at a time to one vCenter; 8 if zero.
 	InFlight int
 	// Observer is called for each request to a vCenter; nil for none.
@@ -69,7 +66,6 @@ type timing struct {
 	retryMin, retryMax  time.Duration
 	pollTime, firstPage time.Duration
 	logoutTimeout       time.Duration
-	searchEvery         time.Duration
 	inFlight            int
 	observer            Observer
 	parseMetadata       func(string) ([]netip.Addr, error)
@@ -89,7 +85,6 @@ func (o *Options) withDefaults() timing {
 		pollTime:      cmp.Or(o.PollTime, 25*time.Second),
 		firstPage:     cmp.Or(o.FirstPage, 5*time.Minute),
 		logoutTimeout: 3 * time.Second,
-		searchEvery:   cmp.Or(o.SearchEvery, 10*time.Minute),
 		inFlight:      cmp.Or(o.InFlight, 8),
 		observer:      o.Observer,
 		parseMetadata: guestinfo.Addresses,

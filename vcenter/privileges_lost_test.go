@@ -128,10 +128,6 @@ func timeless(d *deprived) {
 }
 
 func searchless(d *deprived) {
-	if d.followed {
-		down(d)
-		return
-	}
 	d.placed()
 	d.until("absence", func(states []inventory.State) bool { return d.outcome(states, d.nobody(), topology.ErrAbsent) })
 	if err := d.fleet.ConfirmAbsent(d.ctx, d.nobody()); !errors.Is(err, topology.ErrUnknown) {
@@ -165,7 +161,7 @@ func unreadable(d *deprived) {
 		return d.outcome(states, d.n1, topology.ErrUnknown, inventory.ErrUnreadable) && inventory.IsIndexed(states, d.n1)
 	})
 	d.in(d.n2, "east/b")
-	if d.fresh && !d.followed {
+	if d.fresh {
 		d.unsaid() // only its Node tells which machine it is
 		return
 	}

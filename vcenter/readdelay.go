@@ -21,24 +21,17 @@ const (
 	// windowPerMachine is the window for each machine of the index, whose properties
 	// are read in pages: 2 minutes for 40,000 machines, under a second for 300.
 	windowPerMachine = 3 * time.Millisecond
-	// windowPerSearch is the window for each machine where the index has only those
-	// that are followed, since each of them is searched for on its own.
-	windowPerSearch = 20 * time.Millisecond
 	// maxWindow bounds it for any size.
 	maxWindow = 2 * time.Minute
 )
 
 // readWindow returns the time within which an index of that size is read again.
-func readWindow(machines int, followed bool) time.Duration {
-	per := windowPerMachine
-	if followed {
-		per = windowPerSearch
-	}
+func readWindow(machines int) time.Duration {
 	// In this order, since a product could be out of range.
-	if machines >= int(maxWindow/per) {
+	if machines >= int(maxWindow/windowPerMachine) {
 		return maxWindow
 	}
-	return time.Duration(machines) * per
+	return time.Duration(machines) * windowPerMachine
 }
 
 // newReadDelay returns, after a watch or an attempt to begin one has failed, how long the next
@@ -61,7 +54,7 @@ func (a *actor) readWindow() time.Duration {
 	if !watched {
 		return 0
 	}
-	return readWindow(machines, a.cfg.Followed)
+	return readWindow(machines)
 }
 
 // waitToRead lets the time pass that the next reading has to wait. Meanwhile the state

@@ -17,19 +17,16 @@ func TestReadWindow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		machines int
-		followed bool
 		want     time.Duration
 	}{
-		{0, false, 0},
-		{300, false, 900 * time.Millisecond},
-		{20_000, false, time.Minute},
-		{40_000, false, 2 * time.Minute},
-		{1 << 40, false, 2 * time.Minute},
-		{100, true, 2 * time.Second},
-		{1 << 40, true, 2 * time.Minute},
+		{0, 0},
+		{300, 900 * time.Millisecond},
+		{20_000, time.Minute},
+		{40_000, 2 * time.Minute},
+		{1 << 40, 2 * time.Minute},
 	} {
-		if got := readWindow(c.machines, c.followed); got != c.want {
-			t.Errorf("%d machines, followed %t: %v, want %v", c.machines, c.followed, got, c.want)
+		if got := readWindow(c.machines); got != c.want {
+			t.Errorf("%d machines: %v, want %v", c.machines, got, c.want)
 		}
 	}
 }

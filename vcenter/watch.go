@@ -108,11 +108,11 @@ func (a *actor) logInAgain(ctx context.Context, s *session.Session) (*session.Se
 
 func (a *actor) watchOptions() watch.Options {
 	return watch.Options{
-		VCenter: a.name, Datacenters: a.cfg.Datacenters, Followed: a.cfg.Followed,
+		VCenter: a.name, Datacenters: a.cfg.Datacenters,
 		Tags: a.desired.tags, Groups: a.desired.groups, Domains: a.desired.domains,
 		Timeout: a.opts.timeout, TagRefresh: a.opts.tagRefresh, TagRetry: a.opts.retryMin,
-		PollTime: a.opts.pollTime, FirstPage: a.opts.firstPage, SearchEvery: a.opts.searchEvery,
-		Guard: a.guard, ParseMetadata: a.opts.parseMetadata, Slots: a.slots, LastSeen: &a.seen,
+		PollTime: a.opts.pollTime, FirstPage: a.opts.firstPage,
+		Guard: a.guard, ParseMetadata: a.opts.parseMetadata, Slots: a.slots,
 	}
 }
 

@@ -181,3 +181,9 @@ func follow(t *testing.T, sim *fleet.Fleet, cfg config.VCenter, source Credentia
 	w.start(source, opts)
 	return w
 }
+
+// in waits for a machine to be in a zone, whose tag is read after the machine.
+func (w *world) in(id inventory.Identity, zone string) {
+	w.Helper()
+	w.until(id.String()+" in "+zone, func([]inventory.State) bool { return w.zone(id) == zone })
+}

@@ -125,7 +125,7 @@ func sameForCSI(t *testing.T, got, want *config.Config) {
 	for i := range want.VCenters {
 		g, w := got.VCenters[i], want.VCenters[i]
 		for _, vc := range []*config.VCenter{&g, &w} {
-			vc.Name, vc.At, vc.TrustAt, vc.RoundTrips, vc.IPFamilies, vc.Followed = "", "", "", 0, nil, false
+			vc.Name, vc.At, vc.TrustAt, vc.RoundTrips, vc.IPFamilies = "", "", "", 0, nil
 			vc.CA, vc.SecretsDirectory, vc.Secret = nil, "", config.SecretRef{}
 			if vc.Insecure {
 				vc.CAFile, vc.Thumbprint = "", ""

@@ -34,8 +34,6 @@ func overrides() []override {
 		{"insecureFlag: false", "insecureFlag: true", func(vc *config.VCenter) any { return vc.Insecure }, false, true},
 		{"datacenters: [a, b]", "datacenters: [c]", func(vc *config.VCenter) any { return vc.Datacenters }, "[a b]", "[c]"},
 		{"soapRoundtripCount: 5", "soapRoundtripCount: 3", func(vc *config.VCenter) any { return vc.RoundTrips }, 5, 3},
-		{"index: all", "index: followed", func(vc *config.VCenter) any { return vc.Followed }, false, true},
-		{"index: followed", "index: all", func(vc *config.VCenter) any { return vc.Followed }, true, false},
 		{"ipFamily: [ipv6]", "ipFamily: [ipv4]", func(vc *config.VCenter) any { return vc.IPFamilies }, "[ipv6]", "[ipv4]"},
 		{ca, "caFile: testdata/ca/../ca/ca.pem", file, "testdata/ca/ca.pem", "testdata/ca/../ca/ca.pem"},
 		{ca, "caData: system", file, "testdata/ca/ca.pem", ""},

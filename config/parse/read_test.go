@@ -134,7 +134,6 @@ func dump(c *config.Config) string {
 			line("  ca certificates", len(sound))
 		}
 		line("  thumbprint", vc.Thumbprint)
-		line("  followed", vc.Followed)
 		line("  round trips", vc.RoundTrips)
 		line("  ip families", vc.IPFamilies)
 	}

@@ -22,7 +22,6 @@ package nodes
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +37,6 @@ import (
 	"vzones/provider/nodecache"
 	"vzones/provider/nodestate"
 	"vzones/provider/report"
-	"vzones/vcenter/inventory"
 )
 
 // A Controller manages the Nodes of a placer.
@@ -179,17 +177,12 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	}
 	s := c.stateOf(n)
 	s.eventWaits = false
-	next := time.Duration(0)
-	// Where vCenters are searched for each machine, a Node waits for that only so long.
-	search := c.placer.StartSearch(n.UID)
+	var next time.Duration
 	states := c.fleet.States()
-	if isSearched(states) {
-		next = sooner(next, search)
-	}
 	if nodestate.IsUninitialized(n) {
-		next = sooner(next, c.syncUninitialized(ctx, n, s, states))
+		next = c.syncUninitialized(ctx, n, s, states)
 	} else {
-		next = sooner(next, c.syncInitialized(ctx, n, s))
+		next = c.syncInitialized(ctx, n, s)
 	}
 	next = sooner(next, c.syncAbsence(ctx, n, s, states))
 	outcome := c.outcomeOf(n)
@@ -203,9 +196,4 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 		return 0 // resync comes before
 	}
 	return next
-}
-
-// isSearched reports whether a vCenter is searched for each machine.
-func isSearched(states []inventory.State) bool {
-	return slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot != nil && s.Snapshot.Searched != nil })
 }

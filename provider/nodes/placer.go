@@ -1,8 +1,6 @@
 package nodes
 
 import (
-	"time"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -23,7 +21,6 @@ type placer interface {
 
 	IsForeign(*v1.Node) bool
 	Statement(*v1.Node) (inventory.Identity, error)
-	StartSearch(types.UID) time.Duration
 	IsRefused(types.UID) bool
 	TakeRefused(types.UID) bool
 

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"errors"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -30,8 +29,7 @@ func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 
 func (p *Placer) identify(node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
-	k := p.read(node.UID)
-	id.LastSeen, id.SearchOverdue = k.lastSeen, !k.searchedSince.IsZero() && time.Since(k.searchedSince) >= searchTime
+	id.LastSeen = p.read(node.UID).lastSeen
 	id.Joins = nodestate.IsUninitialized(node)
 	id.Running = id.Joins || nodestate.IsReady(node)
 	return id, err

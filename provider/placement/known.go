@@ -17,9 +17,6 @@ const (
 	// reservedFor is how long the machine and the addresses that a Node was given are its own at
 	// most while the Node does not show them.
 	reservedFor = time.Minute
-	// searchTime is how long a Node waits until each vCenter with index: followed was
-	// searched for its machine. One that answers is searched in a few times its latency.
-	searchTime = 2 * time.Second
 	// namesServeFor is for how long names serve a Node that waited for them, from when they first
 	// did, where they take longer to read than the refresh interval.
 	namesServeFor = time.Minute
@@ -40,8 +37,6 @@ type known struct {
 	// lostSince is since when the machine reports others instead of an address that the Node has,
 	// zero if it does not.
 	lostSince time.Time
-	// searchedSince is when searches for the machine began, zero if none have.
-	searchedSince time.Time
 	// cameInitialized reports whether the Node, since this process leads, came without the taint or
 	// got a provider ID without it: nobody has initialized it.
 	cameInitialized bool
@@ -226,18 +221,6 @@ func (p *Placer) NoteSeen(node types.UID, at inventory.LastSeen) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.knownOf(node).lastSeen = at
-}
-
-// StartSearch notes that the machine of a Node is searched for from now on, if it was not
-// before, and returns how long that still may take.
-func (p *Placer) StartSearch(node types.UID) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := p.knownOf(node)
-	if k.searchedSince.IsZero() {
-		k.searchedSince = time.Now()
-	}
-	return time.Until(k.searchedSince.Add(searchTime))
 }
 
 // IsRefused reports whether the framework was answered last that a Node has to wait.

@@ -23,7 +23,6 @@ type bench struct {
 	delay         time.Duration
 	short         bool
 	more          string // of the configuration, in the case that is measured
-	followed      bool   // the same
 	// others are further Nodes, which are registered after those of machines.
 	others []*v1.Node
 
@@ -89,7 +88,7 @@ func (b *bench) one(ctx context.Context, c benchCase, result *figures.Case) erro
 	if err := b.replace(ctx, c.fleet); err != nil {
 		return err
 	}
-	b.more, b.followed = c.more, c.followed
+	b.more = c.more
 	runtime.GC() // of the fleet before, whose garbage would be collected meanwhile
 	if err := c.measure(ctx, b, c, result); err != nil {
 		return err

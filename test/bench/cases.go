@@ -19,7 +19,6 @@ type benchCase struct {
 	name, about string
 	fleet       layout
 	more        string // in the configuration, behind region and zone
-	followed    bool   // with index: followed
 	measure     measurement
 	// runs is how often it is done; the median counts.
 	runs int

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"vzones/test/bench/figures"
@@ -14,46 +12,23 @@ import (
 const tenfold = 10
 
 // shared are the cases of vCenters that many clusters share: 2,000 and 20,000 of
-// their machines are no Nodes. With index: followed, what the daemon costs at rest
-// must not depend on them.
+// their machines are no Nodes.
 func shared() []benchCase {
 	const few = 2000
-	flat := []figures.Bound{
-		{Of: figures.RequestsGrowth, Max: 1.1}, {Of: figures.BytesGrowth, Max: 1.1}, {Of: figures.MemoryGrowth, Max: 1.1},
-	}
-	var starts, rests []benchCase
-	for _, followed := range []bool{false, true} {
-		index, bounds := "all", []figures.Bound(nil)
-		if followed {
-			index, bounds = "followed", flat
-		}
-		for _, others := range []int{few, few * tenfold} {
-			starts = append(starts, benchCase{
-				name: fmt.Sprintf("start-%s-%d", index, others), about: fmt.Sprintf("index: %s; the daemon starts beside %d VMs that are no Nodes", index, others),
-				fleet: layout{vcenters: 3, nodes: 300, others: others}, followed: followed,
-				measure: startup(nil), runs: repeats, deadline: 3 * time.Minute,
-			})
-		}
-		rests = append(rests, benchCase{
-			name: "rest-" + index, about: fmt.Sprintf("index: %s; nothing changes beside %d VMs that are no Nodes, and beside a tenth of them", index, few*tenfold),
-			fleet: layout{vcenters: 3, nodes: 300, others: few * tenfold}, followed: followed,
-			measure: rest, deadline: 9 * time.Minute, bounds: bounds,
+	var all []benchCase
+	for _, others := range []int{few, few * tenfold} {
+		all = append(all, benchCase{
+			name: fmt.Sprintf("start-all-%d", others), about: fmt.Sprintf("the daemon starts beside %d VMs that are no Nodes", others),
+			fleet:   layout{vcenters: 3, nodes: 300, others: others},
+			measure: startup(nil), runs: repeats, deadline: 3 * time.Minute,
 		})
 	}
-	return append(starts, rests...)
-}
-
-// follow puts index: followed into a configuration file.
-func follow(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	global := []byte("global:\n")
-	if !bytes.HasPrefix(text, global) {
-		return fmt.Errorf("%s does not begin with the global section", path)
-	}
-	return os.WriteFile(path, append([]byte("global:\n  index: followed\n"), text[len(global):]...), 0o600)
+	return append(all, benchCase{
+		name: "rest-all", about: fmt.Sprintf("nothing changes beside %d VMs that are no Nodes, and beside a tenth of them", few*tenfold),
+		fleet:   layout{vcenters: 3, nodes: 300, others: few * tenfold},
+		measure: rest, deadline: 9 * time.Minute,
+		bounds: []figures.Bound{{Of: figures.RequestsGrowth, Max: 1.1}, {Of: figures.BytesGrowth, Max: 1.1}},
+	})
 }
 
 // rest measures what the daemon asks for and holds in a window in which nothing

@@ -49,11 +49,6 @@ func (b *bench) launch(ctx context.Context, name string, p program, machines []f
 	if err != nil {
 		return nil, err
 	}
-	if b.followed {
-		if err := follow(config); err != nil {
-			return nil, err
-		}
-	}
 	t := &trial{bench: b, program: p, name: name}
 	if t.nodes, err = watchNodes(ctx, b.stack.Client); err != nil {
 		return nil, err

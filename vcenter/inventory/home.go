@@ -126,7 +126,7 @@ func (id Identity) mayRunAs(in *Snapshot, moid string) (shown bool, err error) {
 // read or searched.
 func stillReading(states []State, id Identity) error {
 	settled := func(s State) bool {
-		return s.Err != nil || s.Overdue || s.Snapshot != nil && (id.SearchOverdue || s.Snapshot.searchedFor(id))
+		return s.Err != nil || s.Overdue || s.Snapshot != nil && s.Snapshot.searchedFor(id)
 	}
 	if !slices.ContainsFunc(states, func(s State) bool { return !settled(s) }) {
 		return nil
@@ -137,7 +137,7 @@ func stillReading(states []State, id Identity) error {
 		case s.Err != nil, s.Overdue:
 		case s.Snapshot == nil:
 			reasons = append(reasons, s.whyUnreadable())
-		case !id.SearchOverdue:
+		default:
 			reasons = append(reasons, pendingSearches([]State{s}, id))
 		}
 	}

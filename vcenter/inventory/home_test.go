@@ -16,20 +16,12 @@ func TestPremature(t *testing.T) {
 	on, off := vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-1", uuid: u}
 	other := func(m vm) vm { m.id = "vm-2"; return m }
 	unreadable := func(m vm) vm { m.on, m.unreadable = false, true; return m }
-	searched := func(s inventory.State, uuids ...inventory.UUID) inventory.State {
-		s.Snapshot.Searched = &inventory.Searched{UUIDs: map[inventory.UUID]bool{}}
-		for _, u := range uuids {
-			s.Snapshot.Searched.UUIDs[u] = true
-		}
-		return s
-	}
 	named := func(s inventory.State, instance string) inventory.State { s.Snapshot.Instance = instance; return s }
 	for _, c := range []struct {
 		name   string
 		states []inventory.State
 		// known and seen are the vCenters of the record and of the earlier finding.
 		known, seen, instance string
-		waited                bool
 		want                  string // the vCenter
 		err                   error
 		says                  string // substrings of the error, separated by blanks
@@ -41,8 +33,6 @@ func TestPremature(t *testing.T) {
 		{name: "it is down, and nothing else fits", states: []inventory.State{stateOf("east"), failing(stateOf("west", on))}, known: "west", want: "west"},
 		{name: "it is overdue", states: []inventory.State{stateOf("east", on), overdue(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: "not read yet"},
 		{name: "it is not complete", states: []inventory.State{stateOf("east", on), incomplete(stateOf("west"))}, known: "west", err: topology.ErrUnknown, says: "dc9"},
-		{name: "it is not searched yet", states: []inventory.State{stateOf("east", on), searched(stateOf("west"))}, known: "west", waited: true, err: topology.ErrUnknown, says: "searched"},
-		{name: "it is searched", states: []inventory.State{stateOf("east", on), searched(stateOf("west"), u)}, known: "west", want: "east"},
 		{name: "it is read and has it no more", states: []inventory.State{stateOf("east", on), stateOf("west")}, known: "west", seen: "west", want: "east"},
 		{name: "it is read and has it off", states: []inventory.State{stateOf("east", on), stateOf("west", off)}, known: "west", want: "east"},
 		{name: "it is read and has it too", states: []inventory.State{stateOf("east", on), stateOf("west", on)}, known: "west", err: topology.ErrAmbiguous},
@@ -60,13 +50,10 @@ func TestPremature(t *testing.T) {
 		{name: "its vCenter has another name now", states: []inventory.State{named(stateOf("east", on), "1"), failing(stateOf("north"))}, known: "west", instance: "1", want: "east"},
 		{name: "its vCenter has another name now, and is down", states: []inventory.State{stateOf("east", on), failing(named(stateOf("north"), "1"))}, known: "west", instance: "1", err: topology.ErrUnknown},
 		{name: "its name is another one's now", states: []inventory.State{stateOf("east", on), named(stateOf("west"), "2")}, known: "west", instance: "1", want: "east"},
-		{name: "never found, not searched yet", states: []inventory.State{stateOf("east", on), searched(stateOf("west"))}, err: topology.ErrUnknown, says: "searched"},
-		{name: "never found, not searched for long", states: []inventory.State{stateOf("east", on), searched(stateOf("west"))}, waited: true, want: "east"},
-		{name: "never found, not searched since it is down", states: []inventory.State{stateOf("east", on), failing(searched(stateOf("west")))}, want: "east"},
 		{name: "off, the record's vCenter is down", states: []inventory.State{stateOf("east", off), failing(notRead("west"))}, known: "west", err: topology.ErrUnknown, says: "refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			id := inventory.Identity{UUIDs: []inventory.UUID{u}, RecordedInstance: c.instance, SearchOverdue: c.waited}
+			id := inventory.Identity{UUIDs: []inventory.UUID{u}, RecordedInstance: c.instance}
 			if c.known != "" {
 				id.Recorded = topology.Ref{VCenter: c.known, Type: "VirtualMachine", ID: "vm-1"}
 			}

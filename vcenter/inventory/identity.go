@@ -27,9 +27,6 @@ type Identity struct {
 	// Joins reports whether the Node waits to be initialized. Running reports whether its machine
 	// runs, since the Node has just joined or is ready.
 	Joins, Running bool
-	// SearchOverdue reports whether vCenters with index: followed had the time to be
-	// searched for the machine. Nothing waits longer for one that was not.
-	SearchOverdue bool
 }
 
 // LastSeen says when a machine was last in a vCenter.

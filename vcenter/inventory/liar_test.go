@@ -42,9 +42,6 @@ func (l liar) lied() []inventory.State {
 			}
 		}
 		if r.Intn(2) == 0 {
-			s.Searched = &inventory.Searched{UUIDs: map[inventory.UUID]bool{oracleUUID: true, oracleUUID.Swapped(): true}}
-		}
-		if r.Intn(2) == 0 {
 			s.Pending = map[string]bool{"vm-0": r.Intn(2) == 0, "vm-1": true}
 		}
 	}
@@ -133,14 +130,10 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 	}
 }
 
-// TestTheMachineOfANodeMayRunBesideOneThatIsOff: with an index of followed machines, one
-// that only its Node tells of makes nothing uncertain for others. It is for that Node.
+// TestTheMachineOfANodeMayRunBesideOneThatIsOff: one that only its Node tells of makes nothing uncertain for others. It is for that Node.
 func TestTheMachineOfANodeMayRunBesideOneThatIsOff(t *testing.T) {
 	u := oracleUUID
 	states := []inventory.State{stateOf("east"), stateOf("west", vm{id: "vm-1", uuid: u})}
-	for i := range states {
-		states[i].Snapshot.Searched = &inventory.Searched{UUIDs: map[inventory.UUID]bool{u: true}}
-	}
 	states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: true}}
 	id := inventory.Identity{UUIDs: []inventory.UUID{u}}
 	if m, err := inventory.Find(states, id); err != nil || m.Ref.ID != "vm-1" {

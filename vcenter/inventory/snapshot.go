@@ -23,10 +23,8 @@ type Snapshot struct {
 	// are shown, in order. It is empty unless a configured one is missing.
 	VisibleDatacenters []string
 	// Index has all machines of the configured datacenters whose UUID is known,
-	// templates included, or only those that Searched names.
+	// templates included.
 	Index map[UUID][]Entry
-	// Searched lists the searches of a vCenter with index: followed. Nil means that Index has all machines.
-	Searched *Searched
 	// Unreadable are the machines of the configured datacenters of which no
 	// UUID was ever known, by managed object ID, and when they were first seen.
 	// Inaccessible and orphaned machines exist, whatever their UUID is, and so do
@@ -48,8 +46,7 @@ type Snapshot struct {
 	// not show, by managed object ID. One that is not a key was not asked about.
 	Homes map[string]Reply
 	// Names has the machines whose guest host name or own name is that of a
-	// followed Node without a UUID, each once, by the Node's name. With Searched own
-	// names are not looked for. A name that is not a key
+	// followed Node without a UUID, each once, by the Node's name. A name that is not a key
 	// was not looked for yet; no machine has a name whose list is empty.
 	Names map[string][]NameEntry
 	// InvisibleCategories are the tag categories of the configuration that the vCenter
@@ -83,13 +80,6 @@ const (
 	// Other: it exists, and its UUID is not that of the Node's machine.
 	Other
 )
-
-// Searched are the searches whose results an index has: all machines that the last
-// search for a UUID found are in it. One that is not here is still under way, so that
-// nothing can be said of what is not in the index.
-type Searched struct {
-	UUIDs map[UUID]bool
-}
 
 // FirstSeen is when a machine was first seen.
 type FirstSeen struct {
@@ -191,14 +181,4 @@ func (s *Snapshot) describe(id string) string {
 		return s.Ref(id).Located(m.InventoryPath)
 	}
 	return s.Ref(id).Located("")
-}
-
-// Runs reports whether a machine with that UUID, which is powered on and neither a
-// template nor a Fault Tolerance secondary, is in the snapshot, be it in one of the configured datacenters or not.
-func (s *Snapshot) Runs(u UUID) bool {
-	return slices.ContainsFunc(s.Index[u], func(e Entry) bool { return !e.Template && !e.Secondary && e.PoweredOn }) ||
-		slices.ContainsFunc(s.Outside, func(id string) bool {
-			m := s.Machines[id]
-			return m != nil && m.UUID == u && m.Power == PowerOn
-		})
 }

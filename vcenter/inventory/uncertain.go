@@ -185,10 +185,7 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 		_, done := s.Names[id.Name]
 		return done
 	}
-	if s.Pending[id.Recorded.ID] && (LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}).IsIn(s.VCenter, s.Instance) {
-		return false
-	}
-	return s.Searched == nil || !slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return !s.Searched.UUIDs[u] })
+	return !s.Pending[id.Recorded.ID] || !(LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}).IsIn(s.VCenter, s.Instance)
 }
 
 // removedVCenter returns an error if the vCenter that had the machine is not configured any

@@ -73,7 +73,6 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 // applyObject applies a change of one object, as a filter reports it.
 func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.ObjectUpdate, ofNames bool) {
 	switch {
-	case w.views.index[filter] && w.searcher != nil && !w.searcher.accepts(u):
 	case w.views.index[filter]:
 		w.model.ApplyIndex(filter.Value, u)
 		delete(w.details.missing, u.Obj.Value)

@@ -10,7 +10,6 @@ import (
 
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch/model"
-	"vzones/vcenter/watch/search"
 )
 
 // progressTime is the least time between two lines about a reading that is long.
@@ -42,9 +41,6 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 	case page := <-w.poller.updates:
 		return w.receive(ctx, page)
 	case <-w.inbox.interestChanged:
-	case found := <-w.searchResults():
-		w.searcher.take(found, w.recorded(w.inbox.interest.Load()))
-		w.dirty = true
 	case asked := <-w.prober.answered:
 		if asked.After(w.contact) {
 			w.contact = asked
@@ -60,8 +56,6 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 	case <-w.metadata.due:
 	case <-w.details.postponed:
 		w.details.postponed = nil
-	case <-w.searcherPostponed():
-		w.searcher.postponed = nil
 	case <-w.progress.due:
 		w.progress.expired()
 		w.dirty = true
@@ -85,21 +79,6 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 	return true, nil
 }
 
-// searchResults is where results of searches come from, nil if there are none.
-func (w *Watch) searchResults() <-chan map[search.Key][]string {
-	if w.searches == nil {
-		return nil
-	}
-	return w.searches.results
-}
-
-func (w *Watch) searcherPostponed() <-chan time.Time {
-	if w.searcher == nil {
-		return nil
-	}
-	return w.searcher.postponed
-}
-
 // receive applies a page of changes, which may be nil, and reports whether there is
 // anything that is not published yet.
 func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, err error) {
@@ -118,9 +97,7 @@ func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (news bool, 
 	w.dirty = true
 	if w.progress.phase == loading && !w.change.partial {
 		w.progress.indexed()
-		if w.searcher == nil {
-			w.model.Complete()
-		}
+		w.model.Complete()
 	}
 	return true, nil
 }
@@ -158,23 +135,22 @@ func (w *Watch) logProgress(ctx context.Context) {
 func (w *Watch) settle(ctx context.Context) error {
 	i := w.inbox.interest.Load()
 	recorded := w.recorded(i)
-	named, err := w.find(ctx, i)
+	changed, err := w.names.update(ctx, i.names, w.model)
 	if err != nil {
 		return err
 	}
+	named := w.names.machines
+	w.dirty = changed || w.dirty
 	w.dirty = w.model.ApplySummaries() || w.dirty
 	w.details.forget(recorded)
 	w.dirty = w.model.SetRecorded(recorded) || w.dirty
 	out := w.outside(i)
 	ids := w.model.Wanted(i.uuids, slices.Concat(out.left, eligible(i, named)))
-	changed, err := w.details.set(ctx, ids, out.recorded, &w.progress)
+	changed, err = w.details.set(ctx, ids, out.recorded, &w.progress)
 	if err != nil {
 		return err
 	}
 	w.dirty = w.dirty || changed
-	if w.searcher != nil {
-		out = w.outside(i) // which only the details tell
-	}
 	w.metadata.request(w.model.Tree)
 	w.memory.guests.write(ctx, w.model.Tree)
 	shown := slices.Concat(ids, out.recorded)
@@ -182,7 +158,7 @@ func (w *Watch) settle(ctx context.Context) error {
 	if w.opts.Tags {
 		w.tags.follow(above, w.model.Tree)
 	}
-	if w.progress.phase == syncing && w.whole(i, ids, above) {
+	if w.progress.phase == syncing && w.whole(ids, above) {
 		w.progress.complete()
 	}
 	if w.progress.phase == ready && w.dirty {
@@ -193,24 +169,6 @@ func (w *Watch) settle(ctx context.Context) error {
 		w.reporter.TagNames(ctx, w.tags.published())
 	}
 	return nil
-}
-
-// find looks for the machines of Nodes in the index, or has the index follow what searches
-// have found, and returns those that have the name of a Node without a UUID.
-func (w *Watch) find(ctx context.Context, i *Interest) (named map[string][]inventory.NameEntry, err error) {
-	if w.searcher == nil {
-		changed, err := w.names.update(ctx, i.names, w.model)
-		w.dirty = w.dirty || changed
-		return w.names.machines, err
-	}
-	changed, err := w.searcher.update(ctx, i)
-	if err != nil {
-		return nil, err
-	}
-	w.dirty = w.dirty || changed
-	w.opts.LastSeen.note(w.model.Instance(), w.model.WithUUIDs(i.uuids), i.uuids)
-	w.searches.setInput(w.searcher.input(i))
-	return w.searcher.named(i), nil
 }
 
 // eligible returns those of the machines with the names of Nodes that may be Nodes'.
@@ -227,13 +185,8 @@ func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string
 
 // outside returns the machines that are or may be in none of the configured datacenters.
 func (w *Watch) outside(i *Interest) outside {
-	switch {
-	case len(w.opts.Datacenters) == 0:
+	if len(w.opts.Datacenters) == 0 {
 		return outside{} // everything that the account can see is inside
-	case w.searcher != nil:
-		left, changed := w.model.Outside(w.datacenters.roots)
-		w.dirty = w.dirty || changed
-		return outside{left: left}
 	}
 	return w.details.outside(i.uuids, w.recorded(i))
 }
@@ -244,10 +197,8 @@ func (w *Watch) recorded(i *Interest) map[string][]inventory.UUID {
 }
 
 // whole reports whether everything that the first snapshot should have is there.
-func (w *Watch) whole(i *Interest, ids []string, above []types.ManagedObjectReference) bool {
+func (w *Watch) whole(ids []string, above []types.ManagedObjectReference) bool {
 	switch {
-	case w.searcher != nil && !w.searcher.complete(i):
-		return false
 	case w.progress.late:
 		return true
 	case w.model.Tree.UnknownMetadata(), slices.ContainsFunc(ids, w.details.waitsFor):
@@ -260,9 +211,6 @@ func (w *Watch) whole(i *Interest, ids []string, above []types.ManagedObjectRefe
 func (w *Watch) publishSnapshot(ctx context.Context, i *Interest, v model.View) {
 	v.Incomplete, v.Hosts = w.datacenters.incomplete(), *w.hosts
 	snap := w.model.Snapshot(v)
-	if w.searcher != nil {
-		snap.Searched = w.searcher.done()
-	}
 	snap.Pending, snap.Homes = w.pending(i), w.homeReplies.of(w.model)
 	if snap.Incomplete != nil {
 		snap.VisibleDatacenters = w.datacenters.visible
@@ -282,20 +230,15 @@ func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
 }
 
 // pending are the machines that Nodes name and of which the vCenter has not said yet whether
-// there are such: they were not tried for lack of time, or are on the list of the index and
-// the filter has not reported them. Without datacenters everything is in the index of all
-// machines.
+// there are such: they were not tried for lack of time. Without datacenters everything is in the
+// index.
 func (w *Watch) pending(i *Interest) map[string]bool {
-	if w.searcher == nil && len(w.opts.Datacenters) == 0 {
+	if len(w.opts.Datacenters) == 0 {
 		return nil
 	}
 	var pending map[string]bool
 	for id := range w.recorded(i) {
-		answered := w.details.answered(id)
-		if w.searcher != nil {
-			answered = w.searcher.untaken[id]
-		}
-		if w.model.Has(id) || answered {
+		if w.model.Has(id) || w.details.answered(id) {
 			continue
 		}
 		if pending == nil {

@@ -6,7 +6,6 @@ import (
 
 	"vzones/topology"
 	"vzones/topology/signal"
-	"vzones/vcenter/inventory"
 )
 
 // TagRequirements are the tags that are read.
@@ -35,24 +34,16 @@ type Inbox struct {
 	// recent.
 	refreshTags, readNames signal.Signal
 	homes                  homeQuestions
-	// fleet are the vCenters' last snapshots, and fleetChanged is about them.
-	fleet        atomic.Pointer[Snapshots]
-	fleetChanged signal.Signal
 }
-
-// Snapshots are the last ones of the vCenters, by name, nil for one that was not read yet.
-// They are never changed.
-type Snapshots map[string]*inventory.Snapshot
 
 // NewInbox returns an inbox that requires these tags and no machines.
 func NewInbox(tags TagRequirements) *Inbox {
 	i := &Inbox{
-		interestChanged: signal.New(), probe: signal.New(), refreshTags: signal.New(), readNames: signal.New(), fleetChanged: signal.New(),
+		interestChanged: signal.New(), probe: signal.New(), refreshTags: signal.New(), readNames: signal.New(),
 	}
 	i.homes.changed = signal.New()
 	i.interest.Store(NewInterest(nil))
 	i.tags.Store(&tags)
-	i.fleet.Store(&Snapshots{})
 	return i
 }
 
@@ -81,10 +72,3 @@ func (i *Inbox) Probe() { i.probe.Notify() }
 
 // ReadTags has tags read soon, with names that are recent.
 func (i *Inbox) ReadTags() { i.readNames.Notify() }
-
-// SetFleet replaces the snapshots of the fleet: what runs in another vCenter is searched for
-// less often.
-func (i *Inbox) SetFleet(now Snapshots) {
-	i.fleet.Store(&now)
-	i.fleetChanged.Notify()
-}

@@ -11,8 +11,6 @@ import (
 // An Interest is the Nodes whose machines' details are wanted. It is never changed.
 type Interest struct {
 	uuids map[inventory.UUID]bool
-	// nodes are the Nodes that have a UUID.
-	nodes []node
 	// names are the Nodes without a UUID, by their lower-case name.
 	names map[string]string
 	// recorded are the machines that Nodes name as those they were found as, with the UUIDs of
@@ -45,13 +43,6 @@ func (i *Interest) recordedIn(entry, instance string) map[string][]inventory.UUI
 	return all
 }
 
-// A node has the UUIDs that a Node's machine may have, and the vCenter where the Node says
-// that it was found, if it does.
-type node struct {
-	uuids []inventory.UUID
-	home  string
-}
-
 // NewInterest returns the interest in the machines of these Nodes.
 func NewInterest(ids []inventory.Identity) *Interest {
 	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, recorded: map[home]map[string][]inventory.UUID{}}
@@ -63,9 +54,7 @@ func NewInterest(ids []inventory.Identity) *Interest {
 			i.names[strings.ToLower(id.Name)] = id.Name
 			continue
 		}
-		n := node{uuids: id.UUIDs}
 		if vc := id.Recorded.VCenter; vc != "" && len(id.UUIDs) == 1 {
-			n.home = vc
 			at := home{id.RecordedInstance, vc}
 			if i.recorded[at] == nil {
 				i.recorded[at] = map[string][]inventory.UUID{}
@@ -74,7 +63,6 @@ func NewInterest(ids []inventory.Identity) *Interest {
 				i.recorded[at][id.Recorded.ID] = append(i.recorded[at][id.Recorded.ID], u)
 			}
 		}
-		i.nodes = append(i.nodes, n)
 	}
 	return i
 }

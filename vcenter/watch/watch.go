@@ -20,18 +20,14 @@ type Options struct {
 	VCenter string
 	// Datacenters are the configured ones, all if empty.
 	Datacenters []string
-	// Followed reports whether the index has only machines of Nodes, which are searched
-	// for.
-	Followed bool
 	// Tags reports whether tags are read, Groups whether the DRS host groups of clusters
 	// are, and Domains whether the vSAN fault domains of hosts are.
 	Tags, Groups, Domains bool
 
 	// Timeout is that of a call. TagRefresh is the time between two readings of tags,
 	// TagRetry the least one after a failure. PollTime is how long the server may hold
-	// a poll open, FirstPage the least wait for the first page. SearchEvery is the time
-	// in which each machine is searched for again.
-	Timeout, TagRefresh, TagRetry, PollTime, FirstPage, SearchEvery time.Duration
+	// a poll open, FirstPage the least wait for the first page.
+	Timeout, TagRefresh, TagRetry, PollTime, FirstPage time.Duration
 
 	// Guard turns panics into errors.
 	Guard *panics.Guard
@@ -39,8 +35,6 @@ type Options struct {
 	ParseMetadata func(string) ([]netip.Addr, error)
 	// Slots bound the searches in flight.
 	Slots search.Slots
-	// LastSeen gets where followed machines are.
-	LastSeen *LastSeen
 }
 
 // A Watch follows the changes of one vCenter through one session, once. One goroutine has it,
@@ -58,11 +52,8 @@ type Watch struct {
 	views       *views
 	datacenters *datacenters
 	details     *detailList
-	// names finds machines by name where all are watched. Searcher and searches are for
-	// where not all are; they are nil where all are.
+	// names finds machines by name.
 	names    *nameLookup
-	searcher *searcher
-	searches *searches
 	metadata *metadataReader
 	tags     *tagSchedule
 	tagLoop  *tagLoop
@@ -116,13 +107,6 @@ func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options
 	w.prober = &prober{session: s, asked: inbox.probe, answered: make(chan time.Time), every: opts.PollTime, arrived: w.poller.arrived}
 	w.homes = &homeAsker{session: s, slots: opts.Slots, questions: &inbox.homes, replies: make(chan map[string]inventory.Reply)}
 	w.homeReplies = homeReplies{}
-	if opts.Followed {
-		w.searcher = newSearcher(opts.VCenter, m, &listView{session: s}, inbox.interest.Load().uuids)
-		w.searches = &searches{
-			vcenter: opts.VCenter, session: s, slots: opts.Slots, every: opts.SearchEvery, inbox: inbox,
-			input: make(chan searchInput, 1), results: make(chan map[search.Key][]string),
-		}
-	}
 	return w
 }
 
@@ -149,16 +133,12 @@ func (w *Watch) run(ctx context.Context) error {
 		run("reading tags", w.tagLoop.run)
 	}
 	run("reading machines' metadata", w.metadata.parser.run)
-	if w.searches != nil {
-		run("searching for machines", w.searches.run)
-	}
 	run("asking whether it answers", w.prober.run)
 	run("asking about machines that are not shown", w.homes.run)
 	run("asking whether it answers while it loads", w.prober.whileLoading)
 	run("applying changes", w.follow)
 	err := g.Wait()
-	if (w.progress.phase >= syncing && w.searcher == nil || w.progress.phase == ready) && !panics.Recovered(err) {
-		w.model.ForgetEarlier()
+	if w.progress.phase >= syncing && !panics.Recovered(err) {
 		w.memory.model = w.model
 	}
 	return err
@@ -186,11 +166,7 @@ func (w *Watch) begin(ctx context.Context) error {
 	if err := w.views.watchDetails(ctx, w.details.list.ref); err != nil {
 		return err
 	}
-	if w.searcher != nil {
-		if err := w.searcher.begin(ctx, w.views); err != nil {
-			return err
-		}
-	} else if err := w.views.watchIndex(ctx, w.datacenters.roots); err != nil {
+	if err := w.views.watchIndex(ctx, w.datacenters.roots); err != nil {
 		return err
 	}
 	if len(w.opts.Datacenters) > 0 {

@@ -101,7 +101,6 @@ func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorde
 	opts := Options{
 		VCenter: "east", TagRefresh: time.Hour, TagRetry: time.Second, Timeout: time.Second, PollTime: 25 * time.Second,
 		Guard: &panics.Guard{}, ParseMetadata: guestinfo.Addresses, Slots: search.NewSlots(),
-		LastSeen: &LastSeen{},
 	}
 	if change != nil {
 		change(&opts)

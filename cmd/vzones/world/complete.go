@@ -83,7 +83,7 @@ func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
 		return searched && !slices.ContainsFunc(found, func(e inventory.NameEntry) bool { return !isRead(&e.Entry) })
 	}
 	for _, u := range id.UUIDs {
-		if s.Searched != nil && !s.Searched.UUIDs[u] || slices.ContainsFunc(s.Index[u], func(e inventory.Entry) bool { return !isRead(&e) }) {
+		if slices.ContainsFunc(s.Index[u], func(e inventory.Entry) bool { return !isRead(&e) }) {
 			return false
 		}
 	}

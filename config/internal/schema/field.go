@@ -191,6 +191,7 @@ const NoName = "is not a valid name of a vCenter: write one of at most 253 bytes
 const (
 	noNSXT = "vzones has no NSX-T load balancers and no NSX-T routes: remove this section, " +
 		"and leave them to a controller of their own"
+	noIndex     = "has no effect: all machines of the datacenters are watched"
 	noAPI       = "has no effect: vzones does not serve the API of the vSphere CPI"
 	noSwitch    = "has no effect: several IP families need no switch"
 	internalKey = "has no effect: the vSphere CPI sets it"

@@ -17,11 +17,6 @@ const (
 	DefaultPort       = check.DefaultPort
 	DefaultRoundTrips = 3
 	DefaultSettle     = "60s"
-
-	// IndexAll is every machine of the datacenters, IndexFollowed those of the cluster's
-	// Nodes alone.
-	IndexAll      = "all"
-	IndexFollowed = "followed"
 )
 
 // DefaultFamilies are the families of Nodes' addresses.
@@ -92,8 +87,7 @@ func (s *Section) Fields(global bool) []Field {
 			Doc: "The namespace of that Secret. It needs `secretName` in the same place."},
 		{Name: "ipFamily", Into: &s.IPFamilies, Inherited: true, Variable: "VSPHERE_IP_FAMILY", Default: DefaultFamilies(),
 			Doc: "`ipv4`, `ipv6` or both. A Node gets addresses of each family, in this order. One without any keeps the Node waiting."},
-		{Name: "index", Into: &s.Index, Inherited: true, YAMLOnly: true, Default: IndexAll, Words: []string{IndexAll, IndexFollowed},
-			Doc: "What of the vCenter is watched: `all` machines of the datacenters, or with `followed` the machines of this cluster's Nodes alone. See [`index: followed`](#index-followed). Not in the CPI."},
+		{Name: "index", Into: Ignored(noIndex), YAMLOnly: true, Doc: "No effect: all machines of the datacenters are watched."},
 	}
 	if global {
 		return append(both, []Field{

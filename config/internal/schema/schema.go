@@ -45,7 +45,6 @@ type Section struct {
 	Insecure                    Toggle
 	Datacenters, IPFamilies     List
 	CAFile, CAData, Thumbprint  Text
-	Index                       Text
 	SecretName, SecretNamespace Text
 	SecretsDirectory            Text // of the global section alone
 	// Session is where a session manager stands, if one does.

@@ -302,7 +302,6 @@ func assemble(e, global Settings) config.VCenter {
 		CAFile:     e.Authority.V.File,
 		CA:         e.Authority.V.pem,
 		Thumbprint: e.Thumbprint.V,
-		Followed:   e.Index.V == schema.IndexFollowed,
 		RoundTrips: schema.Otherwise(e.RoundTrips, schema.DefaultRoundTrips),
 		IPFamilies: slices.Clone(schema.Otherwise(e.Families, schema.DefaultFamilies())),
 	}

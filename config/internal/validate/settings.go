@@ -28,10 +28,6 @@ func (c *checker) settings(s *schema.Section) Settings {
 		s.Thumbprint.Bad = c.reject(s.Thumbprint, wrong)
 		s.Thumbprint.V = thumbprint
 	}
-	if s.Index.Usable() && s.Index.V == schema.IndexFollowed {
-		c.Warnf(s.Index.At, "the machine of a Node without a system UUID is found by its guest host name only, "+
-			"and not by its own name in vCenter: use %s if such Nodes have no VMware Tools", schema.IndexAll)
-	}
 	own := Settings{
 		Section: *s, DatacenterList: c.datacenters(s.Datacenters), Families: c.families(s.IPFamilies),
 		Authority: c.authority(s.CAFile, s.CAData), SecretRef: c.secret(s.SecretName, s.SecretNamespace),

@@ -102,12 +102,6 @@ func (m *Model) UUID(id string) inventory.UUID {
 	return u
 }
 
-// HostName returns the guest host name in the details of a machine. It is odd, and not
-// returned, if it is not a valid one.
-func (m *Model) HostName(id string) (name string, odd bool) {
-	return m.Tree.objects[MachineRef(id)].hostName()
-}
-
 // Above returns the machines and everything above them on these paths, or on all if
 // there are none, in order.
 func (m *Model) Above(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
@@ -128,37 +122,4 @@ func (m *Model) Above(ids []string, paths []topology.PathKind) []types.ManagedOb
 		return strings.Compare(a.Type+a.Value, b.Type+b.Value)
 	})
 	return refs
-}
-
-// Outside returns the machines in the index that are below none of the roots, in order,
-// and keeps them out of the index of snapshots; it reports whether they have changed.
-// Only their details say where they are. One whose datacenter cannot be read is
-// not known to be inside.
-func (m *Model) Outside(roots []types.ManagedObjectReference) (ids []string, changed bool) {
-	outside := map[string]bool{}
-	for id, e := range m.index {
-		if e.readable && e.eligible() && m.HasDetails(id) && !m.inside(id, roots) {
-			outside[id] = true
-		}
-	}
-	if !maps.Equal(outside, m.outside) {
-		m.outside, m.byUUID, changed = outside, nil, true
-	}
-	return slices.Sorted(maps.Keys(outside)), changed
-}
-
-// IsOutside reports whether Outside has found a machine to be so.
-func (m *Model) IsOutside(id string) bool { return m.outside[id] }
-
-// inside reports whether a machine is in a datacenter that is one of the roots.
-func (m *Model) inside(id string, roots []types.ManagedObjectReference) bool {
-	for _, start := range m.Tree.starts(MachineRef(id)) {
-		refs, _ := m.Tree.upTo("", start.ref)
-		for _, ref := range refs {
-			if ref.Type == "Datacenter" {
-				return slices.Contains(roots, ref)
-			}
-		}
-	}
-	return false
 }

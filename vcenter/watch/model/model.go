@@ -1,7 +1,6 @@
 package model
 
 import (
-	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -28,15 +27,8 @@ type Model struct {
 	// first seen.
 	unknown map[string]inventory.FirstSeen
 	// recorded are those of them that Nodes name as the machines they were found as.
-	// onlyRecorded are machines in index that nothing else names, which only an index
-	// of followed machines has: they count for no other Node.
-	recorded     map[string]inventory.Entry
-	onlyRecorded map[string]bool
-	// outside are the machines in index that are in none of the configured
-	// datacenters, which only an index of followed machines has. Snapshots' indexes
-	// leave them out.
-	outside map[string]bool
-	tags    tags.Attachments
+	recorded map[string]inventory.Entry
+	tags     tags.Attachments
 	// tagged is to what the tags of regions and zones are attached.
 	tagged []topology.Tagged
 	// complete reports whether the index has come in whole: what comes from then on
@@ -78,50 +70,6 @@ func New(vcenter string, about types.ServiceContent, before *Model) *Model {
 
 // Complete notes that the index has come in whole, with all machines of the vCenter.
 func (m *Model) Complete() { m.complete, m.before = true, nil }
-
-// ForgetEarlier forgets what the watch before knew.
-func (m *Model) ForgetEarlier() { m.before = nil }
-
-// KeepEarlier leaves of what the watch before knew the machines with these UUIDs, and
-// those without one.
-func (m *Model) KeepEarlier(uuids map[inventory.UUID]bool) {
-	if m.before == nil {
-		return
-	}
-	kept := &Model{index: map[string]entry{}, unknown: map[string]inventory.FirstSeen{}}
-	for id, e := range m.before.index {
-		if uuids[e.uuid] {
-			kept.index[id] = e
-		}
-		if t, ok := m.before.unknown[id]; ok && e.uuid.IsZero() {
-			kept.unknown[id] = t
-		}
-	}
-	m.before = kept
-}
-
-// Earlier returns the machines that the watch before knew, with their UUIDs.
-func (m *Model) Earlier() iter.Seq2[string, inventory.UUID] {
-	return func(yield func(string, inventory.UUID) bool) {
-		if m.before == nil {
-			return
-		}
-		for id, e := range m.before.index {
-			if !yield(id, e.uuid) {
-				return
-			}
-		}
-	}
-}
-
-// EarlierUUID returns the UUID that the watch before knew of a machine, zero if none.
-// The second result reports whether there is such a watch.
-func (m *Model) EarlierUUID(id string) (inventory.UUID, bool) {
-	if m.before == nil {
-		return inventory.UUID{}, false
-	}
-	return m.before.index[id].uuid, true
-}
 
 // ApplyIndex applies a change of a machine in the index, as a filter reports it.
 func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
@@ -199,16 +147,6 @@ func (m *Model) SetRecorded(all map[string][]inventory.UUID) bool {
 	return true
 }
 
-// SetOnlyRecorded sets which machines are in the index only since a Node names them,
-// and reports whether they have changed.
-func (m *Model) SetOnlyRecorded(ids map[string]bool) bool {
-	if maps.Equal(ids, m.onlyRecorded) {
-		return false
-	}
-	m.onlyRecorded, m.byUUID = ids, nil
-	return true
-}
-
 // SetTags sets the tags of objects and to what those of regions and zones are
 // attached, and reports whether they have changed.
 func (m *Model) SetTags(attached tags.Attachments, tagged []topology.Tagged) bool {
@@ -241,28 +179,10 @@ func (m *Model) Has(id string) bool {
 }
 
 // IsIndexed reports whether the indexes of snapshots have a machine, by its UUID.
-func (m *Model) IsIndexed(id string) bool { return !m.index[id].uuid.IsZero() && !m.outside[id] }
-
-// Runs reports whether a machine of the index is powered on and can be a Node's.
-func (m *Model) Runs(id string) bool {
-	e := m.index[id]
-	return e.eligible() && e.power == inventory.PowerOn
-}
+func (m *Model) IsIndexed(id string) bool { return !m.index[id].uuid.IsZero() }
 
 // Entry returns what snapshots have of a machine in the index.
 func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id) }
-
-// WithUUIDs returns the managed object IDs of the machines in the index that can be Nodes'
-// and have one of these UUIDs.
-func (m *Model) WithUUIDs(uuids map[inventory.UUID]bool) map[inventory.UUID][]string {
-	ids := map[inventory.UUID][]string{}
-	for id, e := range m.index {
-		if uuids[e.uuid] && e.eligible() {
-			ids[e.uuid] = append(ids[e.uuid], id)
-		}
-	}
-	return ids
-}
 
 // ByUUID returns the index by UUID, with the entries of one UUID in order: the UUIDs that
 // were read here, by this watch or one before it.
@@ -278,9 +198,6 @@ func (m *Model) ByUUID() map[inventory.UUID][]inventory.Entry {
 	}
 	m.unread = nil
 	for id, first := range m.unknown {
-		if m.onlyRecorded[id] {
-			continue
-		}
 		if m.unread == nil {
 			m.unread = map[string]inventory.FirstSeen{}
 		}

@@ -1,6 +1,5 @@
-// Package search finds single machines in a vCenter, by UUID or guest host name, and
-// decides what is searched for next where not all machines are watched. It bounds how many
-// searches are in flight, and keeps no results.
+// Package search finds single machines in a vCenter by UUID. It bounds how many searches are in
+// flight, and keeps no results.
 package search
 
 import (
@@ -11,7 +10,6 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
@@ -44,19 +42,6 @@ func ByUUID(ctx context.Context, client *vim25.Client, u inventory.UUID) ([]type
 	})
 	if err != nil {
 		return nil, fmt.Errorf("searching for UUID %s: %w", u, err)
-	}
-	return res.Returnval, nil
-}
-
-// ByHostName asks the whole vCenter for machines with a guest host name.
-func ByHostName(ctx context.Context, client *vim25.Client, name string) ([]types.ManagedObjectReference, error) {
-	res, err := methods.FindAllByDnsName(ctx, client, &types.FindAllByDnsName{
-		This:     *client.ServiceContent.SearchIndex,
-		DnsName:  name,
-		VmSearch: true,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("searching for the guest host name %s: %w", quote.Value(name), err)
 	}
 	return res.Returnval, nil
 }

@@ -38,7 +38,7 @@ func (s *Summary) Log(ctx context.Context) {
 	for i := range s.Config.VCenters {
 		v := &s.Config.VCenters[i]
 		log.Info("Configured vCenter", "vCenter", v.Name, "server", v.Address(), "datacenters", orAll(v.Datacenters),
-			"credentials", credentialsOf(v), "certificate", trustOf(v), "index", indexOf(v))
+			"credentials", credentialsOf(v), "certificate", trustOf(v))
 	}
 	policy := &s.Config.Topology.Policy
 	precedence := policy.Precedence
@@ -106,13 +106,6 @@ func trustOf(v *config.VCenter) string {
 		return "CAs of the system"
 	}
 	return strings.Join(by, " or ")
-}
-
-func indexOf(v *config.VCenter) string {
-	if v.Followed {
-		return "followed"
-	}
-	return "all"
 }
 
 // labelsOf returns what gives each label its value, region and zone first, as in

@@ -28,7 +28,7 @@ global:
   secretNamespace: kube-system
 vcenter:
   east: {server: vc-east.example.com, datacenters: [dc-1, dc-2], thumbprint: "AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA:AA"}
-  west: {server: 192.0.2.7, port: 8443, user: S3cret-user, password: S3cret-word, insecureFlag: true, index: followed}
+  west: {server: 192.0.2.7, port: 8443, user: S3cret-user, password: S3cret-word, insecureFlag: true}
 labels: {region: k8s-region, zone: k8s-zone}
 nodes: {selector: "pool in (a, b)"}
 topology:
@@ -38,16 +38,16 @@ topology:
 `
 
 const summaryText = `"Starting the vSphere cloud controller manager" version="v1.2.3" commit="abc" go="go1.26" platform="linux/amd64" configuration="Secret kube-system/vsphere-config"
-"Configured vCenter" vCenter="east" server="vc-east.example.com:443" datacenters=["dc-1","dc-2"] credentials=["Secret kube-system/vsphere"] certificate="thumbprint" index="all"
-"Configured vCenter" vCenter="west" server="192.0.2.7:8443" datacenters=["all"] credentials=["Secret kube-system/vsphere","user in the configuration"] certificate="not verified" index="followed"
+"Configured vCenter" vCenter="east" server="vc-east.example.com:443" datacenters=["dc-1","dc-2"] credentials=["Secret kube-system/vsphere"] certificate="thumbprint"
+"Configured vCenter" vCenter="west" server="192.0.2.7:8443" datacenters=["all"] credentials=["Secret kube-system/vsphere","user in the configuration"] certificate="not verified"
 "Configured labels" labels=["region=category \"k8s-region\"","zone=category \"k8s-zone\"","example.com/host=name of the host"] precedence="csi" backfill=true drift="taint" settle="1m0s"
 "Watching Nodes and vCenters" nodes="pool in (a,b)" tagRefresh="30s" nodeDeletion=true controllers=["cloud-node-controller","topology-controller"]
 "Taking part in the leader election" lease="kube-system/ccm" leaseDuration="15s" retryPeriod="750ms" warmStandby=true
 `
 
 const summaryJSON = `{"msg":"Starting the vSphere cloud controller manager","v":0,"version":"v1.2.3","commit":"abc","go":"go1.26","platform":"linux/amd64","configuration":"Secret kube-system/vsphere-config"}
-{"msg":"Configured vCenter","v":0,"vCenter":"east","server":"vc-east.example.com:443","datacenters":["dc-1","dc-2"],"credentials":["Secret kube-system/vsphere"],"certificate":"thumbprint","index":"all"}
-{"msg":"Configured vCenter","v":0,"vCenter":"west","server":"192.0.2.7:8443","datacenters":["all"],"credentials":["Secret kube-system/vsphere","user in the configuration"],"certificate":"not verified","index":"followed"}
+{"msg":"Configured vCenter","v":0,"vCenter":"east","server":"vc-east.example.com:443","datacenters":["dc-1","dc-2"],"credentials":["Secret kube-system/vsphere"],"certificate":"thumbprint"}
+{"msg":"Configured vCenter","v":0,"vCenter":"west","server":"192.0.2.7:8443","datacenters":["all"],"credentials":["Secret kube-system/vsphere","user in the configuration"],"certificate":"not verified"}
 {"msg":"Configured labels","v":0,"labels":["region=category \"k8s-region\"","zone=category \"k8s-zone\"","example.com/host=name of the host"],"precedence":"csi","backfill":true,"drift":"taint","settle":"1m0s"}
 {"msg":"Watching Nodes and vCenters","v":0,"nodes":"pool in (a,b)","tagRefresh":"30s","nodeDeletion":true,"controllers":["cloud-node-controller","topology-controller"]}
 {"msg":"Taking part in the leader election","v":0,"lease":{"name":"ccm","namespace":"kube-system"},"leaseDuration":"15s","retryPeriod":"750ms","warmStandby":true}
