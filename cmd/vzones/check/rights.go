@@ -99,14 +99,6 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 	}}
 }
 
-// user returns the account as a vCenter names it, empty if that is not known.
-func (f *facts) user(vcenter string) string {
-	if s := f.survey(vcenter); s != nil {
-		return s.About.User
-	}
-	return ""
-}
-
 // datacenters finds the configured datacenters that are not there.
 func (f *facts) datacenters(i int) []finding.Finding {
 	snapshot := f.states[i].Snapshot

@@ -64,9 +64,6 @@ func (e *entry) apply(changes []types.PropertyChange) {
 	}
 }
 
-// eligible reports whether the machine can be a Node's.
-func (e entry) eligible() bool { return !e.template && !e.secondary }
-
 // earlier is what remains of an entry when another watch begins: its configuration may
 // not be readable then.
 func (e entry) earlier() entry {
