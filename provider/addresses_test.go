@@ -156,12 +156,45 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 			c.fleet.become(stateOf("east", up))
 			c.pass(time.Minute)
 		}
-		c.wantEvents()
+		c.fleet.become(stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff))))
+		c.pass(time.Hour)
 		c.fleet.become(stateOf("east", starting))
-		c.pass(3*time.Minute + statusEvery)
+		c.pass(3*time.Minute - time.Second)
+		check("after it was off", "10.0.0.1")
+		c.wantEvents()
+		c.pass(statusEvery)
 		check("when that lasts", "10.1.0.1")
 		c.wantEvents("node-1 AddressesChanged")
 	}, node)
+}
+
+// TestAnAddressThatAnotherNodeHasIsNotWaitedFor: it does not come back.
+func TestAnAddressThatAnotherNodeHasIsNotWaitedFor(t *testing.T) {
+	node := withStatus(ours(), complete().NodeAddresses...)
+	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+		c.pass(statusEvery - time.Minute)
+		other := machine(uuidB, func(m *inventory.Machine) { m.Name, m.HostName = "other", "other" })
+		c.fleet.become(stateOf("east", machine(uuidA, withNICs("a=10.0.0.9")), other))
+		c.create(aNode("other", withSystemUUID(uuidB)))
+		c.pass(time.Minute) // the framework asks
+		for name, want := range map[string]string{"node-1": "10.0.0.9", "other": "10.0.0.1"} {
+			if got := byAddress(c.node(name)); !slices.Equal(got, both(want)) {
+				t.Errorf("%s has %v", name, got)
+			}
+		}
+	}, node)
+}
+
+// TestOthersMayChangeTheirAddresses: of a Node that vSphere does not have no Event says so.
+func TestOthersMayChangeTheirAddresses(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east")}}, func(c *cluster) {
+		n := withStatus(c.node("metal").DeepCopy(), both("10.0.0.2")...)
+		if _, err := c.client.CoreV1().Nodes().UpdateStatus(c.ctx, n, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.pass(time.Minute)
+		c.wantEvents()
+	}, withStatus(aNode("metal", untainted), both("10.0.0.1")...))
 }
 
 // TestNodeIPStandsInForTools: a Node whose machine has no VMware Tools is

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -99,6 +100,25 @@ func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 			t.Fatal("initialized in a bad state")
 		}
 		w.want(2, "in the middle of the question")
+	})
+}
+
+// TestALateQuestionReservesNothing: the framework may ask about a Node that is gone. Another one of
+// the name gets the machine at once.
+func TestALateQuestionReservesNothing(t *testing.T) {
+	withWaking(t, func(w *waking) {
+		w.become(true)
+		old := w.node("node-1")
+		w.delete("node-1")
+		w.settle()
+		if m, err := w.provider.InstanceMetadata(w.ctx, old); m != nil || err != nil {
+			t.Errorf("%v, %v", m, err)
+		}
+		w.create(aNode("node-1", withSystemUUID(uuidA), func(n *v1.Node) { n.UID = "another" }))
+		w.pass(gather)
+		if !w.asks() {
+			t.Error("it has to wait")
+		}
 	})
 }
 

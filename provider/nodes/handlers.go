@@ -64,7 +64,7 @@ func (c *Controller) updated(b, n *v1.Node) {
 	c.placer.NodeUpdated(b, n)
 	if b.UID == n.UID && nodestate.IsUninitialized(b) && !nodestate.IsUninitialized(n) {
 		c.noteInitialized(n.UID)
-		c.findConflictsSoon()
+		defer c.findConflictsSoon() // after it has been decided about
 	}
 	relevant := c.isRelevant(b, n)
 	if relevant || isDecidedBy(b, n) || nodestate.IsUninitialized(n) && isInitializedBy(b, n) {

@@ -33,11 +33,12 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, s *state) 
 		machine = nil // look again whenever something changes
 	}
 	c.decided(n, s, machine, isOfOthers(place.Problem))
-	next := sooner(c.annotateLocation(ctx, n, s, place.Location), c.recordReaddressed(n, s))
+	next := c.annotateLocation(ctx, n, s, place.Location)
 	ours, wait := c.recordProblem(ctx, n, s, &place)
 	next = sooner(next, wait)
 	if ours {
 		delete(s.problems, aboutOwner)
+		next = sooner(next, c.recordReaddressed(n, s))
 	}
 	if l := c.labels.Load(); l != nil {
 		now, wait := c.syncLabels(ctx, l, n, s, place, err)

@@ -88,7 +88,6 @@ func (p *passes) current() int {
 func (c *Controller) fleetChanged() {
 	c.passes.changed()
 	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
-	c.findConflictsSoon()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for uid, s := range c.states {
@@ -142,6 +141,7 @@ func (c *Controller) observe(ctx context.Context) {
 			c.queue.Add(itemOf(n))
 		}
 	}
+	c.findConflictsSoon() // after these have been decided about
 }
 
 // forgetForeign has a Node forgotten that was ours until the configuration changed.

@@ -51,10 +51,14 @@ func (c *Controller) recordReaddressed(n *v1.Node, s *state) time.Duration {
 	return 0
 }
 
-// getsFirst reports whether a Node was just initialized, and has lost no address.
+// getsFirst reports whether a Node gets addresses for the first time or, just initialized, in addition.
 func (c *Controller) getsFirst(s *state, was, is []v1.NodeAddress) bool {
+	isIP := func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP }
+	if !slices.ContainsFunc(was, isIP) {
+		return true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Since(s.initialized) < firstAddresses &&
-		!slices.ContainsFunc(was, func(a v1.NodeAddress) bool { return a.Type != v1.NodeHostName && !slices.Contains(is, a) })
+		!slices.ContainsFunc(was, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(is, a) })
 }

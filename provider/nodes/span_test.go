@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"vzones/config"
 	"vzones/topology"
 )
@@ -41,6 +43,32 @@ func TestTwoRegions(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("s", "a")...), named("south-1", zoned("t", "a")...), named("east-2", zoned("r", "b")...))
+}
+
+// TestAConflictIsFoundOnceItsNodesAreDecided: the Nodes of a large cluster are decided about some time
+// after a change, and a search for conflicts may be due just before.
+func TestAConflictIsFoundOnceItsNodesAreDecided(t *testing.T) {
+	const n = 1000
+	nodes := []*v1.Node{named("west-1", zoned("s", "b")...)}
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprint("east-", i))
+		nodes = append(nodes, named(names[i], zoned("r", "a")...))
+	}
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "a", ""), nil, names...)
+		w.source.place(at("s", "b", ""), nil, "west-1")
+		w.pass(time.Minute)
+		w.source.place(at("s", "b", ""), nil, "west-1")
+		w.pass(conflictsEvery - 10*time.Millisecond)
+		w.source.place(at("s", "b", ""), nil, "west-1") // so that the next one has to wait
+		time.Sleep(time.Millisecond)
+		w.source.place(at("s", "a", ""), nil, "west-1")
+		w.pass(10 * time.Second)
+		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != n+1 {
+			t.Errorf("%+v", s)
+		}
+	}, nodes...)
 }
 
 // TestNotNested: a rack of two zones counts on the Nodes in it, unless the level goes

@@ -1,8 +1,6 @@
 package placement
 
 import (
-	"time"
-
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/addresses"
@@ -38,8 +36,7 @@ func (p *Placer) changedAddresses(states []inventory.State, m *inventory.Machine
 	if changed, err := isChange(node, m, &chosen, families, err); !changed {
 		return nil, err
 	}
-	k := p.knownOf(node.UID)
-	if k.confirm(node, m); !k.lostSince.IsZero() && time.Since(k.lostSince) < p.addressWait {
+	if p.waitsForAddress(states, m, node) {
 		return nil, nil
 	}
 	p.reserve(node, inventory.UUID{}, chosen.Addresses)

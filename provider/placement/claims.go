@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -68,10 +69,28 @@ func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Ma
 			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
 		}
 	}
-	if other := p.reservedBy(a, node.UID); other != "" && (claim == nil || claim.Void) {
+	if other := p.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
 		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
 	}
 	return claim, nil
+}
+
+// waitsForAddress reports whether a Node is to keep an address for now that its machine has lost a
+// moment ago. One that another Node got meanwhile does not come back.
+func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
+	k := p.knownOf(node.UID)
+	if k.confirmedBy.machine == nil {
+		k.confirm(node, m)
+	}
+	for a, since := range k.lost {
+		if time.Since(since) >= p.addressWait {
+			continue
+		}
+		if claim, err := p.claimTo(a, states, m, node); err == nil && (claim == nil || claim.Void) {
+			return true
+		}
+	}
+	return false
 }
 
 // holds reports whether a Node's machine may have an address that the Node claims, and

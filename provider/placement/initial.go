@@ -39,6 +39,9 @@ type Initial struct {
 func (p *Placer) Initialize(node *v1.Node) (*Initial, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.isThere(node) {
+		return nil, errGone
+	}
 	d, err := p.initial(node)
 	if p.knownOf(node.UID).refused = err != nil; err == nil {
 		p.reserve(node, d.Machine.UUID, d.Metadata.NodeAddresses)

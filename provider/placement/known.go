@@ -34,9 +34,9 @@ type known struct {
 		node    *v1.Node
 		machine *inventory.Machine
 	}
-	// lostSince is since when the machine reports others instead of an address that the Node has,
-	// zero if it does not.
-	lostSince time.Time
+	// lost are those of the others instead of which the machine, which is not off, reports different
+	// ones, and since when.
+	lost map[netip.Addr]time.Time
 	// cameInitialized reports whether the Node, since this process leads, came without the taint or
 	// got a provider ID without it: nobody has initialized it.
 	cameInitialized bool
@@ -77,28 +77,27 @@ func (w *nameWait) serve() {
 	}
 }
 
-// confirm notes which of the addresses that a Node claims its machine has, and whether it has lost
-// one. Of one that is unclear nothing changes.
+// confirm notes which of the addresses that a Node claims its machine has, and which it has lost. Of
+// one that is unclear nothing changes.
 func (k *known) confirm(node *v1.Node, m *inventory.Machine) {
 	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
 		return
 	}
 	k.confirmedBy.node, k.confirmedBy.machine = node, m
 	var now []netip.Addr
-	lost := false
+	lost := map[netip.Addr]time.Time{}
 	for _, a := range addresses.ClaimedBy(node) {
 		is, _ := addresses.Back(m, a)
-		lost = lost || is == addresses.Unbacked
+		if is == addresses.Unbacked && m.Power != inventory.PowerOff {
+			if lost[a] = k.lost[a]; lost[a].IsZero() {
+				lost[a] = time.Now()
+			}
+		}
 		if is == addresses.Backed || is == addresses.Unclear && slices.Contains(k.confirmed, a) {
 			now = append(now, a)
 		}
 	}
-	k.confirmed = now
-	if !lost {
-		k.lostSince = time.Time{}
-	} else if k.lostSince.IsZero() {
-		k.lostSince = time.Now()
-	}
+	k.confirmed, k.lost = now, lost
 }
 
 // knownOf returns what is known of a Node, to be changed. The lock is held.
@@ -152,13 +151,23 @@ func (p *Placer) reservationOf(node types.UID) reservation {
 
 // reservedBy returns the name of another Node that was given an address, empty for none. The lock
 // is held.
-func (p *Placer) reservedBy(a netip.Addr, node types.UID) string {
+func (p *Placer) reservedBy(a netip.Addr, node *v1.Node) string {
 	for other := range p.reserving {
-		if r := p.reservationOf(other); other != node && slices.Contains(r.addresses, a) {
+		if r := p.reservationOf(other); r.node != node.Name && slices.Contains(r.addresses, a) {
 			return r.node
 		}
 	}
 	return ""
+}
+
+// isThere reports whether a Node is still there. What the framework asks about one that is gone must
+// leave nothing behind.
+func (p *Placer) isThere(node *v1.Node) bool {
+	if !p.nodes.IsStarted() {
+		return true
+	}
+	now, err := p.nodes.Get(node.Name)
+	return err == nil && now.UID == node.UID
 }
 
 // NodeAdded notes that a Node comes while this process leads.

@@ -51,7 +51,7 @@ func TestAnUninitializedNodeIsNotForgotten(t *testing.T) {
 	p := leading()
 	n := aNode("n", runs)
 	p.NodeAdded(n)
-	if p.Forget(n.UID); p.settled(n) {
+	if p.Forget(n.UID); p.settled(n, &inventory.Machine{UUID: mustUUID(uuidA)}) {
 		t.Error("it is taken for one that was initialized")
 	}
 	if p.NodeDeleted(n.UID); len(p.known) != 0 {
@@ -82,16 +82,16 @@ func TestReservationsEnd(t *testing.T) {
 				p := leading()
 				p.reserve(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
 				c.happens(p)
-				if got := p.reservedBy(one, "uid-b"); got != c.one {
+				if got := p.reservedBy(one, aNode("b")); got != c.one {
 					t.Errorf("the first address is %q's, want %q", got, c.one)
 				}
-				if got := p.reservedBy(two, "uid-b"); got != c.two {
+				if got := p.reservedBy(two, aNode("b")); got != c.two {
 					t.Errorf("the second address is %q's, want %q", got, c.two)
 				}
 				if got := p.reservationOf("uid-a").machine == mustUUID(uuidA); got != c.machine {
 					t.Errorf("the machine is reserved: %t", got)
 				}
-				if p.reservedBy(one, "uid-a") != "" {
+				if p.reservedBy(one, aNode("a")) != "" {
 					t.Error("the Node is refused its own address")
 				}
 				if left := c.one+c.two != "" || c.machine; len(p.reserving) > 0 != left {

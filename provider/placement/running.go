@@ -18,6 +18,9 @@ func (p *Placer) Running(node *v1.Node) (*cloudprovider.InstanceMetadata, error)
 	defer p.mu.Unlock()
 	states := p.fleet.States()
 	m, err := p.machine(states, node)
+	if err == nil && !p.isThere(node) {
+		err = errGone
+	}
 	if err == nil {
 		err = p.unshared(states, m, node)
 	}

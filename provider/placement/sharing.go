@@ -48,7 +48,7 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 		for _, other := range others {
 			switch {
 			case other.Name == node.Name || !p.has(states, other, m):
-			case p.precedes(other, node):
+			case p.precedes(other, node, m):
 				s.before = append(s.before, other)
 			default:
 				s.after = append(s.after, other)
@@ -60,7 +60,7 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 			switch {
 			case a.UID == b.UID:
 				return 0
-			case p.precedes(a, b):
+			case p.precedes(a, b, m):
 				return -1
 			}
 			return 1
@@ -102,17 +102,18 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 // one says later. Otherwise it is the one that the API server made first. That order is
 // the same after each restart, and no kubelet can write what it rests on: it cannot
 // take off the taint, and what it registers without it counts as if it had the taint.
-func (p *Placer) precedes(a, b *v1.Node) bool {
-	if first := p.settled(a); first != p.settled(b) {
+func (p *Placer) precedes(a, b *v1.Node, m *inventory.Machine) bool {
+	if first := p.settled(a, m); first != p.settled(b, m) {
 		return first
 	}
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID)) < 0
 }
 
-// settled reports whether a Node is initialized, and did not come so, or is just being initialized.
-func (p *Placer) settled(n *v1.Node) bool {
+// settled reports whether a Node is initialized, and did not come so, or is just being initialized
+// with a machine.
+func (p *Placer) settled(n *v1.Node, m *inventory.Machine) bool {
 	if nodestate.IsUninitialized(n) {
-		return p.reservationOf(n.UID).machine != inventory.UUID{}
+		return p.reservationOf(n.UID).machine == m.UUID
 	}
 	return n.Spec.ProviderID != "" && !p.read(n.UID).cameInitialized
 }
