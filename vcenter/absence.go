@@ -16,7 +16,6 @@ import (
 	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 	"vzones/vcenter/watch"
-	"vzones/vcenter/watch/search"
 )
 
 // ConfirmAbsent searches every vCenter directly for the machine: for each of its UUIDs in
@@ -112,7 +111,7 @@ func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 func (m *member) confirmGone(ctx context.Context, s *session.Session, id string) error {
 	// An account that may not see a machine does not find it by its UUID, but
 	// gets no answer either that there is none.
-	reply, err := search.Do(ctx, m.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, id) })
+	reply, err := watch.InSlot(ctx, m.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, id) })
 	name := topology.Ref{VCenter: m.name, Type: "VirtualMachine", ID: id}.Located("")
 	switch {
 	case err != nil:
@@ -146,12 +145,12 @@ func (m *member) withUUID(ctx context.Context, s *session.Session, uuids []inven
 // find returns a machine with the UUID that is not a template, nil if the vCenter
 // has none.
 func (m *member) find(ctx context.Context, s *session.Session, u inventory.UUID) (*types.ManagedObjectReference, error) {
-	refs, err := search.Do(ctx, m.slots, func() ([]types.ManagedObjectReference, error) { return search.ByUUID(ctx, s.Client(), u) })
+	refs, err := watch.InSlot(ctx, m.slots, func() ([]types.ManagedObjectReference, error) { return watch.SearchUUID(ctx, s.Client(), u) })
 	if err != nil {
 		return nil, err
 	}
 	for _, ref := range refs {
-		switch reply, err := search.Do(ctx, m.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, ref.Value) }); {
+		switch reply, err := watch.InSlot(ctx, m.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, ref.Value) }); {
 		case err != nil:
 			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
 		case reply == inventory.Hidden:

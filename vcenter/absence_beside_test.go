@@ -9,7 +9,7 @@ import (
 
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/vcentertest"
-	"vzones/vcenter/watch/search"
+	"vzones/vcenter/watch"
 )
 
 // absenceRequests holds back the requests that confirm an absence, at a front.
@@ -91,15 +91,15 @@ func TestConfirmationsLeaveRoom(t *testing.T) {
 			}
 		})
 	}
-	a.await(t, cap(search.NewSlots()))
+	a.await(t, cap(watch.NewSlots()))
 	before := w.fleet.States()[0].LastContact
 	w.fleet.Probe("east")
 	w.until("a probe is answered", func(states []inventory.State) bool { return states[0].LastContact.After(before) })
 	a.mu.Lock()
 	held := a.held
 	a.mu.Unlock()
-	if held != cap(search.NewSlots()) {
-		t.Errorf("%d requests in flight, want %d", held, cap(search.NewSlots()))
+	if held != cap(watch.NewSlots()) {
+		t.Errorf("%d requests in flight, want %d", held, cap(watch.NewSlots()))
 	}
 	close(a.release)
 	running.Wait()

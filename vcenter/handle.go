@@ -10,7 +10,6 @@ import (
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
-	"vzones/vcenter/watch/search"
 )
 
 // A handle is what the fleet has of an actor. Any goroutine may use it: nothing in it changes
@@ -23,7 +22,7 @@ type handle struct {
 	// throttle decides when credentials may be shown to the vCenter.
 	throttle *session.LoginThrottle
 	// slots bound the requests in flight of searches for single machines.
-	slots search.Slots
+	slots watch.Slots
 	// tagNames are the names of tags that were read.
 	tagNames tags.Shared
 
@@ -41,7 +40,7 @@ type handle struct {
 func newHandle(t *target, opts timing) *handle {
 	h := &handle{
 		name: t.cfg.Name, first: t, guard: &panics.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
-		slots: search.NewSlots(), inbox: watch.NewInbox(t.tagRequirements), targets: make(chan *target, 1), credentialsChanged: signal.New(),
+		slots: watch.NewSlots(), inbox: watch.NewInbox(t.tagRequirements), targets: make(chan *target, 1), credentialsChanged: signal.New(),
 	}
 	h.status.Store(&status{cfg: &t.cfg, state: inventory.State{VCenter: h.name}, endpoint: h.newEndpoint(&t.cfg, opts)})
 	return h

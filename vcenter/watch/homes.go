@@ -15,7 +15,6 @@ import (
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/watch/model"
-	"vzones/vcenter/watch/search"
 )
 
 const (
@@ -57,7 +56,7 @@ func (q *homeQuestions) take() map[string]bool {
 // A homeAsker asks the vCenter about machines that are not shown any more, in a goroutine of its own.
 type homeAsker struct {
 	session   Session
-	slots     search.Slots
+	slots     Slots
 	questions *homeQuestions
 	// replies is sent to by run, and received from by the goroutine of the model. Nobody closes it.
 	replies chan map[string]inventory.Reply
@@ -101,7 +100,7 @@ func (h *homeAsker) ask(ctx context.Context, ids map[string]bool) (map[string]in
 	g.SetLimit(cap(h.slots))
 	for id := range ids {
 		g.Go(func() error {
-			reply, err := search.Do(ctx, h.slots, func() (inventory.Reply, error) { return AskAbout(ctx, h.session, id) })
+			reply, err := InSlot(ctx, h.slots, func() (inventory.Reply, error) { return AskAbout(ctx, h.session, id) })
 			if err != nil && !answeredWithFault(h.session, err) {
 				return err
 			}

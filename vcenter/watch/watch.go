@@ -11,7 +11,6 @@ import (
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/panics"
 	"vzones/vcenter/watch/model"
-	"vzones/vcenter/watch/search"
 )
 
 // Options are what a watch does, and how. They do not change while it runs.
@@ -34,7 +33,7 @@ type Options struct {
 	// ParseMetadata returns the addresses in a machine's metadata.
 	ParseMetadata func(string) ([]netip.Addr, error)
 	// Slots bound the searches in flight.
-	Slots search.Slots
+	Slots Slots
 }
 
 // A Watch follows the changes of one vCenter through one session, once. One goroutine has it,

@@ -18,7 +18,6 @@ import (
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch/model"
-	"vzones/vcenter/watch/search"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -100,7 +99,7 @@ func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorde
 	r := &recorder{published: make(chan struct{}, 100)}
 	opts := Options{
 		VCenter: "east", TagRefresh: time.Hour, TagRetry: time.Second, Timeout: time.Second, PollTime: 25 * time.Second,
-		Guard: &panics.Guard{}, ParseMetadata: guestinfo.Addresses, Slots: search.NewSlots(),
+		Guard: &panics.Guard{}, ParseMetadata: guestinfo.Addresses, Slots: NewSlots(),
 	}
 	if change != nil {
 		change(&opts)

@@ -1,6 +1,4 @@
-// Package search finds single machines in a vCenter by UUID. It bounds how many searches are in
-// flight, and keeps no results.
-package search
+package watch
 
 import (
 	"context"
@@ -19,9 +17,9 @@ type Slots chan struct{}
 // NewSlots returns slots for four searches.
 func NewSlots() Slots { return make(Slots, 4) }
 
-// Do makes a request that may wait for others of its kind, which leave the rest of the
+// InSlot makes a request that may wait for others of its kind, which leave the rest of the
 // requests in flight to what cannot wait.
-func Do[T any](ctx context.Context, slots Slots, request func() (T, error)) (T, error) {
+func InSlot[T any](ctx context.Context, slots Slots, request func() (T, error)) (T, error) {
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
@@ -32,9 +30,9 @@ func Do[T any](ctx context.Context, slots Slots, request func() (T, error)) (T, 
 	}
 }
 
-// ByUUID asks the whole vCenter, beyond the configured datacenters, for machines with a
+// SearchUUID asks the whole vCenter, beyond the configured datacenters, for machines with a
 // UUID.
-func ByUUID(ctx context.Context, client *vim25.Client, u inventory.UUID) ([]types.ManagedObjectReference, error) {
+func SearchUUID(ctx context.Context, client *vim25.Client, u inventory.UUID) ([]types.ManagedObjectReference, error) {
 	res, err := methods.FindAllByUuid(ctx, client, &types.FindAllByUuid{
 		This:     *client.ServiceContent.SearchIndex,
 		Uuid:     u.String(),
