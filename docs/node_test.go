@@ -42,12 +42,12 @@ var (
 
 // keysInSource returns the keys on Nodes that the code names, and where. Imports are not
 // among them, nor are the conditions that are not of Nodes, nor what charts say of where
-// their Pods run, nor the modules that --version names.
+// their Pods run.
 func keysInSource(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for path, file := range sources(t, "../provider", "../topology", "../config", "../cmd") {
-		if name := filepath.Base(path); name == "chart_values.go" || name == "chart_write.go" || name == "version.go" {
+		if name := filepath.Base(path); name == "chart_values.go" || name == "chart_write.go" {
 			continue
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
