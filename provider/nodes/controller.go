@@ -185,7 +185,10 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 		next = c.syncInitialized(ctx, n, s)
 	}
 	next = sooner(next, c.syncAbsence(ctx, n, s, states))
-	outcome := c.outcomeOf(n)
+	outcome := report.Placed
+	if !nodestate.IsUninitialized(n) || s.machine == nil { // otherwise it can be initialized
+		outcome = c.outcomeOf(n)
+	}
 	c.mu.Lock()
 	s.outcome = outcome
 	c.mu.Unlock()
