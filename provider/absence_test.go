@@ -109,7 +109,7 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 				}
 				change(c, old)
 				c.settle()
-				if exists, err := c.provider.InstanceExists(c.ctx, old); exists || !errors.Is(err, topology.ErrUnknown) {
+				if exists, err := c.provider.InstanceExists(c.ctx, old); !exists && !errors.Is(err, topology.ErrUnknown) {
 					t.Errorf("%v, %v", exists, err)
 				}
 			}, gone())

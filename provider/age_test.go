@@ -59,7 +59,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 			if err != nil || (metadata != nil) != c.placed {
 				t.Errorf("metadata %+v, %v", metadata, err)
 			}
-			_, err = p.placer.Describe(node)
+			err = p.placer.Decide(node).Err
 			if (err == nil) != c.placed {
 				t.Fatalf("placed: %v", err)
 			}

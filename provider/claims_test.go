@@ -74,7 +74,7 @@ func TestAddressOfAnotherNode(t *testing.T) {
 				cl.pass(time.Second)
 				cl.fleet.become(stateOf("east", machine(uuidA)), c.west)
 				cl.pass(delay + time.Second)
-				if _, err := cl.provider.placer.Describe(cl.node("joins")); errors.Is(err, addresses.ErrClaimed) != c.waits || (err != nil) != c.waits {
+				if err := cl.provider.placer.Decide(cl.node("joins")).Err; errors.Is(err, addresses.ErrClaimed) != c.waits || (err != nil) != c.waits {
 					t.Error(err)
 				}
 				if told := slices.Contains(cl.events(), "joins AddressConflict"); told != c.waits {

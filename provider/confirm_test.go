@@ -21,9 +21,12 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// asked asks whether a Node's machine exists, again after a search if there is to be one.
+// asked asks whether the machine of a Node that is not ready exists, again after a search if there is
+// to be one.
 func asked(t *testing.T, p *Provider, f Fleet, node *v1.Node) (exists bool, err error) {
 	t.Helper()
+	node = node.DeepCopy()
+	silent(node)
 	synctest.Test(t, func(t *testing.T) {
 		p.checker = absence.NewChecker(f, p.placer) // with channels of the bubble
 		ctx, cancel := context.WithCancel(t.Context())

@@ -78,8 +78,8 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				if m, err := p.InstanceMetadata(t.Context(), n); err != nil || nodestate.IsUninitialized(n) != (m == nil) || m != nil && !reflect.DeepEqual(*m, cloudprovider.InstanceMetadata{}) {
 					t.Errorf("metadata %+v, %v", m, err)
 				}
-				if place, err := p.placer.Place(n); place.Machine != nil || report.Of(err).Event != "ProviderIDMismatch" {
-					t.Errorf("placed at %+v, %v", place.Machine, err)
+				if place := p.placer.Decide(n); place.Machine != nil || report.Of(place.PlaceErr).Event != "ProviderIDMismatch" {
+					t.Errorf("placed at %+v, %v", place.Machine, place.PlaceErr)
 				}
 			}
 		})

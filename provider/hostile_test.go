@@ -130,7 +130,7 @@ func testHostileValues(t *testing.T, asJSON bool) {
 			_, err1 := c.provider.InstanceMetadata(c.ctx, n)
 			_, err2 := c.provider.InstanceExists(c.ctx, n)
 			shutDown, err3 := c.provider.InstanceShutdown(c.ctx, n)
-			_, err4 := c.provider.placer.Describe(n)
+			err4 := c.provider.placer.Decide(n).Err
 			errs = append(errs, err1, err2, err3, err4)
 			if shutDown {
 				t.Errorf("%s is shut down", n.Name)

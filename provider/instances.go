@@ -52,40 +52,41 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 // empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if nodestate.IsUninitialized(node) {
-		d := p.initial(ctx, node)
-		if d == nil {
-			p.guard.Metadata(node, nil, write.Besides{})
-			return nil, nil
-		}
-		p.guard.Metadata(node, d.Metadata, p.besides(node, d))
-		return d.Metadata, nil
+		m, besides := p.initial(ctx, node)
+		p.guard.Metadata(node, m, besides)
+		return m, nil
 	}
 	if p.placer.IsForeign(node) {
 		return &cloudprovider.InstanceMetadata{}, nil
 	}
-	m, err := p.placer.Running(node)
+	addresses, err := p.placer.Readdress(node)
+	if err != nil {
+		p.guard.Metadata(node, nil, write.Besides{})
+		return nil, err
+	}
+	m := &cloudprovider.InstanceMetadata{NodeAddresses: addresses}
 	p.guard.Metadata(node, m, write.Besides{})
-	return m, err
+	return m, nil
 }
 
-// initial returns what a Node is initialized with, nil if it has to wait or is
+// initial returns what a Node is initialized with and gets besides, nil if it has to wait or is
 // another provider's.
-func (p *Provider) initial(ctx context.Context, node *v1.Node) *placement.Initial {
+func (p *Provider) initial(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, write.Besides) {
 	if p.placer.IsForeign(node) {
-		return nil
+		return nil, write.Besides{}
 	}
 	d, err := p.placer.Initialize(node)
 	if err != nil {
 		klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(err.Error()))
-		return nil
+		return nil, write.Besides{}
 	}
 	d.Log(ctx, node)
-	return d
+	return d.Metadata, p.besides(node, d)
 }
 
 // besides returns what a Node gets that the framework does not write: where its machine is, labels
 // in Kubernetes' own domains, and the condition, unless something is not certain or not right.
-func (p *Provider) besides(node *v1.Node, d *placement.Initial) write.Besides {
+func (p *Provider) besides(node *v1.Node, d *placement.Decision) write.Besides {
 	b := write.Besides{Annotations: d.Location.Annotations(), Labels: map[string]string{}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {
 		if topology.IsReservedLevel(label) {

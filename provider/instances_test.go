@@ -182,7 +182,7 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 			if got, err := p.InstanceMetadata(t.Context(), c.node); got != nil || err != nil {
 				t.Errorf("%+v, %v, want nothing at all", got, err)
 			}
-			if _, err := p.placer.Describe(c.node); err == nil || report.Of(err).Event != c.reason {
+			if err := p.placer.Decide(c.node).Err; err == nil || report.Of(err).Event != c.reason {
 				t.Errorf("%v is reported as %s, want %s", err, report.Of(err).Event, c.reason)
 			}
 		})
@@ -216,10 +216,9 @@ func TestFamiliesAreTheVCenters(t *testing.T) {
 	}
 }
 
+// TestMetadataOfAnInitializedNode: it has its addresses, if they are to change.
 func TestMetadataOfAnInitializedNode(t *testing.T) {
-	withoutZone := complete()
-	withoutZone.Region, withoutZone.Zone = "", ""
-	withoutAddresses := &cloudprovider.InstanceMetadata{ProviderID: withoutZone.ProviderID, InstanceType: withoutZone.InstanceType}
+	changed, kept := &cloudprovider.InstanceMetadata{NodeAddresses: complete().NodeAddresses}, &cloudprovider.InstanceMetadata{}
 	for _, c := range []struct {
 		name   string
 		node   *v1.Node
@@ -227,18 +226,18 @@ func TestMetadataOfAnInitializedNode(t *testing.T) {
 		want   *cloudprovider.InstanceMetadata
 		err    error
 	}{
-		{"found", ours(), states{stateOf("east", machine(uuidA))}, withoutZone, nil},
-		{"found, with no zone", ours(), states{stateOf("east", machine(uuidA, in("east", "")))}, withoutZone, nil},
-		{"found, with a zone that is no label value", ours(), states{stateOf("east", machine(uuidA, in("east", "zone a")))}, withoutZone, nil},
-		{"no address at the moment", ours(), states{stateOf("east", machine(uuidA, withoutAddress))}, withoutAddresses, nil},
-		{"the same addresses", withStatus(ours(), complete().NodeAddresses...), states{stateOf("east", machine(uuidA))}, withoutAddresses, nil},
+		{"found", ours(), states{stateOf("east", machine(uuidA))}, changed, nil},
+		{"found, with no zone", ours(), states{stateOf("east", machine(uuidA, in("east", "")))}, changed, nil},
+		{"found, with a zone that is no label value", ours(), states{stateOf("east", machine(uuidA, in("east", "zone a")))}, changed, nil},
+		{"no address at the moment", ours(), states{stateOf("east", machine(uuidA, withoutAddress))}, kept, nil},
+		{"the same addresses", withStatus(ours(), complete().NodeAddresses...), states{stateOf("east", machine(uuidA))}, kept, nil},
 		{"none that the Node may have", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA))}, nil, addresses.ErrNone},
-		{"none at the moment, and a kubelet with --node-ip", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA, withoutAddress))}, withoutAddresses, nil},
-		{"absent", ours(), states{stateOf("east")}, &cloudprovider.InstanceMetadata{}, nil},
-		{"a vCenter in trouble", ours(), states{failing(stateOf("east"))}, &cloudprovider.InstanceMetadata{}, nil},
-		{"a vCenter that is not read yet", ours(), states{{VCenter: "east"}}, &cloudprovider.InstanceMetadata{}, nil},
-		{"two machines run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, &cloudprovider.InstanceMetadata{}, nil},
-		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x"), untainted), states{stateOf("east")}, &cloudprovider.InstanceMetadata{}, nil},
+		{"none at the moment, and a kubelet with --node-ip", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA, withoutAddress))}, kept, nil},
+		{"absent", ours(), states{stateOf("east")}, kept, nil},
+		{"a vCenter in trouble", ours(), states{failing(stateOf("east"))}, kept, nil},
+		{"a vCenter that is not read yet", ours(), states{{VCenter: "east"}}, kept, nil},
+		{"two machines run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, kept, nil},
+		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x"), untainted), states{stateOf("east")}, kept, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, _ := provide(c.states)
@@ -270,7 +269,7 @@ func TestNodesOfAnotherProvider(t *testing.T) {
 // TestErrorsNameTheMachine: what a person reads has to say where to look.
 func TestErrorsNameTheMachine(t *testing.T) {
 	p, _ := provide(states{stateOf("west", machine(uuidA, in("east", ""))), stateOf("east")})
-	_, err := p.placer.Describe(aNode("n", withSystemUUID(uuidA)))
+	err := p.placer.Decide(aNode("n", withSystemUUID(uuidA))).Err
 	for _, s := range []string{`"west"`, "/dc1/vm/node-1", `"k8s-zone"`, "/dc1/host/c1/h1"} {
 		if !strings.Contains(err.Error(), s) {
 			t.Errorf("%s is not in: %v", s, err)

@@ -122,7 +122,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 		p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}, cfg, Options{})
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{c.label: "x"}
-		d, err := p.placer.Initial(n)
+		d, err := p.placer.Join(n)
 		if err != nil {
 			t.Fatal(err)
 		}

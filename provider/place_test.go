@@ -40,7 +40,7 @@ func TestHiddenCategory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := New(&fakeFleet{states: c.states}, testConfig(), Options{})
-			_, err := p.placer.Describe(aNode("node-1", withSystemUUID(uuidA)))
+			err := p.placer.Decide(aNode("node-1", withSystemUUID(uuidA))).Err
 			if (err != nil) != c.waits || c.waits && (!errors.Is(err, topology.ErrUnknown) || errors.Is(err, topology.ErrMissing)) {
 				t.Errorf("got %v", err)
 			}
@@ -48,7 +48,7 @@ func TestHiddenCategory(t *testing.T) {
 				strings.Contains(err.Error(), fleetwide) != (c.says == fleetwide) || len(err.Error()) > quote.LongestNote) {
 				t.Errorf("%d bytes: %v", len(err.Error()), err)
 			}
-			if _, err := p.placer.Describe(aNode("node-2", withSystemUUID(uuidB))); (err != nil) != c.westWait {
+			if err := p.placer.Decide(aNode("node-2", withSystemUUID(uuidB))).Err; (err != nil) != c.westWait {
 				t.Errorf("west: %v", err)
 			}
 		})

@@ -77,7 +77,7 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 				cl.pass(delayRunning + 2*time.Second)
 				for _, name := range []string{"one", "two"} {
 					n := cl.node(name)
-					if _, err := cl.provider.placer.Initial(n); nodestate.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
+					if _, err := cl.provider.placer.Join(n); nodestate.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
 						t.Errorf("%s: %v", name, err)
 					}
 					told := slices.Contains(cl.events(), name+" MachineOfTwoNodes")
@@ -109,11 +109,11 @@ func TestTheLaterOfTwoRunningNodesKeepsWhatItHas(t *testing.T) {
 		}
 		c.fleet.become(stateOf("east", machine(uuidA, in("east", "b"))))
 		c.settle()
-		if place, err := c.provider.placer.Place(first); err != nil || place.Machine == nil || c.machine(first) != nil { // it is looked at again whenever something changes
-			t.Errorf("the first one: %v, %v", place.Machine, err)
+		if place := c.provider.placer.Decide(first); place.PlaceErr != nil || place.Machine == nil || c.machine(first) != nil { // it is looked at again whenever something changes
+			t.Errorf("the first one: %v, %v", place.Machine, place.PlaceErr)
 		}
-		if place, err := c.provider.placer.Place(later); !errors.Is(err, placement.ErrShared) || place.Machine != nil || c.machine(later) != nil {
-			t.Errorf("the later one: %v, %v", place.Machine, err)
+		if place := c.provider.placer.Decide(later); !errors.Is(place.PlaceErr, placement.ErrShared) || place.Machine != nil || c.machine(later) != nil {
+			t.Errorf("the later one: %v, %v", place.Machine, place.PlaceErr)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, later); err != nil || m == nil || len(m.NodeAddresses) > 0 {
 			t.Errorf("the later one gets %+v, %v", m, err)
@@ -124,8 +124,8 @@ func TestTheLaterOfTwoRunningNodesKeepsWhatItHas(t *testing.T) {
 		probed := len(c.fleet.probed())
 		c.delete("first")
 		c.pass(time.Second)
-		if place, err := c.provider.placer.Place(later); err != nil || place.Machine == nil {
-			t.Errorf("the later one alone: %v, %v", place.Machine, err)
+		if place := c.provider.placer.Decide(later); place.PlaceErr != nil || place.Machine == nil {
+			t.Errorf("the later one alone: %v, %v", place.Machine, place.PlaceErr)
 		}
 		if len(c.fleet.probed()) == probed {
 			t.Error("nobody looks at its labels again")
@@ -159,7 +159,7 @@ func TestWhatComesInitializedIsNotFirst(t *testing.T) {
 				if nodestate.IsUninitialized(c.node("honest")) {
 					t.Error("the honest Node waits")
 				}
-				if _, err := c.provider.placer.Place(c.node("forger")); !errors.Is(err, placement.ErrShared) {
+				if err := c.provider.placer.Decide(c.node("forger")).PlaceErr; !errors.Is(err, placement.ErrShared) {
 					t.Errorf("the forger's place: %v", err)
 				}
 				c.delete("forger")
@@ -177,7 +177,7 @@ func TestManyNodesOfOneMachine(t *testing.T) {
 	}
 	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.InventoryPath = "/dc/vm/" + strings.Repeat("a b", 1000) }))}}, func(c *cluster) {
 		for _, name := range []string{"n-0", "n-99"} {
-			_, err := c.provider.placer.Describe(c.node(name))
+			err := c.provider.placer.Decide(c.node(name)).Err
 			if !errors.Is(err, placement.ErrShared) || len(err.Error()) > 700 || !strings.Contains(err.Error(), " more, which came ") {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -227,8 +227,8 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		c.create(aNode("vm", withSystemUUID(uuidA)))
 		c.pass(delayRunning + time.Second)
 		metal := c.node("metal")
-		if place, err := c.provider.placer.Place(metal); place.Machine != nil || !errors.Is(err, identity.ErrNoUUID) {
-			t.Errorf("it has machine %+v, %v", place.Machine, err)
+		if place := c.provider.placer.Decide(metal); place.Machine != nil || !errors.Is(place.PlaceErr, identity.ErrNoUUID) {
+			t.Errorf("it has machine %+v, %v", place.Machine, place.PlaceErr)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, metal); err != nil || m == nil || len(m.NodeAddresses) > 0 || m.ProviderID != "" {
 			t.Errorf("it gets %+v, %v", m, err)

@@ -49,10 +49,10 @@ func TestNamesThatAreOld(t *testing.T) {
 			if (len(fleet.tagsRead()) > 0) != c.waits {
 				t.Errorf("read again: %q", fleet.tagsRead())
 			}
-			if _, err := p.placer.Initial(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
+			if _, err := p.placer.Join(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("it waits for %v", err)
 			}
-			if _, err := p.placer.Describe(node); err != nil {
+			if err := p.placer.Decide(node).Err; err != nil {
 				t.Errorf("what is known: %v", err)
 			}
 		})
@@ -90,7 +90,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 		node := aNode("node-1", withSystemUUID(uuidA))
 		initial := func(age time.Duration, change ...func(*inventory.Machine)) bool {
 			fleet.become(named(stateOf("east", machine(uuidA, change...)), age, needed...))
-			_, err := p.placer.Initial(node)
+			_, err := p.placer.Join(node)
 			return err == nil
 		}
 		if initial(time.Hour) {
@@ -125,7 +125,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 // TestNamesOfAFailingVCenter: what a Node waits for is that vCenter.
 func TestNamesOfAFailingVCenter(t *testing.T) {
 	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
-	if _, err := p.placer.Initial(aNode("node-1", withSystemUUID(uuidA))); report.Of(err).Name != "vcenter_unreachable" {
+	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA))); report.Of(err).Name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}
 }

@@ -30,13 +30,10 @@ const (
 	// a call.
 	searchTimeout = time.Minute
 	// confirmationLasts is how old the end of a search may be for a Node to be
-	// deleted. The framework asks every five seconds.
+	// deleted. The framework asks every five seconds, and from repeatAfter on that
+	// has the machine searched for again.
 	confirmationLasts = 15 * time.Second
-	// repeatAfter is when a search is repeated that the framework has not asked for
-	// yet, so that there is a fresh one whenever it does. After repeatUnasked without
-	// a question it does not: nobody deletes Nodes.
-	repeatAfter   = 10 * time.Second
-	repeatUnasked = 10 * time.Minute
+	repeatAfter       = 10 * time.Second
 	// retryMin and retryMax bound the delay after a search that failed, which doubles.
 	retryMin = 5 * time.Second
 	retryMax = 30 * time.Second
@@ -68,11 +65,11 @@ type Fleet interface {
 // later takes its result away.
 type Confirmer struct {
 	fleet Fleet
+	// queue has the Nodes whose machines are to be searched for.
+	queue workqueue.TypedInterface[types.UID]
 
 	mu sync.Mutex
 	of map[types.UID]*confirmation
-	// queue has the Nodes whose machines are to be searched for, from Run on.
-	queue workqueue.TypedDelayingInterface[types.UID]
 	// lastErr is why the search that ended last has confirmed nothing, if a vCenter
 	// could not be searched.
 	lastErr error
@@ -82,82 +79,35 @@ type Confirmer struct {
 // confirmation.
 type confirmation struct {
 	id inventory.Identity
-	// due is when the next search begins, asked when the framework asked last.
-	due, asked time.Time
-	failures   int
 	// done is when the last search ended, zero before; err is why that confirms
 	// nothing. Generation is that of the vCenters that were searched.
 	done       time.Time
 	err        error
 	generation uint64
+	// due is when a question has the machine searched for again.
+	due      time.Time
+	failures int
 }
 
 // NewConfirmer returns a confirmer that searches once Run is called.
 func NewConfirmer(fleet Fleet) *Confirmer {
-	return &Confirmer{fleet: fleet, of: map[types.UID]*confirmation{}}
-}
-
-// Want starts a search that confirms the absence of a Node's machine.
-func (c *Confirmer) Want(node types.UID, id inventory.Identity) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.get(node, id)
+	return &Confirmer{fleet: fleet, of: map[types.UID]*confirmation{}, queue: workqueue.NewTyped[types.UID]()}
 }
 
 // Ask returns nil if a search that ended a moment ago has confirmed that the machine is
-// absent, and otherwise has one made. It does not wait for it.
-func (c *Confirmer) Ask(node types.UID, id inventory.Identity) error {
+// absent. Otherwise it has one made, which it does not wait for, unless there was one already and
+// again is false.
+func (c *Confirmer) Ask(node types.UID, id inventory.Identity, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.get(node, id)
-	of.asked = time.Now()
-	if of.due.Before(of.asked) {
-		c.searchAt(node, of.due) // it is not, if nobody had asked for long
-	}
-	return c.result(of)
-}
-
-// Peek returns what ask would, and has no search made.
-func (c *Confirmer) Peek(node types.UID, id inventory.Identity) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if of := c.of[node]; of != nil && of.isOf(id, c.fleet.Generation()) {
-		return c.result(of)
-	}
-	return ErrConfirming
-}
-
-// Drop takes the result of a search away, of one under way too: the machine is not
-// absent, or that is not known any more.
-func (c *Confirmer) Drop(node types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.of, node)
-}
-
-// get returns the confirmation, a new one if the Node's machine or the vCenters have changed
-// since the last search. The caller holds mu.
-func (c *Confirmer) get(node types.UID, id inventory.Identity) *confirmation {
 	of := c.of[node]
 	if of == nil || !of.isOf(id, c.fleet.Generation()) {
-		now := time.Now()
-		of = &confirmation{id: id, due: now, asked: now}
+		of = &confirmation{id: id}
 		c.of[node] = of
-		c.searchAt(node, now)
 	}
-	return of
-}
-
-// isOf reports whether a confirmation is of that machine and of the present vCenters,
-// if they were searched already.
-func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
-	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Recorded == id.Recorded && of.id.RecordedInstance == id.RecordedInstance && of.id.LastSeen == id.LastSeen &&
-		(of.done.IsZero() || of.generation == generation)
-}
-
-// result returns nil if a confirmation confirms that its machine is absent. The caller
-// holds mu.
-func (c *Confirmer) result(of *confirmation) error {
+	if of.done.IsZero() || again && !of.due.After(time.Now()) {
+		c.queue.Add(node)
+	}
 	switch {
 	case of.done.IsZero() && c.lastErr != nil:
 		return fmt.Errorf("%w; the latest search, for another one, failed: %w", ErrConfirming, c.lastErr)
@@ -171,30 +121,31 @@ func (c *Confirmer) result(of *confirmation) error {
 	return nil
 }
 
-// searchAt has the machine of a Node searched for at a time. The caller holds mu.
-func (c *Confirmer) searchAt(node types.UID, due time.Time) {
-	if c.queue != nil {
-		c.queue.AddAfter(node, time.Until(due))
-	}
+// isOf reports whether a confirmation is of that machine and of the present vCenters,
+// if they were searched already.
+func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
+	return slices.Equal(of.id.UUIDs, id.UUIDs) && of.id.Recorded == id.Recorded && of.id.RecordedInstance == id.RecordedInstance && of.id.LastSeen == id.LastSeen &&
+		(of.done.IsZero() || of.generation == generation)
+}
+
+// Drop takes the result of a search away, of one under way too: the machine is not
+// absent, or that is not known any more.
+func (c *Confirmer) Drop(node types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, node)
 }
 
 // Run searches until the context is done, and returns when no search is under way. It calls
 // ended, which must not wait, with each Node whose search has a result.
 func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
-	queue := workqueue.NewTypedDelayingQueue[types.UID]()
-	c.mu.Lock()
-	c.queue = queue
-	for node := range c.of {
-		queue.Add(node)
-	}
-	c.mu.Unlock()
-	defer context.AfterFunc(ctx, queue.ShutDown)()
+	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	pace := rate.NewLimiter(searchesPerSecond, searchesAtOnce)
 	var workers sync.WaitGroup
 	for range searchesAtOnce {
 		workers.Go(func() {
 			for {
-				node, isShutDown := queue.Get()
+				node, isShutDown := c.queue.Get()
 				if isShutDown {
 					return
 				}
@@ -204,26 +155,21 @@ func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
 						ended(node)
 					}
 				}
-				queue.Done(node)
+				c.queue.Done(node)
 			}
 		})
 	}
 	workers.Wait()
 }
 
-// dueOf returns the confirmation of a Node, nil if nobody wants it or it is not due.
+// dueOf returns the confirmation of a Node, nil if nobody wants it or there is one already.
 func (c *Confirmer) dueOf(node types.UID) *confirmation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.of[node]
-	if of == nil || !of.done.IsZero() && time.Since(of.asked) > repeatUnasked {
-		return nil
+	if of := c.of[node]; of != nil && !of.due.After(time.Now()) {
+		return of
 	}
-	if time.Until(of.due) > 0 {
-		c.searchAt(node, of.due)
-		return nil
-	}
-	return of
+	return nil
 }
 
 // search returns the generation of the vCenters that were searched, and nil if none has
@@ -264,13 +210,13 @@ func (c *Confirmer) finish(node types.UID, of *confirmation, generation uint64, 
 		return false
 	}
 	of.generation, of.err, of.done = generation, err, time.Now()
-	if err == nil {
-		of.failures, of.due = 0, of.done.Add(repeatAfter)
-	} else {
+	of.due = of.done.Add(repeatAfter)
+	if err != nil {
 		of.due = of.done.Add(min(retryMin<<min(of.failures, 8), retryMax))
 		of.failures++
+	} else {
+		of.failures = 0
 	}
-	c.searchAt(node, of.due)
 	return true
 }
 

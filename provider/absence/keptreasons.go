@@ -29,14 +29,24 @@ var kept = []struct {
 	{topology.ErrUnknown, "unknown"},
 }
 
-// KeptBy returns the reason that an error stands for.
+// KeptBy returns the reason that an error of Confirm stands for, empty if the Node is not kept: its
+// machine exists, the framework does not ask, or it may be deleted.
 func KeptBy(err error) string {
+	if err == nil || errors.Is(err, errExists) {
+		return ""
+	}
 	for _, k := range kept {
 		if errors.Is(err, k.err) {
 			return k.name
 		}
 	}
 	return kept[len(kept)-1].name
+}
+
+// IsSearching reports whether an error of Confirm says that nothing is wrong but that a search is
+// under way.
+func IsSearching(err error) bool {
+	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
 }
 
 // KeptKey returns the same key for errors that say the same to a person. That a search fails is

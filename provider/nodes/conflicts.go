@@ -2,6 +2,8 @@ package nodes
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -9,18 +11,19 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"vzones/provider/nodestate"
 	"vzones/topology"
 )
 
 // conflictsEvery is the time between two passes over all Nodes for their conflicts.
 const conflictsEvery = 5 * time.Second
 
-// fleetConflicts are what is wrong with the whole fleet, and which of that was recorded.
-type fleetConflicts struct {
-	topology.FleetConflicts
-	// notSeen are the texts about labels that the CSI driver does not see.
-	notSeen map[string]bool
-}
+// reasonUnread is the reason of the Event on the daemon's Pod that names objects
+// whose tags the account may not read.
+const reasonUnread = "TagsUnreadable"
+
+// namedAtMost is how many objects one Event or one log line names. The log has all of them.
+const namedAtMost = 8
 
 // findConflictsSoon enqueues the search for conflicts of the whole fleet, if labels are kept.
 func (c *Controller) findConflictsSoon() {
@@ -29,85 +32,78 @@ func (c *Controller) findConflictsSoon() {
 	}
 }
 
+// decidedNodes are the records of the initialized Nodes of ours that were decided about.
+func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
+	return func(yield func(*v1.Node, *record) bool) {
+		for _, n := range c.nodes.All() {
+			if nodestate.IsUninitialized(n) || c.placer.IsForeign(n) {
+				continue
+			}
+			if r := c.recordOf(n); r.decision != nil && !yield(n, r) {
+				return
+			}
+		}
+	}
+}
+
 // findConflicts finds the conflicts of the whole fleet: pairs that machines of several vCenters
 // have, and values that are not nested. It enqueues all Nodes if those have changed. A
 // Node that cannot be placed now is where it was.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
-	var seen unreadSeen
+	unread, system := map[string][]*topology.Object{}, map[string][]*topology.Object{} // by vCenter, empty where Nodes are placed and all can be read
 	var placements []topology.Placement
 	policy := c.placer.Topology().Policy
 	nesting := policy.Nesting()
 	pairs, values := map[topology.Pair]bool{}, map[topology.Value]bool{} // of Nodes of which these are not known now
-	for n := range c.initialized() {
-		s := c.stateOf(n)
-		if s.node == nil {
-			continue // nothing is decided about it yet
+	for _, r := range c.decidedNodes() {
+		d := r.decision
+		placements = append(placements, d.Placement)
+		if d.PlaceErr == nil {
+			unread[d.VCenter] = append(unread[d.VCenter], unreadOf(d.Placement)...)
+			system[d.VCenter] = append(system[d.VCenter], d.Placement.SystemUnread...)
 		}
-		if s.placeErr == nil {
-			seen.add(&s.place)
+		if _, ok := d.Placement.Pair(); !ok && !isPairCertain(d) {
+			pairs[r.labels.pair] = true
 		}
-		placements = append(placements, s.place.Placement)
-		s.asBefore(nesting, pairs, values)
+		if slices.ContainsFunc(nesting, func(label string) bool { return isUnknown(d, label) }) {
+			for _, value := range r.labels.values {
+				values[value] = true
+			}
+		}
 	}
 	found := policy.FleetConflicts(placements, c.placer.Tagged())
-	same := take(&l.conflicts.Spanning, found.Spanning, pairs)
-	same = take(&l.conflicts.Unnested, found.Unnested, values) && same
-	same = l.conflicts.takeVolumes(found.Volumes, pairs) && same
-	l.recordUnread(ctx, &seen)
+	one := func(c topology.Conflict) string { return c.Text() }
+	same := take(&l.conflicts.Spanning, found.Spanning, pairs, one)
+	same = take(&l.conflicts.Unnested, found.Unnested, values, one) && same
+	same = take(&l.conflicts.Volumes, found.Volumes, pairs, func(all []topology.Conflict) (text string) {
+		for _, c := range all {
+			text += c.Text()
+		}
+		return text
+	}) && same
+	l.recordUnread(ctx, unread, system)
 	l.recordNotCSI(ctx, policy)
 	if same {
 		return
 	}
-	for n := range c.initialized() {
+	for n := range c.decidedNodes() {
 		c.queue.Add(itemOf(n))
 	}
 }
 
-// asBefore notes the pair and the values that a Node had, if what they rest on is not
-// known now.
-func (s *state) asBefore(nesting []string, pairs map[topology.Pair]bool, values map[topology.Value]bool) {
-	placed, err := s.place.Placement, s.placeErr
-	if _, ok := placed.Pair(); !ok && !isCertain(placed, err) {
-		pairs[s.labels.pair] = true
-	}
-	if !slices.ContainsFunc(nesting, func(label string) bool { return isUnknown(label, placed, err) }) {
-		return
-	}
-	for _, value := range s.labels.values {
-		values[value] = true
-	}
-}
-
 // take replaces the conflicts by those that are found, and keeps those of kept. It
-// reports whether that is the same as before.
-func take[K comparable](before *map[K]topology.Conflict, found map[K]topology.Conflict, kept map[K]bool) bool {
+// reports whether that is the same as before, by their texts.
+func take[K comparable, V any](before *map[K]V, found map[K]V, kept map[K]bool, text func(V) string) bool {
 	if found == nil {
-		found = map[K]topology.Conflict{}
+		found = map[K]V{}
 	}
 	for k := range kept {
 		if was, ok := (*before)[k]; ok {
 			found[k] = was
 		}
 	}
-	same := maps.EqualFunc(found, *before, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
+	same := maps.EqualFunc(found, *before, func(a, b V) bool { return text(a) == text(b) })
 	*before = found
-	return same
-}
-
-// takeVolumes replaces the conflicts of volumes likewise.
-func (f *fleetConflicts) takeVolumes(found map[topology.Pair][]topology.Conflict, kept map[topology.Pair]bool) bool {
-	if found == nil {
-		found = map[topology.Pair][]topology.Conflict{}
-	}
-	for pair := range kept {
-		if was, ok := f.Volumes[pair]; ok && found[pair] == nil {
-			found[pair] = was
-		}
-	}
-	same := maps.EqualFunc(found, f.Volumes, func(a, b []topology.Conflict) bool {
-		return slices.EqualFunc(a, b, func(a, b topology.Conflict) bool { return a.Text() == b.Text() })
-	})
-	f.Volumes = found
 	return same
 }
 
@@ -116,10 +112,71 @@ func (l *labeler) recordNotCSI(ctx context.Context, policy topology.Policy) {
 	recorded := map[string]bool{}
 	for _, conflict := range policy.NotCSI() {
 		text := conflict.Text()
-		if recorded[text] = true; !l.conflicts.notSeen[text] {
+		if recorded[text] = true; !l.notSeen[text] {
 			klog.FromContext(ctx).Info("The CSI driver sees other values than Nodes have", "text", text)
 			l.recordOnPod(v1.EventTypeNormal, reasonConflict, text)
 		}
 	}
-	l.conflicts.notSeen = recorded
+	l.notSeen = recorded
+}
+
+// recordUnread records once each object that counts as untagged because the account
+// may not read its tags, in one Event for each vCenter. The folders that vSphere makes
+// itself are in the log only: hardly anybody tags them, and with the roles that are
+// usual they are never readable.
+func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
+	log := klog.FromContext(ctx)
+	for _, vcenter := range slices.Sorted(maps.Keys(unread)) {
+		for some := range slices.Chunk(l.system.news(vcenter, system[vcenter]), namedAtMost) {
+			log.Info("The account may not read the tags of folders that vSphere makes itself; they count as untagged",
+				"vCenter", vcenter, "privilege", "System.Read", "folders", topology.Named(some))
+		}
+		objects := l.unread.news(vcenter, unread[vcenter])
+		if len(objects) == 0 {
+			continue
+		}
+		for some := range slices.Chunk(objects, namedAtMost) {
+			log.Info("The account may not read the tags of objects; they count as untagged, and running Nodes keep labels that may rest on them",
+				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.Named(some))
+		}
+		l.recordOnPod(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
+	}
+}
+
+// recorded has objects that were recorded, by vCenter.
+type recorded map[string]map[topology.Ref]bool
+
+// news returns those that were not in what was recorded of a vCenter last, in the order of their paths,
+// and records these and no others. Of vCenters that it is not called for nothing is known now.
+func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
+	before, now := r[vcenter], map[topology.Ref]bool{}
+	for _, o := range objects {
+		if !now[o.Ref] && !before[o.Ref] {
+			news = append(news, o)
+		}
+		now[o.Ref] = true
+	}
+	r[vcenter] = now
+	slices.SortFunc(news, topology.CompareObjects)
+	return news
+}
+
+// unreadOf returns the objects above a machine whose tags the account may not read.
+func unreadOf(placed topology.Placement) (all []*topology.Object) {
+	for _, conflict := range placed.Conflicts {
+		if conflict.Kind == topology.ConflictUnread {
+			all = append(all, conflict.Objects...)
+		}
+	}
+	return all
+}
+
+func unreadText(vcenter string, objects []*topology.Object) string {
+	more := ""
+	if n := len(objects) - namedAtMost; n > 0 {
+		objects, more = objects[:namedAtMost], fmt.Sprintf(" and %d more, which the log names", n)
+	}
+	return fmt.Sprintf("vCenter %q: the account lacks the privilege System.Read on %s%s. Objects whose tags it may not read count as untagged "+
+		"for Nodes below them, and running Nodes keep labels that may rest on that. Give the account the role Read-only there, without propagation.",
+		vcenter, topology.Named(objects), more)
 }

@@ -3,14 +3,14 @@
 // It owns what is written to them beside the framework: the annotations with the location
 // of their machines, topology labels, the taint of drift, and Events. It has the fleet follow
 // the machines of all Nodes, and announces a Node to the framework once it can be
-// initialized. What is decided is in the packages it calls: placement says where a Node is,
-// report what is wrong with it, absence whether it may be deleted, and plan what its
+// initialized. What is decided is in the packages it calls: placement decides about a Node,
+// report says what is wrong with it, absence whether it may be deleted, and plan what its
 // labels have to be. It never initializes a Node, never deletes one, never touches a label
 // that the configuration does not name and it did not write, and writes no label by what a
 // vCenter said more than two seconds ago.
 //
 // One goroutine takes items from one work queue and makes all decisions, so that each Node's
-// state has one owner. Requests to the API server and searches of vCenters run beside it and
+// record has one owner. Requests to the API server and searches of vCenters run beside it and
 // put the Node back into the queue. An item is a Node, or something about all of them:
 //
 //	handlers     a Node has changed          → syncNode
@@ -27,15 +27,15 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
 	"vzones/provider/absence"
 	"vzones/provider/nodecache"
-	"vzones/provider/nodestate"
 	"vzones/provider/report"
 )
 
@@ -46,13 +46,15 @@ type Controller struct {
 	checker *absence.Checker
 	nodes   *nodecache.Cache
 	client  kubernetes.Interface
+	// standsBy reports whether Run follows machines before this process leads.
+	standsBy bool
 
 	// running is closed when queue and what is below it are set, and stopped when nothing is
 	// decided any more, by Run.
 	running, stopped chan struct{}
 	queue            workqueue.TypedDelayingInterface[item]
 	// events records Events about Nodes, at the pace of eventPace.
-	events    record.EventRecorder
+	events    report.Recorder
 	eventPace *rate.Limiter
 	// annotationPace limits the annotations, and searchPace the searches outside of the configured
 	// datacenters.
@@ -70,23 +72,31 @@ type Controller struct {
 	// searchesOutside reports whether a machine is being searched for outside of the configured
 	// datacenters. There is one such search at a time.
 	searchesOutside bool
-	states          map[types.UID]*state
+	records         map[types.UID]*record
 }
 
 // New returns a controller that does nothing until Run.
 func New(fleet Fleet, placer placer, checker *absence.Checker, client kubernetes.Interface) *Controller {
 	return &Controller{
 		fleet: fleet, placer: placer, checker: checker, nodes: placer.NodeCache(), client: client,
-		running: make(chan struct{}), stopped: make(chan struct{}), states: map[types.UID]*state{},
+		running: make(chan struct{}), stopped: make(chan struct{}), records: map[types.UID]*record{},
 	}
+}
+
+// StandBy has Run follow the machines of all Nodes while this process waits to lead, and do nothing
+// else then: it writes to no Node and no Event. The factory has to be the one that the provider's
+// SetInformers gets. It is to be called before Run.
+func (c *Controller) StandBy(factory informers.SharedInformerFactory) {
+	c.standsBy = true
+	c.nodes.Watch(factory)
 }
 
 // Run manages Nodes from when the framework has handed over its informers until the
 // context is done. It is to be called once.
 func (c *Controller) Run(ctx context.Context) error {
-	select {
-	case <-c.nodes.Started():
-	case <-ctx.Done():
+	if c.standsBy {
+		c.nodes.StartInformer(ctx.Done())
+	} else if !c.awaitStart(ctx) {
 		return nil
 	}
 	recorder, end := report.Record(ctx, c.client, "")
@@ -104,13 +114,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return nil
 	}
-	stop := context.AfterFunc(ctx, c.queue.ShutDown)
-	defer stop()
+	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	// Before the first Node is decided about, so that no change is missed.
 	changes := c.fleet.Subscribe()
-	c.queue.Add(item{job: followNodes})
-	c.queue.Add(item{job: resyncNodes})
-	c.queue.AddAfter(item{job: sumNodes}, firstSum)
 	close(c.running)
 	defer close(c.stopped) // after all that follows
 	var g sync.WaitGroup
@@ -123,8 +129,26 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// notifyOf enqueues what follows from changes of the fleet until the context is done.
+// awaitStart reports whether this process leads before the context is done.
+func (c *Controller) awaitStart(ctx context.Context) bool {
+	select {
+	case <-c.nodes.Started():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// notifyOf enqueues what follows from the start and from changes of the fleet until the context is
+// done.
 func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
+	c.queue.Add(item{job: followNodes})
+	c.queue.Add(item{job: resyncNodes})
+	if !c.awaitStart(ctx) {
+		return
+	}
+	c.queue.Add(item{job: resyncNodes})
+	c.queue.AddAfter(item{job: sumNodes}, firstSum)
 	for {
 		select {
 		case <-changes:
@@ -135,31 +159,62 @@ func (c *Controller) notifyOf(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
+// An item is a Node, or something that is about all Nodes.
+type item struct {
+	job  job
+	name string
+	uid  types.UID
+}
+
+func itemOf(n *v1.Node) item { return item{name: n.Name, uid: n.UID} }
+
+// A job is what is done with an item.
+type job int
+
+const (
+	// syncNode decides about one Node.
+	syncNode job = iota
+	// observeNodes enqueues the Nodes that a change of the fleet, or of other Nodes, concerns.
+	observeNodes
+	// recheckNodes enqueues the Nodes that a change of another Node may concern.
+	recheckNodes
+	// resyncNodes enqueues all Nodes, every resyncEvery.
+	resyncNodes
+	// followNodes has the fleet follow the machines of all Nodes.
+	followNodes
+	// sumNodes logs how many Nodes are placed, every sumEvery.
+	sumNodes
+	// findConflicts looks for conflicts of the whole fleet.
+	findConflicts
+)
+
+// next does what is next in the queue, and reports whether there is more to come. While this process
+// stands by it only follows machines.
 func (c *Controller) next(ctx context.Context) bool {
 	i, done := c.queue.Get()
 	if done {
 		return false
 	}
 	defer c.queue.Done(i)
-	if ctx.Err() != nil {
+	switch leads := c.nodes.IsStarted(); {
+	case ctx.Err() != nil:
 		return false
-	}
-	switch i.job {
-	case syncNode:
+	case i.job == followNodes:
+		c.follow(c.nodes.All(), false)
+	case i.job == resyncNodes:
+		c.resync(leads)
+	case !leads:
+	case i.job == syncNode:
 		if again := c.sync(ctx, i); again > 0 {
 			c.queue.AddAfter(i, again)
 		}
-	case observeNodes:
+	case i.job == observeNodes:
 		c.observe(ctx)
-	case recheckNodes:
+	case i.job == recheckNodes:
 		c.recheck()
-	case resyncNodes:
-		c.resync()
-	case followNodes:
-		c.passes.interest.update(c.fleet, c.placer, c.nodes.All(), false)
-	case sumNodes:
+	case i.job == sumNodes:
 		c.logSum(ctx)
-	case findConflicts:
+	case i.job == findConflicts:
 		if l := c.labels.Load(); l != nil {
 			c.findConflicts(ctx, l)
 		}
@@ -167,36 +222,10 @@ func (c *Controller) next(ctx context.Context) bool {
 	return true
 }
 
-// sync decides about a Node. It returns when that has to be done again, 0 for not before
-// something changes.
-func (c *Controller) sync(ctx context.Context, i item) time.Duration {
-	n, err := c.nodes.Lister().Get(i.name)
-	if err != nil || n.UID != i.uid {
-		c.forget(i.uid) // it is gone, or somebody else's
-		return 0
+// sooner returns the shorter of two delays. One that is not positive is none.
+func sooner(a, b time.Duration) time.Duration {
+	if b <= 0 || a > 0 && a < b {
+		return a
 	}
-	s := c.stateOf(n)
-	s.eventWaits = false
-	var next time.Duration
-	states := c.fleet.States()
-	if nodestate.IsUninitialized(n) {
-		next = c.syncUninitialized(ctx, n, s, states)
-	} else {
-		next = c.syncInitialized(ctx, n, s)
-	}
-	next = sooner(next, c.syncAbsence(ctx, n, s, states))
-	outcome := report.Placed
-	if !nodestate.IsUninitialized(n) || s.machine == nil { // otherwise it can be initialized
-		outcome = c.outcomeOf(n)
-	}
-	c.mu.Lock()
-	s.outcome = outcome
-	c.mu.Unlock()
-	if !s.eventWaits {
-		s.event.done() // the Event that waited is not due any more
-	}
-	if next > resyncEvery {
-		return 0 // resync comes before
-	}
-	return next
+	return b
 }

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"maps"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -63,7 +64,9 @@ func (c *Controller) added(n *v1.Node, there bool) {
 func (c *Controller) updated(b, n *v1.Node) {
 	c.placer.NodeUpdated(b, n)
 	if b.UID == n.UID && nodestate.IsUninitialized(b) && !nodestate.IsUninitialized(n) {
-		c.noteInitialized(n.UID)
+		c.mu.Lock()
+		c.recordLocked(n.UID).initialized = time.Now()
+		c.mu.Unlock()
 		defer c.findConflictsSoon() // after it has been decided about
 	}
 	relevant := c.isRelevant(b, n)
@@ -81,7 +84,7 @@ func (c *Controller) updated(b, n *v1.Node) {
 func (c *Controller) deleted(n *v1.Node) {
 	c.placer.NodeDeleted(n.UID)
 	c.mu.Lock()
-	delete(c.states, n.UID)
+	delete(c.records, n.UID)
 	c.mu.Unlock()
 	c.queue.Add(itemOf(n)) // which forgets it
 	c.followChanged()
@@ -121,19 +124,3 @@ func isDecidedBy(b, n *v1.Node) bool {
 // isInitializedBy reports whether an uninitialized Node has changed in what it may wait for
 // beside that: where it says that its machine is.
 func isInitializedBy(b, n *v1.Node) bool { return !maps.Equal(b.Annotations, n.Annotations) }
-
-// standbyHandlers call changed for a Node that comes, goes, or changes in which machine it
-// is.
-func (c *Controller) standbyHandlers(changed func()) cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { changed() },
-		DeleteFunc: func(any) { changed() },
-		UpdateFunc: func(before, now any) {
-			b, ok1 := before.(*v1.Node)
-			n, ok2 := now.(*v1.Node)
-			if !ok1 || !ok2 || c.isRelevant(b, n) {
-				changed()
-			}
-		},
-	}
-}

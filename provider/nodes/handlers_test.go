@@ -135,9 +135,9 @@ func TestPause(t *testing.T) {
 // TestForgottenNodes: of a Node that is gone nothing is kept.
 func TestForgottenNodes(t *testing.T) {
 	control, node := idle(t, nil), waits()
-	control.stateOf(node).announcedAt = time.Now()
+	control.recordOf(node).announcedAt = time.Now()
 	control.forget(node.UID)
-	if len(control.states) > 0 {
+	if len(control.records) > 0 {
 		t.Errorf("kept: %v", []types.UID{node.UID})
 	}
 }

@@ -1,7 +1,10 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -10,10 +13,16 @@ import (
 
 	"vzones/provider/placement"
 	"vzones/provider/plan"
+	"vzones/topology"
 )
 
-// fresh is how old the vCenter's last answer may be when a Node is written.
-const fresh = 2 * time.Second
+const (
+	// fresh is how old the vCenter's last answer may be when a Node is written.
+	fresh = 2 * time.Second
+	// namesTime bounds how long names of tags are waited for before those that were read
+	// since then serve no more.
+	namesTime = 10 * time.Minute
+)
 
 // labeler is what the labels of all Nodes have in common. It belongs to the goroutine that
 // decides, but for writes, which are counted under the controller's lock.
@@ -24,8 +33,31 @@ type labeler struct {
 	pace, readyPace *rate.Limiter
 
 	writes    map[plan.Action]int
-	conflicts fleetConflicts
-	unread    unreadTags
+	conflicts topology.FleetConflicts
+	// unread has the objects whose tags the account may not read, system the folders among them
+	// that vSphere makes itself, and notSeen the texts about labels that the CSI driver does not see.
+	unread, system recorded
+	notSeen        map[string]bool
+}
+
+// labelState is what is remembered of the labels of an initialized Node.
+type labelState struct {
+	// waiting reports whether the Node is to be decided about whenever a vCenter has
+	// answered, and asked for which change of the fleet it asked the vCenter for that.
+	waiting bool
+	asked   int
+	// namesSince is when names of tags were first asked for to write it, zero if they are not.
+	namesSince time.Time
+
+	drifts  []plan.Timed
+	resized []plan.Timed // the instance type, if it differs
+	// pair is the last one that it had for certain, zero if none.
+	pair topology.Pair
+	// values are the last ones that it had for certain, of the labels that nest.
+	values []topology.Value
+	// reported are the labels of the conflicts that an Event was recorded about, by
+	// their texts.
+	reported map[string][]string
 }
 
 // KeepLabels has the labels of running Nodes kept as long as Run runs, until the context is done.
@@ -36,12 +68,11 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 	case <-ctx.Done():
 		return nil
 	}
-	l := &labeler{
+	c.labels.Store(&labeler{
 		recordOnPod: recordOnPod,
 		pace:        rate.NewLimiter(patchesPerSecond, patchesPerSecond), readyPace: rate.NewLimiter(patchesPerSecond, 1),
-		writes: map[plan.Action]int{}, unread: unreadTags{unread{}, unread{}},
-	}
-	c.labels.Store(l)
+		writes: map[plan.Action]int{}, unread: recorded{}, system: recorded{},
+	})
 	c.findConflictsSoon()
 	for _, n := range c.nodes.All() {
 		c.queue.Add(itemOf(n))
@@ -51,24 +82,51 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 	return nil
 }
 
-// syncLabels decides about the labels of an initialized Node that is at a place, or why it is
-// not, and writes that as it was decided: the resource version makes the write fail if somebody else
-// has written since. It returns what the Node's condition has to say, zero while that is open.
-func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, s *state, place placement.Place, err error) (readiness, time.Duration) {
-	todo, says, next := c.decide(ctx, l, n, s, place, err)
+// syncLabels plans for the labels of an initialized Node, records what is wrong with them, and writes
+// what was planned: the resource version makes the write fail if somebody else has written since. It
+// returns what the Node's condition has to say, zero while that is open, and when to decide again.
+func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *record) (says readiness, next time.Duration) {
+	d, k := r.decision, &r.labels
+	k.waiting = false
+	by := &plan.Policy{Topology: d.Topology}
+	k.noteCertain(by.Policy.Nesting(), d)
+	todo := by.For(n, d, k.drifts, k.resized, time.Now())
+	k.drifts, k.resized = todo.Drifts, todo.Resized
+	c.mu.Lock()
+	r.counted.drifting, r.counted.resized = len(k.drifts) > 0, len(k.resized) > 0
+	if d.Machine != nil {
+		r.counted.conflicts = l.conflicts.Of(d.Placement)
+	}
+	c.mu.Unlock()
+	if !todo.Due.IsZero() {
+		next = max(time.Until(todo.Due), time.Millisecond)
+	}
+	if d.PlaceErr == nil {
+		next = sooner(next, c.recordDrift(ctx, n, r, by, todo))
+	}
+	next = sooner(next, c.recordType(ctx, n, r, by, todo))
+	if d.Machine != nil {
+		next = sooner(next, c.recordConflicts(ctx, n, r))
+		next = sooner(next, c.recordUnplaced(ctx, n, r, cmp.Or(d.PlaceErr, todo.TaintKept)))
+	} else if t := r.problems[aboutPlace]; t != nil {
+		t.End() // for now: what comes next has to last from its beginning
+	}
+	says, wait := r.labelReadiness(n, todo)
+	next = sooner(next, wait)
+	if !todo.RestsOnVCenter() {
+		k.namesSince = time.Time{}
+	} else if !c.isFresh(r) {
+		return says, next
+	}
 	if !todo.Writes() {
-		s.labelPatches.turn.done()
+		r.labelPatches.turn.done()
 		return says, next
 	}
-	if todo.RestsOnVCenter() && !c.isFresh(s, &place) {
-		return says, next
-	}
-	ctx = withVCenter(ctx, s.labels.vcenter)
-	return says, sooner(next, c.send(ctx, n, s, &s.labelPatches, l.pace, patch{
+	return says, sooner(next, c.send(ctx, n, r, &r.labelPatches, l.pace, patch{
 		about: "the topology", kind: types.MergePatchType, body: todo.Patch(n),
 		written: func() {
 			c.count(l, todo)
-			c.recordWritten(ctx, n, todo)
+			c.recordWritten(ctx, n, r.vcenter, todo)
 		},
 	}))
 }
@@ -90,21 +148,66 @@ func (c *Controller) count(l *labeler, todo *plan.Plan) {
 
 // isFresh reports whether a Node may be written by what its vCenter said. If not, it is
 // decided about again once the vCenter has proved that it answers, or has read the names of its tags.
-func (c *Controller) isFresh(s *state, place *placement.Place) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	old := s.labels.waitsForNames(place)
-	if !old && time.Since(place.Contact) <= fresh {
+func (c *Controller) isFresh(r *record) bool {
+	d, k := r.decision, &r.labels
+	old := k.waitsForNames(d)
+	if !old && time.Since(d.Contact) <= fresh {
 		return true
 	}
-	s.labels.waiting = true
-	if now := c.passes.current(); s.labels.asked != now+1 {
-		s.labels.asked = now + 1 // once until something has changed
+	k.waiting = true
+	if now := c.passes.current(); k.asked != now+1 {
+		k.asked = now + 1 // once until something has changed
 		if old {
-			c.fleet.ReadTags(place.Machine.Ref.VCenter)
+			c.fleet.ReadTags(d.Machine.Ref.VCenter)
 		} else {
-			c.fleet.Probe(place.Machine.Ref.VCenter)
+			c.fleet.Probe(d.Machine.Ref.VCenter)
 		}
 	}
 	return false
+}
+
+// waitsForNames reports whether the names of tags have to be read before a Node is
+// written. What was read since it began to wait for that serves, also if reading takes
+// longer than names may be old.
+func (k *labelState) waitsForNames(d *placement.Decision) bool {
+	switch {
+	case !d.OldNames:
+		k.namesSince = time.Time{}
+		return false
+	case k.namesSince.IsZero() || time.Since(k.namesSince) > namesTime:
+		k.namesSince = time.Now()
+	}
+	return d.TagNamesReadAt.Before(k.namesSince)
+}
+
+// noteCertain notes where a Node is for certain. What cannot be said now is as it was.
+func (k *labelState) noteCertain(nesting []string, d *placement.Decision) {
+	if pair, ok := d.Placement.Pair(); ok || isPairCertain(d) {
+		k.pair = pair
+	}
+	before := k.values
+	k.values = make([]topology.Value, 0, len(nesting))
+	for _, label := range nesting {
+		value := topology.Value{Label: label, Value: d.Placement.Value(label)}
+		if value.Value == "" && isUnknown(d, label) {
+			if i := slices.IndexFunc(before, func(v topology.Value) bool { return v.Label == label }); i >= 0 {
+				value = before[i]
+			}
+		}
+		if value.Value != "" {
+			k.values = append(k.values, value)
+		}
+	}
+}
+
+// isUnknown reports whether something could not be read that a label rests on.
+func isUnknown(d *placement.Decision, label string) bool {
+	return errors.Is(d.PlaceErr, topology.ErrUnknown) || errors.Is(d.Placement.WhyUndecided(label), topology.ErrUnknown)
+}
+
+// isPairCertain reports whether everything was read that a pair of region and zone rests on.
+func isPairCertain(d *placement.Decision) bool {
+	return !errors.Is(d.PlaceErr, topology.ErrUnknown) && !slices.ContainsFunc(d.Placement.Undecided, func(u topology.Undecided) bool {
+		return !plan.IsLevel(u.Label) && errors.Is(u.Err, topology.ErrUnknown)
+	})
 }

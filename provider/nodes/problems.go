@@ -56,55 +56,54 @@ type problem struct {
 	searched string
 	outside  error
 	// turn is when it may be searched for.
-	turn reservation
+	turn turn
 }
 
 // problem returns what is known of a problem of a Node.
-func (s *state) problem(about string) *problem {
-	t := s.problems[about]
+func (r *record) problem(about string) *problem {
+	t := r.problems[about]
 	if t == nil {
-		if s.problems == nil {
-			s.problems = map[string]*problem{}
+		if r.problems == nil {
+			r.problems = map[string]*problem{}
 		}
 		t = &problem{}
-		s.problems[about] = t
+		r.problems[about] = t
 	}
 	return t
 }
 
 // isWrong has an Event say that something is wrong with a Node, once that has lasted for the time
 // after. It returns when it has to be called again.
-func (c *Controller) isWrong(ctx context.Context, n *v1.Node, s *state, about string, p report.Problem, after time.Duration) time.Duration {
-	t, now := s.problem(about), time.Now()
+func (c *Controller) isWrong(ctx context.Context, n *v1.Node, r *record, about string, p report.Problem, after time.Duration) time.Duration {
+	t, now := r.problem(about), time.Now()
 	if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
 	}
-	if wait := c.eventWait(s); wait > 0 {
+	if wait := c.eventWait(r); wait > 0 {
 		return wait
 	}
 	_, again := t.Said()
 	t.Recorded(p, now)
 	c.events.Event(n, v1.EventTypeWarning, p.Reason, p.Text)
 	if !again {
-		ctx := withVCenter(ctx, cmp.Or(s.labels.vcenter, lastVCenter(c.fleet.States(), n)))
-		klog.FromContext(ctx).Info("Node needs attention", "node", klog.KObj(n), "reason", p.Reason, "text", quote.Line(cmp.Or(p.Detail, p.Text)))
+		r.log(ctx).Info("Node needs attention", "node", klog.KObj(n), "reason", p.Reason, "text", quote.Line(cmp.Or(p.Detail, p.Text)))
 	}
 	return 0
 }
 
 // eventWait returns how long an Event about a Node has to wait for its turn, 0 if it has come.
-func (c *Controller) eventWait(s *state) time.Duration {
-	wait := s.event.wait(c.eventPace)
-	if s.eventWaits = wait > 0; !s.eventWaits {
-		s.event.done()
+func (c *Controller) eventWait(r *record) time.Duration {
+	wait := r.event.wait(c.eventPace)
+	if r.eventWaits = wait > 0; !r.eventWaits {
+		r.event.done()
 	}
 	return wait
 }
 
 // machineIsWrong is isWrong for what an error says of a Node's machine. Before an Event says that no
 // vCenter has it, it is searched for outside of the configured datacenters.
-func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, s *state, err error, after time.Duration) time.Duration {
-	p, t, now := report.ProblemOf(err), s.problem(aboutMachine), time.Now()
+func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
+	p, t, now := report.ProblemOf(err), r.problem(aboutMachine), time.Now()
 	if id, unidentified := identity.Of(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
 		if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 			return due.Sub(now)
@@ -119,7 +118,7 @@ func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, s *state, e
 			p.Key, p.Cause = key, ""
 		}
 	}
-	wait := c.isWrong(ctx, n, s, aboutMachine, p, after)
+	wait := c.isWrong(ctx, n, r, aboutMachine, p, after)
 	if wait == 0 {
 		c.mu.Lock()
 		t.searched = ""
@@ -161,37 +160,47 @@ func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, 
 
 // isOver has an Event say that a problem of a Node is over, if one has said that it is there. It returns
 // when it has to be called again.
-func (c *Controller) isOver(ctx context.Context, n *v1.Node, s *state, about, vcenter string) time.Duration {
-	t := s.problems[about]
+func (c *Controller) isOver(ctx context.Context, n *v1.Node, r *record, about string) time.Duration {
+	t := r.problems[about]
 	if t == nil {
 		return 0
 	}
 	if t.End() {
-		if wait := c.eventWait(s); wait > 0 {
+		if wait := c.eventWait(r); wait > 0 {
 			return wait
 		}
 		was, _ := t.Said()
 		text := was.Reason + " is over"
-		if vcenter != "" {
-			text = fmt.Sprintf("vCenter %q: %s", vcenter, text)
+		if in := r.decision.VCenter; in != "" {
+			text = fmt.Sprintf("vCenter %q: %s", in, text)
 		}
 		c.events.Event(n, v1.EventTypeNormal, report.ReasonResolved, text)
 		klog.FromContext(ctx).V(2).Info("A problem of the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
 	}
-	delete(s.problems, about)
+	delete(r.problems, about)
 	return 0
 }
 
+// log returns a logger whose lines name the vCenter in which a Node's machine was found last, unless
+// it never was.
+func (r *record) log(ctx context.Context) klog.Logger {
+	log := klog.FromContext(ctx)
+	if r.vcenter != "" {
+		log = log.WithValues("vCenter", quote.Plain(r.vcenter))
+	}
+	return log
+}
+
 // has reports whether something is wrong with a Node.
-func (s *state) has(about string) bool {
-	t := s.problems[about]
+func (r *record) has(about string) bool {
+	t := r.problems[about]
 	return t != nil && !t.Since().IsZero()
 }
 
 // readiness returns what the condition says while something is wrong: what the Event has said, zero
 // until it has.
-func (s *state) readiness(about string) readiness {
-	if t := s.problems[about]; t != nil {
+func (r *record) readiness(about string) readiness {
+	if t := r.problems[about]; t != nil {
 		if said, current := t.Said(); current {
 			return readinessBy(said)
 		}
@@ -201,10 +210,10 @@ func (s *state) readiness(about string) readiness {
 
 // isNotKnown returns what the condition says once something has not been known for a while of which no
 // Event says so, and when it will.
-func (s *state) isNotKnown(about string, err error) (readiness, time.Duration) {
-	t, p, now := s.problem(about), report.ProblemOf(err), time.Now()
+func (r *record) isNotKnown(about string, err error) (readiness, time.Duration) {
+	t, p, now := r.problem(about), report.ProblemOf(err), time.Now()
 	if due := t.Observe(p, runningBeforeEvent, time.Hour, now); due.After(now) {
-		return s.readiness(about), due.Sub(now)
+		return r.readiness(about), due.Sub(now)
 	}
 	t.Recorded(p, now)
 	return readinessBy(p), 0

@@ -39,26 +39,26 @@ func readdressing(before, now []v1.NodeAddress) string {
 
 // recordReaddressed has an Event say that the IPs of an initialized Node have changed, whoever has
 // written them. It returns when it has to be called again.
-func (c *Controller) recordReaddressed(n *v1.Node, s *state) time.Duration {
-	was, is := s.addresses, n.Status.Addresses
-	if change := readdressing(was, is); was != nil && change != "" && !c.getsFirst(s, was, is) {
-		if wait := c.eventWait(s); wait > 0 {
+func (c *Controller) recordReaddressed(n *v1.Node, r *record) time.Duration {
+	was, is := r.addresses, n.Status.Addresses
+	if change := readdressing(was, is); was != nil && change != "" && !c.getsFirst(r, was, is) {
+		if wait := c.eventWait(r); wait > 0 {
 			return wait
 		}
 		c.events.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" says why each was chosen")
 	}
-	s.addresses = append([]v1.NodeAddress{}, is...)
+	r.addresses = append([]v1.NodeAddress{}, is...)
 	return 0
 }
 
 // getsFirst reports whether a Node gets addresses for the first time or, just initialized, in addition.
-func (c *Controller) getsFirst(s *state, was, is []v1.NodeAddress) bool {
+func (c *Controller) getsFirst(r *record, was, is []v1.NodeAddress) bool {
 	isIP := func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP }
 	if !slices.ContainsFunc(was, isIP) {
 		return true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Since(s.initialized) < firstAddresses &&
+	return time.Since(r.initialized) < firstAddresses &&
 		!slices.ContainsFunc(was, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(is, a) })
 }

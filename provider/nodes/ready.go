@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology/quote"
 )
@@ -37,25 +38,52 @@ func readinessBy(p report.Problem) readiness {
 	return v
 }
 
+// labelReadiness returns what the condition says of a Node whose machine is known, by what Events have
+// said and, if they have said nothing, by its labels, and when that is to be asked again. It says that
+// they are right only if everything that they rest on is known.
+func (r *record) labelReadiness(n *v1.Node, todo *plan.Plan) (readiness, time.Duration) {
+	placed := r.decision.Placement
+	unknown := placed.Uncertainty()
+	if unknown == nil {
+		delete(r.problems, aboutLabel)
+	}
+	switch {
+	case r.decision.Machine == nil || todo.Writes():
+		return readiness{}, 0 // the labels first
+	case r.has(aboutPlace):
+		return r.readiness(aboutPlace), 0
+	case r.has(aboutDrift):
+		return r.readiness(aboutDrift), 0
+	case len(todo.Drifts) > 0:
+		return readiness{}, 0
+	case unknown != nil:
+		return r.isNotKnown(aboutLabel, unknown)
+	}
+	if label := plan.Lacking(n, placed); label != "" {
+		return readiness{v1.ConditionFalse, report.ConditionUnwritten, "label " + label + " is not written, since topology.backfill is false in the configuration: set it to true, or add the label"}, 0
+	}
+	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}, 0
+}
+
 // writeReady has the condition of a Node say something, unless it does. It returns when that has to
 // be tried again. Conditions are merged by their type, so that those of others stay.
-func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, s *state, says readiness) time.Duration {
+func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, r *record, says readiness) time.Duration {
 	was := report.ReadyOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
-		s.ready.turn.done()
+		r.ready.turn.done()
 		return 0
 	}
 	c.mu.Lock()
-	wait := time.Until(s.initialized.Add(frameworkTime))
+	wait := time.Until(r.initialized.Add(frameworkTime))
 	if says.status == was.Status && says.reason == was.Reason {
-		wait = max(wait, time.Until(s.ready.at.Add(rewordAfter)))
+		wait = max(wait, time.Until(r.ready.at.Add(rewordAfter)))
 	}
 	c.mu.Unlock()
 	if wait > 0 {
 		return wait
 	}
 	to := report.Ready(n, says.status, says.reason, says.message)
-	return c.send(ctx, n, s, &s.ready, l.readyPace, patch{
+	return c.send(ctx, n, r, &r.ready, l.readyPace, patch{
 		about: "the condition", kind: types.StrategicMergePatchType, content: fmt.Sprint(says), subresources: []string{"status"},
 		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []v1.NodeCondition{to}}},
 	})

@@ -27,7 +27,7 @@ type fakeSource struct {
 	mu       sync.Mutex
 	topology *config.Topology
 	absent   []string
-	places   map[string]placement.Place
+	places   map[string]placement.Decision
 	errs     map[string]error
 	hanging  map[string]bool
 	contacts map[string]time.Time
@@ -47,7 +47,7 @@ var (
 	_ absence.Fleet = (*fakeSource)(nil)
 )
 
-// States returns none: where Nodes are is said by Place.
+// States returns none: Decide says where Nodes are.
 func (f *fakeSource) States() []inventory.State { return nil }
 
 func (f *fakeSource) Follow([]inventory.Identity) {}
@@ -60,32 +60,24 @@ func (f *fakeSource) ConfirmAbsent(context.Context, inventory.Identity) error {
 
 func (f *fakeSource) Generation() uint64 { return 1 }
 
-// Initial is for Nodes that wait.
-func (f *fakeSource) Initial(n *v1.Node) (*placement.Initial, error) {
-	return &placement.Initial{Metadata: &cloudprovider.InstanceMetadata{}}, nil
+// Join is for Nodes that wait.
+func (f *fakeSource) Join(*v1.Node) (*placement.Decision, error) {
+	return &placement.Decision{Metadata: &cloudprovider.InstanceMetadata{}}, nil
 }
 
 func vcenterOf(node string) string { vc, _, _ := strings.Cut(node, "-"); return vc }
 
-func (f *fakeSource) Place(n *v1.Node) (placement.Place, error) {
+func (f *fakeSource) Decide(n *v1.Node) *placement.Decision {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p, ok := f.places[n.Name]
-	p.Topology, p.OldNames = f.topology, f.oldNames[n.Name]
+	d, ok := f.places[n.Name]
+	d.Topology, d.OldNames, d.Contact = f.topology, f.oldNames[n.Name], f.contacts[vcenterOf(n.Name)]
+	d.PlaceErr, d.Err = f.errs[n.Name], f.errs[n.Name]
 	if !ok {
-		p.Problem = fmt.Errorf("%w: no answer", topology.ErrUnknown)
-		return p, p.Problem
+		err := fmt.Errorf("%w: no answer", topology.ErrUnknown)
+		d.MachineErr, d.PlaceErr, d.Err = err, err, err
 	}
-	p.Contact = f.contacts[vcenterOf(n.Name)]
-	return p, f.errs[n.Name]
-}
-
-// Describe is for the counts of Nodes.
-func (f *fakeSource) Describe(n *v1.Node) (*placement.Initial, error) {
-	if _, err := f.Place(n); err != nil {
-		return nil, err
-	}
-	return f.Initial(n)
+	return &d
 }
 
 func (f *fakeSource) Topology() *config.Topology {
@@ -150,7 +142,7 @@ func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string
 			by.Ref.VCenter = vc
 			placed.Decisions[i].By = &by
 		}
-		f.places[n] = placement.Place{Machine: &inventory.Machine{Ref: topology.Ref{VCenter: vc, ID: n}}, Placement: placed}
+		f.places[n] = placement.Decision{Machine: &inventory.Machine{Ref: topology.Ref{VCenter: vc, ID: n}}, VCenter: vc, Placement: placed}
 		f.contacts[vc], f.errs[n] = time.Now(), err
 	}
 	f.announce()

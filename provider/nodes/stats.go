@@ -1,11 +1,13 @@
 package nodes
 
 import (
+	"context"
 	"iter"
 	"maps"
-	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"vzones/provider/absence"
 	"vzones/provider/nodestate"
@@ -43,19 +45,19 @@ func (c *Controller) Stats() (Stats, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.Copy(s.Writes, l.writes)
-	for _, k := range c.states {
-		if len(k.labels.drifts) > 0 {
+	for _, r := range c.records {
+		if r.counted.drifting {
 			s.Drifting++
 		}
-		if len(k.labels.resized) > 0 {
+		if r.counted.resized {
 			s.Resized++
 		}
-		var kinds []topology.ConflictKind
-		for _, conflict := range k.labels.conflicts {
-			if !slices.Contains(kinds, conflict.Kind) {
-				kinds = append(kinds, conflict.Kind)
-				s.Conflicts[conflict.Kind]++
-			}
+		kinds := map[topology.ConflictKind]bool{}
+		for _, conflict := range r.counted.conflicts {
+			kinds[conflict.Kind] = true
+		}
+		for kind := range kinds {
+			s.Conflicts[kind]++
 		}
 	}
 	return s, true
@@ -82,9 +84,9 @@ func (c *Controller) Kept() map[string]int {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.states {
-		if s.kept != "" {
-			counts[s.kept]++
+	for _, r := range c.records {
+		if r.counted.kept != "" {
+			counts[r.counted.kept]++
 		}
 	}
 	return counts
@@ -118,8 +120,8 @@ func (c *Controller) outcomes() iter.Seq2[*v1.Node, string] {
 			if !c.placer.IsForeign(n) {
 				c.mu.Lock()
 				o = ""
-				if s := c.states[n.UID]; s != nil {
-					o = s.outcome
+				if r := c.records[n.UID]; r != nil {
+					o = r.counted.outcome
 				}
 				c.mu.Unlock()
 			}
@@ -130,14 +132,41 @@ func (c *Controller) outcomes() iter.Seq2[*v1.Node, string] {
 	}
 }
 
-// outcomeOf returns what is known of a Node of ours.
-func (c *Controller) outcomeOf(n *v1.Node) string {
-	_, err := c.placer.Describe(n)
-	switch {
-	case err == nil:
-		return report.Placed
-	case report.NeverOurs(n, err):
-		return report.Foreign
+const (
+	// firstSum is when the Nodes are first counted for the log: most of them are placed by then.
+	firstSum = 10 * time.Second
+	// sumEvery is the time between two counts.
+	sumEvery = time.Minute
+)
+
+// A sum is how many Nodes of ours are placed.
+type sum struct {
+	// placed and unplaced are the initialized ones, by whether their place is known now, and
+	// waiting those that are not initialized.
+	placed, unplaced, waiting int
+	// drifting are those with labels that are not those of their place.
+	drifting int
+}
+
+// logSum logs how many Nodes are placed, if that has changed, and does so again later.
+func (c *Controller) logSum(ctx context.Context) {
+	c.queue.AddAfter(item{job: sumNodes}, sumEvery)
+	stats, _ := c.Stats()
+	all, waiting := c.Outcomes()
+	now := sum{drifting: stats.Drifting}
+	for outcome, n := range all {
+		now.waiting += waiting[outcome]
+		switch outcome {
+		case report.Foreign:
+		case report.Placed:
+			now.placed = n - waiting[outcome]
+		default:
+			now.unplaced += n - waiting[outcome]
+		}
 	}
-	return report.Of(err).Name
+	if now == c.logged {
+		return
+	}
+	c.logged = now
+	klog.FromContext(ctx).Info("Nodes by placement", "placed", now.placed, "unplaced", now.unplaced, "waiting", now.waiting, "drifting", now.drifting)
 }

@@ -102,7 +102,7 @@ func inWorld(t *testing.T, cfg config.Topology, test func(*world), nodes ...*v1.
 			objects = append(objects, n.DeepCopy())
 		}
 		w := &world{T: t, client: fake.NewClientset(objects...), source: &fakeSource{
-			places: map[string]placement.Place{}, errs: map[string]error{}, hanging: map[string]bool{},
+			places: map[string]placement.Decision{}, errs: map[string]error{}, hanging: map[string]bool{},
 			contacts: map[string]time.Time{}, probes: map[string]int{}, oldNames: map[string]bool{},
 		}}
 		w.client.PrependReactor("patch", "nodes", w.patched)

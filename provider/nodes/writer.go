@@ -47,7 +47,7 @@ type patch struct {
 
 // patches are those of one kind to a Node.
 type patches struct {
-	turn reservation
+	turn turn
 	// content is that of the last patch, at when it ended, next when the same is sent again, and
 	// failures how often the same has failed. They are changed under the lock.
 	content  string
@@ -58,15 +58,15 @@ type patches struct {
 // send sends a patch, beside the goroutine that decides, so that a slow API server keeps no Node from
 // being announced. A Node has one at a time. It returns when it has to be called again, 0 if the patch
 // is under way: its end enqueues the Node.
-func (c *Controller) send(ctx context.Context, n *v1.Node, s *state, sent *patches, limit *rate.Limiter, p patch) time.Duration {
+func (c *Controller) send(ctx context.Context, n *v1.Node, r *record, sent *patches, limit *rate.Limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot encode what is to be written to the Node", "node", klog.KObj(n))
+		r.log(ctx).Error(err, "Cannot encode what is to be written to the Node", "node", klog.KObj(n))
 		return patchAgain
 	}
 	content := cmp.Or(p.content, string(body))
 	c.mu.Lock()
-	writing, again := s.writing, time.Until(sent.next)
+	writing, again := r.writing, time.Until(sent.next)
 	same := sent.content == content
 	c.mu.Unlock()
 	switch {
@@ -80,14 +80,15 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, s *state, sent *patch
 	}
 	sent.turn.done()
 	c.mu.Lock()
-	s.writing = true
+	r.writing = true
 	c.mu.Unlock()
+	log := r.log(ctx)
 	c.requests.Go(func() {
 		limited, cancel := context.WithTimeout(ctx, patchTimeout)
 		defer cancel()
 		_, err := c.client.CoreV1().Nodes().Patch(limited, n.Name, p.kind, body, metav1.PatchOptions{}, p.subresources...)
 		c.mu.Lock()
-		s.writing = false
+		r.writing = false
 		sent.ended(content, err)
 		c.mu.Unlock()
 		switch {
@@ -97,7 +98,7 @@ func (c *Controller) send(ctx context.Context, n *v1.Node, s *state, sent *patch
 			return
 		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 			err = fmt.Errorf("writing %s: %w", p.about, err)
-			klog.FromContext(ctx).Error(err, "Cannot write to the Node; it is tried again", "node", klog.KObj(n))
+			log.Error(err, "Cannot write to the Node; it is tried again", "node", klog.KObj(n))
 		}
 		c.queue.Add(itemOf(n))
 	})
@@ -128,3 +129,20 @@ func (p *patches) ended(content string, err error) {
 func isForGood(err error) bool {
 	return err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
+
+// A turn is when a Node may do what only so many may at a time. It is zero if the Node
+// does not want to.
+type turn struct{ at time.Time }
+
+// wait returns how long it is until the turn, 0 if it has come. The first call takes a place
+// behind all that wait for the same limit. The place is kept until done is called.
+func (t *turn) wait(limit *rate.Limiter) time.Duration {
+	now := time.Now()
+	if t.at.IsZero() {
+		t.at = now.Add(limit.ReserveN(now, 1).DelayFrom(now))
+	}
+	return max(t.at.Sub(now), 0)
+}
+
+// done gives up the place.
+func (t *turn) done() { t.at = time.Time{} }

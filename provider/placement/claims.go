@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/addresses"
+	"vzones/provider/identity"
 	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -101,7 +103,10 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	if p.IsForeign(node) {
 		return "", false
 	}
-	m, in, err := p.inContact(states, node)
+	m, in, lost, err := p.find(states, node)
+	if err == nil {
+		err = cmp.Or(lost, identity.Contradiction(node))
+	}
 	why := "what its machine has is not known now"
 	switch {
 	case err == nil && in.Err == nil:

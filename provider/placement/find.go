@@ -50,39 +50,3 @@ func (p *Placer) AskHome(err error) {
 		p.fleet.AskHome(not.VCenter, not.ID)
 	}
 }
-
-// machine returns the machine of a Node that does not name two of them.
-func (p *Placer) machine(states []inventory.State, node *v1.Node) (*inventory.Machine, error) {
-	if err := identity.Contradiction(node); err != nil {
-		return nil, err
-	}
-	return p.named(states, node)
-}
-
-// named returns the machine that a Node names, by its provider ID if it has one.
-func (p *Placer) named(states []inventory.State, node *v1.Node) (*inventory.Machine, error) {
-	id, err := p.identify(node)
-	if err != nil {
-		return nil, err
-	}
-	return p.lookFor(states, id)
-}
-
-// inContact returns a Node's machine and the state of its vCenter, if that is in
-// contact.
-func (p *Placer) inContact(states []inventory.State, node *v1.Node) (*inventory.Machine, inventory.State, error) {
-	m, err := p.machine(states, node)
-	return reached(states, m, err)
-}
-
-// reached returns the state of a machine's vCenter too, if that is in contact.
-func reached(states []inventory.State, m *inventory.Machine, err error) (*inventory.Machine, inventory.State, error) {
-	if err != nil {
-		return nil, inventory.State{}, err
-	}
-	in := inventory.StateOf(states, m.Ref.VCenter)
-	if err := in.CheckReachable(); err != nil {
-		return nil, inventory.State{}, err
-	}
-	return m, in, nil
-}

@@ -160,7 +160,7 @@ func (p *Placer) reservedBy(a netip.Addr, node *v1.Node) string {
 	return ""
 }
 
-// isThere reports whether a Node is still there. What the framework asks about one that is gone must
+// isThere reports whether a Node is still there, and no other one of its name. What the framework asks about one that is gone must
 // leave nothing behind.
 func (p *Placer) isThere(node *v1.Node) bool {
 	if !p.nodes.IsStarted() {

@@ -2,42 +2,24 @@ package placement
 
 import (
 	v1 "k8s.io/api/core/v1"
-	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/provider/identity"
-	"vzones/provider/instancetype"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
-// Running returns the metadata of an initialized Node. Only the addresses count, and there
-// are none if they are to stay as they are. It is empty while it is not certain which machine the
-// Node has, and for a Node that never was ours. The error is about the addresses.
-func (p *Placer) Running(node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+// Readdress returns the addresses that an initialized Node gets, none if those that it has stay, as
+// while it is not certain which machine it has. They are no other Node's from now on. The error is
+// why it cannot have those that it has to have.
+func (p *Placer) Readdress(node *v1.Node) ([]v1.NodeAddress, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	states := p.fleet.States()
-	m, err := p.machine(states, node)
-	if err == nil && !p.isThere(node) {
-		err = errGone
+	d := p.decide(node)
+	if !d.Readdress || !p.isThere(node) || p.waitsForAddress(d.states, d.Machine, node) {
+		return nil, d.AddressErr
 	}
-	if err == nil {
-		err = p.unshared(states, m, node)
-	}
-	if err != nil {
-		// The framework would log the error of each Node in each round. An Event about the
-		// Node says the same, and the log has that once.
-		return &cloudprovider.InstanceMetadata{}, nil
-	}
-	addrs, err := p.changedAddresses(states, m, node)
-	if err != nil {
-		return nil, err
-	}
-	return &cloudprovider.InstanceMetadata{
-		ProviderID:    identity.ProviderID(m.UUID),
-		InstanceType:  instancetype.Of(m),
-		NodeAddresses: addrs,
-	}, nil
+	p.reserve(node, inventory.UUID{}, d.Addresses.Addresses)
+	return d.Addresses.Addresses, nil
 }
 
 // IsShutDown reports whether a Node's machine is powered off or suspended, by a vCenter

@@ -48,7 +48,7 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 		for _, other := range others {
 			switch {
 			case other.Name == node.Name || !p.has(states, other, m):
-			case p.precedes(other, node, m):
+			case p.compareOwners(other, node, m) < 0:
 				s.before = append(s.before, other)
 			default:
 				s.after = append(s.after, other)
@@ -56,15 +56,7 @@ func (p *Placer) shared(states []inventory.State, m *inventory.Machine, node *v1
 		}
 	}
 	for _, nodes := range [][]*v1.Node{s.before, s.after} {
-		slices.SortFunc(nodes, func(a, b *v1.Node) int {
-			switch {
-			case a.UID == b.UID:
-				return 0
-			case p.precedes(a, b, m):
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(nodes, func(a, b *v1.Node) int { return p.compareOwners(a, b, m) })
 	}
 	return s, nil
 }
@@ -97,16 +89,19 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 	return !waits || !errors.Is(err, topology.ErrAmbiguous)
 }
 
-// precedes reports whether a machine that two Nodes have is the first one's. A Node that
+// compareOwners returns whose of two Nodes a machine is that both have, -1 for the first one's. A Node that
 // is initialized comes before one that waits: nothing is taken from it, whatever another
 // one says later. Otherwise it is the one that the API server made first. That order is
 // the same after each restart, and no kubelet can write what it rests on: it cannot
 // take off the taint, and what it registers without it counts as if it had the taint.
-func (p *Placer) precedes(a, b *v1.Node, m *inventory.Machine) bool {
+func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	if first := p.settled(a, m); first != p.settled(b, m) {
-		return first
+		if first {
+			return -1
+		}
+		return 1
 	}
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID)) < 0
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 }
 
 // settled reports whether a Node is initialized, and did not come so, or is just being initialized
@@ -118,32 +113,26 @@ func (p *Placer) settled(n *v1.Node, m *inventory.Machine) bool {
 	return n.Spec.ProviderID != "" && !p.read(n.UID).cameInitialized
 }
 
-// waits returns why the Node has to wait, nil if the machine is its own.
-func (s *sharing) waits() error {
-	if len(s.before) == 0 {
-		return nil
-	}
-	name := s.node.Name
-	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came first: %s: "+
-		"delete the other Node if it is this machine under an older name, and Node %s goes on at once; otherwise one of the kubelets reports another machine's UUID or provider ID", name, listNodes(s.before), s.where(), name)
-}
-
-// err returns what is wrong with an initialized Node, nil if no other Node has its
-// machine.
+// err returns why a Node has to wait, or what is wrong with an initialized one, nil if the machine is
+// the Node's alone or another one waits for it.
 func (s *sharing) err() error {
+	name, joins := s.node.Name, nodestate.IsUninitialized(s.node)
+	shares := func(others []*v1.Node, came, advice string) error {
+		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came %s: %s%s",
+			name, listNodes(others), came, s.machine.Ref.Located(s.machine.InventoryPath), advice)
+	}
+	const remove = "; delete the one that is not this machine's; until then "
 	switch {
+	case len(s.before) > 0 && joins:
+		return shares(s.before, "first", ": delete the other Node if it is this machine under an older name, and Node "+name+" goes on at once; "+
+			"otherwise one of the kubelets reports another machine's UUID or provider ID")
 	case len(s.before) > 0:
-		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came first: %s; "+
-			"delete the one that is not this machine's; until then the labels and addresses of Node %s stay as they are", s.node.Name, listNodes(s.before), s.where(), s.node.Name)
-	case len(s.after) > 0:
-		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came later: %s; "+
-			"delete the one that is not this machine's; until then Node %s goes on as before", s.node.Name, listNodes(s.after), s.where(), s.node.Name)
+		return shares(s.before, "first", remove+"the labels and addresses of Node "+name+" stay as they are")
+	case len(s.after) > 0 && !joins:
+		return shares(s.after, "later", remove+"Node "+name+" goes on as before")
 	}
 	return nil
 }
-
-// where names the machine.
-func (s *sharing) where() string { return s.machine.Ref.Located(s.machine.InventoryPath) }
 
 // listNodes names Nodes, the first of them if there are many.
 func listNodes(nodes []*v1.Node) string {
@@ -155,27 +144,4 @@ func listNodes(nodes []*v1.Node) string {
 		return "Node " + names[0]
 	}
 	return "Nodes " + quote.Some(names, quote.Most)
-}
-
-// isShared reports whether another Node has a Node's machine too. It returns an error if that was
-// before it, or any if the Node is initialized, so that it is counted.
-func (p *Placer) isShared(states []inventory.State, m *inventory.Machine, node *v1.Node) (shared bool, err error) {
-	s, err := p.shared(states, m, node)
-	switch {
-	case err != nil:
-		return false, err
-	case nodestate.IsUninitialized(node):
-		return s.any(), s.waits()
-	}
-	return s.any(), s.err()
-}
-
-// unshared returns an error for an initialized Node that came after another one with its
-// machine: nothing is done about it until one of the two is gone.
-func (p *Placer) unshared(states []inventory.State, m *inventory.Machine, node *v1.Node) error {
-	s, err := p.shared(states, m, node)
-	if err == nil && len(s.before) > 0 {
-		err = s.err()
-	}
-	return err
 }

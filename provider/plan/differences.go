@@ -7,11 +7,10 @@ import (
 )
 
 // Differences returns how the labels of an initialized Node differ from its place, whatever is done
-// about that: topology labels in the order of the policy, then the instance type. Err is that of the
-// placement: with it nothing is known of the topology labels.
-func (p *Policy) Differences(node *v1.Node, place *placement.Place, err error) []Difference {
+// about that: topology labels in the order of the policy, then the instance type.
+func (p *Policy) Differences(node *v1.Node, place *placement.Decision) []Difference {
 	var all []Difference
-	if err == nil && place.Machine != nil {
+	if place.PlaceErr == nil {
 		all = p.differences(node, place.Placement, ownedBy(node))
 	}
 	if d, differs := compareType(node, place); differs {

@@ -14,11 +14,11 @@ import (
 // chosen by somebody else, and stays.
 const ourTypes = "vsphere-vm."
 
-// ForType adds to a plan what is done to the label of a Node's instance type, which does not depend on
+// planType adds to a plan what is done to the label of a Node's instance type, which does not depend on
 // where the Node is. An instance type that differs never taints the Node: it is no
 // reason to keep Pods away.
-func (p *Policy) ForType(out *Plan, node *v1.Node, place *placement.Place, before []Timed, now time.Time) {
-	d, differs := compareType(node, place)
+func (p *Policy) planType(out *Plan, node *v1.Node, made *placement.Decision, before []Timed, now time.Time) {
+	d, differs := compareType(node, made)
 	switch {
 	case !differs:
 		return
@@ -30,12 +30,9 @@ func (p *Policy) ForType(out *Plan, node *v1.Node, place *placement.Place, befor
 	}
 	since := beganAt(d, before, now)
 	out.Resized = []Timed{{d, since}}
-	end := since.Add(p.Settle)
-	switch {
+	switch end := since.Add(p.Settle); {
 	case end.After(now):
-		if out.Due.IsZero() || end.Before(out.Due) {
-			out.Due = end
-		}
+		out.await(end)
 	case p.Drift == config.DriftUpdate:
 		out.write(ActionUpdate, d)
 	}
@@ -44,13 +41,13 @@ func (p *Policy) ForType(out *Plan, node *v1.Node, place *placement.Place, befor
 // compareType returns how the label of a Node's instance type differs from what its
 // machine is. One that cannot be read differs from nothing, and a former name of the
 // same type is kept: that a guest system has got a name changes nothing about the machine.
-func compareType(node *v1.Node, place *placement.Place) (Difference, bool) {
-	if place.Machine == nil || place.InstanceType == "" {
+func compareType(node *v1.Node, made *placement.Decision) (Difference, bool) {
+	if made.Machine == nil || made.InstanceType == "" {
 		return Difference{}, false
 	}
 	d := Difference{
-		Label: LabelType, Want: place.InstanceType,
-		Source: "the configuration of " + place.Machine.Ref.Located(place.Machine.InventoryPath),
+		Label: LabelType, Want: made.InstanceType,
+		Source: "the configuration of " + made.Machine.Ref.Located(made.Machine.InventoryPath),
 	}
 	there, differs, former := 0, false, false
 	keys := StableAndBeta(LabelType)
@@ -65,14 +62,14 @@ func compareType(node *v1.Node, place *placement.Place) (Difference, bool) {
 		}
 		switch {
 		case have == d.Want || differs:
-		case have == place.FormerType:
+		case have == made.FormerType:
 			former = true
 		default:
 			d.Have, differs = have, true
 		}
 	}
 	if former && !differs {
-		d.Want = place.FormerType // for a key that is missing
+		d.Want = made.FormerType // for a key that is missing
 	}
 	d.Missing = !differs && there < len(keys)
 	return d, differs || d.Missing

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand"
@@ -16,6 +17,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/keys"
+	"vzones/provider/placement"
 	"vzones/topology"
 )
 
@@ -133,12 +135,12 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 // plan decides as the controller does at its second look.
 func (s situation) plan(n *v1.Node, before []Timed) *Plan {
 	if s.lost {
-		return s.policy.WithoutPlacement(n)
+		return s.policy.For(n, &placement.Decision{PlaceErr: errors.New("unknown")}, nil, nil, noon)
 	}
 	if before == nil {
-		before = s.policy.For(n, s.placed, nil, noon).Drifts
+		before = s.policy.For(n, &placement.Decision{Placement: s.placed}, nil, nil, noon).Drifts
 	}
-	return s.policy.For(n, s.placed, before, noon.Add(s.age))
+	return s.policy.For(n, &placement.Decision{Placement: s.placed}, before, nil, noon.Add(s.age))
 }
 
 // written are the keys of labels that differ between two Nodes.

@@ -15,6 +15,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/keys"
+	"vzones/provider/placement"
 	"vzones/topology"
 )
 
@@ -103,9 +104,24 @@ func (p *Plan) RestsOnVCenter() bool {
 // no more.
 const levelGone = "the configuration"
 
-// For plans for a Node that has a placement. before are the drifts of the plan made last.
-func (p *Policy) For(node *v1.Node, placed topology.Placement, before []Timed, now time.Time) *Plan {
-	out := p.begin(node)
+// For plans for a Node, by what was decided about it. The drifts and the instance type that differed are
+// those of the plan made last.
+func (p *Policy) For(node *v1.Node, d *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
+	out, tainted := p.begin(node), IsTainted(node)
+	if d.PlaceErr == nil {
+		p.place(out, node, d.Placement, drifts, now)
+	} else {
+		// What was said of it before is kept, and only what the configuration has no more goes.
+		out.Taint = tainted && p.Drift == config.DriftTaint
+	}
+	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[keys.Labels]
+	out.Retaint = out.Taint != tainted
+	p.planType(out, node, d, resized, now)
+	return out
+}
+
+// place plans for the labels and the taint of a Node that has a placement.
+func (p *Policy) place(out *Plan, node *v1.Node, placed topology.Placement, before []Timed, now time.Time) {
 	var missing []Difference
 	for _, d := range p.differences(node, placed, out.Owned) {
 		if d.Missing {
@@ -141,8 +157,6 @@ func (p *Policy) For(node *v1.Node, placed topology.Placement, before []Timed, n
 			out.Taint, out.TaintKept = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", keys.DriftTaint, label, why)
 		}
 	}
-	out.finish(node, tainted)
-	return out
 }
 
 // IsCertain reports whether a Difference may lead to a change.
@@ -171,16 +185,6 @@ func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// WithoutPlacement plans for a Node that has no placement: what was said of it before is
-// kept, and only what the configuration has no more goes.
-func (p *Policy) WithoutPlacement(node *v1.Node) *Plan {
-	out := p.begin(node)
-	tainted := IsTainted(node)
-	out.Taint = tainted && p.Drift == config.DriftTaint
-	out.finish(node, tainted)
-	return out
 }
 
 // beganAt is since when a Difference is there.
@@ -221,11 +225,18 @@ func (p *Plan) settle(after time.Duration, now time.Time) []Difference {
 		switch end := d.Since.Add(after); {
 		case !end.After(now):
 			settled = append(settled, d.Difference)
-		case p.Due.IsZero() || end.Before(p.Due):
-			p.Due = end
+		default:
+			p.await(end)
 		}
 	}
 	return settled
+}
+
+// await has the Node decided about again at a time.
+func (p *Plan) await(end time.Time) {
+	if p.Due.IsZero() || end.Before(p.Due) {
+		p.Due = end
+	}
 }
 
 // whole reports whether region and zone can be written so that the Node has the pair
@@ -258,11 +269,6 @@ func (p *Policy) begin(node *v1.Node) *Plan {
 		}
 	}
 	return out
-}
-
-func (p *Plan) finish(node *v1.Node, tainted bool) {
-	p.Annotate = strings.Join(p.Owned, ",") != node.Annotations[keys.Labels]
-	p.Retaint = p.Taint != tainted
 }
 
 // compare returns how a label differs from the placement. A label that the place

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/keys"
+	"vzones/provider/placement"
 	"vzones/topology"
 )
 
@@ -176,10 +178,10 @@ func TestMatrix(t *testing.T) {
 			fmt.Fprintf(&got, "%-32s%-9t", s.name, tainted)
 			cell := func(p *Policy, age time.Duration) string {
 				if s.place == "" {
-					return acts(p.WithoutPlacement(n))
+					return acts(p.For(n, &placement.Decision{PlaceErr: errors.New("unknown")}, nil, nil, noon))
 				}
-				first := p.For(n, placedIn(s.place), nil, noon)
-				return acts(p.For(n, placedIn(s.place), first.Drifts, noon.Add(age)))
+				first := p.For(n, &placement.Decision{Placement: placedIn(s.place)}, nil, nil, noon)
+				return acts(p.For(n, &placement.Decision{Placement: placedIn(s.place)}, first.Drifts, nil, noon.Add(age)))
 			}
 			for _, d := range drifts {
 				fmt.Fprintf(&got, "%-18s%-18s", cell(aPolicy(d), settle-1), cell(aPolicy(d), settle))

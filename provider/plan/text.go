@@ -33,12 +33,9 @@ func (d Difference) Text() string {
 }
 
 // Advice says what happens to a Node whose labels are not those of its place, and what to
-// do. Moved says that its machine is no longer below what decided them.
-func (p *Policy) Advice(moved bool) string {
-	correct := "correct the tags or the labels"
-	if moved {
-		correct = "move the machine back, or correct the labels"
-	}
+// do.
+func (p *Policy) Advice() string {
+	const correct = "move the machine back, or correct the tags or the labels"
 	switch p.Drift {
 	case config.DriftTaint:
 		return "new Pods are kept away: " + correct

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,29 +25,19 @@ const (
 // Record returns what records Events about objects of a namespace, "" for those of none,
 // and what ends it. It outlives the context, whose end those who write Events see first:
 // otherwise the last of them would be complained about.
-func Record(ctx context.Context, client kubernetes.Interface, namespace string) (record.EventRecorder, func()) {
+func Record(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
 		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events(namespace)})
-	return Short{broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: source})}, broadcaster.Shutdown
+	return Recorder{broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: source})}, broadcaster.Shutdown
 }
 
-// Short is a recorder whose messages are on one line and no longer than quote.LongestNote.
-// An API server would take longer ones of this API until etcd refuses them, and then the
-// recorder would log the Event as a whole and drop it.
-type Short struct{ record.EventRecorder }
+// A Recorder records Events whose messages are on one line and no longer than quote.LongestNote.
+// An API server would take longer ones of this API until etcd refuses them, and then client-go
+// would log the Event as a whole and drop it.
+type Recorder struct{ to record.EventRecorder }
 
-// Event implements record.EventRecorder.
-func (s Short) Event(object runtime.Object, kind, reason, message string) {
-	s.EventRecorder.Event(object, kind, reason, quote.Note(message))
-}
-
-// Eventf implements record.EventRecorder.
-func (s Short) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
-	s.Event(object, kind, reason, fmt.Sprintf(format, args...))
-}
-
-// AnnotatedEventf implements record.EventRecorder.
-func (s Short) AnnotatedEventf(object runtime.Object, annotations map[string]string, kind, reason, format string, args ...any) {
-	s.EventRecorder.AnnotatedEventf(object, annotations, kind, reason, "%s", quote.Note(fmt.Sprintf(format, args...)))
+// Event records an Event of a type (Normal or Warning) about an object. It does not wait.
+func (r Recorder) Event(object runtime.Object, eventType, reason, message string) {
+	r.to.Event(object, eventType, reason, quote.Note(message))
 }

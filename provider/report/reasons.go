@@ -93,6 +93,18 @@ func unreachableAdvice(cause error) string {
 	return "check that the vCenter runs and that the cluster reaches it"
 }
 
+// OutcomeOf returns the name of the outcome of a Node, by why it cannot be initialized or is not as it
+// should be.
+func OutcomeOf(n *v1.Node, err error) string {
+	switch {
+	case err == nil:
+		return Placed
+	case NeverOurs(n, err):
+		return Foreign
+	}
+	return Of(err).Name
+}
+
 // Of returns the outcome that an error stands for.
 func Of(err error) Outcome {
 	first := error(nil)

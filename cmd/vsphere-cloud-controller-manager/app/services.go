@@ -116,8 +116,7 @@ func (s *services) watchFiles(current *config.Config, files []string) {
 func (a *App) start(ctx context.Context, s *services, factory informers.SharedInformerFactory) {
 	leading := s.provider.Started()
 	if a.warm() {
-		standby := s.nodes.NewStandby(factory)
-		a.group.Go(func() error { return standby.Run(ctx) })
+		s.nodes.StandBy(factory)
 		now := make(chan struct{})
 		close(now)
 		leading = now

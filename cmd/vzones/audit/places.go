@@ -83,7 +83,7 @@ func newPlaces(w *world.World) *places {
 
 func newPlace(l *world.Look) *place {
 	p := &place{node: l.Node, look: l, labels: l.Node.Labels}
-	placed := l.Err == nil || l.AddressesErr != nil && errors.Is(l.Err, l.AddressesErr) || len(l.Place.Placement.Decisions) > 0
+	placed := l.Err == nil || l.Place.AddressErr != nil && errors.Is(l.Err, l.Place.AddressErr) || len(l.Place.Placement.Decisions) > 0
 	p.known = !l.Foreign && !l.Waits && l.Place.Machine != nil && placed
 	if !p.known {
 		return p

@@ -165,11 +165,11 @@ func fates(o *topology.Object, t topology.Tag, contenders []topology.Contender) 
 
 // addressesOf returns what became of each address of the machine.
 func addressesOf(n *v1.Node, l *world.Look) *Addresses {
-	out := &Addresses{Node: addressList(n.Status.Addresses), Chosen: addressList(l.Addresses.Addresses), Changed: l.AddressesChange}
-	if l.AddressesErr != nil {
-		out.Error = quote.Line(l.AddressesErr.Error())
+	out := &Addresses{Node: addressList(n.Status.Addresses), Chosen: addressList(l.Place.Addresses.Addresses), Changed: l.Place.Readdress}
+	if l.Place.AddressErr != nil {
+		out.Error = quote.Line(l.Place.AddressErr.Error())
 	}
-	for _, r := range l.Addresses.Results {
+	for _, r := range l.Place.Addresses.Results {
 		out.Results = append(out.Results, Result{
 			Address: r.Address.String(), Network: r.Network, Reported: !r.Assumed, Static: r.Static,
 			Internal: r.Internal.String(), External: r.External.String(), Chosen: r.Internal.Chosen() || r.External.Chosen(),

@@ -96,7 +96,7 @@ func (l *Label) plan(t *config.Topology, of *world.Look) {
 		}
 	}
 	switch {
-	case of.Waits && of.Initial != nil && l.Place != "":
+	case of.Waits && of.Place.Metadata != nil && l.Place != "":
 		l.Action, l.Text = "initialize", "the Node gets it when it is initialized"
 		return
 	case of.Waits, of.Plan == nil:

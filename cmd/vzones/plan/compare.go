@@ -72,7 +72,7 @@ func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
 		return "delete", "deletes the Node, once a search has confirmed that no vCenter has its machine"
 	case !isPlaced(l):
 		return "", "the Node keeps its labels"
-	case l.AddressesErr != nil && errors.Is(l.Err, l.AddressesErr):
+	case l.Place.AddressErr != nil && errors.Is(l.Err, l.Place.AddressErr):
 		return "", "the Node keeps its addresses"
 	}
 	return "", "the problem does not concern its labels"
@@ -113,8 +113,8 @@ func removed(looks ...*world.Look) []string {
 // addressesOf returns the addresses that a Node has once the daemon has written them. One that waits
 // gets none.
 func addressesOf(l *world.Look) string {
-	if l.AddressesChange && l.AddressesErr == nil && (!l.Waits || l.Initial != nil) {
-		return join(l.Addresses.Addresses)
+	if l.Place.Readdress && l.Place.AddressErr == nil && (!l.Waits || l.Place.Metadata != nil) {
+		return join(l.Place.Addresses.Addresses)
 	}
 	return join(l.Node.Status.Addresses)
 }

@@ -49,7 +49,8 @@ func TestDeletion(t *testing.T) {
 // lookWith is an initialized Node with zone a in a place, whose addresses are in error.
 func lookWith(zone string, err error) *world.Look {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{topology.LabelZone: "a", v1.LabelFailureDomainBetaZone: "a"}}}
-	l := &world.Look{Node: n, Err: err, AddressesErr: err, Plan: &plan.Plan{}}
+	l := &world.Look{Node: n, Err: err, Plan: &plan.Plan{}}
+	l.Place.AddressErr = err
 	l.Place.Topology = &config.Topology{Drift: config.DriftReport}
 	l.Place.Placement.Decisions = []topology.Decision{{Label: topology.LabelZone, Value: zone, Category: "zone", By: &topology.Object{Path: "/dc1"}}}
 	if zone != "a" {

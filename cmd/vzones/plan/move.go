@@ -69,7 +69,7 @@ func (f *fleet) machine(text string) (*inventory.Machine, error) {
 		if n.Name != name {
 			continue
 		}
-		if place, err := f.placer.Place(n); err == nil || place.Machine != nil {
+		if place := f.placer.Decide(n); place.Machine != nil {
 			if m := place.Machine; f.isIn(m.Ref.VCenter, vcenter) {
 				found = map[topology.Ref]*inventory.Machine{m.Ref: m} // the Node itself
 			}

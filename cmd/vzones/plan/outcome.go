@@ -43,7 +43,7 @@ func outcomeOf(l *world.Look, label string) outcome {
 		o.undecided = quote.Line(err.Error())
 	}
 	if l.Waits {
-		if l.Initial != nil && o.place != "" && o.place != o.result {
+		if l.Place.Metadata != nil && o.place != "" && o.place != o.result {
 			o.result, o.action = o.place, "initialize"
 		}
 		return o

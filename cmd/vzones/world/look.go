@@ -5,9 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	cloudprovider "k8s.io/cloud-provider"
 
-	"vzones/provider/addresses"
 	"vzones/provider/nodestate"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
@@ -31,9 +29,8 @@ type Look struct {
 	Off bool
 	// Identity is what the Node says about its machine, zero if it says nothing of use.
 	Identity inventory.Identity
-	// Place is where the Node is. Its Machine is nil if that is not known or another Node comes
-	// first: see Err. What is found although Err is not nil is here too.
-	Place placement.Place
+	// Place is the decision about the Node. What is found although Err is not nil is here too.
+	Place placement.Decision
 	// Err is what a Node waits for, or why nothing is known of the place of an initialized one,
 	// nil if it is as it should be. That its labels differ is in Differences.
 	Err error
@@ -43,14 +40,6 @@ type Look struct {
 	// Plan is what the daemon writes to the labels of an initialized Node once the differences
 	// have settled, nil for a Node that waits or is foreign.
 	Plan *plan.Plan
-	// Addresses are those that the Node gets of its machine, and what became of each of the
-	// machine's; zero without a machine. AddressesErr is why the Node cannot get any, nil for an
-	// initialized one that keeps what it has. AddressesChange reports whether they would be written.
-	Addresses       addresses.Selection
-	AddressesErr    error
-	AddressesChange bool
-	// Initial is all that a Node that waits gets, nil for others and if Err says what is missing.
-	Initial *cloudprovider.InstanceMetadata
 }
 
 // Look returns what the daemon makes of a Node of the World. It changes nothing.
@@ -67,50 +56,34 @@ func LookBy(p *placement.Placer, n *v1.Node) *Look {
 		l.Foreign = true
 		return l
 	}
-	l.Identity, _ = p.Identify(n) // Place has the error too
-	var err error
-	l.Place, err = p.Place(n)
-	if l.Err = cmp.Or(err, l.Place.Problem); report.NeverOurs(n, l.Err) {
+	l.Identity, _ = p.Identify(n) // Decide has the error too
+	d := p.Decide(n)
+	l.Place = *d
+	if l.Err = cmp.Or(d.PlaceErr, d.MachineErr); report.NeverOurs(n, l.Err) {
 		l.Foreign = true
 		return l
 	}
-	if m := l.Place.Machine; m != nil {
-		l.Addresses, l.AddressesChange, l.AddressesErr = p.Addresses(n, m)
-	}
 	if l.Waits {
-		l.initial(p)
+		l.Err = d.Err
 		return l
 	}
-	l.plan(err)
+	l.plan()
 	if !nodestate.IsReady(n) {
 		l.Off, _ = p.IsShutDown(n) // what is not known does not count
 	}
-	l.Err = cmp.Or(l.Err, l.AddressesErr)
+	l.Err = cmp.Or(l.Err, d.AddressErr)
 	return l
 }
 
-// initial looks at a Node that waits, as the daemon does before it initializes one.
-func (l *Look) initial(p *placement.Placer) {
-	d, err := p.Describe(l.Node)
-	if l.Err = err; err == nil {
-		l.Initial = d.Metadata
-	}
-}
-
-// plan plans for an initialized Node. Err is that of its placement.
-func (l *Look) plan(err error) {
+// plan plans for an initialized Node.
+func (l *Look) plan() {
 	by, now := &plan.Policy{Topology: l.Place.Topology}, time.Now()
-	l.Differences = by.Differences(l.Node, &l.Place, err)
+	l.Differences = by.Differences(l.Node, &l.Place)
 	before := make([]plan.Timed, len(l.Differences)) // all have settled
 	for i, d := range l.Differences {
 		before[i] = plan.Timed{Difference: d, Since: now.Add(-by.Settle)}
 	}
-	if err != nil {
-		l.Plan = by.WithoutPlacement(l.Node)
-	} else {
-		l.Plan = by.For(l.Node, l.Place.Placement, before, now)
-	}
-	by.ForType(l.Plan, l.Node, &l.Place, before, now)
+	l.Plan = by.For(l.Node, &l.Place, before, before, now)
 }
 
 // Reason names Err in a word, as the reason of the daemon's Events does, empty without an error.

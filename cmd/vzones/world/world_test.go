@@ -63,7 +63,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range w.Nodes {
-		if l := w.Look(n); l.Err != nil || l.Initial == nil {
+		if l := w.Look(n); l.Err != nil || l.Place.Metadata == nil {
 			t.Errorf("Node %s: %v", n.Name, l.Err)
 		}
 	}

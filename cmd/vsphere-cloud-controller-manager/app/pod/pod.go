@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/record"
 
 	"vzones/provider/report"
 	"vzones/topology/quote"
@@ -20,7 +19,7 @@ import (
 // A Recorder records Events on the daemon's own Pod. The zero value records none.
 type Recorder struct {
 	ref      *v1.ObjectReference
-	recorder record.EventRecorder
+	recorder report.Recorder
 }
 
 // Reference returns the Pod that the environment names, as the manifest sets it from

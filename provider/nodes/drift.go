@@ -12,7 +12,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
-	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -35,54 +34,56 @@ const mostLabels = 10
 const unplacedBeforeEvent = 10 * time.Second
 
 // recordUnplaced records why a Node has no placement. Without an error it has one.
-func (c *Controller) recordUnplaced(ctx context.Context, n *v1.Node, s *state, place *placement.Place, err error) time.Duration {
+func (c *Controller) recordUnplaced(ctx context.Context, n *v1.Node, r *record, err error) time.Duration {
 	if err == nil {
-		return c.isOver(ctx, n, s, aboutPlace, vcenterAt(place))
+		return c.isOver(ctx, n, r, aboutPlace)
 	}
 	after := unplacedBeforeEvent
 	if errors.Is(err, topology.ErrUnknown) {
 		after = runningBeforeEvent
 	}
-	return c.isWrong(ctx, n, s, aboutPlace, report.ProblemOf(err), after)
+	return c.isWrong(ctx, n, r, aboutPlace, report.ProblemOf(err), after)
 }
 
 // recordConflicts records each conflict while it lasts. It is over when it is not found although
 // everything was read that its labels rest on; the end of the last one is recorded. Of objects that
 // may not be read, and of what the CSI driver does not see, Events on the daemon's Pod say so: they
 // concern many Nodes.
-func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, s *state, place *placement.Place, err error) (next time.Duration) {
-	now := map[string]bool{}
-	reported := s.labels.reported
-	for _, conflict := range s.labels.conflicts {
+func (c *Controller) recordConflicts(ctx context.Context, n *v1.Node, r *record) (next time.Duration) {
+	if r.labels.reported == nil {
+		r.labels.reported = map[string][]string{}
+	}
+	now, reported := map[string]bool{}, r.labels.reported
+	for _, conflict := range r.counted.conflicts {
 		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI {
 			continue
 		}
 		text := conflict.Text()
 		now[text] = true
-		next = sooner(next, c.isWrong(ctx, n, s, aboutConflict+text, report.Problem{Key: text, Reason: reasonConflict, Text: text}, 0))
+		next = sooner(next, c.isWrong(ctx, n, r, aboutConflict+text, report.Problem{Key: text, Reason: reasonConflict, Text: text}, 0))
 		reported[text] = conflict.Labels
 	}
-	if errors.Is(err, topology.ErrUnknown) {
+	if errors.Is(r.decision.PlaceErr, topology.ErrUnknown) {
 		return next
 	}
 	for _, text := range slices.Sorted(maps.Keys(reported)) {
-		if now[text] || slices.ContainsFunc(reported[text], func(label string) bool { return errors.Is(place.Placement.WhyUndecided(label), topology.ErrUnknown) }) {
+		if now[text] || slices.ContainsFunc(reported[text], func(label string) bool { return isUnknown(r.decision, label) }) {
 			continue
 		}
 		if len(reported) == 1 {
-			if wait := c.isOver(ctx, n, s, aboutConflict+text, vcenterAt(place)); wait > 0 {
+			if wait := c.isOver(ctx, n, r, aboutConflict+text); wait > 0 {
 				return wait
 			}
 		}
 		delete(reported, text) // another one may be the same in other words
-		delete(s.problems, aboutConflict+text)
+		delete(r.problems, aboutConflict+text)
 	}
 	return next
 }
 
 // recordDrift records the differences that have settled and are not about to be
 // written. Where a label of the Node may be wrong nothing is over yet.
-func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, s *state, by *plan.Policy, place *placement.Place, todo *plan.Plan) time.Duration {
+func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
 	var texts []string
 	var advice string
 	for _, d := range todo.Drifts {
@@ -91,14 +92,14 @@ func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, s *state, by *
 		}
 		texts = append(texts, d.Text())
 		if d.IsCertain() {
-			advice = by.Advice(s.labels.home.left(place, todo.Drifts))
+			advice = by.Advice()
 		} else if advice == "" {
 			advice = fmt.Sprintf("it is left as it is: %v", d.Uncertain)
 		}
 	}
 	if len(texts) == 0 {
-		if _, uncertain := plan.UncertainLabel(n, place.Placement); len(todo.Drifts) == 0 && uncertain == nil {
-			return c.isOver(ctx, n, s, aboutDrift, vcenterAt(place))
+		if _, uncertain := plan.UncertainLabel(n, r.decision.Placement); len(todo.Drifts) == 0 && uncertain == nil {
+			return c.isOver(ctx, n, r, aboutDrift)
 		}
 		return 0
 	}
@@ -106,11 +107,11 @@ func (c *Controller) recordDrift(ctx context.Context, n *v1.Node, s *state, by *
 		texts = append(texts, d.Text())
 	}
 	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)
-	return c.isWrong(ctx, n, s, aboutDrift, report.Problem{Key: text, Reason: reasonDrift, Text: text}, 0)
+	return c.isWrong(ctx, n, r, aboutDrift, report.Problem{Key: text, Reason: reasonDrift, Text: text}, 0)
 }
 
 // recordWritten records what was written, once it is.
-func (c *Controller) recordWritten(ctx context.Context, n *v1.Node, todo *plan.Plan) {
+func (c *Controller) recordWritten(ctx context.Context, n *v1.Node, vcenter string, todo *plan.Plan) {
 	for _, reason := range []string{plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeUpdated} {
 		var texts []string
 		for _, ch := range todo.Changes {
@@ -121,17 +122,17 @@ func (c *Controller) recordWritten(ctx context.Context, n *v1.Node, todo *plan.P
 		if len(texts) > 0 {
 			text := quote.Reasons(texts, mostLabels)
 			c.events.Event(n, v1.EventTypeNormal, reason, text)
-			klog.FromContext(ctx).Info("Wrote topology of Node", "node", klog.KObj(n), "reason", reason, "changes", quote.Line(text))
+			klog.FromContext(ctx).Info("Wrote topology of Node", "node", klog.KObj(n), "vCenter", quote.Plain(vcenter), "reason", reason, "changes", quote.Line(text))
 		}
 	}
 }
 
 // recordType records an instance type that has differed for long enough and is not
 // about to be written.
-func (c *Controller) recordType(ctx context.Context, n *v1.Node, s *state, by *plan.Policy, place *placement.Place, todo *plan.Plan) time.Duration {
+func (c *Controller) recordType(ctx context.Context, n *v1.Node, r *record, by *plan.Policy, todo *plan.Plan) time.Duration {
 	if len(todo.Resized) == 0 {
-		if place.InstanceType != "" { // or nothing is known to be right again
-			return c.isOver(ctx, n, s, aboutType, vcenterAt(place))
+		if r.decision.InstanceType != "" { // or nothing is known to be right again
+			return c.isOver(ctx, n, r, aboutType)
 		}
 		return 0
 	}
@@ -140,5 +141,5 @@ func (c *Controller) recordType(ctx context.Context, n *v1.Node, s *state, by *p
 		return 0
 	}
 	text := quote.NoteWith(d.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
-	return c.isWrong(ctx, n, s, aboutType, report.Problem{Key: text, Reason: reasonTypeDrift, Text: text}, 0)
+	return c.isWrong(ctx, n, r, aboutType, report.Problem{Key: text, Reason: reasonTypeDrift, Text: text}, 0)
 }

@@ -1,0 +1,256 @@
+package absence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"vzones/provider/nodecache"
+	"vzones/provider/nodestate"
+	"vzones/provider/placement"
+	"vzones/topology"
+	"vzones/topology/quote"
+	"vzones/vcenter/inventory"
+)
+
+// A ConditionName names a condition. It is one of a closed set, whose values are for programs too.
+type ConditionName string
+
+// The conditions, all of which have to hold for a Node to be deleted, in the order in which they
+// are checked.
+const (
+	// Managed: the Node is not another provider's, and the configuration selects it.
+	Managed ConditionName = "managed"
+	// NotReady: the framework asks about Nodes that are not ready.
+	NotReady ConditionName = "not_ready"
+	// Named: the Node says which machine it runs on.
+	Named ConditionName = "names_machine"
+	// Absent: each vCenter was read completely, and none has the machine.
+	Absent ConditionName = "absent"
+	// FoundBefore: the Node has a provider ID, and vzones has found its machine before.
+	FoundBefore ConditionName = "found_before"
+	// Enabled: nodes.skipDeletion is not set.
+	Enabled ConditionName = "deletion_enabled"
+	// Searched: each vCenter was searched directly since, and none has the machine.
+	Searched ConditionName = "searched"
+)
+
+// conditions are those that the Node and the snapshots decide. Each returns why it does not hold.
+var conditions = []struct {
+	name  ConditionName
+	check func(*question) error
+}{
+	{Managed, (*question).isManaged},
+	{NotReady, (*question).isNotReady},
+	{Named, (*question).isNamed},
+	{Absent, (*question).isAbsent},
+	{FoundBefore, (*question).wasFound},
+	{Enabled, (*question).isEnabled},
+}
+
+// A question is whether a Node is to be deleted.
+type question struct {
+	placer *placement.Placer
+	states []inventory.State
+	node   *v1.Node
+	// id is set by isNamed, and absent, which is what the snapshots say, by isAbsent.
+	id     inventory.Identity
+	absent error
+}
+
+var (
+	// errExists says that a machine exists.
+	errExists = errors.New("the machine exists")
+	// errDisabled says that no Node is deleted.
+	errDisabled = errors.New("nodes.skipDeletion is set in the configuration")
+)
+
+func (q *question) isManaged() error {
+	if q.placer.IsForeign(q.node) {
+		return topology.Errorf(errExists, "Node %s is not managed by vzones: it has another provider's ID, or the configuration's nodes.selector leaves it out", q.node.Name)
+	}
+	return nil
+}
+
+func (q *question) isNotReady() error {
+	if nodestate.IsReady(q.node) {
+		return errors.New("it is ready")
+	}
+	return nil
+}
+
+func (q *question) isNamed() (err error) {
+	q.id, err = q.placer.Identify(q.node)
+	q.id.Running = false // a machine that is off exists, whatever the Node is
+	return err
+}
+
+func (q *question) isAbsent() error {
+	q.absent = missing(q.states, q.id)
+	q.placer.AskHome(q.absent)
+	switch {
+	case q.absent == nil:
+		return errExists
+	case !errors.Is(q.absent, topology.ErrAbsent):
+		return q.absent
+	}
+	return nil
+}
+
+// wasFound returns an error unless the Node is initialized and vzones has found its machine before. A
+// provider ID alone may be from another provider or a kubelet, for a machine that no configured vCenter
+// shows to the account.
+func (q *question) wasFound() error {
+	switch {
+	case q.node.Spec.ProviderID == "":
+		return topology.Errorf(topology.ErrUnknown, "Node %s has no provider ID yet", q.node.Name)
+	case q.id.LastSeen.VCenter == "" && q.id.Recorded == (topology.Ref{}):
+		return topology.Errorf(topology.ErrUnknown, "vzones has never found the machine of Node %s: if it is gone, delete the Node", q.node.Name)
+	}
+	return nil
+}
+
+func (q *question) isEnabled() error {
+	if q.placer.Config().SkipNodeDeletion {
+		return errDisabled
+	}
+	return nil
+}
+
+// first returns the first condition that does not hold, that the Node is ready last of all. It returns
+// nil if the Node is to be deleted once a search has confirmed that no vCenter has its machine.
+func (q *question) first() (last error) {
+	for _, c := range conditions {
+		switch err := c.check(q); {
+		case err == nil:
+		case c.name == NotReady:
+			last = topology.Errorf(topology.ErrUnknown, "Node %s is ready again", q.node.Name)
+		case c.name == FoundBefore:
+			return fmt.Errorf("%w: %w", err, q.absent)
+		case c.name == Enabled:
+			return topology.Errorf(topology.ErrUnknown, "Node %s is kept, since %w: %w", q.node.Name, err, q.absent)
+		default:
+			return err
+		}
+	}
+	return last
+}
+
+// A Checker decides whether Nodes' machines exist, for the framework, which deletes the
+// Nodes of those that do not.
+type Checker struct {
+	fleet     Fleet
+	placer    *placement.Placer
+	nodes     *nodecache.Cache
+	confirmer *Confirmer
+}
+
+// NewChecker returns a checker that has absences confirmed by Run.
+func NewChecker(fleet Fleet, placer *placement.Placer) *Checker {
+	return &Checker{fleet: fleet, placer: placer, nodes: placer.NodeCache(), confirmer: NewConfirmer(fleet)}
+}
+
+// Run searches for absent machines until the context is done. It calls ended, which must not
+// wait, with each Node whose search has a result.
+func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.Run(ctx, ended) }
+
+// Drop ends the confirmation for a Node that is gone.
+func (c *Checker) Drop(node types.UID) { c.confirmer.Drop(node) }
+
+// CheckExists reports whether a Node's machine exists. False makes the
+// framework delete the Node, so it is said only of a Node with a provider ID whose machine vzones
+// had found (the Node's annotation or this process says where), that no vCenter's complete index
+// has, and that a direct search of every vCenter has not found since then.
+// Anything short of that is an error, and so is an absence where the configuration has
+// no Node deleted. A Node of another provider always exists.
+//
+// It does not wait: the search goes on beside it, and the framework, which asks about
+// each Node that is not ready every few seconds, gets the latest result.
+func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) {
+	q, absent, err := c.confirm(node, true)
+	switch {
+	case absent && err != nil:
+		return false, topology.Errorf(topology.ErrUnknown, "the machine with %s: %w", q.id, err)
+	case errors.Is(err, errExists):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	klog.FromContext(ctx).Info("Every vCenter was searched and none has the machine", "node", klog.KObj(node),
+		"vCenter", quote.Plain(cmp.Or(q.id.LastSeen.VCenter, q.id.Recorded.VCenter)), "machine", q.id.String())
+	return false, nil
+}
+
+// Confirm is CheckExists before the framework asks: it has an absent machine searched for once, so that
+// there is an answer by then. It reports whether the machine is absent by all snapshots, and
+// returns why the Node is not deleted: see KeptBy.
+func (c *Checker) Confirm(node *v1.Node) (absent bool, err error) {
+	if node.Spec.ProviderID == "" || nodestate.IsReady(node) {
+		c.confirmer.Drop(node.UID)
+		return false, nil // the framework does not ask
+	}
+	_, absent, err = c.confirm(node, false)
+	return absent, err
+}
+
+func (c *Checker) confirm(node *v1.Node, asks bool) (q *question, absent bool, err error) {
+	q = &question{placer: c.placer, states: c.fleet.States(), node: node}
+	if c.nodes.IsStarted() {
+		// The framework deletes by name, from a list that may be minutes old.
+		switch now, err := c.nodes.Get(node.Name); {
+		case err != nil: // it is gone
+		case now.UID != node.UID:
+			return q, false, topology.Errorf(topology.ErrUnknown, "there is another Node %s now", node.Name)
+		default:
+			q.node = now
+		}
+	}
+	if err := q.first(); err != nil {
+		c.confirmer.Drop(node.UID)
+		return q, false, err
+	}
+	return q, true, c.confirmer.Ask(node.UID, q.id, asks)
+}
+
+// A Condition is what has to hold for a Node to be deleted.
+type Condition struct {
+	Name ConditionName
+	// Err is why it does not hold, nil if it does or was not checked.
+	Err error
+	// Asked is false where another one that does not hold makes it meaningless.
+	Asked bool
+}
+
+// Holds reports whether the condition is known to hold.
+func (c Condition) Holds() bool { return c.Asked && c.Err == nil }
+
+// Conditions returns what has to hold for a Node to be deleted, and goes on after the first that does
+// not hold. If no snapshot has the machine, it searches each vCenter directly, as Run would, and
+// returns after that.
+func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node *v1.Node) []Condition {
+	q := &question{placer: c.placer, states: states, node: node}
+	all := make([]Condition, 0, len(conditions)+1)
+	named, searched := true, Condition{Name: Searched}
+	for _, next := range conditions {
+		one := Condition{Name: next.name, Asked: named}
+		if named {
+			one.Err = next.check(q)
+		}
+		switch next.name {
+		case Named:
+			named = one.Err == nil
+		case Absent:
+			searched.Asked = one.Holds()
+		}
+		all = append(all, one)
+	}
+	if searched.Asked {
+		_, searched.Err = c.confirmer.search(ctx, q.id)
+	}
+	return append(all, searched)
+}

@@ -1,0 +1,207 @@
+package nodes
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/provider/identity"
+	"vzones/provider/nodestate"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	// gather is how long changes of Nodes are gathered before they are acted
+	// on, so that a burst of them costs one request and not one each.
+	gather = 100 * time.Millisecond
+	// resyncEvery is the time between two passes over all Nodes while nothing changes. They renew
+	// what is remembered of machines.
+	resyncEvery = time.Minute
+	// timePerNode is how much time lies between two passes over all Nodes for each of them, so
+	// that a burst of changes costs a tenth of a processor at most. It is observeEvery at most, and none for
+	// few Nodes.
+	timePerNode  = 100 * time.Microsecond
+	observeEvery = time.Second
+	fewNodes     = 100
+)
+
+// passes are the passes over all Nodes. They belong to the goroutine that decides but for what
+// is below the lock.
+type passes struct {
+	// machines and locations are those that the fleet follows for Nodes, and where Nodes say that they
+	// were found.
+	machines, locations []string
+	// topology is what gave the Nodes their labels in the last pass, and hidden are the tag categories
+	// that each vCenter did not show.
+	topology *config.Topology
+	hidden   map[string][]string
+
+	mu sync.Mutex
+	// generation counts the changes of the fleet.
+	generation int
+	// last is when the last pass began, nodes how many Nodes there were.
+	last  time.Time
+	nodes int
+}
+
+// pause returns how long the next pass over all Nodes has to wait.
+func (p *passes) pause() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.nodes <= fewNodes {
+		return 0
+	}
+	return max(time.Until(p.last.Add(min(time.Duration(p.nodes)*timePerNode, observeEvery))), 0)
+}
+
+// begin notes a pass over all Nodes.
+func (p *passes) begin(nodes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.nodes = time.Now(), nodes
+}
+
+// changed notes a change of the fleet.
+func (p *passes) changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.generation++
+}
+
+// current returns the number of changes of the fleet.
+func (p *passes) current() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.generation
+}
+
+// fleetChanged enqueues what a change of the fleet concerns. Nodes whose machine is absent do
+// not wait for the others: whatever contradicts that must not be missed.
+func (c *Controller) fleetChanged() {
+	c.passes.changed()
+	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uid, r := range c.records {
+		if r.absent {
+			c.enqueueLocked(uid)
+		}
+	}
+}
+
+// nodesChanged enqueues what follows for other Nodes when one comes, goes, or gives up
+// something that another may wait for.
+func (c *Controller) nodesChanged() { c.queue.AddAfter(item{job: recheckNodes}, gather) }
+
+// followChanged has the fleet follow other machines soon.
+func (c *Controller) followChanged() { c.queue.AddAfter(item{job: followNodes}, gather) }
+
+// recheck enqueues the Nodes that are what they are because of other Nodes, or that the
+// framework was refused although they had been announced.
+func (c *Controller) recheck() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uid, r := range c.records {
+		if r.shared || r.announced != nil && c.placer.IsRefused(uid) {
+			c.enqueueLocked(uid)
+		}
+	}
+}
+
+// observe enqueues the Nodes whose place may have changed: all of them when what they all
+// rest on has, and otherwise those whose machine has, or of which it is not known.
+func (c *Controller) observe(ctx context.Context) {
+	p, by, hidden := &c.passes, c.placer.Topology(), c.placer.InvisibleCategories()
+	all := by != p.topology || !maps.EqualFunc(hidden, p.hidden, slices.Equal)
+	p.topology, p.hidden = by, hidden
+	states, nodes := c.fleet.States(), c.nodes.All()
+	p.begin(len(nodes))
+	if all {
+		// The configuration also says which Nodes are ours and by what they are found.
+		c.follow(nodes, false)
+	}
+	for _, n := range nodes {
+		if ctx.Err() != nil {
+			return
+		}
+		c.mu.Lock()
+		r := c.records[n.UID]
+		c.mu.Unlock()
+		switch {
+		case c.placer.IsForeign(n):
+			if r != nil {
+				c.queue.Add(itemOf(n)) // which forgets it: it was ours until the configuration changed
+			}
+		case all, r == nil, !c.isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
+			c.queue.Add(itemOf(n))
+		}
+	}
+	c.findConflictsSoon() // after these have been decided about
+}
+
+// isDecidedFor reports whether the decision about a Node holds as long as it has the machine of its record.
+func (c *Controller) isDecidedFor(r *record, n *v1.Node) bool {
+	if nodestate.IsUninitialized(n) && (r.node != n || r.announced == nil || c.placer.IsRefused(n.UID)) {
+		return false
+	}
+	return r.machine != nil && !r.labels.waiting
+}
+
+// resync follows all machines and, while this process leads, enqueues all Nodes, and does so again later.
+func (c *Controller) resync(leads bool) {
+	c.queue.AddAfter(item{job: resyncNodes}, resyncEvery)
+	nodes := c.nodes.All()
+	c.follow(nodes, true)
+	if !leads {
+		return
+	}
+	c.passes.begin(len(nodes))
+	for _, n := range nodes {
+		if !c.placer.IsForeign(n) {
+			c.queue.Add(itemOf(n))
+		}
+	}
+}
+
+// follow asks the fleet for the machines of Nodes, if those have changed.
+// Where they were found counts only in a whole comparison: it is of use after a
+// restart, and hundreds of Nodes that are initialized get it one by one.
+func (c *Controller) follow(nodes []*v1.Node, whole bool) {
+	ids := make([]inventory.Identity, 0, len(nodes))
+	var machines, locations []string
+	for _, n := range nodes {
+		if c.placer.IsForeign(n) {
+			continue
+		}
+		id, err := c.placer.Statement(n)
+		if err != nil {
+			continue
+		}
+		ids, machines = append(ids, id), append(machines, machineKey(id))
+		if id.Recorded.VCenter != "" {
+			locations = append(locations, identity.FormatLocation(id.Recorded))
+		}
+	}
+	slices.Sort(machines)
+	slices.Sort(locations)
+	p := &c.passes
+	if !slices.Equal(machines, p.machines) || whole && !slices.Equal(locations, p.locations) {
+		p.machines, p.locations = machines, locations
+		c.fleet.Follow(ids)
+	}
+}
+
+// machineKey is the same for a Node before it has its provider ID and after, when
+// the other byte order of its UUID is ruled out: the machine is the same.
+func machineKey(id inventory.Identity) string {
+	if len(id.UUIDs) == 0 {
+		return id.Name
+	}
+	u := id.UUIDs[0]
+	return min(u.String(), u.Swapped().String())
+}

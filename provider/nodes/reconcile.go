@@ -1,0 +1,204 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vzones/provider/absence"
+	"vzones/provider/addresses"
+	"vzones/provider/nodestate"
+	"vzones/provider/placement"
+	"vzones/provider/report"
+	"vzones/topology"
+)
+
+// sync decides about a Node. It returns when that has to be done again, 0 for not before
+// something changes.
+func (c *Controller) sync(ctx context.Context, i item) time.Duration {
+	n, err := c.nodes.Lister().Get(i.name)
+	if err != nil || n.UID != i.uid {
+		c.forget(i.uid) // it is gone, or somebody else's
+		return 0
+	}
+	r := c.recordOf(n)
+	r.eventWaits = false
+	var next time.Duration
+	if nodestate.IsUninitialized(n) {
+		next = c.syncJoining(ctx, n, r)
+	} else {
+		next = c.syncRunning(ctx, n, r)
+	}
+	next = sooner(next, c.syncAbsence(ctx, n, r))
+	outcome := report.OutcomeOf(n, r.decision.Err)
+	c.mu.Lock()
+	r.counted.outcome = outcome
+	c.mu.Unlock()
+	if !r.eventWaits {
+		r.event.done() // the Event that waited is not due any more
+	}
+	if next > resyncEvery {
+		return 0 // resync comes before
+	}
+	return next
+}
+
+// syncJoining announces a Node that can be initialized to the framework, and has an Event say
+// what another one waits for.
+func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
+	r.labels, r.addresses = labelState{}, nil
+	maps.DeleteFunc(r.problems, func(about string, _ *problem) bool { return about != aboutMachine && about != aboutDeletion })
+	d, err := c.placer.Join(n)
+	if c.placer.TakeRefused(n.UID) { // after Join, so that no refusal by what was right before is missed
+		r.announced = nil
+	}
+	c.decided(n, r, d, err)
+	if err == nil {
+		c.announce(n, r)
+		return c.isOver(ctx, n, r, aboutMachine)
+	}
+	r.announced = nil
+	if errors.Is(err, placement.ErrQuiet) {
+		for _, of := range c.fleet.States() {
+			if of.Err == nil {
+				c.fleet.Probe(of.VCenter)
+			}
+		}
+	}
+	next := c.machineIsWrong(ctx, n, r, err, waitingBeforeEvent)
+	if l := c.labels.Load(); l != nil {
+		next = sooner(next, c.writeReady(ctx, l, n, r, r.readiness(aboutMachine)))
+	}
+	return next
+}
+
+// announceAgain is how long after its announcement a Node that is still not initialized is announced
+// again with the same metadata: the framework may have dropped it, or may repeat a refused write
+// only after a quarter of an hour.
+const announceAgain = resyncEvery / 2
+
+// announce announces a Node that can be initialized, unless it was announced with the same metadata
+// less than announceAgain ago.
+func (c *Controller) announce(n *v1.Node, r *record) {
+	if reflect.DeepEqual(r.announced, r.decision.Metadata) && time.Since(r.announcedAt) < announceAgain {
+		return
+	}
+	r.announced, r.announcedAt = r.decision.Metadata, time.Now()
+	c.nodes.Announce(n)
+}
+
+// syncRunning annotates an initialized Node with the location of its machine, has Events say what is
+// wrong with it, and keeps its labels and its condition.
+func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) time.Duration {
+	r.announced, r.announcedAt = nil, time.Time{}
+	wasLater := r.decision != nil && r.decision.Later
+	d := c.placer.Decide(n)
+	if wasLater && d.Machine != nil {
+		c.fleet.Probe(d.Machine.Ref.VCenter) // its labels may be written again
+	}
+	c.decided(n, r, d, d.MachineErr)
+	next := c.annotate(ctx, n, r, d.Location)
+	ours, wait := c.recordMachine(ctx, n, r)
+	next = sooner(next, wait)
+	l := c.labels.Load()
+	if l == nil {
+		return next
+	}
+	says, wait := c.syncLabels(ctx, l, n, r)
+	next = sooner(next, wait)
+	switch {
+	case !ours && report.ReadyOf(n).Status == "":
+		says = readiness{}
+	case !ours: // what it says may have been right when it was written
+		says, wait = r.isNotKnown(aboutOwner, d.MachineErr)
+		next = sooner(next, wait)
+	case d.MachineErr != nil:
+		says = r.readiness(aboutMachine)
+	}
+	return sooner(next, c.writeReady(ctx, l, n, r, says))
+}
+
+// decided notes the decision about a Node, and why it is not as it should be. Others with which it shares
+// something from now on are decided about too.
+func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err error) {
+	shared := d.Shared || errors.Is(err, addresses.ErrClaimed)
+	if shared && !r.shared {
+		c.queue.AddAfter(item{job: observeNodes}, max(gather, c.passes.pause()))
+	}
+	r.decision, r.machine, r.shared = d, d.Machine, shared
+	if err != nil {
+		r.machine = nil // look again whenever something changes
+	}
+	if d.VCenter != "" {
+		r.vcenter = d.VCenter
+	}
+	c.mu.Lock()
+	r.node = n
+	c.mu.Unlock()
+}
+
+// annotate has a Node annotated with the location of its machine, if that is to be
+// written. It returns when that has to be tried again.
+func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record, to placement.Location) time.Duration {
+	if to == (placement.Location{}) {
+		r.annotation.turn.done()
+		return 0
+	}
+	return c.send(ctx, n, r, &r.annotation, c.annotationPace, patch{
+		about: "where the machine is", kind: types.MergePatchType,
+		body: map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": to.Annotations()}},
+	})
+}
+
+// recordMachine has an Event say what is wrong with the machine and the addresses of an initialized
+// Node, or that it is over. It reports whether the Node is one of ours, as far as is known.
+func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (ours bool, wait time.Duration) {
+	err := r.decision.MachineErr
+	never := n.Spec.ProviderID == "" && (errors.Is(err, topology.ErrAbsent) || errors.Is(err, topology.ErrUnknown))
+	switch {
+	case err == nil:
+		wait = c.isOver(ctx, n, r, aboutMachine)
+	case never && !errors.Is(err, placement.ErrShared):
+		delete(r.problems, aboutMachine)
+		return false, 0
+	default:
+		wait = c.machineIsWrong(ctx, n, r, err, runningBeforeEvent)
+	}
+	delete(r.problems, aboutOwner)
+	return true, sooner(wait, c.recordReaddressed(n, r))
+}
+
+// syncAbsence starts a search for a machine that is absent if the framework would delete its Node,
+// so that there is an answer when it asks, and records what keeps the Node.
+func (c *Controller) syncAbsence(ctx context.Context, n *v1.Node, r *record) time.Duration {
+	absent, err := c.checker.Confirm(n)
+	kept := absence.KeptBy(err)
+	c.mu.Lock()
+	r.absent, r.counted.kept = absent, kept
+	c.mu.Unlock()
+	switch {
+	case absence.IsSearching(err):
+		return 0 // its end enqueues the Node
+	case absent && err == nil:
+		delete(r.problems, aboutDeletion) // nothing is over: it is being deleted
+		return 0
+	case kept == "":
+		return c.isOver(ctx, n, r, aboutDeletion)
+	}
+	why := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
+	p := report.Problem{Key: absence.KeptKey(err), Reason: absence.ReasonNotDeleted, Text: report.Message(why), Detail: why.Error()}
+	return c.isWrong(ctx, n, r, aboutDeletion, p, runningBeforeEvent)
+}
+
+// searchEnded enqueues a Node, since the search for its machine has a result.
+func (c *Controller) searchEnded(node types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.enqueueLocked(node)
+}

@@ -1,0 +1,231 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"vzones/config"
+	"vzones/provider/addresses"
+	"vzones/provider/identity"
+	"vzones/provider/instancetype"
+	"vzones/provider/nodestate"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+var (
+	// ErrShared means that another Node has the machine of a Node. It is in a
+	// topology.ErrUnknown: nobody can tell which of the two runs on the machine.
+	ErrShared = errors.New("two Nodes have one machine")
+	// ErrQuiet means that a vCenter has not answered for a while, although nothing is known to
+	// be wrong with it. It is in a topology.ErrUnknown.
+	ErrQuiet = errors.New("checking whether the vCenter still answers")
+)
+
+// A Decision is all that is known of one Node at a moment. Nobody changes it.
+type Decision struct {
+	// Machine is the Node's. It is nil if that is not certain, or if the vCenter of an initialized
+	// Node does not answer now: see MachineErr.
+	Machine *inventory.Machine
+	// MachineErr is what a person has to know of the Node's machine: why it is not known, or that
+	// another Node has it too. It is nil if there is nothing.
+	MachineErr error
+	// Shared reports whether another Node has the machine too, and Later whether one of them comes
+	// first. Then Machine is nil.
+	Shared, Later bool
+	// VCenter is what the machine's vCenter is called in Placement: the name of its first entry.
+	// It is empty if no machine was found.
+	VCenter string
+	// Location is what the Node's annotations have to be, zero if nothing is to be written.
+	Location Location
+
+	Placement topology.Placement
+	// PlaceErr is why there is no placement, which is MachineErr without a machine.
+	PlaceErr error
+	// Topology is what the placement was decided by, machine or not.
+	Topology *config.Topology
+
+	// Addresses are chosen from the machine's. An initialized Node keeps those that it has unless
+	// Readdress is true, and AddressErr is why it cannot get those that it has to have.
+	Addresses  addresses.Selection
+	Readdress  bool
+	AddressErr error
+
+	// InstanceType is what the machine is, empty if its configuration does not say all of it.
+	InstanceType string
+	// FormerType is what was written for the same machine before the names of guest systems
+	// got more, empty if that is the same. A Node keeps it.
+	FormerType string
+
+	// Err is why a Node like this cannot be initialized, nil if it can.
+	Err error
+	// Metadata is what the framework initializes a Node with, nil for a Node that is initialized
+	// or that cannot be.
+	Metadata *cloudprovider.InstanceMetadata
+
+	// Contact is when the machine's vCenter last answered.
+	Contact time.Time
+	// OldNames reports whether a tag may have got another name since the names were read,
+	// which was at TagNamesReadAt, zero if not all of them were.
+	OldNames       bool
+	TagNamesReadAt time.Time
+
+	// in is the state of the machine's vCenter, zero if no machine was found, and states are all.
+	in     inventory.State
+	states []inventory.State
+}
+
+// Decide says everything about a Node, by what the vCenters and the other Nodes say now. It gives
+// the Node nothing and asks for nothing but the home of a machine that is not shown. Where the
+// machine of an initialized Node is found is remembered.
+func (p *Placer) Decide(node *v1.Node) *Decision {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.decide(node)
+}
+
+func (p *Placer) decide(node *v1.Node) *Decision {
+	// In this order: what vCenters have come with a configuration is not placed by the
+	// previous one.
+	states := p.fleet.States()
+	cfg := p.Config()
+	d, joins := &Decision{Topology: &cfg.Topology, states: states}, nodestate.IsUninitialized(node)
+	m, in, lost, err := p.find(states, node)
+	if err == nil && (lost == nil || joins) {
+		d.Location = location(states, node, m, in.Snapshot)
+	}
+	if err = identity.WithContradiction(node, err); err != nil {
+		return d.fail(err)
+	}
+	d.in, d.VCenter = in, inventory.FirstEntry(states, m.Ref.VCenter)
+	s, err := p.shared(states, m, node)
+	if err != nil {
+		return d.fail(err)
+	}
+	d.Shared, d.Later, d.MachineErr = s.any(), s.isLater(), s.err()
+	if d.Later {
+		return d.fail(d.MachineErr)
+	}
+	placement, placeErr := p.placementOf(node.UID, &d.Topology.Policy, states, m)
+	if placeErr != nil {
+		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
+	}
+	chosen, families, addressErr := p.choose(states, m, node)
+	for _, why := range []error{d.MachineErr, p.tooOld(in), placeErr, addressErr} {
+		if d.Err == nil {
+			d.Err = why
+		}
+	}
+	if lost != nil && !joins {
+		d.MachineErr, d.PlaceErr = lost, lost
+		return d
+	}
+	d.Machine, d.Placement, d.PlaceErr, d.Addresses = m, placement, placeErr, chosen
+	if d.Readdress, d.AddressErr = addressErr == nil, addressErr; !joins {
+		d.Readdress, d.AddressErr = isChange(node, m, &chosen, families, addressErr)
+	}
+	d.InstanceType, d.FormerType = instancetype.IfKnown(m), instancetype.Former(m)
+	d.Contact, d.OldNames = in.LastContact, p.namesBefore(in, time.Now().Add(-max(p.namesAge, namesAgeRunning)))
+	if !p.namesBefore(in, in.TagNames.ReadAt) {
+		d.TagNamesReadAt = in.TagNames.ReadAt // of all that are needed
+	}
+	if joins && d.Err == nil {
+		d.Metadata = d.metadata(cfg.NodeLabels)
+	}
+	return d
+}
+
+// fail makes this the decision about a Node whose machine is not certain.
+func (d *Decision) fail(err error) *Decision {
+	d.MachineErr, d.PlaceErr, d.Err = err, err, err
+	return d
+}
+
+// find returns the machine that a Node names, by its provider ID if it has one, and the state of
+// its vCenter. Lost is why that is not in contact, nil if it is. Where the machine of an
+// initialized Node is found is remembered.
+func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machine, in inventory.State, lost, err error) {
+	id, err := p.identify(n)
+	if err == nil {
+		m, err = p.lookFor(states, id)
+	}
+	if err != nil {
+		return nil, in, err, err
+	}
+	in = inventory.StateOf(states, m.Ref.VCenter)
+	if lost = in.CheckReachable(); lost == nil && !nodestate.IsUninitialized(n) {
+		k := p.knownOf(n.UID)
+		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name}
+		k.confirm(n, m)
+	}
+	return m, in, lost, nil
+}
+
+// Observe returns the machine that a Node has to itself by these states, nil if that is not
+// known or another Node has it too. For as long as the machine is the same, the Node has the
+// same place. Where the machine of an initialized Node is found is remembered.
+func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m, _, lost, err := p.find(states, node)
+	if err != nil || lost != nil && !nodestate.IsUninitialized(node) || identity.Contradiction(node) != nil {
+		return nil
+	}
+	if s, err := p.shared(states, m, node); err != nil || s.any() {
+		return nil
+	}
+	return m
+}
+
+// tooOld returns an error if a vCenter's snapshot must not initialize a Node: the
+// vCenter has not answered for so long that its machines may be elsewhere by now.
+// Nodes that are initialized keep what they have. The error says how long a vCenter may take and not
+// how long it has taken, so that it stays the same.
+func (p *Placer) tooOld(s inventory.State) error {
+	if time.Since(s.LastContact) <= p.maxAge {
+		return nil
+	}
+	reason := s.CheckReachable()
+	if reason == nil {
+		reason = ErrQuiet
+	}
+	if s.LastContact.IsZero() {
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered yet: %w", s.VCenter, reason)
+	}
+	return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered for more than %v, which is too long to initialize a Node by what it said: %w",
+		s.VCenter, p.maxAge, reason)
+}
+
+// choose selects the addresses of a Node, and returns of how many families they are.
+func (p *Placer) choose(states []inventory.State, m *inventory.Machine, node *v1.Node) (addresses.Selection, int, error) {
+	s := p.settings.Load()
+	families := s.families[m.Ref.VCenter]
+	if len(families) == 0 {
+		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is not in the configuration any more: add it again", m.Ref.VCenter)
+	}
+	in := addresses.For(m, node, &s.cfg.Addresses, families)
+	if err := p.claim(&in, states, m, node); err != nil {
+		return addresses.Selection{}, len(families), err
+	}
+	chosen, err := addresses.Select(in)
+	return chosen, len(families), err
+}
+
+// isChange reports whether an initialized Node gets the addresses that were chosen, or
+// returns the error. It keeps those that it has where they would be the same, or VMware Tools
+// do not report any now, as while the machine starts, or too many, or its metadata has
+// changed and is not read yet. What the kubelet was given then stands in for them only while
+// a Node is initialized.
+func isChange(node *v1.Node, m *inventory.Machine, chosen *addresses.Selection, families int, err error) (bool, error) {
+	switch {
+	case m.Pending, len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return !addresses.Unchanged(node, chosen.Addresses), nil
+}
