@@ -1,6 +1,9 @@
 package topology
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // FleetConflicts are the conflicts that no placement shows alone.
 type FleetConflicts struct {
@@ -37,4 +40,11 @@ func (f *FleetConflicts) Of(placed Placement) []Conflict {
 		}
 	}
 	return all
+}
+
+// Equal reports whether two say the same.
+func (f *FleetConflicts) Equal(as *FleetConflicts) bool {
+	same := func(a, b Conflict) bool { return a.Text() == b.Text() }
+	return maps.EqualFunc(f.Spanning, as.Spanning, same) && maps.EqualFunc(f.Unnested, as.Unnested, same) &&
+		maps.EqualFunc(f.Volumes, as.Volumes, func(a, b []Conflict) bool { return slices.EqualFunc(a, b, same) })
 }

@@ -56,6 +56,9 @@ type Fleet interface {
 	// answered and none has the machine. An error that is not topology.ErrUnknown
 	// says where the machine is.
 	ConfirmAbsent(context.Context, inventory.Identity) error
+	// SearchOutside returns inventory.ErrOutside if a machine that no index has is
+	// in none of the configured datacenters. Nil says nothing.
+	SearchOutside(context.Context, inventory.Identity) error
 	// Generation returns another number after each change of which vCenters those are.
 	Generation() uint64
 }
@@ -66,13 +69,20 @@ type Fleet interface {
 type Confirmer struct {
 	fleet Fleet
 	// queue has the Nodes whose machines are to be searched for.
-	queue workqueue.TypedInterface[types.UID]
+	queue workqueue.TypedInterface[wanted]
 
 	mu sync.Mutex
-	of map[types.UID]*confirmation
+	of map[wanted]*confirmation
 	// lastErr is why the search that ended last has confirmed nothing, if a vCenter
 	// could not be searched.
 	lastErr error
+}
+
+// wanted is the Node whose machine is searched for, and whether that is done outside of the configured
+// datacenters only, which confirms nothing.
+type wanted struct {
+	node    types.UID
+	outside bool
 }
 
 // confirmation is the search for the machine of one Node. Another identity is another
@@ -91,22 +101,22 @@ type confirmation struct {
 
 // NewConfirmer returns a confirmer that searches once Run is called.
 func NewConfirmer(fleet Fleet) *Confirmer {
-	return &Confirmer{fleet: fleet, of: map[types.UID]*confirmation{}, queue: workqueue.NewTyped[types.UID]()}
+	return &Confirmer{fleet: fleet, of: map[wanted]*confirmation{}, queue: workqueue.NewTyped[wanted]()}
 }
 
-// Ask returns nil if a search that ended a moment ago has confirmed that the machine is
+// ask returns nil if a search that ended a moment ago has confirmed that the machine is
 // absent. Otherwise it has one made, which it does not wait for, unless there was one already and
 // again is false.
-func (c *Confirmer) Ask(node types.UID, id inventory.Identity, again bool) error {
+func (c *Confirmer) ask(w wanted, id inventory.Identity, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.of[node]
+	of := c.of[w]
 	if of == nil || !of.isOf(id, c.fleet.Generation()) {
 		of = &confirmation{id: id}
-		c.of[node] = of
+		c.of[w] = of
 	}
 	if of.done.IsZero() || again && !of.due.After(time.Now()) {
-		c.queue.Add(node)
+		c.queue.Add(w)
 	}
 	switch {
 	case of.done.IsZero() && c.lastErr != nil:
@@ -133,7 +143,15 @@ func (of *confirmation) isOf(id inventory.Identity, generation uint64) bool {
 func (c *Confirmer) Drop(node types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.of, node)
+	delete(c.of, wanted{node, false})
+}
+
+// forget is Drop for a Node that is gone.
+func (c *Confirmer) forget(node types.UID) {
+	c.Drop(node)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, wanted{node, true})
 }
 
 // Run searches until the context is done, and returns when no search is under way. It calls
@@ -145,17 +163,17 @@ func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
 	for range searchesAtOnce {
 		workers.Go(func() {
 			for {
-				node, isShutDown := c.queue.Get()
+				w, isShutDown := c.queue.Get()
 				if isShutDown {
 					return
 				}
-				if of := c.dueOf(node); of != nil && pace.Wait(ctx) == nil {
-					generation, err := c.search(ctx, of.id)
-					if c.finish(node, of, generation, err) {
-						ended(node)
+				if of := c.dueOf(w); of != nil && pace.Wait(ctx) == nil {
+					generation, err := c.search(ctx, of.id, w.outside)
+					if c.finish(w, of, generation, err) {
+						ended(w.node)
 					}
 				}
-				c.queue.Done(node)
+				c.queue.Done(w)
 			}
 		})
 	}
@@ -163,10 +181,10 @@ func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
 }
 
 // dueOf returns the confirmation of a Node, nil if nobody wants it or there is one already.
-func (c *Confirmer) dueOf(node types.UID) *confirmation {
+func (c *Confirmer) dueOf(w wanted) *confirmation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if of := c.of[node]; of != nil && !of.due.After(time.Now()) {
+	if of := c.of[w]; of != nil && !of.due.After(time.Now()) {
 		return of
 	}
 	return nil
@@ -174,10 +192,13 @@ func (c *Confirmer) dueOf(node types.UID) *confirmation {
 
 // search returns the generation of the vCenters that were searched, and nil if none has
 // the machine.
-func (c *Confirmer) search(ctx context.Context, id inventory.Identity) (uint64, error) {
+func (c *Confirmer) search(ctx context.Context, id inventory.Identity, outside bool) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
 	generation := c.fleet.Generation()
+	if outside {
+		return generation, c.fleet.SearchOutside(ctx, id)
+	}
 	// It may have been due for a while.
 	if err := missing(c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
 		return generation, ErrConfirming
@@ -199,14 +220,14 @@ func (c *Confirmer) search(ctx context.Context, id inventory.Identity) (uint64, 
 }
 
 // finish notes the result of a search, and reports whether anybody still wants it.
-func (c *Confirmer) finish(node types.UID, of *confirmation, generation uint64, err error) bool {
+func (c *Confirmer) finish(w wanted, of *confirmation, generation uint64, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastErr = nil
 	if errors.Is(err, ErrSearchFailed) {
 		c.lastErr = err
 	}
-	if c.of[node] != of {
+	if c.of[w] != of {
 		return false
 	}
 	of.generation, of.err, of.done = generation, err, time.Now()

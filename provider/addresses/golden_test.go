@@ -15,6 +15,7 @@ import (
 
 	"vzones/config"
 	"vzones/test/golden"
+	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -50,7 +51,7 @@ func TestGolden(t *testing.T) {
 
 func readGolden(t testing.TB, c golden.Case) Input {
 	t.Helper()
-	in := Input{Machine: `virtual machine /dc1/vm/node-1 of vCenter "east"`, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
+	in := Input{Machine: inventory.Machine{Ref: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}, InventoryPath: "/dc1/vm/node-1"}, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
 	var names []string
 	for _, f := range c.Sections {
 		names = append(names, f.Name)

@@ -19,7 +19,7 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	refused := errors.New("too many of them")
 	nics := []inventory.NIC{{Network: "n", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
 	input := func() Input {
-		return Input{Machine: "m", NICs: nics, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
+		return Input{Machine: inventory.Machine{NICs: nics}, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
 	}
 	in := input()
 	if got, err := Select(in); err != nil || len(got.Addresses) == 0 {

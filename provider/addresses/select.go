@@ -1,6 +1,16 @@
+// Package addresses chooses the addresses of a Node from those of its machine.
+//
+// It owns the rules and their order: what never counts, what comes first, what
+// the configuration asks for, what the kubelet was given, what the Node has
+// already, and what other Nodes claim. It also says, for each address, which rule
+// chose or dropped it: the choice is made by writing these results, so the two
+// cannot differ. Everything in it is a pure function of its arguments. The order
+// in which VMware Tools report decides only about what the Node does not have yet.
+// It performs no I/O, keeps nothing, and changes neither Nodes nor what it is given.
 package addresses
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -8,6 +18,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/config"
 	"vzones/topology"
@@ -64,7 +75,7 @@ func Select(in Input) (Selection, error) {
 	}
 	if err != nil {
 		out.Addresses = nil
-		return out, topology.Errorf(ErrNone, "%s: %w", in.Machine, err)
+		return out, topology.Errorf(ErrNone, "%s: %w", in.Ref.Located(in.InventoryPath), err)
 	}
 	return out, nil
 }
@@ -119,4 +130,117 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 	}
 	return fmt.Errorf("the machine is on networks %s, neither on %q (internal) nor on %q (external): connect it to one, or correct the names in the configuration",
 		quote.Some(names, quote.Most), internal, external)
+}
+
+// ErrNone says that the machine has no address that the Node may have, or not the one
+// that its kubelet was given.
+var ErrNone = errors.New("no address")
+
+// ErrClaimed says that another Node of the cluster claims the address that the Node
+// would get. It comes with ErrNone.
+var ErrClaimed = errors.New("address of another Node")
+
+// Input is all that the choice depends on.
+type Input struct {
+	inventory.Machine // as it was found; what is Refused or Pending is not known
+	Rules             *config.AddressRules
+	// Families are "ipv4", "ipv6" or both, each once, the preferred one first.
+	Families []string
+	// Provided is what the kubelet was given as --node-ip, as it stands in its
+	// annotation: an address, two of different families between a comma, or
+	// nothing.
+	Provided string
+	// Has are the addresses that the Node was initialized with, in their order; none
+	// while it waits.
+	Has []v1.NodeAddress
+	// Claims are the claims of other Nodes to addresses of the machine, and to those
+	// in Provided.
+	Claims map[netip.Addr]Claim
+}
+
+// Selection is what was chosen, and why.
+type Selection struct {
+	// Addresses are those of the Node: the host name, if the guest has one, and
+	// an internal and an external IP for each family in order, of which one may
+	// be missing. There are none if Select has returned an error.
+	Addresses []v1.NodeAddress
+	// Results are on all addresses, those that do not count included, in the
+	// order in which they come into question.
+	Results []Result
+	// Unreported are the families of which VMware Tools report no address, as
+	// they do while the machine starts or where they are missing.
+	Unreported []string
+}
+
+// For returns the input for a machine and its Node, which may be nil.
+func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
+	in := Input{Machine: *m, Rules: rules, Families: families}
+	if node != nil {
+		in.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
+		in.Has = had(node)
+	}
+	return in
+}
+
+// list returns the machine's addresses in the order in which they come into
+// question: configured ones first, in the order of the configuration; then in the
+// order of the report, within an interface those that it is known by before the
+// others. Addresses that do not count have their result already.
+func list(in *Input) []Result {
+	var all []Result
+	for i := range in.NICs {
+		nic := &in.NICs[i]
+		rule := NotChosen
+		switch {
+		case nic.DeviceConfigID == -1:
+			rule = GuestMade
+		case !in.Rules.Considers(nic.Network):
+			rule = LeftOut
+		}
+		for _, a := range in.addressesOf(nic) {
+			v := Result{Address: a, Network: nic.Network, Device: nic.DeviceConfigID}
+			v.dropBy(cmp.Or(rule, drop(a)))
+			if v.Internal.Rule == NotChosen && has(nic.Unusable, a) {
+				v.dropBy(Unusable)
+			}
+			all = append(all, v)
+		}
+	}
+	for i := range all {
+		v := &all[i]
+		v.order = len(in.Static)
+		if i := slices.IndexFunc(in.Static, func(s netip.Addr) bool { return s.Unmap() == v.Address }); i >= 0 {
+			v.Static, v.order = true, i
+		}
+	}
+	if len(in.Static) > 0 {
+		slices.SortStableFunc(all, func(a, b Result) int { return cmp.Compare(a.order, b.order) })
+	}
+	return all
+}
+
+func (v *Result) dropBy(r Rule) {
+	v.Internal, v.External = Reason{Rule: r}, Reason{Rule: r}
+}
+
+// addressesOf returns the addresses of an interface in order, each once. Those that
+// another Node claims in vain come after the others too: they float.
+func (in *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
+	var first, second []netip.Addr
+	for _, a := range nic.Addresses {
+		a = a.Unmap()
+		_, claimed := in.claim(a)
+		switch {
+		case !a.IsValid() || has(first, a) || has(second, a):
+		case claimed || has(nic.Secondary, a):
+			second = append(second, a)
+		default:
+			first = append(first, a)
+		}
+	}
+	return append(first, second...)
+}
+
+func has(all []netip.Addr, a netip.Addr) bool {
+	return slices.ContainsFunc(all, func(one netip.Addr) bool { return one.Unmap() == a })
 }

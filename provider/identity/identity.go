@@ -1,9 +1,15 @@
+// Package identity reads from a Node which machine it says that it runs on.
+//
+// It owns the form of provider IDs, the order in which a Node's statements count, what
+// contradicts them, and the annotation that records a machine's location. It looks for no
+// machine and remembers nothing: see package placement.
 package identity
 
 import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -114,4 +120,70 @@ func WithContradiction(node *v1.Node, looked error) error {
 		return fmt.Errorf("%w; no vCenter has the machine of the provider ID any more", err)
 	}
 	return err
+}
+
+// scheme begins every provider ID. spec.providerID cannot be changed once
+// it is set, and the CSI driver and Cluster API read it, so neither this
+// nor the form behind it may ever change.
+const scheme = "vsphere://"
+
+// ProviderID returns the provider ID of the machine with BIOS UUID u.
+func ProviderID(u inventory.UUID) string { return scheme + u.String() }
+
+// ParseProviderID returns the BIOS UUID in a provider ID of ours.
+func ParseProviderID(id string) (inventory.UUID, error) {
+	rest, ok := strings.CutPrefix(id, scheme)
+	if !ok {
+		return inventory.UUID{}, fmt.Errorf("provider ID %s does not begin with %s", quote.Value(id), scheme)
+	}
+	if len(rest) > inventory.MaxUUIDLength {
+		return inventory.UUID{}, fmt.Errorf("provider ID %s is too long to hold a UUID: delete the Node, and give its kubelet another one or none", quote.Value(id))
+	}
+	u, err := inventory.ParseUUID(rest)
+	if err != nil {
+		return inventory.UUID{}, fmt.Errorf("provider ID %s: %w", quote.Value(id), err)
+	}
+	return u, nil
+}
+
+// IsForeign reports whether a provider ID is another provider's.
+func IsForeign(id string) bool { return id != "" && !strings.HasPrefix(id, scheme) }
+
+// FormatLocation returns the value of the annotation keys.Machine.
+func FormatLocation(machine topology.Ref) string { return machine.VCenter + "/" + machine.ID }
+
+const (
+	// locationMax is longer than a name of a vCenter's entry and a managed object ID, and
+	// instanceMax than a vCenter's own UUID.
+	locationMax, instanceMax = 512, 64
+	// objectIDMax is longer than a managed object ID, such as vm-1234567.
+	objectIDMax = 40
+)
+
+// ParseLocation is its reverse. What it cannot read is zero, such as what a kubelet made up.
+// A vCenter's name may have slashes, a managed object ID has none.
+func ParseLocation(s string) topology.Ref {
+	i := strings.LastIndexByte(s, '/')
+	if i <= 0 || len(s) > locationMax || !isObjectID(s[i+1:]) {
+		return topology.Ref{}
+	}
+	return topology.Ref{VCenter: s[:i], Type: "VirtualMachine", ID: s[i+1:]}
+}
+
+// isObjectID reports whether a text can be a machine's managed object ID. vSphere does not
+// say what these look like. vCenters call machines vm- and a number, and all their objects
+// by letters, digits and dashes.
+func isObjectID(s string) bool {
+	odd := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-'
+	}
+	return s != "" && len(s) <= objectIDMax && !strings.ContainsFunc(s, odd)
+}
+
+// parseInstance returns a vCenter's own UUID as an annotation has it, "" if it cannot be one.
+func parseInstance(s string) string {
+	if len(s) > instanceMax {
+		return ""
+	}
+	return s
 }

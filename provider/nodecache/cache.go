@@ -7,15 +7,22 @@
 package nodecache
 
 import (
+	"strings"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"vzones/provider/addresses"
+	"vzones/provider/identity"
+	"vzones/provider/nodestate"
 )
 
 // A Cache is a Node informer whose handlers can be called again for a Node that has not
@@ -126,4 +133,156 @@ func (c *Cache) Quiet() cache.SharedIndexInformer { return c.shared }
 // Lister returns the Nodes that are ours.
 func (c *Cache) Lister() corelisters.NodeLister {
 	return ownNodes{c.lister, c.foreign}
+}
+
+// ownNodes is a lister without the Nodes of others. The framework keeps the beta
+// and the stable labels of all Nodes that it sees alike and takes its shutdown
+// taint off them, whatever the provider answers.
+type ownNodes struct {
+	corelisters.NodeLister
+	foreign func(*v1.Node) bool
+}
+
+// List returns the Nodes that are ours.
+func (l ownNodes) List(selector labels.Selector) ([]*v1.Node, error) {
+	all, err := l.NodeLister.List(selector)
+	if err != nil {
+		return nil, err
+	}
+	own := make([]*v1.Node, 0, len(all))
+	for _, n := range all {
+		if !l.foreign(n) {
+			own = append(own, n)
+		}
+	}
+	return own, nil
+}
+
+// Get returns a Node that is ours. Another is not found.
+func (l ownNodes) Get(name string) (*v1.Node, error) {
+	n, err := l.NodeLister.Get(name)
+	if err == nil && l.foreign(n) {
+		return nil, apierrors.NewNotFound(v1.Resource("nodes"), name)
+	}
+	return n, err
+}
+
+// announcing is the shared informer, whose handlers the cache notes.
+type announcing struct {
+	cache.SharedIndexInformer
+	// remember has Announce call a handler from now on.
+	remember func(cache.ResourceEventHandler)
+}
+
+func (s *announcing) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return s.SharedIndexInformer.AddEventHandler(s.note(h))
+}
+
+func (s *announcing) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, d time.Duration) (cache.ResourceEventHandlerRegistration, error) {
+	return s.SharedIndexInformer.AddEventHandlerWithResyncPeriod(s.note(h), d)
+}
+
+func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+	return s.SharedIndexInformer.AddEventHandlerWithOptions(s.note(h), o)
+}
+
+// note remembers a handler for Announce, and returns one that passes on to it what happens to
+// initialized Nodes, and the deletion of any. For another Node the framework would ask, get no
+// answer and log that, after each change.
+func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandler {
+	s.remember(h)
+	// Nodes may have been announced once the informer has read them. A handler that is added
+	// later gets all that are there, since it may have missed that.
+	late := s.HasSynced()
+	waits := func(object any) bool {
+		n, ok := object.(*v1.Node)
+		return ok && nodestate.IsUninitialized(n)
+	}
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(object any, there bool) {
+			if !waits(object) || there && late {
+				h.OnAdd(object, there)
+			}
+		},
+		UpdateFunc: func(before, now any) {
+			if !waits(now) {
+				h.OnUpdate(before, now)
+			}
+		},
+		DeleteFunc: h.OnDelete,
+	}
+}
+
+const (
+	// addressIndex is the informer's index of all Nodes by the addresses that they
+	// claim. It changes with a Node's addresses, which is seldom.
+	addressIndex = "vzones/address"
+	// machineIndex is the informer's index of all Nodes by what may say which machine they
+	// run on: each form of the UUID, or the name of a Node without one.
+	machineIndex = "vzones/machine"
+)
+
+// ByAddress returns the Nodes that claim an address, those of others too.
+func (c *Cache) ByAddress(address string) ([]*v1.Node, error) {
+	return c.byIndex(addressIndex, address)
+}
+
+// ByMachine returns the Nodes that may run on a machine by one form of its UUID, or by a
+// NameKey.
+func (c *Cache) ByMachine(key string) ([]*v1.Node, error) { return c.byIndex(machineIndex, key) }
+
+func (c *Cache) byIndex(index, key string) ([]*v1.Node, error) {
+	objects, err := c.shared.GetIndexer().ByIndex(index, key)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]*v1.Node, 0, len(objects))
+	for _, o := range objects {
+		if n, ok := o.(*v1.Node); ok {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, nil
+}
+
+// indexAddresses is the function of addressIndex.
+func indexAddresses(object any) ([]string, error) {
+	n, ok := object.(*v1.Node)
+	if !ok {
+		return nil, nil
+	}
+	claimed := addresses.ClaimedBy(n)
+	keys := make([]string, len(claimed))
+	for i, a := range claimed {
+		keys[i] = a.String()
+	}
+	return keys, nil
+}
+
+// indexMachines is the function of machineIndex.
+func indexMachines(object any) ([]string, error) {
+	n, ok := object.(*v1.Node)
+	if !ok {
+		return nil, nil
+	}
+	id, err := identity.Of(n)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it has no machine, or is somebody else's
+	}
+	if len(id.UUIDs) == 0 {
+		return []string{NameKey(n.Name)}, nil
+	}
+	keys := make([]string, len(id.UUIDs))
+	for i, u := range id.UUIDs {
+		keys[i] = u.String()
+	}
+	return keys, nil
+}
+
+// NameKey is the key of a Node without a UUID, empty for no name.
+func NameKey(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "name " + strings.ToLower(name)
 }

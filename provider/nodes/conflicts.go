@@ -47,40 +47,22 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 }
 
 // findConflicts finds the conflicts of the whole fleet: pairs that machines of several vCenters
-// have, and values that are not nested. It enqueues all Nodes if those have changed. A
-// Node that cannot be placed now is where it was.
+// have, and values that are not nested. It enqueues all Nodes if those have changed.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	unread, system := map[string][]*topology.Object{}, map[string][]*topology.Object{} // by vCenter, empty where Nodes are placed and all can be read
 	var placements []topology.Placement
 	policy := c.placer.Topology().Policy
-	nesting := policy.Nesting()
-	pairs, values := map[topology.Pair]bool{}, map[topology.Value]bool{} // of Nodes of which these are not known now
 	for _, r := range c.decidedNodes() {
 		d := r.decision
-		placements = append(placements, d.Placement)
+		placements = append(placements, r.labels.placed)
 		if d.PlaceErr == nil {
 			unread[d.VCenter] = append(unread[d.VCenter], unreadOf(d.Placement)...)
 			system[d.VCenter] = append(system[d.VCenter], d.Placement.SystemUnread...)
 		}
-		if _, ok := d.Placement.Pair(); !ok && !isPairCertain(d) {
-			pairs[r.labels.pair] = true
-		}
-		if slices.ContainsFunc(nesting, func(label string) bool { return isUnknown(d, label) }) {
-			for _, value := range r.labels.values {
-				values[value] = true
-			}
-		}
 	}
 	found := policy.FleetConflicts(placements, c.placer.Tagged())
-	one := func(c topology.Conflict) string { return c.Text() }
-	same := take(&l.conflicts.Spanning, found.Spanning, pairs, one)
-	same = take(&l.conflicts.Unnested, found.Unnested, values, one) && same
-	same = take(&l.conflicts.Volumes, found.Volumes, pairs, func(all []topology.Conflict) (text string) {
-		for _, c := range all {
-			text += c.Text()
-		}
-		return text
-	}) && same
+	same := l.conflicts.Equal(&found)
+	l.conflicts = found
 	l.recordUnread(ctx, unread, system)
 	l.recordNotCSI(ctx, policy)
 	if same {
@@ -89,22 +71,6 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	for n := range c.decidedNodes() {
 		c.queue.Add(itemOf(n))
 	}
-}
-
-// take replaces the conflicts by those that are found, and keeps those of kept. It
-// reports whether that is the same as before, by their texts.
-func take[K comparable, V any](before *map[K]V, found map[K]V, kept map[K]bool, text func(V) string) bool {
-	if found == nil {
-		found = map[K]V{}
-	}
-	for k := range kept {
-		if was, ok := (*before)[k]; ok {
-			found[k] = was
-		}
-	}
-	same := maps.EqualFunc(found, *before, func(a, b V) bool { return text(a) == text(b) })
-	*before = found
-	return same
 }
 
 // recordNotCSI records once each label whose value the CSI driver does not see.

@@ -34,9 +34,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"vzones/config"
 	"vzones/provider/absence"
 	"vzones/provider/nodecache"
+	"vzones/provider/placement"
 	"vzones/provider/report"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // A Controller manages the Nodes of a placer.
@@ -56,10 +60,9 @@ type Controller struct {
 	// events records Events about Nodes, at the pace of eventPace.
 	events    report.Recorder
 	eventPace *rate.Limiter
-	// annotationPace limits the annotations, and searchPace the searches outside of the configured
-	// datacenters.
-	annotationPace, searchPace *rate.Limiter
-	// requests are those to the API server and to vCenters that are under way.
+	// annotationPace limits the annotations.
+	annotationPace *rate.Limiter
+	// requests are those to the API server that are under way.
 	requests sync.WaitGroup
 	passes   passes
 	// logged is the sum that was logged last. It belongs to the goroutine that decides.
@@ -68,11 +71,8 @@ type Controller struct {
 	// labels is nil unless labels are written.
 	labels atomic.Pointer[labeler]
 
-	mu sync.Mutex
-	// searchesOutside reports whether a machine is being searched for outside of the configured
-	// datacenters. There is one such search at a time.
-	searchesOutside bool
-	records         map[types.UID]*record
+	mu      sync.Mutex
+	records map[types.UID]*record
 }
 
 // New returns a controller that does nothing until Run.
@@ -104,7 +104,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.queue = workqueue.NewTypedDelayingQueue[item]()
 	defer c.queue.ShutDown()
 	c.events, c.eventPace = recorder, rate.NewLimiter(eventsPerSecond, eventsPerSecond)
-	c.annotationPace, c.searchPace = rate.NewLimiter(patchesPerSecond, 1), rate.NewLimiter(searchesPerSecond, searchesPerSecond)
+	c.annotationPace = rate.NewLimiter(patchesPerSecond, 1)
 	informer := c.nodes.Quiet()
 	registration, err := informer.AddEventHandler(c.handlers())
 	if err != nil {
@@ -228,4 +228,41 @@ func sooner(a, b time.Duration) time.Duration {
 		return a
 	}
 	return b
+}
+
+// Fleet is what the controller needs of the vCenters.
+type Fleet interface {
+	// States returns what is known of each vCenter now, in configured order.
+	States() []inventory.State
+	// Follow says of which machines the details are wanted.
+	Follow([]inventory.Identity)
+	// Subscribe returns a channel that is notified when a state has changed.
+	Subscribe() <-chan struct{}
+	// Probe makes a vCenter prove that it answers: its state gets a new LastContact, or an
+	// error, and subscribers are notified.
+	Probe(vcenter string)
+	// ReadTags makes a vCenter read its tags soon, with the names of those that matter.
+	// Subscribers are notified then, whatever the result is.
+	ReadTags(vcenter string)
+}
+
+// placer is what the controller needs of a placement.Placer, whose documentation it shares.
+type placer interface {
+	NodeCache() *nodecache.Cache
+	NodeAdded(*v1.Node)
+	NodeUpdated(before, now *v1.Node)
+	NodeDeleted(types.UID)
+	Forget(types.UID)
+
+	IsForeign(*v1.Node) bool
+	Statement(*v1.Node) (inventory.Identity, error)
+	IsRefused(types.UID) bool
+	TakeRefused(types.UID) bool
+
+	Observe([]inventory.State, *v1.Node) *inventory.Machine
+	Join(*v1.Node) (*placement.Decision, error)
+	Decide(*v1.Node) *placement.Decision
+	Topology() *config.Topology
+	InvisibleCategories() map[string][]string
+	Tagged() []topology.Tagged
 }

@@ -18,52 +18,56 @@ import (
 // others too, which the lister hides. Kubelets report far more often than that.
 func (c *Controller) handlers() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(o any, there bool) {
-			if n, ok := o.(*v1.Node); ok {
-				c.added(n, there)
-			}
-		},
+		AddFunc: func(o any, there bool) { c.changed(nil, nodeIn(o), there) },
 		UpdateFunc: func(before, now any) {
-			b, ok1 := before.(*v1.Node)
-			n, ok2 := now.(*v1.Node)
-			switch {
-			case !ok1 || !ok2:
-				c.followChanged()
-				c.nodesChanged()
-			case b.UID != n.UID:
-				c.deleted(b)
-				c.updated(b, n)
-			default:
-				c.updated(b, n)
+			b, n := nodeIn(before), nodeIn(now)
+			if b != nil && n != nil && b.UID != n.UID {
+				c.changed(b, nil, true)
+				b = nil
 			}
+			c.changed(b, n, false)
 		},
-		DeleteFunc: func(o any) {
-			if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = gone.Obj
-			}
-			if n, ok := o.(*v1.Node); ok {
-				c.deleted(n)
-			} else {
-				c.followChanged()
-				c.nodesChanged()
-			}
-		},
+		DeleteFunc: func(o any) { c.changed(nodeIn(o), nil, true) },
 	}
 }
 
-func (c *Controller) added(n *v1.Node, there bool) {
-	if !there {
-		c.placer.NodeAdded(n)
+// nodeIn returns the Node that a handler got, nil if it got none.
+func nodeIn(o any) *v1.Node {
+	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+		o = gone.Obj
 	}
-	c.queue.Add(itemOf(n))
-	c.findConflictsSoon()
+	n, _ := o.(*v1.Node)
+	return n
+}
+
+// changed enqueues what follows from a change of a Node, which is nil before it comes and once it is
+// gone. There reports whether it was there before this process led.
+func (c *Controller) changed(b, n *v1.Node, there bool) {
+	switch {
+	case n == nil && b == nil:
+	case n == nil:
+		c.placer.NodeDeleted(b.UID)
+		c.mu.Lock()
+		delete(c.records, b.UID)
+		c.mu.Unlock()
+		c.queue.Add(itemOf(b)) // which forgets it
+	case b == nil:
+		if !there {
+			c.placer.NodeAdded(n)
+		}
+		c.queue.Add(itemOf(n))
+		c.findConflictsSoon()
+	default:
+		c.updated(b, n)
+		return
+	}
 	c.followChanged()
 	c.nodesChanged()
 }
 
 func (c *Controller) updated(b, n *v1.Node) {
 	c.placer.NodeUpdated(b, n)
-	if b.UID == n.UID && nodestate.IsUninitialized(b) && !nodestate.IsUninitialized(n) {
+	if nodestate.IsUninitialized(b) && !nodestate.IsUninitialized(n) {
 		c.mu.Lock()
 		c.recordLocked(n.UID).initialized = time.Now()
 		c.mu.Unlock()
@@ -79,16 +83,6 @@ func (c *Controller) updated(b, n *v1.Node) {
 	if relevant && c.followKey(b) != c.followKey(n) {
 		c.followChanged()
 	}
-}
-
-func (c *Controller) deleted(n *v1.Node) {
-	c.placer.NodeDeleted(n.UID)
-	c.mu.Lock()
-	delete(c.records, n.UID)
-	c.mu.Unlock()
-	c.queue.Add(itemOf(n)) // which forgets it
-	c.followChanged()
-	c.nodesChanged()
 }
 
 // followKey is which machine the fleet follows for a Node, empty for none.

@@ -45,16 +45,14 @@ type labelState struct {
 	// waiting reports whether the Node is to be decided about whenever a vCenter has
 	// answered, and asked for which change of the fleet it asked the vCenter for that.
 	waiting bool
-	asked   int
+	asked   int64
 	// namesSince is when names of tags were first asked for to write it, zero if they are not.
 	namesSince time.Time
 
 	drifts  []plan.Timed
 	resized []plan.Timed // the instance type, if it differs
-	// pair is the last one that it had for certain, zero if none.
-	pair topology.Pair
-	// values are the last ones that it had for certain, of the labels that nest.
-	values []topology.Value
+	// placed is the placement, in which labels that cannot be decided now are as they were.
+	placed topology.Placement
 	// reported are the labels of the conflicts that an Event was recorded about, by
 	// their texts.
 	reported map[string][]string
@@ -87,9 +85,9 @@ func (c *Controller) KeepLabels(ctx context.Context, recordOnPod func(eventType,
 // returns what the Node's condition has to say, zero while that is open, and when to decide again.
 func (c *Controller) syncLabels(ctx context.Context, l *labeler, n *v1.Node, r *record) (says readiness, next time.Duration) {
 	d, k := r.decision, &r.labels
-	k.waiting = false
 	by := &plan.Policy{Topology: d.Topology}
-	k.noteCertain(by.Policy.Nesting(), d)
+	k.waiting = false
+	k.place(d)
 	todo := by.For(n, d, k.drifts, k.resized, time.Now())
 	k.drifts, k.resized = todo.Drifts, todo.Resized
 	c.mu.Lock()
@@ -155,7 +153,7 @@ func (c *Controller) isFresh(r *record) bool {
 		return true
 	}
 	k.waiting = true
-	if now := c.passes.current(); k.asked != now+1 {
+	if now := c.passes.generation.Load(); k.asked != now+1 {
 		k.asked = now + 1 // once until something has changed
 		if old {
 			c.fleet.ReadTags(d.Machine.Ref.VCenter)
@@ -180,34 +178,19 @@ func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	return d.TagNamesReadAt.Before(k.namesSince)
 }
 
-// noteCertain notes where a Node is for certain. What cannot be said now is as it was.
-func (k *labelState) noteCertain(nesting []string, d *placement.Decision) {
-	if pair, ok := d.Placement.Pair(); ok || isPairCertain(d) {
-		k.pair = pair
-	}
-	before := k.values
-	k.values = make([]topology.Value, 0, len(nesting))
-	for _, label := range nesting {
-		value := topology.Value{Label: label, Value: d.Placement.Value(label)}
-		if value.Value == "" && isUnknown(d, label) {
-			if i := slices.IndexFunc(before, func(v topology.Value) bool { return v.Label == label }); i >= 0 {
-				value = before[i]
-			}
-		}
-		if value.Value != "" {
-			k.values = append(k.values, value)
+// place notes the placement of a Node. What cannot be said now is as it was.
+func (k *labelState) place(d *placement.Decision) {
+	placed := d.Placement
+	placed.Decisions = slices.Clip(placed.Decisions)
+	for _, was := range k.placed.Decisions {
+		if placed.Value(was.Label) == "" && isUnknown(d, was.Label) {
+			placed.Decisions = append(placed.Decisions, was)
 		}
 	}
+	k.placed = placed
 }
 
 // isUnknown reports whether something could not be read that a label rests on.
 func isUnknown(d *placement.Decision, label string) bool {
 	return errors.Is(d.PlaceErr, topology.ErrUnknown) || errors.Is(d.Placement.WhyUndecided(label), topology.ErrUnknown)
-}
-
-// isPairCertain reports whether everything was read that a pair of region and zone rests on.
-func isPairCertain(d *placement.Decision) bool {
-	return !errors.Is(d.PlaceErr, topology.ErrUnknown) && !slices.ContainsFunc(d.Placement.Undecided, func(u topology.Undecided) bool {
-		return !plan.IsLevel(u.Label) && errors.Is(u.Err, topology.ErrUnknown)
-	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,8 +30,7 @@ const (
 	fewNodes     = 100
 )
 
-// passes are the passes over all Nodes. They belong to the goroutine that decides but for what
-// is below the lock.
+// passes are the passes over all Nodes. They belong to the goroutine that decides.
 type passes struct {
 	// machines and locations are those that the fleet follows for Nodes, and where Nodes say that they
 	// were found.
@@ -41,49 +40,27 @@ type passes struct {
 	topology *config.Topology
 	hidden   map[string][]string
 
-	mu sync.Mutex
-	// generation counts the changes of the fleet.
-	generation int
-	// last is when the last pass began, nodes how many Nodes there were.
-	last  time.Time
-	nodes int
+	// generation counts the changes of the fleet, and next is when the next pass may begin, in
+	// nanoseconds. Any goroutine may use them.
+	generation, next atomic.Int64
 }
 
 // pause returns how long the next pass over all Nodes has to wait.
-func (p *passes) pause() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.nodes <= fewNodes {
-		return 0
-	}
-	return max(time.Until(p.last.Add(min(time.Duration(p.nodes)*timePerNode, observeEvery))), 0)
-}
+func (p *passes) pause() time.Duration { return max(time.Until(time.Unix(0, p.next.Load())), 0) }
 
 // begin notes a pass over all Nodes.
 func (p *passes) begin(nodes int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.last, p.nodes = time.Now(), nodes
-}
-
-// changed notes a change of the fleet.
-func (p *passes) changed() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.generation++
-}
-
-// current returns the number of changes of the fleet.
-func (p *passes) current() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.generation
+	var pause time.Duration
+	if nodes > fewNodes {
+		pause = min(time.Duration(nodes)*timePerNode, observeEvery)
+	}
+	p.next.Store(time.Now().Add(pause).UnixNano())
 }
 
 // fleetChanged enqueues what a change of the fleet concerns. Nodes whose machine is absent do
 // not wait for the others: whatever contradicts that must not be missed.
 func (c *Controller) fleetChanged() {
-	c.passes.changed()
+	c.passes.generation.Add(1)
 	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"vzones/provider/absence"
 	"vzones/provider/identity"
 	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/topology/quote"
-	"vzones/vcenter/inventory"
 )
 
 // What a problem of a Node is about.
@@ -39,34 +39,16 @@ const (
 	// eventsPerSecond bounds the Events about many Nodes at once. What records them drops those
 	// that come faster than the API server takes them.
 	eventsPerSecond = 20
-	// outsideTimeout bounds the search before an Event. It is longer than a slow vCenter takes.
-	outsideTimeout = 10 * time.Second
-	// searchesPerSecond bounds these searches.
-	searchesPerSecond = 10
-	// outsideAgain is when a Node is looked at again that cannot be searched for now.
-	outsideAgain = time.Second
 )
 
-// problem is what is known of one thing that is wrong with a Node.
-type problem struct {
-	report.Tracker
-	// searched is the key of the problem for which the machine was searched for outside of the
-	// configured datacenters since the last Event, and outside says where it is, nil if it was not
-	// found. Both are changed under the lock.
-	searched string
-	outside  error
-	// turn is when it may be searched for.
-	turn turn
-}
-
 // problem returns what is known of a problem of a Node.
-func (r *record) problem(about string) *problem {
+func (r *record) problem(about string) *report.Tracker {
 	t := r.problems[about]
 	if t == nil {
 		if r.problems == nil {
-			r.problems = map[string]*problem{}
+			r.problems = map[string]*report.Tracker{}
 		}
-		t = &problem{}
+		t = &report.Tracker{}
 		r.problems[about] = t
 	}
 	return t
@@ -103,59 +85,21 @@ func (c *Controller) eventWait(r *record) time.Duration {
 // machineIsWrong is isWrong for what an error says of a Node's machine. Before an Event says that no
 // vCenter has it, it is searched for outside of the configured datacenters.
 func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
-	p, t, now := report.ProblemOf(err), r.problem(aboutMachine), time.Now()
+	p, now := report.ProblemOf(err), time.Now()
 	if id, unidentified := identity.Of(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
-		if due := t.Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
+		if due := r.problem(aboutMachine).Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 			return due.Sub(now)
 		}
-		wait, there := c.searchOutside(ctx, n, t, p.Key, id)
-		if wait > 0 {
-			return wait
-		}
-		if there != nil {
+		switch there := c.checker.Outside(n.UID, id); {
+		case errors.Is(there, absence.ErrConfirming):
+			return 0 // its end enqueues the Node
+		case there != nil:
 			key := p.Key
 			p = report.ProblemOf(there)
 			p.Key, p.Cause = key, ""
 		}
 	}
-	wait := c.isWrong(ctx, n, r, aboutMachine, p, after)
-	if wait == 0 {
-		c.mu.Lock()
-		t.searched = ""
-		c.mu.Unlock()
-	}
-	return wait
-}
-
-// searchOutside returns where an absent machine is, nil if a search did not find it. Until it was searched
-// for it begins to do so, one machine at a time, and returns when it has to be called again.
-func (c *Controller) searchOutside(ctx context.Context, n *v1.Node, t *problem, key string, id inventory.Identity) (wait time.Duration, there error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t.searched == key {
-		return 0, t.outside
-	}
-	if wait := t.turn.wait(c.searchPace); wait > 0 {
-		return wait, nil
-	}
-	if c.searchesOutside {
-		return outsideAgain, nil
-	}
-	t.turn.done()
-	c.searchesOutside = true
-	c.requests.Go(func() {
-		limited, cancel := context.WithTimeout(ctx, outsideTimeout)
-		defer cancel()
-		there := c.fleet.SearchOutside(limited, id)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.searchesOutside = false
-		if ctx.Err() == nil {
-			t.searched, t.outside = key, there
-			c.queue.Add(itemOf(n))
-		}
-	})
-	return outsideAgain, nil
+	return c.isWrong(ctx, n, r, aboutMachine, p, after)
 }
 
 // isOver has an Event say that a problem of a Node is over, if one has said that it is there. It returns

@@ -8,6 +8,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/provider/placement"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -27,7 +28,7 @@ type record struct {
 	announced   *cloudprovider.InstanceMetadata
 	announcedAt time.Time
 	// problems are what is wrong with the Node, by what that is about.
-	problems map[string]*problem
+	problems map[string]*report.Tracker
 	// event is when an Event may be recorded, and eventWaits whether one waits for that.
 	event      turn
 	eventWaits bool
@@ -86,7 +87,7 @@ func (c *Controller) forget(node types.UID) {
 	delete(c.records, node)
 	c.mu.Unlock()
 	c.placer.Forget(node)
-	c.checker.Drop(node)
+	c.checker.Forget(node)
 }
 
 // enqueueLocked has a Node decided about, by its UID.

@@ -2,11 +2,9 @@ package nodes
 
 import (
 	"context"
-	"iter"
 	"maps"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"vzones/provider/absence"
@@ -100,36 +98,26 @@ const OutcomesHelp = report.Help
 // are 0. A Node that waits and is placed is about to be initialized.
 func (c *Controller) Outcomes() (all, waiting map[string]int) {
 	all, waiting = report.Counts(), report.Counts()
-	for n, o := range c.outcomes() {
-		all[o]++
+	if !c.nodes.IsStarted() {
+		return all, waiting
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.nodes.All() {
+		outcome := report.Foreign
+		if !c.placer.IsForeign(n) {
+			r := c.records[n.UID]
+			if r == nil || r.counted.outcome == "" {
+				continue // nothing is decided about it yet
+			}
+			outcome = r.counted.outcome
+		}
+		all[outcome]++
 		if nodestate.IsUninitialized(n) {
-			waiting[o]++
+			waiting[outcome]++
 		}
 	}
 	return all, waiting
-}
-
-// outcomes are those of all Nodes about which something was decided, and of those of others.
-func (c *Controller) outcomes() iter.Seq2[*v1.Node, string] {
-	return func(yield func(*v1.Node, string) bool) {
-		if !c.nodes.IsStarted() {
-			return
-		}
-		for _, n := range c.nodes.All() {
-			o := report.Foreign
-			if !c.placer.IsForeign(n) {
-				c.mu.Lock()
-				o = ""
-				if r := c.records[n.UID]; r != nil {
-					o = r.counted.outcome
-				}
-				c.mu.Unlock()
-			}
-			if o != "" && !yield(n, o) {
-				return
-			}
-		}
-	}
 }
 
 const (

@@ -2,8 +2,9 @@ package placement
 
 import (
 	"errors"
-	"maps"
+	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,47 +15,31 @@ import (
 // A basis is what all placements rest on beside the machines: which tag categories the
 // vCenters show, and under which name each is the first entry.
 type basis struct {
-	snapshots []*inventory.Snapshot
-	none      []string
-	hidden    map[string][]string
-	first     map[string]string
+	states []inventory.State // by which it was made
+	key    string            // the same for bases that give every machine the same placement
 }
 
-func newBasis(states []inventory.State) *basis {
-	b := &basis{none: inventory.InvisibleCategories(states), hidden: inventory.InvisibleByVCenter(states), first: make(map[string]string, len(states))}
+// update makes this the basis of states.
+func (b *basis) update(states []inventory.State) {
+	if slices.EqualFunc(b.states, states, func(was, is inventory.State) bool { return was.VCenter == is.VCenter && was.Snapshot == is.Snapshot }) {
+		return
+	}
+	var key strings.Builder
 	for _, s := range states {
-		b.snapshots = append(b.snapshots, s.Snapshot)
-		b.first[s.VCenter] = inventory.FirstEntry(states, s.VCenter)
+		fmt.Fprintf(&key, "%q %q", s.VCenter, inventory.FirstEntry(states, s.VCenter))
+		if s.Snapshot != nil {
+			fmt.Fprintf(&key, " %q", s.Snapshot.InvisibleCategories)
+		}
+		key.WriteByte('\n')
 	}
-	return b
-}
-
-// isOf reports whether a basis is that of states, by their snapshots.
-func (b *basis) isOf(states []inventory.State) bool {
-	return slices.EqualFunc(b.snapshots, states, func(of *inventory.Snapshot, s inventory.State) bool {
-		_, named := b.first[s.VCenter]
-		return of == s.Snapshot && named
-	})
-}
-
-// places reports whether two bases give every machine the same placement.
-func (b *basis) places(as *basis) bool {
-	return slices.Equal(b.none, as.none) && maps.EqualFunc(b.hidden, as.hidden, slices.Equal) && maps.Equal(b.first, as.first) &&
-		slices.EqualFunc(b.snapshots, as.snapshots, func(x, y *inventory.Snapshot) bool { return slices.Equal(noCategory(x), noCategory(y)) })
-}
-
-func noCategory(s *inventory.Snapshot) []string {
-	if s == nil {
-		return nil
-	}
-	return s.InvisibleCategories
+	*b = basis{states, key.String()}
 }
 
 // placed is a Node's placement and what it was made of.
 type placed struct {
 	machine   *inventory.Machine
 	policy    *topology.Policy
-	basis     *basis
+	basis     string
 	placement topology.Placement
 	err       error
 }
@@ -62,20 +47,13 @@ type placed struct {
 // placementOf returns the placement of a Node's machine. It is made once for a machine, which is
 // another value whenever anything of it has changed, and serves until then. The lock is held.
 func (p *Placer) placementOf(node types.UID, policy *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
-	if p.basis == nil || !p.basis.isOf(states) {
-		now := newBasis(states)
-		if p.basis != nil && p.basis.places(now) {
-			p.basis.snapshots = now.snapshots
-		} else {
-			p.basis = now
-		}
-	}
+	p.basis.update(states)
 	k := p.knownOf(node)
-	if was := k.placed; was.machine == m && was.policy == policy && was.basis == p.basis {
+	if was := k.placed; was.machine == m && was.policy == policy && was.basis == p.basis.key {
 		return was.placement, was.err
 	}
 	placement, err := resolve(*policy, states, m)
-	k.placed = placed{m, policy, p.basis, placement, err}
+	k.placed = placed{m, policy, p.basis.key, placement, err}
 	return placement, err
 }
 

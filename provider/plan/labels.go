@@ -1,8 +1,13 @@
 package plan
 
 import (
+	"strings"
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/config"
+	"vzones/provider/placement"
 	"vzones/topology"
 )
 
@@ -43,4 +48,69 @@ func Lacking(node *v1.Node, placed topology.Placement) string {
 		}
 	}
 	return ""
+}
+
+// ourTypes is how the instance types begin that vzones and the vSphere CPI write. Any other was
+// chosen by somebody else, and stays.
+const ourTypes = "vsphere-vm."
+
+// planType adds to a plan what is done to the label of a Node's instance type, which does not depend on
+// where the Node is. An instance type that differs never taints the Node: it is no
+// reason to keep Pods away.
+func (p *Policy) planType(out *Plan, node *v1.Node, made *placement.Decision, before []Timed, now time.Time) {
+	d, differs := compareType(node, made)
+	switch {
+	case !differs:
+		return
+	case d.Missing:
+		if p.Backfill {
+			out.write(ActionBackfill, d)
+		}
+		return
+	}
+	since := beganAt(d, before, now)
+	out.Resized = []Timed{{d, since}}
+	switch end := since.Add(p.Settle); {
+	case end.After(now):
+		out.await(end)
+	case p.Drift == config.DriftUpdate:
+		out.write(ActionUpdate, d)
+	}
+}
+
+// compareType returns how the label of a Node's instance type differs from what its
+// machine is. One that cannot be read differs from nothing, and a former name of the
+// same type is kept: that a guest system has got a name changes nothing about the machine.
+func compareType(node *v1.Node, made *placement.Decision) (Difference, bool) {
+	if made.Machine == nil || made.InstanceType == "" {
+		return Difference{}, false
+	}
+	d := Difference{
+		Label: LabelType, Want: made.InstanceType,
+		Source: "the configuration of " + made.Machine.Ref.Located(made.Machine.InventoryPath),
+	}
+	there, differs, former := 0, false, false
+	keys := StableAndBeta(LabelType)
+	for _, key := range keys {
+		have, ok := node.Labels[key]
+		if !ok {
+			continue
+		}
+		there++
+		if !strings.HasPrefix(have, ourTypes) {
+			return Difference{}, false
+		}
+		switch {
+		case have == d.Want || differs:
+		case have == made.FormerType:
+			former = true
+		default:
+			d.Have, differs = have, true
+		}
+	}
+	if former && !differs {
+		d.Want = made.FormerType // for a key that is missing
+	}
+	d.Missing = !differs && there < len(keys)
+	return d, differs || d.Missing
 }

@@ -351,3 +351,85 @@ func (p *Plan) own(label string) {
 		slices.Sort(p.Owned)
 	}
 }
+
+// Differences returns how the labels of an initialized Node differ from its place, whatever is done
+// about that: topology labels in the order of the policy, then the instance type.
+func (p *Policy) Differences(node *v1.Node, place *placement.Decision) []Difference {
+	var all []Difference
+	if place.PlaceErr == nil {
+		all = p.differences(node, place.Placement, ownedBy(node))
+	}
+	if d, differs := compareType(node, place); differs {
+		all = append(all, d)
+	}
+	return all
+}
+
+// A Policy says what may be done to running Nodes.
+type Policy struct{ *config.Topology }
+
+// IsRemovable reports whether a label can be one that vzones may remove. Region and zone
+// are none: volumes are bound to them. Nor is any other label that is reserved,
+// although the annotation may list it: kubelets may write annotations of their Nodes,
+// and may not take Kubernetes' own labels off them.
+func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
+
+// ownedBy returns the labels that vzones wrote to a Node and that are still there.
+func ownedBy(node *v1.Node) []string {
+	var own []string
+	for key := range strings.SplitSeq(node.Annotations[keys.Labels], ",") {
+		if _, there := node.Labels[key]; there && IsRemovable(key) {
+			own = append(own, key)
+		}
+	}
+	slices.Sort(own)
+	return slices.Compact(own)
+}
+
+// Own returns what the annotation keys.Labels of a Node has to be once it was given labels, as far
+// as it has their values.
+func Own(node *v1.Node, given map[string]string) string {
+	p := Plan{Owned: ownedBy(node)}
+	for label, value := range given {
+		if node.Labels[label] == value && IsRemovable(label) {
+			p.own(label)
+		}
+	}
+	return strings.Join(p.Owned, ",")
+}
+
+// IsTainted reports whether a Node has the taint of drift.
+func IsTainted(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == keys.DriftTaint })
+}
+
+// Patch returns a JSON merge patch, in which null removes a key.
+func (p *Plan) Patch(n *v1.Node) map[string]any {
+	meta := map[string]any{"uid": n.UID, "resourceVersion": n.ResourceVersion}
+	labels := map[string]any{}
+	for key, value := range p.Set {
+		labels[key] = value
+	}
+	for _, key := range p.Remove {
+		labels[key] = nil
+	}
+	if len(labels) > 0 {
+		meta["labels"] = labels
+	}
+	if p.Annotate {
+		var value any
+		if len(p.Owned) > 0 {
+			value = strings.Join(p.Owned, ",")
+		}
+		meta["annotations"] = map[string]any{keys.Labels: value}
+	}
+	patch := map[string]any{"metadata": meta}
+	if p.Retaint {
+		taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t v1.Taint) bool { return t.Key == keys.DriftTaint })
+		if p.Taint {
+			taints = append(taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
+		}
+		patch["spec"] = map[string]any{"taints": taints}
+	}
+	return patch
+}

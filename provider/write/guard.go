@@ -4,15 +4,19 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -33,10 +37,9 @@ const answersKept = 10 * time.Minute
 // is ready. Its methods may be called concurrently.
 type Guard struct {
 	mu sync.Mutex
-	// answers has the answers of the current period of answersKept by the Node's name, and older
-	// those of the period before.
-	answers, older map[string]*answers
-	began          time.Time
+	// answers are by the Node's name, and swept is when old ones were removed last.
+	answers map[string]*answers
+	swept   time.Time
 }
 
 // answers are the last ones about Nodes of one name.
@@ -47,6 +50,7 @@ type answers struct {
 	// absent is the Node whose machine does not exist, off the one whose machine is shut down.
 	// They are empty if there is none.
 	absent, off types.UID
+	at          time.Time // of the last one
 }
 
 type metadata struct {
@@ -110,28 +114,27 @@ func uidIf(is bool, n *v1.Node) types.UID {
 func (g *Guard) note(name string, change func(*answers)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if now := time.Now(); now.Sub(g.began) > answersKept {
-		g.older, g.answers, g.began = g.answers, map[string]*answers{}, now
+	now := time.Now()
+	if now.Sub(g.swept) > answersKept {
+		maps.DeleteFunc(g.answers, func(_ string, a *answers) bool { return now.Sub(a.at) > answersKept })
+		g.swept = now
 	}
-	a := g.answers[name]
-	if a == nil {
-		a = &answers{}
-		if before := g.older[name]; before != nil {
-			*a = *before
-		}
-		g.answers[name] = a
+	if g.answers == nil {
+		g.answers = map[string]*answers{}
 	}
-	change(a)
+	if g.answers[name] == nil {
+		g.answers[name] = &answers{}
+	}
+	g.answers[name].at = now
+	change(g.answers[name])
 }
 
 // last returns the last answers about Nodes of a name.
 func (g *Guard) last(name string) answers {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, all := range []map[string]*answers{g.answers, g.older} {
-		if a := all[name]; a != nil {
-			return *a
-		}
+	if a := g.answers[name]; a != nil {
+		return *a
 	}
 	return answers{}
 }
@@ -232,20 +235,10 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 // withUID returns a patch of addresses or of the shutdown taint with the UID of the Node that it
 // is meant for, which the API server compares. Other patches do not follow from an answer.
 func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byte, error) {
-	var all map[string]json.RawMessage
-	var is struct {
-		Metadata map[string]json.RawMessage `json:"metadata"`
-		Spec     struct {
-			Taints []v1.Taint `json:"taints"`
-		} `json:"spec"`
-		Status struct {
-			Addresses []v1.NodeAddress `json:"addresses"`
-		} `json:"status"`
-	}
-	for _, into := range []any{&all, &is} {
-		if err := json.Unmarshal(patch, into); err != nil {
-			return nil, fmt.Errorf("reading the patch: %w", err)
-		}
+	var is v1.Node
+	var all map[string]any
+	if err := cmp.Or(json.Unmarshal(patch, &is), json.Unmarshal(patch, &all)); err != nil {
+		return nil, fmt.Errorf("reading the patch: %w", err)
 	}
 	var uid types.UID
 	var condition *v1.NodeCondition
@@ -261,31 +254,15 @@ func (g *Guard) withUID(name string, patch []byte, subresources []string) ([]byt
 	if uid == "" {
 		return nil, fmt.Errorf("it was replaced by another Node of its name")
 	}
-	if is.Metadata == nil {
-		is.Metadata = map[string]json.RawMessage{}
-	}
-	var err error
-	if is.Metadata["uid"], err = json.Marshal(uid); err == nil {
-		all["metadata"], err = json.Marshal(is.Metadata)
-	}
+	err := unstructured.SetNestedField(all, string(uid), "metadata", "uid")
 	if err == nil && condition != nil {
-		all["status"], err = withCondition(all["status"], condition)
+		var added map[string]any
+		if added, err = runtime.DefaultUnstructuredConverter.ToUnstructured(condition); err == nil {
+			err = unstructured.SetNestedSlice(all, []any{added}, "status", "conditions") // which are merged by type
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("adding to the patch: %w", err)
-	}
-	return json.Marshal(all)
-}
-
-// withCondition returns a patch of a status with a condition besides. Conditions are merged by type.
-func withCondition(status json.RawMessage, condition *v1.NodeCondition) (json.RawMessage, error) {
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(status, &all); err != nil {
-		return nil, err
-	}
-	var err error
-	if all["conditions"], err = json.Marshal([]*v1.NodeCondition{condition}); err != nil {
-		return nil, err
 	}
 	return json.Marshal(all)
 }
