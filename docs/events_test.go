@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	controller "vzones/provider/nodes"
+	"vzones/provider/report"
 )
 
 // recorders are the functions that write an Event, with the place of the reason among
@@ -120,7 +121,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		return slices.Sorted(slices.Values(reasons))
 	}
 	nodes, topology, pod := under("## On Nodes that wait or whose machine is uncertain"), under("## Of the topology controller"), under("## On the daemon's Pod")
-	if want := slices.Sorted(slices.Values(controller.EventReasons())); !slices.Equal(nodes, want) {
+	if want := slices.Sorted(slices.Values(report.EventReasons())); !slices.Equal(nodes, want) {
 		t.Errorf("of Nodes that wait the reference has %v, the code %v", nodes, want)
 	}
 	if want := slices.Sorted(slices.Values(controller.LabelEventReasons())); !slices.Equal(topology, want) {
@@ -128,7 +129,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 	got := slices.Sorted(slices.Values(slices.Concat(nodes, topology, pod)))
 	want := reasonsInSource(t, sources(t, "../provider", "../cmd", "../vcenter", "../topology", "../config"))
-	for _, reason := range controller.EventReasons() {
+	for _, reason := range report.EventReasons() {
 		if !slices.Contains(want, reason) { // the outcomes have no constants
 			want = append(want, reason)
 		}
@@ -167,7 +168,7 @@ func TestReasonsOfTheFrameworkAreDocumented(t *testing.T) {
 
 // TestGuideHasEveryReason: how to find out why a Node waits has a section on each reason.
 func TestGuideHasEveryReason(t *testing.T) {
-	want := slices.Sorted(slices.Values(controller.EventReasons()))
+	want := slices.Sorted(slices.Values(report.EventReasons()))
 	var sections []string
 	for line := range strings.Lines(read(t, "how-to/find-out-why-a-node-waits.md")) {
 		if reason, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok {

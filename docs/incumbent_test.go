@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 )
 
 // TestKeysOnNodesAreCompared: the comparison with the incumbent has each key of ours on a
@@ -19,7 +19,7 @@ func TestKeysOnNodesAreCompared(t *testing.T) {
 			}
 		}
 	}
-	want := []string{keys.Machine, keys.VCenter, keys.Labels, keys.TopologyReady, keys.DriftTaint}
+	want := []string{nodeinfo.KeyMachine, nodeinfo.KeyVCenter, nodeinfo.KeyLabels, nodeinfo.TopologyReady, nodeinfo.DriftTaint}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

@@ -12,7 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 )
 
 // foreignKeys are the labels, annotations and taints of others that the code names by their
@@ -101,7 +101,7 @@ func TestNodeKeysAreDocumented(t *testing.T) {
 
 // TestTableOfNodeKeys: the table has all of ours, and nothing that the code does not have.
 func TestTableOfNodeKeys(t *testing.T) {
-	ours := map[string]bool{keys.Machine: true, keys.VCenter: true, keys.Labels: true, keys.DriftTaint: true, keys.TopologyReady: true}
+	ours := map[string]bool{nodeinfo.KeyMachine: true, nodeinfo.KeyVCenter: true, nodeinfo.KeyLabels: true, nodeinfo.DriftTaint: true, nodeinfo.TopologyReady: true}
 	foreign := slices.Collect(maps.Values(foreignKeys))
 	for _, row := range rows(t, read(t, "reference/node.md"), "## Annotations, taint and condition") {
 		key, isOurs := row[0], row[2] == "ours"

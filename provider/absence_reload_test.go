@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -99,7 +99,7 @@ func TestAnEntryOfAnotherVCenterAfterARestart(t *testing.T) {
 			p, f := provide(c.now)
 			f.confirm = func(context.Context, inventory.Identity) error { return nil }
 			n := ours()
-			n.Annotations = map[string]string{keys.Machine: "east/vm-1", keys.VCenter: c.told}
+			n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1", nodeinfo.KeyVCenter: c.told}
 			exists, err := asked(t, p, f, n)
 			if exists || c.absent != (err == nil) || err != nil && !errors.Is(err, topology.ErrUnknown) {
 				t.Errorf("%v, %v", exists, err)

@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"vzones/provider/absence"
-	"vzones/provider/identity"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -55,7 +54,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 			searched := false
 			f.confirm = func(_ context.Context, id inventory.Identity) error {
 				searched = true
-				if id.Recorded != identity.ParseLocation(c.node.Annotations[keys.Machine]) {
+				if id.Recorded != nodeinfo.ParseLocation(c.node.Annotations[nodeinfo.KeyMachine]) {
 					t.Errorf("searched for %+v", id.Recorded)
 				}
 				return nil

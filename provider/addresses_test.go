@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -212,7 +212,7 @@ func TestNodeIPStandsInForTools(t *testing.T) {
 		}
 		c.settle()
 		n = c.node("node-1")
-		if nodestate.IsUninitialized(n) || n.Spec.ProviderID == "" || n.Labels[v1.LabelTopologyZone] != "a" {
+		if nodeinfo.IsUninitialized(n) || n.Spec.ProviderID == "" || n.Labels[v1.LabelTopologyZone] != "a" {
 			t.Errorf("not initialized: %+v", n)
 		}
 		if diff := cmp.Diff(append(both("10.0.0.9"), hostName("node-1")), n.Status.Addresses); diff != "" {
@@ -231,7 +231,7 @@ func TestNothingIsDecidedWithoutMetadata(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east", pending)}}, func(c *cluster) {
 		c.create(withStatus(aNode("node-1", withSystemUUID(uuidA)), hostName("node-1")))
 		c.pass(delay + time.Second)
-		if !nodestate.IsUninitialized(c.node("node-1")) {
+		if !nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Fatalf("initialized with %v", c.node("node-1").Status.Addresses)
 		}
 		c.wantEvents("node-1 AddressMissing")
@@ -240,7 +240,7 @@ func TestNothingIsDecidedWithoutMetadata(t *testing.T) {
 		want := append(both("10.0.0.2"), hostName("node-1"))
 		check := func(when string) {
 			t.Helper()
-			if diff := cmp.Diff(want, c.node("node-1").Status.Addresses, inAnyOrderOfTypes); diff != "" || nodestate.IsUninitialized(c.node("node-1")) {
+			if diff := cmp.Diff(want, c.node("node-1").Status.Addresses, inAnyOrderOfTypes); diff != "" || nodeinfo.IsUninitialized(c.node("node-1")) {
 				t.Errorf("%s: %s", when, diff)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -21,13 +21,13 @@ func TestAQuietVCenterIsAsked(t *testing.T) {
 		if probed := fleet.probed(); len(probed) == 0 || probed[0] != "east" {
 			t.Errorf("asked for an answer: %q", probed)
 		}
-		if !nodestate.IsUninitialized(c.node("node-1")) {
+		if !nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node is initialized")
 		}
 		s.LastContact = time.Now()
 		fleet.become(s)
 		c.pass(time.Second)
-		if nodestate.IsUninitialized(c.node("node-1")) {
+		if nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node still waits")
 		}
 	}, aNode("node-1", withSystemUUID(uuidA)))

@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -36,11 +36,11 @@ func (c *cluster) reconfigure(selector string) {
 func TestASelectorThatChanges(t *testing.T) {
 	withBoth(t, temptation(), "cloud=vsphere", func(c *cluster) {
 		c.pass(time.Second)
-		if !nodestate.IsUninitialized(c.node("waits")) {
+		if !nodeinfo.IsUninitialized(c.node("waits")) {
 			t.Fatal("it is not ours yet")
 		}
 		c.reconfigure("")
-		if n := c.node("waits"); nodestate.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "a" {
+		if n := c.node("waits"); nodeinfo.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "a" {
 			t.Errorf("it is ours, and is %+v", n)
 		}
 		c.reconfigure("cloud=vsphere")
@@ -58,7 +58,7 @@ func TestRulesThatChange(t *testing.T) {
 	fleet := &fakeFleet{states: states{stateOf("east", untagged), stateOf("west")}}
 	withFramework(t, fleet, func(c *cluster) {
 		c.pass(time.Second)
-		if !nodestate.IsUninitialized(c.node("node-1")) {
+		if !nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Fatal("initialized without its zone")
 		}
 		cfg := testConfig()
@@ -66,7 +66,7 @@ func TestRulesThatChange(t *testing.T) {
 		c.provider.Apply(cfg)
 		fleet.become(fleet.States()...)
 		c.pass(time.Second)
-		if n := c.node("node-1"); nodestate.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "" {
+		if n := c.node("node-1"); nodeinfo.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "" {
 			t.Errorf("it is %+v", n)
 		}
 	}, aNode("node-1", withSystemUUID(uuidA)))

@@ -12,7 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/provider/addresses"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -106,7 +106,7 @@ func TestOneAddressForTwo(t *testing.T) {
 	withFramework(t, &fakeFleet{states: states{stateOf("east", machines...)}}, func(c *cluster) {
 		has := func() (have []string) {
 			for i := range n {
-				if node := c.node(fmt.Sprint("node-", i)); !nodestate.IsUninitialized(node) {
+				if node := c.node(fmt.Sprint("node-", i)); !nodeinfo.IsUninitialized(node) {
 					have = append(have, node.Name)
 				}
 			}
@@ -143,7 +143,7 @@ func TestOneNodeIPOfTwo(t *testing.T) {
 		}
 		c.fleet.become(stateOf("east", a, machine(uuidB, withNICs("a=10.0.0.2"))))
 		c.pass(time.Second)
-		if nodestate.IsUninitialized(c.node("node-a")) || !nodestate.IsUninitialized(c.node("node-b")) {
+		if nodeinfo.IsUninitialized(c.node("node-a")) || !nodeinfo.IsUninitialized(c.node("node-b")) {
 			t.Error("the one that has it does not get it")
 		}
 	}, withNodeIP(aNode("node-a", withSystemUUID(uuidA)), "10.0.0.1"), withNodeIP(aNode("node-b", withSystemUUID(uuidB)), "10.0.0.1"))

@@ -25,7 +25,7 @@ import (
 	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/nodes"
 	"vzones/provider/report"
 	"vzones/vcenter/inventory"
@@ -306,7 +306,7 @@ func (c *cluster) heartbeat(name string) {
 func (c *cluster) writes() []string {
 	var out []string
 	for _, a := range c.client.Actions() {
-		if patch, ok := a.(clienttesting.PatchAction); ok && strings.Contains(string(patch.GetPatch()), keys.Machine) {
+		if patch, ok := a.(clienttesting.PatchAction); ok && strings.Contains(string(patch.GetPatch()), nodeinfo.KeyMachine) {
 			continue
 		}
 		if a.GetResource().Resource == "nodes" && slices.Contains([]string{"update", "patch", "delete"}, a.GetVerb()) {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/provider/absence"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -141,7 +141,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 	recorded := func(value string) func(*cluster) {
 		return func(c *cluster) {
 			n := c.node("node-1").DeepCopy()
-			n.Annotations = map[string]string{keys.Machine: value}
+			n.Annotations = map[string]string{nodeinfo.KeyMachine: value}
 			if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
 				c.Fatal(err)
 			}

@@ -10,8 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
-	"vzones/provider/identity"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -39,8 +38,8 @@ func TestContradiction(t *testing.T) {
 		"another one swapped": {"vsphere://" + uuidA, mustUUID(uuidB).Swapped().String(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := identity.Contradiction(aNode("n", withProviderID(c.providerID), withSystemUUID(c.systemUUID)))
-			if c.want != errors.Is(err, identity.ErrContradiction) || c.want != errors.Is(err, topology.ErrUnknown) || c.want != (err != nil) {
+			err := nodeinfo.Contradiction(aNode("n", withProviderID(c.providerID), withSystemUUID(c.systemUUID)))
+			if c.want != errors.Is(err, nodeinfo.ErrContradiction) || c.want != errors.Is(err, topology.ErrUnknown) || c.want != (err != nil) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -72,10 +71,10 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				if exists, err := asked(t, p, f, n); exists != c.exists || err != nil {
 					t.Errorf("it exists: %v, %v", exists, err)
 				}
-				if down, err := p.placer.IsShutDown(n); down || !errors.Is(err, identity.ErrContradiction) {
+				if down, err := p.placer.IsShutDown(n); down || !errors.Is(err, nodeinfo.ErrContradiction) {
 					t.Errorf("it is shut down: %v, %v", down, err)
 				}
-				if m, err := p.InstanceMetadata(t.Context(), n); err != nil || nodestate.IsUninitialized(n) != (m == nil) || m != nil && !reflect.DeepEqual(*m, cloudprovider.InstanceMetadata{}) {
+				if m, err := p.InstanceMetadata(t.Context(), n); err != nil || nodeinfo.IsUninitialized(n) != (m == nil) || m != nil && !reflect.DeepEqual(*m, cloudprovider.InstanceMetadata{}) {
 					t.Errorf("metadata %+v, %v", m, err)
 				}
 				if place := p.placer.Decide(n); place.Machine != nil || report.Of(place.PlaceErr).Event != "ProviderIDMismatch" {

@@ -11,8 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
@@ -90,7 +89,7 @@ func TestNodesThatTheSelectorLeavesOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.pass(time.Second)
-		if n := c.node("waits"); nodestate.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "a" || n.Spec.ProviderID != "vsphere://"+uuidA || n.Annotations[keys.Machine] != "east/vm-1" {
+		if n := c.node("waits"); nodeinfo.IsUninitialized(n) || n.Labels[v1.LabelTopologyZone] != "a" || n.Spec.ProviderID != "vsphere://"+uuidA || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" {
 			t.Errorf("it is ours, and is %+v", n)
 		}
 		if follows := fleet.followed(); len(follows) == 0 || len(follows[len(follows)-1]) != 1 {
@@ -106,7 +105,7 @@ func TestTemptation(t *testing.T) {
 	withBoth(t, temptation(), "", func(c *cluster) {
 		c.heartbeat("ready")
 		c.pass(statusEvery + time.Second)
-		if nodestate.IsUninitialized(c.node("waits")) {
+		if nodeinfo.IsUninitialized(c.node("waits")) {
 			t.Error("not untainted")
 		}
 		if n := c.node("ready"); n.Labels[v1.LabelTopologyZone] != "a" || len(n.Spec.Taints) > 0 {

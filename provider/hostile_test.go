@@ -18,8 +18,7 @@ import (
 	logsjson "k8s.io/component-base/logs/json"
 	"k8s.io/klog/v2"
 
-	"vzones/provider/identity"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -43,11 +42,14 @@ var ofNodes = map[string]func(*v1.Node, string){
 	"a node IP":         func(n *v1.Node, s string) { annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, s) },
 	"two node IPs":      func(n *v1.Node, s string) { annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, "10.0.0.1,"+s) },
 	"zone of a node IP": func(n *v1.Node, s string) { annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, "fd00::1%"+s) },
-	"a record":          func(n *v1.Node, s string) { annotate(n, keys.Machine, s) },
-	"a record's name":   func(n *v1.Node, s string) { annotate(n, keys.Machine, s+"/vm-1") },
-	"a record's ID":     func(n *v1.Node, s string) { annotate(n, keys.Machine, "east/"+s) },
-	"a vCenter's UUID":  func(n *v1.Node, s string) { annotate(n, keys.Machine, "east/vm-1"); annotate(n, keys.VCenter, s) },
-	"levels":            func(n *v1.Node, s string) { annotate(n, keys.Labels, s) },
+	"a record":          func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyMachine, s) },
+	"a record's name":   func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyMachine, s+"/vm-1") },
+	"a record's ID":     func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyMachine, "east/"+s) },
+	"a vCenter's UUID": func(n *v1.Node, s string) {
+		annotate(n, nodeinfo.KeyMachine, "east/vm-1")
+		annotate(n, nodeinfo.KeyVCenter, s)
+	},
+	"levels":            func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyLabels, s) },
 	"a host name":       func(n *v1.Node, s string) { address(n, v1.NodeHostName, s) },
 	"an address":        func(n *v1.Node, s string) { address(n, v1.NodeInternalIP, s) },
 	"an address's zone": func(n *v1.Node, s string) { address(n, v1.NodeInternalIP, "fd00::2%"+s) },
@@ -107,7 +109,7 @@ func testHostileValues(t *testing.T, asJSON bool) {
 			})
 			changeMachine(m)
 			machines = append(machines, m)
-			nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), withSystemUUID(m.UUID.String()), withProviderID(identity.ProviderID(m.UUID)), changeNode, life))
+			nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), withSystemUUID(m.UUID.String()), withProviderID(nodeinfo.ProviderID(m.UUID)), changeNode, life))
 		}
 	}
 	for _, value := range hostile {

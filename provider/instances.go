@@ -7,7 +7,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
@@ -51,7 +51,7 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 // they are to stay as they are, as while its machine is unknown. For a Node of another provider the result is
 // empty, which changes nothing.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	if nodestate.IsUninitialized(node) {
+	if nodeinfo.IsUninitialized(node) {
 		m, besides := p.initial(ctx, node)
 		p.guard.Metadata(node, m, besides)
 		return m, nil

@@ -15,7 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -31,7 +31,7 @@ func TestInterleavings(t *testing.T) {
 		p = &play{cluster: c, shows: watch.NewRaceFreeFake()}
 		c.client.PrependWatchReactor("nodes", func(clienttesting.Action) (bool, watch.Interface, error) { return true, p.shows, nil })
 		announced := cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, now any) {
-			if n, ok := now.(*v1.Node); ok && nodestate.IsUninitialized(n) {
+			if n, ok := now.(*v1.Node); ok && nodeinfo.IsUninitialized(n) {
 				p.ask(n.Name)
 			}
 		}}
@@ -98,7 +98,7 @@ func (p *play) run(seed uint64) {
 		p.play()
 		var has []string
 		for name, n := range p.nodes {
-			if !nodestate.IsUninitialized(n) {
+			if !nodeinfo.IsUninitialized(n) {
 				has = append(has, name)
 			}
 		}
@@ -176,7 +176,7 @@ func (p *play) framework(names ...string) {
 		delete(p.asks, name)
 		p.mu.Unlock()
 		n, err := p.provider.NodeInformer().Lister().Get(name)
-		if err != nil || !nodestate.IsUninitialized(n) {
+		if err != nil || !nodeinfo.IsUninitialized(n) {
 			continue
 		}
 		asking.Go(func() {
@@ -195,7 +195,7 @@ func (p *play) framework(names ...string) {
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		n := answers[name]
 		switch is := p.nodes[name]; {
-		case is == nil || !nodestate.IsUninitialized(is):
+		case is == nil || !nodeinfo.IsUninitialized(is):
 		case p.IntN(8) == 0:
 			p.ask(name)
 		default:

@@ -13,7 +13,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/absence"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/nodes"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -109,7 +109,7 @@ func TestKeptBeforeTheStart(t *testing.T) {
 // TestLongRecordProtects: an annotation of ours that nobody can have written as it is does
 // not count as none, without which the Node might be deleted.
 func TestLongRecordProtects(t *testing.T) {
-	for _, key := range []string{keys.Machine, keys.VCenter} {
+	for _, key := range []string{nodeinfo.KeyMachine, nodeinfo.KeyVCenter} {
 		for _, size := range []int{512 + 1, 100_000} {
 			fleet := &fakeFleet{states: states{stateOf("east")}}
 			p := New(fleet, testConfig(), Options{})

@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
 )
@@ -92,7 +91,7 @@ func TestANodeJoinsComplete(t *testing.T) {
 			if d := cmp.Diff([]string{"update", "patch status"}, writes); d != "" {
 				t.Errorf("writes (-want +got):\n%s", d)
 			}
-			if n.Labels[topology.LabelRack] != "a" || n.Labels["example.com/zone"] != "a" || n.Annotations[keys.Labels] != "example.com/zone" || n.Annotations[keys.Machine] != "east/vm-1" {
+			if n.Labels[topology.LabelRack] != "a" || n.Labels["example.com/zone"] != "a" || n.Annotations[nodeinfo.KeyLabels] != "example.com/zone" || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" {
 				t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 			}
 			if is := report.ReadyOf(n); is.Status != v1.ConditionTrue || is.Reason != report.ConditionCurrent || is.LastTransitionTime.IsZero() {
@@ -146,7 +145,7 @@ func TestALabelOfOthersIsNotOurs(t *testing.T) {
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{"example.com/zone": value}
 		_, n = joins(t, n, func(*cluster) {})
-		if n.Labels["example.com/zone"] != value || n.Annotations[keys.Labels] != "" || report.ReadyOf(n).Status != want {
+		if n.Labels["example.com/zone"] != value || n.Annotations[nodeinfo.KeyLabels] != "" || report.ReadyOf(n).Status != want {
 			t.Errorf("labels %v, annotations %v, conditions %v", n.Labels, n.Annotations, n.Status.Conditions)
 		}
 	}
@@ -158,7 +157,7 @@ func TestALevelThatLeavesAsANodeJoins(t *testing.T) {
 		c.provider.Apply(testConfig())
 		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west"))
 	})
-	if nodestate.IsUninitialized(n) || n.Labels["example.com/zone"] != "" || n.Annotations[keys.Labels] != "" {
+	if nodeinfo.IsUninitialized(n) || n.Labels["example.com/zone"] != "" || n.Annotations[nodeinfo.KeyLabels] != "" {
 		t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 	}
 }

@@ -7,8 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 )
 
 // A lie is a Node whose annotation names the unreadable machine of a vCenter, and whose
@@ -32,7 +31,7 @@ func (p *orderPlay) lie(i int) {
 	if l.silent {
 		node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}
 	}
-	node.Annotations = map[string]string{keys.Machine: vcenterName(l.vcenter) + "/" + ghost}
+	node.Annotations = map[string]string{nodeinfo.KeyMachine: vcenterName(l.vcenter) + "/" + ghost}
 	if _, err := p.client.CoreV1().Nodes().Create(p.Context(), node, metav1.CreateOptions{}); err != nil {
 		p.Error(err)
 	}
@@ -43,7 +42,7 @@ func (p *orderPlay) lie(i int) {
 func (p *orderPlay) checkLies() {
 	for i := range p.lies {
 		n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("liar-", i), metav1.GetOptions{})
-		if err != nil || !nodestate.IsUninitialized(n) {
+		if err != nil || !nodeinfo.IsUninitialized(n) {
 			p.Errorf("liar-%d %+v: %v", i, p.lies[i], err)
 		}
 	}

@@ -23,9 +23,8 @@ import (
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
 	"vzones/config"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/nodes"
-	"vzones/provider/nodestate"
 	"vzones/topology/signal"
 	"vzones/vcenter/inventory"
 )
@@ -352,7 +351,7 @@ func (p *orderPlay) create(i int) {
 			v1.LabelTopologyZone: zone, v1.LabelFailureDomainBetaZone: zone,
 		}
 		if n.recorded {
-			node.Annotations = map[string]string{keys.Machine: vcenterName(n.home) + "/" + p.homeID(i), keys.VCenter: fmt.Sprintf("instance-%d", n.home)}
+			node.Annotations = map[string]string{nodeinfo.KeyMachine: vcenterName(n.home) + "/" + p.homeID(i), nodeinfo.KeyVCenter: fmt.Sprintf("instance-%d", n.home)}
 		}
 	}
 	if _, err := p.client.CoreV1().Nodes().Create(p.Context(), node, metav1.CreateOptions{}); err != nil {
@@ -390,7 +389,7 @@ func (p *orderPlay) now(i int) (end, bool) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	is := end{waits: nodestate.IsUninitialized(n), zone: p.nodes[i].home}
+	is := end{waits: nodeinfo.IsUninitialized(n), zone: p.nodes[i].home}
 	if zone := n.Labels[v1.LabelTopologyZone]; zone != "" {
 		if _, err := fmt.Sscanf(zone, "z%d", &is.zone); err != nil {
 			p.Error(err)

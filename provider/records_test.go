@@ -17,8 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
-	"vzones/provider/identity"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -43,7 +42,7 @@ func (c *cluster) recorded() []string {
 		if err := json.Unmarshal(p.GetPatch(), &to); err != nil || len(to.Metadata.Annotations) != 1 {
 			c.Errorf("patched %s: %v", p.GetPatch(), err)
 		}
-		out = append(out, fmt.Sprintf("%s %s %s", p.GetName(), to.Metadata.UID, to.Metadata.Annotations[keys.Machine]))
+		out = append(out, fmt.Sprintf("%s %s %s", p.GetName(), to.Metadata.UID, to.Metadata.Annotations[nodeinfo.KeyMachine]))
 	}
 	return out
 }
@@ -69,16 +68,16 @@ func (c *cluster) patches(answer func(name string, to patched) error) {
 }
 
 func withRecord(value string) func(*v1.Node) {
-	return func(n *v1.Node) { n.Annotations = map[string]string{keys.Machine: value} }
+	return func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: value} }
 }
 
 // annotate sets the record of a Node as somebody else, or takes it off.
 func (c *cluster) annotate(name, value string) {
 	c.Helper()
 	n := c.node(name).DeepCopy()
-	delete(n.Annotations, keys.Machine)
+	delete(n.Annotations, nodeinfo.KeyMachine)
 	if value != "" {
-		n.Annotations = map[string]string{keys.Machine: value}
+		n.Annotations = map[string]string{nodeinfo.KeyMachine: value}
 	}
 	if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
 		c.Fatal(err)
@@ -94,7 +93,7 @@ func TestRecordsAreWrittenOnce(t *testing.T) {
 			c.pass(again)
 		}
 		c.wantRecorded("node-1 uid-node-1 east/vm-1")
-		if got := c.node("node-1").Annotations[keys.Machine]; got != "east/vm-1" {
+		if got := c.node("node-1").Annotations[nodeinfo.KeyMachine]; got != "east/vm-1" {
 			t.Errorf("annotated %q", got)
 		}
 
@@ -179,7 +178,7 @@ func TestRecordsAreRetried(t *testing.T) {
 		}
 		fails.Store(false)
 		c.pass(5 * time.Minute)
-		if got := c.node("node-1").Annotations[keys.Machine]; got != "east/vm-1" {
+		if got := c.node("node-1").Annotations[nodeinfo.KeyMachine]; got != "east/vm-1" {
 			t.Errorf("annotated %q", got)
 		}
 		c.client.ClearActions()
@@ -215,7 +214,7 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 		c.client.ClearActions()
 		c.pass(10 * time.Minute)
 		c.wantRecorded()
-		if got, ok := c.node("node-1").Annotations[keys.Machine]; ok {
+		if got, ok := c.node("node-1").Annotations[nodeinfo.KeyMachine]; ok {
 			t.Errorf("annotated %q", got)
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
@@ -244,7 +243,7 @@ func TestRecordsAreFollowed(t *testing.T) {
 	alone(t, fleet, func(c *cluster) {
 		c.pass(10 * again)
 		follows := fleet.followed()
-		if len(follows) != 2 || follows[0][0].Recorded.ID != "" || follows[1][0].Recorded != identity.ParseLocation("east/vm-1") {
+		if len(follows) != 2 || follows[0][0].Recorded.ID != "" || follows[1][0].Recorded != nodeinfo.ParseLocation("east/vm-1") {
 			t.Errorf("followed %+v", follows)
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
@@ -259,7 +258,7 @@ func TestTheVCenterIsRecorded(t *testing.T) {
 		c.pass(again)
 		c.pass(again)
 		n := c.node("node-1")
-		if n.Annotations[keys.Machine] != "east/vm-1" || n.Annotations[keys.VCenter] != "one" {
+		if n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" || n.Annotations[nodeinfo.KeyVCenter] != "one" {
 			t.Errorf("annotated %v", n.Annotations)
 		}
 		writes := 0

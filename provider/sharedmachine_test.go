@@ -11,9 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/identity"
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/vcenter/inventory"
@@ -31,7 +29,7 @@ func runs(n *v1.Node) { n.Spec.ProviderID, n.Spec.Taints = "vsphere://"+uuidA, n
 
 // claiming is a Node that says that its machine was found as the ghost of vCenter east,
 // which claimed adds to its state: one whose configuration cannot be read.
-func claiming(n *v1.Node) { n.Annotations = map[string]string{keys.Machine: "east/" + ghost} }
+func claiming(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/" + ghost} }
 
 func claimed(s inventory.State) inventory.State {
 	s.Snapshot.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true, PoweredOn: true}}
@@ -77,7 +75,7 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 				cl.pass(delayRunning + 2*time.Second)
 				for _, name := range []string{"one", "two"} {
 					n := cl.node(name)
-					if _, err := cl.provider.placer.Join(n); nodestate.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
+					if _, err := cl.provider.placer.Join(n); nodeinfo.IsUninitialized(n) && errors.Is(err, placement.ErrShared) != (name == c.waits) {
 						t.Errorf("%s: %v", name, err)
 					}
 					told := slices.Contains(cl.events(), name+" MachineOfTwoNodes")
@@ -156,7 +154,7 @@ func TestWhatComesInitializedIsNotFirst(t *testing.T) {
 				c.pass(time.Second)
 				f.become(stateOf("east", machine(uuidA)))
 				c.settle()
-				if nodestate.IsUninitialized(c.node("honest")) {
+				if nodeinfo.IsUninitialized(c.node("honest")) {
 					t.Error("the honest Node waits")
 				}
 				if err := c.provider.placer.Decide(c.node("forger")).PlaceErr; !errors.Is(err, placement.ErrShared) {
@@ -212,7 +210,7 @@ func TestWithoutMatchingByName(t *testing.T) {
 		c.provider.Apply(testConfig())
 		c.fleet.become()
 		c.settle()
-		if nodestate.IsUninitialized(c.node("node-1")) {
+		if nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Error("it waits with matching by name")
 		}
 	})
@@ -227,7 +225,7 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		c.create(aNode("vm", withSystemUUID(uuidA)))
 		c.pass(delayRunning + time.Second)
 		metal := c.node("metal")
-		if place := c.provider.placer.Decide(metal); place.Machine != nil || !errors.Is(place.PlaceErr, identity.ErrNoUUID) {
+		if place := c.provider.placer.Decide(metal); place.Machine != nil || !errors.Is(place.PlaceErr, nodeinfo.ErrNoUUID) {
 			t.Errorf("it has machine %+v, %v", place.Machine, place.PlaceErr)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, metal); err != nil || m == nil || len(m.NodeAddresses) > 0 || m.ProviderID != "" {
@@ -239,7 +237,7 @@ func TestBareMetalIsNotFoundByName(t *testing.T) {
 		if got := c.outcomes()[report.Foreign]; got != 1 {
 			t.Errorf("outcomes %v", c.outcomes())
 		}
-		if nodestate.IsUninitialized(c.node("vm")) {
+		if nodeinfo.IsUninitialized(c.node("vm")) {
 			t.Error("it keeps the machine's own Node waiting")
 		}
 		c.wantEvents()

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -68,13 +68,13 @@ func TestANodeWaitsForNames(t *testing.T) {
 		fleet := &fakeFleet{states: states{s}}
 		withFramework(t, fleet, func(c *cluster) {
 			c.pass(time.Second)
-			if !nodestate.IsUninitialized(c.node("node-1")) || len(fleet.tagsRead()) == 0 {
+			if !nodeinfo.IsUninitialized(c.node("node-1")) || len(fleet.tagsRead()) == 0 {
 				t.Errorf("initialized, or nothing was read: %q", fleet.tagsRead())
 			}
 			c.pass(took)
 			fleet.become(named(s, took, needed...))
 			c.pass(time.Second)
-			if nodestate.IsUninitialized(c.node("node-1")) {
+			if nodeinfo.IsUninitialized(c.node("node-1")) {
 				t.Errorf("read %v ago: it still waits", took)
 			}
 		}, aNode("node-1", withSystemUUID(uuidA)))

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 )
 
@@ -28,7 +28,7 @@ func TestTopologyBesideTheFramework(t *testing.T) {
 		c.create(aNode("node-1", withSystemUUID(uuidA)))
 		c.pass(5 * time.Second)
 		n := c.node("node-1")
-		if nodestate.IsUninitialized(n) || n.Labels[level] != "a" || n.Annotations["vzones/labels"] != level {
+		if nodeinfo.IsUninitialized(n) || n.Labels[level] != "a" || n.Annotations["vzones/labels"] != level {
 			t.Errorf("initialized as %v %v", n.Labels, n.Annotations)
 		}
 		fleet.become(stateOf("east", machine(uuidA, in("east", "b")), machine(uuidB)))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -30,7 +30,7 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 			withFramework(t, &fakeFleet{states: before}, func(c *cluster) {
 				c.create(aNode("node-1", withSystemUUID(uuidA)))
 				c.pass(5 * time.Second)
-				if w := c.writes(); !nodestate.IsUninitialized(c.node("node-1")) || len(w) > 0 {
+				if w := c.writes(); !nodeinfo.IsUninitialized(c.node("node-1")) || len(w) > 0 {
 					t.Fatalf("the Node did not wait: %q", w)
 				}
 				if calls, _ := c.asked.seen(); calls > 0 {
@@ -42,7 +42,7 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 				c.settle()
 
 				n := c.node("node-1")
-				if nodestate.IsUninitialized(n) {
+				if nodeinfo.IsUninitialized(n) {
 					t.Fatal("the Node still waits")
 				}
 				if passed := time.Since(now); passed != 0 {
@@ -118,7 +118,7 @@ func TestNodesOfAnotherProviderAreLeftAlone(t *testing.T) {
 		if w := c.writes(); len(w) > 0 {
 			t.Errorf("written: %q", w)
 		}
-		if !nodestate.IsUninitialized(c.node("waits")) {
+		if !nodeinfo.IsUninitialized(c.node("waits")) {
 			t.Error("untainted")
 		}
 		c.wantEvents()
@@ -184,14 +184,14 @@ func TestProvidedAddress(t *testing.T) {
 		c.create(node)
 		c.pass(delay + time.Second)
 		c.wantEvents("node-1 AddressMissing")
-		if _, errs := c.asked.seen(); len(errs) > 0 || !nodestate.IsUninitialized(c.node("node-1")) {
+		if _, errs := c.asked.seen(); len(errs) > 0 || !nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Errorf("the Node does not wait: %v", errs)
 		}
 		c.fleet.become(stateOf("east", machine(uuidA, func(m *inventory.Machine) {
 			m.NICs = []inventory.NIC{{Addresses: []netip.Addr{netip.MustParseAddr("10.9.9.9")}}}
 		})))
 		c.settle()
-		if nodestate.IsUninitialized(c.node("node-1")) {
+		if nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node still waits")
 		}
 	})
@@ -206,7 +206,7 @@ func TestAMachineThatIsSwitchedOn(t *testing.T) {
 		c.wantEvents("node-1 MachinePoweredOff")
 		c.fleet.become(stateOf("east", machine(uuidA, withoutAddress)))
 		c.pass(time.Second)
-		if nodestate.IsUninitialized(c.node("node-1")) {
+		if nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node still waits")
 		}
 	})
@@ -220,7 +220,7 @@ func TestNoEventForANodeThatGetsPlaced(t *testing.T) {
 		c.fleet.become(stateOf("east", machine(uuidA)))
 		c.pass(time.Hour)
 		c.wantEvents()
-		if nodestate.IsUninitialized(c.node("node-1")) {
+		if nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node was not placed, so this shows nothing")
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider/nodecache"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -79,7 +79,7 @@ func (q *question) isManaged() error {
 }
 
 func (q *question) isNotReady() error {
-	if nodestate.IsReady(q.node) {
+	if nodeinfo.IsReady(q.node) {
 		return errors.New("it is ready")
 	}
 	return nil
@@ -197,7 +197,7 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 // there is an answer by then. It reports whether the machine is absent by all snapshots, and
 // returns why the Node is not deleted: see KeptBy.
 func (c *Checker) Confirm(node *v1.Node) (absent bool, err error) {
-	if node.Spec.ProviderID == "" || nodestate.IsReady(node) {
+	if node.Spec.ProviderID == "" || nodeinfo.IsReady(node) {
 		c.confirmer.Drop(node.UID)
 		return false, nil // the framework does not ask
 	}

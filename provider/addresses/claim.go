@@ -127,16 +127,6 @@ func provided(annotation string) []netip.Addr {
 	return all
 }
 
-// had returns the addresses that an initialized Node has.
-func had(node *v1.Node) []v1.NodeAddress {
-	for _, t := range node.Spec.Taints {
-		if t.Key == cloudproviderapi.TaintExternalCloudProvider {
-			return nil
-		}
-	}
-	return node.Status.Addresses
-}
-
 // first returns the first address of a kind and a family, the zero Addr if none.
 func first(all []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.Addr {
 	for _, one := range all {

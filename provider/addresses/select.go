@@ -21,6 +21,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/config"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -177,7 +178,9 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 	in := Input{Machine: *m, Rules: rules, Families: families}
 	if node != nil {
 		in.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
-		in.Has = had(node)
+		if !nodeinfo.IsUninitialized(node) {
+			in.Has = node.Status.Addresses
+		}
 	}
 	return in
 }

@@ -21,8 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider/addresses"
-	"vzones/provider/identity"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 )
 
 // A Cache is a Node informer whose handlers can be called again for a Node that has not
@@ -196,7 +195,7 @@ func (s *announcing) note(h cache.ResourceEventHandler) cache.ResourceEventHandl
 	late := s.HasSynced()
 	waits := func(object any) bool {
 		n, ok := object.(*v1.Node)
-		return ok && nodestate.IsUninitialized(n)
+		return ok && nodeinfo.IsUninitialized(n)
 	}
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(object any, there bool) {
@@ -265,7 +264,7 @@ func indexMachines(object any) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	id, err := identity.Of(n)
+	id, err := nodeinfo.IdentityOf(n)
 	if err != nil {
 		return nil, nil //nolint:nilerr // it has no machine, or is somebody else's
 	}

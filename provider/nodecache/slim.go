@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
@@ -52,7 +52,7 @@ func slim(object any) (any, error) {
 		switch {
 		case c.Type == v1.NodeReady:
 			status.Conditions = append(status.Conditions, v1.NodeCondition{Type: c.Type, Status: c.Status})
-		case c.Type == keys.TopologyReady && len(c.Status)+len(c.Reason)+len(c.Message) <= longestCondition:
+		case c.Type == nodeinfo.TopologyReady && len(c.Status)+len(c.Reason)+len(c.Message) <= longestCondition:
 			status.Conditions = append(status.Conditions, v1.NodeCondition{
 				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime,
 			})

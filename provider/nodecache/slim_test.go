@@ -8,22 +8,21 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/identity"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 )
 
 // TestSlim: what is read of a Node, and what the framework writes back, stays as it is.
 func TestSlim(t *testing.T) {
 	whole := aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidA))
 	whole.Labels = map[string]string{"a": "b"}
-	whole.Annotations = map[string]string{keys.Machine: "east/vm-1", "example.com/big": strings.Repeat("x", 100_000)}
+	whole.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1", "example.com/big": strings.Repeat("x", 100_000)}
 	whole.Finalizers, whole.OwnerReferences = []string{"example.com/f"}, []metav1.OwnerReference{{Name: "o"}}
 	whole.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
 	whole.Spec.PodCIDR = "10.0.0.0/24"
 	whole.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}, {Type: v1.NodeHostName, Address: "node-1"}}
 	whole.Status.Images = []v1.ContainerImage{{Names: []string{"image"}}}
 	whole.Status.Conditions = append(whole.Status.Conditions, v1.NodeCondition{Type: v1.NodeDiskPressure})
-	ours := v1.NodeCondition{Type: keys.TopologyReady, Status: v1.ConditionFalse, Reason: "TopologyDrift", Message: "label", LastTransitionTime: metav1.Unix(1, 0)}
+	ours := v1.NodeCondition{Type: nodeinfo.TopologyReady, Status: v1.ConditionFalse, Reason: "TopologyDrift", Message: "label", LastTransitionTime: metav1.Unix(1, 0)}
 	whole.Status.Conditions = append(whole.Status.Conditions, ours)
 	whole.Status.Conditions[2].LastHeartbeatTime = metav1.Unix(2, 0)
 	whole.Status.NodeInfo.KernelVersion = "6"
@@ -59,16 +58,16 @@ func TestSlimIsShort(t *testing.T) {
 				address(n, v1.NodeInternalIP, "10.0.0.1")
 			}
 			address(n, v1.NodeHostName, strings.Repeat("x", 1<<20))
-			n.Status.Conditions = []v1.NodeCondition{{Type: keys.TopologyReady, Message: strings.Repeat("x", 1<<20)}}
+			n.Status.Conditions = []v1.NodeCondition{{Type: nodeinfo.TopologyReady, Message: strings.Repeat("x", 1<<20)}}
 		}))
 		if len(n.Status.Conditions) > 0 {
 			t.Errorf("%.60q: conditions %.300v", id, n.Status.Conditions)
 		}
-		if len(n.Spec.ProviderID) > longestProviderID || identity.IsForeign(n.Spec.ProviderID) != foreign || n.Status.NodeInfo.SystemUUID != "" || len(n.Status.Addresses) != mostAddresses {
-			t.Errorf("%.60q: foreign %v, %d addresses", n.Spec.ProviderID, identity.IsForeign(n.Spec.ProviderID), len(n.Status.Addresses))
+		if len(n.Spec.ProviderID) > longestProviderID || nodeinfo.IsForeign(n.Spec.ProviderID) != foreign || n.Status.NodeInfo.SystemUUID != "" || len(n.Status.Addresses) != mostAddresses {
+			t.Errorf("%.60q: foreign %v, %d addresses", n.Spec.ProviderID, nodeinfo.IsForeign(n.Spec.ProviderID), len(n.Status.Addresses))
 		}
 		for _, id := range []string{id, n.Spec.ProviderID} {
-			if u, err := identity.ParseProviderID(id); err == nil || len(err.Error()) > 1000 {
+			if u, err := nodeinfo.ParseProviderID(id); err == nil || len(err.Error()) > 1000 {
 				t.Errorf("%.60q is %s: %.300v", id, u, err)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 )
 
@@ -36,7 +36,7 @@ func (c *Controller) findConflictsSoon() {
 func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *record] {
 	return func(yield func(*v1.Node, *record) bool) {
 		for _, n := range c.nodes.All() {
-			if nodestate.IsUninitialized(n) || c.placer.IsForeign(n) {
+			if nodeinfo.IsUninitialized(n) || c.placer.IsForeign(n) {
 				continue
 			}
 			if r := c.recordOf(n); r.decision != nil && !yield(n, r) {

@@ -7,8 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
@@ -67,14 +66,14 @@ func (c *Controller) changed(b, n *v1.Node, there bool) {
 
 func (c *Controller) updated(b, n *v1.Node) {
 	c.placer.NodeUpdated(b, n)
-	if nodestate.IsUninitialized(b) && !nodestate.IsUninitialized(n) {
+	if nodeinfo.IsUninitialized(b) && !nodeinfo.IsUninitialized(n) {
 		c.mu.Lock()
 		c.recordLocked(n.UID).initialized = time.Now()
 		c.mu.Unlock()
 		defer c.findConflictsSoon() // after it has been decided about
 	}
 	relevant := c.isRelevant(b, n)
-	if relevant || isDecidedBy(b, n) || nodestate.IsUninitialized(n) && isInitializedBy(b, n) {
+	if relevant || isDecidedBy(b, n) || nodeinfo.IsUninitialized(n) && isInitializedBy(b, n) {
 		c.queue.Add(itemOf(n))
 	}
 	if relevant {
@@ -102,7 +101,7 @@ func (c *Controller) followKey(n *v1.Node) string {
 func (c *Controller) isRelevant(b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
-		nodestate.IsUninitialized(b) != nodestate.IsUninitialized(n) || nodestate.IsReady(b) != nodestate.IsReady(n) ||
+		nodeinfo.IsUninitialized(b) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(b) != nodeinfo.IsReady(n) ||
 		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.Readdressed(b, n) && placement.Releases(b, n)
 }
 
@@ -112,7 +111,7 @@ func isDecidedBy(b, n *v1.Node) bool {
 	if was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message {
 		return true
 	}
-	return placement.Readdressed(b, n) || !maps.Equal(b.Labels, n.Labels) || b.Annotations[keys.Labels] != n.Annotations[keys.Labels] || plan.IsTainted(b) != plan.IsTainted(n)
+	return placement.Readdressed(b, n) || !maps.Equal(b.Labels, n.Labels) || b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels] || plan.IsTainted(b) != plan.IsTainted(n)
 }
 
 // isInitializedBy reports whether an uninitialized Node has changed in what it may wait for

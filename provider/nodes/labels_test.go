@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/topology"
 )
@@ -28,7 +28,7 @@ func TestBackfill(t *testing.T) {
 		w.source.place(at("r", "a", "r1"), nil, "east-1")
 		w.settle()
 		w.wantLabels("east-1", append(zoned("r", "a"), "example.com/team=x", rack+"=r1")...)
-		if w.patches() != 1 || w.node("east-1").Annotations[keys.Labels] != rack || len(w.node("east-1").Spec.Taints) != 1 {
+		if w.patches() != 1 || w.node("east-1").Annotations[nodeinfo.KeyLabels] != rack || len(w.node("east-1").Spec.Taints) != 1 {
 			t.Errorf("%d patches, %+v", w.patches(), w.node("east-1"))
 		}
 		w.pass(time.Hour)
@@ -159,7 +159,7 @@ func TestConflictIsDecidedAnew(t *testing.T) {
 		w.pass(10 * time.Second)
 		w.wantLabels("east-1", append(zoned("r", "a"), rack+"=by-hand")...)
 		n := w.node("east-1")
-		if w.patches() != 2 || len(n.Spec.Taints) != 1 || n.Annotations[keys.Labels] != "" {
+		if w.patches() != 2 || len(n.Spec.Taints) != 1 || n.Annotations[nodeinfo.KeyLabels] != "" {
 			t.Errorf("%d patches, %+v", w.patches(), n)
 		}
 	}, named("east-1"))
@@ -292,7 +292,7 @@ func TestLevelsThatLeaveTheConfiguration(t *testing.T) {
 		w.settle()
 		w.wantLabels("east-1", zoned("r", "a")...)
 		w.wantLabels("east-2", append(zoned("r", "a"), rack+"=r1")...)
-		if _, there := w.node("east-1").Annotations[keys.Labels]; there || w.source.probed() > 0 {
+		if _, there := w.node("east-1").Annotations[nodeinfo.KeyLabels]; there || w.source.probed() > 0 {
 			t.Errorf("annotations %v", w.node("east-1").Annotations)
 		}
 		w.source.place(placedIn(topology.LabelRegion+"=r", topology.LabelZone+"=a", "example.com/row=1"), nil, "east-1")

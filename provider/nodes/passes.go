@@ -10,8 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
-	"vzones/provider/identity"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -123,7 +122,7 @@ func (c *Controller) observe(ctx context.Context) {
 
 // isDecidedFor reports whether the decision about a Node holds as long as it has the machine of its record.
 func (c *Controller) isDecidedFor(r *record, n *v1.Node) bool {
-	if nodestate.IsUninitialized(n) && (r.node != n || r.announced == nil || c.placer.IsRefused(n.UID)) {
+	if nodeinfo.IsUninitialized(n) && (r.node != n || r.announced == nil || c.placer.IsRefused(n.UID)) {
 		return false
 	}
 	return r.machine != nil && !r.labels.waiting
@@ -161,7 +160,7 @@ func (c *Controller) follow(nodes []*v1.Node, whole bool) {
 		}
 		ids, machines = append(ids, id), append(machines, machineKey(id))
 		if id.Recorded.VCenter != "" {
-			locations = append(locations, identity.FormatLocation(id.Recorded))
+			locations = append(locations, nodeinfo.FormatLocation(id.Recorded))
 		}
 	}
 	slices.Sort(machines)

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 )
 
@@ -89,5 +89,5 @@ func aNode(labels ...string) *v1.Node {
 }
 
 func withTaint(n *v1.Node) {
-	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 }

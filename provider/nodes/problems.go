@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider/absence"
-	"vzones/provider/identity"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -86,7 +86,7 @@ func (c *Controller) eventWait(r *record) time.Duration {
 // vCenter has it, it is searched for outside of the configured datacenters.
 func (c *Controller) machineIsWrong(ctx context.Context, n *v1.Node, r *record, err error, after time.Duration) time.Duration {
 	p, now := report.ProblemOf(err), time.Now()
-	if id, unidentified := identity.Of(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
+	if id, unidentified := nodeinfo.IdentityOf(n); errors.Is(err, topology.ErrAbsent) && unidentified == nil && len(id.UUIDs) > 0 {
 		if due := r.problem(aboutMachine).Observe(p, after, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 			return due.Sub(now)
 		}

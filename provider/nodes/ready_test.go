@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
 )
@@ -297,7 +297,7 @@ func TestReadyIsTriedAgain(t *testing.T) {
 		}
 		w.pass(2 * time.Minute)
 		w.wantReady("east-1", "True/TopologyCurrent")
-		if n := w.conditions() - tries; n > 6 || len(w.node("east-1").Status.Conditions) != 1 || report.ReadyOf(w.node("east-1")).Type != keys.TopologyReady {
+		if n := w.conditions() - tries; n > 6 || len(w.node("east-1").Status.Conditions) != 1 || report.ReadyOf(w.node("east-1")).Type != nodeinfo.TopologyReady {
 			t.Errorf("%d writes, %+v", n, w.node("east-1").Status.Conditions)
 		}
 	}, named("east-1", zoned("r", "a")...))

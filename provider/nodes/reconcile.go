@@ -13,7 +13,7 @@ import (
 
 	"vzones/provider/absence"
 	"vzones/provider/addresses"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -30,7 +30,7 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 	r := c.recordOf(n)
 	r.eventWaits = false
 	var next time.Duration
-	if nodestate.IsUninitialized(n) {
+	if nodeinfo.IsUninitialized(n) {
 		next = c.syncJoining(ctx, n, r)
 	} else {
 		next = c.syncRunning(ctx, n, r)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/provider/absence"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -61,13 +61,6 @@ func (c *Controller) Stats() (Stats, bool) {
 	return s, true
 }
 
-// KeptHelp explains the reasons of Kept in a line.
-const KeptHelp = absence.KeptHelp
-
-// EventReasons returns the reasons of the Events about what a Node waits for, or what keeps
-// it, for whoever documents them or alerts on them.
-func EventReasons() []string { return report.EventReasons() }
-
 // LabelEventReasons returns the reasons of the Events about the labels and addresses of initialized Nodes.
 func LabelEventReasons() []string {
 	return []string{reasonReaddressed, reasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, reasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
@@ -90,9 +83,6 @@ func (c *Controller) Kept() map[string]int {
 	return counts
 }
 
-// OutcomesHelp explains the outcomes in a line.
-const OutcomesHelp = report.Help
-
 // Outcomes counts the Nodes by what was decided about them last, and those of them that are not
 // initialized as the same. Every outcome is in both results. Before the Nodes are known all
 // are 0. A Node that waits and is placed is about to be initialized.
@@ -113,7 +103,7 @@ func (c *Controller) Outcomes() (all, waiting map[string]int) {
 			outcome = r.counted.outcome
 		}
 		all[outcome]++
-		if nodestate.IsUninitialized(n) {
+		if nodeinfo.IsUninitialized(n) {
 			waiting[outcome]++
 		}
 	}

@@ -10,9 +10,8 @@ import (
 
 	"vzones/config"
 	"vzones/provider/addresses"
-	"vzones/provider/identity"
 	"vzones/provider/instancetype"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -93,12 +92,12 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	// previous one.
 	states := p.fleet.States()
 	cfg := p.Config()
-	d, joins := &Decision{Topology: &cfg.Topology, states: states}, nodestate.IsUninitialized(node)
+	d, joins := &Decision{Topology: &cfg.Topology, states: states}, nodeinfo.IsUninitialized(node)
 	m, in, lost, err := p.find(states, node)
 	if err == nil && (lost == nil || joins) {
 		d.Location = location(states, node, m, in.Snapshot)
 	}
-	if err = identity.WithContradiction(node, err); err != nil {
+	if err = nodeinfo.WithContradiction(node, err); err != nil {
 		return d.fail(err)
 	}
 	d.in, d.VCenter = in, inventory.FirstEntry(states, m.Ref.VCenter)
@@ -106,7 +105,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if err != nil {
 		return d.fail(err)
 	}
-	d.Shared, d.Later, d.MachineErr = s.any(), s.isLater(), s.err()
+	d.Shared, d.Later, d.MachineErr = s.any(), len(s.before) > 0, s.err()
 	if d.Later {
 		return d.fail(d.MachineErr)
 	}
@@ -157,7 +156,7 @@ func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machin
 		return nil, in, err, err
 	}
 	in = inventory.StateOf(states, m.Ref.VCenter)
-	if lost = in.CheckReachable(); lost == nil && !nodestate.IsUninitialized(n) {
+	if lost = in.CheckReachable(); lost == nil && !nodeinfo.IsUninitialized(n) {
 		k := p.knownOf(n.UID)
 		k.lastSeen = inventory.LastSeen{VCenter: in.VCenter, ID: m.Ref.ID, At: in.LastContact, Instance: in.Snapshot.Instance, Name: m.Name}
 		k.confirm(n, m)
@@ -172,7 +171,7 @@ func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Mac
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m, _, lost, err := p.find(states, node)
-	if err != nil || lost != nil && !nodestate.IsUninitialized(node) || identity.Contradiction(node) != nil {
+	if err != nil || lost != nil && !nodeinfo.IsUninitialized(node) || nodeinfo.Contradiction(node) != nil {
 		return nil
 	}
 	if s, err := p.shared(states, m, node); err != nil || s.any() {

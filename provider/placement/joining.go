@@ -10,8 +10,8 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
-	"vzones/provider/identity"
 	"vzones/provider/instancetype"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -75,7 +75,7 @@ func (p *Placer) Initialize(node *v1.Node) (*Decision, error) {
 // metadata returns what the framework initializes a Node with, with the labels that every Node gets.
 func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMetadata {
 	return &cloudprovider.InstanceMetadata{
-		ProviderID:    identity.ProviderID(d.Machine.UUID),
+		ProviderID:    nodeinfo.ProviderID(d.Machine.UUID),
 		InstanceType:  instancetype.Of(d.Machine),
 		NodeAddresses: d.Addresses.Addresses,
 		Region:        d.Placement.Value(topology.LabelRegion),

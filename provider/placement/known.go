@@ -12,8 +12,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/addresses"
-	"vzones/provider/identity"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -183,7 +182,7 @@ func (p *Placer) NodeAdded(node *v1.Node) {
 }
 
 func (p *Placer) noteCame(node *v1.Node) {
-	if p.nodes.IsStarted() && !nodestate.IsUninitialized(node) {
+	if p.nodes.IsStarted() && !nodeinfo.IsUninitialized(node) {
 		p.knownOf(node.UID).cameInitialized = true
 	}
 }
@@ -192,14 +191,14 @@ func (p *Placer) noteCame(node *v1.Node) {
 func (p *Placer) NodeUpdated(before, now *v1.Node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if before.UID != now.UID || !nodestate.IsUninitialized(before) && before.Spec.ProviderID == "" && now.Spec.ProviderID != "" {
+	if before.UID != now.UID || !nodeinfo.IsUninitialized(before) && before.Spec.ProviderID == "" && now.Spec.ProviderID != "" {
 		p.noteCame(now)
 	}
 	if !p.reserving[now.UID] {
 		return
 	}
 	r := &p.knownOf(now.UID).reserved
-	if !nodestate.IsUninitialized(now) {
+	if !nodeinfo.IsUninitialized(now) {
 		r.machine = inventory.UUID{}
 	}
 	shown := addresses.ClaimedBy(now)
@@ -342,7 +341,7 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 	}
 	m, in, lost, err := p.find(states, node)
 	if err == nil {
-		err = cmp.Or(lost, identity.Contradiction(node))
+		err = cmp.Or(lost, nodeinfo.Contradiction(node))
 	}
 	why := "what its machine has is not known now"
 	switch {
@@ -352,7 +351,7 @@ func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (s
 		if backing != addresses.Unclear {
 			return why, backing == addresses.Backed
 		}
-	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodestate.IsReady(node):
+	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodeinfo.IsReady(node):
 		return "", false
 	}
 	return why, slices.Contains(p.read(node.UID).confirmed, a)

@@ -3,9 +3,7 @@ package placement
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/identity"
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/vcenter/inventory"
 )
 
@@ -20,10 +18,10 @@ type Location struct {
 func (l Location) Annotations() map[string]string {
 	all := map[string]string{}
 	if l.Machine != "" {
-		all[keys.Machine] = l.Machine
+		all[nodeinfo.KeyMachine] = l.Machine
 	}
 	if l.VCenter != "" {
-		all[keys.VCenter] = l.VCenter
+		all[nodeinfo.KeyVCenter] = l.VCenter
 	}
 	return all
 }
@@ -31,13 +29,13 @@ func (l Location) Annotations() map[string]string {
 // location returns what is to be written onto a Node of where its machine is, zero if nothing is or
 // if annotations cannot say that.
 func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) Location {
-	if !nodestate.IsUninitialized(n) {
-		if id, err := identity.Of(n); n.Spec.ProviderID == "" || err != nil || isRecorded(states, id, m, in) {
+	if !nodeinfo.IsUninitialized(n) {
+		if id, err := nodeinfo.IdentityOf(n); n.Spec.ProviderID == "" || err != nil || isRecorded(states, id, m, in) {
 			return Location{}
 		}
 	}
-	at := identity.FormatLocation(m.Ref)
-	if identity.ParseLocation(at) != m.Ref {
+	at := nodeinfo.FormatLocation(m.Ref)
+	if nodeinfo.ParseLocation(at) != m.Ref {
 		return Location{}
 	}
 	return Location{Machine: at, VCenter: in.Instance}

@@ -19,9 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/config"
-	"vzones/provider/identity"
 	"vzones/provider/nodecache"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -116,7 +115,7 @@ func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
 // IsForeign reports whether a Node is somebody else's: it has another provider's ID,
 // or the configuration's selector leaves it out.
 func (p *Placer) IsForeign(node *v1.Node) bool {
-	return identity.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
+	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
 // InvisibleCategories returns the tag categories of the configuration that each vCenter does not
@@ -132,9 +131,9 @@ func (p *Placer) Tagged() []topology.Tagged { return Tagged(p.fleet.States()) }
 // Statement returns what a Node says about its machine, if a machine may be looked for by
 // that.
 func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
-	id, err := identity.Of(node)
+	id, err := nodeinfo.IdentityOf(node)
 	if err == nil {
-		err = identity.Allowed(node, id, p.Config().MatchByName)
+		err = nodeinfo.Allowed(node, id, p.Config().MatchByName)
 	}
 	return id, err
 }
@@ -149,8 +148,8 @@ func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 func (p *Placer) identify(node *v1.Node) (inventory.Identity, error) {
 	id, err := p.Statement(node)
 	id.LastSeen = p.read(node.UID).lastSeen
-	id.Joins = nodestate.IsUninitialized(node)
-	id.Running = id.Joins || nodestate.IsReady(node)
+	id.Joins = nodeinfo.IsUninitialized(node)
+	id.Running = id.Joins || nodeinfo.IsReady(node)
 	return id, err
 }
 

@@ -3,7 +3,7 @@ package placement
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/identity"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -29,7 +29,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := identity.Contradiction(node); err != nil {
+	if err := nodeinfo.Contradiction(node); err != nil {
 		return false, err
 	}
 	states := p.fleet.States()

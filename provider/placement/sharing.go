@@ -7,9 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/identity"
 	"vzones/provider/nodecache"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -24,9 +23,6 @@ type sharing struct {
 
 // any reports whether another Node has the machine.
 func (s *sharing) any() bool { return len(s.before)+len(s.after) > 0 }
-
-// isLater reports whether another Node with the machine comes first.
-func (s *sharing) isLater() bool { return len(s.before) > 0 }
 
 // shared returns which other Nodes have a Node's machine, in their order. Before the
 // Nodes are known there are none, and nobody is initialized either.
@@ -68,11 +64,11 @@ func (p *Placer) has(states []inventory.State, node *v1.Node, m *inventory.Machi
 	if p.IsForeign(node) {
 		return false
 	}
-	waits := nodestate.IsUninitialized(node)
+	waits := nodeinfo.IsUninitialized(node)
 	if p.reservationOf(node.UID).machine == m.UUID {
 		return true
 	}
-	if waits && identity.Contradiction(node) != nil {
+	if waits && nodeinfo.Contradiction(node) != nil {
 		return false
 	}
 	id, err := p.identify(node)
@@ -107,7 +103,7 @@ func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 // settled reports whether a Node is initialized, and did not come so, or is just being initialized
 // with a machine.
 func (p *Placer) settled(n *v1.Node, m *inventory.Machine) bool {
-	if nodestate.IsUninitialized(n) {
+	if nodeinfo.IsUninitialized(n) {
 		return p.reservationOf(n.UID).machine == m.UUID
 	}
 	return n.Spec.ProviderID != "" && !p.read(n.UID).cameInitialized
@@ -116,7 +112,7 @@ func (p *Placer) settled(n *v1.Node, m *inventory.Machine) bool {
 // err returns why a Node has to wait, or what is wrong with an initialized one, nil if the machine is
 // the Node's alone or another one waits for it.
 func (s *sharing) err() error {
-	name, joins := s.node.Name, nodestate.IsUninitialized(s.node)
+	name, joins := s.node.Name, nodeinfo.IsUninitialized(s.node)
 	shares := func(others []*v1.Node, came, advice string) error {
 		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same machine as %s, which came %s: %s%s",
 			name, listNodes(others), came, s.machine.Ref.Located(s.machine.InventoryPath), advice)

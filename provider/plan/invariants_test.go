@@ -16,7 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/topology"
 )
@@ -116,10 +116,10 @@ func (situation) Generate(r *rand.Rand, _ int) reflect.Value {
 		s.node.Labels[k] = value()
 	}
 	if maybe(2) {
-		s.node.Annotations[keys.Labels] = strings.Join(some(slices.Concat(someLevels, twinKeys, strangers[:3])), ",")
+		s.node.Annotations[nodeinfo.KeyLabels] = strings.Join(some(slices.Concat(someLevels, twinKeys, strangers[:3])), ",")
 		s.node.Annotations["example.com/note"] = "kept"
 	}
-	for _, taint := range []string{"example.com/dedicated", keys.DriftTaint, "example.com/other"} {
+	for _, taint := range []string{"example.com/dedicated", nodeinfo.DriftTaint, "example.com/other"} {
 		if maybe(2) {
 			s.node.Spec.Taints = append(s.node.Spec.Taints, v1.Taint{Key: taint, Value: "v", Effect: v1.TaintEffectNoExecute})
 		}
@@ -209,7 +209,7 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 	if reason := s.mixed(after, written(n, after)); reason != "" {
 		return reason
 	}
-	foreign := func(taint v1.Taint) bool { return taint.Key == keys.DriftTaint }
+	foreign := func(taint v1.Taint) bool { return taint.Key == nodeinfo.DriftTaint }
 	if !slices.Equal(slices.DeleteFunc(slices.Clone(n.Spec.Taints), foreign), slices.DeleteFunc(slices.Clone(after.Spec.Taints), foreign)) {
 		return "touches the taints of others"
 	}

@@ -14,7 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/config"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/topology"
 )
@@ -114,7 +114,7 @@ func (p *Policy) For(node *v1.Node, d *placement.Decision, drifts, resized []Tim
 		// What was said of it before is kept, and only what the configuration has no more goes.
 		out.Taint = tainted && p.Drift == config.DriftTaint
 	}
-	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[keys.Labels]
+	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[nodeinfo.KeyLabels]
 	out.Retaint = out.Taint != tainted
 	p.planType(out, node, d, resized, now)
 	return out
@@ -154,7 +154,7 @@ func (p *Policy) place(out *Plan, node *v1.Node, placed topology.Placement, befo
 		out.placed = true
 		out.Taint = slices.ContainsFunc(settled, Difference.IsCertain) || tainted && len(out.Drifts) > 0
 		if label, why := UncertainLabel(node, placed); tainted && !out.Taint && why != nil {
-			out.Taint, out.TaintKept = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", keys.DriftTaint, label, why)
+			out.Taint, out.TaintKept = true, fmt.Errorf("taint %s stays, because label %s is not decided: %w", nodeinfo.DriftTaint, label, why)
 		}
 	}
 }
@@ -377,7 +377,7 @@ func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "
 // ownedBy returns the labels that vzones wrote to a Node and that are still there.
 func ownedBy(node *v1.Node) []string {
 	var own []string
-	for key := range strings.SplitSeq(node.Annotations[keys.Labels], ",") {
+	for key := range strings.SplitSeq(node.Annotations[nodeinfo.KeyLabels], ",") {
 		if _, there := node.Labels[key]; there && IsRemovable(key) {
 			own = append(own, key)
 		}
@@ -386,7 +386,7 @@ func ownedBy(node *v1.Node) []string {
 	return slices.Compact(own)
 }
 
-// Own returns what the annotation keys.Labels of a Node has to be once it was given labels, as far
+// Own returns what the annotation nodeinfo.KeyLabels of a Node has to be once it was given labels, as far
 // as it has their values.
 func Own(node *v1.Node, given map[string]string) string {
 	p := Plan{Owned: ownedBy(node)}
@@ -400,7 +400,7 @@ func Own(node *v1.Node, given map[string]string) string {
 
 // IsTainted reports whether a Node has the taint of drift.
 func IsTainted(node *v1.Node) bool {
-	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == keys.DriftTaint })
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == nodeinfo.DriftTaint })
 }
 
 // Patch returns a JSON merge patch, in which null removes a key.
@@ -421,13 +421,13 @@ func (p *Plan) Patch(n *v1.Node) map[string]any {
 		if len(p.Owned) > 0 {
 			value = strings.Join(p.Owned, ",")
 		}
-		meta["annotations"] = map[string]any{keys.Labels: value}
+		meta["annotations"] = map[string]any{nodeinfo.KeyLabels: value}
 	}
 	patch := map[string]any{"metadata": meta}
 	if p.Retaint {
-		taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t v1.Taint) bool { return t.Key == keys.DriftTaint })
+		taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t v1.Taint) bool { return t.Key == nodeinfo.DriftTaint })
 		if p.Taint {
-			taints = append(taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
+			taints = append(taints, v1.Taint{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 		}
 		patch["spec"] = map[string]any{"taints": taints}
 	}

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/topology"
 )
@@ -85,7 +85,7 @@ func aNode(labels ...string) *v1.Node {
 }
 
 func withTaint(n *v1.Node) {
-	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: keys.DriftTaint, Effect: v1.TaintEffectNoSchedule})
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule})
 }
 
 // acts renders a plan in words.
@@ -170,7 +170,7 @@ func TestMatrix(t *testing.T) {
 		for _, tainted := range []bool{false, true} {
 			n := aNode(s.labels...)
 			if s.owned {
-				n.Annotations[keys.Labels] = strings.Join(keysOf(n), ",")
+				n.Annotations[nodeinfo.KeyLabels] = strings.Join(keysOf(n), ",")
 			}
 			if tainted {
 				withTaint(n)

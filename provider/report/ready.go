@@ -6,10 +6,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 )
 
-// The reasons of the condition keys.TopologyReady that are not those of an Event, and what it says of
+// The reasons of the condition nodeinfo.TopologyReady that are not those of an Event, and what it says of
 // a Node whose labels are right.
 const (
 	ConditionCurrent = "TopologyCurrent"
@@ -18,19 +18,19 @@ const (
 	ConditionUnwritten = "LabelUnwritten"
 )
 
-// ReadyOf returns the condition keys.TopologyReady of a Node, zero if it has none.
+// ReadyOf returns the condition nodeinfo.TopologyReady of a Node, zero if it has none.
 func ReadyOf(n *v1.Node) v1.NodeCondition {
-	if i := slices.IndexFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == keys.TopologyReady }); i >= 0 {
+	if i := slices.IndexFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady }); i >= 0 {
 		return n.Status.Conditions[i]
 	}
 	return v1.NodeCondition{}
 }
 
-// Ready returns the condition keys.TopologyReady with which a Node says this from now on.
+// Ready returns the condition nodeinfo.TopologyReady with which a Node says this from now on.
 func Ready(n *v1.Node, status v1.ConditionStatus, reason, message string) v1.NodeCondition {
 	was, now := ReadyOf(n), metav1.Now()
 	to := v1.NodeCondition{
-		Type: keys.TopologyReady, Status: status, Reason: reason, Message: message,
+		Type: nodeinfo.TopologyReady, Status: status, Reason: reason, Message: message,
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	}
 	if was.Status == status && !was.LastTransitionTime.IsZero() {

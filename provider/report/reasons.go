@@ -1,5 +1,5 @@
 // Package report says what is wrong with Nodes and vCenters: in Events, in the condition
-// keys.TopologyReady, and by outcomes in metrics.
+// nodeinfo.TopologyReady, and by outcomes in metrics.
 //
 // It owns the table that gives each error its Event reason and its value in metrics, when a problem
 // has lasted for long enough to be recorded, and the one way to write Events. It makes no texts: an
@@ -16,8 +16,7 @@ import (
 
 	"vzones/provider/absence"
 	"vzones/provider/addresses"
-	"vzones/provider/identity"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -46,9 +45,9 @@ const (
 // unplaced are the outcomes of Nodes that are not placed, in the order in which
 // an error is compared with them. The last is for whatever is none of them.
 var unplaced = []Outcome{
-	{identity.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
+	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
 	{placement.ErrShared, "machine_of_two_nodes", "MachineOfTwoNodes", ""},
-	{identity.ErrNoUUID, "system_uuid_missing", "SystemUUIDMissing", ""},
+	{nodeinfo.ErrNoUUID, "system_uuid_missing", "SystemUUIDMissing", ""},
 	{topology.ErrMissing, "topology_missing", "TopologyMissing", ""},
 	{topology.ErrInvalid, "topology_invalid", "TopologyInvalid", ""},
 	{topology.ErrAmbiguous, "ambiguous", "Ambiguous", ""},
@@ -136,7 +135,7 @@ func ProblemOf(err error) Problem {
 // NeverOurs reports whether a Node is none of ours, by the error with which its machine was looked
 // for: it has no provider ID, waits for nothing, and nothing says that vSphere has its machine.
 func NeverOurs(node *v1.Node, err error) bool {
-	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, identity.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodestate.IsUninitialized(node)
+	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node)
 }
 
 // Counts returns 0 for every outcome.

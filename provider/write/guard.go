@@ -23,8 +23,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/api"
 
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 )
 
@@ -68,7 +67,7 @@ type Besides struct {
 	// say where the machine is.
 	Labels, Annotations map[string]string
 	// Levels are labels that the framework is given and that may be removed later. Those that the
-	// Node gets are listed in the annotation keys.Labels.
+	// Node gets are listed in the annotation nodeinfo.KeyLabels.
 	Levels map[string]string
 	// Condition goes with the write of the addresses, nil if there is nothing to say yet. If the
 	// addresses do not change, the framework does not write them.
@@ -78,7 +77,7 @@ type Besides struct {
 // Metadata notes the answer of InstanceMetadata, nil if the Node has to wait, and what a Node that
 // is initialized by it gets besides.
 func (g *Guard) Metadata(n *v1.Node, m *cloudprovider.InstanceMetadata, besides Besides) {
-	now := metadata{joining: nodestate.IsUninitialized(n), besides: besides}
+	now := metadata{joining: nodeinfo.IsUninitialized(n), besides: besides}
 	if m != nil {
 		now.uid, now.providerID, now.addresses = n.UID, n.Spec.ProviderID, slices.Clone(m.NodeAddresses)
 		if now.providerID == "" {
@@ -204,7 +203,7 @@ func (b *Besides) addTo(n *v1.Node) {
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
 	}
 	if owned := plan.Own(n, b.Levels); owned != "" {
-		metav1.SetMetaDataAnnotation(&n.ObjectMeta, keys.Labels, owned)
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, nodeinfo.KeyLabels, owned)
 	}
 }
 

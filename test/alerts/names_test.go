@@ -17,6 +17,7 @@ import (
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/nodes"
+	"vzones/provider/report"
 	"vzones/topology"
 )
 
@@ -159,7 +160,7 @@ func runbooks(t *testing.T) map[string]string {
 // TestRunbooks: each alert has a severity, a summary, a description and a runbook, and each page among the
 // runbooks is one of an alert. An Event that a runbook selects has a reason that the daemon uses.
 func TestRunbooks(t *testing.T) {
-	reasons := slices.Concat(nodes.EventReasons(), nodes.LabelEventReasons(), []string{"TagsUnreadable", "ConfigurationRefused", "CredentialsMissing"})
+	reasons := slices.Concat(report.EventReasons(), nodes.LabelEventReasons(), []string{"TagsUnreadable", "ConfigurationRefused", "CredentialsMissing"})
 	known := map[string]bool{}
 	for _, r := range readRules(t).rules() {
 		if known[r.Alert] {

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/fleet"
 )
@@ -195,8 +195,8 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 			owner = k.honest[i%len(unreadable)*13+1].UUID
 		}
 		n := k.add(cluster.NodeSpec{Name: fmt.Sprintf("claim-%d", i), SystemUUID: owner, ProviderID: "vsphere://" + owner})
-		n.Annotations[keys.Machine] = m.VCenter + "/" + m.MoID
-		n.Annotations[keys.VCenter] = f.VCenter(m.VCenter).InstanceUUID()
+		n.Annotations[nodeinfo.KeyMachine] = m.VCenter + "/" + m.MoID
+		n.Annotations[nodeinfo.KeyVCenter] = f.VCenter(m.VCenter).InstanceUUID()
 	}
 	garbage := []string{
 		"vc01/", "/vm-1", "vc01/group-d1", "vc01/vm-1 vm-2", "vc01/host-1", "vc01/vm-\x1b[2J", "vc01/vm-1\nvc02/vm-2",
@@ -206,7 +206,7 @@ func (k *kubelets) claims(f *fleet.Fleet, byNobody bool) {
 	for i, text := range garbage {
 		name := fmt.Sprintf("garbage-%d", i)
 		n := k.add(cluster.NodeSpec{Name: name, SystemUUID: inventedUUID(name)})
-		n.Annotations[keys.Machine] = text
+		n.Annotations[nodeinfo.KeyMachine] = text
 	}
 }
 

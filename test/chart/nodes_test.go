@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 )
 
@@ -35,12 +35,12 @@ func leftOn(t *testing.T, c *cluster.Cluster, name, machine string, taints ...st
 	if n.Annotations == nil {
 		n.Annotations = map[string]string{}
 	}
-	maps.Copy(n.Annotations, map[string]string{keys.Machine: machine, keys.VCenter: "uuid", keys.Labels: "example.com/rack", othersKey: "kept"})
+	maps.Copy(n.Annotations, map[string]string{nodeinfo.KeyMachine: machine, nodeinfo.KeyVCenter: "uuid", nodeinfo.KeyLabels: "example.com/rack", othersKey: "kept"})
 	n.Labels[othersKey] = "kept"
 	if n, err = nodes.Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, condition := range []corev1.NodeConditionType{keys.TopologyReady, othersKey} {
+	for _, condition := range []corev1.NodeConditionType{nodeinfo.TopologyReady, othersKey} {
 		n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: condition, Status: corev1.ConditionFalse, Reason: "Test", Message: "of a test"})
 	}
 	if _, err := nodes.UpdateStatus(t.Context(), n, metav1.UpdateOptions{}); err != nil {
@@ -100,7 +100,7 @@ func nothingLeft(t *testing.T, c *cluster.Cluster, others ...string) {
 				}
 			}
 		}
-		if isTainted(&n, keys.DriftTaint) || isTainted(&n, shutdownTaint) || hasCondition(&n, keys.TopologyReady) {
+		if isTainted(&n, nodeinfo.DriftTaint) || isTainted(&n, shutdownTaint) || hasCondition(&n, nodeinfo.TopologyReady) {
 			t.Errorf("Node %s has the taints %v and the conditions %v", n.Name, n.Spec.Taints, n.Status.Conditions)
 		}
 		kept := isTainted(&n, othersKey) && n.Annotations[othersKey] != "" && n.Labels[othersKey] != "" && hasCondition(&n, othersKey)
@@ -129,10 +129,10 @@ func createNodes(t *testing.T, c *cluster.Cluster, names ...string) {
 func TestWhatIsLeftOnNodesIsTakenOff(t *testing.T) {
 	c := start(t)
 	createNodes(t, c, "n1", "n2", "n3", "n4", "n5")
-	leftOn(t, c, "n1", "east/vm-1", keys.DriftTaint)
-	leftOn(t, c, "n3", "east/vm-3", keys.DriftTaint, shutdownTaint)
+	leftOn(t, c, "n1", "east/vm-1", nodeinfo.DriftTaint)
+	leftOn(t, c, "n3", "east/vm-3", nodeinfo.DriftTaint, shutdownTaint)
 	leftOn(t, c, "n4", "west/vm-4")
-	leftOn(t, c, "n5", "west/vm-5", keys.DriftTaint)
+	leftOn(t, c, "n5", "west/vm-5", nodeinfo.DriftTaint)
 	takeOff(t, c)
 	nothingLeft(t, c, "n1", "n3", "n4", "n5")
 }
@@ -142,10 +142,10 @@ func TestWhatIsLeftOnNodesIsTakenOff(t *testing.T) {
 func TestNodesOfARemovedVCenter(t *testing.T) {
 	c := start(t)
 	createNodes(t, c, "n1", "n2", "n3", "n4", "n5")
-	leftOn(t, c, "n1", "east/vm-1", keys.DriftTaint)
+	leftOn(t, c, "n1", "east/vm-1", nodeinfo.DriftTaint)
 	leftOn(t, c, "n2", "east/vm-2")
-	leftOn(t, c, "n3", "west/vm-1", keys.DriftTaint)
-	leftOn(t, c, "n4", "east/vm-4", keys.DriftTaint)
+	leftOn(t, c, "n3", "west/vm-1", nodeinfo.DriftTaint)
+	leftOn(t, c, "n4", "east/vm-4", nodeinfo.DriftTaint)
 	dir := t.TempDir()
 	enter(t, c, dir, `kubectl get nodes -o json | jq -r '.items[] | select(.metadata.annotations["vzones/machine"] // "" | test("(^|\\s)east/")) | .metadata.name' > nodes-of-east`)
 	if found, err := os.ReadFile(filepath.Join(dir, "nodes-of-east")); err != nil || string(found) != "n1\nn2\nn4\n" {
@@ -155,13 +155,13 @@ func TestNodesOfARemovedVCenter(t *testing.T) {
 		t.Errorf("kubectl does not report that n2 has no taint: %s", out)
 	}
 	for _, n := range listNodes(t, c) {
-		if want := n.Name == "n3"; isTainted(&n, keys.DriftTaint) != want || isTainted(&n, othersKey) != (n.Name != "n5") {
+		if want := n.Name == "n3"; isTainted(&n, nodeinfo.DriftTaint) != want || isTainted(&n, othersKey) != (n.Name != "n5") {
 			t.Errorf("Node %s has the taints %v", n.Name, n.Spec.Taints)
 		}
 	}
 	const excluded = "kubectl taint nodes n3 vzones/topology-drift-" // of a Node that nodes.selector leaves out
 	enter(t, c, dir, excluded)
-	if all := listNodes(t, c); slices.ContainsFunc(all, func(n corev1.Node) bool { return isTainted(&n, keys.DriftTaint) }) {
+	if all := listNodes(t, c); slices.ContainsFunc(all, func(n corev1.Node) bool { return isTainted(&n, nodeinfo.DriftTaint) }) {
 		t.Errorf("after %s a Node still has the taint", excluded)
 	}
 	enter(t, c, dir, "kubectl delete node n2")

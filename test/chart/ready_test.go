@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 )
 
 // TestNodesAreListedByTheirCondition: kubectl lists Nodes by the condition and waits for it, also where a
@@ -23,7 +23,7 @@ func TestNodesAreListedByTheirCondition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		condition.Type = keys.TopologyReady
+		condition.Type = nodeinfo.TopologyReady
 		n.Status.Conditions = append(n.Status.Conditions, condition)
 		if _, err := c.Client().CoreV1().Nodes().UpdateStatus(t.Context(), n, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)

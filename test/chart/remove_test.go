@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/stack"
 )
@@ -18,7 +18,7 @@ func remove(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	var others []string
 	for _, n := range listNodes(t, c)[1:] {
-		leftOn(t, c, n.Name, n.Annotations[keys.Machine], keys.DriftTaint)
+		leftOn(t, c, n.Name, n.Annotations[nodeinfo.KeyMachine], nodeinfo.DriftTaint)
 		others = append(others, n.Name)
 	}
 	takeOff(t, c)

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/stack"
 )
@@ -18,7 +18,7 @@ import (
 func lookedAt(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	createNodes(t, c, "n1")
-	leftOn(t, c, "n1", "east/vm-1", keys.DriftTaint)
+	leftOn(t, c, "n1", "east/vm-1", nodeinfo.DriftTaint)
 	client, lease := c.Client(), metav1.ObjectMeta{Name: "cloud-controller-manager", Namespace: "kube-system"}
 	_, err := client.CoordinationV1().Leases(lease.Namespace).Create(t.Context(), &coordinationv1.Lease{ObjectMeta: lease}, metav1.CreateOptions{})
 	if err != nil {
@@ -56,11 +56,11 @@ func lookedAt(t *testing.T, c *cluster.Cluster) {
 var shows = map[string]string{
 	"kubectl -n default get events --field-selector involvedObject.kind=Node,involvedObject.name=n1":   "TopologyDrift",
 	"kubectl -n kube-system get events --field-selector involvedObject.kind=Pod,type=Warning":          "CredentialsRejected",
-	`kubectl get node n1 -o jsonpath='{.spec.providerID}{"\n"}{.metadata.annotations}{"\n"}'`:          keys.Machine,
+	`kubectl get node n1 -o jsonpath='{.spec.providerID}{"\n"}{.metadata.annotations}{"\n"}'`:          nodeinfo.KeyMachine,
 	`kubectl get node n1 -o jsonpath='{range .status.addresses[*]}{.type}{"\t"}{.address}{"\n"}{end}'`: "Hostname\tn1",
 	"kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone":                   "n1",
 	"kubectl get events -A --field-selector source=vzones -o yaml":                                     "reason: TopologyDrift",
-	"kubectl get node n1 -o yaml": keys.DriftTaint,
+	"kubectl get node n1 -o yaml": nodeinfo.DriftTaint,
 	`kubectl -n kube-system get configmap vsphere-cloud-config -o jsonpath='{.data.vsphere\.conf}'`: "labels",
 	"kubectl -n kube-system get lease cloud-controller-manager -o yaml":                             "kind: Lease",
 }

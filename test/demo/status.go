@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/stack"
 )
 
@@ -88,7 +88,7 @@ func marks(n *v1.Node) string {
 		}
 	}
 	for key, value := range n.Annotations {
-		if strings.HasPrefix(key, "vzones/") && key != keys.Machine && key != keys.VCenter {
+		if strings.HasPrefix(key, "vzones/") && key != nodeinfo.KeyMachine && key != nodeinfo.KeyVCenter {
 			all = append(all, key+"="+value)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/fleet"
 	"vzones/topology"
 )
@@ -109,11 +109,11 @@ func annotations() []lie {
 	at := func(where func(w *world) string) func(*world, *v1.Node) {
 		return func(w *world, n *v1.Node) {
 			own(w, n)
-			annotate(n, keys.Machine, where(w))
+			annotate(n, nodeinfo.KeyMachine, where(w))
 		}
 	}
 	ghost := func(w *world) string { return "east/" + w.machine("ghost-vm").MoID }
-	machine := "`" + keys.Machine + "`: "
+	machine := "`" + nodeinfo.KeyMachine + "`: "
 	set := func(key, value string) func(*world, *v1.Node) {
 		return func(_ *world, n *v1.Node) { annotate(n, key, value) }
 	}
@@ -124,21 +124,21 @@ func annotations() []lie {
 			about: about, says: machine + "another's unreadable machine, of a Node without a machine", at: []moment{registering}, homeless: true,
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "vsphere://" + nobodysUUID
-				annotate(n, keys.Machine, ghost(w))
+				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
 		{
 			about: about, says: machine + "another's unreadable machine, with the provider ID of a running Node", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.machine("runs-vm").ProviderID()
-				annotate(n, keys.Machine, ghost(w))
+				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
 		{
 			about: about, says: machine + "an unreadable machine, with the provider ID of a Node that joins later", at: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.joiner.ProviderID()
-				annotate(n, keys.Machine, ghost(w))
+				annotate(n, nodeinfo.KeyMachine, ghost(w))
 			}, becomes: waits,
 		},
 		{about: about, says: machine + "that of a running Node", at: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.machine("runs-vm").MoID }), becomes: honest},
@@ -148,8 +148,8 @@ func annotations() []lie {
 		{about: about, says: machine + "of a vCenter that is not configured", at: []moment{registering}, send: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
 		{about: about, says: machine + "200 kB", at: []moment{registering}, send: at(long), becomes: waits},
 		{about: about, says: machine + "200 kB", at: []moment{running}, send: at(long), becomes: honest},
-		{about: about, says: "`" + keys.VCenter + "`: another vCenter", at: []moment{running}, send: set(keys.VCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
-		{about: about, says: "`" + keys.Labels + "`: labels that are not the kubelet's to remove", at: []moment{running}, send: set(keys.Labels, restricted+","+v1.LabelTopologyZone), becomes: honest},
+		{about: about, says: "`" + nodeinfo.KeyVCenter + "`: another vCenter", at: []moment{running}, send: set(nodeinfo.KeyVCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
+		{about: about, says: "`" + nodeinfo.KeyLabels + "`: labels that are not the kubelet's to remove", at: []moment{running}, send: set(nodeinfo.KeyLabels, restricted+","+v1.LabelTopologyZone), becomes: honest},
 		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{registering}, send: nodeIP(runner), becomes: waits},
 		{about: about, says: "`--node-ip`: the address of a running Node", at: []moment{running}, send: nodeIP(runner), becomes: honest},
 		{about: about, says: "`--node-ip`: the address of a Node that joins later", at: []moment{registering}, send: nodeIP(joiner), becomes: waits},
@@ -241,8 +241,8 @@ func taints() []lie {
 			}, becomes: reported,
 		},
 		{about: about, says: "not uninitialized", at: []moment{before}, send: without, refused: "is not allowed to modify taints", becomes: waits},
-		{about: about, says: "`" + keys.DriftTaint + "`, and shut down", at: []moment{registering}, send: add(keys.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},
-		{about: about, says: "`" + keys.DriftTaint + "`, and shut down", at: []moment{running}, send: add(keys.DriftTaint, cloudproviderapi.TaintNodeShutdown), refused: "is not allowed to modify taints", becomes: honest},
+		{about: about, says: "`" + nodeinfo.DriftTaint + "`, and shut down", at: []moment{registering}, send: add(nodeinfo.DriftTaint, cloudproviderapi.TaintNodeShutdown), becomes: honest},
+		{about: about, says: "`" + nodeinfo.DriftTaint + "`, and shut down", at: []moment{running}, send: add(nodeinfo.DriftTaint, cloudproviderapi.TaintNodeShutdown), refused: "is not allowed to modify taints", becomes: honest},
 	}
 }
 
@@ -264,7 +264,7 @@ func names() []lie {
 		},
 		{about: about, says: "writes another Node", at: []moment{running}, refused: notItsOwn, becomes: honest, act: func(w *world, k *kubelet) error {
 			n := w.runs.DeepCopy()
-			annotate(n, keys.Machine, "east/vm-1")
+			annotate(n, nodeinfo.KeyMachine, "east/vm-1")
 			_, err := k.nodes.Update(w.ctx(), n, metav1.UpdateOptions{})
 			return err
 		}},

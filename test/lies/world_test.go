@@ -17,7 +17,7 @@ import (
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/fleet"
 	"vzones/test/stack"
@@ -159,7 +159,7 @@ func (w *world) renew() {
 	}
 	spared := cluster.NodeSpec{Name: "spared", SystemUUID: ghostUUID, ProviderID: "vsphere://" + ghostUUID}.Node()
 	spared.Spec.Taints = nil // it was initialized long ago, of a machine in west
-	spared.Annotations = map[string]string{keys.Machine: "west/vm-4711"}
+	spared.Annotations = map[string]string{nodeinfo.KeyMachine: "west/vm-4711"}
 	w.create(spared)
 	if err := w.s.Cluster.SetNodeReady(w.t.Context(), "spared", v1.ConditionUnknown); err != nil {
 		w.t.Fatal(err)
@@ -233,7 +233,7 @@ func (w *world) join(within time.Duration) *v1.Node {
 func (w *world) truthful() *v1.Node {
 	n := w.joins.DeepCopy()
 	n.Spec.ProviderID = w.joiner.ProviderID()
-	n.Annotations[keys.Machine] = w.joiner.VCenter + "/" + w.joiner.MoID
+	n.Annotations[nodeinfo.KeyMachine] = w.joiner.VCenter + "/" + w.joiner.MoID
 	for i, a := range n.Status.Addresses {
 		if n.Status.Addresses[i].Address = w.joiner.IPs[0]; a.Type == v1.NodeHostName {
 			n.Status.Addresses[i].Address = w.joiner.HostName
@@ -244,7 +244,7 @@ func (w *world) truthful() *v1.Node {
 
 // complete reports whether a Node has all that it gets.
 func complete(n *v1.Node) bool {
-	return stack.Initialized(n) && n.Annotations[keys.Machine] != "" && n.Annotations[keys.Labels] != "" &&
+	return stack.Initialized(n) && n.Annotations[nodeinfo.KeyMachine] != "" && n.Annotations[nodeinfo.KeyLabels] != "" &&
 		slices.ContainsFunc(n.Status.Addresses, func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP })
 }
 

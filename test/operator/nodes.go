@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/stack"
 )
 
@@ -35,7 +35,7 @@ func allInitialized(nodes []*v1.Node) bool {
 // written on each initialized one which machine it has.
 func hasEvent(s *stack.Stack, node string) func([]*v1.Node) bool {
 	return func(nodes []*v1.Node) bool {
-		if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return stack.Initialized(n) && n.Annotations[keys.Machine] == "" }) {
+		if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return stack.Initialized(n) && n.Annotations[nodeinfo.KeyMachine] == "" }) {
 			return false
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), startTime)

@@ -13,7 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 )
 
@@ -95,7 +95,7 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 func planStateOf(n *v1.Node, addresses bool) planState {
 	s := planState{labels: maps.Clone(n.Labels), taints: map[string]bool{}}
 	for _, t := range n.Spec.Taints {
-		if t.Key == keys.DriftTaint || t.Key == cloudproviderapi.TaintNodeShutdown {
+		if t.Key == nodeinfo.DriftTaint || t.Key == cloudproviderapi.TaintNodeShutdown {
 			s.taints[t.Key] = true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 )
 
 // recordCommands change what Nodes record of their machines.
@@ -38,12 +38,12 @@ func record(a *arguments) action {
 			}
 			value = found[0].VCenter + "/" + found[0].MoID
 		}
-		return annotate(ctx, w, name, map[string]any{keys.Machine: value, keys.VCenter: nil})
+		return annotate(ctx, w, name, map[string]any{nodeinfo.KeyMachine: value, nodeinfo.KeyVCenter: nil})
 	})
 }
 
 func unrecord(ctx context.Context, w *world, name string) error {
-	return annotate(ctx, w, name, map[string]any{keys.Machine: nil, keys.VCenter: nil})
+	return annotate(ctx, w, name, map[string]any{nodeinfo.KeyMachine: nil, nodeinfo.KeyVCenter: nil})
 }
 
 func annotate(ctx context.Context, w *world, name string, annotations map[string]any) error {

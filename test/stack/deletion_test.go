@@ -18,7 +18,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/nodes"
 	"vzones/test/cluster"
 	"vzones/vcenter"
@@ -30,7 +30,7 @@ const deadID = "vsphere://422e4956-dead-1139-6d72-59cc8f26bc90"
 // deadNode is a Node whose machine was found once.
 func deadNode(name string) *v1.Node {
 	n := cluster.NodeSpec{Name: name, ProviderID: deadID, SystemUUID: strings.TrimPrefix(deadID, "vsphere://")}.Node()
-	n.Annotations = map[string]string{keys.Machine: "east/vm-4711"}
+	n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-4711"}
 	return n
 }
 

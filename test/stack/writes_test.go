@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 )
 
 // TestAJoiningNodeIsWrittenThreeTimes: the framework's update, its patch of the addresses and its Event
@@ -40,8 +40,8 @@ topology:
 			t.Fatal(err)
 		}
 		s.node(t, d, m.Name, "complete", func(n *v1.Node) bool {
-			return n != nil && n.Labels["topology.kubernetes.io/rack"] == "r1" && n.Annotations[keys.Labels] == "example.com/row" && n.Annotations[keys.Machine] != "" &&
-				slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == keys.TopologyReady && c.Status == v1.ConditionTrue })
+			return n != nil && n.Labels["topology.kubernetes.io/rack"] == "r1" && n.Annotations[nodeinfo.KeyLabels] == "example.com/row" && n.Annotations[nodeinfo.KeyMachine] != "" &&
+				slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady && c.Status == v1.ConditionTrue })
 		})
 	}
 	time.Sleep(5 * time.Second) // what else would be written is due after two

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 )
 
 // A nodeRecorder sees each change of each Node, also one that is undone at once, and remembers
@@ -151,7 +151,7 @@ func version(n *v1.Node) uint64 {
 // removeOurs removes the only things that vzones may write when it takes over: its annotations and its
 // condition.
 func removeOurs(n *v1.Node) {
-	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == keys.TopologyReady })
+	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady })
 	for key := range n.Annotations {
 		if strings.HasPrefix(key, "vzones/") {
 			delete(n.Annotations, key)

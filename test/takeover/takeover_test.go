@@ -9,7 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/test/fleet"
 	"vzones/test/stack"
 )
@@ -149,7 +149,7 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.until(d, "vzones knows all machines", known(all))
 
 	w.until(d, "each Node has the condition", func(n *v1.Node) error {
-		if !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == keys.TopologyReady }) {
+		if !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady }) {
 			return errors.New("it has no condition")
 		}
 		return nil
@@ -186,7 +186,7 @@ func known(all []bystander) func(*v1.Node) error {
 		nameless[all[i].name] = all[i].nameless
 	}
 	return func(n *v1.Node) error {
-		if !nameless[n.Name] && (n.Annotations[keys.Machine] == "" || n.Annotations[keys.VCenter] == "") {
+		if !nameless[n.Name] && (n.Annotations[nodeinfo.KeyMachine] == "" || n.Annotations[nodeinfo.KeyVCenter] == "") {
 			return fmt.Errorf("annotations %v", n.Annotations)
 		}
 		return nil

@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/finding"
-	"vzones/provider/keys"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -117,7 +117,7 @@ func (p *place) differ(kind *finding.Kind, differences []plan.Difference) Stale 
 // place, zero if it does not.
 func driftSince(n *v1.Node) time.Time {
 	for _, c := range n.Status.Conditions {
-		if c.Type == keys.TopologyReady && c.Status == v1.ConditionFalse {
+		if c.Type == nodeinfo.TopologyReady && c.Status == v1.ConditionFalse {
 			return c.LastTransitionTime.UTC()
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/finding"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -57,7 +57,7 @@ func (f *facts) unplaced() (found []finding.Finding) {
 		if advice := report.Of(n.Err).Advice; advice != "" {
 			one.Text += "; " + advice
 		}
-		if kind == finding.NodeContradicts || kind == finding.NodeNotFound && !nodestate.IsReady(n.Node) { // a ready one has a machine
+		if kind == finding.NodeContradicts || kind == finding.NodeNotFound && !nodeinfo.IsReady(n.Node) { // a ready one has a machine
 			one.Command = line("kubectl", "delete", "node", n.name())
 		}
 		if kind == finding.NodeUnplaced {

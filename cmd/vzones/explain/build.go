@@ -7,7 +7,7 @@ import (
 
 	"vzones/cmd/vzones/world"
 	"vzones/provider/absence"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
@@ -18,7 +18,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	n, l := s.node, w.Look(s.node)
 	e := &Explanation{
 		Node: Node{
-			Name: n.Name, InCluster: !s.standIn, Managed: !l.Foreign, Initialized: !nodestate.IsUninitialized(n), Ready: nodestate.IsReady(n),
+			Name: n.Name, InCluster: !s.standIn, Managed: !l.Foreign, Initialized: !nodeinfo.IsUninitialized(n), Ready: nodeinfo.IsReady(n),
 			SystemUUID: n.Status.NodeInfo.SystemUUID, ProviderID: n.Spec.ProviderID,
 		},
 		Identified: identified(w, l, s.standIn),

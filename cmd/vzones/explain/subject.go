@@ -14,8 +14,8 @@ import (
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/addresses"
-	"vzones/provider/identity"
 	"vzones/provider/nodecache"
+	"vzones/provider/nodeinfo"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
@@ -45,7 +45,7 @@ func (s *subject) follow(w *world.World) []inventory.Identity {
 }
 
 func parseUUID(text string) (inventory.UUID, error) {
-	if u, err := identity.ParseProviderID(text); err == nil {
+	if u, err := nodeinfo.ParseProviderID(text); err == nil {
 		return u, nil
 	}
 	return inventory.ParseUUID(text)
@@ -64,7 +64,7 @@ func (s *subject) ofUUID(w *world.World, u inventory.UUID, name string) {
 	}
 	s.standIn = true
 	s.node = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	s.node.Spec.ProviderID = identity.ProviderID(u)
+	s.node.Spec.ProviderID = nodeinfo.ProviderID(u)
 	s.node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 }
 

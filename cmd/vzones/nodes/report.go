@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/world"
-	"vzones/provider/identity"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -138,7 +138,7 @@ func (n *Node) addMachine(m *inventory.Machine) {
 	n.Machine, n.Path, n.PowerState = m.Ref.ID, m.InventoryPath, string(m.Power)
 	n.Datacenter = m.Datacenter
 	if n.ProviderID == "" && !m.UUID.IsZero() {
-		n.ProviderID = identity.ProviderID(m.UUID)
+		n.ProviderID = nodeinfo.ProviderID(m.UUID)
 	}
 	for i := range m.Paths {
 		if m.Paths[i].Kind != topology.ComputePath {

@@ -9,7 +9,7 @@ import (
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/topology/quote"
@@ -66,7 +66,7 @@ func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
 	switch {
 	case l.Waits:
 		return "", "the Node waits"
-	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion && nodestate.IsReady(l.Node):
+	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion && nodeinfo.IsReady(l.Node):
 		return "", "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its machine"
 	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion:
 		return "delete", "deletes the Node, once a search has confirmed that no vCenter has its machine"

@@ -9,8 +9,7 @@ import (
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/topology/quote"
 )
@@ -146,7 +145,7 @@ func taints(before, after *world.Look) []Change {
 		key, adds string
 		is        func(*world.Look) bool
 	}{
-		{keys.DriftTaint, "adds the taint: new Pods are kept away", isTainted},
+		{nodeinfo.DriftTaint, "adds the taint: new Pods are kept away", isTainted},
 		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the machine is off", isShutDown},
 	} {
 		is, has := t.is(after), hasTaint(after.Node, t.key)
@@ -170,7 +169,7 @@ func taints(before, after *world.Look) []Change {
 // isTainted reports whether a Node has the taint of drift in the end.
 func isTainted(l *world.Look) bool {
 	if l.Plan == nil {
-		return hasTaint(l.Node, keys.DriftTaint)
+		return hasTaint(l.Node, nodeinfo.DriftTaint)
 	}
 	return l.Plan.Taint
 }
@@ -182,7 +181,7 @@ func isShutDown(l *world.Look) bool {
 	if l.Plan == nil {
 		return has
 	}
-	return !nodestate.IsReady(l.Node) && (has || l.Off)
+	return !nodeinfo.IsReady(l.Node) && (has || l.Off)
 }
 
 func hasTaint(n *v1.Node, key string) bool {

@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/nodestate"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/provider/report"
@@ -51,7 +51,7 @@ func (w *World) Look(n *v1.Node) *Look {
 
 // LookBy is Look by a placer, such as one of PlaceBy.
 func LookBy(p *placement.Placer, n *v1.Node) *Look {
-	l := &Look{Node: n, Waits: nodestate.IsUninitialized(n)}
+	l := &Look{Node: n, Waits: nodeinfo.IsUninitialized(n)}
 	if p.IsForeign(n) {
 		l.Foreign = true
 		return l
@@ -68,7 +68,7 @@ func LookBy(p *placement.Placer, n *v1.Node) *Look {
 		return l
 	}
 	l.plan()
-	if !nodestate.IsReady(n) {
+	if !nodeinfo.IsReady(n) {
 		l.Off, _ = p.IsShutDown(n) // what is not known does not count
 	}
 	l.Err = cmp.Or(l.Err, d.AddressErr)

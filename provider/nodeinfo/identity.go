@@ -1,9 +1,10 @@
-// Package identity reads from a Node which machine it says that it runs on.
+// Package nodeinfo reads facts from a Node: which machine it says that it runs on, whether it waits
+// for the cloud provider and is ready, and what vzones wrote to it.
 //
 // It owns the form of provider IDs, the order in which a Node's statements count, what
-// contradicts them, and the annotation that records a machine's location. It looks for no
-// machine and remembers nothing: see package placement.
-package identity
+// contradicts them, the annotation that records a machine's location, and the keys of ours. It looks
+// for no machine, changes no Node and remembers nothing: see package placement.
+package nodeinfo
 
 import (
 	"errors"
@@ -13,18 +14,16 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"vzones/provider/keys"
-	"vzones/provider/nodestate"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 )
 
-// Of returns what a Node says about its machine: its provider ID, else
+// IdentityOf returns what a Node says about its machine: its provider ID, else
 // its system UUID in both byte orders, else its name. Only the first that the
 // Node has is used. A provider ID of ours without a usable UUID is
 // topology.ErrUnknown: another machine must not be taken for the one it meant.
-func Of(node *v1.Node) (inventory.Identity, error) {
+func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	if id := node.Spec.ProviderID; id != "" {
 		u, err := ParseProviderID(id)
 		if err == nil {
@@ -36,8 +35,8 @@ func Of(node *v1.Node) (inventory.Identity, error) {
 		return inventory.Identity{
 			UUIDs:            []inventory.UUID{u},
 			Name:             node.Name,
-			Recorded:         ParseLocation(node.Annotations[keys.Machine]),
-			RecordedInstance: parseInstance(node.Annotations[keys.VCenter]),
+			Recorded:         ParseLocation(node.Annotations[KeyMachine]),
+			RecordedInstance: parseInstance(node.Annotations[KeyVCenter]),
 		}, nil
 	}
 	u, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
@@ -55,7 +54,7 @@ func Of(node *v1.Node) (inventory.Identity, error) {
 // too long to have been written by vzones. It is not as if there were nothing: then the
 // Node might be deleted.
 func checkLocation(node *v1.Node) error {
-	for _, key := range []string{keys.Machine, keys.VCenter} {
+	for _, key := range []string{KeyMachine, KeyVCenter} {
 		if n := len(node.Annotations[key]); n > locationMax {
 			return fmt.Errorf("annotation %s has %d bytes, which vzones has not written: take it off Node %s", key, n, node.Name)
 		}
@@ -78,7 +77,7 @@ func Allowed(node *v1.Node, id inventory.Identity, byName bool) error {
 	switch {
 	case len(id.UUIDs) > 0:
 		return nil
-	case !nodestate.IsUninitialized(node):
+	case !IsUninitialized(node):
 		return topology.Errorf(topology.ErrUnknown, "%w", errNameNotUsed)
 	case !byName:
 		return topology.Errorf(topology.ErrUnknown, "%w; nodes.matchByName is false in the configuration: have the kubelet of Node %s report the UUID that the machine's SMBIOS shows, or give the Node the provider ID vsphere://UUID", ErrNoUUID, node.Name)
@@ -149,7 +148,7 @@ func ParseProviderID(id string) (inventory.UUID, error) {
 // IsForeign reports whether a provider ID is another provider's.
 func IsForeign(id string) bool { return id != "" && !strings.HasPrefix(id, scheme) }
 
-// FormatLocation returns the value of the annotation keys.Machine.
+// FormatLocation returns the value of the annotation KeyMachine.
 func FormatLocation(machine topology.Ref) string { return machine.VCenter + "/" + machine.ID }
 
 const (

@@ -1,4 +1,4 @@
-package identity
+package nodeinfo
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestIdentify(t *testing.T) {
 		"firmware with text for UUID": {aNode(withSystemUUID("Not Settable")), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Of(c.node)
+			got, err := IdentityOf(c.node)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestIdentify(t *testing.T) {
 // passed over for the UUID or the name.
 func TestIdentifyNeverTakesAnother(t *testing.T) {
 	for _, id := range []string{"vsphere://", "vsphere://node-1", "vsphere://ffffffff-ffff-ffff-ffff-ffffffffffff"} {
-		got, err := Of(aNode(withProviderID(id), withSystemUUID(uuidA)))
+		got, err := IdentityOf(aNode(withProviderID(id), withSystemUUID(uuidA)))
 		if !errors.Is(err, topology.ErrUnknown) || len(got.UUIDs) > 0 || got.Name != "" {
 			t.Errorf("%s is %v, %v", id, got, err)
 		}

@@ -1,4 +1,4 @@
-package identity
+package nodeinfo
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package identity
+package nodeinfo
 
 import (
 	v1 "k8s.io/api/core/v1"

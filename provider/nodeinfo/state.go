@@ -1,0 +1,44 @@
+package nodeinfo
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+)
+
+// The keys of ours on Nodes. They are in running clusters: another name would make vzones forget what
+// it wrote there, so none of them may ever change. All begin with vzones/, which the configuration
+// refuses for labels.
+const (
+	// KeyMachine is the annotation that says where a Node's machine was found last:
+	// the name of the vCenter's entry, a slash, the managed object ID.
+	KeyMachine = "vzones/machine"
+	// KeyVCenter is the annotation that says which vCenter that was, by its own UUID.
+	// It is written with KeyMachine.
+	KeyVCenter = "vzones/vcenter"
+	// KeyLabels is the annotation that lists the labels of further levels that vzones
+	// wrote, in order, with commas between them.
+	KeyLabels = "vzones/labels"
+	// DriftTaint is the taint of a Node that is not where its labels say.
+	DriftTaint = "vzones/topology-drift"
+	// TopologyReady is the condition that says whether a Node's topology labels are those of
+	// its machine's place.
+	TopologyReady = "vzones/TopologyReady"
+)
+
+// IsUninitialized reports whether a Node waits for the cloud provider.
+func IsUninitialized(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
+}
+
+// IsReady reports whether a Node is ready. The framework asks whether the machines of all
+// others exist.
+func IsReady(node *v1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == v1.NodeReady {
+			return c.Status == v1.ConditionTrue
+		}
+	}
+	return false
+}
