@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
+	"vzones/cmd/vzones/running"
 )
 
 // TestFlagsAreDocumented: the reference names flags that exist, with the
@@ -62,11 +63,11 @@ func TestTagRefresh(t *testing.T) {
 	}
 }
 
-// TestFrameworksFlagsThatOthersRead: whoever reads the command line of a running daemon without the
-// framework reads the same.
-func TestFrameworksFlagsThatOthersRead(t *testing.T) {
+// TestFrameworksFlagsThatTheToolReads: the tool reads the command line of a running daemon without the
+// framework, and reads the same.
+func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 	cmd := New(nil, Options{}).newCommand(t.Context(), newOptions(t))
-	read, err := flags.Parse(nil)
+	read, err := running.ParseArguments(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

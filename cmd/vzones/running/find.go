@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 	"vzones/topology/quote"
 )
 
@@ -62,7 +61,7 @@ type Daemon struct {
 	// Image is the container's.
 	Image string
 	// CommandLine is what it was started with.
-	*flags.CommandLine
+	*CommandLine
 	// Environ are the environment variables that concern its configuration.
 	Environ []string
 
@@ -147,7 +146,7 @@ func containerOf(p *v1.Pod) *v1.Container {
 			}
 		}
 		args := expandAll(slices.Concat(c.Command, c.Args), plain)
-		if read, err := flags.Parse(args); err == nil && read.CloudProvider != "vsphere" {
+		if read, err := ParseArguments(args); err == nil && read.CloudProvider != "vsphere" {
 			continue
 		}
 		named := slices.ContainsFunc(append(args, c.Image, c.Name), func(s string) bool {
@@ -177,7 +176,7 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		args = args[1:] // the program
 	}
-	if d.CommandLine, err = flags.Parse(args); err != nil {
+	if d.CommandLine, err = ParseArguments(args); err != nil {
 		return nil, d.failed(err)
 	}
 	if d.CloudConfig != "" && !path.IsAbs(d.CloudConfig) {

@@ -1,4 +1,4 @@
-package flags
+package running
 
 import (
 	"errors"
@@ -7,20 +7,21 @@ import (
 
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 )
 
-// A CommandLine is what a daemon was started with, as far as that decides about Nodes.
+// A CommandLine has the flags of a daemon that decide about Nodes.
 type CommandLine struct {
-	Flags
+	flags.Flags
 	// CloudProvider, CloudConfig and Controllers are flags of the framework.
 	CloudProvider, CloudConfig string
 	Controllers                []string
 }
 
-// Parse reads the arguments of a daemon, without the program, those of the vSphere CPI too. Flags that
-// decide nothing about Nodes are passed over. An error names a flag, never its value, which a Pod may
-// take from a Secret.
-func Parse(args []string) (*CommandLine, error) {
+// ParseArguments reads the arguments of a daemon, without the program, those of the vSphere CPI too.
+// Other flags are passed over. An error names a flag, never its value, which a Pod may take from a Secret.
+func ParseArguments(args []string) (*CommandLine, error) {
 	var c CommandLine
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
