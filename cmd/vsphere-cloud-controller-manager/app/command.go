@@ -30,7 +30,6 @@ func (a *App) execute(cmd *cobra.Command) error {
 
 // newCommand returns the framework's command with our provider.
 func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions) *cobra.Command {
-	a.reviews = opts.Authentication
 	// runFramework makes the provider, and the command's own Run is not used.
 	unused := func(*appconfig.CompletedConfig) cloudprovider.Interface { return nil }
 	cmd := app.NewCloudControllerManagerCommand(opts, unused, a.controllers(ctx), aliases(), a.flags.Sets(), ctx.Done())

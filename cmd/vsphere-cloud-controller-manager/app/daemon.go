@@ -20,10 +20,8 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/reload"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/rights"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/serving"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
@@ -92,16 +90,11 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 		metrics.NewTopology(a.nodes.Stats),
 		metrics.NewUndeletedNodes(leading, a.nodes.Kept),
 	)
-	needed := rights.Needed(a.cfg, a.servesWithOwnRights(c), pod.Reference(os.Getenv))
 	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), Health: s.fleet.Health, Refused: s.reloads.IsRefused}
 	if err := serving.Serve(c, watchdog, ready, ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
 	a.start(ctx, s, c.SharedInformers)
-	a.group.Go(func() error {
-		rights.LogMissing(ctx, c.ClientBuilder, c.Client, needed)
-		return nil
-	})
 	return nil
 }
 
@@ -127,13 +120,6 @@ func (a *App) summary(ctx context.Context, c *appconfig.CompletedConfig) *summar
 		}
 	}
 	return s
-}
-
-// servesWithOwnRights reports whether there is a port whose clients are authenticated with the
-// daemon's own credentials.
-func (a *App) servesWithOwnRights(c *appconfig.CompletedConfig) bool {
-	own := c.ComponentConfig.Generic.ClientConnection.Kubeconfig
-	return c.SecureServing != nil && a.reviews.RemoteKubeConfigFile == own
 }
 
 // prepareElection prepares an election if the flags ask for one. During a migration of

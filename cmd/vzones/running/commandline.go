@@ -11,12 +11,14 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 )
 
-// A CommandLine has the flags of a daemon that decide about Nodes.
+// A CommandLine has the flags of a daemon that decide about Nodes and about the rights that it needs.
 type CommandLine struct {
 	flags.Flags
-	// CloudProvider, CloudConfig and Controllers are flags of the framework.
-	CloudProvider, CloudConfig string
-	Controllers                []string
+	// The others are flags of the framework.
+	CloudProvider, CloudConfig           string
+	Kubeconfig, AuthenticationKubeconfig string
+	Controllers                          []string
+	SecurePort                           int
 }
 
 // ParseArguments reads the arguments of a daemon, without the program, those of the vSphere CPI too.
@@ -35,6 +37,9 @@ func ParseArguments(args []string) (*CommandLine, error) {
 	// the daemon compares them.
 	set.StringVar(&c.CloudProvider, "cloud-provider", "vsphere", "")
 	set.StringVar(&c.CloudConfig, "cloud-config", "", "")
+	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "")
+	set.StringVar(&c.AuthenticationKubeconfig, "authentication-kubeconfig", "", "")
+	set.IntVar(&c.SecurePort, "secure-port", 10258, "")
 	set.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "")
 	if err := set.Parse(args); err != nil {
 		return nil, fmt.Errorf("reading the daemon's flags: %s", withoutValue(err))

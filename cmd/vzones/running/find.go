@@ -58,8 +58,6 @@ type Daemon struct {
 	// Namespace is that of the Pods, and Pods are the names of all that belong together, sorted.
 	Namespace string
 	Pods      []string
-	// Image is the container's.
-	Image string
 	// CommandLine is what it was started with.
 	*CommandLine
 	// Environ are the environment variables that concern its configuration.
@@ -167,7 +165,6 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 		d.Pods = append(d.Pods, p.Name)
 	}
 	slices.Sort(d.Pods)
-	d.Image = d.container.Image
 	var err error
 	if d.variables, err = d.readEnvironment(ctx); err != nil {
 		return nil, d.failed(err)
@@ -187,5 +184,8 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 
 // String names the daemon by the Pod that was looked at.
 func (d *Daemon) String() string { return "Pod " + d.Namespace + "/" + d.pod.Name }
+
+// ServiceAccount returns the name of the Pod's ServiceAccount.
+func (d *Daemon) ServiceAccount() string { return cmp.Or(d.pod.Spec.ServiceAccountName, "default") }
 
 func (d *Daemon) failed(err error) error { return fmt.Errorf("%s: %w", d, err) }
