@@ -156,8 +156,10 @@ func (s *watched) run(ctx context.Context, ref config.SecretRef, changed func())
 	_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { report() }, UpdateFunc: func(any, any) { report() }, DeleteFunc: func(any) { report() },
 	})
-	failed := func(_ context.Context, _ *cache.Reflector, err error) { s.record(log, err) }
-	if err := errors.Join(err, s.informer.SetWatchErrorHandlerWithContext(failed)); err != nil {
+	if err == nil {
+		err = s.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { s.record(log, err) })
+	}
+	if err != nil {
 		log.Error(err, "Cannot watch Secret")
 	}
 	go func() {
