@@ -10,7 +10,7 @@ import (
 )
 
 // metricsIn returns the names of the metrics that a file makes: by options with a subsystem
-// and a name, by NewDesc, or by a function of the file that calls NewDesc with the end of a
+// and a name, by NewDesc, or by a method of the file that calls NewDesc with the end of a
 // name. What it cannot follow is a mistake.
 func metricsIn(t *testing.T, path string, file *ast.File) []string {
 	t.Helper()
@@ -18,12 +18,10 @@ func metricsIn(t *testing.T, path string, file *ast.File) []string {
 	wrappers := map[string]string{} // what they put before the name
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.AssignStmt:
-			if f, ok := n.Rhs[0].(*ast.FuncLit); ok && len(n.Lhs) == 1 {
-				if prefix, ok := wrapped(f); ok {
-					wrappers[written(n.Lhs[0])] = prefix
-					return false
-				}
+		case *ast.FuncDecl:
+			if prefix, ok := wrapped(n); ok {
+				wrappers[n.Name.Name] = prefix
+				return false
 			}
 		case *ast.CompositeLit:
 			if isMetricOptions(n) {
@@ -41,7 +39,7 @@ func metricsIn(t *testing.T, path string, file *ast.File) []string {
 			}
 		case *ast.CallExpr:
 			function := written(n.Fun)
-			if prefix, ok := wrappers[function]; ok {
+			if prefix, ok := wrappers[function[strings.LastIndexByte(function, '.')+1:]]; ok {
 				s, _ := literal(n.Args[0])
 				names = append(names, prefix+s)
 			} else if strings.HasSuffix(function, ".NewDesc") {
@@ -64,7 +62,7 @@ func isMetricOptions(c *ast.CompositeLit) bool {
 }
 
 // wrapped returns what a function puts before the name that it makes a metric with.
-func wrapped(f *ast.FuncLit) (prefix string, ok bool) {
+func wrapped(f *ast.FuncDecl) (prefix string, ok bool) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		call, isCall := n.(*ast.CallExpr)
 		if !isCall || !strings.HasSuffix(written(call.Fun), ".NewDesc") {

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/cloud-provider/options"
 	"k8s.io/klog/v2"
 
@@ -59,10 +58,8 @@ type App struct {
 	keepLogging bool
 
 	// Written before the framework runs, and constant from then on.
-	source source.Source
-	cfg    *config.Config // of the start
-	// reviews say how the framework has tokens reviewed.
-	reviews  *genericoptions.DelegatingAuthenticationOptions
+	source   source.Source
+	cfg      *config.Config // of the start
 	provider *provider.Provider
 	nodes    *nodes.Controller
 	election *election.Election // nil unless there is one

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -30,7 +29,6 @@ func (a *App) execute(cmd *cobra.Command) error {
 
 // newCommand returns the framework's command with our provider.
 func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManagerOptions) *cobra.Command {
-	a.reviews = opts.Authentication
 	// runFramework makes the provider, and the command's own Run is not used.
 	unused := func(*appconfig.CompletedConfig) cloudprovider.Interface { return nil }
 	cmd := app.NewCloudControllerManagerCommand(opts, unused, a.controllers(ctx), aliases(), a.flags.Sets(), ctx.Done())
@@ -46,8 +44,10 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 		if printed, err := printVersion(cmd); printed || err != nil { // which needs no configuration
 			return err
 		}
-		if err := a.applyLogging(ctx, cmd.Flags()); err != nil {
-			return err
+		if !a.keepLogging {
+			if err := logging.Apply(ctx, cmd.Flags()); err != nil {
+				return err
+			}
 		}
 		logging.LogDeprecated(ctx, cmd.Flags(), deprecated)
 		if err := a.flags.Check(); err != nil {
@@ -61,14 +61,6 @@ func (a *App) newCommand(ctx context.Context, opts *options.CloudControllerManag
 		return a.runFramework(ctx, opts)
 	}
 	return cmd
-}
-
-// applyLogging puts the logging flags in force, unless the process keeps its own logging.
-func (a *App) applyLogging(ctx context.Context, flags *pflag.FlagSet) error {
-	if a.keepLogging {
-		return nil
-	}
-	return logging.Apply(ctx, flags)
 }
 
 // runFramework does what the framework's command does, which prints its errors itself,

@@ -3,16 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
-	"k8s.io/cloud-provider/names"
-	"k8s.io/component-base/version"
 	genericapp "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/pkg/clientbuilder"
 	"k8s.io/controller-manager/pkg/leadermigration"
@@ -20,14 +16,11 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/pod"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/readiness"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/reload"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/rights"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/serving"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/summary"
 	"vzones/provider"
 )
 
@@ -71,7 +64,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 			return err
 		}
 	}
-	a.summary(ctx, c).Log(ctx)
+	a.logSummary(ctx, &c.ComponentConfig.Generic)
 	reload.LogWarnings(ctx, nil, a.cfg)
 	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
 		klog.FromContext(ctx).Info("The labels of initialized Nodes are not kept current, since --controllers leaves the controller out", "controller", topologyController)
@@ -92,16 +85,11 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig) error {
 		metrics.NewTopology(a.nodes.Stats),
 		metrics.NewUndeletedNodes(leading, a.nodes.Kept),
 	)
-	needed := rights.Needed(a.cfg, a.servesWithOwnRights(c), pod.Reference(os.Getenv))
 	ready := &readiness.Handler{Leading: leading, WarmStandby: a.warm(), Health: s.fleet.Health, Refused: s.reloads.IsRefused}
 	if err := serving.Serve(c, watchdog, ready, ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}
 	a.start(ctx, s, c.SharedInformers)
-	a.group.Go(func() error {
-		rights.LogMissing(ctx, c.ClientBuilder, c.Client, needed)
-		return nil
-	})
 	return nil
 }
 
@@ -111,29 +99,6 @@ func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) 
 		klog.FromContext(ctx).Info("The flag --use-service-account-credentials has no effect: all clients have the daemon's own ServiceAccount")
 	}
 	c.ClientBuilder = clientbuilder.SimpleControllerClientBuilder{ClientConfig: a.fence.Config(c.Kubeconfig)}
-}
-
-// summary describes a daemon whose configuration is read, before an election is prepared.
-func (a *App) summary(ctx context.Context, c *appconfig.CompletedConfig) *summary.Summary {
-	generic := &c.ComponentConfig.Generic
-	s := &summary.Summary{
-		Version: version.Get(), Source: a.source.String(), Config: a.cfg, TagRefresh: a.flags.TagRefresh,
-		Election: generic.LeaderElection, WarmStandby: a.flags.WarmStandby,
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.controllers(ctx))) {
-		ours := name != names.ServiceLBController && name != names.NodeRouteController
-		if ours && genericapp.IsControllerEnabled(name, app.ControllersDisabledByDefault, generic.Controllers) {
-			s.Controllers = append(s.Controllers, name)
-		}
-	}
-	return s
-}
-
-// servesWithOwnRights reports whether there is a port whose clients are authenticated with the
-// daemon's own credentials.
-func (a *App) servesWithOwnRights(c *appconfig.CompletedConfig) bool {
-	own := c.ComponentConfig.Generic.ClientConnection.Kubeconfig
-	return c.SecureServing != nil && a.reviews.RemoteKubeConfigFile == own
 }
 
 // prepareElection prepares an election if the flags ask for one. During a migration of

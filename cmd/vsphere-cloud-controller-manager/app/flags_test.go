@@ -2,11 +2,13 @@ package app
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
+	"vzones/cmd/vzones/running"
 )
 
 // TestFlagsAreDocumented: the reference names flags that exist, with the
@@ -62,16 +64,18 @@ func TestTagRefresh(t *testing.T) {
 	}
 }
 
-// TestFrameworksFlagsThatOthersRead: whoever reads the command line of a running daemon without the
-// framework reads the same.
-func TestFrameworksFlagsThatOthersRead(t *testing.T) {
+// TestFrameworksFlagsThatTheToolReads: the tool reads the command line of a running daemon without the
+// framework, and reads the same.
+func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 	cmd := New(nil, Options{}).newCommand(t.Context(), newOptions(t))
-	read, err := flags.Parse(nil)
+	read, err := running.ParseArguments(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][2]string{
 		"cloud-provider": {"string", read.CloudProvider}, "cloud-config": {"string", read.CloudConfig},
+		"kubeconfig": {"string", read.Kubeconfig}, "authentication-kubeconfig": {"string", read.AuthenticationKubeconfig},
+		"secure-port": {"int", strconv.Itoa(read.SecurePort)},
 		"controllers": {"stringSlice", "[" + strings.Join(read.Controllers, ",") + "]"},
 	} {
 		if f := cmd.Flags().Lookup(name); f == nil || f.Value.Type() != want[0] || f.DefValue != want[1] {

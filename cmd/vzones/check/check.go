@@ -19,7 +19,8 @@ const long = `Connect to the vCenters of a configuration as the daemon does, and
 wrong: one line for each finding, by vCenter, the worst first.
 
   the way     name, connection, proxy, TLS, certificate, login, clock, version
-  the account privileges, tags and tag categories
+  the account privileges, tags and tag categories; with --from-cluster also the
+              rights of the daemon's ServiceAccount in the cluster
   the tags    hosts without a zone, zones in two places, conflicts, what the CSI driver
               sees otherwise
   the Nodes   without a machine or a zone, machines of two Nodes, disk.enableUUID,

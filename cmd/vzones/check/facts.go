@@ -27,8 +27,9 @@ type facts struct {
 	// csi is how the cluster uses the CSI driver.
 	csi world.CSIDriver
 	// nodes are those of the cluster that are ours, none without a cluster.
-	nodes []node
-	now   time.Time
+	nodes   []node
+	account account
+	now     time.Time
 }
 
 // A node is what the daemon makes of a Node. Its Err is nil if nothing is wrong.

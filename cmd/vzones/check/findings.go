@@ -8,7 +8,7 @@ import (
 
 // findings returns all that is wrong, in their order, each once.
 func (f *facts) findings() []finding.Finding {
-	found := f.warnings()
+	found := append(f.warnings(), f.account.findings()...)
 	nodes, places := f.unplaced(), f.hostPlaces()
 	for i := range f.states {
 		reached, read := f.reach(i)

@@ -51,6 +51,7 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 	var side sync.WaitGroup
 	side.Go(func() { f.trials = w.TryTags(ctx) })
 	side.Go(func() { f.csi = w.CSIDriver(ctx) })
+	side.Go(func() { f.account = accountOf(ctx, w.Client, w.Config, w.Daemon) })
 	f.nodes = nodesOf(ctx, w)
 	categories := policy.Categories()
 	query := survey.Query{

@@ -1,6 +1,6 @@
 package finding
 
-// The kinds about what the account may read, and about tag categories.
+// The kinds about what the accounts may do, and about tag categories.
 var (
 	PrivilegeMissing = &Kind{"VZ115", Error, "a privilege is missing",
 		"Nodes that depend on the object cannot be placed. vCenter was asked for the account's privileges, so this is known before anything fails.",
@@ -29,9 +29,15 @@ var (
 	DatacenterUnmatched = &Kind{"VZ124", Error, "a configured datacenter does not exist",
 		"Its machines are not seen, and no Node of any vCenter is deleted.",
 		"Correct datacenters in the configuration, or let the account see the datacenter."}
+	RightMissing = &Kind{"VZ126", Error, "a right in the cluster is missing",
+		"The ServiceAccount of the daemon's Pod lacks a right that Nodes depend on. It is looked for with --from-cluster, unless the daemon has a --kubeconfig.",
+		"Apply the roles of the manifest, or add the right to the account's role."}
+	RightWanted = &Kind{"VZ127", Warning, "a right in the cluster that helps is missing",
+		"The daemon does without it, and with less, as the text says. It is looked for as VZ126 is.",
+		"Apply the roles of the manifest, or add the right to the account's role."}
 
 	checkRights = []*Kind{
 		PrivilegeMissing, PrivilegeWanted, TaggingFails, TagsUnreadable,
-		CategoryNowhere, CategoryMissing, CategoryMultiple, CategoryUnfit, DatacenterUnmatched, NotChecked,
+		CategoryNowhere, CategoryMissing, CategoryMultiple, CategoryUnfit, DatacenterUnmatched, NotChecked, RightMissing, RightWanted,
 	}
 )

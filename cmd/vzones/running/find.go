@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 	"vzones/topology/quote"
 )
 
@@ -59,10 +58,8 @@ type Daemon struct {
 	// Namespace is that of the Pods, and Pods are the names of all that belong together, sorted.
 	Namespace string
 	Pods      []string
-	// Image is the container's.
-	Image string
 	// CommandLine is what it was started with.
-	*flags.CommandLine
+	*CommandLine
 	// Environ are the environment variables that concern its configuration.
 	Environ []string
 
@@ -147,7 +144,7 @@ func containerOf(p *v1.Pod) *v1.Container {
 			}
 		}
 		args := expandAll(slices.Concat(c.Command, c.Args), plain)
-		if read, err := flags.Parse(args); err == nil && read.CloudProvider != "vsphere" {
+		if read, err := ParseArguments(args); err == nil && read.CloudProvider != "vsphere" {
 			continue
 		}
 		named := slices.ContainsFunc(append(args, c.Image, c.Name), func(s string) bool {
@@ -168,7 +165,6 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 		d.Pods = append(d.Pods, p.Name)
 	}
 	slices.Sort(d.Pods)
-	d.Image = d.container.Image
 	var err error
 	if d.variables, err = d.readEnvironment(ctx); err != nil {
 		return nil, d.failed(err)
@@ -177,7 +173,7 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		args = args[1:] // the program
 	}
-	if d.CommandLine, err = flags.Parse(args); err != nil {
+	if d.CommandLine, err = ParseArguments(args); err != nil {
 		return nil, d.failed(err)
 	}
 	if d.CloudConfig != "" && !path.IsAbs(d.CloudConfig) {
@@ -188,5 +184,8 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 
 // String names the daemon by the Pod that was looked at.
 func (d *Daemon) String() string { return "Pod " + d.Namespace + "/" + d.pod.Name }
+
+// ServiceAccount returns the name of the Pod's ServiceAccount.
+func (d *Daemon) ServiceAccount() string { return cmp.Or(d.pod.Spec.ServiceAccountName, "default") }
 
 func (d *Daemon) failed(err error) error { return fmt.Errorf("%s: %w", d, err) }

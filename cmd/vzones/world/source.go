@@ -41,8 +41,7 @@ func (w *World) readDaemon(ctx context.Context, f *Flags, finder *credentials.Fi
 	if err != nil {
 		return source.Source{}, err
 	}
-	w.Daemon = Daemon{Found: true, Namespace: d.Namespace, Pods: d.Pods, Image: d.Image, Controllers: d.Controllers, TagRefresh: d.TagRefresh}
-	w.Source = d.String() + ": "
+	w.Daemon, w.Source = d, d.String()+": "
 	from, err := source.New(d.CloudConfig, d.ConfigSecret, d.Environ)
 	if err == nil {
 		err = from.AddLabels(d.NodeLabels)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"vzones/cmd/vzones/running"
 	"vzones/config"
 	"vzones/provider/absence"
 	"vzones/provider/placement"
@@ -26,8 +27,8 @@ type World struct {
 	// Source says where the configuration is from, for a person.
 	Source string
 	Config *config.Config
-	// Daemon is what is known of the daemon that runs in the cluster, by its newest Pod.
-	Daemon Daemon
+	// Daemon is the one that runs in the cluster, nil without --from-cluster.
+	Daemon *running.Daemon
 	// Client and RESTConfig are those of the cluster, nil without one.
 	Client     kubernetes.Interface
 	RESTConfig *rest.Config
@@ -65,18 +66,6 @@ type fleetRun struct {
 	cancel  context.CancelFunc
 	// ended is closed when the fleet has ended.
 	ended chan struct{}
-}
-
-// Daemon is what is known of the daemon that runs in the cluster, by its newest Pod.
-type Daemon struct {
-	// Found reports whether its Pods were found, Pods are their names.
-	Found     bool
-	Namespace string
-	Pods      []string
-	Image     string
-	// Controllers is --controllers, and TagRefresh --tag-refresh.
-	Controllers []string
-	TagRefresh  time.Duration
 }
 
 // Health returns the health of each vCenter now.

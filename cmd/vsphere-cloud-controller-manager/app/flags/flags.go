@@ -1,6 +1,5 @@
 // Package flags owns the daemon's own flags, besides the framework's: their names, defaults and
-// bounds. It also reads the command line of a running daemon, for somebody who wants to know what
-// that does.
+// bounds.
 package flags
 
 import (

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,27 +55,12 @@ func Abridge(lines []string, last string) string {
 	if last != "" {
 		last = "; " + last
 	}
-	longest := quote.LongestNote - len(last)
-	text := strings.Join(lines, "; ")
-	if len(text) <= longest {
-		return text + last
+	text, more := strings.Join(lines, "; "), ""
+	for n := len(lines) - 1; n > 0 && len(text)+len(more)+len(last) > quote.LongestNote; n-- {
+		text, more = strings.Join(lines[:n], "; "), fmt.Sprintf("; and %d more, in the log", len(lines)-n)
 	}
-	var b strings.Builder
-	for i, line := range lines {
-		more := fmt.Sprintf("and %d more, in the log", len(lines)-i)
-		if b.Len()+len(line)+len(more)+len("; ") > longest {
-			if i == 0 {
-				cut := line[:longest-len(more)-8]
-				for !utf8.ValidString(cut) {
-					cut = cut[:len(cut)-1]
-				}
-				fmt.Fprintf(&b, "%s…; ", cut)
-				more = fmt.Sprintf("and %d more, in the log", len(lines)-1)
-			}
-			b.WriteString(more)
-			break
-		}
-		b.WriteString(line + "; ")
+	if len(text)+len(more)+len(last) > quote.LongestNote {
+		return quote.NoteWith(text, fmt.Sprintf("and %d more, in the log%s", len(lines)-1, last))
 	}
-	return b.String() + last
+	return text + more + last
 }

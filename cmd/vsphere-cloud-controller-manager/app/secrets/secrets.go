@@ -6,16 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
+	informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -31,34 +28,32 @@ type Watcher struct {
 
 	applied signal.Signal // from Apply to Run
 
-	mu       sync.Mutex
-	watchers map[config.SecretRef]*secretWatcher
+	mu      sync.Mutex
+	secrets map[config.SecretRef]*watched
 }
 
 // New returns a Watcher that calls changed, from any goroutine, after a Secret was created,
 // changed or deleted. Nothing is read until Run.
 func New(client kubernetes.Interface, changed func()) *Watcher {
-	return &Watcher{client: client, changed: changed, applied: signal.New(), watchers: map[config.SecretRef]*secretWatcher{}}
+	return &Watcher{client: client, changed: changed, applied: signal.New()}
 }
 
 // Apply sets which Secrets are watched.
 func (w *Watcher) Apply(refs []config.SecretRef) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := make(map[config.SecretRef]*secretWatcher)
+	before := w.secrets
+	w.secrets = make(map[config.SecretRef]*watched)
 	for _, ref := range refs {
-		s := w.watchers[ref]
-		if s == nil {
-			s = newSecretWatcher(w.client, ref)
-		}
-		now[ref] = s
-	}
-	for ref, s := range w.watchers {
-		if now[ref] == nil {
-			s.stop()
+		if w.secrets[ref] = before[ref]; before[ref] == nil {
+			w.secrets[ref] = newWatched(w.client, ref)
 		}
 	}
-	w.watchers = now
+	for ref, s := range before {
+		if w.secrets[ref] == nil {
+			close(s.stopped)
+		}
+	}
 	w.applied.Notify()
 }
 
@@ -67,12 +62,14 @@ func (w *Watcher) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for {
-		for _, s := range w.current() {
+		w.mu.Lock()
+		for ref, s := range w.secrets {
 			if !s.started {
 				s.started = true
-				running.Go(func() { s.run(ctx, w.changed) })
+				running.Go(func() { s.run(ctx, ref, w.changed) })
 			}
 		}
+		w.mu.Unlock()
 		select {
 		case <-w.applied:
 		case <-ctx.Done():
@@ -81,34 +78,45 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// current returns the watchers of all Secrets.
-func (w *Watcher) current() []*secretWatcher {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Collect(maps.Values(w.watchers))
-}
-
-// Get returns the data of a Secret that is watched. It waits until the Secret was read once, as
-// long as the context allows. The data must not be changed. Where there is no such Secret, the
+// Get returns the data of a Secret that is watched. It waits until the Secret was read once or cannot be
+// read, as long as the context allows. The data must not be changed. Where there is no such Secret, the
 // error is one for apimachinery's IsNotFound.
 func (w *Watcher) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
 	w.mu.Lock()
-	s := w.watchers[ref]
+	s := w.secrets[ref]
 	w.mu.Unlock()
 	if s == nil {
 		return nil, fmt.Errorf("the Secret %s/%s is not watched", ref.Namespace, ref.Name)
 	}
-	return s.get(ctx)
+	if err := s.synced(ctx); err != nil {
+		return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, err)
+	}
+	object, _, _ := s.informer.GetStore().GetByKey(ref.Namespace + "/" + ref.Name)
+	if read, ok := object.(*v1.Secret); ok {
+		return read.Data, nil
+	}
+	return nil, notFound(ref)
+}
+
+func notFound(ref config.SecretRef) error {
+	return fmt.Errorf("the Secret %s/%s: %w", ref.Namespace, ref.Name, apierrors.NewNotFound(v1.Resource("secrets"), ref.Name))
+}
+
+// only restricts a list or a watch to one Secret.
+func only(ref config.SecretRef) func(*metav1.ListOptions) {
+	return func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
+	}
 }
 
 // Once reads Secrets without watching them.
 type Once struct{ Client kubernetes.Interface }
 
-// Get returns the data of a Secret now.
+// Get returns the data of a Secret now. It needs the right to list the Secret, as a Watcher does.
 func (o Once) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte, error) {
-	// A list with its name needs no other right than the watch does.
-	only := fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
-	list, err := o.Client.CoreV1().Secrets(ref.Namespace).List(ctx, metav1.ListOptions{FieldSelector: only})
+	var options metav1.ListOptions
+	only(ref)(&options)
+	list, err := o.Client.CoreV1().Secrets(ref.Namespace).List(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, err)
 	}
@@ -117,113 +125,76 @@ func (o Once) Get(ctx context.Context, ref config.SecretRef) (map[string][]byte,
 			return list.Items[i].Data, nil
 		}
 	}
-	return nil, fmt.Errorf("reading Secret %s/%s: %w", ref.Namespace, ref.Name, apierrors.NewNotFound(v1.Resource("secrets"), ref.Name))
+	return nil, notFound(ref)
 }
 
-// A secretWatcher watches one Secret.
-type secretWatcher struct {
-	ref      config.SecretRef
+// A watched Secret has its informer, and why it cannot be read.
+type watched struct {
 	informer cache.SharedIndexInformer
-	started  bool // only Watcher.Run uses it
-	stopped  chan struct{}
-	once     sync.Once
+	started  bool          // only Watcher.Run uses it
+	stopped  chan struct{} // Watcher.Apply closes it
 
-	mu sync.Mutex
-	// lastErr is why the Secret cannot be read now; failed is closed as long as there is one.
-	lastErr error
-	failed  chan struct{}
+	mu     sync.Mutex
+	err    error         // why the Secret cannot be read now
+	failed chan struct{} // closed as long as there is an error
 }
 
-func newSecretWatcher(client kubernetes.Interface, ref config.SecretRef) *secretWatcher {
-	s := &secretWatcher{ref: ref, stopped: make(chan struct{}), failed: make(chan struct{})}
-	only := fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()
-	api := client.CoreV1().Secrets(ref.Namespace)
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			opts.FieldSelector = only
-			return api.List(ctx, opts)
-		},
-		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			opts.FieldSelector = only
-			return api.Watch(ctx, opts)
-		},
-	}
-	s.informer = cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, client), &v1.Secret{}, 0, cache.Indexers{})
-	return s
+func newWatched(client kubernetes.Interface, ref config.SecretRef) *watched {
+	informer := informers.NewFilteredSecretInformer(client, ref.Namespace, 0, cache.Indexers{}, only(ref))
+	return &watched{informer: informer, stopped: make(chan struct{}), failed: make(chan struct{})}
 }
 
-func (s *secretWatcher) stop() { s.once.Do(func() { close(s.stopped) }) }
-
-func (s *secretWatcher) run(ctx context.Context, changed func()) {
+// run watches the Secret until the context is done or it is stopped.
+func (s *watched) run(ctx context.Context, ref config.SecretRef, changed func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(ctx, s.stop)
-	defer stop()
-	log := klog.FromContext(ctx)
-	// The data is not compared: the receiver does that.
-	if _, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { s.readable(); changed() },
-		UpdateFunc: func(any, any) { s.readable(); changed() },
-		DeleteFunc: func(any) { s.readable(); changed() },
-	}); err != nil {
-		log.Error(err, "Cannot watch Secret", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
+	log := klog.FromContext(ctx).WithValues("secret", klog.KRef(ref.Namespace, ref.Name))
+	report := func() { // the data is not compared: the receiver does that
+		s.record(log, nil)
+		changed()
 	}
-	if err := s.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		s.unreadable(log, err)
-	}); err != nil {
-		log.Error(err, "Cannot report errors of reading the Secret", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
+	_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { report() }, UpdateFunc: func(any, any) { report() }, DeleteFunc: func(any) { report() },
+	})
+	if err == nil {
+		err = s.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { s.record(log, err) })
+	}
+	if err != nil {
+		log.Error(err, "Cannot watch Secret")
 	}
 	go func() {
-		<-s.stopped
-		cancel()
+		select {
+		case <-s.stopped:
+			cancel()
+		case <-ctx.Done():
+		}
 	}()
 	s.informer.RunWithContext(ctx)
 }
 
-// unreadable records why the Secret cannot be read, and logs it once.
-func (s *secretWatcher) unreadable(log klog.Logger, err error) {
+// record records why the Secret cannot be read, nil if it can be, and logs each cause once.
+func (s *watched) record(log klog.Logger, err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return // it is listed again at once
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lastErr == nil || s.lastErr.Error() != err.Error() {
-		log.Error(err, "Cannot read Secret; it is tried again", "secret", klog.KRef(s.ref.Namespace, s.ref.Name))
+	if err != nil && (s.err == nil || s.err.Error() != err.Error()) {
+		log.Error(err, "Cannot read Secret; it is tried again")
 	}
-	if s.lastErr == nil {
+	if s.err == nil && err != nil {
 		close(s.failed)
+	} else if s.err != nil && err == nil {
+		s.failed = make(chan struct{})
 	}
-	s.lastErr = err
+	s.err = err
 }
 
-// readable records that the Secret can be read.
-func (s *secretWatcher) readable() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lastErr != nil {
-		s.lastErr, s.failed = nil, make(chan struct{})
-	}
-}
-
-func (s *secretWatcher) get(ctx context.Context) (map[string][]byte, error) {
-	where := s.ref.Namespace + "/" + s.ref.Name
-	if err := s.synced(ctx); err != nil {
-		return nil, fmt.Errorf("reading Secret %s: %w", where, err)
-	}
-	for _, object := range s.informer.GetStore().List() {
-		if secret, ok := object.(*v1.Secret); ok && secret.Name == s.ref.Name {
-			return secret.Data, nil
-		}
-	}
-	return nil, fmt.Errorf("the Secret %s: %w", where, apierrors.NewNotFound(v1.Resource("secrets"), s.ref.Name))
-}
-
-// synced waits until the Secret was read or is known not to exist. It does not wait for one
-// that cannot be read.
-func (s *secretWatcher) synced(ctx context.Context) error {
+// synced waits until the Secret was read, is known not to exist, or cannot be read.
+func (s *watched) synced(ctx context.Context) error {
 	for !s.informer.HasSynced() {
 		s.mu.Lock()
-		err, failed := s.lastErr, s.failed
+		err, failed := s.err, s.failed
 		s.mu.Unlock()
 		if err != nil {
 			return err

@@ -70,8 +70,7 @@ func (s *Source) AddLabels(flag []string) error {
 	return nil
 }
 
-// ReadFilesBy has files read by a function, as parse.Options.ReadFile says: those of a Pod, from
-// elsewhere.
+// ReadFilesBy has files read by a function, as parse.Options.ReadFile says: the files of a Pod.
 func (s *Source) ReadFilesBy(read func(path string, most int64) ([]byte, error)) { s.readFile = read }
 
 // InSecret reports whether the source is a Secret.

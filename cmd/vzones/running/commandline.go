@@ -1,4 +1,4 @@
-package flags
+package running
 
 import (
 	"errors"
@@ -7,20 +7,23 @@ import (
 
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
+
+	"vzones/cmd/vsphere-cloud-controller-manager/app/flags"
 )
 
-// A CommandLine is what a daemon was started with, as far as that decides about Nodes.
+// A CommandLine has the flags of a daemon that decide about Nodes and about the rights that it needs.
 type CommandLine struct {
-	Flags
-	// CloudProvider, CloudConfig and Controllers are flags of the framework.
-	CloudProvider, CloudConfig string
-	Controllers                []string
+	flags.Flags
+	// The others are flags of the framework.
+	CloudProvider, CloudConfig           string
+	Kubeconfig, AuthenticationKubeconfig string
+	Controllers                          []string
+	SecurePort                           int
 }
 
-// Parse reads the arguments of a daemon, without the program, those of the vSphere CPI too. Flags that
-// decide nothing about Nodes are passed over. An error names a flag, never its value, which a Pod may
-// take from a Secret.
-func Parse(args []string) (*CommandLine, error) {
+// ParseArguments reads the arguments of a daemon, without the program, those of the vSphere CPI too.
+// Other flags are passed over. An error names a flag, never its value, which a Pod may take from a Secret.
+func ParseArguments(args []string) (*CommandLine, error) {
 	var c CommandLine
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -34,6 +37,9 @@ func Parse(args []string) (*CommandLine, error) {
 	// the daemon compares them.
 	set.StringVar(&c.CloudProvider, "cloud-provider", "vsphere", "")
 	set.StringVar(&c.CloudConfig, "cloud-config", "", "")
+	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "")
+	set.StringVar(&c.AuthenticationKubeconfig, "authentication-kubeconfig", "", "")
+	set.IntVar(&c.SecurePort, "secure-port", 10258, "")
 	set.StringSliceVar(&c.Controllers, "controllers", []string{"*"}, "")
 	if err := set.Parse(args); err != nil {
 		return nil, fmt.Errorf("reading the daemon's flags: %s", withoutValue(err))
