@@ -87,7 +87,7 @@ func (p *Provider) initial(ctx context.Context, node *v1.Node) (*cloudprovider.I
 // besides returns what a Node gets that the framework does not write: where its machine is, labels
 // in Kubernetes' own domains, and the condition, unless something is not certain or not right.
 func (p *Provider) besides(node *v1.Node, d *placement.Decision) write.Besides {
-	b := write.Besides{Annotations: d.Location.Annotations(), Labels: map[string]string{}, Levels: map[string]string{}}
+	b := write.Besides{Annotations: d.Annotations, Labels: map[string]string{}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {
 		if topology.IsReservedLevel(label) {
 			b.Labels[label] = value

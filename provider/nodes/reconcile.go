@@ -103,7 +103,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 		c.fleet.Probe(d.Machine.Ref.VCenter) // its labels may be written again
 	}
 	c.decided(n, r, d, d.MachineErr)
-	next := c.annotate(ctx, n, r, d.Location)
+	next := c.annotate(ctx, n, r)
 	ours, wait := c.recordMachine(ctx, n, r)
 	next = sooner(next, wait)
 	l := c.labels.Load()
@@ -145,14 +145,14 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 
 // annotate has a Node annotated with the location of its machine, if that is to be
 // written. It returns when that has to be tried again.
-func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record, to placement.Location) time.Duration {
-	if to == (placement.Location{}) {
+func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
+	if len(r.decision.Annotations) == 0 {
 		r.annotation.turn.done()
 		return 0
 	}
 	return c.send(ctx, n, r, &r.annotation, c.annotationPace, patch{
 		about: "where the machine is", kind: types.MergePatchType,
-		body: map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": to.Annotations()}},
+		body: map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": r.decision.Annotations}},
 	})
 }
 

@@ -112,7 +112,7 @@ func (p *patches) ended(content string, err error) {
 	}
 	delay := patchAgain
 	switch {
-	case isForGood(err):
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsInvalid(err): // there is no use in sending it again soon
 		p.failures = 0
 	case apierrors.IsConflict(err):
 		delay = conflictDelay
@@ -122,12 +122,6 @@ func (p *patches) ended(content string, err error) {
 	}
 	p.content, p.at = content, time.Now()
 	p.next = p.at.Add(delay)
-}
-
-// isForGood reports whether there is no use in sending a patch again soon that has ended so. If the Node
-// is gone, one of that name has another UID.
-func isForGood(err error) bool {
-	return err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
 }
 
 // A turn is when a Node may do what only so many may at a time. It is zero if the Node

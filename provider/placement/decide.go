@@ -39,8 +39,8 @@ type Decision struct {
 	// VCenter is what the machine's vCenter is called in Placement: the name of its first entry.
 	// It is empty if no machine was found.
 	VCenter string
-	// Location is what the Node's annotations have to be, zero if nothing is to be written.
-	Location Location
+	// Annotations are to be written to the Node: they say where the machine is.
+	Annotations map[string]string
 
 	Placement topology.Placement
 	// PlaceErr is why there is no placement, which is MachineErr without a machine.
@@ -95,7 +95,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	d, joins := &Decision{Topology: &cfg.Topology, states: states}, nodeinfo.IsUninitialized(node)
 	m, in, lost, err := p.find(states, node)
 	if err == nil && (lost == nil || joins) {
-		d.Location = location(states, node, m, in.Snapshot)
+		d.Annotations = location(states, node, m, in.Snapshot)
 	}
 	if err = nodeinfo.WithContradiction(node, err); err != nil {
 		return d.fail(err)

@@ -114,13 +114,11 @@ func (p *Placer) knownOf(node types.UID) *known {
 	return k
 }
 
-// read returns what is known of a Node. The lock is held.
-func (p *Placer) read(node types.UID) known {
-	if k := p.known[node]; k != nil {
-		return *k
-	}
-	return known{}
-}
+// nothing is known of a Node that is new.
+var nothing known
+
+// read returns what is known of a Node, not to be changed. The lock is held.
+func (p *Placer) read(node types.UID) *known { return cmp.Or(p.known[node], &nothing) }
 
 // reserve gives a Node addresses, and a machine unless that is zero, until it shows them. The lock
 // is held since before anything was looked up. So of two Nodes that ask at the same time for the

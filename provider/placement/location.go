@@ -7,38 +7,23 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Location is where a machine is, as a Node's annotations have it.
-type Location struct {
-	Machine string
-	// VCenter is the own UUID of the machine's vCenter, empty if that is not known.
-	VCenter string
-}
-
-// Annotations returns those that say this, none for the zero value.
-func (l Location) Annotations() map[string]string {
-	all := map[string]string{}
-	if l.Machine != "" {
-		all[nodeinfo.KeyMachine] = l.Machine
-	}
-	if l.VCenter != "" {
-		all[nodeinfo.KeyVCenter] = l.VCenter
-	}
-	return all
-}
-
-// location returns what is to be written onto a Node of where its machine is, zero if nothing is or
-// if annotations cannot say that.
-func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) Location {
+// location returns the annotations that say where a Node's machine is, nil if they are there or
+// cannot say that.
+func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
 		if id, err := nodeinfo.IdentityOf(n); n.Spec.ProviderID == "" || err != nil || isRecorded(states, id, m, in) {
-			return Location{}
+			return nil
 		}
 	}
 	at := nodeinfo.FormatLocation(m.Ref)
 	if nodeinfo.ParseLocation(at) != m.Ref {
-		return Location{}
+		return nil
 	}
-	return Location{Machine: at, VCenter: in.Instance}
+	all := map[string]string{nodeinfo.KeyMachine: at}
+	if in.Instance != "" {
+		all[nodeinfo.KeyVCenter] = in.Instance
+	}
+	return all
 }
 
 // isRecorded reports whether a Node says where its machine is. One that names another entry

@@ -19,6 +19,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"vzones/provider/nodes"
+	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -144,7 +145,7 @@ func TestOutcomesAreDocumented(t *testing.T) {
 		t.Errorf("the reference has %v, the code %v", got, want)
 	}
 	for _, outcome := range want {
-		if !strings.Contains(nodes.OutcomesHelp, outcome) {
+		if !strings.Contains(report.Help, outcome) {
 			t.Errorf("the help of the metric does not name %s", outcome)
 		}
 	}

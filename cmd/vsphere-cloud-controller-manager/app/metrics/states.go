@@ -6,7 +6,9 @@ import (
 
 	"k8s.io/component-base/metrics"
 
+	"vzones/provider/absence"
 	"vzones/provider/nodes"
+	"vzones/provider/report"
 	"vzones/vcenter"
 	"vzones/vcenter/session"
 )
@@ -56,7 +58,7 @@ func NewLeading(leading <-chan struct{}) *States {
 // at each scrape. An instance shows it once leading is closed.
 func NewUndeletedNodes(leading <-chan struct{}, counts func() map[string]int) *States {
 	s := &States{}
-	kept := s.desc("undeleted_nodes", "Nodes that are not ready, whose machines are not found and that are not deleted, by the reason: "+nodes.KeptHelp+".", "reason")
+	kept := s.desc("undeleted_nodes", "Nodes that are not ready, whose machines are not found and that are not deleted, by the reason: "+absence.KeptHelp+".", "reason")
 	s.collect = func(ch chan<- metrics.Metric) {
 		if isClosed(leading) {
 			for reason, n := range counts() {
@@ -107,7 +109,7 @@ func NewFleet(leading <-chan struct{}, fleet Health, outcomes func() (all, waiti
 	tags := s.desc("vcenter_tags_known", "1 if the last reading of a vCenter's tags ended well, or none is needed, else 0. Absent before the first has ended.", "vcenter")
 	untrusted := s.desc("vcenter_certificate_untrusted", "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0.", "vcenter")
 	expiry := s.desc("vcenter_certificate_expiry_timestamp_seconds", "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint.", "vcenter")
-	byOutcome := s.desc("nodes", "Nodes by what is known of them: "+nodes.OutcomesHelp+".", "outcome")
+	byOutcome := s.desc("nodes", "Nodes by what is known of them: "+report.Help+".", "outcome")
 	uninitialized := s.desc("uninitialized_nodes", "Nodes that are not initialized yet, by the same outcomes as all Nodes.", "outcome")
 	s.collect = func(ch chan<- metrics.Metric) {
 		if !isClosed(leading) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"vzones/provider/nodes"
+	"vzones/provider/absence"
 )
 
 // TestReasonsAreDocumented: for which Nodes are kept, as the provider counts them.
@@ -17,7 +17,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		t.Errorf("the reference has %v, the code %v", got, want)
 	}
 	for _, reason := range want {
-		if !strings.Contains(nodes.KeptHelp, reason) {
+		if !strings.Contains(absence.KeptHelp, reason) {
 			t.Errorf("the help of the metric does not name %s", reason)
 		}
 	}
