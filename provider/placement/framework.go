@@ -63,7 +63,7 @@ func (p *Placer) Initialize(node *v1.Node) (*Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.isThere(node) {
-		return nil, fmt.Errorf("Node %s is gone", node.Name)
+		return nil, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 	}
 	d, err := p.join(node)
 	if p.knownOf(node.UID).refused = err != nil; err == nil {
