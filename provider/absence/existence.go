@@ -210,7 +210,8 @@ func (c *Checker) confirm(node *v1.Node, asks bool) (q *question, absent bool, e
 	if c.nodes.IsStarted() {
 		// The framework deletes by name, from a list that may be minutes old.
 		switch now, err := c.nodes.Get(node.Name); {
-		case err != nil: // it is gone
+		case err != nil:
+			return q, false, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 		case now.UID != node.UID:
 			return q, false, topology.Errorf(topology.ErrUnknown, "there is another Node %s now", node.Name)
 		default:

@@ -20,6 +20,9 @@ const (
 	// KeyLabels is the annotation that lists the labels of further levels that vzones
 	// wrote, in order, with commas between them.
 	KeyLabels = "vzones/labels"
+	// KeyUntainted is the label of a Node that nobody has initialized: it was registered without the
+	// taint, or got its provider ID without it. A kubelet cannot take a label of that domain off.
+	KeyUntainted = "vzones.node-restriction.kubernetes.io/registered-untainted"
 	// DriftTaint is the taint of a Node that is not where its labels say.
 	DriftTaint = "vzones/topology-drift"
 	// TopologyReady is the condition that says whether a Node's topology labels are those of

@@ -249,8 +249,7 @@ type Fleet interface {
 // placer is what the controller needs of a placement.Placer, whose documentation it shares.
 type placer interface {
 	NodeCache() *nodecache.Cache
-	NodeAdded(*v1.Node)
-	NodeUpdated(before, now *v1.Node)
+	NodeChanged(before, now *v1.Node)
 	NodeDeleted(types.UID)
 	Forget(types.UID)
 

@@ -52,7 +52,7 @@ func (c *Controller) changed(b, n *v1.Node, there bool) {
 		c.queue.Add(itemOf(b)) // which forgets it
 	case b == nil:
 		if !there {
-			c.placer.NodeAdded(n)
+			c.placer.NodeChanged(nil, n)
 		}
 		c.queue.Add(itemOf(n))
 		c.findConflictsSoon()
@@ -65,7 +65,7 @@ func (c *Controller) changed(b, n *v1.Node, there bool) {
 }
 
 func (c *Controller) updated(b, n *v1.Node) {
-	c.placer.NodeUpdated(b, n)
+	c.placer.NodeChanged(b, n)
 	if nodeinfo.IsUninitialized(b) && !nodeinfo.IsUninitialized(n) {
 		c.mu.Lock()
 		c.recordLocked(n.UID).initialized = time.Now()

@@ -143,16 +143,22 @@ func (c *Controller) decided(n *v1.Node, r *record, d *placement.Decision, err e
 	c.mu.Unlock()
 }
 
-// annotate has a Node annotated with the location of its machine, if that is to be
-// written. It returns when that has to be tried again.
+// annotate has a Node annotated with the location of its machine, and labeled as one that nobody has
+// initialized, if that is to be written. It returns when that has to be tried again.
 func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.Duration {
-	if len(r.decision.Annotations) == 0 {
+	to := map[string]any{"uid": n.UID}
+	if len(r.decision.Annotations) > 0 {
+		to["annotations"] = r.decision.Annotations
+	}
+	if r.decision.Untainted {
+		to["labels"] = map[string]string{nodeinfo.KeyUntainted: "true"}
+	}
+	if len(to) == 1 {
 		r.annotation.turn.done()
 		return 0
 	}
 	return c.send(ctx, n, r, &r.annotation, c.annotationPace, patch{
-		about: "where the machine is", kind: types.MergePatchType,
-		body: map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": r.decision.Annotations}},
+		about: "where the machine is", kind: types.MergePatchType, body: map[string]any{"metadata": to},
 	})
 }
 

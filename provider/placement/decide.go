@@ -39,8 +39,11 @@ type Decision struct {
 	// VCenter is what the machine's vCenter is called in Placement: the name of its first entry.
 	// It is empty if no machine was found.
 	VCenter string
-	// Annotations are to be written to the Node: they say where the machine is.
+	// Annotations are to be written to the Node: they say where the machine is. Untainted reports
+	// whether it is to be labeled as one that nobody has initialized, so that after a restart it still
+	// does not come before the other Node.
 	Annotations map[string]string
+	Untainted   bool
 
 	Placement topology.Placement
 	// PlaceErr is why there is no placement, which is MachineErr without a machine.
@@ -106,6 +109,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		return d.fail(err)
 	}
 	d.Shared, d.Later, d.MachineErr = s.any(), len(s.before) > 0, s.err()
+	d.Untainted = !joins && s.any() && p.read(node.UID).cameInitialized && node.Labels[nodeinfo.KeyUntainted] == ""
 	if d.Later {
 		return d.fail(d.MachineErr)
 	}

@@ -172,25 +172,14 @@ func (p *Placer) isThere(node *v1.Node) bool {
 	return err == nil && now.UID == node.UID
 }
 
-// NodeAdded notes that a Node comes while this process leads.
-func (p *Placer) NodeAdded(node *v1.Node) {
+// NodeChanged notes a change of a Node while this process leads, which ends what is reserved and the
+// Node shows by now. Before is nil if the Node comes.
+func (p *Placer) NodeChanged(before, now *v1.Node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.noteCame(node)
-}
-
-func (p *Placer) noteCame(node *v1.Node) {
-	if p.nodes.IsStarted() && !nodeinfo.IsUninitialized(node) {
-		p.knownOf(node.UID).cameInitialized = true
-	}
-}
-
-// NodeUpdated notes a change of a Node, which ends what is reserved and the Node shows by now.
-func (p *Placer) NodeUpdated(before, now *v1.Node) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if before.UID != now.UID || !nodeinfo.IsUninitialized(before) && before.Spec.ProviderID == "" && now.Spec.ProviderID != "" {
-		p.noteCame(now)
+	came := before == nil || before.UID != now.UID || !nodeinfo.IsUninitialized(before) && before.Spec.ProviderID == "" && now.Spec.ProviderID != ""
+	if came && p.nodes.IsStarted() && !nodeinfo.IsUninitialized(now) {
+		p.knownOf(now.UID).cameInitialized = true
 	}
 	if !p.reserving[now.UID] {
 		return

@@ -38,7 +38,7 @@ func TestWhoHasInitializedANode(t *testing.T) {
 		if c.leads {
 			p.nodes.Start()
 		}
-		p.NodeUpdated(c.before, c.now)
+		p.NodeChanged(c.before, c.now)
 		if p.read(c.now.UID).cameInitialized != c.came {
 			t.Errorf("%s: it came initialized: %t", name, !c.came)
 		}
@@ -50,7 +50,7 @@ func TestWhoHasInitializedANode(t *testing.T) {
 func TestAnUninitializedNodeIsNotForgotten(t *testing.T) {
 	p := leading()
 	n := aNode("n", runs)
-	p.NodeAdded(n)
+	p.NodeChanged(nil, n)
 	if p.Forget(n.UID); p.settled(n, &inventory.Machine{UUID: mustUUID(uuidA)}) {
 		t.Error("it is taken for one that was initialized")
 	}
@@ -68,14 +68,14 @@ func TestReservationsEnd(t *testing.T) {
 		machine  bool
 	}{
 		"nothing":         {func(*Placer) {}, "a", "a", true},
-		"shows one":       {func(p *Placer) { p.NodeUpdated(aNode("a"), aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
-		"shows machine":   {func(p *Placer) { p.NodeUpdated(aNode("a"), aNode("a", runs)) }, "a", "a", false},
-		"shows all":       {func(p *Placer) { p.NodeUpdated(aNode("a"), aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
+		"shows one":       {func(p *Placer) { p.NodeChanged(aNode("a"), aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
+		"shows machine":   {func(p *Placer) { p.NodeChanged(aNode("a"), aNode("a", runs)) }, "a", "a", false},
+		"shows all":       {func(p *Placer) { p.NodeChanged(aNode("a"), aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
 		"gets one":        {func(p *Placer) { p.reserve(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
 		"is not ours":     {func(p *Placer) { p.Forget("uid-a") }, "", "", false},
 		"is gone":         {func(p *Placer) { p.NodeDeleted("uid-a") }, "", "", false},
 		"long ago":        {func(*Placer) { time.Sleep(reservedFor) }, "", "", false},
-		"another changes": {func(p *Placer) { p.NodeUpdated(aNode("b"), aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
+		"another changes": {func(p *Placer) { p.NodeChanged(aNode("b"), aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -106,7 +106,7 @@ func (p *Placer) settled(n *v1.Node, m *inventory.Machine) bool {
 	if nodeinfo.IsUninitialized(n) {
 		return p.reservationOf(n.UID).machine == m.UUID
 	}
-	return n.Spec.ProviderID != "" && !p.read(n.UID).cameInitialized
+	return n.Spec.ProviderID != "" && !p.read(n.UID).cameInitialized && n.Labels[nodeinfo.KeyUntainted] == ""
 }
 
 // err returns why a Node has to wait, or what is wrong with an initialized one, nil if the machine is

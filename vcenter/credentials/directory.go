@@ -33,13 +33,17 @@ func FromDirectory(dir, server string) (Credentials, error) {
 }
 
 // current returns the directory to read. A volume is replaced as a whole by
-// pointing the link ..data elsewhere: what it points to is read, not some of the
+// pointing the link ..data elsewhere: what it points to is read, be it gone by now, not some of the
 // old and some of the new.
 func current(dir string) string {
-	if target, err := filepath.EvalSymlinks(filepath.Join(dir, "..data")); err == nil {
+	target, err := os.Readlink(filepath.Join(dir, "..data"))
+	switch {
+	case err != nil:
+		return dir
+	case filepath.IsAbs(target):
 		return target
 	}
-	return dir
+	return filepath.Join(dir, target)
 }
 
 func readFiles(dir, server string) (map[string][]byte, error) {

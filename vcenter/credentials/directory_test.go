@@ -86,6 +86,25 @@ func TestMountedSecret(t *testing.T) {
 	}
 }
 
+// TestTheVersionIsGone: what the volume points to is read and nothing else, so that it cannot be some
+// of one version and some of another.
+func TestTheVersionIsGone(t *testing.T) {
+	dir := t.TempDir()
+	mount(t, dir, "1", "vc.username", "me", "vc.password", "made-up-1")
+	if err := os.RemoveAll(filepath.Join(dir, "..version1")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"vc.username", "vc.password"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir, "vc.username", "me", "vc.password", "made-up-2")
+	if got, err := credentials.FromDirectory(dir, "vc"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // TestVolumeSwappedWhileItIsRead: credentials are all of one version, though the
 // volume is replaced again and again.
 func TestVolumeSwappedWhileItIsRead(t *testing.T) {
