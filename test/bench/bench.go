@@ -52,7 +52,7 @@ func (b *bench) run(ctx context.Context, todo []benchCase, report *figures.Repor
 	defer cancel()
 	b.report("starting etcd and kube-apiserver")
 	first := warmUp()
-	b.stack, err = stack.Start(ctx, stack.Options{Fleet: first.fleet.description(), Cluster: cluster.Options{Flags: map[string][]string{
+	b.stack, err = stack.Start(ctx, stack.Options{Fleet: first.fleet.description(), FullNodes: true, Cluster: cluster.Options{Flags: map[string][]string{
 		cluster.APIServer: {"--delete-collection-workers=16"},
 	}}})
 	if err != nil {

@@ -35,6 +35,8 @@ type NodeSpec struct {
 	// it a kubelet knows no address but its host name.
 	ProvidedIP string
 	Labels     map[string]string // beside those that each kubelet sets
+	// Full gives the Node as much as one has that runs Pods: about 20 KB.
+	Full bool
 }
 
 // Node returns the Node as a kubelet registers it that waits for a cloud
@@ -71,7 +73,41 @@ func (s NodeSpec) Node() *corev1.Node {
 	if s.ProvidedIP != "" {
 		node.Annotations = map[string]string{providedAddress: s.ProvidedIP}
 	}
+	if s.Full {
+		fill(node)
+	}
 	return node
+}
+
+// fill gives a Node what kubelets, network and storage plugins add: 50 images, which is what a kubelet
+// reports at most, 10 volumes, and the fields of two further managers.
+func fill(node *corev1.Node) {
+	for i := range 50 {
+		digest := fmt.Sprintf("%064x", i+1)
+		node.Status.Images = append(node.Status.Images, corev1.ContainerImage{
+			Names:     []string{fmt.Sprintf("registry.example.com/team-%d/service-%d@sha256:%s", i%7, i, digest), fmt.Sprintf("registry.example.com/team-%d/service-%d:v1.%d.0", i%7, i, i)},
+			SizeBytes: int64(i+1) << 20,
+		})
+	}
+	for i := range 10 {
+		volume := corev1.UniqueVolumeName(fmt.Sprintf("kubernetes.io/csi/csi.vsphere.vmware.com^%08x-0000-4000-8000-%012x", i, i))
+		node.Status.VolumesInUse = append(node.Status.VolumesInUse, volume)
+		node.Status.VolumesAttached = append(node.Status.VolumesAttached, corev1.AttachedVolume{Name: volume, DevicePath: "csi-" + strings.Repeat("0", 64)})
+	}
+	network := condition(corev1.NodeNetworkUnavailable, corev1.ConditionFalse, "RouteCreated")
+	node.Status.Conditions = append(node.Status.Conditions, network)
+	for _, manager := range []string{"kube-controller-manager", "network-plugin"} {
+		var fields strings.Builder
+		for i := range 30 {
+			key := fmt.Sprintf("%s.example.com/setting-%d", manager, i)
+			metav1.SetMetaDataAnnotation(&node.ObjectMeta, key, strings.Repeat("x", 40))
+			fmt.Fprintf(&fields, `,"f:%s":{}`, key)
+		}
+		node.ManagedFields = append(node.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: new(metav1.Now()),
+			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:annotations":{".":{}` + fields.String() + `}}}`)},
+		})
+	}
 }
 
 func (s NodeSpec) labels() map[string]string {

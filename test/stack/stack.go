@@ -37,6 +37,7 @@ type Stack struct {
 	// Env are further variables of the daemons that are started.
 	Env []string
 
+	fullNodes  bool
 	kubeconfig string
 	daemons    []*Daemon
 	granted    []types.NamespacedName
@@ -49,6 +50,8 @@ type Options struct {
 	Fleet string
 	// Cluster configures the control plane.
 	Cluster cluster.Options
+	// FullNodes has Register create Nodes with as much as those have that run Pods.
+	FullNodes bool
 	// Bare leaves the manifest and the Secret out, for whoever installs in another way and
 	// then calls UseServiceAccount.
 	Bare bool
@@ -58,7 +61,7 @@ type Options struct {
 // manifest, the Secret with the credentials of the fleet instead of its own.
 // The caller must call Stop; after an error there is nothing to stop.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
-	s := &Stack{}
+	s := &Stack{fullNodes: opts.FullNodes}
 	if err := s.start(ctx, opts); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
@@ -149,7 +152,7 @@ func (s *Stack) Register(ctx context.Context, machines ...fleet.Machine) error {
 		if i%3 == 2 {
 			uuid = m.SwappedUUID()
 		}
-		specs = append(specs, cluster.NodeSpec{Name: m.Name, SystemUUID: uuid})
+		specs = append(specs, cluster.NodeSpec{Name: m.Name, SystemUUID: uuid, Full: s.fullNodes})
 	}
 	return s.Cluster.CreateNodes(ctx, specs)
 }
