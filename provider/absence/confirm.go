@@ -73,8 +73,7 @@ type Confirmer struct {
 
 	mu sync.Mutex
 	of map[wanted]*confirmation
-	// lastErr is why the search that ended last has confirmed nothing, if a vCenter
-	// could not be searched.
+	// lastErr is the error of the last search if a vCenter could not be searched.
 	lastErr error
 }
 
@@ -89,12 +88,12 @@ type wanted struct {
 // confirmation.
 type confirmation struct {
 	id inventory.Identity
-	// done is when the last search ended, zero before; err is why that confirms
-	// nothing. Generation is that of the vCenters that were searched.
+	// done is the end of the last search, zero before it. Err says why the search confirms nothing.
+	// Generation is the fleet's at its start.
 	done       time.Time
 	err        error
 	generation uint64
-	// due is when a question has the machine searched for again.
+	// due is the time from which a question starts another search.
 	due      time.Time
 	failures int
 }

@@ -41,7 +41,8 @@ const (
 	Searched ConditionName = "searched"
 )
 
-// conditions are those that the Node and the snapshots decide. Each returns why it does not hold.
+// conditions has the checks that need only the Node and the snapshots. A check returns why its condition
+// does not hold.
 var conditions = []struct {
 	name  ConditionName
 	check func(*question) error
@@ -59,7 +60,7 @@ type question struct {
 	placer *placement.Placer
 	states []inventory.State
 	node   *v1.Node
-	// id is set by isNamed, and absent, which is what the snapshots say, by isAbsent.
+	// isNamed sets id, and isAbsent sets absent, the answer of the snapshots.
 	id     inventory.Identity
 	absent error
 }
@@ -225,10 +226,10 @@ func (c *Checker) confirm(node *v1.Node, asks bool) (q *question, absent bool, e
 	return q, true, c.confirmer.ask(wanted{node.UID, false}, q.id, asks)
 }
 
-// A Condition is what has to hold for a Node to be deleted.
+// A Condition has to hold for a Node to be deleted.
 type Condition struct {
 	Name ConditionName
-	// Err is why it does not hold, nil if it does or was not checked.
+	// Err says why it does not hold. It is nil if it holds or was not checked.
 	Err error
 	// Asked is false where another one that does not hold makes it meaningless.
 	Asked bool

@@ -46,7 +46,7 @@ func ClaimedBy(node *v1.Node) []netip.Addr {
 	return all
 }
 
-// Backing is what a machine says of an address that its Node claims.
+// Backing is a machine's answer about an address that its Node claims.
 type Backing int
 
 const (

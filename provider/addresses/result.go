@@ -7,7 +7,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// Rule is what an address was chosen or dropped by.
+// Rule is the reason for which an address was chosen or dropped.
 type Rule uint8
 
 // The rules. Those from Subnet on have chosen the address.
@@ -80,7 +80,7 @@ func (r Reason) String() string {
 	return r.Rule.String()
 }
 
-// A Result is what became of one address of a machine.
+// A Result is the choice about one address of a machine.
 type Result struct {
 	Address netip.Addr
 	// Network and Device are those of the interface, see inventory.NIC. They

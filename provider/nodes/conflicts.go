@@ -112,8 +112,8 @@ func (l *labeler) recordUnread(ctx context.Context, unread, system map[string][]
 // recorded has objects that were recorded, by vCenter.
 type recorded map[string]map[topology.Ref]bool
 
-// news returns those that were not in what was recorded of a vCenter last, in the order of their paths,
-// and records these and no others. Of vCenters that it is not called for nothing is known now.
+// news records the objects of a vCenter in place of its former ones, and returns those that are new, in
+// the order of their paths.
 func (r recorded) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
 	before, now := r[vcenter], map[topology.Ref]bool{}
 	for _, o := range objects {

@@ -53,8 +53,7 @@ type Controller struct {
 	// standsBy reports whether Run follows machines before this process leads.
 	standsBy bool
 
-	// running is closed when queue and what is below it are set, and stopped when nothing is
-	// decided any more, by Run.
+	// Run closes running once the fields below are set, and stopped once nothing is decided any more.
 	running, stopped chan struct{}
 	queue            workqueue.TypedDelayingInterface[item]
 	// events records Events about Nodes, at the pace of eventPace.
@@ -62,7 +61,7 @@ type Controller struct {
 	eventPace *rate.Limiter
 	// annotationPace limits the annotations.
 	annotationPace *rate.Limiter
-	// requests are those to the API server that are under way.
+	// requests waits for the requests to the API server that are under way.
 	requests sync.WaitGroup
 	passes   passes
 	// logged is the sum that was logged last. It belongs to the goroutine that decides.
@@ -168,7 +167,7 @@ type item struct {
 
 func itemOf(n *v1.Node) item { return item{name: n.Name, uid: n.UID} }
 
-// A job is what is done with an item.
+// A job is one kind of work on an item.
 type job int
 
 const (
@@ -188,8 +187,8 @@ const (
 	findConflicts
 )
 
-// next does what is next in the queue, and reports whether there is more to come. While this process
-// stands by it only follows machines.
+// next does the next item of the queue, and reports whether the queue goes on. While this process
+// stands by, next only follows machines.
 func (c *Controller) next(ctx context.Context) bool {
 	i, done := c.queue.Get()
 	if done {

@@ -13,8 +13,8 @@ import (
 	"vzones/provider/report"
 )
 
-// handlers enqueue a Node that comes, goes, or changes in what is decided about, those of
-// others too, which the lister hides. Kubelets report far more often than that.
+// handlers enqueue a Node that comes, goes, or changes in a fact that decisions depend on. Heartbeats of
+// kubelets enqueue nothing.
 func (c *Controller) handlers() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(o any, there bool) { c.changed(nil, nodeIn(o), there) },
@@ -84,7 +84,7 @@ func (c *Controller) updated(b, n *v1.Node) {
 	}
 }
 
-// followKey is which machine the fleet follows for a Node, empty for none.
+// followKey returns the key of the machine that the fleet follows for a Node, empty for none.
 func (c *Controller) followKey(n *v1.Node) string {
 	if c.placer.IsForeign(n) {
 		return ""

@@ -24,12 +24,12 @@ const (
 	namesTime = 10 * time.Minute
 )
 
-// labeler is what the labels of all Nodes have in common. It belongs to the goroutine that
-// decides, but for writes, which are counted under the controller's lock.
+// labeler has the state that the labels of all Nodes share. The goroutine that decides owns it; writes are
+// counted under the controller's lock.
 type labeler struct {
 	// recordOnPod records an Event on the daemon's own Pod. It does not wait.
 	recordOnPod func(eventType, reason, message string)
-	// pace limits the writes, readyPace those of conditions.
+	// pace limits the writes of labels, readyPace the writes of conditions.
 	pace, readyPace *rate.Limiter
 
 	writes    map[plan.Action]int
@@ -40,13 +40,13 @@ type labeler struct {
 	notSeen        map[string]bool
 }
 
-// labelState is what is remembered of the labels of an initialized Node.
+// labelState is the part of a record that is about the labels of an initialized Node.
 type labelState struct {
 	// waiting reports whether the Node is to be decided about whenever a vCenter has
 	// answered, and asked for which change of the fleet it asked the vCenter for that.
 	waiting bool
 	asked   int64
-	// namesSince is when names of tags were first asked for to write it, zero if they are not.
+	// namesSince is the time since when a write waits for names of tags, zero if none does.
 	namesSince time.Time
 
 	drifts  []plan.Timed

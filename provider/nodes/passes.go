@@ -31,11 +31,11 @@ const (
 
 // passes are the passes over all Nodes. They belong to the goroutine that decides.
 type passes struct {
-	// machines and locations are those that the fleet follows for Nodes, and where Nodes say that they
-	// were found.
+	// machines are the keys of the machines that the fleet follows, and locations the annotations that
+	// say where they were found.
 	machines, locations []string
-	// topology is what gave the Nodes their labels in the last pass, and hidden are the tag categories
-	// that each vCenter did not show.
+	// topology has the rules of the last pass, and hidden the tag categories that each vCenter did not
+	// show then.
 	topology *config.Topology
 	hidden   map[string][]string
 
@@ -77,8 +77,8 @@ func (c *Controller) nodesChanged() { c.queue.AddAfter(item{job: recheckNodes}, 
 // followChanged has the fleet follow other machines soon.
 func (c *Controller) followChanged() { c.queue.AddAfter(item{job: followNodes}, gather) }
 
-// recheck enqueues the Nodes that are what they are because of other Nodes, or that the
-// framework was refused although they had been announced.
+// recheck enqueues the Nodes whose decision depends on other Nodes, and those that were announced and
+// then refused.
 func (c *Controller) recheck() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"vzones/topology/quote"
 )
 
-// What a problem of a Node is about.
+// The subjects of a Node's problems.
 const (
 	aboutMachine  = "machine"  // what the Node waits for, or why its machine is not certain
 	aboutDeletion = "deletion" // why the Node is not deleted although its machine is not found
@@ -41,7 +41,7 @@ const (
 	eventsPerSecond = 20
 )
 
-// problem returns what is known of a problem of a Node.
+// problem returns the tracker of a problem of a Node.
 func (r *record) problem(about string) *report.Tracker {
 	t := r.problems[about]
 	if t == nil {

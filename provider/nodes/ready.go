@@ -22,14 +22,14 @@ const (
 	frameworkTime = 2 * time.Second
 )
 
-// readiness is what the condition keys.TopologyReady of a Node says. While it is zero nothing is
-// written: the Node is not ours, or what is wrong with it has not lasted yet.
+// readiness is the content of the condition nodeinfo.TopologyReady. If it is zero, nothing is written,
+// because the Node is not ours, or because its problem has not lasted yet.
 type readiness struct {
 	status          v1.ConditionStatus
 	reason, message string
 }
 
-// readinessBy is what an Event has said.
+// readinessBy returns the content that says the same as the Event about a problem.
 func readinessBy(p report.Problem) readiness {
 	v := readiness{v1.ConditionFalse, p.Reason, quote.Note(p.Text)}
 	if p.Unknown {

@@ -13,27 +13,26 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// record is what is known of one Node. It belongs to the goroutine that decides, but for what is
-// changed under the controller's lock.
+// record has all that the controller knows of one Node. The goroutine that decides owns it. The fields at
+// the end are changed under the controller's lock.
 type record struct {
-	// node and decision are those of the last sync, nil before. The machine is nil if the Node has
-	// to be decided about whenever something changes.
+	// node and decision are from the last sync, nil before it. The machine is the decision's, nil if
+	// the Node has to be decided about whenever something changes.
 	node     *v1.Node
 	decision *placement.Decision
 	machine  *inventory.Machine
 	// vcenter is that in which the machine was found last, for the log, empty if it never was.
 	vcenter string
-	// announced is what the framework was last announced that the Node can be initialized
-	// with, and announcedAt when that was, zero if it has initialized the Node.
+	// announced is the metadata with which the Node was last announced to the framework, and
+	// announcedAt the time. Both are zero once the Node is initialized.
 	announced   *cloudprovider.InstanceMetadata
 	announcedAt time.Time
-	// problems are what is wrong with the Node, by what that is about.
+	// problems are the Node's, by their subject.
 	problems map[string]*report.Tracker
-	// event is when an Event may be recorded, and eventWaits whether one waits for that.
+	// event is the Node's turn to record an Event. eventWaits reports whether an Event waits for it.
 	event      turn
 	eventWaits bool
-	// addresses are those that the Node had when it was looked at last, nil if it was not since it
-	// is initialized.
+	// addresses are the Node's at the last sync, nil before the first one after its initialization.
 	addresses []v1.NodeAddress
 	// shared reports whether another Node has the machine too, or an address that the Node
 	// would get: then a change of any Node may concern this one.
@@ -47,21 +46,21 @@ type record struct {
 	absent bool
 	// writing reports whether a request to the API server is under way: there is one at a time.
 	writing bool
-	// annotation are the patches of where the machine is, so that a restart does not forget it,
-	// labelPatches those of labels and taints, and ready those of the condition keys.TopologyReady.
+	// annotation, labelPatches and ready are the patches of the machine's location, of labels and
+	// taints, and of the condition.
 	annotation, labelPatches, ready patches
 	// initialized is when the framework initialized it, zero if that was not seen.
 	initialized time.Time
 }
 
-// counted is what metrics count of a Node.
+// counted has a Node's share in the metrics.
 type counted struct {
-	// outcome is what was decided, and kept why the Node is not deleted although its machine is not
-	// found, empty if it is not kept; by their names in metrics.
+	// outcome and kept are values of metrics' labels. Kept is the reason why the Node is not deleted
+	// although its machine is not found, empty if there is none.
 	outcome, kept string
 	// drifting and resized report whether labels and the instance type differ.
 	drifting, resized bool
-	// conflicts are those that concern the Node.
+	// conflicts concern the Node.
 	conflicts []topology.Conflict
 }
 

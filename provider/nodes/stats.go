@@ -14,9 +14,9 @@ import (
 	"vzones/topology"
 )
 
-// Stats are what is counted of the labels of Nodes.
+// Stats are the metrics of the labels of Nodes.
 type Stats struct {
-	// Drifting is the number of Nodes whose labels are not those of their place.
+	// Drifting is the number of Nodes whose labels differ from their place.
 	Drifting int
 	// Resized is the number of Nodes whose instance type is not what their machine is.
 	Resized int
@@ -119,10 +119,10 @@ const (
 
 // A sum is how many Nodes of ours are placed.
 type sum struct {
-	// placed and unplaced are the initialized ones, by whether their place is known now, and
-	// waiting those that are not initialized.
+	// placed and unplaced are initialized Nodes whose place is known or unknown, waiting are Nodes
+	// that are not initialized.
 	placed, unplaced, waiting int
-	// drifting are those with labels that are not those of their place.
+	// drifting are the Nodes whose labels differ from their place.
 	drifting int
 }
 

@@ -20,18 +20,18 @@ const (
 	// API server.
 	patchesPerSecond = 20
 	patchTimeout     = 10 * time.Second
-	// patchPause is when a Node is decided about again that is being patched.
+	// patchPause is the delay after which a Node that is being patched is decided about again.
 	patchPause = time.Second
-	// conflictDelay is when it is, after somebody else has written to it. It does not grow: a
+	// conflictDelay is the delay after a conflict with another writer. It does not grow, because a
 	// frequent writer would starve us.
 	conflictDelay = 200 * time.Millisecond
-	// patchAgain is when the same is written again. It is longer than a Node takes to show it.
+	// patchAgain is the delay before the same patch is sent again. The informer shows a patch sooner.
 	patchAgain = 30 * time.Second
 	// retryMin and retryMax bound the delay after a patch that failed, which doubles.
 	retryMin, retryMax = 500 * time.Millisecond, 5 * time.Minute
 )
 
-// patch is what is to be written to a Node.
+// patch is one write to a Node.
 type patch struct {
 	// about names in the log what is written. The body has the Node's UID, so that no other one of its
 	// name is patched.
@@ -45,7 +45,7 @@ type patch struct {
 	written func()
 }
 
-// patches are those of one kind to a Node.
+// patches has the state of the patches of one kind to a Node.
 type patches struct {
 	turn turn
 	// content is that of the last patch, at when it ended, next when the same is sent again, and
@@ -124,8 +124,7 @@ func (p *patches) ended(content string, err error) {
 	p.next = p.at.Add(delay)
 }
 
-// A turn is when a Node may do what only so many may at a time. It is zero if the Node
-// does not want to.
+// A turn is a Node's place in the line behind a rate limit. It is zero if the Node does not stand in it.
 type turn struct{ at time.Time }
 
 // wait returns how long it is until the turn, 0 if it has come. The first call takes a place

@@ -27,17 +27,17 @@ var (
 
 // A Decision is all that is known of one Node at a moment. Nobody changes it.
 type Decision struct {
-	// Machine is the Node's. It is nil if that is not certain, or if the vCenter of an initialized
-	// Node does not answer now: see MachineErr.
+	// Machine is the Node's machine. It is nil if the machine is not certain, or if the vCenter of an
+	// initialized Node does not answer: see MachineErr.
 	Machine *inventory.Machine
-	// MachineErr is what a person has to know of the Node's machine: why it is not known, or that
-	// another Node has it too. It is nil if there is nothing.
+	// MachineErr says why the machine is not certain, or that another Node has it too. It is nil if
+	// the machine is the Node's alone.
 	MachineErr error
 	// Shared reports whether another Node has the machine too, and Later whether one of them comes
 	// first. Then Machine is nil.
 	Shared, Later bool
-	// VCenter is what the machine's vCenter is called in Placement: the name of its first entry.
-	// It is empty if no machine was found.
+	// VCenter is the name of the first entry of the machine's vCenter, as in Placement. It is empty if
+	// no machine was found.
 	VCenter string
 	// Annotations are to be written to the Node: they say where the machine is. Untainted reports
 	// whether it is to be labeled as one that nobody has initialized, so that after a restart it still
@@ -46,33 +46,33 @@ type Decision struct {
 	Untainted   bool
 
 	Placement topology.Placement
-	// PlaceErr is why there is no placement, which is MachineErr without a machine.
+	// PlaceErr says why the Node has no placement. Without a machine it is MachineErr.
 	PlaceErr error
-	// Topology is what the placement was decided by, machine or not.
+	// Topology has the rules of the placement, also if there is no machine.
 	Topology *config.Topology
 
-	// Addresses are chosen from the machine's. An initialized Node keeps those that it has unless
-	// Readdress is true, and AddressErr is why it cannot get those that it has to have.
+	// Addresses are chosen from the addresses of the machine. An initialized Node gets them only if
+	// Readdress is true. AddressErr says why the Node cannot get an address that it has to have.
 	Addresses  addresses.Selection
 	Readdress  bool
 	AddressErr error
 
-	// InstanceType is what the machine is, empty if its configuration does not say all of it.
+	// InstanceType is the machine's. It is empty if the machine's configuration is not complete.
 	InstanceType string
-	// FormerType is what was written for the same machine before the names of guest systems
-	// got more, empty if that is the same. A Node keeps it.
+	// FormerType is the instance type that older releases wrote for the same machine, because they
+	// had fewer names of guest systems. It is empty if it does not differ. A Node keeps it.
 	FormerType string
 
-	// Err is why a Node like this cannot be initialized, nil if it can.
+	// Err says why such a Node cannot be initialized. It is nil if it can.
 	Err error
-	// Metadata is what the framework initializes a Node with, nil for a Node that is initialized
-	// or that cannot be.
+	// Metadata goes to the framework, which initializes the Node with it. It is nil if the Node is
+	// initialized already, or if Err is not nil.
 	Metadata *cloudprovider.InstanceMetadata
 
 	// Contact is when the machine's vCenter last answered.
 	Contact time.Time
-	// OldNames reports whether a tag may have got another name since the names were read,
-	// which was at TagNamesReadAt, zero if not all of them were.
+	// OldNames reports whether a tag may have got another name since the names were read.
+	// TagNamesReadAt is that time. It is zero if a name that is needed was not read.
 	OldNames       bool
 	TagNamesReadAt time.Time
 
@@ -149,8 +149,8 @@ func (d *Decision) fail(err error) *Decision {
 }
 
 // find returns the machine that a Node names, by its provider ID if it has one, and the state of
-// its vCenter. Lost is why that is not in contact, nil if it is. Where the machine of an
-// initialized Node is found is remembered.
+// its vCenter. Lost says why the vCenter does not answer. If the Node is initialized and the vCenter
+// answers, find remembers the machine as the Node's home.
 func (p *Placer) find(states []inventory.State, n *v1.Node) (m *inventory.Machine, in inventory.State, lost, err error) {
 	id, err := p.identify(n)
 	if err == nil {
@@ -219,10 +219,9 @@ func (p *Placer) choose(states []inventory.State, m *inventory.Machine, node *v1
 }
 
 // isChange reports whether an initialized Node gets the addresses that were chosen, or
-// returns the error. It keeps those that it has where they would be the same, or VMware Tools
-// do not report any now, as while the machine starts, or too many, or its metadata has
-// changed and is not read yet. What the kubelet was given then stands in for them only while
-// a Node is initialized.
+// returns the error. The Node keeps its addresses if they would be the same, if VMware Tools report
+// none now, as while the machine starts, or too many, or if the machine's metadata has changed and is
+// not read yet.
 func isChange(node *v1.Node, m *inventory.Machine, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case m.Pending, len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:

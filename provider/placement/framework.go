@@ -21,10 +21,10 @@ import (
 // refresh interval is shorter.
 const namesAgeRunning = 15 * time.Second
 
-// Join decides about a Node that waits. The error is why it goes on waiting: Decision.Err, or
-// names of tags that were not read recently. Then it has them read, since a tag may have been
-// renamed, which no vCenter reports. It is all or nothing: a Node without its zone would have Pods
-// scheduled to it for good.
+// Join decides about a Node that waits. The error says why the Node goes on waiting: Decision.Err, or the
+// names of tags were not read recently. If only names are missing, Join has them read, because a tag may
+// have been renamed, and no vCenter reports that. A Node gets everything or nothing: without its zone
+// it would have Pods scheduled to it for good.
 func (p *Placer) Join(node *v1.Node) (*Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,9 +85,8 @@ func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMeta
 	}
 }
 
-// furtherLabels are those of the levels that the framework writes, and those that every
-// Node gets. No level has a label of the latter, which the validation of the configuration
-// ensures.
+// furtherLabels returns the labels of the levels that the framework writes, and the labels that every
+// Node gets. The validation of the configuration ensures that no level has such a label.
 func furtherLabels(placement topology.Placement, every map[string]string) map[string]string {
 	levels := placement.Further()
 	maps.DeleteFunc(levels, func(key, _ string) bool { return topology.IsReservedLevel(key) }) // it writes none of these
@@ -123,9 +122,9 @@ func (p *Placer) namesBefore(in inventory.State, t time.Time) bool {
 	return len(categories) > 0 && !in.TagNames.ReadAt.IsZero() && !in.TagNames.ReadSince(t, categories)
 }
 
-// Readdress returns the addresses that an initialized Node gets, none if those that it has stay, as
-// while it is not certain which machine it has. They are no other Node's from now on. The error is
-// why it cannot have those that it has to have.
+// Readdress returns the addresses that an initialized Node gets. There are none if the Node keeps its
+// addresses, for example because its machine is not certain. From now on no other Node gets them. The
+// error says why the Node cannot get an address that it has to have.
 func (p *Placer) Readdress(node *v1.Node) ([]v1.NodeAddress, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -30,21 +30,20 @@ const (
 type known struct {
 	// lastSeen is where and when the machine was found last.
 	lastSeen inventory.LastSeen
-	// confirmed are the addresses that the Node claims and its machine had when that was known
-	// last.
+	// confirmed are the addresses that the Node claims and that its machine had at the last reading.
 	confirmed []netip.Addr
-	// confirmedBy is what that was decided by.
+	// confirmedBy has the Node and the machine that confirmed and lost follow from.
 	confirmedBy struct {
 		node    *v1.Node
 		machine *inventory.Machine
 	}
-	// lost are those of the others instead of which the machine, which is not off, reports different
-	// ones, and since when.
+	// lost has the claimed addresses that the machine, which is not off, stopped reporting while it
+	// reports others, and since when.
 	lost map[netip.Addr]time.Time
 	// cameInitialized reports whether the Node, since this process leads, came without the taint or
 	// got a provider ID without it: nobody has initialized it.
 	cameInitialized bool
-	// reserved is what the Node was given last. It counts while the placer has the Node in reserving.
+	// reserved is the Node's last reservation. It counts while the placer has the Node in reserving.
 	reserved reservation
 	// refused reports whether the framework was answered that the Node has to wait. It does not
 	// ask again before the Node changes or is announced.
@@ -53,7 +52,7 @@ type known struct {
 	placed  placed
 }
 
-// A reservation is what a Node was given and does not show yet, and when that was.
+// A reservation has the machine and the addresses that a Node was given and does not show yet.
 type reservation struct {
 	node      string
 	machine   inventory.UUID
@@ -61,8 +60,8 @@ type reservation struct {
 	at        time.Time
 }
 
-// nameWait is when a Node began to wait for names of tags and for nothing else, and when names that
-// were read since then first served it; zero if it does not, or none have.
+// nameWait is the wait of a Node for names of tags. Began is its start, zero if the Node does not wait for
+// names alone. Served is when names that were read since then first served the Node, zero before.
 type nameWait struct{ began, served time.Time }
 
 // start returns when the Node began to wait, which is now if it did not, or names have served it
@@ -172,8 +171,8 @@ func (p *Placer) isThere(node *v1.Node) bool {
 	return err == nil && now.UID == node.UID
 }
 
-// NodeChanged notes a change of a Node while this process leads, which ends what is reserved and the
-// Node shows by now. Before is nil if the Node comes.
+// NodeChanged notes a change of a Node while this process leads. A reservation ends with what the Node
+// shows. Before is nil if the Node comes.
 func (p *Placer) NodeChanged(before, now *v1.Node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A basis is what all placements rest on beside the machines: which tag categories the
-// vCenters show, and under which name each is the first entry.
+// A basis has the facts behind all placements beside the machines: the tag categories that each
+// vCenter shows, and the name of its first entry.
 type basis struct {
 	states []inventory.State // by which it was made
 	key    string            // the same for bases that give every machine the same placement
@@ -82,7 +82,7 @@ func invisible(states []inventory.State, m *inventory.Machine) []string {
 	return nil
 }
 
-// paths returns those of a machine.
+// paths returns the paths of a machine.
 func paths(states []inventory.State, m *inventory.Machine) []topology.Path {
 	return Paths(states, m.Ref.VCenter, m.Paths)
 }

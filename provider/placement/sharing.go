@@ -14,7 +14,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// sharing is which other Nodes have the machine of a Node, before it and after it.
+// sharing has the other Nodes of a Node's machine: the earlier and the later owners, in their order.
 type sharing struct {
 	node          *v1.Node
 	machine       *inventory.Machine

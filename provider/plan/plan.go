@@ -27,10 +27,10 @@ type Difference struct {
 	// Missing reports whether the label or its twin is not there, and what is there
 	// is right.
 	Missing bool
-	// Source is what gives Want, empty if nothing does.
+	// Source names the object that gives Want, empty if there is none.
 	Source string
-	// Uncertain is why Want is not certain, nil if it is. It is good for a label that is
-	// missing, and no reason to change or remove one, or to taint the Node.
+	// Uncertain says why Want is not certain, nil if it is. An uncertain value may be written where a
+	// label is missing. It changes or removes no label, and taints no Node.
 	Uncertain error
 }
 
@@ -40,7 +40,7 @@ type Timed struct {
 	Since time.Time
 }
 
-// A Plan is what is to be done to a Node.
+// A Plan has the changes of a Node, and its differences that are not changed.
 type Plan struct {
 	// Drifts are all labels that differ from the place.
 	Drifts []Timed
@@ -49,17 +49,17 @@ type Plan struct {
 	// Held are labels that are missing and may not be written, since the Node would
 	// get a pair of region and zone that it is not in.
 	Held []Difference
-	// Due is when the first of the drifts is settled, zero if none is awaited.
+	// Due is the time at which the first drift settles, zero if none is awaited.
 	Due time.Time
 
 	// Set and Remove are labels to be written, Changes what they are for.
 	Set     map[string]string
 	Remove  []string
 	Changes []Change
-	// Owned is what the annotation has to be, Taint whether there has to be one.
+	// Owned is the new content of the annotation. Taint reports whether the Node has to have the taint.
 	Owned []string
 	Taint bool
-	// TaintKept is why the taint stays although no label is known to differ.
+	// TaintKept says why the taint stays although no label is known to differ.
 	TaintKept error
 
 	Annotate, Retaint bool // whether these differ from what the Node has
@@ -73,7 +73,7 @@ type Change struct {
 	Difference
 }
 
-// Action is what a write does to a label or a Node.
+// Action is one kind of change of a label or a Node.
 type Action string
 
 // The actions. Their values are those of a metric's label.
@@ -104,8 +104,8 @@ func (p *Plan) RestsOnVCenter() bool {
 // no more.
 const levelGone = "the configuration"
 
-// For plans for a Node, by what was decided about it. The drifts and the instance type that differed are
-// those of the plan made last.
+// For plans for a Node by the decision about it. The drifts, and the instance type that differed, are from
+// the last plan.
 func (p *Policy) For(node *v1.Node, d *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
 	out, tainted := p.begin(node), IsTainted(node)
 	if d.PlaceErr == nil {
@@ -187,7 +187,7 @@ func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	return "", nil
 }
 
-// beganAt is since when a Difference is there.
+// beganAt returns the time since when a Difference is there.
 func beganAt(d Difference, before []Timed, now time.Time) time.Time {
 	for _, b := range before {
 		if b.same(d) {

@@ -23,16 +23,16 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// An Outcome is what looking for a Node's machine and its place can come to. It is the same
-// for a Node that is initialized and for one that waits.
+// An Outcome is the result of the search for a Node's machine and place. Nodes that are initialized and
+// Nodes that wait have the same outcomes.
 type Outcome struct {
-	// err is what the error is, nil for a Node that is placed.
+	// err is the sentinel in the error of the outcome.
 	err error
 	// Name is the value of the metric's label.
 	Name string
 	// Event is the reason of the Event of a Node that waits for it.
 	Event string
-	// Advice is what to do, empty if each text says that itself or it depends on the cause.
+	// Advice says what to do. It is empty if each text says that, or if it depends on the cause.
 	Advice string
 }
 
@@ -79,7 +79,7 @@ func Message(err error) string {
 	return quote.NoteWith(err.Error(), o.Advice)
 }
 
-// unreachableAdvice is what to do about a vCenter that cannot be read, by the cause.
+// unreachableAdvice says what to do about a vCenter that cannot be read, by the cause.
 func unreachableAdvice(cause error) string {
 	switch {
 	case errors.Is(cause, inventory.ErrDenied):

@@ -47,8 +47,8 @@ func (p *Problem) same(as *Problem) bool { return p.Key == as.Key && p.Cause == 
 type Tracker struct {
 	now   Problem
 	since time.Time // zero if nothing is wrong
-	// last is what the last Event has said, and at when, zero if there was none or one has said that it
-	// is over.
+	// last is the problem of the last Event, and at its time. They are zero if there was no Event, or if
+	// an Event said that the problem is over.
 	last Problem
 	at   time.Time
 }
@@ -78,7 +78,7 @@ func (t *Tracker) Recorded(p Problem, now time.Time) { t.last, t.at = p, now }
 // Since returns since when something is wrong, zero if nothing is.
 func (t *Tracker) Since() time.Time { return t.since }
 
-// Said returns what the last Event has said, and whether it says what is wrong now.
+// Said returns the problem of the last Event, and whether the problem of now is the same.
 func (t *Tracker) Said() (p Problem, current bool) {
 	return t.last, !t.at.IsZero() && !t.since.IsZero() && t.last.same(&t.now)
 }

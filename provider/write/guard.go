@@ -60,10 +60,9 @@ type metadata struct {
 	besides    Besides
 }
 
-// Besides is what a Node gets with the framework's writes that initialize it, beside what the
-// framework writes.
+// Besides has the additions to the framework's writes that initialize a Node.
 type Besides struct {
-	// Labels are those of Kubernetes' own domains, which the framework leaves out. Annotations
+	// Labels are in Kubernetes' own domains, which the framework leaves out. Annotations
 	// say where the machine is.
 	Labels, Annotations map[string]string
 	// Levels are labels that the framework is given and that may be removed later. Those that the
