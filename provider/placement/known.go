@@ -2,18 +2,15 @@ package placement
 
 import (
 	"cmp"
-	"errors"
 	"net/netip"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"vzones/provider/addresses"
 	"vzones/provider/nodeinfo"
-	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
@@ -237,108 +234,4 @@ func (p *Placer) TakeRefused(node types.UID) bool {
 	was := k.refused
 	k.refused = false
 	return was
-}
-
-// Readdressed reports whether a Node has other addresses than before, or its kubelet
-// another --node-ip.
-func Readdressed(before, now *v1.Node) bool {
-	const provided = cloudproviderapi.AnnotationAlphaProvidedIPAddr
-	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
-}
-
-// Releases reports whether a Node no longer claims an address that it claimed before.
-// Another may wait for that.
-func Releases(before, now *v1.Node) bool {
-	left := addresses.ClaimedBy(now)
-	return slices.ContainsFunc(addresses.ClaimedBy(before), func(a netip.Addr) bool { return !slices.Contains(left, a) })
-}
-
-// claim adds the claims of other Nodes to what a Node's addresses are chosen by. Before
-// the Nodes are known there are none, and nobody is initialized either.
-func (p *Placer) claim(in *addresses.Input, states []inventory.State, m *inventory.Machine, node *v1.Node) error {
-	if !p.nodes.IsStarted() {
-		return nil
-	}
-	for _, a := range in.Candidates() {
-		claim, err := p.claimTo(a, states, m, node)
-		if err != nil {
-			return err
-		}
-		if claim == nil {
-			continue
-		}
-		if in.Claims == nil {
-			in.Claims = map[netip.Addr]addresses.Claim{}
-		}
-		in.Claims[a] = *claim
-	}
-	return nil
-}
-
-// claimTo returns the claim of another Node to an address, one that is not void if
-// there are several, or nil. Another Node with the same machine claims nothing of that:
-// the one that was first gets its addresses, and the other one waits.
-func (p *Placer) claimTo(a netip.Addr, states []inventory.State, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
-	claimants, err := p.nodes.ByAddress(a.String())
-	if err != nil {
-		return nil, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the address %s, which is tried again: %w", a, err)
-	}
-	var claim *addresses.Claim
-	for _, other := range claimants {
-		if other.Name == node.Name || p.has(states, other, m) {
-			continue
-		}
-		why, holds := p.holds(states, other, a)
-		if claim == nil || holds && (claim.Void || other.Name < claim.Node) {
-			claim = &addresses.Claim{Node: other.Name, Void: !holds, Why: why}
-		}
-	}
-	if other := p.reservedBy(a, node); other != "" && (claim == nil || claim.Void) {
-		claim = &addresses.Claim{Node: other, Why: "got it a moment ago"}
-	}
-	return claim, nil
-}
-
-// waitsForAddress reports whether a Node is to keep an address for now that its machine has lost a
-// moment ago. One that another Node got meanwhile does not come back.
-func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
-	k := p.knownOf(node.UID)
-	if k.confirmedBy.machine == nil {
-		k.confirm(node, m)
-	}
-	for a, since := range k.lost {
-		if time.Since(since) >= p.addressWait {
-			continue
-		}
-		if claim, err := p.claimTo(a, states, m, node); err == nil && (claim == nil || claim.Void) {
-			return true
-		}
-	}
-	return false
-}
-
-// holds reports whether a Node's machine may have an address that the Node claims, and
-// why. What the Node says is not enough, since any kubelet may say it: the machine has to
-// back it. Where it cannot be known whether it does now, it is enough that it did when
-// this process last knew.
-func (p *Placer) holds(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
-	if p.IsForeign(node) {
-		return "", false
-	}
-	m, in, lost, err := p.find(states, node)
-	if err == nil {
-		err = cmp.Or(lost, nodeinfo.Contradiction(node))
-	}
-	why := "what its machine has is not known now"
-	switch {
-	case err == nil && in.Err == nil:
-		var backing addresses.Backing
-		backing, why = addresses.Back(m, a)
-		if backing != addresses.Unclear {
-			return why, backing == addresses.Backed
-		}
-	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodeinfo.IsReady(node):
-		return "", false
-	}
-	return why, slices.Contains(p.read(node.UID).confirmed, a)
 }
