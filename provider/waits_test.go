@@ -3,9 +3,12 @@ package provider
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"vzones/vcenter/inventory"
 )
 
 // waking counts how often a Node is announced to the framework, which asks when the test
@@ -120,6 +123,21 @@ func TestALateQuestionReservesNothing(t *testing.T) {
 			t.Error("it has to wait")
 		}
 	})
+}
+
+// TestALateQuestionLeavesNothing: the framework goes through a list of Nodes in which one is gone.
+func TestALateQuestionLeavesNothing(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+		old := c.node("node-1")
+		c.delete("node-1")
+		c.pass(time.Second)
+		if m, err := c.provider.InstanceMetadata(c.ctx, old); err != nil || len(m.NodeAddresses) > 0 {
+			t.Errorf("%v, %v", m, err)
+		}
+		if at := c.lastSeen(old.UID); at != (inventory.LastSeen{}) {
+			t.Errorf("kept of a Node that is gone: %v", at)
+		}
+	}, running())
 }
 
 // TestWaitsAreForgotten: of Nodes that are gone nothing is kept.

@@ -34,6 +34,10 @@ const (
 	// has the machine searched for again.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
+	// outsideTimeout bounds a search outside of the configured datacenters, and outsideLasts is how
+	// long its result serves: an Event may have to wait for its turn.
+	outsideTimeout = 10 * time.Second
+	outsideLasts   = 5 * time.Minute
 	// retryMin and retryMax bound the delay after a search that failed, which doubles.
 	retryMin = 5 * time.Second
 	retryMax = 30 * time.Second
@@ -68,8 +72,9 @@ type Fleet interface {
 // later takes its result away.
 type Confirmer struct {
 	fleet Fleet
-	// queue has the Nodes whose machines are to be searched for.
-	queue workqueue.TypedInterface[wanted]
+	// queues have the Nodes whose machines are to be searched for: those outside of the configured
+	// datacenters, of which one search at a time is under way, delay no deletion.
+	queues map[bool]workqueue.TypedInterface[wanted]
 
 	mu sync.Mutex
 	of map[wanted]*confirmation
@@ -100,7 +105,9 @@ type confirmation struct {
 
 // NewConfirmer returns a confirmer that searches once Run is called.
 func NewConfirmer(fleet Fleet) *Confirmer {
-	return &Confirmer{fleet: fleet, of: map[wanted]*confirmation{}, queue: workqueue.NewTyped[wanted]()}
+	return &Confirmer{fleet: fleet, of: map[wanted]*confirmation{}, queues: map[bool]workqueue.TypedInterface[wanted]{
+		false: workqueue.NewTyped[wanted](), true: workqueue.NewTyped[wanted](),
+	}}
 }
 
 // ask returns nil if a search that ended a moment ago has confirmed that the machine is
@@ -115,19 +122,17 @@ func (c *Confirmer) ask(w wanted, id inventory.Identity, again bool) error {
 		c.of[w] = of
 	}
 	if of.done.IsZero() || again && !of.due.After(time.Now()) {
-		c.queue.Add(w)
+		c.queues[w.outside].Add(w)
 	}
 	switch {
 	case of.done.IsZero() && c.lastErr != nil:
 		return fmt.Errorf("%w; the latest search, for another one, failed: %w", ErrConfirming, c.lastErr)
 	case of.done.IsZero():
 		return ErrConfirming
-	case of.err != nil:
-		return of.err
-	case time.Since(of.done) > confirmationLasts:
+	case w.outside && time.Since(of.done) > outsideLasts, of.err == nil && !w.outside && time.Since(of.done) > confirmationLasts:
 		return ErrConfirming
 	}
-	return nil
+	return of.err
 }
 
 // isOf reports whether a confirmation is of that machine and of the present vCenters,
@@ -156,13 +161,12 @@ func (c *Confirmer) forget(node types.UID) {
 // Run searches until the context is done, and returns when no search is under way. It calls
 // ended, which must not wait, with each Node whose search has a result.
 func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
-	defer context.AfterFunc(ctx, c.queue.ShutDown)()
-	pace := rate.NewLimiter(searchesPerSecond, searchesAtOnce)
+	defer context.AfterFunc(ctx, func() { c.queues[false].ShutDown(); c.queues[true].ShutDown() })()
 	var workers sync.WaitGroup
-	for range searchesAtOnce {
+	work := func(queue workqueue.TypedInterface[wanted], pace *rate.Limiter) {
 		workers.Go(func() {
 			for {
-				w, isShutDown := c.queue.Get()
+				w, isShutDown := queue.Get()
 				if isShutDown {
 					return
 				}
@@ -172,10 +176,15 @@ func (c *Confirmer) Run(ctx context.Context, ended func(types.UID)) {
 						ended(w.node)
 					}
 				}
-				c.queue.Done(w)
+				queue.Done(w)
 			}
 		})
 	}
+	pace := rate.NewLimiter(searchesPerSecond, searchesAtOnce)
+	for range searchesAtOnce {
+		work(c.queues[false], pace)
+	}
+	work(c.queues[true], rate.NewLimiter(searchesPerSecond, 1))
 	workers.Wait()
 }
 
@@ -196,6 +205,8 @@ func (c *Confirmer) search(ctx context.Context, id inventory.Identity, outside b
 	defer cancel()
 	generation := c.fleet.Generation()
 	if outside {
+		ctx, cancel := context.WithTimeout(ctx, outsideTimeout)
+		defer cancel()
 		return generation, c.fleet.SearchOutside(ctx, id)
 	}
 	// It may have been due for a while.
@@ -222,16 +233,19 @@ func (c *Confirmer) search(ctx context.Context, id inventory.Identity, outside b
 func (c *Confirmer) finish(w wanted, of *confirmation, generation uint64, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lastErr = nil
 	if errors.Is(err, ErrSearchFailed) {
 		c.lastErr = err
+	} else if !w.outside {
+		c.lastErr = nil
 	}
 	if c.of[w] != of {
 		return false
 	}
 	of.generation, of.err, of.done = generation, err, time.Now()
 	of.due = of.done.Add(repeatAfter)
-	if err != nil {
+	if w.outside {
+		of.due = of.done.Add(outsideLasts)
+	} else if err != nil {
 		of.due = of.done.Add(min(retryMin<<min(of.failures, 8), retryMax))
 		of.failures++
 	} else {

@@ -4,25 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vzones/config"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
 )
 
-const (
-	// fresh is how old the vCenter's last answer may be when a Node is written.
-	fresh = 2 * time.Second
-	// namesTime bounds how long names of tags are waited for before those that were read
-	// since then serve no more.
-	namesTime = 10 * time.Minute
-)
+// fresh is the greatest age of the vCenter's last answer when a Node is written. After namesTime a wait for
+// names of tags begins anew.
+const fresh, namesTime = 2 * time.Second, 10 * time.Minute
 
 // labeler has the state that the labels of all Nodes share. The goroutine that decides owns it; writes are
 // counted under the controller's lock.
@@ -51,8 +47,9 @@ type labelState struct {
 
 	drifts  []plan.Timed
 	resized []plan.Timed // the instance type, if it differs
-	// placed is the placement, in which labels that cannot be decided now are as they were.
+	// placed is the Node's placement for conflicts of the fleet, see place. It follows from the rules by.
 	placed topology.Placement
+	by     *config.Topology
 	// reported are the labels of the conflicts that an Event was recorded about, by
 	// their texts.
 	reported map[string][]string
@@ -179,16 +176,21 @@ func (k *labelState) waitsForNames(d *placement.Decision) bool {
 	return d.TagNamesReadAt.Before(k.namesSince)
 }
 
-// place notes the placement of a Node. What cannot be said now is as it was.
+// place notes the placement of a Node. If some of its labels are unknown now, and no other one has changed
+// since, the Node counts as where it was: a mixture of two placements may be a place that it never had.
 func (k *labelState) place(d *placement.Decision) {
-	placed := d.Placement
-	placed.Decisions = slices.Clip(placed.Decisions)
-	for _, was := range k.placed.Decisions {
-		if placed.Value(was.Label) == "" && isUnknown(d, was.Label) {
-			placed.Decisions = append(placed.Decisions, was)
+	unknown, changed := false, k.by != d.Topology
+	for _, former := range k.placed.Decisions {
+		value := d.Placement.Value(former.Label)
+		if value == "" && isUnknown(d, former.Label) {
+			unknown = true
+		} else if value != former.Value {
+			changed = true
 		}
 	}
-	k.placed = placed
+	if !unknown || changed {
+		k.placed, k.by = d.Placement, d.Topology
+	}
 }
 
 // isUnknown reports whether something could not be read that a label rests on.

@@ -237,6 +237,22 @@ func TestUninitializedNodesAreTheFrameworks(t *testing.T) {
 	}, uninitialized(named("east-1", zoned("r", "a")...)))
 }
 
+// TestANodeThatWaitsAgainDoesNotDrift: somebody puts the framework's taint back.
+func TestANodeThatWaitsAgainDoesNotDrift(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "b", ""), nil, "east-1")
+		w.settle()
+		if s := w.stats(); s.Drifting != 1 {
+			t.Fatalf("%+v", s)
+		}
+		w.edit("east-1", func(n *v1.Node) { uninitialized(n) })
+		w.settle()
+		if s := w.stats(); s.Drifting != 0 {
+			t.Errorf("%+v", s)
+		}
+	}, named("east-1", zoned("r", "a")...))
+}
+
 // TestSteadyState: 500 Nodes, all in place or drifted and recorded, whose kubelets and
 // vCenter talk all the time.
 func TestSteadyState(t *testing.T) {

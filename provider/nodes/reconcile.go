@@ -53,6 +53,9 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 // what another one waits for.
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.labels, r.addresses = labelState{}, nil
+	c.mu.Lock()
+	r.counted = counted{}
+	c.mu.Unlock()
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	if c.placer.TakeRefused(n.UID) { // after Join, so that no refusal by what was right before is missed

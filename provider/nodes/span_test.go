@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,35 @@ func TestAConflictIsFoundOnceItsNodesAreDecided(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}, nodes...)
+}
+
+// TestALabelIsUnknownForAWhile: while a label of one Node cannot be read, its conflicts with others go on,
+// and nothing is a conflict that is a mixture of its former place and the new one.
+func TestALabelIsUnknownForAWhile(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.source.place(at("s", "a", ""), nil, "west-1")
+		w.pass(10 * time.Second)
+		w.source.place(at("?", "a", ""), nil, "east-1")
+		w.pass(time.Minute)
+		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 2 {
+			t.Errorf("%+v", s)
+		}
+		if slices.Contains(w.events(), "west-1 ProblemResolved") {
+			t.Errorf("Events %q", w.events())
+		}
+	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("s", "a")...))
+	nested := topologyOf(config.DriftReport)
+	nested.Policy.Levels[0].Nested = true
+	inWorld(t, nested, func(w *world) {
+		w.source.place(at("r", "a", "r1"), nil, "east-1", "west-1")
+		w.pass(10 * time.Second)
+		w.source.place(at("r", "b", "?"), nil, "east-1")
+		w.pass(time.Minute)
+		if s := w.stats(); s.Conflicts[topology.ConflictNotNested] != 0 {
+			t.Errorf("%+v", s)
+		}
+	}, named("east-1", zoned("r", "a")...), named("west-1", zoned("r", "a")...))
 }
 
 // TestNotNested: a rack of two zones counts on the Nodes in it, unless the level goes

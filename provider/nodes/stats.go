@@ -110,12 +110,9 @@ func (c *Controller) Outcomes() (all, waiting map[string]int) {
 	return all, waiting
 }
 
-const (
-	// firstSum is when the Nodes are first counted for the log: most of them are placed by then.
-	firstSum = 10 * time.Second
-	// sumEvery is the time between two counts.
-	sumEvery = time.Minute
-)
+// firstSum is the time after which the Nodes are first counted for the log, when most of them are placed, and
+// sumEvery the time between two counts.
+const firstSum, sumEvery = 10 * time.Second, time.Minute
 
 // A sum is how many Nodes of ours are placed.
 type sum struct {

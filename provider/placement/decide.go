@@ -100,6 +100,9 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	states := p.fleet.States()
 	cfg := p.Config()
 	d, joins := &Decision{Topology: &cfg.Topology, states: states}, nodeinfo.IsUninitialized(node)
+	if k := p.known[node.UID]; k != nil && !joins {
+		k.names = nameWait{} // it waits for none any more
+	}
 	m, in, lost, err := p.find(states, node)
 	if err == nil && (lost == nil || joins) {
 		d.Annotations = location(states, node, m, in.Snapshot)
@@ -107,7 +110,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if err = nodeinfo.WithContradiction(node, err); err != nil {
 		return d.fail(err)
 	}
-	d.in, d.VCenter = in, inventory.FirstEntry(states, m.Ref.VCenter)
+	d.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
 	s, err := p.shared(states, m, node)
 	if err != nil {
 		return d.fail(err)
@@ -117,6 +120,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if d.Later {
 		return d.fail(d.MachineErr)
 	}
+	d.in = in
 	placement, placeErr := p.placementOf(node.UID, &d.Topology.Policy, states, m)
 	if placeErr != nil {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
@@ -347,8 +351,11 @@ func (p *Placer) namesBefore(in inventory.State, t time.Time) bool {
 func (p *Placer) Readdress(node *v1.Node) ([]v1.NodeAddress, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.isThere(node) {
+		return nil, nil
+	}
 	d := p.decide(node)
-	if !d.Readdress || !p.isThere(node) || p.waitsForAddress(d.states, d.Machine, node) {
+	if !d.Readdress || p.waitsForAddress(d.states, d.Machine, node) {
 		return nil, d.AddressErr
 	}
 	p.reserve(node, inventory.UUID{}, d.Addresses.Addresses)
@@ -381,4 +388,33 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 		return true, nil
 	}
 	return false, topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read", m.Ref.Located(m.InventoryPath))
+}
+
+// location returns the annotations that say where a Node's machine is, nil if they are there or
+// cannot say that.
+func location(states []inventory.State, n *v1.Node, m *inventory.Machine, in *inventory.Snapshot) map[string]string {
+	if !nodeinfo.IsUninitialized(n) {
+		if id, err := nodeinfo.IdentityOf(n); n.Spec.ProviderID == "" || err != nil || isRecorded(states, id, m, in) {
+			return nil
+		}
+	}
+	at := nodeinfo.FormatLocation(m.Ref)
+	if nodeinfo.ParseLocation(at) != m.Ref {
+		return nil
+	}
+	all := map[string]string{nodeinfo.KeyMachine: at}
+	if in.Instance != "" {
+		all[nodeinfo.KeyVCenter] = in.Instance
+	}
+	return all
+}
+
+// isRecorded reports whether a Node says where its machine is. One that names another entry
+// of the same vCenter, which fails just now, does: it is not written for each outage.
+func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, in *inventory.Snapshot) bool {
+	if id.Recorded == m.Ref {
+		return id.RecordedInstance == in.Instance || in.Instance == ""
+	}
+	named := inventory.StateOf(states, id.Recorded.VCenter)
+	return named.VCenter != "" && named.Err != nil && inventory.IsSameMachine(states, m.Ref, id.Recorded, id.RecordedInstance)
 }
