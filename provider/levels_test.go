@@ -94,7 +94,7 @@ func TestANodeJoinsComplete(t *testing.T) {
 			if n.Labels[topology.LabelRack] != "a" || n.Labels["example.com/zone"] != "a" || n.Annotations[nodeinfo.KeyLabels] != "example.com/zone" || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" {
 				t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 			}
-			if is := report.ReadyOf(n); is.Status != v1.ConditionTrue || is.Reason != report.ConditionCurrent || is.LastTransitionTime.IsZero() {
+			if is := report.TopologyReadyOf(n); is.Status != v1.ConditionTrue || is.Reason != report.ConditionCurrent || is.LastTransitionTime.IsZero() {
 				t.Errorf("the condition is %+v", is)
 			}
 		})
@@ -145,7 +145,7 @@ func TestALabelOfOthersIsNotOurs(t *testing.T) {
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{"example.com/zone": value}
 		_, n = joins(t, n, func(*cluster) {})
-		if n.Labels["example.com/zone"] != value || n.Annotations[nodeinfo.KeyLabels] != "" || report.ReadyOf(n).Status != want {
+		if n.Labels["example.com/zone"] != value || n.Annotations[nodeinfo.KeyLabels] != "" || report.TopologyReadyOf(n).Status != want {
 			t.Errorf("labels %v, annotations %v, conditions %v", n.Labels, n.Annotations, n.Status.Conditions)
 		}
 	}

@@ -177,7 +177,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudp
 	if p.placer.IsForeign(node) {
 		return &cloudprovider.InstanceMetadata{}, nil
 	}
-	addresses, err := p.placer.Readdress(node)
+	addresses, err := p.placer.NewAddresses(node)
 	if err != nil {
 		p.guard.Metadata(node, nil, write.Besides{})
 		return nil, err
@@ -214,7 +214,7 @@ func (p *Provider) besides(node *v1.Node, d *placement.Decision) write.Besides {
 		}
 	}
 	if p.keepsLabels.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !p.keepsAnother(node, d.Placement) {
-		ready := report.Ready(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
+		ready := report.TopologyReady(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
 		b.Condition = &ready
 	}
 	return b

@@ -1,8 +1,8 @@
 // Package absence decides when a Node may be deleted.
 //
-// It owns the rule by which a machine does not exist, the direct searches that confirm it,
-// and the guard by which the framework deletes no other Node than the one that it asked
-// about. Everything short of a confirmed absence is an error. It deletes no Node.
+// It owns the conditions of a deletion, and the direct searches that confirm that a machine does not
+// exist. Everything short of a confirmed absence is an error. It deletes no Node: the framework does,
+// through write.Guard.
 package absence
 
 import (

@@ -195,8 +195,8 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 }
 
 // Confirm is CheckExists before the framework asks: it has an absent machine searched for once, so that
-// there is an answer by then. It reports whether the machine is absent by all snapshots, and
-// returns why the Node is not deleted: see KeptBy.
+// there is an answer by then. Absent reports whether the machine is absent by all snapshots. Then the Node
+// may be deleted if there is no error. The error says why it is kept: see KeptBy.
 func (c *Checker) Confirm(node *v1.Node) (absent bool, err error) {
 	if node.Spec.ProviderID == "" || nodeinfo.IsReady(node) {
 		c.confirmer.Drop(node.UID)

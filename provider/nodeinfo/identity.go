@@ -96,7 +96,7 @@ var ErrContradiction = errors.New("the provider ID is not that of the machine th
 func Contradiction(node *v1.Node) error {
 	id, err := ParseProviderID(node.Spec.ProviderID)
 	if err != nil {
-		return nil //nolint:nilerr // then nothing is said, or by Of
+		return nil //nolint:nilerr // then nothing is said, or IdentityOf says it
 	}
 	system, err := inventory.ParseUUID(node.Status.NodeInfo.SystemUUID)
 	if err != nil || slices.Contains([]inventory.UUID{id, id.Swapped()}, system) {

@@ -1,13 +1,13 @@
 // Package nodes is the one controller of Nodes.
 //
-// It owns what is written to them beside the framework: the annotations with the location
-// of their machines, topology labels, the taint of drift, and Events. It has the fleet follow
+// It owns the writes to Nodes beside the framework's: the annotations with the location
+// of their machines, topology labels, the taint of drift, the condition, and Events. It has the fleet follow
 // the machines of all Nodes, and announces a Node to the framework once it can be
 // initialized. What is decided is in the packages it calls: placement decides about a Node,
 // report says what is wrong with it, absence whether it may be deleted, and plan what its
-// labels have to be. It never initializes a Node, never deletes one, never touches a label
-// that the configuration does not name and it did not write, and writes no label by what a
-// vCenter said more than two seconds ago.
+// labels have to be. It never initializes a Node, never deletes one, and touches only labels
+// that the configuration names or that it wrote. A topology label follows from an answer of the
+// vCenter that is at most two seconds old.
 //
 // One goroutine takes items from one work queue and makes all decisions, so that each Node's
 // record has one owner. Requests to the API server and searches of vCenters run beside it and
@@ -357,16 +357,16 @@ func (c *Controller) isRelevant(b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
 		nodeinfo.IsUninitialized(b) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(b) != nodeinfo.IsReady(n) ||
-		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.Readdressed(b, n) && placement.Releases(b, n)
+		c.placer.IsForeign(b) != c.placer.IsForeign(n) || placement.AddressesDiffer(b, n) && placement.Releases(b, n)
 }
 
 // isDecidedBy reports whether a Node has changed in what its labels, taints and condition are decided by, or in its addresses.
 func isDecidedBy(b, n *v1.Node) bool {
-	was, is := report.ReadyOf(b), report.ReadyOf(n)
+	was, is := report.TopologyReadyOf(b), report.TopologyReadyOf(n)
 	if was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message {
 		return true
 	}
-	return placement.Readdressed(b, n) || !maps.Equal(b.Labels, n.Labels) || b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels] || plan.IsTainted(b) != plan.IsTainted(n)
+	return placement.AddressesDiffer(b, n) || !maps.Equal(b.Labels, n.Labels) || b.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels] || plan.IsTainted(b) != plan.IsTainted(n)
 }
 
 // isInitializedBy reports whether an uninitialized Node has changed in what it may wait for

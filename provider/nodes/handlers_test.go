@@ -65,7 +65,7 @@ func TestRelevantChanges(t *testing.T) {
 		}, false, true},
 		"its location": {func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-9"} }, false, true},
 		"the condition": {func(n *v1.Node) {
-			n.Status.Conditions = append(n.Status.Conditions, report.Ready(n, v1.ConditionFalse, "Other", "somebody else wrote it"))
+			n.Status.Conditions = append(n.Status.Conditions, report.TopologyReady(n, v1.ConditionFalse, "Other", "somebody else wrote it"))
 		}, false, true},
 		"another Node": {func(n *v1.Node) { n.UID = "another" }, true, true},
 	} {

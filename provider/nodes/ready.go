@@ -68,7 +68,7 @@ func (r *record) labelReadiness(n *v1.Node, todo *plan.Plan) (readiness, time.Du
 // writeReady has the condition of a Node say something, unless it does. It returns when that has to
 // be tried again. Conditions are merged by their type, so that those of others stay.
 func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, r *record, says readiness) time.Duration {
-	was := report.ReadyOf(n)
+	was := report.TopologyReadyOf(n)
 	if says == (readiness{}) || says == (readiness{was.Status, was.Reason, was.Message}) {
 		r.ready.turn.done()
 		return 0
@@ -82,7 +82,7 @@ func (c *Controller) writeReady(ctx context.Context, l *labeler, n *v1.Node, r *
 	if wait > 0 {
 		return wait
 	}
-	to := report.Ready(n, says.status, says.reason, says.message)
+	to := report.TopologyReady(n, says.status, says.reason, says.message)
 	return c.send(ctx, n, r, &r.ready, l.readyPace, patch{
 		about: "the condition", kind: types.StrategicMergePatchType, content: fmt.Sprint(says), subresources: []string{"status"},
 		body: map[string]any{"metadata": map[string]any{"uid": n.UID}, "status": map[string]any{"conditions": []v1.NodeCondition{to}}},

@@ -116,7 +116,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *record) tim
 	says, wait := c.syncLabels(ctx, l, n, r)
 	next = sooner(next, wait)
 	switch {
-	case !ours && report.ReadyOf(n).Status == "":
+	case !ours && report.TopologyReadyOf(n).Status == "":
 		says = readiness{}
 	case !ours: // what it says may have been right when it was written
 		says, wait = r.isNotKnown(aboutOwner, d.MachineErr)
@@ -180,7 +180,7 @@ func (c *Controller) recordMachine(ctx context.Context, n *v1.Node, r *record) (
 		wait = c.machineIsWrong(ctx, n, r, err, runningBeforeEvent)
 	}
 	delete(r.problems, aboutOwner)
-	return true, sooner(wait, c.recordReaddressed(n, r))
+	return true, sooner(wait, c.recordAddressChange(n, r))
 }
 
 // syncAbsence starts a search for a machine that is absent if the framework would delete its Node,

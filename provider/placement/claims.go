@@ -16,9 +16,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Readdressed reports whether a Node has other addresses than before, or its kubelet
+// AddressesDiffer reports whether a Node has other addresses than before, or its kubelet
 // another --node-ip.
-func Readdressed(before, now *v1.Node) bool {
+func AddressesDiffer(before, now *v1.Node) bool {
 	const provided = cloudproviderapi.AnnotationAlphaProvidedIPAddr
 	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
 }

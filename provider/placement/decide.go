@@ -56,10 +56,10 @@ type Decision struct {
 	Topology *config.Topology
 
 	// Addresses are chosen from the addresses of the machine. An initialized Node gets them only if
-	// Readdress is true. AddressErr says why the Node cannot get an address that it has to have.
-	Addresses  addresses.Selection
-	Readdress  bool
-	AddressErr error
+	// AddressesChange is true. AddressErr says why the Node cannot get an address that it has to have.
+	Addresses       addresses.Selection
+	AddressesChange bool
+	AddressErr      error
 
 	// InstanceType is the machine's. It is empty if the machine's configuration is not complete.
 	InstanceType string
@@ -67,7 +67,7 @@ type Decision struct {
 	// had fewer names of guest systems. It is empty if it does not differ. A Node keeps it.
 	FormerType string
 
-	// Err says why such a Node cannot be initialized. It is nil if it can.
+	// Err says why the Node cannot be initialized, or could not if it waited. It is nil if it can.
 	Err error
 	// Metadata goes to the framework, which initializes the Node with it. It is nil if the Node is
 	// initialized already, or if Err is not nil.
@@ -136,8 +136,8 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		return d
 	}
 	d.Machine, d.Placement, d.PlaceErr, d.Addresses = m, placement, placeErr, chosen
-	if d.Readdress, d.AddressErr = addressErr == nil, addressErr; !joins {
-		d.Readdress, d.AddressErr = isChange(node, m, &chosen, families, addressErr)
+	if d.AddressesChange, d.AddressErr = addressErr == nil, addressErr; !joins {
+		d.AddressesChange, d.AddressErr = changesAddresses(node, m, &chosen, families, addressErr)
 	}
 	d.InstanceType, d.FormerType = instancetype.IfKnown(m), instancetype.Former(m)
 	d.Contact, d.OldNames = in.LastContact, p.namesBefore(in, time.Now().Add(-max(p.namesAge, namesAgeRunning)))
@@ -226,11 +226,11 @@ func (p *Placer) choose(states []inventory.State, m *inventory.Machine, node *v1
 	return chosen, len(families), err
 }
 
-// isChange reports whether an initialized Node gets the addresses that were chosen, or
+// changesAddresses reports whether an initialized Node gets the addresses that were chosen, or
 // returns the error. The Node keeps its addresses if they would be the same, if VMware Tools report
 // none now, as while the machine starts, or too many, or if the machine's metadata has changed and is
 // not read yet.
-func isChange(node *v1.Node, m *inventory.Machine, chosen *addresses.Selection, families int, err error) (bool, error) {
+func changesAddresses(node *v1.Node, m *inventory.Machine, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case m.Pending, len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
 		return false, nil
@@ -345,17 +345,17 @@ func (p *Placer) namesBefore(in inventory.State, t time.Time) bool {
 	return len(categories) > 0 && !in.TagNames.ReadAt.IsZero() && !in.TagNames.ReadSince(t, categories)
 }
 
-// Readdress returns the addresses that an initialized Node gets. There are none if the Node keeps its
+// NewAddresses returns the addresses that an initialized Node gets. There are none if the Node keeps its
 // addresses, for example because its machine is not certain. From now on no other Node gets them. The
 // error says why the Node cannot get an address that it has to have.
-func (p *Placer) Readdress(node *v1.Node) ([]v1.NodeAddress, error) {
+func (p *Placer) NewAddresses(node *v1.Node) ([]v1.NodeAddress, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.isThere(node) {
 		return nil, nil
 	}
 	d := p.decide(node)
-	if !d.Readdress || p.waitsForAddress(d.states, d.Machine, node) {
+	if !d.AddressesChange || p.waitsForAddress(d.states, d.Machine, node) {
 		return nil, d.AddressErr
 	}
 	p.reserve(node, inventory.UUID{}, d.Addresses.Addresses)

@@ -1,10 +1,10 @@
 // Package report says what is wrong with Nodes and vCenters: in Events, in the condition
 // nodeinfo.TopologyReady, and by outcomes in metrics.
 //
-// It owns the table that gives each error its Event reason and its value in metrics, when a problem
-// has lasted for long enough to be recorded, and the one way to write Events. It makes no texts: an
-// Event says what the error says, which packages identity, placement, addresses, inventory and
-// topology make, and what package plan says of drift.
+// It owns the table that gives each error its Event reason, its value in metrics and its advice, the
+// rule for how long a problem lasts before it is recorded, and the one way to write Events. The text of
+// an Event is the error's, which packages nodeinfo, placement, addresses, inventory and topology make;
+// package nodes words the rest.
 package report
 
 import (

@@ -165,7 +165,7 @@ func fates(o *topology.Object, t topology.Tag, contenders []topology.Contender) 
 
 // addressesOf returns what became of each address of the machine.
 func addressesOf(n *v1.Node, l *world.Look) *Addresses {
-	out := &Addresses{Node: addressList(n.Status.Addresses), Chosen: addressList(l.Place.Addresses.Addresses), Changed: l.Place.Readdress}
+	out := &Addresses{Node: addressList(n.Status.Addresses), Chosen: addressList(l.Place.Addresses.Addresses), Changed: l.Place.AddressesChange}
 	if l.Place.AddressErr != nil {
 		out.Error = quote.Line(l.Place.AddressErr.Error())
 	}

@@ -124,7 +124,7 @@ func nodeOf(l *world.Look) Node {
 	if m := l.Place.Machine; m != nil {
 		n.addMachine(m)
 	}
-	if n.Addresses = l.Place.Addresses.Addresses; !l.Waits && !l.Place.Readdress {
+	if n.Addresses = l.Place.Addresses.Addresses; !l.Waits && !l.Place.AddressesChange {
 		n.Addresses = l.Node.Status.Addresses
 	}
 	for i := range l.Differences {

@@ -113,7 +113,7 @@ func removed(looks ...*world.Look) []string {
 // addressesOf returns the addresses that a Node has once the daemon has written them. One that waits
 // gets none.
 func addressesOf(l *world.Look) string {
-	if l.Place.Readdress && l.Place.AddressErr == nil && (!l.Waits || l.Place.Metadata != nil) {
+	if l.Place.AddressesChange && l.Place.AddressErr == nil && (!l.Waits || l.Place.Metadata != nil) {
 		return join(l.Place.Addresses.Addresses)
 	}
 	return join(l.Node.Status.Addresses)

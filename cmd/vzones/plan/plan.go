@@ -139,7 +139,7 @@ func doNow(w *world.World) *Plan {
 	for _, n := range w.Nodes {
 		does := w.Look(n)
 		nothing := &world.Look{Node: n, Foreign: does.Foreign, Place: does.Place} // a daemon that only looks
-		nothing.Place.Readdress, nothing.Place.Metadata = false, nil
+		nothing.Place.AddressesChange, nothing.Place.Metadata = false, nil
 		if one := compare(nothing, does, w.Config, w.Config); len(one.Changes) > 0 {
 			out.Changes = append(out.Changes, one)
 		}

@@ -153,8 +153,8 @@ const reasonReaddressed = "AddressesChanged"
 // without an Event: they are written after the taint is gone.
 const firstAddresses = time.Minute
 
-// readdressing says how the IPs of a Node have changed, empty if they have not.
-func readdressing(before, now []v1.NodeAddress) string {
+// addressChanges says how the IPs of a Node have changed, empty if they have not.
+func addressChanges(before, now []v1.NodeAddress) string {
 	ips := func(all []v1.NodeAddress, kind v1.NodeAddressType) string {
 		var of []string
 		for _, a := range all {
@@ -173,11 +173,11 @@ func readdressing(before, now []v1.NodeAddress) string {
 	return strings.Join(changes, ", ")
 }
 
-// recordReaddressed has an Event say that the IPs of an initialized Node have changed, whoever has
+// recordAddressChange has an Event say that the IPs of an initialized Node have changed, whoever has
 // written them. It returns when it has to be called again.
-func (c *Controller) recordReaddressed(n *v1.Node, r *record) time.Duration {
+func (c *Controller) recordAddressChange(n *v1.Node, r *record) time.Duration {
 	was, is := r.addresses, n.Status.Addresses
-	if change := readdressing(was, is); was != nil && change != "" && !c.getsFirst(r, was, is) {
+	if change := addressChanges(was, is); was != nil && change != "" && !c.getsFirst(r, was, is) {
 		if wait := c.eventWait(r); wait > 0 {
 			return wait
 		}
