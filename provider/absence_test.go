@@ -84,6 +84,11 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 			}
 			c.create(aNode(n.Name, withProviderID("vsphere://"+uuidB), silent, func(n *v1.Node) { n.UID = "other" }))
 		},
+		"gone": func(c *cluster, n *v1.Node) {
+			if err := c.client.CoreV1().Nodes().Delete(c.ctx, n.Name, metav1.DeleteOptions{}); err != nil {
+				c.Fatal(err)
+			}
+		},
 		"ready again": func(c *cluster, n *v1.Node) { c.heartbeat(n.Name) },
 		"none of ours any more": func(c *cluster, n *v1.Node) {
 			n = n.DeepCopy()

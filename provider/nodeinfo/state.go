@@ -8,8 +8,7 @@ import (
 )
 
 // The keys of ours on Nodes. They are in running clusters: another name would make vzones forget what
-// it wrote there, so none of them may ever change. All begin with vzones/, which the configuration
-// refuses for labels.
+// it wrote there, so none of them may ever change. The configuration refuses them for labels.
 const (
 	// KeyMachine is the annotation that says where a Node's machine was found last:
 	// the name of the vCenter's entry, a slash, the managed object ID.

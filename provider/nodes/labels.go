@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"vzones/config"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
@@ -47,9 +47,9 @@ type labelState struct {
 
 	drifts  []plan.Timed
 	resized []plan.Timed // the instance type, if it differs
-	// placed is the Node's placement for conflicts of the fleet, see place. It follows from the rules by.
+	// placed is the Node's placement for conflicts of the fleet, see place. It follows from the policy by.
 	placed topology.Placement
-	by     *config.Topology
+	by     topology.Policy
 	// reported are the labels of the conflicts that an Event was recorded about, by
 	// their texts.
 	reported map[string][]string
@@ -179,7 +179,7 @@ func (k *labelState) waitsForNames(d *placement.Decision) bool {
 // place notes the placement of a Node. If some of its labels are unknown now, and no other one has changed
 // since, the Node counts as where it was: a mixture of two placements may be a place that it never had.
 func (k *labelState) place(d *placement.Decision) {
-	unknown, changed := false, k.by != d.Topology
+	unknown, changed := false, !reflect.DeepEqual(k.by, d.Topology.Policy)
 	for _, former := range k.placed.Decisions {
 		value := d.Placement.Value(former.Label)
 		if value == "" && isUnknown(d, former.Label) {
@@ -189,7 +189,7 @@ func (k *labelState) place(d *placement.Decision) {
 		}
 	}
 	if !unknown || changed {
-		k.placed, k.by = d.Placement, d.Topology
+		k.placed, k.by = d.Placement, d.Topology.Policy
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *Controller) sync(ctx context.Context, i item) time.Duration {
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *record) time.Duration {
 	r.labels, r.addresses = labelState{}, nil
 	c.mu.Lock()
-	r.counted = counted{}
+	r.counted.drifting, r.counted.resized, r.counted.conflicts = false, false, nil
 	c.mu.Unlock()
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
 	d, err := c.placer.Join(n)
@@ -161,7 +161,7 @@ func (c *Controller) annotate(ctx context.Context, n *v1.Node, r *record) time.D
 		return 0
 	}
 	return c.send(ctx, n, r, &r.annotation, c.annotationPace, patch{
-		about: "where the machine is", kind: types.MergePatchType, body: map[string]any{"metadata": to},
+		about: "annotations", kind: types.MergePatchType, body: map[string]any{"metadata": to},
 	})
 }
 

@@ -84,6 +84,11 @@ func TestALabelIsUnknownForAWhile(t *testing.T) {
 		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 2 {
 			t.Errorf("%+v", s)
 		}
+		w.source.configure(topologyOf(config.DriftReport)) // the same once more
+		w.pass(time.Minute)
+		if s := w.stats(); s.Conflicts[topology.ConflictTwoRegions] != 2 {
+			t.Errorf("with the configuration read again: %+v", s)
+		}
 		if slices.Contains(w.events(), "west-1 ProblemResolved") {
 			t.Errorf("Events %q", w.events())
 		}

@@ -27,11 +27,12 @@ func (b *basis) update(states []inventory.State) {
 	var key strings.Builder
 	for _, s := range states {
 		fmt.Fprintf(&key, "%q %q", s.VCenter, inventory.FirstEntry(states, s.VCenter))
-		if s.Snapshot != nil {
+		if s.Snapshot != nil && len(s.Snapshot.InvisibleCategories) > 0 {
 			fmt.Fprintf(&key, " %q", s.Snapshot.InvisibleCategories)
 		}
 		key.WriteByte('\n')
 	}
+	fmt.Fprintf(&key, "%q %q", inventory.InvisibleCategories(states), inventory.InvisibleByVCenter(states))
 	*b = basis{states, key.String()}
 }
 
