@@ -81,7 +81,7 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 	s := stateOf(vcenterName(vcenter), machines...).Snapshot
 	s.Instance = fmt.Sprintf("instance-%d", vcenter)
 	if len(p.lies) > 0 {
-		s.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true, PoweredOn: true}}
+		s.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true}}
 	}
 	s.Homes = maps.Clone(p.homes[vcenter])
 	names := map[string][]inventory.NameEntry{}

@@ -244,7 +244,7 @@ func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
 	for i, m := range machines {
 		placed := *m
 		placed.Ref = s.Ref(cmp.Or(m.Ref.ID, fmt.Sprint("vm-", i+1)))
-		e := inventory.Entry{ID: placed.Ref.ID, PoweredOn: m.Power == inventory.PowerOn}
+		e := inventory.Entry{ID: placed.Ref.ID}
 		s.Index[m.UUID] = append(s.Index[m.UUID], e)
 		s.Names[m.HostName] = append(s.Names[m.HostName], inventory.NameEntry{Entry: e, ByHostName: true})
 		s.Machines[placed.Ref.ID] = &placed

@@ -32,7 +32,7 @@ func runs(n *v1.Node) { n.Spec.ProviderID, n.Spec.Taints = "vsphere://"+uuidA, n
 func claiming(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/" + ghost} }
 
 func claimed(s inventory.State) inventory.State {
-	s.Snapshot.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true, PoweredOn: true}}
+	s.Snapshot.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true}}
 	return s
 }
 

@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -75,6 +76,34 @@ func TestCostAtRestIsFlat(t *testing.T) {
 	}
 }
 
+// TestOthersCauseNoWork: machines that are no Nodes' are used, and the vCenter reports nothing.
+func TestOthersCauseNoWork(t *testing.T) {
+	t.Parallel()
+	w := run(t, crowd(20), slow, nil)
+	node, east := w.id("node-0000"), w.sim.VCenter("east")
+	w.fleet.Follow([]inventory.Identity{node})
+	w.in(node, "east/a")
+	isOff := func(states []inventory.State) bool {
+		m, err := inventory.Find(states, node)
+		return err == nil && m.Power == inventory.PowerOff
+	}
+	east.ResetRequests()
+	for i := range 9 {
+		vm := fmt.Sprintf("node-%04d", 1+i)
+		if err := errors.Join(east.PowerOff(vm), east.SetHostName(vm, "other"), east.SetIPs(vm, "10.1.0.1"), east.MoveVM(vm, "c1-host-1")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // so that each would be reported on its own
+	}
+	if err := east.PowerOff("node-0000"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the Node's machine off", isOff)
+	if n := east.Requests()["WaitForUpdatesEx"]; n > 2 {
+		t.Errorf("%d polls for one change of a Node's machine: %v", n, east.Requests())
+	}
+}
+
 // TestBytesAreCounted: with all machines in the index, what a vCenter answers grows
 // with them, so that a flat figure means something.
 func TestBytesAreCounted(t *testing.T) {
@@ -82,7 +111,7 @@ func TestBytesAreCounted(t *testing.T) {
 	size := func(others int) int64 {
 		w := run(t, crowd(others), slow, nil)
 		w.until("the index", func(states []inventory.State) bool {
-			return states[0].Snapshot != nil && len(states[0].Snapshot.Index) == others+10
+			return states[0].Snapshot != nil && states[0].Snapshot.Len() == others+10
 		})
 		defer w.stop()
 		return w.sim.VCenter("east").Bytes()

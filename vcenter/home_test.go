@@ -42,7 +42,7 @@ func TestAskHome(t *testing.T) {
 	if err := east.Hide("n1"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("it is not shown", func(states []inventory.State) bool { return len(states[0].Snapshot.Index[w.id("n1").UUIDs[0]]) == 0 })
+	w.until("it is not shown", func(states []inventory.State) bool { return len(states[0].Snapshot.Entries(w.id("n1").UUIDs[0])) == 0 })
 	east.ResetRequests()
 	for range 20 {
 		for _, id := range []string{hidden, gone, outside, other, template} {

@@ -188,7 +188,7 @@ func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 		sim.VCenter("west").DelayMethod("WaitForUpdatesEx", 200*time.Millisecond)
 	})
 	w.until("west read", func(states []inventory.State) bool {
-		return states[1].Snapshot != nil && len(states[1].Snapshot.Index) == 1001
+		return states[1].Snapshot != nil && states[1].Snapshot.Len() == 1001
 	})
 	if took := time.Since(began); took < 6*time.Second {
 		t.Fatalf("it took %v, which proves nothing", took)

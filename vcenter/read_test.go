@@ -68,8 +68,8 @@ func TestOnlyFollowedMachinesAreReadInFull(t *testing.T) {
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
 	w.found(w.id("n1"))
 	for _, s := range w.fleet.States() {
-		if s.VCenter == "east" && (len(s.Snapshot.Machines) != 1 || len(s.Snapshot.Index) != 5) {
-			t.Errorf("%d machines, %d entries", len(s.Snapshot.Machines), len(s.Snapshot.Index))
+		if s.VCenter == "east" && (len(s.Snapshot.Machines) != 1 || s.Snapshot.Len() != 5) {
+			t.Errorf("%d machines, %d entries", len(s.Snapshot.Machines), s.Snapshot.Len())
 		}
 	}
 	if _, err := w.find(w.fleet.States(), w.id("n2")); !errors.Is(err, topology.ErrUnknown) {

@@ -71,7 +71,7 @@ func TestAMachineThatBecomesUnreadable(t *testing.T) {
 			return w.outcome(states, n1, topology.ErrUnknown, inventory.ErrUnreadable)
 		})
 		s := w.fleet.States()[0].Snapshot
-		if entries := s.Index[n1.UUIDs[0]]; len(entries) != 1 || entries[0].ID != moid || !entries[0].Unreadable || len(s.Unreadable) > 0 {
+		if entries := s.Entries(n1.UUIDs[0]); len(entries) != 1 || entries[0].ID != moid || !entries[0].Unreadable || len(s.Unreadable) > 0 {
 			t.Errorf("%s: %+v, unreadable %v", when, entries, s.Unreadable)
 		}
 		w.until("absence of a stranger "+when, func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })

@@ -95,9 +95,9 @@ func (c Candidate) rank() int {
 func candidatesIn(states []State, s State, id Identity, chosen *Machine) []Candidate {
 	var all []Candidate
 	add := func(e Entry, u UUID, byHostName, outside bool) {
-		c := Candidate{Ref: s.Snapshot.Ref(e.ID), UUID: u, ByHostName: byHostName, PoweredOn: e.PoweredOn}
+		c := Candidate{Ref: s.Snapshot.Ref(e.ID), UUID: u, ByHostName: byHostName}
 		if m := s.Snapshot.Machines[e.ID]; m != nil {
-			c.Path = m.InventoryPath
+			c.Path, c.PoweredOn = m.InventoryPath, m.Power == PowerOn
 		}
 		c.Standing = standing(states, match{snapshot: s.Snapshot, entry: e, outside: outside}, chosen)
 		if !slices.ContainsFunc(all, func(o Candidate) bool { return o.Ref == c.Ref }) {
@@ -105,7 +105,7 @@ func candidatesIn(states []State, s State, id Identity, chosen *Machine) []Candi
 		}
 	}
 	for _, u := range id.UUIDs {
-		for _, e := range s.Snapshot.Index[u] {
+		for _, e := range s.Snapshot.Entries(u) {
 			add(e, u, false, false)
 		}
 	}
@@ -115,8 +115,7 @@ func candidatesIn(states []State, s State, id Identity, chosen *Machine) []Candi
 		}
 		return all
 	}
-	on, off := matches([]State{s}, id)
-	for _, m := range slices.Concat(on, off) {
+	for _, m := range matches([]State{s}, id) {
 		add(m.entry, UUID{}, false, m.outside)
 	}
 	if chosen == nil {
@@ -137,13 +136,13 @@ func standing(states []State, m match, chosen *Machine) Standing {
 		return StandingSame
 	case m.entry.Template:
 		return StandingTemplate
-	case m.entry.Secondary:
+	case !m.snapshot.isEligible(m.entry):
 		return StandingSecondary
 	case m.outside:
 		return StandingOutside
 	case m.entry.Unreadable:
 		return StandingUnreadable
-	case chosen != nil && !m.entry.PoweredOn:
+	case chosen != nil && m.isOff():
 		return StandingOff
 	}
 	return StandingEqual

@@ -72,10 +72,20 @@ func detailsPending(states []State, m match) error {
 	return topology.Errorf(topology.ErrUnknown, "the details of %s are not read yet: they are read next", m)
 }
 
+// pendingDetails returns why it is not known which of several machines is right: one without details may be off, or
+// the secondary of another one.
+func pendingDetails(states []State, several []match) error {
+	i := slices.IndexFunc(several, func(m match) bool { return m.details() == nil })
+	if len(several) < 2 || i < 0 {
+		return nil
+	}
+	return detailsPending(states, several[i])
+}
+
 // matches returns the machines with one of the Node's UUIDs, in configured order. If there
 // is none, and the machine of the Node's record exists and cannot be read, it returns that
 // one.
-func matches(states []State, id Identity) (on, off []match) {
+func matches(states []State, id Identity) []match {
 	var all []match
 	note := func(m match) { all = append(all, m) }
 	for _, s := range states {
@@ -83,8 +93,8 @@ func matches(states []State, id Identity) (on, off []match) {
 			continue
 		}
 		for _, u := range id.UUIDs {
-			for _, e := range s.Snapshot.Index[u] {
-				if e.Eligible() {
+			for _, e := range s.Snapshot.Entries(u) {
+				if s.Snapshot.isEligible(e) {
 					note(match{snapshot: s.Snapshot, entry: e})
 				}
 			}
@@ -95,29 +105,23 @@ func matches(states []State, id Identity) (on, off []match) {
 		}
 		for _, moid := range outside {
 			if m := s.Snapshot.Machines[moid]; m != nil && slices.Contains(id.UUIDs, m.UUID) {
-				note(match{snapshot: s.Snapshot, entry: Entry{ID: moid, PoweredOn: m.Power == PowerOn}, outside: true})
+				note(match{snapshot: s.Snapshot, entry: Entry{ID: moid}, outside: true})
 			}
 		}
 	}
 	if len(all) == 0 {
 		for _, s := range states {
-			if e, ok := id.recorded(s.Snapshot); ok && e.Unreadable && e.Eligible() {
+			if e, ok := id.recorded(s.Snapshot); ok && e.Unreadable && s.Snapshot.isEligible(e) {
 				note(match{snapshot: s.Snapshot, entry: e})
 			}
 		}
 	}
-	for _, m := range onePerMachine(states, all) {
-		if m.entry.PoweredOn {
-			on = append(on, m)
-		} else {
-			off = append(off, m)
-		}
-	}
-	return on, off
+	return onePerMachine(states, all)
 }
 
 // findByUUID decides which machine with its UUID is a Node's:
-//   - Several that run are ambiguous, and so are several that are off.
+//   - Several that run are ambiguous, and so are several that are off. Beside one that runs, one whose power
+//     state is not known may run.
 //   - A Node that was found before has the machine that it was found as, its home, as long as that
 //     may be: see keepsHome. Another one is its machine only if it runs and every vCenter can be read.
 //   - A Node that was not found before has the one that runs, once each vCenter was read, has
@@ -125,10 +129,10 @@ func matches(states []State, id Identity) (on, off []match) {
 //     what runs may be where nothing can be read, and if the kubelet is silent: see refuse.
 //   - None exists only if nothing is uncertain.
 func findByUUID(states []State, id Identity) (match, error) {
-	on, off := matches(states, id)
-	fits := on
-	if len(on) == 0 {
-		fits = off
+	fits := matches(states, id)
+	runs := slices.ContainsFunc(fits, match.runs)
+	if runs {
+		fits = slices.DeleteFunc(fits, match.isOff)
 	}
 	var err error
 	switch elsewhere := slices.ContainsFunc(fits, func(m match) bool { return !id.isHome(m) }); {
@@ -141,19 +145,19 @@ func findByUUID(states []State, id Identity) (match, error) {
 		}
 	case !elsewhere && len(fits) == 1 && !id.Joins:
 		return fits[0], nil // the record of a Node that joins is what its kubelet says
-	case len(on) > 0:
+	case runs:
 		if elsewhere {
 			err = id.keepsHome(states)
 		}
 		switch {
-		case err != nil || len(on) > 1:
+		case err != nil || len(fits) > 1:
 		case elsewhere && len(id.last()) > 0:
 			err = notAllRead(states, id)
 		default:
 			err = stillReading(states, id)
 		}
 		if err != nil {
-			return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the machine with %s: %w", listMatches(on), id, err)
+			return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the machine with %s: %w", listMatches(fits), id, err)
 		}
 	default:
 		if err = uncertain(states, id); err == nil && elsewhere {
@@ -163,7 +167,7 @@ func findByUUID(states []State, id Identity) (match, error) {
 	if err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "no running machine with %s is found: %w", id, err)
 	}
-	return uniqueMatch(fits, id)
+	return uniqueMatch(states, fits, id)
 }
 
 // secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, empty
@@ -174,8 +178,10 @@ func secondary(states []State, uuids []UUID) string {
 			continue
 		}
 		for _, u := range uuids {
-			if i := slices.IndexFunc(s.Snapshot.Index[u], func(e Entry) bool { return e.Secondary }); i >= 0 {
-				return s.Snapshot.describe(s.Snapshot.Index[u][i].ID)
+			for _, e := range s.Snapshot.Entries(u) {
+				if m := s.Snapshot.Machines[e.ID]; m != nil && m.Secondary {
+					return s.Snapshot.describe(e.ID)
+				}
 			}
 		}
 	}
@@ -189,15 +195,19 @@ func findByName(states []State, id Identity) (match, error) {
 	if err := uncertain(states, id); err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is unique: %w", id, err)
 	}
-	var all, byHostName, byName []match
+	var fits, byHostName, byName []match
 	for _, s := range states {
 		for _, e := range s.Snapshot.Names[id.Name] {
-			if e.Eligible() {
-				all = append(all, match{snapshot: s.Snapshot, entry: e.Entry, byHostName: e.ByHostName})
+			if s.Snapshot.isEligible(e.Entry) {
+				fits = append(fits, match{snapshot: s.Snapshot, entry: e.Entry, byHostName: e.ByHostName})
 			}
 		}
 	}
-	for _, m := range onePerMachine(states, all) {
+	fits = onePerMachine(states, fits)
+	if err := pendingDetails(states, fits); err != nil {
+		return match{}, err
+	}
+	for _, m := range fits {
 		if m.byHostName {
 			byHostName = append(byHostName, m)
 		} else {
@@ -208,16 +218,19 @@ func findByName(states []State, id Identity) (match, error) {
 		return match{}, topology.Errorf(topology.ErrAmbiguous, "machines with %s: by guest host name %s, by their own name %s: have the kubelet report the system UUID, or rename one of them",
 			id, listMatches(byHostName), listMatches(byName))
 	}
-	return uniqueMatch(append(byHostName, byName...), id)
+	return uniqueMatch(states, append(byHostName, byName...), id)
 }
 
-func uniqueMatch(matches []match, id Identity) (match, error) {
+func uniqueMatch(states []State, matches []match, id Identity) (match, error) {
 	switch len(matches) {
 	case 0:
 		return match{}, topology.Errorf(topology.ErrAbsent, "no vCenter has a machine with %s: delete the Node if its machine is gone; "+
 			"otherwise let the account see the machine, or add its vCenter to the configuration", id)
 	case 1:
 		return matches[0], nil
+	}
+	if err := pendingDetails(states, matches); err != nil {
+		return match{}, err
 	}
 	return match{}, topology.Errorf(topology.ErrAmbiguous, "%d machines have %s: %s: %s", len(matches), id, id.makeUnique(), listMatches(matches))
 }
@@ -250,7 +263,7 @@ func IsIndexed(states []State, id Identity) bool {
 			return true
 		}
 		for _, u := range id.UUIDs {
-			if slices.ContainsFunc(s.Snapshot.Index[u], func(e Entry) bool { return !e.Template }) {
+			if slices.ContainsFunc(s.Snapshot.Entries(u), func(e Entry) bool { return !e.Template }) {
 				return true
 			}
 		}

@@ -28,6 +28,9 @@ type vm struct {
 	outside    bool // of the configured datacenters
 }
 
+// isSecondary reports whether the machine is known to be the secondary of a Fault Tolerance pair.
+func (m vm) isSecondary() bool { return m.secondary && !m.unread }
+
 // began is a time that all tests count from.
 var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -41,15 +44,18 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 		Unreadable: map[string]inventory.FirstSeen{}, Machines: map[string]*inventory.Machine{},
 	}
 	for _, m := range vms {
-		e := inventory.Entry{ID: m.id, Template: m.template, Secondary: m.secondary, PoweredOn: m.on, Unreadable: m.unreadable}
-		details := &inventory.Machine{Ref: s.Ref(m.id), Name: m.name, InventoryPath: "/dc1/vm/" + m.id}
+		e := inventory.Entry{ID: m.id, Template: m.template, Unreadable: m.unreadable}
+		details := &inventory.Machine{Ref: s.Ref(m.id), Name: m.name, InventoryPath: "/dc1/vm/" + m.id, Secondary: m.secondary}
 		if !m.unreadable {
 			details.UUID = cmp.Or(m.uuid, inventory.UUID{1})
 		}
 		switch {
+		case m.on && m.unreadable:
 		case m.on:
 			details.Power = inventory.PowerOn
-		case !m.unreadable:
+		case m.unreadable:
+			details.WasOff = true
+		default:
 			details.Power = inventory.PowerOff
 		}
 		if !m.unread {
@@ -139,7 +145,7 @@ func TestFind(t *testing.T) {
 		{name: "two on while another vCenter is not read yet", states: []inventory.State{notRead("west"), stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous},
 		{name: "two on in two vCenters", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}), stateOf("west", vm{id: "vm-1", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous, says: "east /dc1/vm/vm-1 west"},
 		{name: "two on in one vCenter", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true})}, id: byUUID, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
-		{name: "two on, details of one not read", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true, unread: true})}, id: byUUID, err: topology.ErrAmbiguous, says: "vm-1 vm-2"},
+		{name: "two on, details of one not read", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u, on: true}, vm{id: "vm-2", uuid: u, on: true, unread: true})}, id: byUUID, err: topology.ErrUnknown, says: "details vm-2"},
 		{name: "only off", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u}), stateOf("west")}, id: byUUID, want: "east:VirtualMachine:vm-1"},
 		{name: "only off, a vCenter that fails", states: []inventory.State{stateOf("east", vm{id: "vm-1", uuid: u}), failing(stateOf("west"))}, id: byUUID, err: topology.ErrUnknown, says: "refused " + u.String()},
 		{name: "only off, its own vCenter fails", states: []inventory.State{failing(stateOf("east", vm{id: "vm-1", uuid: u}))}, id: byUUID, err: topology.ErrUnknown, says: "refused"},

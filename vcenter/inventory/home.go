@@ -100,16 +100,16 @@ func (id Identity) mayRunAs(in *Snapshot, moid string) (shown bool, err error) {
 	e, shown := id.recorded(in)
 	shown = shown && e.ID == moid
 	for _, u := range id.UUIDs {
-		if i := slices.IndexFunc(in.Index[u], func(e Entry) bool { return e.ID == moid }); i >= 0 {
-			e, shown = in.Index[u][i], true
+		if i := slices.IndexFunc(in.Entries(u), func(e Entry) bool { return e.ID == moid }); i >= 0 {
+			e, shown = in.Entries(u)[i], true
 		}
 	}
 	if !shown && slices.Contains(in.Outside, moid) && m != nil && slices.Contains(id.UUIDs, m.UUID) {
-		e, shown = Entry{ID: moid, PoweredOn: m.Power == PowerOn}, true
+		e, shown = Entry{ID: moid}, true
 	}
 	const still = "%s, which was the machine, is still there and may run, and its "
 	switch name := in.describe(moid); {
-	case !shown, !e.Eligible():
+	case !shown, !in.isEligible(e):
 		return shown, nil
 	case e.Unreadable:
 		return true, topology.Errorf(ErrUnreadable, still+"configuration cannot be read", name)

@@ -38,7 +38,7 @@ func (l liar) lied() []inventory.State {
 		for _, m := range v.vms {
 			_, unknown := s.Unreadable[m.id]
 			if (unknown || m.outside) && r.Intn(2) == 0 {
-				s.Recorded[m.id] = inventory.Entry{ID: m.id, Unreadable: unknown, PoweredOn: unknown && m.on, Template: unknown && m.template}
+				s.Recorded[m.id] = inventory.Entry{ID: m.id, Unreadable: unknown, Template: unknown && m.template}
 			}
 		}
 		if r.Intn(2) == 0 {
@@ -117,7 +117,7 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 		"beside one that is off": {[]vm{{id: "vm-9", unreadable: true}, {id: "vm-1", uuid: u}}, inventory.ErrUnreadable},
 	} {
 		states := []inventory.State{stateOf("east", c.vms...)}
-		states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: c.vms[0].on}}
+		states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true}}
 		id := inventory.Identity{UUIDs: []inventory.UUID{u}}
 		m, err := inventory.Find(states, id)
 		if on := len(c.vms) > 1 && c.vms[1].on; on && (err != nil || m.Ref.ID != "vm-1") || !on && !errors.Is(err, c.want) {
@@ -134,7 +134,7 @@ func TestAClaimAddsNoCandidate(t *testing.T) {
 func TestTheMachineOfANodeMayRunBesideOneThatIsOff(t *testing.T) {
 	u := oracleUUID
 	states := []inventory.State{stateOf("east"), stateOf("west", vm{id: "vm-1", uuid: u})}
-	states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true, PoweredOn: true}}
+	states[0].Snapshot.Recorded = map[string]inventory.Entry{"vm-9": {ID: "vm-9", Unreadable: true}}
 	id := inventory.Identity{UUIDs: []inventory.UUID{u}}
 	if m, err := inventory.Find(states, id); err != nil || m.Ref.ID != "vm-1" {
 		t.Errorf("another Node: %v, %v", m, err)

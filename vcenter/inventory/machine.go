@@ -38,7 +38,14 @@ type Machine struct {
 	// it cannot be read.
 	Datacenter string
 
-	Power    Power
+	Power Power
+	// WasOff reports whether Power is unknown and the machine was off when that was last known.
+	WasOff bool
+	// Secondary reports whether the machine is the secondary of a Fault Tolerance pair. It has the name
+	// and the UUID of the primary and runs beside it, so it is not a Node's machine, but while it is
+	// there the machine exists.
+	Secondary bool
+
 	CPUs     int32
 	MemoryMB int32
 	// GuestID is the configured guest OS, e.g. "ubuntu64Guest".

@@ -19,7 +19,7 @@ func TestManyMachines(t *testing.T) {
 	s := &inventory.Snapshot{VCenter: "east", Index: map[inventory.UUID][]inventory.Entry{}, Machines: map[string]*inventory.Machine{}}
 	for i := range 301 {
 		id := fmt.Sprint("vm-", i)
-		s.Index[u] = append(s.Index[u], inventory.Entry{ID: id, PoweredOn: true})
+		s.Index[u] = append(s.Index[u], inventory.Entry{ID: id})
 		s.Machines[id] = &inventory.Machine{InventoryPath: "/dc/vm/" + strings.Repeat("x", 1<<16)}
 	}
 	_, err = inventory.Find([]inventory.State{{VCenter: "east", Snapshot: s}}, inventory.Identity{UUIDs: []inventory.UUID{u}})

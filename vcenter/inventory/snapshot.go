@@ -23,8 +23,8 @@ type Snapshot struct {
 	// are shown, in order. It is empty unless a configured one is missing.
 	VisibleDatacenters []string
 	// Index has all machines of the configured datacenters whose UUID is known,
-	// templates included.
-	Index map[UUID][]Entry
+	// templates included. The machines of a UUID that is in Recent are there instead: Entries looks them up.
+	Index, Recent map[UUID][]Entry
 	// Unreadable are the machines of the configured datacenters of which no
 	// UUID was ever known, by managed object ID, and when they were first seen.
 	// Inaccessible and orphaned machines exist, whatever their UUID is, and so do
@@ -95,20 +95,34 @@ type Entry struct {
 	// ID is the managed object ID.
 	ID       string
 	Template bool
-	// Secondary reports whether the machine is the secondary of a Fault Tolerance
-	// pair. It has the name and the UUID of the primary and runs beside it, so it is
-	// not a Node's machine, but while it is there the machine exists.
-	Secondary bool
-	// PoweredOn is false for a suspended machine and for one whose power state
-	// cannot be read.
-	PoweredOn bool
 	// Unreadable says that the configuration cannot be read now; the UUID is
 	// what was known before.
 	Unreadable bool
 }
 
-// Eligible reports whether the machine can be a Node's.
-func (e Entry) Eligible() bool { return !e.Template && !e.Secondary }
+// Entries returns the machines of the configured datacenters with a UUID, in order of their IDs.
+func (s *Snapshot) Entries(u UUID) []Entry {
+	if changed, ok := s.Recent[u]; ok {
+		return changed
+	}
+	return s.Index[u]
+}
+
+// Len returns how many UUIDs machines of the configured datacenters have.
+func (s *Snapshot) Len() int {
+	n := len(s.Index)
+	for u, entries := range s.Recent {
+		n += min(len(entries), 1) - min(len(s.Index[u]), 1)
+	}
+	return n
+}
+
+// isEligible reports whether a machine can be a Node's: it is no template and not known to be the secondary of
+// a Fault Tolerance pair.
+func (s *Snapshot) isEligible(e Entry) bool {
+	m := s.Machines[e.ID]
+	return !e.Template && (m == nil || !m.Secondary)
+}
 
 // A NameEntry is a machine that was found by name.
 type NameEntry struct {

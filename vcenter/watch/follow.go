@@ -171,11 +171,11 @@ func (w *Watch) settle(ctx context.Context) error {
 	return nil
 }
 
-// eligible returns those of the machines with the names of Nodes that may be Nodes'.
+// eligible returns those of the machines with the names of Nodes that are no templates.
 func eligible(i *Interest, named map[string][]inventory.NameEntry) (ids []string) {
 	for _, node := range i.names {
 		for _, e := range named[node] {
-			if e.Eligible() {
+			if !e.Template {
 				ids = append(ids, e.ID)
 			}
 		}

@@ -86,7 +86,7 @@ func TestAPageOfNothingEndsAChange(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the change is not published")
 	}
-	if _, s := r.contact(); len(s.Index[identity(t, stranger).UUIDs[0]]) != 2 {
+	if _, s := r.contact(); len(s.Entries(identity(t, stranger).UUIDs[0])) != 2 {
 		t.Errorf("machines: %v", s.Index)
 	}
 	cancel()
@@ -132,7 +132,7 @@ func TestContactIsWhatThePublishedSnapshotHasSeen(t *testing.T) {
 	// The rest may be nothing at all.
 	w.poller.updates <- nil
 	w.poller.updates <- nil // taken when the first has been dealt with
-	if after, s := r.contact(); !after.After(quiet) || len(s.Index[identity(t, stranger).UUIDs[0]]) != 2 {
+	if after, s := r.contact(); !after.After(quiet) || len(s.Entries(identity(t, stranger).UUIDs[0])) != 2 {
 		t.Errorf("the whole change: %v after %v", after, quiet)
 	}
 	cancel()

@@ -43,7 +43,7 @@ func TestMissingProperties(t *testing.T) {
 	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NoPermission{})}); err != nil {
 		t.Fatal(err)
 	}
-	if e := w.model.Entry("vm-1"); !e.Unreadable || len(w.model.ByUUID()) != 1 {
+	if e := w.model.Entry("vm-1"); !e.Unreadable || len(w.model.Entries(identity(t, uuid).UUIDs[0])) != 1 {
 		t.Errorf("a machine whose UUID may not be read any more: %+v", e)
 	}
 	if err := apply(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, MissingSet: missing(&types.NotAuthenticated{})}); !faults.SessionLost(err) {

@@ -85,8 +85,12 @@ func (f *fleet) apply(e *edit) []inventory.State {
 			if e.outside[f.first(m.Ref)] && !slices.Contains(s.Outside, id) {
 				s.Outside = append(slices.Clone(s.Outside), id)
 				slices.Sort(s.Outside)
-				s.Index = maps.Clone(s.Index)
-				s.Index[m.UUID] = slices.DeleteFunc(slices.Clone(s.Index[m.UUID]), func(x inventory.Entry) bool { return x.ID == id })
+				left := slices.DeleteFunc(slices.Clone(s.Entries(m.UUID)), func(x inventory.Entry) bool { return x.ID == id })
+				s.Recent = maps.Clone(s.Recent)
+				if s.Recent == nil {
+					s.Recent = map[inventory.UUID][]inventory.Entry{}
+				}
+				s.Recent[m.UUID] = left
 			}
 		}
 		if made := e.made[inventory.FirstEntry(f.states, s.VCenter)]; len(made) > 0 {

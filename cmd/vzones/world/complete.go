@@ -76,14 +76,14 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
 	isRead := func(e *inventory.Entry) bool {
 		m := s.Machines[e.ID]
-		return !details || !e.Eligible() || e.Unreadable || m != nil && !m.UUID.IsZero()
+		return !details || e.Template || e.Unreadable || m != nil && !m.UUID.IsZero()
 	}
 	if len(id.UUIDs) == 0 {
 		found, searched := s.Names[id.Name]
 		return searched && !slices.ContainsFunc(found, func(e inventory.NameEntry) bool { return !isRead(&e.Entry) })
 	}
 	for _, u := range id.UUIDs {
-		if slices.ContainsFunc(s.Index[u], func(e inventory.Entry) bool { return !isRead(&e) }) {
+		if slices.ContainsFunc(s.Entries(u), func(e inventory.Entry) bool { return !isRead(&e) }) {
 			return false
 		}
 	}

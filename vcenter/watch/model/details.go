@@ -29,10 +29,9 @@ const (
 // tells, and the ones of these that Nodes name.
 func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string {
 	ids := slices.Clone(further)
-	index := m.ByUUID()
 	for u := range uuids {
-		for _, e := range index[u] {
-			if e.Eligible() {
+		for _, e := range m.Entries(u) {
+			if !e.Template {
 				ids = append(ids, e.ID)
 			}
 		}
@@ -46,10 +45,9 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 // haveLost reports whether one of the UUIDs was in the index in the last hour, and is not now.
 func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 	maps.DeleteFunc(m.lost, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
-	index := m.ByUUID()
 	for u := range uuids {
 		at, known := m.lost[u]
-		switch shown := len(index[u]) > 0; {
+		switch shown := len(m.Entries(u)) > 0; {
 		case shown && (!known || !at.IsZero()):
 			m.lost[u] = time.Time{}
 		case shown || !known:
@@ -67,13 +65,13 @@ func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
 // order. Lost reports whether those that have just come are, and before all others.
 func (m *Model) toName(lost bool) []string {
 	var some []string
-	for _, id := range slices.SortedFunc(maps.Keys(m.unread), func(a, b string) int {
-		if newer := m.unread[b].At.Compare(m.unread[a].At); lost && newer != 0 {
+	for _, id := range slices.SortedFunc(maps.Keys(m.unknown), func(a, b string) int {
+		if newer := m.unknown[b].At.Compare(m.unknown[a].At); lost && newer != 0 {
 			return newer
 		}
 		return strings.Compare(a, b)
 	}) {
-		if first := m.unread[id]; len(some) < namedMax && (lost || !first.Arrived || time.Since(first.At) >= namedAfter) {
+		if first := m.unknown[id]; len(some) < namedMax && (lost || !first.Arrived || time.Since(first.At) >= namedAfter) {
 			some = append(some, id)
 		}
 	}

@@ -11,8 +11,9 @@ import (
 // cost a tenth more, to no end for those whose configuration can be read.
 const SummaryUUID = "summary.config.uuid"
 
-// IndexProperties are what is read of every machine.
-var IndexProperties = []string{"config.uuid", "config.template", faultTolerance, "runtime.powerState"}
+// IndexProperties are what is read of every machine: nothing that changes while a machine is used, so that
+// what others do with theirs causes no work.
+var IndexProperties = []string{"config.uuid", "config.template"}
 
 // entry is all that is kept of a machine that is not followed.
 type entry struct {
@@ -25,17 +26,17 @@ type entry struct {
 	// filter is the one that reported the machine last. A machine that moves from
 	// one configured datacenter to another may be reported by the second before the
 	// first reports that it has left.
-	filter    string
-	readable  bool
-	template  bool
-	secondary bool // of a Fault Tolerance pair
-	power     inventory.Power
+	filter   string
+	readable bool
+	template bool
+	// secondary reports whether the machine was the secondary of a Fault Tolerance pair when its
+	// details could last be read.
+	secondary bool
 }
 
 // apply applies changes of the machine's properties, in whatever order.
 func (e *entry) apply(changes []types.PropertyChange) {
 	var summary inventory.UUID
-	var role, secondary bool
 	for _, change := range changes {
 		p := properties{change.Name: change.Val}
 		switch change.Name {
@@ -50,14 +51,7 @@ func (e *entry) apply(changes []types.PropertyChange) {
 			if change.Val != nil {
 				e.template = p.bool(change.Name)
 			}
-		case faultTolerance, faultTolerance + ".role":
-			role, secondary = true, p.secondary(change.Name)
-		case "runtime.powerState":
-			e.power = p.power()
 		}
-	}
-	if role && (secondary || e.readable) { // an unreadable configuration has no role
-		e.secondary = secondary
 	}
 	if !summary.IsZero() && !e.readable && (e.uuid.IsZero() || e.bySummary) {
 		e.uuid, e.bySummary = summary, true
@@ -71,5 +65,5 @@ func (e entry) earlier() entry {
 }
 
 func (e entry) public(id string) inventory.Entry {
-	return inventory.Entry{ID: id, Template: e.template, Secondary: e.secondary, PoweredOn: e.power == inventory.PowerOn, Unreadable: !e.readable}
+	return inventory.Entry{ID: id, Template: e.template, Unreadable: !e.readable}
 }

@@ -48,7 +48,7 @@ func (p *placed) machine(id string) *inventory.Machine {
 	}
 	uuid, err := inventory.ParseUUID(read.string("config.uuid"))
 	if err != nil {
-		return &inventory.Machine{Ref: p.ref(ref), Name: read.string("name"), InventoryPath: quote.Text(p.tree.Path(ref))}
+		return &inventory.Machine{Ref: p.ref(ref), Name: read.string("name"), InventoryPath: quote.Text(p.tree.Path(ref)), WasOff: read.power().IsOff()}
 	}
 	m := &inventory.Machine{
 		Ref:           p.ref(ref),
@@ -59,13 +59,15 @@ func (p *placed) machine(id string) *inventory.Machine {
 		CPUs:          read.int32("config.hardware.numCPU"),
 		MemoryMB:      read.int32("config.hardware.memoryMB"),
 		GuestID:       read.string("config.guestId"),
+		Secondary:     read.secondary(),
 	}
 	m.HostName, _ = read.hostName()
 	r, s := read.report(), read.static()
 	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
 	m.Static, m.Pending = s.addresses, s.pending()
 	if !read.connected() {
-		m.Power = inventory.PowerUnknown // what is reported is how it was
+		// What is reported is how it was.
+		m.Power, m.WasOff = inventory.PowerUnknown, m.Power.IsOff()
 	}
 	for _, start := range p.tree.starts(ref) {
 		if start.unset != "" {

@@ -38,10 +38,12 @@ type Model struct {
 	// complete.
 	before *Model
 
-	// byUUID and unread, which is what of unknown concerns every Node, are shared with
-	// snapshots and made again when the index has changed.
-	byUUID map[inventory.UUID][]inventory.Entry
-	unread map[string]inventory.FirstSeen
+	// byUUID, recent and unread are shared with snapshots, as Index, Recent and Unreadable, and never
+	// changed. byUUID is nil until it is first wanted, unread when unknown has changed.
+	byUUID, recent map[inventory.UUID][]inventory.Entry
+	unread         map[string]inventory.FirstSeen
+	// touched are the machines that changed since recent was made, by each UUID that they had or have.
+	touched map[inventory.UUID][]string
 	// lost has the UUIDs of Nodes that were in the index, with when they were first not there any
 	// more, zero for those that are.
 	lost map[inventory.UUID]time.Time
@@ -74,26 +76,42 @@ func (m *Model) Complete() { m.complete, m.before = true, nil }
 // ApplyIndex applies a change of a machine in the index, as a filter reports it.
 func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 	id := u.Obj.Value
-	m.byUUID = nil
+	now, known := m.index[id]
 	if u.Kind == types.ObjectUpdateKindLeave {
-		if m.index[id].filter != filter {
+		if now.filter != filter {
 			return
 		}
+		m.touch(id, now.uuid)
 		delete(m.index, id)
-		delete(m.unknown, id)
+		m.unknowns(id, false)
 		return
 	}
-	now, known := m.index[id]
 	if !known && m.before != nil {
 		now = m.before.index[id].earlier()
 	}
 	now.filter = filter
+	m.touch(id, now.uuid)
 	now.apply(u.ChangeSet)
+	m.touch(id, now.uuid)
 	m.index[id] = now
-	if !now.uuid.IsZero() {
+	m.unknowns(id, now.uuid.IsZero())
+}
+
+// touch notes that the entry of a machine with a UUID changes.
+func (m *Model) touch(id string, u inventory.UUID) {
+	if m.byUUID != nil && !u.IsZero() && !slices.Contains(m.touched[u], id) {
+		m.touched[u] = append(m.touched[u], id)
+	}
+}
+
+// unknowns notes whether nothing tells the UUID of a machine.
+func (m *Model) unknowns(id string, is bool) {
+	switch _, was := m.unknown[id]; {
+	case is && !was:
+		m.unknown[id], m.unread = m.firstSeen(id), nil
+	case was && !is:
 		delete(m.unknown, id)
-	} else if _, ok := m.unknown[id]; !ok {
-		m.unknown[id] = m.firstSeen(id)
+		m.unread = nil
 	}
 }
 
@@ -121,8 +139,9 @@ func (m *Model) ApplySummaries() bool {
 			continue
 		}
 		m.index[id] = e
-		delete(m.unknown, id)
-		m.byUUID, found = nil, true
+		m.touch(id, e.uuid)
+		m.unknowns(id, false)
+		found = true
 	}
 	return found
 }
@@ -184,29 +203,63 @@ func (m *Model) IsIndexed(id string) bool { return !m.index[id].uuid.IsZero() }
 // Entry returns what snapshots have of a machine in the index.
 func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id) }
 
-// ByUUID returns the index by UUID, with the entries of one UUID in order: the UUIDs that
-// were read here, by this watch or one before it.
-func (m *Model) ByUUID() map[inventory.UUID][]inventory.Entry {
-	if m.byUUID != nil {
-		return m.byUUID
+// recentMax bounds recent: at more, or at an eighth of all UUIDs, byUUID is made again.
+const recentMax = 1000
+
+// Entries returns the machines with a UUID in order of their IDs: a UUID that was read here, by this watch or
+// one before it.
+func (m *Model) Entries(u inventory.UUID) []inventory.Entry {
+	m.refreshIndex()
+	if changed, ok := m.recent[u]; ok {
+		return changed
 	}
-	m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
-	for id, e := range m.index {
-		if m.IsIndexed(id) {
-			m.byUUID[e.uuid] = append(m.byUUID[e.uuid], m.Entry(id))
+	return m.byUUID[u]
+}
+
+// refreshIndex has byUUID and recent follow the index.
+func (m *Model) refreshIndex() {
+	if m.byUUID != nil && len(m.touched) == 0 {
+		return
+	}
+	if m.byUUID == nil || len(m.recent)+len(m.touched) > recentMax+len(m.byUUID)/8 {
+		m.byUUID = make(map[inventory.UUID][]inventory.Entry, len(m.index))
+		m.recent, m.touched = nil, map[inventory.UUID][]string{}
+		for id, e := range m.index {
+			if !e.uuid.IsZero() {
+				m.byUUID[e.uuid] = append(m.byUUID[e.uuid], e.public(id))
+			}
 		}
-	}
-	m.unread = nil
-	for id, first := range m.unknown {
-		if m.unread == nil {
-			m.unread = map[string]inventory.FirstSeen{}
+		for _, entries := range m.byUUID {
+			slices.SortFunc(entries, byID)
 		}
-		m.unread[id] = first
+		return
 	}
-	for _, entries := range m.byUUID {
-		if len(entries) > 1 {
-			slices.SortFunc(entries, func(a, b inventory.Entry) int { return strings.Compare(a.ID, b.ID) })
+	recent := make(map[inventory.UUID][]inventory.Entry, len(m.recent)+len(m.touched))
+	maps.Copy(recent, m.recent)
+	for u, ids := range m.touched {
+		before, ok := recent[u]
+		if !ok {
+			before = m.byUUID[u]
 		}
+		now := slices.DeleteFunc(slices.Clone(before), func(e inventory.Entry) bool { return slices.Contains(ids, e.ID) })
+		for _, id := range ids {
+			if e := m.index[id]; e.uuid == u {
+				now = append(now, e.public(id))
+			}
+		}
+		slices.SortFunc(now, byID)
+		recent[u] = now
 	}
-	return m.byUUID
+	m.recent = recent
+	clear(m.touched)
+}
+
+func byID(a, b inventory.Entry) int { return strings.Compare(a.ID, b.ID) }
+
+// unreadable returns the machines whose UUID nothing tells, as snapshots have them.
+func (m *Model) unreadable() map[string]inventory.FirstSeen {
+	if m.unread == nil && len(m.unknown) > 0 {
+		m.unread = maps.Clone(m.unknown)
+	}
+	return m.unread
 }

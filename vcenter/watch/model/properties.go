@@ -30,8 +30,11 @@ func (p properties) set(name string, value any) {
 	if isMetadata(name) {
 		name = GuestMetadata
 	}
-	if name == ClusterConfig {
+	switch name {
+	case ClusterConfig:
 		name = ClusterGroups
+	case faultTolerance + ".role":
+		name = faultTolerance
 	}
 	switch {
 	case value == nil:
@@ -86,10 +89,10 @@ func (p properties) power() inventory.Power {
 // apart.
 const faultTolerance = "config.ftInfo"
 
-// secondary reports whether the value of a property is the role of a Fault
-// Tolerance secondary: vSphere counts the machines of a pair from 1, the primary.
-func (p properties) secondary(name string) bool {
-	switch info := p[name].(type) {
+// secondary reports whether the machine is the secondary of a Fault Tolerance pair: vSphere counts the
+// machines of a pair from 1, the primary.
+func (p properties) secondary() bool {
+	switch info := p[faultTolerance].(type) {
 	case types.BaseFaultToleranceConfigInfo:
 		return info.GetFaultToleranceConfigInfo().Role > 1
 	case types.FaultToleranceSecondaryConfigInfo:

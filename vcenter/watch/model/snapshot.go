@@ -28,14 +28,15 @@ type View struct {
 // Snapshot makes an immutable picture of the model. A machine that is as it was in the last one
 // is the same value, so that whoever compares two snapshots compares pointers.
 func (m *Model) Snapshot(v View) *inventory.Snapshot {
-	index := m.ByUUID() // which makes unread
+	m.refreshIndex()
 	snap := &inventory.Snapshot{
 		VCenter:             m.vcenter,
 		Instance:            m.instance,
 		ReadAt:              time.Now(),
 		Incomplete:          v.Incomplete,
-		Index:               index,
-		Unreadable:          m.unread,
+		Index:               m.byUUID,
+		Recent:              m.recent,
+		Unreadable:          m.unreadable(),
 		Names:               v.Names,
 		InvisibleCategories: m.tags.Absent,
 		Tagged:              m.tagged,
@@ -48,6 +49,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	}
 	for _, id := range v.Machines {
 		if machine := p.machine(id); machine != nil {
+			m.keepRole(id, machine)
 			snap.Machines[id] = unchanged(m.pictured.machines[id], machine)
 		}
 	}
@@ -71,4 +73,15 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		}
 	}
 	return snap
+}
+
+// keepRole has a machine keep its role of a Fault Tolerance pair while its configuration cannot be read.
+func (m *Model) keepRole(id string, now *inventory.Machine) {
+	switch e, indexed := m.index[id]; {
+	case now.UUID.IsZero():
+		now.Secondary = e.secondary
+	case indexed && e.secondary != now.Secondary:
+		e.secondary = now.Secondary
+		m.index[id] = e
+	}
 }

@@ -132,7 +132,7 @@ func NewFleet(leading <-chan struct{}, fleet Health, outcomes func() (all, waiti
 				ch <- gauge(contact, time.Since(h.LastContact).Seconds(), h.VCenter)
 			}
 			if h.Snapshot != nil {
-				ch <- gauge(indexed, float64(len(h.Snapshot.Index)), h.VCenter)
+				ch <- gauge(indexed, float64(h.Snapshot.Len()), h.VCenter)
 				ch <- gauge(watched, float64(len(h.Snapshot.Machines)), h.VCenter)
 				ch <- gauge(unreadable, float64(len(h.Snapshot.NotPermitted)), h.VCenter)
 			}
