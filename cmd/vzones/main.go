@@ -104,8 +104,7 @@ func (t *tool) command() *cobra.Command {
 		Use:   "vzones COMMAND",
 		Short: "The operator's tool of vzones",
 		Long: `vzones shows what the daemon makes of a fleet, and why. It reads the vCenters and
-the cluster as the daemon does, and writes nothing to either, but for role --create,
-which makes a role in vCenter after it has asked.
+the cluster as the daemon does, and writes nothing to either.
 
 validate, config and convert contact nothing. They read configurations of vzones, of
 the vSphere CPI in YAML and INI, of the provider that was in Kubernetes, and of the

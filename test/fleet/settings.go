@@ -11,9 +11,6 @@ import (
 
 // settings are further ones of a vCenter.
 type settings struct {
-	// admin reports whether its own account may make roles.
-	admin bool
-
 	mu sync.Mutex
 	// skew is how far its clock is ahead.
 	skew time.Duration

@@ -23,7 +23,6 @@ type VCenterSpec struct {
 	Port        int              `yaml:"port"`     // to listen on; default a free one
 	User        string           `yaml:"user"`     // default vzones@<name>.local
 	Password    string           `yaml:"password"` // default pw-<name>
-	Admin       bool             `yaml:"admin"`    // the account may make roles; by default it may only read
 	Version     string           `yaml:"version"`  // of the product and its API; default that of govmomi's simulator
 	Accounts    []AccountSpec    `yaml:"accounts"` // further ones, which see the same
 	Categories  []CategorySpec   `yaml:"categories"`
@@ -37,7 +36,6 @@ type VCenterSpec struct {
 type AccountSpec struct {
 	User     string `yaml:"user"`
 	Password string `yaml:"password"`
-	Admin    bool   `yaml:"admin"` // it may make roles
 }
 
 // CategorySpec describes a tag category. One that is only named elsewhere needs none.

@@ -56,7 +56,6 @@ var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentMa
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
 	v := &VCenter{name: spec.Name, user: spec.User, accounts: spec.Accounts}
 	v.faults.password = spec.Password
-	v.settings.admin = spec.Admin
 	v.identity.name = spec.Name
 	err := v.identity.renew(spec.Address, false)
 	if err != nil {

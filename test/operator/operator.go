@@ -90,7 +90,6 @@ func of(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world) }
 //	vcenter NAME METHOD ARG…   calls a method of fleet.VCenter, such as MoveVM
 //	[!] requests NAME N        fails if the vCenter had more than N requests since it was started or reset
 //	[!] logins NAME N          fails unless a password was shown to the vCenter N times since it was started or reset
-//	[!] role NAME ROLE [PRIV…] fails unless the vCenter has the role with these privileges beside those of System
 //	sessions NAME N            waits until the vCenter has N sessions
 //	ready NODE STATUS          makes a Node's Ready condition True, False or Unknown
 //	commands PAGE              enters the commands of the tool that the page shows
@@ -113,8 +112,8 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"fleet": startFleet, "stack": startStack, "register": register, "daemon": daemon,
 		"install": installDaemon, "sleep": pause, "within": runWithin,
 		"vcenter": callVCenter, "requests": countRequests, "sessions": awaitSessions,
-		"role": checkRole, "commands": commands,
-		"entries": writeEntries, "logins": countLogins,
+		"commands": commands,
+		"entries":  writeEntries, "logins": countLogins,
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account, "found": found,
 		"node": createNode, "deny": deny, "trust": trust, "await": awaitText, "asked": awaitRequests,

@@ -1,25 +1,18 @@
 package world
 
-import (
-	"context"
-
-	"vzones/config"
-	"vzones/vcenter"
-)
+import "context"
 
 // Configure reads the configuration alone. It contacts no vCenter, and Close has not to be called.
-// The second result finds the credentials of a vCenter.
-func Configure(ctx context.Context, f *Flags) (*World, func(context.Context, *config.VCenter) (vcenter.Credentials, error), error) {
+func Configure(ctx context.Context, f *Flags) (*World, error) {
 	if err := f.check(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	w := &World{}
 	if err := w.connect(f); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	finder, err := w.readConfig(ctx, f)
-	if err != nil {
-		return nil, nil, err
+	if _, err := w.readConfig(ctx, f); err != nil {
+		return nil, err
 	}
-	return w, finder.Find, nil
+	return w, nil
 }
