@@ -13,7 +13,6 @@ import (
 	"vzones/topology/quote"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 	"vzones/vcenter/watch"
 )
@@ -63,7 +62,7 @@ func (m *member) confirmAbsent(ctx context.Context, id inventory.Identity) error
 		return nil
 	})
 	for i, err := range errs {
-		if panics.Recovered(err) {
+		if faults.Recovered(err) {
 			errs[i] = topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", m.name, faults.Printable{Err: err})
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"vzones/vcenter/faults"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 )
 
@@ -36,7 +35,7 @@ func CauseOf(err error) string {
 		return CauseCredentials
 	case errors.As(err, new(session.LockoutError)):
 		return CausePostponed
-	case panics.Recovered(err):
+	case faults.Recovered(err):
 		return CauseInternal
 	}
 	return faults.CauseOf(err)

@@ -10,7 +10,6 @@ import (
 
 	"vzones/topology/quote"
 	"vzones/vcenter/faults"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 	"vzones/vcenter/watch"
 )
@@ -108,7 +107,7 @@ func (a *actor) logIn(ctx context.Context, creds Credentials, slow func(server s
 	endpoint := a.now.endpoint
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
-	over, wait := panics.Go(func() { s, err = session.Open(own, endpoint, creds) })
+	over, wait := faults.Go(func() { s, err = session.Open(own, endpoint, creds) })
 	// What comes before the login has a deadline of its own.
 	late := time.NewTimer(a.opts.timeout * 11 / 10)
 	defer late.Stop()

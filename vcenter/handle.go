@@ -5,8 +5,8 @@ import (
 
 	"vzones/config"
 	"vzones/topology/signal"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
@@ -18,7 +18,7 @@ type handle struct {
 	name string
 	// first is the target that the actor begins with.
 	first *target
-	guard *panics.Guard
+	guard *faults.Guard
 	// throttle decides when credentials may be shown to the vCenter.
 	throttle *session.LoginThrottle
 	// slots bound the requests in flight of searches for single machines.
@@ -39,7 +39,7 @@ type handle struct {
 
 func newHandle(t *target, opts timing) *handle {
 	h := &handle{
-		name: t.cfg.Name, first: t, guard: &panics.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
+		name: t.cfg.Name, first: t, guard: &faults.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
 		slots: watch.NewSlots(), inbox: watch.NewInbox(t.tagRequirements), targets: make(chan *target, 1), credentialsChanged: signal.New(),
 	}
 	h.status.Store(&status{cfg: &t.cfg, state: inventory.State{VCenter: h.name}, endpoint: h.newEndpoint(&t.cfg, opts)})

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 )
 
 // An event is something that an actor has waited for.
@@ -67,7 +67,7 @@ func (a *actor) next(ctx context.Context, w awaited) event {
 // await calls f in another goroutine and returns when that has ended, so that f may block
 // while the actor handles messages.
 func (a *actor) await(ctx context.Context, f func()) {
-	over, wait := panics.Go(f)
+	over, wait := faults.Go(f)
 	a.next(ctx, awaited{ended: over})
 	wait()
 }

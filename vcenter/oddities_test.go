@@ -11,8 +11,8 @@ import (
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 )
 
@@ -76,7 +76,7 @@ func TestAPanicIsTheFailureOfItsVCenter(t *testing.T) {
 			w.until("error", func(states []inventory.State) bool {
 				w.fleet.Probe("east")
 				err := states[0].Err
-				return err != nil && panics.Recovered(err) && strings.HasSuffix(err.Error(), "panic: injected")
+				return err != nil && faults.Recovered(err) && strings.HasSuffix(err.Error(), "panic: injected")
 			})
 			w.until("w1 placed", func([]inventory.State) bool { return w.zone(w1) == "west/a" })
 		})

@@ -18,7 +18,6 @@ import (
 	"vzones/config"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 	"vzones/vcenter/vcentertest"
 	"vzones/vcenter/watch"
@@ -118,7 +117,7 @@ func TestUnusableCredentialsAreLoggedOnce(t *testing.T) {
 // TestCauses: each error has the cause that it has, however it is wrapped, and there are no others.
 func TestCauses(t *testing.T) {
 	t.Parallel()
-	panicked := (&panics.Guard{}).Run(t.Context(), "reading", func() error { panic("at the disco") })
+	panicked := (&faults.Guard{}).Run(t.Context(), "reading", func() error { panic("at the disco") })
 	denied := vcentertest.SOAPFault(types.NoPermission{PrivilegeId: "System.View"})
 	for want, errs := range map[string][]error{
 		CauseUntrusted:          {&session.UntrustedError{}},

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/watch"
 	"vzones/vcenter/watch/model"
 )
@@ -25,7 +25,7 @@ func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error 
 		if len(m.target.cfg.Datacenters) > 0 {
 			g.Go(func() error {
 				found[i] = m.guard.Run(ctx, "searching for the machine", func() error { return m.searchOutside(ctx, id) })
-				if panics.Recovered(found[i]) {
+				if faults.Recovered(found[i]) {
 					found[i] = nil
 				}
 				return nil

@@ -10,7 +10,6 @@ import (
 	"vzones/topology/signal"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch"
@@ -24,7 +23,7 @@ func (a *actor) watch(ctx context.Context, s *session.Session) (fresh *session.S
 	r := &reporter{name: a.name, observer: a.opts.observer, updates: a.updates, credentialsChanged: a.credentialsChanged, started: make(chan struct{})}
 	w := watch.New(s, a.tags.Through(tags.NewTagging(s.REST()), s), a.inbox, a.memory, a.watchOptions(), r)
 	var failure error
-	over, wait := panics.Go(func() {
+	over, wait := faults.Go(func() {
 		defer cancel() // of a login that is under way
 		failure = w.Run(ctx)
 	})

@@ -13,7 +13,6 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/faults"
-	"vzones/vcenter/panics"
 )
 
 // An Observer sees what is asked of vCenters. Its methods are called
@@ -37,7 +36,7 @@ type Options struct {
 	// Observer sees the calls and logins.
 	Observer Observer
 	// Guard turns panics in calls into their errors.
-	Guard *panics.Guard
+	Guard *faults.Guard
 }
 
 // An Endpoint is how one vCenter is called at one address: with a deadline, not too often
@@ -48,7 +47,7 @@ type Endpoint struct {
 	loginTimeout time.Duration
 	throttle     *LoginThrottle
 	observer     Observer
-	guard        *panics.Guard
+	guard        *faults.Guard
 	// slots bounds the requests in flight. The long poll takes none.
 	slots chan struct{}
 

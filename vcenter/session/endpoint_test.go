@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vzones/config"
-	"vzones/vcenter/panics"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 	"vzones/vcenter/vcentertest"
 )
@@ -20,7 +20,7 @@ import (
 // bound are asked for at a time.
 func TestRequestsInFlight(t *testing.T) {
 	var most, now atomic.Int32
-	c := session.NewEndpoint(&config.VCenter{}, session.Options{Timeout: time.Minute, InFlight: 3, Observer: new(vcentertest.Counter), Guard: &panics.Guard{}})
+	c := session.NewEndpoint(&config.VCenter{}, session.Options{Timeout: time.Minute, InFlight: 3, Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
 	var g errgroup.Group
 	release := make(chan struct{})
 	for range 20 {

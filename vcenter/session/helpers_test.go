@@ -9,7 +9,7 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/credentials"
-	"vzones/vcenter/panics"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/vcentertest"
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func endpoint(cfg *config.VCenter, timeout time.Duration) (*session.Endpoint, *vcentertest.Counter) {
 	n := new(vcentertest.Counter)
 	return session.NewEndpoint(cfg, session.Options{
-		Timeout: timeout, LoginTimeout: timeout, Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: n, Guard: &panics.Guard{},
+		Timeout: timeout, LoginTimeout: timeout, Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: n, Guard: &faults.Guard{},
 	}), n
 }
 

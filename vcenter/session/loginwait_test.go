@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"vzones/vcenter/credentials"
-	"vzones/vcenter/panics"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/session"
 	"vzones/vcenter/vcentertest"
 )
@@ -25,7 +25,7 @@ func TestACallWaitsForItsLogin(t *testing.T) {
 			sim, cfgs := vcentertest.Simulate(t, bare)
 			e := session.NewEndpoint(&cfgs[0], session.Options{
 				Timeout: 200 * time.Millisecond, LoginTimeout: 20 * time.Second,
-				Throttle: session.NewLoginThrottle(c.limits, nil), Observer: new(vcentertest.Counter), Guard: &panics.Guard{},
+				Throttle: session.NewLoginThrottle(c.limits, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{},
 			})
 			s, err := session.Open(t.Context(), e, credentials.Credentials{User: cfgs[0].User, Password: cfgs[0].Password})
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/vcenter/credentials"
-	"vzones/vcenter/panics"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 )
 
@@ -119,7 +119,7 @@ func (r *REST) logIn(ctx context.Context, call string) error {
 // start begins to log in, and ends the attempt in the end.
 func (r *REST) start(ctx context.Context, call string, attempt login) *restLogin {
 	l := &restLogin{client: rest.NewClient(r.soap)}
-	l.ended, l.wait = panics.Go(func() {
+	l.ended, l.wait = faults.Go(func() {
 		l.err = errUnusable
 		defer func() {
 			l.err = r.endpoint.throttle.end(attempt, l.err, time.Now())

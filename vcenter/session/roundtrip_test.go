@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
-	"vzones/vcenter/panics"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/vcentertest"
 )
 
@@ -91,5 +91,5 @@ func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
 
 // testEndpoint is one that nobody sees the calls of.
 func testEndpoint(cfg *config.VCenter) *Endpoint {
-	return NewEndpoint(cfg, Options{Timeout: 5 * time.Second, LoginTimeout: 5 * time.Second, Throttle: NewLoginThrottle(LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &panics.Guard{}})
+	return NewEndpoint(cfg, Options{Timeout: 5 * time.Second, LoginTimeout: 5 * time.Second, Throttle: NewLoginThrottle(LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
 }

@@ -16,7 +16,7 @@ import (
 	"vzones/test/fleet"
 	"vzones/topology"
 	"vzones/vcenter/credentials"
-	"vzones/vcenter/panics"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/rest"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
@@ -55,7 +55,7 @@ func simulate(t *testing.T) *simulated {
 	t.Helper()
 	sim, cfgs := vcentertest.Simulate(t, twoClusters)
 	e := session.NewEndpoint(&cfgs[0], session.Options{Timeout: 2 * time.Second, LoginTimeout: 2 * time.Second,
-		Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &panics.Guard{}})
+		Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
 	s, err := session.Open(t.Context(), e, credentials.Credentials{User: cfgs[0].User, Password: cfgs[0].Password})
 	if err != nil {
 		t.Fatal(err)

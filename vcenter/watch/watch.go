@@ -8,8 +8,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
 
+	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/watch/model"
 )
 
@@ -29,7 +29,7 @@ type Options struct {
 	Timeout, TagRefresh, TagRetry, PollTime, FirstPage time.Duration
 
 	// Guard turns panics into errors.
-	Guard *panics.Guard
+	Guard *faults.Guard
 	// ParseMetadata returns the addresses in a machine's metadata.
 	ParseMetadata func(string) ([]netip.Addr, error)
 	// Slots bound the searches in flight.
@@ -137,7 +137,7 @@ func (w *Watch) run(ctx context.Context) error {
 	run("asking whether it answers while it loads", w.prober.whileLoading)
 	run("applying changes", w.follow)
 	err := g.Wait()
-	if w.progress.phase >= syncing && !panics.Recovered(err) {
+	if w.progress.phase >= syncing && !faults.Recovered(err) {
 		w.memory.model = w.model
 	}
 	return err

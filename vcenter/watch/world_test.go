@@ -12,9 +12,9 @@ import (
 	"go.uber.org/goleak"
 
 	"vzones/topology"
+	"vzones/vcenter/faults"
 	"vzones/vcenter/guestinfo"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/panics"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch/model"
@@ -99,7 +99,7 @@ func newWatch(server soap.RoundTripper, change func(*Options)) (*Watch, *recorde
 	r := &recorder{published: make(chan struct{}, 100)}
 	opts := Options{
 		VCenter: "east", TagRefresh: time.Hour, TagRetry: time.Second, Timeout: time.Second, PollTime: 25 * time.Second,
-		Guard: &panics.Guard{}, ParseMetadata: guestinfo.Addresses, Slots: NewSlots(),
+		Guard: &faults.Guard{}, ParseMetadata: guestinfo.Addresses, Slots: NewSlots(),
 	}
 	if change != nil {
 		change(&opts)

@@ -1,15 +1,15 @@
-package panics_test
+package faults_test
 
 import (
 	"strings"
 	"testing"
 
-	"vzones/vcenter/panics"
+	"vzones/vcenter/faults"
 )
 
 // TestAPanicInTheBackground is the panic of whoever waits for it.
 func TestAPanicInTheBackground(t *testing.T) {
-	ended, wait := panics.Go(func() { panic("made-up") })
+	ended, wait := faults.Go(func() { panic("made-up") })
 	<-ended
 	defer func() {
 		if p, ok := recover().(string); !ok || !strings.HasPrefix(p, "made-up\n") || !strings.Contains(p, "go_test.go") {
