@@ -57,7 +57,7 @@ func newActor(h *handle, credentials CredentialSource, opts timing, announce fun
 	return &actor{
 		handle: h, credentials: credentials, opts: opts, announce: announce,
 		memory: watch.NewMemory(), updates: make(chan update),
-		now: *h.status.Load(), desired: h.first, cfg: &h.first.cfg, tags: newTagReader(h, opts),
+		now: *h.status.Load(), desired: h.first, cfg: &h.first.cfg, tags: h.newTagReader(opts),
 	}
 }
 
@@ -178,8 +178,7 @@ func (a *actor) applyTarget(ctx context.Context) {
 	a.now.endpoint, a.now.tags = a.newEndpoint(a.cfg, a.opts), TagsNotRead
 	a.publishStatus()
 	a.throttle.Moved()
-	a.tagNames.Forget()
-	a.tags = newTagReader(a.handle, a.opts)
+	a.tags = a.newTagReader(a.opts)
 	a.memory.Moved()
 	a.outage, a.unusable = faults.Outage{}, faults.Outage{}
 }

@@ -23,8 +23,6 @@ type handle struct {
 	throttle *session.LoginThrottle
 	// slots bound the requests in flight of searches for single machines.
 	slots watch.Slots
-	// tagNames are the names of tags that were read.
-	tagNames tags.Shared
 
 	// inbox goes to the watches. targets has the last target that was not received: the
 	// fleet sends, the actor receives, it is never closed. credentialsChanged says that the
@@ -51,6 +49,12 @@ func (h *handle) newEndpoint(cfg *config.VCenter, opts timing) *session.Endpoint
 		Timeout: opts.timeout, LoginTimeout: opts.loginTimeout, InFlight: opts.inFlight,
 		Throttle: h.throttle, Observer: opts.observer, Guard: h.guard,
 	})
+}
+
+func (h *handle) newTagReader(opts timing) *tags.Reader {
+	// Half of the requests that may be in flight stay free for SOAP, which answers when
+	// the tagging service does not.
+	return tags.NewReader(h.name, opts.tagRefresh, max(1, opts.inFlight/2))
 }
 
 // sendTarget replaces the target. Only one goroutine may call it at a time.

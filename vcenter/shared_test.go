@@ -8,6 +8,7 @@ import (
 
 	"vzones/config"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/tags"
 	"vzones/vcenter/vcentertest"
 )
 
@@ -37,8 +38,12 @@ func TestFleetByClonedSession(t *testing.T) {
 	w.until("a newer snapshot of another session", func(states []inventory.State) bool {
 		return len(manager.Requests("/session", "")) == 2 && east.Requests()["CreatePropertyCollector"] == 2 && states[0].Err == nil && states[0].Snapshot.ReadAt.After(before) && w.zone(id) == "east/a"
 	})
-	if s := w.fleet.Survey(w.ctx, everything)[0]; s.Err != nil || s.CategoriesErr != nil || len(s.Categories) != 2 || len(s.Objects) == 0 || s.Objects[0].TagsErr != nil {
-		t.Errorf("surveyed %+v", s)
+	own := w.fleet.Sessions()[0].Session.NewREST()
+	if a := tags.NewReader("east", time.Hour, 1).Read(w.ctx, tags.NewTagging(own), tags.Query{Categories: []string{"zone"}}); a.Err != nil || len(a.Absent) > 0 {
+		t.Errorf("another REST session of the same session reads %+v", a)
+	}
+	if err := own.Close(w.ctx); err != nil {
+		t.Error(err)
 	}
 	sessions := east.SOAPSessions()
 	w.stop()

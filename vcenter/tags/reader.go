@@ -14,8 +14,6 @@ type Reader struct {
 	cache *cache
 	log   changeLog
 	usage usage
-	// shared is where names go that were read, nil for nowhere.
-	shared *Shared
 	// creds are those of the last reading.
 	creds credentials.Credentials
 }
@@ -29,13 +27,6 @@ func NewReader(vcenter string, refresh time.Duration, parallel int) *Reader {
 		usage: usage{vcenter: vcenter, refresh: refresh},
 	}
 }
-
-// Share has the names shared that are read from now on.
-func (r *Reader) Share(into *Shared) { r.shared = into }
-
-// StartWith begins with names that another reader of the same vCenter has shared, at the age that
-// they have.
-func (r *Reader) StartWith(from *Shared) { r.cache.startWith(from) }
 
 // Read reads the tags of objects. An error is in the result; it is an answer of the server
 // or not, as Answered reports.
@@ -55,9 +46,6 @@ func (r *Reader) Read(ctx context.Context, s Session, q Query) Attachments {
 	if err != nil {
 		return Attachments{Err: r.log.failed(ctx, err)}
 	}
-	if r.shared != nil {
-		r.shared.publish(r.cache)
-	}
 	r.log.read(ctx, a, q.Paths)
 	return a
 }
@@ -67,35 +55,31 @@ func (r *Reader) Read(ctx context.Context, s Session, q Query) Attachments {
 // it is now.
 func (r *Reader) Survey(ctx context.Context, s Session, objects Inventory, categories []string, now Attachments) []topology.Tagged {
 	if r.usage.due(categories) {
-		r.usage.refreshed(ctx, func() ([]Use, map[Ref]described, error) { return r.askUsage(ctx, s, objects, categories) })
+		r.usage.asked(ctx, r.AskUsage(ctx, s, objects, categories))
 	}
-	return r.usage.now(now)
+	return r.Usage(now)
 }
 
-// Tagged returns the same at once. The error is why nothing is known.
-func (r *Reader) Tagged(ctx context.Context, s Session, objects Inventory, categories []string) ([]topology.Tagged, error) {
-	now := r.Read(ctx, s, Query{Categories: categories}) // a survey goes by the categories that are known
-	if now.Err != nil {
-		return nil, now.Err
-	}
-	var err error
-	r.usage.uses, r.usage.seen, err = r.askUsage(ctx, s, objects, categories)
-	if err != nil {
-		return nil, err
-	}
-	return r.usage.now(now), nil
-}
-
-func (r *Reader) askUsage(ctx context.Context, s Session, objects Inventory, categories []string) (uses []Use, seen map[Ref]described, err error) {
-	err = s.With(ctx, func(service Service) (err error) {
+// AskUsage asks to what the tags of categories are attached in the whole vCenter, which Read has to have
+// read before. If that fails, Usage is as it was.
+func (r *Reader) AskUsage(ctx context.Context, s Session, objects Inventory, categories []string) error {
+	var uses []Use
+	err := s.With(ctx, func(service Service) (err error) {
 		uses, err = r.cache.survey(ctx, service, categories)
 		return err
 	})
-	if err == nil {
-		seen, err = describe(ctx, objects, withoutHosts(uses))
+	if err != nil {
+		return err
 	}
-	return uses, seen, err
+	seen, err := describe(ctx, objects, withoutHosts(uses))
+	if err == nil {
+		r.usage.uses, r.usage.seen = uses, seen
+	}
+	return err
 }
+
+// Usage returns what AskUsage has found. What was just read counts as it is now.
+func (r *Reader) Usage(now Attachments) []topology.Tagged { return r.usage.now(now) }
 
 // Through returns the reader with what it reads through.
 func (r *Reader) Through(s Session, objects Inventory) *SessionReader {

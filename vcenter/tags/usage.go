@@ -49,14 +49,12 @@ func (u *usage) due(categories []string) bool {
 	return true
 }
 
-// refreshed asks, and keeps what was known if that fails.
-func (u *usage) refreshed(ctx context.Context, ask func() ([]Use, map[Ref]described, error)) {
-	uses, seen, err := ask()
-	if err == nil {
-		u.uses, u.seen, u.lastErr = uses, seen, ""
-		return
-	}
-	if ctx.Err() == nil && u.lastErr != err.Error() {
+// asked logs why the vCenter could not be asked, once for each reason.
+func (u *usage) asked(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+		u.lastErr = ""
+	case ctx.Err() == nil && u.lastErr != err.Error():
 		u.lastErr = err.Error()
 		klog.FromContext(ctx).Info("Cannot see which objects tags are attached to; conflicts that depend on that may not be found", "err", faults.Printable{Err: err})
 	}

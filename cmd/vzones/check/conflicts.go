@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/topology"
-	"vzones/vcenter/survey"
 )
 
 // conflictKinds are the kinds of findings that conflicts are, but for those of tag categories,

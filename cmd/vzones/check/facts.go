@@ -3,13 +3,13 @@ package check
 import (
 	"time"
 
+	"vzones/cmd/vzones/internal/preflight"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/preflight"
-	"vzones/vcenter/survey"
 )
 
 // facts are all that was read. Findings follow from them alone. The slices by vCenter are in
@@ -21,9 +21,8 @@ type facts struct {
 	health  []vcenter.Health
 	reports []preflight.Report
 	surveys []survey.Survey
-	// tagged are the tags of regions and zones, by what trials have found.
+	// tagged are the tags of regions and zones, by what surveys have found.
 	tagged []topology.Tagged
-	trials []vcenter.TagTrial
 	// csi is how the cluster uses the CSI driver.
 	csi world.CSIDriver
 	// nodes are those of the cluster that are ours, none without a cluster.

@@ -13,14 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/internal/preflight"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/addresses"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/preflight"
-	"vzones/vcenter/survey"
 )
 
 // ids returns the IDs and objects of findings.
@@ -40,7 +40,6 @@ func of(errs ...error) *facts {
 		health:  make([]vcenter.Health, 1),
 		reports: []preflight.Report{{VCenter: "east", Host: "vc:443"}},
 		surveys: []survey.Survey{{VCenter: "east", About: survey.About{User: "reader@local"}}},
-		trials:  []vcenter.TagTrial{{VCenter: "east"}},
 	}
 	for i, err := range errs {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i+1)}}

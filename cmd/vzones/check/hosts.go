@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
 )
 
 // The managed object types of what is above a machine.

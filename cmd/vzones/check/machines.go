@@ -2,8 +2,8 @@ package check
 
 import (
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/topology/quote"
-	"vzones/vcenter/survey"
 )
 
 // toolsStopped is guest.toolsRunningStatus while VMware Tools do not run. While they start it is

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/internal/preflight"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/preflight"
 )
 
 const (

@@ -9,14 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"vzones/cmd/vzones/internal/preflight"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/placement"
 	"vzones/topology"
-	"vzones/vcenter"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/preflight"
-	"vzones/vcenter/survey"
 )
 
 const (
@@ -49,13 +48,12 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 	f := &facts{config: w.Config, reports: reports, now: time.Now()}
 	policy := &w.Config.Topology.Policy
 	var side sync.WaitGroup
-	side.Go(func() { f.trials = w.TryTags(ctx) })
 	side.Go(func() { f.csi = w.CSIDriver(ctx) })
 	side.Go(func() { f.account = accountOf(ctx, w.Client, w.Config, w.Daemon) })
 	f.nodes = nodesOf(ctx, w)
 	categories := policy.Categories()
 	query := survey.Query{
-		Categories: categories, Definitions: len(categories) > 0, Privileges: true,
+		Categories: categories, Tagged: policy.VolumeCategories(), Definitions: len(categories) > 0, Privileges: true,
 		Rules: len(f.nodes) > 0, Machines: map[string][]string{},
 	}
 	for i := range f.nodes {
@@ -65,7 +63,7 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 	}
 	f.surveys = w.Survey(ctx, query)
 	side.Wait()
-	f.states, f.health = completed(w.States, f.trials, f.surveys, categories), w.Health()
+	f.states, f.health = completed(w.States, f.surveys, categories), w.Health()
 	f.tagged = placement.Tagged(f.states)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("checking the vCenters: %w", context.Cause(ctx))
@@ -75,14 +73,14 @@ func read(ctx context.Context, w *world.World, reports []preflight.Report) (*fac
 
 // completed returns states as if their snapshots had what they have only once there are Nodes, or
 // some time after the start: to what tags are attached, and which categories cannot be seen.
-func completed(states []inventory.State, trials []vcenter.TagTrial, surveys []survey.Survey, categories []string) []inventory.State {
+func completed(states []inventory.State, surveys []survey.Survey, categories []string) []inventory.State {
 	all := slices.Clone(states)
 	for i := range all {
 		if all[i].Snapshot == nil {
 			continue
 		}
 		now := *all[i].Snapshot
-		now.Tagged = trials[i].Tagged
+		now.Tagged = surveys[i].Tagged
 		if s := &surveys[i]; s.Err == nil && s.CategoriesErr == nil {
 			now.InvisibleCategories = slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
 				return slices.ContainsFunc(s.Categories, func(c survey.Category) bool { return c.Name == name })

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
-	"vzones/vcenter/survey"
 )
 
 // privileges finds the privileges that the account lacks where it needs them. On folders that vSphere
@@ -83,8 +83,8 @@ func (f *facts) tagging(i int) (found []finding.Finding) {
 		return nil
 	case s != nil && s.CategoriesErr != nil:
 		err = s.CategoriesErr
-	case f.trials[i].TaggedErr != nil:
-		err = f.trials[i].TaggedErr
+	case s != nil && s.TaggedErr != nil:
+		err = s.TaggedErr
 	case f.health[i].Tags == vcenter.TagsFailed:
 		err = errors.New("its tags could not be read")
 	default:

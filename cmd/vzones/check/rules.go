@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/finding"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/topology/quote"
-	"vzones/vcenter/survey"
 )
 
 // drs returns the DRS configuration of a Node's cluster, nil if that is not known.

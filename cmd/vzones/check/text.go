@@ -8,10 +8,10 @@ import (
 
 	"github.com/vmware/govmomi/vim25/soap"
 
+	"vzones/cmd/vzones/internal/preflight"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/credentials"
-	"vzones/vcenter/preflight"
 )
 
 // named names an object without its vCenter, which findings show apart.

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"vzones/cmd/vzones/fleetmap/model"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
 )
 
 // readFacts reads what the map is made of.

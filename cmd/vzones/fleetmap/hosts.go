@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"vzones/cmd/vzones/fleetmap/model"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
 )
 
 // hosts collects the hosts of all vCenters.

@@ -8,12 +8,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/config"
 	"vzones/provider/placement"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
 )
 
 // A fleet is what was read, which is not changed.

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/config"
 	"vzones/topology"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
 )
 
 // move notes the paths of a machine on another host in an edit.

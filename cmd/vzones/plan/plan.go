@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/world"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
-	"vzones/vcenter/survey"
 )
 
 // asked is what the plan is for.

@@ -8,7 +8,6 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/config"
 	"vzones/topology/quote"
-	"vzones/vcenter/privileges"
 )
 
 // The formats beside those of lists.
@@ -40,7 +39,7 @@ func table(t *cli.Tool, r *Report) error {
 	for _, v := range r.VCenters {
 		for _, g := range v.Grants {
 			on, propagate := string(g.On)+" "+quote.Name(g.Object), "no"
-			if g.On == privileges.Global {
+			if g.On == Global {
 				on = "global permission"
 			}
 			if g.Propagate {
@@ -77,13 +76,13 @@ func govcOf(r *Report, create bool) string {
 
 // permission returns the command that grants the role on one object.
 func permission(r *Report, v *VCenter, g *Grant) string {
-	if g.On == privileges.Global {
+	if g.On == Global {
 		return globally
 	}
 	set := fmt.Sprintf("govc permissions.set -principal %s -group=%t -role %s -propagate=%t", shell(v.Principal), v.Group, shell(r.Role.Name), g.Propagate)
 	form, _ := config.FormOfDatacenter(g.Object)
 	switch {
-	case g.On == privileges.Folder, form == config.DatacenterPath, form == config.DatacenterReference:
+	case g.On == Folder, form == config.DatacenterPath, form == config.DatacenterReference:
 		return fmt.Sprintf("%s %s\n", set, shell(g.Object))
 	case form == config.DatacenterPathPattern:
 		return fmt.Sprintf("# The datacenters %s: repeat it for each, with its path.\n# %s PATH\n", quote.Name(g.Object), set)

@@ -5,9 +5,9 @@ import (
 	"net"
 	"strconv"
 
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/config"
 	"vzones/vcenter"
-	"vzones/vcenter/privileges"
 )
 
 // A Report is what -o json and -o yaml print.
@@ -40,7 +40,7 @@ type VCenter struct {
 // A Grant is one permission.
 type Grant struct {
 	// On is folder, datacenter or global.
-	On privileges.Where `json:"on"`
+	On Where `json:"on"`
 	// Object is an inventory path, or what the configuration names a datacenter by; it is not there
 	// for a global permission.
 	Object string `json:"object,omitempty"`
@@ -55,16 +55,13 @@ const noPrincipal = `DOMAIN\USER`
 
 func reportOf(cfg *config.Config, o *options) Report {
 	needs := vcenter.RequirementsOf(cfg)
-	uses := privileges.Uses{Tags: needs.Tags, Paths: needs.Paths, HostGroups: needs.HostGroups, FaultDomains: needs.FaultDomains}
-	r := Report{Role: Role{o.name, privileges.System()}}
+	r := Report{Role: Role{o.name, survey.RolePrivileges()}}
 	seen := map[string]bool{}
 	for i := range cfg.VCenters {
 		v := &cfg.VCenters[i]
 		one := VCenter{Name: v.Name, Server: serverOf(v), Principal: cmp.Or(o.principal, noPrincipal), Group: o.group, again: seen[v.Address()]}
 		seen[v.Address()] = true
-		for _, g := range privileges.Grants(uses, v.Datacenters) {
-			one.Grants = append(one.Grants, Grant{g.Where, g.Object, g.Propagate, g.For})
-		}
+		one.Grants = grantsOf(needs, v.Datacenters)
 		r.VCenters = append(r.VCenters, one)
 	}
 	return r

@@ -3,7 +3,6 @@ package world
 import (
 	"context"
 
-	"vzones/vcenter"
 	"vzones/vcenter/inventory"
 )
 
@@ -12,14 +11,6 @@ import (
 // of it.
 func (w *World) Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, w.until)
-}
-
-// TryTags asks each vCenter to what the tags of region and zone are attached, and whether tagging
-// events can be collected.
-func (w *World) TryTags(ctx context.Context) []vcenter.TagTrial {
-	ctx, cancel := w.Within(ctx)
-	defer cancel()
-	return w.fleet.TryTags(ctx, w.Config.Topology.Policy.VolumeCategories())
 }
 
 // SearchOutside looks for a machine beyond the configured datacenters, as the daemon does before it

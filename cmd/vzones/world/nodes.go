@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/topology/quote"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
 )
 
 // pageSize is how many Nodes are listed at a time.

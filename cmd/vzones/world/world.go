@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/cmd/vzones/running"
 	"vzones/config"
 	"vzones/provider/absence"
 	"vzones/provider/placement"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
 )
 
 // A World is what was read. Close has to be called.
@@ -76,7 +76,7 @@ func (w *World) Health() []vcenter.Health { return w.fleet.Health() }
 func (w *World) Survey(ctx context.Context, q survey.Query) []survey.Survey {
 	ctx, cancel := w.Within(ctx)
 	defer cancel()
-	return w.fleet.Survey(ctx, q)
+	return survey.Read(ctx, w.fleet.Sessions(), w.needs, q)
 }
 
 // Close logs out of all vCenters, which takes 3 s at most, and returns when nothing runs any more. It

@@ -18,7 +18,7 @@ type placed struct {
 	vcenter string
 	tree    *Tree
 	tags    tags.Attachments
-	hosts   *memberships
+	hosts   *Memberships
 	objects map[types.ManagedObjectReference]*topology.Object
 	// paths are those that begin above machines, which share them.
 	paths map[types.ManagedObjectReference]topology.Path
@@ -114,7 +114,7 @@ func (p *placed) object(ref types.ManagedObjectReference) *topology.Object {
 		Path: p.tree.Path(ref),
 	}
 	o.Tags, o.TagsErr = p.tags.Of(ref)
-	o.HostGroups, o.FaultDomain = p.hosts.of(p.tree, ref)
+	o.HostGroups, o.FaultDomain = p.hosts.Of(p.tree, ref)
 	o = unchanged(p.before.objects[ref], o)
 	p.objects[ref] = o
 	return o

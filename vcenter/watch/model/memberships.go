@@ -9,22 +9,23 @@ import (
 	"vzones/topology"
 )
 
-// memberships know what the hosts of a snapshot belong to.
-type memberships struct {
-	facts HostFacts
+// Memberships know what the hosts of a tree belong to.
+type Memberships struct {
+	// Facts are what is read of hosts.
+	Facts HostFacts
 	// groups are those of each host, by cluster. A snapshot's names are shared.
 	groups map[types.ManagedObjectReference]map[types.ManagedObjectReference][]string
 }
 
-// of returns what a host belongs to, nil where that is not read.
-func (h *memberships) of(t *Tree, host types.ManagedObjectReference) (groups, domain *topology.Membership) {
+// Of returns what a host belongs to, nil where that is not read.
+func (h *Memberships) Of(t *Tree, host types.ManagedObjectReference) (groups, domain *topology.Membership) {
 	if host.Type != "HostSystem" {
 		return nil, nil
 	}
-	if h.facts.Groups {
+	if h.Facts.Groups {
 		groups = h.groupsOf(t, host)
 	}
-	if h.facts.Domains {
+	if h.Facts.Domains {
 		domain = h.domainOf(t.objects[host])
 	}
 	return groups, domain
@@ -32,13 +33,13 @@ func (h *memberships) of(t *Tree, host types.ManagedObjectReference) (groups, do
 
 // groupsOf returns the groups of the cluster that the host is in now: those of a
 // cluster that it has left mean nothing.
-func (h *memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topology.Membership {
+func (h *Memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topology.Membership {
 	cluster, ok := t.parent(host)
 	read := t.objects[cluster]
 	if !ok || read == nil || cluster.Type != "ClusterComputeResource" {
 		return nil
 	}
-	if h.facts.Access == NoHostFacts {
+	if h.Facts.Access == NoHostFacts {
 		return &topology.Membership{Err: errTooOld}
 	}
 	if unread, ok := read[ClusterGroups].(unreadProperty); ok {
@@ -66,8 +67,8 @@ func (h *memberships) groupsOf(t *Tree, host types.ManagedObjectReference) *topo
 
 // domainOf returns a host's fault domain. Of a host that is not connected the vCenter
 // may not have the configuration, so nothing then says that it is in none.
-func (h *memberships) domainOf(host properties) *topology.Membership {
-	if h.facts.Access == NoHostFacts {
+func (h *Memberships) domainOf(host properties) *topology.Membership {
+	if h.Facts.Access == NoHostFacts {
 		return &topology.Membership{Err: errTooOld}
 	}
 	if unread, ok := host[FaultDomain].(unreadProperty); ok {

@@ -27,7 +27,7 @@ func TestGroupsOfAnotherCluster(t *testing.T) {
 		}}
 	}
 	groups := func() *topology.Membership {
-		got, _ := (&memberships{facts: HostFacts{Groups: true}}).of(tree, host)
+		got, _ := (&Memberships{Facts: HostFacts{Groups: true}}).Of(tree, host)
 		return got
 	}
 	set(host, "name", "h")
@@ -55,7 +55,7 @@ func TestGroupsOfAnotherCluster(t *testing.T) {
 	if got := groups(); got == nil || got.Err != nil || got.Names != nil {
 		t.Errorf("without groups again: %v", got)
 	}
-	if domain := (&memberships{}).groupsOf(tree, before); domain != nil {
+	if domain := (&Memberships{}).groupsOf(tree, before); domain != nil {
 		t.Errorf("of what is not in a cluster: %v", domain)
 	}
 }

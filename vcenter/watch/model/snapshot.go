@@ -43,7 +43,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		Machines:            make(map[string]*inventory.Machine, len(v.Machines)),
 	}
 	p := placed{
-		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &memberships{facts: v.Hosts},
+		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &Memberships{Facts: v.Hosts},
 		objects: map[types.ManagedObjectReference]*topology.Object{}, paths: map[types.ManagedObjectReference]topology.Path{},
 		before: m.pictured,
 	}

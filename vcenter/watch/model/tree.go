@@ -153,8 +153,8 @@ func (t *Tree) addUpTo(set map[types.ManagedObjectReference]bool, ref types.Mana
 	}
 }
 
-// above is parent with an error where that cannot be read.
-func (t *Tree) above(vcenter string, ref types.ManagedObjectReference) (types.ManagedObjectReference, error) {
+// Above returns the object above one. The error says that it cannot be read.
+func (t *Tree) Above(vcenter string, ref types.ManagedObjectReference) (types.ManagedObjectReference, error) {
 	above, ok := t.parent(ref)
 	if !ok {
 		return above, fmt.Errorf("the parent of %s cannot be read: give the account the role Read-only there", located(vcenter, ref, t.Path(ref)))
@@ -174,7 +174,7 @@ func (t *Tree) upTo(vcenter string, ref types.ManagedObjectReference) ([]types.M
 		if ref == t.root {
 			return refs, nil
 		}
-		above, err := t.above(vcenter, ref)
+		above, err := t.Above(vcenter, ref)
 		if err != nil {
 			return refs, err
 		}

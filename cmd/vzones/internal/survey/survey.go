@@ -2,8 +2,7 @@
 // above them and the tags on it, the tag categories, what of a machine's settings a Node depends
 // on, the DRS rules, and which privileges the account lacks.
 //
-// It serves the operator's tool, which asks once. The daemon needs none of it. What is read comes
-// through the session that the fleet has with the vCenter, in requests whose number does not
+// What is read comes through the session that the fleet has with the vCenter, in requests whose number does not
 // depend on that of hosts or machines, except for pages. It never writes to a vCenter.
 package survey
 
@@ -27,6 +26,9 @@ type Query struct {
 	Beside bool
 	// Rules reports whether the DRS configuration of the clusters is read.
 	Rules bool
+	// Tagged are those of the Categories of which is asked to what their tags are attached, wherever
+	// in the inventory.
+	Tagged []string
 	// Definitions reports whether cardinality and types of the Categories are read.
 	Definitions bool
 	// Privileges reports whether vCenter is asked which privileges the account has.
@@ -52,6 +54,9 @@ type Survey struct {
 	// Invisible are the categories of the Query that the vCenter does not show to the account: they do
 	// not exist there, or the account may not read them.
 	Invisible []string
+	// Tagged is to what the tags of Query.Tagged are attached. TaggedErr says why that is not known.
+	Tagged    []topology.Tagged
+	TaggedErr error
 	// Categories are those of the Query that the account can see, in that order; CategoriesErr
 	// says why they are not known.
 	Categories    []Category

@@ -1,10 +1,12 @@
-package privileges
+package role
 
 import (
 	"slices"
 	"strings"
 
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/config"
+	"vzones/vcenter"
 )
 
 // Where is what a role is granted on.
@@ -18,43 +20,31 @@ const (
 	Datacenter Where = "datacenter"
 )
 
-// A Grant is where an account gets the role.
-type Grant struct {
-	Where Where
-	// Object is an inventory path, "/" for the root folder, or for a datacenter what the
-	// configuration names it by. It is empty for a global permission.
-	Object string
-	// Propagate reports whether the permission propagates to children.
-	Propagate bool
-	// For says what it is for, for a person, in order.
-	For []string
-}
-
-// Grants returns where the role is granted for a configuration of one vCenter, that limits it to
+// grantsOf returns where the role is granted for a configuration of one vCenter, that limits it to
 // these datacenters, or not if there are none.
-func Grants(u Uses, datacenters []string) []Grant {
+func grantsOf(needs vcenter.Requirements, datacenters []string) []Grant {
 	var all []Grant
-	purposes := purposesOf(u)
+	purposes := purposesOf(needs)
 	if len(datacenters) == 0 {
 		all = append(all, Grant{Folder, "/", true, purposes})
 	} else {
-		if u.Tags {
+		if needs.Tags {
 			all = append(all, above(datacenters)...)
 		}
 		for _, d := range datacenters {
 			all = append(all, Grant{Datacenter, d, true, purposes})
 		}
 	}
-	if u.Tags {
+	if needs.Tags {
 		// vCenter has no other place for permissions on all tags and categories.
 		all = append(all, Grant{Global, "", true, []string{"reading tags and tag categories"}})
 	}
 	return all
 }
 
-func purposesOf(u Uses) []string {
+func purposesOf(needs vcenter.Requirements) []string {
 	var all []string
-	for _, n := range For(u) {
+	for _, n := range survey.NeedsOf(needs) {
 		all = append(all, n.For)
 	}
 	return all

@@ -1,4 +1,4 @@
-package vcenter
+package survey_test
 
 import (
 	"context"
@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
+	"vzones/cmd/vzones/internal/survey"
 )
 
 const settings = `
@@ -48,7 +47,7 @@ func TestSurveySettings(t *testing.T) {
 	}
 	q := everything
 	q.Folder = "/dc1/vm"
-	s := w.fleet.Survey(w.ctx, q)[0]
+	s := w.read(q)[0]
 	if errs := errorsOf(&s); len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -90,7 +89,7 @@ func TestSurveySettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	n3 := w.moid("n3")
-	if s := w.fleet.Survey(w.ctx, survey.Query{Machines: map[string][]string{"east": {n3}}})[0]; !*s.Machines[n3].DiskUUID {
+	if s := w.read(survey.Query{Machines: map[string][]string{"east": {n3}}})[0]; !*s.Machines[n3].DiskUUID {
 		t.Error("disk.enableUUID of n3 is off")
 	}
 	tidy(w)
@@ -120,7 +119,7 @@ func TestSurveyWithoutRights(t *testing.T) {
 	}
 	q := everything
 	q.Machines = map[string][]string{"east": {w.moid("n1")}}
-	s := w.fleet.Survey(w.ctx, q)[0]
+	s := w.read(q)[0]
 	if errs := errorsOf(&s); !slices.Equal(errs, []string{"tags"}) {
 		t.Fatal(errs)
 	}
@@ -170,29 +169,23 @@ vcenters:
     vms: [{name: n, count: %d}]
 `, hosts, machines))
 		v := w.sim.VCenter("east")
-		first := w.id("n-0000")
-		w.fleet.Follow([]inventory.Identity{first})
-		w.in(first, "east/a")
 		q := everything
 		q.Machines = map[string][]string{}
 		for _, m := range v.Machines() {
 			q.Machines["east"] = append(q.Machines["east"], m.MoID)
 		}
 		v.ResetRequests()
-		s := w.fleet.Survey(w.ctx, q)[0]
+		s := w.read(q)[0]
 		if errs := errorsOf(&s); len(errs) > 0 || len(s.Machines) != machines {
 			t.Errorf("%v, %d machines", errs, len(s.Machines))
 		}
 		n := v.Total() - v.Requests()["WaitForUpdatesEx"]
 		t.Logf("%d requests: %v", n, v.Requests())
 		w.stop()
-		if n := v.Requests()[getTag]; n > 0 {
-			t.Errorf("%d names of tags were read that the watch had read", n)
-		}
 		return n
 	}
 	few, many := cost(2, 3), cost(100, 400)
-	if few > 14 || many != few {
+	if few > 23 || many != few {
 		t.Errorf("%d requests of a small vCenter, %d of a larger one", few, many)
 	}
 }
@@ -205,7 +198,7 @@ func TestSurveyCanceled(t *testing.T) {
 	east.DelayMethod("GET /com/vmware/cis/tagging/tag/id:{id}", 3*time.Second)
 	ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
 	defer cancel()
-	s := w.fleet.Survey(ctx, everything)[0]
+	s := survey.Read(ctx, w.fleet.Sessions(), needs, everything)[0]
 	if errs := errorsOf(&s); len(errs) == 0 {
 		t.Error("no error")
 	}

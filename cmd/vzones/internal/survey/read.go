@@ -6,43 +6,96 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
 
 	"vzones/topology"
+	"vzones/vcenter"
 	"vzones/vcenter/faults"
-	"vzones/vcenter/privileges"
 	"vzones/vcenter/session"
 	"vzones/vcenter/tags"
 	"vzones/vcenter/watch/model"
 )
 
-// A Source is what one vCenter is read through.
-type Source struct {
-	VCenter string
-	Session *session.Session
-	// Tagging is a session of the tagging API that no other goroutine uses, and Tags reads it.
-	Tagging tags.Session
-	Tags    *tags.Reader
-	// Uses are what the configuration uses.
-	Uses privileges.Uses
+const (
+	// logoutTime bounds the end of a session of the REST API.
+	logoutTime = 3 * time.Second
+	// tagsAtOnce is how many requests for tags are under way, and tagsFor how long what they answer serves.
+	tagsAtOnce, tagsFor = 4, time.Hour
+)
+
+// Read reads what a query asks for from each vCenter, all side by side, through the sessions of a fleet.
+// It returns one Survey for each, in their order. That of a vCenter without a session has an error.
+// Requirements are those of the fleet.
+func Read(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q Query) []Survey {
+	all := make([]Survey, len(sessions))
+	var side sync.WaitGroup
+	for i, s := range sessions {
+		side.Go(func() {
+			err := s.Err
+			if err == nil {
+				err = new(faults.Guard).Run(ctx, "surveying the vCenter", func() error {
+					all[i] = readOne(ctx, s, needs, &q)
+					return nil
+				})
+			}
+			if err != nil {
+				all[i] = Survey{VCenter: s.VCenter, Err: err}
+			}
+		})
+	}
+	side.Wait()
+	return all
 }
 
-// Read reads what a query asks for. What cannot be read is an error of its part.
-func Read(ctx context.Context, from Source, q Query) Survey {
-	r := reader{source: from, q: &q, tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder)}
-	s := Survey{VCenter: from.VCenter, About: r.about(ctx)}
+// A reader reads one vCenter.
+type reader struct {
+	vcenter string
+	session *session.Session
+	// tagging is a session of the tagging API that no other goroutine uses, and tags reads it.
+	tagging tags.Session
+	tags    *tags.Reader
+	needs   vcenter.Requirements
+	q       *Query
+	// tree has all that was read so far.
+	tree *model.Tree
+}
+
+// readOne reads one vCenter. What cannot be read is an error of its part.
+func readOne(ctx context.Context, from vcenter.OpenSession, needs vcenter.Requirements, q *Query) Survey {
+	rest := from.Session.NewREST() // the watch has the session of the tagging API that belongs to this one
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutTime)
+		defer cancel()
+		if err := rest.Close(ctx); err != nil {
+			klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Cannot log out; the session ends when it has been idle for long enough", "vCenter", from.VCenter)
+		}
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // of a login that is under way
+	r := reader{
+		vcenter: from.VCenter, session: from.Session, tagging: tags.NewTagging(rest), tags: tags.NewReader(from.VCenter, tagsFor, tagsAtOnce),
+		needs: needs, q: q, tree: model.NewTree(from.Session.Client().ServiceContent.RootFolder),
+	}
+	return r.read(ctx)
+}
+
+func (r *reader) read(ctx context.Context) Survey {
+	q, s := r.q, Survey{VCenter: r.vcenter, About: r.about(ctx)}
 	s.Skew, s.SkewErr = r.skew(ctx)
-	inventory, err := readInventory(ctx, from.Session, r.tree, wanted{
-		Rules: q.Rules, Beside: r.beside(), Facts: model.HostFacts{Groups: from.Uses.HostGroups, Domains: from.Uses.FaultDomains},
+	inventory, err := readInventory(ctx, r.session, r.tree, wanted{
+		Rules: q.Rules, Beside: r.beside(), Facts: model.HostFacts{Groups: r.needs.HostGroups, Domains: r.needs.FaultDomains},
 	})
 	s.ObjectsErr = r.failed("listing clusters and hosts", err)
 	var attached tags.Attachments
 	compute := r.inventoryRefs()
 	if len(q.Categories) > 0 {
-		attached = from.Tags.Read(ctx, from.Tagging, r.tagQuery(compute))
+		attached = r.tags.Read(ctx, r.tagging, r.tagQuery(compute))
+		s.Tagged, s.TaggedErr = r.tagged(ctx, attached)
 		attached.Err = r.failed("reading tags", attached.Err)
 		s.Invisible = attached.Absent
 	}
@@ -54,27 +107,43 @@ func Read(ctx context.Context, from Source, q Query) Survey {
 		s.Categories, err = r.definitions(ctx)
 		s.CategoriesErr = r.failed("reading tag categories", err)
 	}
-	s.Machines, err = readMachines(ctx, from.Session, r.tree, from.VCenter, q.Machines[from.VCenter], q.Folder)
+	s.Machines, err = readMachines(ctx, r.session, r.tree, r.vcenter, q.Machines[r.vcenter], q.Folder)
 	s.MachinesErr = r.failed("reading machines", err)
 	if q.Privileges {
-		s.Denied, err = readDenied(ctx, from.Session, s.About.User, r.tree.Objects(from.VCenter, tags.Attachments{}, model.HostFacts{}, entityTypes...), from.needs(compute))
+		s.Denied, err = readDenied(ctx, r.session, s.About.User, r.objectsOf(tags.Attachments{}, model.HostFacts{}, entityTypes...), r.needed(compute))
 		s.DeniedErr = r.failed("asking which privileges the account has", err)
 	}
 	return s
 }
 
-// needs returns what the configuration needs on an object. Objects that are not of the compute
-// path have tags that matter only where the others are walked.
-func (s *Source) needs(compute []types.ManagedObjectReference) func(types.ManagedObjectReference) []privileges.Need {
-	all := privileges.For(s.Uses)
+// tagged returns to what the tags of Query.Tagged are attached, which goes by the categories that were
+// just read.
+func (r *reader) tagged(ctx context.Context, now tags.Attachments) ([]topology.Tagged, error) {
+	err := now.Err
+	if len(r.q.Tagged) == 0 {
+		return nil, nil
+	}
+	if err == nil {
+		err = r.tags.AskUsage(ctx, r.tagging, r.session, r.q.Tagged)
+	}
+	if err != nil {
+		return nil, faults.Printable{Err: err}
+	}
+	return r.tags.Usage(now), nil
+}
+
+// needed returns what is needed on an object. Objects that are not of the compute path have tags that
+// matter only where the others are walked.
+func (r *reader) needed(compute []types.ManagedObjectReference) func(types.ManagedObjectReference) []Need {
+	all := NeedsOf(r.needs)
 	hosts := make(map[types.ManagedObjectReference]bool, len(compute))
 	for _, ref := range compute {
 		hosts[ref] = true
 	}
-	machinesOnly := s.Uses
-	machinesOnly.Tags = s.Uses.Tags && (len(s.Uses.Paths) == 0 || slices.Contains(s.Uses.Paths, topology.FolderPath))
-	further := privileges.For(machinesOnly)
-	return func(ref types.ManagedObjectReference) []privileges.Need {
+	machinesOnly := r.needs
+	machinesOnly.Tags = r.needs.Tags && (len(r.needs.Paths) == 0 || slices.Contains(r.needs.Paths, topology.FolderPath))
+	further := NeedsOf(machinesOnly)
+	return func(ref types.ManagedObjectReference) []Need {
 		if hosts[ref] || ref.Type != "Folder" {
 			return all
 		}
@@ -82,32 +151,24 @@ func (s *Source) needs(compute []types.ManagedObjectReference) func(types.Manage
 	}
 }
 
-// A reader reads one vCenter.
-type reader struct {
-	source Source
-	q      *Query
-	// tree has all that was read so far.
-	tree *model.Tree
-}
-
 // failed says of which vCenter an error is, nil if there is none.
 func (r *reader) failed(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("vCenter %q: %s: %w", r.source.VCenter, doing, faults.Printable{Err: err})
+	return fmt.Errorf("vCenter %q: %s: %w", r.vcenter, doing, faults.Printable{Err: err})
 }
 
 // about returns what the vCenter says of itself. The user stays empty if it cannot be read.
 func (r *reader) about(ctx context.Context) About {
-	client := r.source.Session.Client()
+	client := r.session.Client()
 	a := client.ServiceContent.About
 	about := About{Name: a.Name, Version: a.Version, Build: a.Build, APIVersion: a.ApiVersion, Instance: a.InstanceUuid}
 	manager := client.ServiceContent.SessionManager
 	if manager == nil {
 		return about
 	}
-	_ = r.source.Session.Retrieve(ctx, types.PropertyFilterSpec{
+	_ = r.session.Retrieve(ctx, types.PropertyFilterSpec{
 		PropSet:   []types.PropertySpec{{Type: manager.Type, PathSet: []string{"currentSession"}}},
 		ObjectSet: []types.ObjectSpec{{Obj: *manager}},
 	}, func(o *types.ObjectContent) {
@@ -123,7 +184,7 @@ func (r *reader) about(ctx context.Context) About {
 // skew asks the vCenter for its time.
 func (r *reader) skew(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	now, err := methods.GetCurrentTime(ctx, r.source.Session.Client())
+	now, err := methods.GetCurrentTime(ctx, r.session.Client())
 	if err != nil {
 		return 0, r.failed("asking for the time", err)
 	}
@@ -178,7 +239,7 @@ func (r *reader) objects(in inventoryRead, attached tags.Attachments) []*Object 
 	if len(r.q.Categories) == 0 {
 		attached.Err = tags.ErrNotRead
 	}
-	placed := r.tree.Objects(r.source.VCenter, attached, in.facts, r.types()...)
+	placed := r.objectsOf(attached, in.facts, r.types()...)
 	all := make(map[types.ManagedObjectReference]*Object, len(placed))
 	for ref, above := range placed {
 		all[ref] = &Object{Object: above.Object, Broken: above.Broken, Host: in.hosts[ref]}
@@ -191,14 +252,4 @@ func (r *reader) objects(in inventoryRead, attached tags.Attachments) []*Object 
 	return slices.SortedFunc(maps.Values(all), func(a, b *Object) int {
 		return strings.Compare(a.Path+"\x00"+a.Ref.Type+a.Ref.ID, b.Path+"\x00"+b.Ref.Type+b.Ref.ID)
 	})
-}
-
-// definitions returns the categories that matter.
-func (r *reader) definitions(ctx context.Context) ([]Category, error) {
-	defined, err := r.source.Tags.Define(ctx, r.source.Tagging, r.q.Categories)
-	var all []Category
-	for _, d := range defined {
-		all = append(all, Category{Name: d.Name, Multiple: d.Cardinality == "MULTIPLE", Types: d.Types, Tags: d.Tags, MoreTags: d.More})
-	}
-	return all, err
 }

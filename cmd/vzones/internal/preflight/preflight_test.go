@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"vzones/cmd/vzones/internal/preflight"
 	"vzones/config"
 	"vzones/test/fleet"
-	"vzones/vcenter/preflight"
 )
 
 const timeout = time.Minute

@@ -1,37 +1,22 @@
-package vcenter
+package survey_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/test/fleet"
 	"vzones/topology"
-	"vzones/vcenter/inventory"
-	"vzones/vcenter/survey"
 )
-
-// surveyed waits for both vCenters to be read.
-func surveyed(t *testing.T, description string) *world {
-	t.Helper()
-	opts := slow
-	opts.Timeout = 20 * time.Second // beside load, for hundreds of machines
-	opts.Categories = []string{"region", "zone"}
-	w := run(t, description, opts, nil)
-	w.until("all vCenters read", func(states []inventory.State) bool {
-		return !slices.ContainsFunc(states, func(s inventory.State) bool { return s.Snapshot == nil })
-	})
-	return w
-}
 
 func TestSurveyObjects(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, twoVCenters)
-	all := w.fleet.Survey(w.ctx, survey.Query{Categories: []string{"region", "zone"}})
+	all := w.read(survey.Query{Categories: []string{"region", "zone"}})
 	if len(all) != 2 || all[0].VCenter != "east" || all[1].VCenter != "west" {
 		t.Fatalf("%+v", all)
 	}
@@ -92,7 +77,7 @@ func tidy(w *world) {
 	}
 }
 
-var everything = survey.Query{Categories: []string{"region", "zone"}, Rules: true, Definitions: true, Privileges: true}
+var everything = survey.Query{Categories: []string{"region", "zone"}, Tagged: []string{"zone"}, Rules: true, Definitions: true, Privileges: true}
 
 func TestSurveyMachines(t *testing.T) {
 	t.Parallel()
@@ -100,7 +85,7 @@ func TestSurveyMachines(t *testing.T) {
 	east := w.sim.VCenter("east")
 	views := east.Owned("ContainerView")
 	q := survey.Query{Machines: map[string][]string{"east": {w.moid("n1"), "vm-99999", w.moid("tmpl")}}, Folder: "/prod/dc1/vm/x"}
-	all := w.fleet.Survey(w.ctx, q)
+	all := w.read(q)
 	s := all[0]
 	if s.MachinesErr != nil || len(s.Machines) != 3 {
 		t.Fatalf("%v, %v", s.Machines, s.MachinesErr)
@@ -123,7 +108,7 @@ func TestSurveyWithFaults(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, twoVCenters)
 	east := w.sim.VCenter("east")
-	whole := w.fleet.Survey(w.ctx, everything)[0]
+	whole := w.read(everything)[0]
 	if errs := errorsOf(&whole); len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -132,24 +117,24 @@ func TestSurveyWithFaults(t *testing.T) {
 		"HasUserPrivilegeOnEntities": "denied", "DestroyView": "",
 	} {
 		east.Fault(method, &types.NoPermission{PrivilegeId: "System.View"})
-		s := w.fleet.Survey(w.ctx, everything)[0]
+		s := w.read(everything)[0]
 		if errs := errorsOf(&s); !strings.HasPrefix(strings.Join(errs, " "), want) || (want == "") != (len(errs) == 0) {
 			t.Errorf("without %s: %q, want %s", method, errs, want)
 		}
 		east.Fault(method, nil)
 	}
 	for kind, want := range map[string]string{
-		"POST /com/vmware/cis/session": "tags categories", getTag: "tags categories", "*": "tags categories",
+		"POST /com/vmware/cis/session": "tags tagged categories", getTag: "tags tagged categories", "*": "tags tagged categories",
 	} {
 		east.FaultREST(kind, 503)
-		s := w.fleet.Survey(w.ctx, everything)[0]
+		s := w.read(everything)[0]
 		if errs := strings.Join(errorsOf(&s), " "); errs != want {
 			t.Errorf("without %s: %q, want %q", kind, errs, want)
 		}
 		east.FaultREST(kind, 0)
 	}
 	east.Refuse()
-	s := w.fleet.Survey(w.ctx, everything)
+	s := w.read(everything)
 	if errs := errorsOf(&s[0]); len(errs) == 0 && s[0].Err == nil {
 		t.Error("no error of a vCenter that is down")
 	}
@@ -167,7 +152,7 @@ func TestSurveyOfHiddenMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []string{w.moid("n1"), w.moid("n2"), "vm-99999", w.moid("off"), w.moid("n3")}
-	s := w.fleet.Survey(w.ctx, survey.Query{Machines: map[string][]string{"east": all}})[0]
+	s := w.read(survey.Query{Machines: map[string][]string{"east": all}})[0]
 	if len(s.Machines) != 3 || s.Machines[w.moid("n1")] != nil || s.MachinesErr == nil || !strings.Contains(s.MachinesErr.Error(), `vCenter "east": reading machines: `+w.moid("n1")) {
 		t.Errorf("%v, %v", s.Machines, s.MachinesErr)
 	}
@@ -179,10 +164,10 @@ func TestSurveyInPages(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, twoVCenters)
 	east := w.sim.VCenter("east")
-	whole := len(w.fleet.Survey(w.ctx, everything)[0].Objects)
+	whole := len(w.read(everything)[0].Objects)
 	east.LimitPages(2)
 	for range 2 {
-		s := w.fleet.Survey(w.ctx, everything)[0]
+		s := w.read(everything)[0]
 		if errs := errorsOf(&s); len(errs) > 0 || len(s.Objects) != whole {
 			t.Errorf("%v, %d objects of %d", errs, len(s.Objects), whole)
 		}
@@ -201,7 +186,7 @@ func TestSurveyOfOddAnswers(t *testing.T) {
 			if err := east.AnswerOddly(method, odd); err != nil {
 				t.Fatal(err)
 			}
-			all := w.fleet.Survey(w.ctx, everything)
+			all := w.read(everything)
 			if errs := errorsOf(&all[0]); len(errs) == 0 {
 				t.Errorf("%s answered with %s: no error", method, odd)
 			}
@@ -225,7 +210,7 @@ func errorsOf(s *survey.Survey) (parts []string) {
 		name string
 		has  bool
 	}{
-		{"vCenter", s.Err != nil}, {"objects", s.ObjectsErr != nil}, {"skew", s.SkewErr != nil}, {"tags", untagged},
+		{"vCenter", s.Err != nil}, {"objects", s.ObjectsErr != nil}, {"skew", s.SkewErr != nil}, {"tags", untagged}, {"tagged", s.TaggedErr != nil},
 		{"categories", s.CategoriesErr != nil}, {"machines", s.MachinesErr != nil}, {"denied", s.DeniedErr != nil},
 	} {
 		if p.has {

@@ -12,9 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/topology"
-	"vzones/vcenter/privileges"
 	"vzones/vcenter/session"
-	"vzones/vcenter/watch/model"
 )
 
 // entitiesPerRequest bounds the objects of which the privileges are asked for at a time.
@@ -22,7 +20,7 @@ const entitiesPerRequest = 1000
 
 // readDenied asks which of the privileges that are needed the user of the session does not have. The
 // question needs System.View on each object alone, which shows an object in the first place.
-func readDenied(ctx context.Context, s *session.Session, user string, objects map[types.ManagedObjectReference]model.Above, needs func(types.ManagedObjectReference) []privileges.Need) ([]Denied, error) {
+func readDenied(ctx context.Context, s *session.Session, user string, objects map[types.ManagedObjectReference]above, needs func(types.ManagedObjectReference) []Need) ([]Denied, error) {
 	manager := s.Client().ServiceContent.AuthorizationManager
 	switch {
 	case manager == nil:
@@ -36,7 +34,7 @@ func readDenied(ctx context.Context, s *session.Session, user string, objects ma
 	var all []Denied
 	for some := range slices.Chunk(refs, entitiesPerRequest) {
 		res, err := methods.HasUserPrivilegeOnEntities(ctx, s.Client(), &types.HasUserPrivilegeOnEntities{
-			This: *manager, Entities: some, UserName: user, PrivId: []string{privileges.View, privileges.Read},
+			This: *manager, Entities: some, UserName: user, PrivId: []string{privilegeView, privilegeRead},
 		})
 		if err != nil {
 			return all, err
@@ -57,19 +55,19 @@ func readDenied(ctx context.Context, s *session.Session, user string, objects ma
 }
 
 // denied returns those of an object's needs that are among the privileges that the user does not have.
-func denied(objects map[types.ManagedObjectReference]model.Above, ref types.ManagedObjectReference, without []string, needs []privileges.Need) []Denied {
+func denied(objects map[types.ManagedObjectReference]above, ref types.ManagedObjectReference, without []string, needs []Need) []Denied {
 	var all []Denied
-	above := objects[ref]
+	o := objects[ref]
 	for _, n := range needs {
 		if slices.Contains(without, n.Privilege) && slices.Contains(n.Types, ref.Type) {
-			all = append(all, Denied{Privilege: n.Privilege, For: n.For, Object: above.Object, Needed: n.Placing, System: isSystem(objects, above)})
+			all = append(all, Denied{Privilege: n.Privilege, For: n.For, Object: o.Object, Needed: n.Placing, System: isSystem(objects, o)})
 		}
 	}
 	return all
 }
 
 // isSystem reports whether an object is a folder that vSphere makes.
-func isSystem(objects map[types.ManagedObjectReference]model.Above, o model.Above) bool {
+func isSystem(objects map[types.ManagedObjectReference]above, o above) bool {
 	up := topology.Path{Objects: []*topology.Object{o.Object}, Broken: o.Broken}
 	if o.Parent != nil {
 		up.Objects = append(up.Objects, objects[*o.Parent].Object)

@@ -1,22 +1,21 @@
-package privileges_test
+package survey_test
 
 import (
 	"flag"
 	"fmt"
 	"os"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
+	"vzones/cmd/vzones/internal/survey"
 	"vzones/topology"
-	"vzones/vcenter/privileges"
+	"vzones/vcenter"
 )
 
 var update = flag.Bool("update", false, "write the table of the reference")
 
 const (
-	page  = "../../docs/reference/privileges.md"
+	page  = "../../../../docs/reference/privileges.md"
 	begin = "<!-- needs: written by TestNeedsAreDocumented -->\n"
 	end   = "<!-- end of needs -->"
 )
@@ -25,7 +24,7 @@ const (
 func TestNeedsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| for | privilege | on objects of these types | without it |\n|---|---|---|---|\n")
-	for _, n := range privileges.For(privileges.Uses{Tags: true, HostGroups: true, FaultDomains: true}) {
+	for _, n := range survey.NeedsOf(vcenter.Requirements{Tags: true, HostGroups: true, FaultDomains: true}) {
 		without := "vzones does with less: see the table above"
 		if n.Placing {
 			without = "Nodes on or below such an object are not placed"
@@ -52,14 +51,14 @@ func TestNeedsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestForNamesEachTypeOnce: no object is reported twice for one privilege.
-func TestForNamesEachTypeOnce(t *testing.T) {
-	for _, u := range []privileges.Uses{
+// TestNeedsNameEachTypeOnce: no object is reported twice for one privilege.
+func TestNeedsNameEachTypeOnce(t *testing.T) {
+	for _, u := range []vcenter.Requirements{
 		{}, {Tags: true}, {HostGroups: true}, {FaultDomains: true}, {Tags: true, HostGroups: true, FaultDomains: true},
 		{Tags: true, Paths: []topology.PathKind{topology.FolderPath}},
 	} {
 		seen := map[string]bool{}
-		for _, n := range privileges.For(u) {
+		for _, n := range survey.NeedsOf(u) {
 			for _, kind := range n.Types {
 				key := n.Privilege + " on " + kind
 				if seen[key] {
@@ -73,31 +72,6 @@ func TestForNamesEachTypeOnce(t *testing.T) {
 		}
 		if walked := u.Tags && len(u.Paths) == 0; seen["System.Read on ResourcePool"] != walked {
 			t.Errorf("%+v: %v", u, seen)
-		}
-	}
-}
-
-func TestGrants(t *testing.T) {
-	for name, c := range map[string]struct {
-		uses        privileges.Uses
-		datacenters []string
-		want        []string
-	}{
-		"all, no tags":      {want: []string{"folder / true"}},
-		"all":               {uses: privileges.Uses{Tags: true}, want: []string{"folder / true", "global  true"}},
-		"some, no tags":     {datacenters: []string{"/a/dc", "dc2"}, want: []string{"datacenter /a/dc true", "datacenter dc2 true"}},
-		"a path in folders": {uses: privileges.Uses{Tags: true}, datacenters: []string{"/a/b/dc", "a/dc"}, want: []string{"folder / false", "folder /a false", "folder /a/b false", "datacenter /a/b/dc true", "datacenter a/dc true", "global  true"}},
-		"patterns":          {uses: privileges.Uses{Tags: true}, datacenters: []string{"/a/...", "dc*"}, want: []string{"folder / false", "datacenter /a/... true", "datacenter dc* true", "global  true"}},
-	} {
-		var got []string
-		for _, g := range privileges.Grants(c.uses, c.datacenters) {
-			got = append(got, fmt.Sprint(g.Where, " ", g.Object, " ", g.Propagate))
-			if len(g.For) == 0 || slices.Contains(g.For, "") {
-				t.Errorf("%s: %+v is for nothing", name, g)
-			}
-		}
-		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %q, not %q", name, got, c.want)
 		}
 	}
 }

@@ -1,0 +1,97 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"vzones/topology/quote"
+	"vzones/vcenter/rest"
+	"vzones/vcenter/tags"
+)
+
+// definedNames bounds the tags of one category whose names are read, a request each.
+const definedNames = 100
+
+// definitions reads the categories that matter. One that the account cannot see is left out.
+func (r *reader) definitions(ctx context.Context) (all []Category, err error) {
+	err = r.tagging.With(ctx, func(s tags.Service) error {
+		all, err = define(ctx, s, r.q.Categories)
+		return err
+	})
+	return all, err
+}
+
+func define(ctx context.Context, s tags.Service, names []string) ([]Category, error) {
+	ids, err := s.Categories(ctx)
+	if err != nil && !rest.HasStatus(err, http.StatusForbidden) {
+		return nil, fmt.Errorf("listing the tag categories: %w", err)
+	}
+	known, err := readEach(ctx, ids, s.Category)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(ids)
+	var all []Category
+	for _, name := range names {
+		for _, id := range ids {
+			c, ok := known[id]
+			if !ok || c.Name != name {
+				continue
+			}
+			d := Category{Name: name, Multiple: c.Cardinality == "MULTIPLE", Types: c.Types}
+			if err := d.readTags(ctx, s, id); err != nil {
+				return nil, fmt.Errorf("reading the tag category %s: %w", quote.Value(name), err)
+			}
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+func (c *Category) readTags(ctx context.Context, s tags.Service, id string) error {
+	ids, err := s.TagsOf(ctx, id)
+	if err != nil {
+		return fmt.Errorf("listing its tags: %w", err)
+	}
+	slices.Sort(ids)
+	known, err := readEach(ctx, ids[:min(len(ids), definedNames)], s.Tag)
+	if err != nil {
+		return fmt.Errorf("reading its tags: %w", err)
+	}
+	for _, tag := range known {
+		c.Tags = append(c.Tags, tag.Name)
+	}
+	slices.Sort(c.Tags)
+	c.MoreTags = len(ids) - len(c.Tags)
+	return nil
+}
+
+// readEach reads what IDs stand for, several at a time. What the account may not read, or is gone, is left
+// out.
+func readEach[T any](ctx context.Context, ids []string, read func(context.Context, string) (T, error)) (map[string]T, error) {
+	var mu sync.Mutex
+	all := make(map[string]T, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(tagsAtOnce)
+	for _, id := range ids {
+		g.Go(func() error {
+			one, err := read(ctx, id)
+			switch {
+			case rest.HasStatus(err, http.StatusNotFound), rest.HasStatus(err, http.StatusForbidden):
+				return nil
+			case err != nil:
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all[id] = one
+			return nil
+		})
+	}
+	return all, g.Wait()
+}
