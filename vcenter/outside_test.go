@@ -1,8 +1,8 @@
 package vcenter
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"

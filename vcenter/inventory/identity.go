@@ -71,7 +71,7 @@ const (
 	lastSeenLag = 2 * time.Minute
 )
 
-// isAnother reports whether a machine without a known UUID is certainly not the
+// IsAnother reports whether a machine without a known UUID is certainly not the
 // Node's, whose machine this process last saw as id.LastSeen.
 //
 // One vCenter has a machine once. So in the vCenter that had the Node's, it is
@@ -82,7 +82,7 @@ const (
 // source is still there, and whose configuration can be read before the source goes.
 // So it is another one if it came after the Node's was gone, or if its configuration
 // could not be read for longer than a move takes.
-func (id Identity) isAnother(s State, moid string, first FirstSeen) bool {
+func (id Identity) IsAnother(s State, moid string, first FirstSeen) bool {
 	seen := id.LastSeen
 	here := seen.IsIn(s.VCenter, s.Snapshot.Instance)
 	switch {

@@ -135,7 +135,7 @@ func unreadableCandidates(states []State, id Identity) error {
 		}
 		var ids []string
 		for moid, first := range s.Snapshot.Unreadable {
-			if !id.isAnother(s, moid, first) {
+			if !id.IsAnother(s, moid, first) {
 				ids = append(ids, moid)
 			}
 		}

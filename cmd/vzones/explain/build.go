@@ -80,19 +80,7 @@ func identified(w *world.World, l *world.Look, standIn bool) Identified {
 		out.By, out.Value = "", ""
 		return out
 	}
-	for _, c := range inventory.Candidates(w.States, id) {
-		one := Candidate{
-			VCenter: c.Ref.VCenter, ID: c.Ref.ID, Path: c.Path, Standing: string(c.Standing), PoweredOn: c.PoweredOn,
-			text: c.Ref.Located(c.Path) + ": " + c.Standing.Text(),
-		}
-		if !c.UUID.IsZero() {
-			one.UUID = c.UUID.String()
-		}
-		if c.ByHostName {
-			one.text += " (by the guest's host name)"
-		}
-		out.Candidates = append(out.Candidates, one)
-	}
+	out.Candidates = candidates(w.States, id)
 	return out
 }
 

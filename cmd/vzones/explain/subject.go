@@ -110,7 +110,7 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	if err != nil {
 		return nil //nolint:nilerr // the explanation says so
 	}
-	if s.standIn && len(inventory.Candidates(w.States, id)) == 0 {
+	if s.standIn && len(candidates(w.States, id)) == 0 {
 		return s.unknown(w)
 	}
 	m, err := inventory.Find(w.States, id)
