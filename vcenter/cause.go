@@ -20,12 +20,7 @@ const (
 	CauseInternal = "internal error of the daemon"
 )
 
-// Causes returns all causes that CauseOf has.
-func Causes() []string {
-	return append(faults.Causes(), CauseCredentials, CauseUntrusted, CausePostponed, CauseInternal)
-}
-
-// CauseOf returns what fails, one of Causes: errors with the same cause are the same outage, however
+// CauseOf returns what fails, one of these or of faults.CauseOf: errors with the same cause are the same outage, however
 // they are worded.
 func CauseOf(err error) string {
 	switch {

@@ -51,12 +51,7 @@ const (
 	CauseUnreachable = "unreachable"
 )
 
-// Causes returns all causes that CauseOf has.
-func Causes() []string {
-	return []string{CauseRejected, CauseDenied, CauseFault, CauseUnreachable}
-}
-
-// CauseOf returns in a few words what fails, one of Causes: what an error says differs from one
+// CauseOf returns in a few words what fails, one of these causes: what an error says differs from one
 // attempt to the next.
 func CauseOf(err error) string {
 	switch {
