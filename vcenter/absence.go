@@ -22,18 +22,17 @@ import (
 // answered and none has it, and that the configuration did not change meanwhile. The error is topology.ErrUnknown if a vCenter could not be searched,
 // and names the vCenter if one has the machine. Templates do not count.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
-	asked := f.members.Load()
-	members := *asked
-	errs := make([]error, len(members))
+	asked := f.vcenters.Load()
+	errs := make([]error, len(*asked))
 	var g errgroup.Group
-	for i, m := range members {
+	for i, v := range *asked {
 		g.Go(func() error {
-			errs[i] = m.confirmAbsent(ctx, id)
+			errs[i] = v.confirmAbsent(ctx, id)
 			return nil
 		})
 	}
 	_ = g.Wait()
-	if f.members.Load() != asked {
+	if f.vcenters.Load() != asked {
 		errs = append(errs, topology.Errorf(topology.ErrUnknown, "the configuration has changed meanwhile: the search begins again"))
 	}
 	return joinAnswers(errs)
@@ -41,40 +40,40 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 
 // confirmAbsent makes all requests in parallel. That the vCenter has the machine counts
 // more than what could not be read.
-func (m *member) confirmAbsent(ctx context.Context, id inventory.Identity) error {
-	s := m.session()
+func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) error {
+	s := v.session()
 	if s == nil {
-		return topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to: see the Events of the daemon's Pod", m.name)
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to: see the Events of the daemon's Pod", v.name)
 	}
-	last := m.lastSeen(s, id)
+	last := v.lastSeen(s, id)
 	errs := make([]error, 1+len(last))
-	m.inParallel(ctx, errs, func(i int) error {
+	v.inParallel(ctx, errs, func(i int) error {
 		if i > 0 {
-			return m.confirmGone(ctx, s, last[i-1])
+			return v.confirmGone(ctx, s, last[i-1])
 		}
-		ref, u, err := m.withUUID(ctx, s, id.UUIDs)
+		ref, u, err := v.withUUID(ctx, s, id.UUIDs)
 		switch {
 		case ref != nil:
-			return fmt.Errorf("%s has UUID %s, though the list of machines lacks it: it is read again", topology.Ref{VCenter: m.name, Type: ref.Type, ID: ref.Value}.Located(""), u)
+			return fmt.Errorf("%s has UUID %s, though the list of machines lacks it: it is read again", topology.Ref{VCenter: v.name, Type: ref.Type, ID: ref.Value}.Located(""), u)
 		case err != nil:
-			return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", m.name, faults.Printable{Err: err})
+			return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
 		}
 		return nil
 	})
 	for i, err := range errs {
 		if faults.Recovered(err) {
-			errs[i] = topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", m.name, faults.Printable{Err: err})
+			errs[i] = topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
 		}
 	}
 	return joinAnswers(errs)
 }
 
 // inParallel fills errs with what do returns for each index. None panics.
-func (m *member) inParallel(ctx context.Context, errs []error, do func(int) error) {
+func (v *vCenter) inParallel(ctx context.Context, errs []error, do func(int) error) {
 	var g errgroup.Group
 	for i := range errs {
 		g.Go(func() error {
-			errs[i] = m.guard.Run(ctx, "asking whether the machine is there", func() error { return do(i) })
+			errs[i] = v.guard.Run(ctx, "asking whether the machine is there", func() error { return do(i) })
 			return nil
 		})
 	}
@@ -93,11 +92,11 @@ func joinAnswers(errs []error) error {
 
 // lastSeen returns the managed object IDs that the machine last had in this vCenter,
 // through whichever of its entries: by its Node's record, and by this process.
-func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
+func (v *vCenter) lastSeen(s *session.Session, id inventory.Identity) []string {
 	var ids []string
 	instance := s.Client().ServiceContent.About.InstanceUuid
 	for _, was := range []inventory.LastSeen{{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance, ID: id.Recorded.ID}, id.LastSeen} {
-		if was.IsIn(m.name, instance) && was.ID != "" {
+		if was.IsIn(v.name, instance) && was.ID != "" {
 			ids = append(ids, was.ID)
 		}
 	}
@@ -107,14 +106,14 @@ func (m *member) lastSeen(s *session.Session, id inventory.Identity) []string {
 
 // confirmGone returns nil if the managed object that the machine was is not there any
 // more, or is a template.
-func (m *member) confirmGone(ctx context.Context, s *session.Session, id string) error {
+func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string) error {
 	// An account that may not see a machine does not find it by its UUID, but
 	// gets no answer either that there is none.
-	reply, err := watch.InSlot(ctx, m.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, id) })
-	name := topology.Ref{VCenter: m.name, Type: "VirtualMachine", ID: id}.Located("")
+	reply, err := watch.InSlot(ctx, v.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, id) })
+	name := topology.Ref{VCenter: v.name, Type: "VirtualMachine", ID: id}.Located("")
 	switch {
 	case err != nil:
-		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the machine was: %w", m.name, quote.Plain(id), faults.Printable{Err: err})
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the machine was: %w", v.name, quote.Plain(id), faults.Printable{Err: err})
 	case reply == inventory.Gone:
 		return nil
 	case reply == inventory.There:
@@ -126,11 +125,11 @@ func (m *member) confirmGone(ctx context.Context, s *session.Session, id string)
 // withUUID searches the whole vCenter for a machine with one of the UUIDs, which
 // is not a template, for all of them side by side. Nil without an error means that it
 // has none.
-func (m *member) withUUID(ctx context.Context, s *session.Session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
+func (v *vCenter) withUUID(ctx context.Context, s *session.Session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
 	found := make([]*types.ManagedObjectReference, len(uuids))
 	errs := make([]error, len(uuids))
-	m.inParallel(ctx, errs, func(i int) (err error) {
-		found[i], err = m.find(ctx, s, uuids[i])
+	v.inParallel(ctx, errs, func(i int) (err error) {
+		found[i], err = v.find(ctx, s, uuids[i])
 		return err
 	})
 	for i, ref := range found {
@@ -143,13 +142,13 @@ func (m *member) withUUID(ctx context.Context, s *session.Session, uuids []inven
 
 // find returns a machine with the UUID that is not a template, nil if the vCenter
 // has none.
-func (m *member) find(ctx context.Context, s *session.Session, u inventory.UUID) (*types.ManagedObjectReference, error) {
-	refs, err := watch.InSlot(ctx, m.slots, func() ([]types.ManagedObjectReference, error) { return watch.SearchUUID(ctx, s.Client(), u) })
+func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID) (*types.ManagedObjectReference, error) {
+	refs, err := watch.InSlot(ctx, v.slots, func() ([]types.ManagedObjectReference, error) { return watch.SearchUUID(ctx, s.Client(), u) })
 	if err != nil {
 		return nil, err
 	}
 	for _, ref := range refs {
-		switch reply, err := watch.InSlot(ctx, m.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, ref.Value) }); {
+		switch reply, err := watch.InSlot(ctx, v.slots, func() (inventory.Reply, error) { return watch.AskAbout(ctx, s, ref.Value) }); {
 		case err != nil:
 			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
 		case reply == inventory.Hidden:
@@ -160,6 +159,3 @@ func (m *member) find(ctx context.Context, s *session.Session, u inventory.UUID)
 	}
 	return nil, nil
 }
-
-// session returns the session with the vCenter that is configured now, nil if there is none.
-func (m *member) session() *session.Session { return m.status.Load().sessionWith(m.target) }

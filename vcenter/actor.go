@@ -19,13 +19,13 @@ import (
 
 // An actor follows one vCenter. It is made by the goroutine that calls run, which alone has it:
 // it logs in, starts watches one after the other, and owns the vCenter's state. Other
-// goroutines have the handle.
+// goroutines have the vCenter.
 type actor struct {
-	*handle
+	*vCenter
 	credentials CredentialSource
 	opts        timing
-	// announce is called after each change of the state.
-	announce func()
+	// changed is called after each change of the status, and says whether others are to be notified.
+	changed func(announce bool)
 	// memory is what a watch leaves to the next.
 	memory *watch.Memory
 	// updates come from the watch that runs.
@@ -33,9 +33,9 @@ type actor struct {
 
 	// now is what is published next.
 	now status
-	// desired is the last target, cfg the configuration that is followed: that of the
-	// target when the actor last began to follow it.
-	desired *target
+	// desired is the spec that was last taken up, cfg the configuration that is followed: that of
+	// the spec when the actor last began to follow it.
+	desired *spec
 	cfg     *config.VCenter
 	// configured is since when nothing was known of the vCenter.
 	configured time.Time
@@ -53,11 +53,13 @@ type actor struct {
 	readDelay time.Duration
 }
 
-func newActor(h *handle, credentials CredentialSource, opts timing, announce func()) *actor {
+func newActor(v *vCenter, credentials CredentialSource, opts timing, changed func(bool)) *actor {
+	first := v.status.Load().spec
+
 	return &actor{
-		handle: h, credentials: credentials, opts: opts, announce: announce,
+		vCenter: v, credentials: credentials, opts: opts, changed: changed,
 		memory: watch.NewMemory(), updates: make(chan update),
-		now: *h.status.Load(), desired: h.first, cfg: &h.first.cfg, tags: h.newTagReader(opts),
+		now: *v.status.Load(), desired: first, cfg: &first.cfg, tags: v.newTagReader(opts),
 	}
 }
 
@@ -176,7 +178,7 @@ func (a *actor) applyTarget(ctx context.Context) {
 	klog.FromContext(ctx).Info("Connecting to another address", "server", a.cfg.Server)
 	a.logout(ctx)
 	a.now.endpoint, a.now.tags = a.newEndpoint(a.cfg, a.opts), TagsNotRead
-	a.publishStatus()
+	a.publish(false)
 	a.throttle.Moved()
 	a.tags = a.newTagReader(a.opts)
 	a.memory.Moved()

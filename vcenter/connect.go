@@ -36,7 +36,7 @@ func (a *actor) ensureSession(ctx context.Context) (*session.Session, error) {
 		a.fail(ctx, &SlowLoginError{fmt.Sprintf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, a.opts.timeout, a.opts.loginTimeout)})
 	})
 	a.now.session, a.answered = s, err == nil
-	a.publishStatus()
+	a.publish(false)
 	a.unusable = faults.Outage{} // the session that others were to replace has ended
 	return s, err
 }
@@ -91,7 +91,7 @@ func (a *actor) noteCredentials(ctx context.Context, err error) {
 		return
 	}
 	a.now.credentialsErr = err
-	a.publishStatus()
+	a.publish(false)
 }
 
 // A credentialsError is that credentials cannot be read, or are not there.
@@ -139,7 +139,7 @@ func (a *actor) logIn(ctx context.Context, creds Credentials, slow func(server s
 func (a *actor) replaceSession(ctx context.Context, fresh *session.Session) {
 	old := a.now.session
 	a.now.session = fresh
-	a.publishStatus()
+	a.publish(false)
 	a.logAccepted(ctx)
 	a.closeSession(ctx, old)
 }
@@ -148,7 +148,7 @@ func (a *actor) replaceSession(ctx context.Context, fresh *session.Session) {
 func (a *actor) logout(ctx context.Context) {
 	if old := a.now.session; old != nil {
 		a.now.session = nil
-		a.publishStatus()
+		a.publish(false)
 		a.closeSession(ctx, old)
 	}
 }

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,25 +19,19 @@ import (
 type Fleet struct {
 	credentials CredentialSource
 	timing      timing
-	// members are in the order of the configuration.
-	members atomic.Pointer[[]member]
-	states  combined
+	// vcenters are in the order of the configuration.
+	vcenters atomic.Pointer[[]*vCenter]
+	// states are what is known of them, made again with each change.
+	states atomic.Pointer[[]inventory.State]
 	// generation counts the calls of Apply that are over.
 	generation atomic.Uint64
-	// applied says that the members have changed since Run last read them.
+	// applied says that the vCenters have changed since Run last read them.
 	applied signal.Signal
 
-	// mu is for what follows, and for who changes the members.
+	// mu is for what follows, and for who changes the vCenters or their states.
 	mu          sync.Mutex
 	interest    *watch.Interest
 	subscribers []signal.Signal
-}
-
-// A member is a vCenter of the fleet: the handle of its actor, and what that has to follow as
-// configured now. It is never changed.
-type member struct {
-	*handle
-	target *target
 }
 
 // NewFleet prepares a fleet; it contacts nothing until Run.
@@ -47,7 +42,7 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 		applied:     signal.New(),
 		interest:    watch.NewInterest(nil),
 	}
-	f.members.Store(new([]member))
+	f.vcenters.Store(new([]*vCenter))
 	f.Apply(vcenters, opts.Requirements)
 	return f
 }
@@ -60,34 +55,32 @@ func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Opti
 // known yet.
 func (f *Fleet) Apply(vcenters []config.VCenter, requirements Requirements) {
 	f.mu.Lock()
-	before := make(map[string]*handle)
-	for _, m := range *f.members.Load() {
-		before[m.name] = m.handle
+	before := make(map[string]*vCenter)
+	for _, v := range *f.vcenters.Load() {
+		before[v.name] = v
 	}
-	members := make([]member, len(vcenters))
+	now := make([]*vCenter, len(vcenters))
 	for i := range vcenters {
-		t := newTarget(&vcenters[i], requirements)
-		h := before[t.cfg.Name]
-		if h == nil {
-			h = newHandle(t, f.timing)
-			h.inbox.Follow(f.interest)
+		s := newSpec(&vcenters[i], requirements)
+		if now[i] = before[s.cfg.Name]; now[i] == nil {
+			now[i] = newVCenter(s, f.timing)
+			now[i].inbox.Follow(f.interest)
 		} else {
-			h.sendTarget(t)
+			now[i].configure(s)
 		}
-		members[i] = member{h, t}
 	}
-	f.members.Store(&members)
+	f.vcenters.Store(&now)
 	f.generation.Add(1)
 	f.mu.Unlock()
 	f.applied.Notify()
-	f.announce()
+	f.changed(true)
 }
 
 // CredentialsChanged notes that credentials may have changed. A vCenter whose credentials
 // have is logged in to again; its watch goes on if they are accepted.
 func (f *Fleet) CredentialsChanged() {
-	for _, m := range *f.members.Load() {
-		m.credentialsChanged.Notify()
+	for _, v := range *f.vcenters.Load() {
+		v.credentialsChanged.Notify()
 	}
 }
 
@@ -96,27 +89,26 @@ func (f *Fleet) CredentialsChanged() {
 // ends it or reaches another vCenter.
 func (f *Fleet) Run(ctx context.Context) error {
 	var g errgroup.Group
-	running := make(map[*handle]context.CancelFunc)
+	running := make(map[*vCenter]context.CancelFunc)
 	for {
-		now := map[*handle]bool{}
-		for _, m := range *f.members.Load() {
-			now[m.handle] = true
-			if running[m.handle] != nil {
+		now := *f.vcenters.Load()
+		for _, v := range now {
+			if running[v] != nil {
 				continue
 			}
 			own, cancel := context.WithCancel(ctx)
-			running[m.handle] = cancel
+			running[v] = cancel
 			g.Go(func() error {
 				defer cancel()
-				newActor(m.handle, f.credentials, f.timing, f.announce).run(own)
+				newActor(v, f.credentials, f.timing, f.changed).run(own)
 				return nil
 			})
 		}
-		for h, cancel := range running {
-			if !now[h] {
-				klog.FromContext(ctx).Info("The vCenter is no longer in the configuration", "vCenter", h.name)
+		for v, cancel := range running {
+			if !slices.Contains(now, v) {
+				klog.FromContext(ctx).Info("The vCenter is no longer in the configuration", "vCenter", v.name)
 				cancel()
-				delete(running, h)
+				delete(running, v)
 			}
 		}
 		select {
@@ -129,7 +121,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 
 // States returns the state of each vCenter in the order of the configuration. The caller must not
 // change them: they are the same for all callers until one of them changes.
-func (f *Fleet) States() []inventory.State { return f.states.of(f.members.Load()) }
+func (f *Fleet) States() []inventory.State { return *f.states.Load() }
 
 // Generation returns a number that grows with each change of the configuration. Two
 // answers of ConfirmAbsent and States are of the same vCenters if it did not change
@@ -146,12 +138,20 @@ func (f *Fleet) Subscribe() <-chan struct{} {
 	return s
 }
 
-// announce notifies subscribers of a change of a state.
-func (f *Fleet) announce() {
+// changed has States return what the vCenters have published, and notifies subscribers if they are to know.
+func (f *Fleet) changed(announce bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	vcenters := *f.vcenters.Load()
+	states := make([]inventory.State, len(vcenters))
+	for i, v := range vcenters {
+		states[i] = v.state()
+	}
+	f.states.Store(&states)
 	for _, s := range f.subscribers {
-		s.Notify()
+		if announce {
+			s.Notify()
+		}
 	}
 }
 
@@ -160,8 +160,8 @@ func (f *Fleet) Follow(ids []inventory.Identity) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.interest = watch.NewInterest(ids)
-	for _, m := range *f.members.Load() {
-		m.inbox.Follow(f.interest)
+	for _, v := range *f.vcenters.Load() {
+		v.inbox.Follow(f.interest)
 	}
 }
 
@@ -194,9 +194,9 @@ func (f *Fleet) AskHome(vcenter, id string) {
 
 // inbox returns that of a vCenter, nil if it is not configured.
 func (f *Fleet) inbox(vcenter string) *watch.Inbox {
-	for _, m := range *f.members.Load() {
-		if m.name == vcenter {
-			return m.inbox
+	for _, v := range *f.vcenters.Load() {
+		if v.name == vcenter {
+			return v.inbox
 		}
 	}
 	return nil

@@ -44,8 +44,8 @@ func (a *actor) next(ctx context.Context, w awaited) event {
 			return credentialsToCheck
 		}
 		select {
-		case t := <-a.targets:
-			a.setTarget(t)
+		case <-a.specChanged:
+			a.setSpec(a.spec.Load())
 		case <-a.credentialsChanged:
 			a.checkCredentials = true
 		case u := <-a.updates:
@@ -72,25 +72,25 @@ func (a *actor) await(ctx context.Context, f func()) {
 	wait()
 }
 
-// setTarget replaces the target. What the change does not concern stays: the session
+// setSpec takes up another spec. What the change does not concern stays: the session
 // unless another address is configured, the watch unless it does not serve the target.
-func (a *actor) setTarget(t *target) {
+func (a *actor) setSpec(s *spec) {
 	before := a.desired
-	a.desired = t
-	d := before.cfg.Diff(&t.cfg)
+	a.desired = s
+	d := before.cfg.Diff(&s.cfg)
 	if d.Address {
 		// It may be another vCenter, of which nothing is known. What the previous one
 		// still reports is dropped.
-		a.now.cfg, a.now.state, a.now.tags, a.now.credentialsErr = &t.cfg, inventory.State{VCenter: a.name}, TagsNotRead, nil
+		a.now.spec, a.now.state, a.now.tags, a.now.credentialsErr = s, inventory.State{VCenter: a.name}, TagsNotRead, nil
 		a.configured = time.Now()
 	}
-	if before.tags != t.tags {
+	if before.tags != s.tags {
 		a.now.tags = TagsNotRead
 	}
-	a.publishStatus()
-	restart := t.needsRestart(before, d)
+	a.publish(false)
+	restart := s.needsRestart(before, d)
 	a.restart = a.restart || restart
-	a.inbox.SetTagRequirements(t.tagRequirements, !restart)
+	a.inbox.SetTagRequirements(s.tagRequirements, !restart)
 	a.checkCredentials = true // the account may be another
 }
 
@@ -104,15 +104,12 @@ func (a *actor) update(u update) {
 	if a.cfg.Diff(&a.desired.cfg).Address {
 		return
 	}
-	announce := u(a)
-	a.publishStatus()
-	if announce {
-		a.announce()
-	}
+	a.publish(u(a))
 }
 
-// publishStatus publishes the status.
-func (a *actor) publishStatus() {
+// publish publishes the status, and has others notified of that if they are to know.
+func (a *actor) publish(announce bool) {
 	s := a.now
 	a.status.Store(&s)
+	a.changed(announce)
 }

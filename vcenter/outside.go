@@ -18,13 +18,13 @@ import (
 // vCenter has it; nil says nothing. Only vCenters with configured datacenters are
 // asked: the index of the others has everything that their account can see.
 func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error {
-	members := *f.members.Load()
-	found := make([]error, len(members))
+	vcenters := *f.vcenters.Load()
+	found := make([]error, len(vcenters))
 	var g errgroup.Group
-	for i, m := range members {
-		if len(m.target.cfg.Datacenters) > 0 {
+	for i, v := range vcenters {
+		if len(v.spec.Load().cfg.Datacenters) > 0 {
 			g.Go(func() error {
-				found[i] = m.guard.Run(ctx, "searching for the machine", func() error { return m.searchOutside(ctx, id) })
+				found[i] = v.guard.Run(ctx, "searching for the machine", func() error { return v.searchOutside(ctx, id) })
 				if faults.Recovered(found[i]) {
 					found[i] = nil
 				}
@@ -41,12 +41,12 @@ func (f *Fleet) SearchOutside(ctx context.Context, id inventory.Identity) error 
 	return nil
 }
 
-func (m *member) searchOutside(ctx context.Context, id inventory.Identity) error {
-	s := m.session()
+func (v *vCenter) searchOutside(ctx context.Context, id inventory.Identity) error {
+	s := v.session()
 	if s == nil {
 		return nil
 	}
-	ref, _, err := m.withUUID(ctx, s, id.UUIDs)
+	ref, _, err := v.withUUID(ctx, s, id.UUIDs)
 	if err != nil || ref == nil {
 		return nil //nolint:nilerr // that nothing is said is documented
 	}
@@ -56,5 +56,5 @@ func (m *member) searchOutside(ctx context.Context, id inventory.Identity) error
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrOutside},
 		"%s is in none of the configured datacenters: add its datacenter to the key datacenters of the configuration",
-		topology.Ref{VCenter: m.name, Type: ref.Type, ID: ref.Value}.Located(t.Path(*ref)))
+		topology.Ref{VCenter: v.name, Type: ref.Type, ID: ref.Value}.Located(t.Path(*ref)))
 }

@@ -47,7 +47,6 @@ func (a *actor) noteOverdue(ctx context.Context) {
 		return // it has answered meanwhile
 	}
 	a.now.state.Overdue = true
-	a.publishStatus()
+	a.publish(true)
 	klog.FromContext(ctx).Info("Reading the vCenter takes long; new Nodes of other vCenters no longer wait for it")
-	a.announce()
 }

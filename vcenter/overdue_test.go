@@ -18,7 +18,11 @@ func TestOverdue(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		announced = new(int)
 		opts := (&Options{}).withDefaults()
-		a = actorOf(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.1"}}, FromFile, opts, func() { *announced++ })
+		a = actorOf(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.1"}}, FromFile, opts, func(announce bool) {
+			if announce {
+				*announced++
+			}
+		})
 		a.configured = time.Now()
 		done := make(chan struct{})
 		go func() { defer close(done); a.next(ctx, awaited{stop: ctx.Done()}) }()
@@ -56,7 +60,7 @@ func TestOverdue(t *testing.T) {
 		"another address": func(t *testing.T, a *actor) {
 			pass(2 * silentTime)
 			want(t, a, true)
-			a.sendTarget(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+			a.configure(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
 			want(t, a, false)
 			pass(time.Nanosecond)
@@ -64,7 +68,7 @@ func TestOverdue(t *testing.T) {
 		},
 		"another address while it is waited for": func(t *testing.T, a *actor) {
 			pass(silentTime - time.Nanosecond)
-			a.sendTarget(&target{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
+			a.configure(&spec{cfg: config.VCenter{Name: "east", Server: "10.0.0.2"}})
 			pass(silentTime - time.Nanosecond)
 			want(t, a, false)
 			pass(time.Nanosecond)
@@ -104,8 +108,8 @@ func TestOverdue(t *testing.T) {
 }
 
 // actorOf is an actor that follows a target.
-func actorOf(t *target, credentials CredentialSource, opts timing, announce func()) *actor {
-	return newActor(newHandle(t, opts), credentials, opts, announce)
+func actorOf(t *spec, credentials CredentialSource, opts timing, changed func(bool)) *actor {
+	return newActor(newVCenter(t, opts), credentials, opts, changed)
 }
 
 func want(t *testing.T, a *actor, overdue bool) {

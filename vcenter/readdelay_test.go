@@ -34,12 +34,12 @@ func TestReadWindow(t *testing.T) {
 // large is an actor that waits for so long before it reads the vCenter.
 func large(wait time.Duration) *actor {
 	creds := func(context.Context, *config.VCenter) (Credentials, error) { return Credentials{User: "u"}, nil }
-	a := actorOf(&target{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, func() {})
+	a := actorOf(&spec{cfg: config.VCenter{Name: "east"}}, creds, timing{timeout: time.Second, observer: unobserved{}}, func(bool) {})
 	_ = a.throttle.Offer(Credentials{User: "u"}, Credentials{}, time.Now())
 	a.readDelay = wait
 	// It was read before, so it is not overdue.
 	a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}
-	a.publishStatus()
+	a.publish(false)
 	return a
 }
 
@@ -113,7 +113,7 @@ func TestAReadingThatWaitsSaysWhatFails(t *testing.T) {
 // TestWhatEndsTheWait: a changed configuration, changed credentials, and the end.
 func TestWhatEndsTheWait(t *testing.T) {
 	t.Parallel()
-	other := func(a *actor) *target {
+	other := func(a *actor) *spec {
 		t := *a.desired
 		t.cfg.Datacenters = []string{"dc1"}
 		return &t
@@ -123,7 +123,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 			do   func(a *actor, cancel func())
 			want error
 		}{
-			"configuration":    {func(a *actor, _ func()) { a.sendTarget(other(a)) }, watch.Restart{Reason: otherTarget}},
+			"configuration":    {func(a *actor, _ func()) { a.configure(other(a)) }, watch.Restart{Reason: otherTarget}},
 			"end":              {func(_ *actor, cancel func()) { cancel() }, context.Canceled},
 			"same credentials": {func(a *actor, _ func()) { a.credentialsChanged.Notify() }, nil},
 		} {

@@ -16,11 +16,11 @@ type OpenSession struct {
 // which ends them.
 func (f *Fleet) Sessions() []OpenSession {
 	var all []OpenSession
-	for _, m := range *f.members.Load() {
-		o := OpenSession{VCenter: m.name, Session: m.session()}
+	for _, v := range *f.vcenters.Load() {
+		o := OpenSession{VCenter: v.name, Session: v.session()}
 		if o.Session == nil {
-			if o.Err = m.status.Load().state.Err; o.Err == nil {
-				o.Err = topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to", m.name)
+			if o.Err = v.status.Load().state.Err; o.Err == nil {
+				o.Err = topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to", v.name)
 			}
 		}
 		all = append(all, o)

@@ -1,15 +1,16 @@
 package vcenter
 
 import (
-	"vzones/config"
+	"time"
+
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
 )
 
 // A status is what an actor lets others see. One that was published is never changed.
 type status struct {
-	// cfg is the configuration of the vCenter that the other fields describe.
-	cfg   *config.VCenter
+	// spec is of the vCenter that the other fields describe.
+	spec  *spec
 	state inventory.State
 	// tags is how the last reading of tags ended.
 	tags TagReading
@@ -21,17 +22,8 @@ type status struct {
 	credentialsErr error
 }
 
-// of reports whether the status is of the vCenter at the address of a target.
-func (s *status) of(t *target) bool { return !s.cfg.Diff(&t.cfg).Address }
-
-// sessionWith returns the session with the vCenter at the address of a target, nil if there
-// is none.
-func (s *status) sessionWith(t *target) *session.Session {
-	if s.session == nil || !s.session.Serves(&t.cfg) {
-		return nil
-	}
-	return s.session
-}
+// isOf reports whether the status is of the vCenter at the address of a spec.
+func (s *status) isOf(configured *spec) bool { return !s.spec.cfg.Diff(&configured.cfg).Address }
 
 // TagReading is how the last reading of a vCenter's tags ended.
 type TagReading int32
@@ -50,4 +42,51 @@ func readingOf(err error) TagReading {
 		return TagsFailed
 	}
 	return TagsRead
+}
+
+// A Health is a vCenter's state, with what else serves to monitor it. Nodes do not depend
+// on that.
+type Health struct {
+	inventory.State
+	// Rejected reports whether the vCenter has rejected credentials and has accepted none
+	// since, at the SOAP or the tagging API. A session that is open lasts all the same.
+	Rejected bool
+	// CredentialsErr says why the credentials that are configured now are not there or cannot be
+	// read. It is nil if they were read. A session that is open lasts all the same.
+	CredentialsErr error
+	// Answered reports whether the vCenter has answered anything since its address is configured.
+	Answered bool
+	// Tags says how the last reading of tags ended. What is known of them is in Snapshot.
+	Tags TagReading
+	// CertificateEnds is when the certificate that the vCenter showed last is not valid any
+	// more, or one that it is trusted for. It is zero before the first connection, where any
+	// certificate is accepted, and where this one is by its thumbprint.
+	CertificateEnds time.Time
+}
+
+// Health returns the health of each vCenter in the order of the configuration.
+func (f *Fleet) Health() []Health {
+	vcenters := *f.vcenters.Load()
+	all := make([]Health, len(vcenters))
+	for i, v := range vcenters {
+		all[i] = v.health()
+	}
+	return all
+}
+
+func (v *vCenter) health() Health {
+	now, spec := v.status.Load(), v.spec.Load()
+	h := Health{State: v.state(), Rejected: v.throttle.Rejected(spec.tags), Tags: TagsRead}
+	if spec.tags {
+		h.Tags = TagsNotRead
+	}
+	if now.isOf(spec) {
+		h.CredentialsErr = now.credentialsErr
+		h.Answered = !now.endpoint.LastAnswer().IsZero()
+		h.CertificateEnds = now.endpoint.CertificateEnds()
+		if spec.tags {
+			h.Tags = now.tags
+		}
+	}
+	return h
 }

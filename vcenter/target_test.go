@@ -21,16 +21,16 @@ func TestBetweenTwoAddresses(t *testing.T) {
 		asked++
 		return Credentials{User: "somebody"}, nil
 	}
-	at := func(server string) *target {
-		return &target{cfg: config.VCenter{Name: "east", Server: server, Port: 443}}
+	at := func(server string) *spec {
+		return &spec{cfg: config.VCenter{Name: "east", Server: server, Port: 443}}
 	}
-	a := actorOf(at("one.example.com"), source, timing{timeout: time.Minute}, func() {})
+	a := actorOf(at("one.example.com"), source, timing{timeout: time.Minute}, func(bool) {})
 	publish := func(a *actor) bool { a.now.state.Snapshot = &inventory.Snapshot{VCenter: "east"}; return true }
 	a.update(publish)
 	if a.status.Load().state.Snapshot == nil {
 		t.Fatal("not published")
 	}
-	a.setTarget(at("two.example.com"))
+	a.setSpec(at("two.example.com"))
 	if _, err := a.readCredentials(t.Context()); !errors.Is(err, watch.Restart{Reason: otherTarget}) || asked > 0 {
 		t.Errorf("%v; credentials were read %d times", err, asked)
 	}

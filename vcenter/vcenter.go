@@ -1,0 +1,107 @@
+package vcenter
+
+import (
+	"sync/atomic"
+
+	"vzones/config"
+	"vzones/topology/signal"
+	"vzones/vcenter/faults"
+	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
+	"vzones/vcenter/tags"
+	"vzones/vcenter/watch"
+)
+
+// A vCenter is one of a fleet. Any goroutine may use it; its actor follows it.
+type vCenter struct {
+	name  string
+	guard *faults.Guard
+	// throttle decides when credentials may be shown to the vCenter.
+	throttle *session.LoginThrottle
+	// slots bound the requests in flight of searches for single machines.
+	slots watch.Slots
+
+	// inbox goes to the watches. specChanged says that spec has changed, credentialsChanged
+	// that the credentials may have.
+	inbox                           *watch.Inbox
+	specChanged, credentialsChanged signal.Signal
+
+	// spec is the configuration. The fleet sets it, the actor reads it.
+	spec atomic.Pointer[spec]
+	// status is what the actor published last.
+	status atomic.Pointer[status]
+}
+
+func newVCenter(s *spec, opts timing) *vCenter {
+	v := &vCenter{
+		name: s.cfg.Name, guard: &faults.Guard{}, throttle: session.NewLoginThrottle(opts.loginLimits, opts.accounts),
+		slots: watch.NewSlots(), inbox: watch.NewInbox(s.tagRequirements), specChanged: signal.New(), credentialsChanged: signal.New(),
+	}
+	v.spec.Store(s)
+	v.status.Store(&status{spec: s, state: inventory.State{VCenter: v.name}, endpoint: v.newEndpoint(&s.cfg, opts)})
+	return v
+}
+
+func (v *vCenter) newEndpoint(cfg *config.VCenter, opts timing) *session.Endpoint {
+	return session.NewEndpoint(cfg, session.Options{
+		Timeout: opts.timeout, LoginTimeout: opts.loginTimeout, InFlight: opts.inFlight,
+		Throttle: v.throttle, Observer: opts.observer, Guard: v.guard,
+	})
+}
+
+func (v *vCenter) newTagReader(opts timing) *tags.Reader {
+	// Half of the requests that may be in flight stay free for SOAP, which answers when
+	// the tagging service does not.
+	return tags.NewReader(v.name, opts.tagRefresh, max(1, opts.inFlight/2))
+}
+
+// configure replaces the configuration.
+func (v *vCenter) configure(s *spec) {
+	v.spec.Store(s)
+	v.specChanged.Notify()
+}
+
+// state returns what is known of the vCenter at the address that is configured now.
+func (v *vCenter) state() inventory.State {
+	is, spec := v.status.Load(), v.spec.Load()
+	s := inventory.State{VCenter: v.name}
+	if is.isOf(spec) {
+		s = is.state
+	}
+	s.Address = spec.cfg.Address()
+	return s
+}
+
+// session returns the session with the vCenter at the address that is configured now, nil if there is none.
+func (v *vCenter) session() *session.Session {
+	if s := v.status.Load().session; s != nil && s.Serves(&v.spec.Load().cfg) {
+		return s
+	}
+	return nil
+}
+
+// A spec is how a vCenter is configured at a time. It is never changed.
+type spec struct {
+	cfg config.VCenter
+	// tags reports whether tags are read, groups whether host groups are, and domains
+	// whether fault domains are.
+	tags, groups, domains bool
+	// tagRequirements are the tags that are read.
+	tagRequirements watch.TagRequirements
+}
+
+func newSpec(cfg *config.VCenter, requirements Requirements) *spec {
+	return &spec{
+		cfg: *cfg, tags: requirements.Tags, groups: requirements.HostGroups, domains: requirements.FaultDomains,
+		tagRequirements: watch.TagRequirements{Categories: requirements.Categories, VolumeCategories: requirements.VolumeCategories, Paths: requirements.Paths},
+	}
+}
+
+// needsRestart reports whether a watch by another spec does not serve this one, where
+// their configurations have this difference. Other credentials are tried beside the watch,
+// and the families of addresses concern no vCenter.
+func (s *spec) needsRestart(before *spec, d config.VCenterDifference) bool {
+	d.Credentials, d.IPFamilies = false, false
+	return d != config.VCenterDifference{Name: d.Name} ||
+		before.tags != s.tags || before.groups != s.groups || before.domains != s.domains
+}
