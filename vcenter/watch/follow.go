@@ -52,7 +52,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (settle bool, 
 	case reading := <-w.tags.found:
 		w.dirty = w.tags.take(reading, w.model) || w.dirty
 	case batch := <-w.metadata.parser.read:
-		w.dirty = w.metadata.take(w.model.Tree, batch) || w.dirty
+		w.dirty = w.metadata.take(ctx, w.model.Tree, batch) || w.dirty
 	case <-w.metadata.due:
 	case <-w.details.postponed:
 		w.details.postponed = nil
@@ -152,7 +152,6 @@ func (w *Watch) settle(ctx context.Context) error {
 	}
 	w.dirty = w.dirty || changed
 	w.metadata.request(w.model.Tree)
-	w.memory.guests.write(ctx, w.model.Tree)
 	shown := slices.Concat(ids, out.recorded)
 	above := w.model.Above(w.model.Eligible(shown), w.inbox.tags.Load().Paths)
 	if w.opts.Tags {

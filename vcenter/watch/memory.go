@@ -13,8 +13,6 @@ type Memory struct {
 	// disputed are the machines for which everything was read again, since the index
 	// had them and no list view could.
 	disputed map[string]bool
-	// guests is what was logged of guests.
-	guests guestLog
 	// hosts is how the vCenter lets host groups be read.
 	hosts hostAccess
 }
@@ -26,7 +24,7 @@ type hostAccess struct {
 }
 
 // NewMemory returns the memory of a vCenter that was never watched.
-func NewMemory() *Memory { return &Memory{guests: guestLog{}} }
+func NewMemory() *Memory { return &Memory{} }
 
 // Machines returns how many machines the vCenter had when it was last watched, and whether
 // it ever was.

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
 
+	"vzones/topology/quote"
 	"vzones/vcenter/watch/model"
 )
 
@@ -142,10 +144,13 @@ func (m metadataParser) run(ctx context.Context) error {
 }
 
 // take applies what was read, and reports whether any of it still counts.
-func (m *metadataReader) take(tree *model.Tree, batch metadataBatch) (changed bool) {
+func (m *metadataReader) take(ctx context.Context, tree *model.Tree, batch metadataBatch) (changed bool) {
 	m.busy = !batch.last
 	for _, r := range batch.read {
 		changed = tree.TakeMetadata(r) || changed
+		if r.Err != nil {
+			klog.FromContext(ctx).V(2).Info("The addresses in the machine's guestinfo.metadata do not count", "moid", r.Machine.Value, "err", quote.Line(r.Err.Error()))
+		}
 	}
 	return changed
 }

@@ -175,17 +175,14 @@ func usabilityOf(c *types.NetIpConfigInfoIpAddress) usability {
 	return isFine
 }
 
-// An oddName is a guest host name that is none, by its length.
-type oddName int
-
-// hostNameOf returns a host name, or that it is none.
-func hostNameOf(value any) any {
+// hostNameOf returns a host name, empty if it is none.
+func hostNameOf(value any) string {
 	name, _ := value.(string)
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
 	}
 	if len(name) > maxHostName || strings.ContainsFunc(name, odd) {
-		return oddName(len(name))
+		return ""
 	}
 	return name
 }

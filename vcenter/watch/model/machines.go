@@ -54,6 +54,7 @@ func (p *placed) machine(id string) *inventory.Machine {
 		Ref:           p.ref(ref),
 		UUID:          uuid,
 		Name:          read.string("name"),
+		HostName:      read.string(GuestHostName),
 		InventoryPath: quote.Text(p.tree.Path(ref)),
 		Power:         read.power(),
 		CPUs:          read.int32("config.hardware.numCPU"),
@@ -61,7 +62,6 @@ func (p *placed) machine(id string) *inventory.Machine {
 		GuestID:       read.string("config.guestId"),
 		Secondary:     read.secondary(),
 	}
-	m.HostName, _ = read.hostName()
 	r, s := read.report(), read.static()
 	m.NICs, m.Partial, m.Refused = r.nics, r.partial, r.refused
 	m.Static, m.Pending = s.addresses, s.pending()

@@ -137,18 +137,6 @@ func (p properties) report() report {
 	return r
 }
 
-// hostName returns the guest's host name, empty if it has none. One that is odd is not
-// returned, and is no sign that the guest has none.
-func (p properties) hostName() (name string, odd bool) {
-	_, odd = p[GuestHostName].(oddName)
-	return p.string(GuestHostName), odd
-}
-
-// isFromGuest reports whether a guest decides a property.
-func isFromGuest(property string) bool {
-	return property == GuestHostName || property == guestNet || isMetadata(property)
-}
-
 // isMetadata reports whether a property is the metadata: a vCenter may report what has
 // changed below a property.
 func isMetadata(property string) bool {

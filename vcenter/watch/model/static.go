@@ -14,10 +14,9 @@ var seed = maphash.MakeSeed()
 
 // static is what is kept of a machine's metadata.
 type static struct {
-	// addresses and unreadable are what was read last. known says that something was.
-	addresses  []netip.Addr
-	unreadable error
-	known      bool
+	// addresses are what was read last, none where that failed. known says that something was.
+	addresses []netip.Addr
+	known     bool
 	// digest is that of the text that the machine has, readDigest that of the one that
 	// was read. While they differ, text is the one that is to be read.
 	digest, readDigest uint64
@@ -39,10 +38,8 @@ func (s static) follow(value any) static {
 	case digest == s.readDigest: // again
 		s.digest, s.text = digest, ""
 		return s
-	case text == "":
+	case text == "", len(text) > guestinfo.MaxEncoded:
 		return static{known: true, digest: digest, readDigest: digest}
-	case len(text) > guestinfo.MaxEncoded:
-		return static{unreadable: guestinfo.ErrSize, known: true, digest: digest, readDigest: digest}
 	}
 	// What comes of a server's answer may be a part of something longer.
 	s.digest, s.text = digest, strings.Clone(text)

@@ -15,9 +15,8 @@ type Tree struct {
 	root    types.ManagedObjectReference
 	objects map[types.ManagedObjectReference]properties
 	paths   map[types.ManagedObjectReference]string
-	// pending are machines whose metadata is to be read, guests those of whose guests
-	// something new came since ChangedGuests was last called.
-	pending, guests map[types.ManagedObjectReference]bool
+	// pending are machines whose metadata is to be read.
+	pending map[types.ManagedObjectReference]bool
 	// earlier is what the watch before had read of metadata, until it comes again.
 	earlier map[types.ManagedObjectReference]static
 }
@@ -29,7 +28,6 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 		objects: map[types.ManagedObjectReference]properties{},
 		paths:   map[types.ManagedObjectReference]string{},
 		pending: map[types.ManagedObjectReference]bool{},
-		guests:  map[types.ManagedObjectReference]bool{},
 	}
 }
 
@@ -38,7 +36,7 @@ func (t *Tree) Add(o *types.ObjectContent) {
 	clear(t.paths)
 	t.objects[o.Obj] = propertiesOf(o, t.metadata(o.Obj))
 	if o.Obj.Type == "VirtualMachine" {
-		t.noteGuest(o.Obj)
+		t.noteMetadata(o.Obj)
 	}
 }
 
@@ -62,16 +60,13 @@ func (t *Tree) Apply(u *types.ObjectUpdate) {
 		p.set(change.Name, change.Val)
 	}
 	p.setUnreadable(u.MissingSet)
-	if slices.ContainsFunc(u.ChangeSet, func(c types.PropertyChange) bool { return isFromGuest(c.Name) }) {
-		t.noteGuest(u.Obj)
+	if slices.ContainsFunc(u.ChangeSet, func(c types.PropertyChange) bool { return isMetadata(c.Name) }) {
+		t.noteMetadata(u.Obj)
 	}
 }
 
 // Remove forgets an object.
-func (t *Tree) Remove(ref types.ManagedObjectReference) {
-	delete(t.objects, ref)
-	t.guests[ref] = true // nothing is odd about it any more
-}
+func (t *Tree) Remove(ref types.ManagedObjectReference) { delete(t.objects, ref) }
 
 // Name returns an object's name, empty if it cannot be read.
 func (t *Tree) Name(ref types.ManagedObjectReference) string { return t.objects[ref].string("name") }

@@ -45,9 +45,8 @@ func (t *Tree) metadata(ref types.ManagedObjectReference) static {
 	return s
 }
 
-// noteGuest notes that something new came of a machine's guest.
-func (t *Tree) noteGuest(ref types.ManagedObjectReference) {
-	t.guests[ref] = true
+// noteMetadata has a machine's metadata read if it has changed.
+func (t *Tree) noteMetadata(ref types.ManagedObjectReference) {
 	if t.objects[ref].static().pending() {
 		t.pending[ref] = true
 	}
@@ -76,8 +75,7 @@ func (t *Tree) TakeMetadata(r Reading) bool {
 	if p == nil || p.static().digest != r.Digest {
 		return false
 	}
-	p[GuestMetadata] = static{addresses: r.Addresses, unreadable: r.Err, known: true, digest: r.Digest, readDigest: r.Digest}
-	t.guests[r.Machine] = true
+	p[GuestMetadata] = static{addresses: r.Addresses, known: true, digest: r.Digest, readDigest: r.Digest}
 	return true
 }
 
@@ -89,15 +87,4 @@ func (t *Tree) UnknownMetadata() bool {
 		}
 	}
 	return false
-}
-
-// ChangedGuests returns the machines of which something new has come from their guests, or
-// that are gone, since it was last called, and why something of each does not count.
-func (t *Tree) ChangedGuests() map[types.ManagedObjectReference]map[Problem]error {
-	changed := make(map[types.ManagedObjectReference]map[Problem]error, len(t.guests))
-	for ref := range t.guests {
-		changed[ref] = t.objects[ref].problems()
-	}
-	clear(t.guests)
-	return changed
 }
