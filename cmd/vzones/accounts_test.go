@@ -206,7 +206,7 @@ func TestCSIGetsWhatTheDaemonGets(t *testing.T) {
 		{"{VC.example.com.username: u@x, VC.example.com.password: S3cret, server_a: vc.example.com, username_a: v@x, password_a: S3cretA}", "v@x S3cretA", ""},
 		{"{other.username: u@x, other.password: S3cret}", "own@x OwnS3cret", ""},
 		{"{VC.example.com.username: u@x}", "own@x OwnS3cret", `the key "VC.example.com.password" is missing`},
-		{"{VC.example.com.username: u@x, VC.example.com.password: S3cret, VC.example.com.vc-session-manager-url: 'https://s.example.com/'}",
+		{"{VC.example.com.username: u@x, VC.example.com.password: S3cret, VC.example.com.vc-session-manager-url: 'https://s.example.com/', VC.example.com.vc-session-manager-token: t}",
 			"own@x OwnS3cret", "f.yaml:3: not carried over: vcenter[\"VC.example.com\"].secretName: the account of VC.example.com in the Secret n/s: " +
 				"it is a session manager's session, which is not converted: give the CSI driver an account, since its release 3.7 reads no session manager, " +
 				"or write vc-session-manager-url and vc-session-manager-token into the new file for one that does, such as 3.6\n"},

@@ -31,8 +31,7 @@ type Credentials struct {
 	Certificate string
 	Key         config.Password
 
-	// SessionManagerURL is where a session is asked for. Without a token the
-	// session manager is shown that of the Pod's service account.
+	// SessionManagerURL is where a session is asked for, by showing the token.
 	SessionManagerURL   string
 	SessionManagerToken config.Password
 }

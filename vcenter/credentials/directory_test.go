@@ -46,13 +46,14 @@ func mount(t *testing.T, dir, version string, kv ...string) {
 func TestFromDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "vc.username", "me\n", "vc.password", "made-up\n", ".vc.username", "hidden", "notes.txt", "hello",
-		"server_0", "fd01::1", "username_0", "six", "password_0", "made-up-6", "other.username", "half")
+		"server_0", "fd01::1", "username_0", "six", "password_0", "made-up-6",
+		"sm.vc-session-manager-url", "https://sm.example.com/", "sm.vc-session-manager-token", "projected", "other.username", "half")
 	for _, sub := range []string{"other.password", "..data-not"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for server, want := range map[string]credentials.Credentials{"vc": account("me", "made-up"), "fd01:0::1": account("six", "made-up-6")} {
+	for server, want := range map[string]credentials.Credentials{"vc": account("me", "made-up"), "fd01:0::1": account("six", "made-up-6"), "sm": manager("https://sm.example.com/", "projected")} {
 		if got, err := credentials.FromDirectory(dir, server); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %v, %v", server, got, err)
 		}

@@ -232,6 +232,9 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 	if err := CheckURL(address); err != nil {
 		return Credentials{}, fmt.Errorf("the key %q %w", k.url, err)
 	}
+	if token == "" {
+		return Credentials{}, k.missing(data, k.token, k.url, "the session manager's token (the Pod's own is never sent)")
+	}
 	return Credentials{SessionManagerURL: address, SessionManagerToken: config.NewPassword(token)}, nil
 }
 

@@ -8,19 +8,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	vim "github.com/vmware/govmomi/session"
 
 	"vzones/config"
-	"vzones/config/readfile"
 	"vzones/vcenter/credentials"
 )
-
-// serviceAccountToken is where Kubernetes puts the token of a Pod's service
-// account. It is read for each login: Kubernetes renews it.
-const serviceAccountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 // maxTicket bounds a session manager's answer, in bytes.
 const maxTicket = 64 << 10
@@ -28,7 +22,7 @@ const maxTicket = 64 << 10
 // openClone clones a session of the session manager, with the ticket that this
 // gives for it.
 func (s *Session) openClone(ctx context.Context) error {
-	m := sessionManager{url: s.creds.SessionManagerURL, token: s.creds.SessionManagerToken, tokenFile: serviceAccountToken}
+	m := sessionManager{url: s.creds.SessionManagerURL, token: s.creds.SessionManagerToken}
 	var ticket config.Password
 	err := s.endpoint.exchangeCredentials(ctx, "session manager: get ticket", func(ctx context.Context) (err error) {
 		ticket, err = m.ticket(ctx, s.trust, s.endpoint.timeout)
@@ -49,9 +43,8 @@ func (s *Session) openClone(ctx context.Context) error {
 
 // A sessionManager gives tickets for its session.
 type sessionManager struct {
-	url       string
-	token     config.Password
-	tokenFile string // for the token if that is empty
+	url   string
+	token config.Password
 }
 
 // ticket asks for a ticket, which is good for one login. No error has a part of
@@ -65,11 +58,7 @@ func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.
 	if err := credentials.CheckURL(m.url); err != nil {
 		return none, fmt.Errorf("the session manager's address %w", err)
 	}
-	token, err := m.authorization()
-	if err != nil {
-		return none, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Authorization", "Bearer "+m.token.Reveal())
 	req.Header.Set("User-Agent", userAgent)
 	t := &http.Transport{DisableKeepAlives: true}
 	prepare(t, accept.forManager(req.URL.Hostname()), timeout)
@@ -103,22 +92,6 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 		return errors.New("it redirects elsewhere, where the token is not sent")
 	}
 	return nil
-}
-
-// authorization returns the token to show.
-func (m sessionManager) authorization() (string, error) {
-	if !m.token.IsEmpty() {
-		return m.token.Reveal(), nil
-	}
-	content, err := readfile.Read(m.tokenFile)
-	if err != nil {
-		return "", fmt.Errorf("there is no token for the session manager, nor a service account token: %w", err)
-	}
-	token := strings.TrimSpace(string(content))
-	if token == "" || strings.ContainsAny(token, "\r\n") {
-		return "", fmt.Errorf("%s holds no token", m.tokenFile)
-	}
-	return token, nil
 }
 
 // readTicket reads the session manager's answer.

@@ -4,86 +4,21 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/soap"
 
 	"vzones/config"
-	"vzones/config/readfile"
 	"vzones/vcenter/credentials"
 	"vzones/vcenter/vcentertest"
 )
-
-// TestTokenOfTheServiceAccount: where no token is configured the Pod's is shown, as
-// it is now, and that it is refused does not mean that the next one is.
-func TestTokenOfTheServiceAccount(t *testing.T) {
-	_, _, cfg := vcentertest.EastBehindFront(t)
-	manager, cfg := vcentertest.SessionManager(t, cfg)
-	file := filepath.Join(t.TempDir(), "token")
-	m := sessionManager{url: manager.URL, tokenFile: file}
-	accept, err := newTrust(&cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ content, want string }{
-		{"made-up-token\n", ""},
-		{"made-up-old\n", "the session manager answers 401 Unauthorized"},
-		{"made-up-token", ""},
-		{" \n", file + " holds no token"},
-		{"made-up\ntoken", file + " holds no token"},
-	} {
-		if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		ticket, err := m.ticket(t.Context(), accept, 5*time.Second)
-		if c.want == "" {
-			if err != nil || ticket.IsEmpty() {
-				t.Errorf("%q: %v, %v", c.content, ticket, err)
-			}
-		} else if err == nil || err.Error() != c.want || errors.Is(err, ErrRejected) {
-			t.Errorf("%q: %v", c.content, err)
-		}
-	}
-	// No header with a line break is sent.
-	if n := len(manager.Requests("/", "")); n != 3 {
-		t.Errorf("%d requests", n)
-	}
-}
-
-// TestTokenFileIsBounded: nothing that is at its path hangs the login or fills the
-// memory.
-func TestTokenFileIsBounded(t *testing.T) {
-	const none = "there is no token for the session manager, nor a service account token: read "
-	dir := t.TempDir()
-	for name, c := range map[string]struct {
-		make func(path string) error
-		want string
-	}{
-		"pipe":      {func(path string) error { return syscall.Mkfifo(path, 0o600) }, ": is not a regular file, but a named pipe"},
-		"directory": {func(path string) error { return os.Mkdir(path, 0o700) }, ": is not a regular file, but a directory: write the path of a file in it"},
-		"large":     {func(path string) error { return os.WriteFile(path, make([]byte, readfile.MaxSize+1), 0o600) }, ": is too large: it has 1048577 bytes, at most 1048576 are read"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := sessionManager{tokenFile: filepath.Join(dir, name)}
-			if err := c.make(m.tokenFile); err != nil {
-				t.Fatal(err)
-			}
-			token, err := m.authorization()
-			if err == nil || token != "" || err.Error() != none+m.tokenFile+c.want {
-				t.Errorf("%q, %v", token, err)
-			}
-		})
-	}
-}
 
 // TestClonedSessionWithoutCookie: without it tags cannot be asked for.
 func TestClonedSessionWithoutCookie(t *testing.T) {
