@@ -1,6 +1,10 @@
 package vcenter
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -8,6 +12,7 @@ import (
 	"vzones/config"
 	"vzones/test/fleet"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
 )
 
 // TestFurtherPagesAreDenied: vCenters from 7.0.3.2 to 8.0.2 let an account with
@@ -54,5 +59,32 @@ func TestCategoriesMayNotBeListed(t *testing.T) {
 	w.until("n1 placed", func([]inventory.State) bool { return w.zone(n1) == "east/a" })
 	if got := w.fleet.States()[0].Snapshot.InvisibleCategories; len(got) != 1 || got[0] != "rack" {
 		t.Errorf("not shown are %v", got)
+	}
+}
+
+// TestPagesThatAreTooLarge are asked for again with fewer objects, by which nothing is lost.
+func TestPagesThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	sim, f, cfg := vcentertest.EastBehindFront(t)
+	f.Answer(func(w http.ResponseWriter, _ *http.Request, body string) bool {
+		if !strings.Contains(body, ">1000</maxObject") {
+			return false
+		}
+		_, err := io.WriteString(w, strings.Repeat(" ", 9<<20))
+		return err == nil
+	})
+	w := follow(t, sim, cfg, func(context.Context, *config.VCenter) (Credentials, error) {
+		return Credentials{User: cfg.User, Password: cfg.Password}, nil
+	}, quick)
+	id := w.id("n1")
+	w.fleet.Follow([]inventory.Identity{id})
+	w.until("n1 placed", func([]inventory.State) bool { return w.zone(id) == "east/a" })
+	if s := w.fleet.Survey(w.ctx, everything)[0]; s.Err != nil || len(s.Objects) == 0 {
+		t.Errorf("surveyed %+v", s)
+	}
+	for _, page := range []string{">1000</maxObjects>", ">100</maxObjects>", ">1000</maxObjectUpdates>", ">100</maxObjectUpdates>"} {
+		if len(f.Requests("/sdk", page)) == 0 {
+			t.Errorf("no page of %s was asked for", page)
+		}
 	}
 }

@@ -34,6 +34,11 @@ func Of[F any](err error) (F, bool) {
 // ErrRejected says that a vCenter does not accept credentials. See package session.
 var ErrRejected = errors.New("the user name or password is rejected")
 
+// A RefusedAnswer says why an answer of a server is not accepted.
+type RefusedAnswer string
+
+func (r RefusedAnswer) Error() string { return string(r) }
+
 // FromServer reports whether the server has answered, with a fault.
 func FromServer(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {

@@ -45,7 +45,7 @@ const (
 	CauseRejected = "credentials rejected"
 	// CauseDenied is that the account lacks a privilege.
 	CauseDenied = "permission denied"
-	// CauseFault is any other fault that the vCenter answers with.
+	// CauseFault is any other fault that the vCenter answers with, or an answer that is refused.
 	CauseFault = "answers with an error"
 	// CauseUnreachable is that there is no connection, or no answer of a vCenter.
 	CauseUnreachable = "unreachable"
@@ -59,7 +59,7 @@ func CauseOf(err error) string {
 		return CauseRejected
 	case Denied(err):
 		return CauseDenied
-	case FromServer(err):
+	case FromServer(err), errors.As(err, new(RefusedAnswer)):
 		return CauseFault
 	}
 	return CauseUnreachable

@@ -17,9 +17,6 @@ import (
 
 const (
 	sessionHeader = "vmware-api-session-id"
-	// maxAnswer bounds an answer, in bytes. That with ten tags for each of 2000 objects is of
-	// 3 MB.
-	maxAnswer = 64 << 20
 	// drained is how much of an answer that is not used is read, so that its
 	// connection serves again.
 	drained = 64 << 10
@@ -210,7 +207,7 @@ func read(at root, res *http.Response, answer any, notNull bool) error {
 	if at == rest {
 		into = &envelope
 	}
-	err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(into)
+	err := json.NewDecoder(res.Body).Decode(into)
 	if err == nil {
 		err = json.Unmarshal(envelope.Value, answer) // a syntax error where there is no value
 	}

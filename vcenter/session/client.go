@@ -23,11 +23,13 @@ func newSOAPClient(cfg *config.VCenter, accept *trust, timeout time.Duration) *s
 	}
 	c := soap.NewClient(u, cfg.Insecure)
 	c.UserAgent = userAgent
-	t := c.DefaultTransport()
-	// govmomi's own dial function ignores the context, so a vCenter
-	// that accepts connections and then never answers would keep it for ever.
-	t.DialTLSContext = nil
-	prepare(t, accept.config(cfg.Server), timeout)
+	t := &http.Transport{MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second}
+	own := prepare(t, accept.config(cfg.Server), timeout)
+	c.Transport = own
+	// Clients that govmomi makes of this one have its default transport. It has no connections,
+	// so that idle ones are closed by the http.Client only.
+	c.DefaultTransport().RegisterProtocol("https", own)
+	c.DefaultTransport().RegisterProtocol("http", own)
 	return c
 }
 
@@ -35,9 +37,10 @@ const userAgent = "vzones"
 
 // prepare bounds what a transport may take, leads it through the proxy of the
 // environment, and has it verify certificates.
-func prepare(t *http.Transport, verify *tls.Config, timeout time.Duration) {
+func prepare(t *http.Transport, verify *tls.Config, timeout time.Duration) *transport {
 	t.Proxy = http.ProxyFromEnvironment
 	t.DialContext = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
 	t.TLSHandshakeTimeout = timeout
 	t.TLSClientConfig = verify
+	return newTransport(t)
 }

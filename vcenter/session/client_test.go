@@ -208,7 +208,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Client().CloseIdleConnections()
+	defer s.Client().Client.Client.CloseIdleConnections()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := methods.GetCurrentTime(ctx, s.Client()); !errors.Is(err, context.Canceled) {

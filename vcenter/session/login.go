@@ -44,15 +44,15 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 	if ctx.Err() != nil {
 		// The error would be the reason for which the context is done, such as that
 		// the REST API rejects other credentials than these.
-		sc.CloseIdleConnections()
+		sc.Client.CloseIdleConnections()
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		sc.CloseIdleConnections()
+		sc.Client.CloseIdleConnections()
 		return nil, fmt.Errorf("connecting to %s: %w", host, withoutRequest(err))
 	}
 	if err := s.logIn(ctx); err != nil {
-		sc.CloseIdleConnections()
+		sc.Client.CloseIdleConnections()
 		return nil, err
 	}
 	s.vim.RoundTripper = e.roundTripper(sc)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/vcenter/faults"
 )
 
 // loginRoundTripper sends the SOAP requests that open sessions. None is repeated: the first
@@ -58,8 +60,9 @@ var errUnusable = &unansweredError{errors.New("the answer cannot be used"), fals
 // a gateway before it that does not know how the request ended.
 func decided(err error) bool {
 	var fault interface{ Fault() types.BaseMethodFault }
+	var refused faults.RefusedAnswer
 	status := statusOf(err)
-	return errors.As(err, &fault) || status != 0 && status != http.StatusBadGateway && status != http.StatusGatewayTimeout
+	return errors.As(err, &fault) || errors.As(err, &refused) && refused != LargeAnswer || status != 0 && status != http.StatusBadGateway && status != http.StatusGatewayTimeout
 }
 
 // statusOf returns the HTTP status that an error of govmomi is about, 0 if there is

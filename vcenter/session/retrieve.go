@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
@@ -12,34 +13,38 @@ import (
 // pageSize is how many objects a server is asked to put on a page of results.
 const pageSize = 1000
 
-// Retrieve reads properties and hands over the objects page by page, each once.
+// Retrieve reads properties and hands over the objects page by page, each once. Where a page is
+// too large, smaller ones are asked for.
 func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, each func(*types.ObjectContent)) error {
+	seen := make(map[types.ManagedObjectReference]bool)
+	for size := int32(pageSize); ; size /= 10 {
+		if err := s.retrieve(ctx, spec, size, seen, each); size == 1 || !errors.Is(err, LargeAnswer) {
+			return err
+		}
+	}
+}
+
+// retrieve hands over the objects that were not seen before, and adds them to those.
+func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, each func(*types.ObjectContent)) error {
 	if s.unpaged.Load() {
-		return s.retrieveAtOnce(ctx, spec, nil, each)
+		return s.retrieveAtOnce(ctx, spec, seen, each)
 	}
 	collector := s.vim.ServiceContent.PropertyCollector
 	res, err := methods.RetrievePropertiesEx(ctx, s.vim, &types.RetrievePropertiesEx{
 		This:    collector,
 		SpecSet: []types.PropertyFilterSpec{spec},
-		Options: types.RetrieveOptions{MaxObjects: pageSize},
+		Options: types.RetrieveOptions{MaxObjects: size},
 	})
 	if err != nil {
 		return err
 	}
 	page := res.Returnval
-	var seen map[types.ManagedObjectReference]bool
 	for page != nil {
-		if err := handOver(page.Objects, nil, each); err != nil {
+		if err := handOver(page.Objects, seen, each); err != nil {
 			return err
 		}
 		if page.Token == "" {
 			return nil
-		}
-		if seen == nil {
-			seen = make(map[types.ManagedObjectReference]bool)
-		}
-		for i := range page.Objects {
-			seen[page.Objects[i].Obj] = true
 		}
 		next, err := methods.ContinueRetrievePropertiesEx(ctx, s.vim, &types.ContinueRetrievePropertiesEx{
 			This:  collector,
@@ -77,6 +82,7 @@ func handOver(objects []types.ObjectContent, seen map[types.ManagedObjectReferen
 			return err
 		}
 		if !seen[objects[i].Obj] {
+			seen[objects[i].Obj] = true
 			each(&objects[i])
 		}
 	}

@@ -71,7 +71,7 @@ func (s *Session) Serves(cfg *config.VCenter) bool { return s.Host() == hostPort
 // leaves that as it was.
 func (s *Session) Retrust() error {
 	err := s.trust.set(s.endpoint.cfg.Load())
-	s.soap.CloseIdleConnections()
+	s.soap.Client.CloseIdleConnections()
 	return err
 }
 
@@ -107,6 +107,6 @@ func (s *Session) Close(ctx context.Context) error {
 		soap = nil
 	}
 	g.Wait()
-	s.soap.CloseIdleConnections()
+	s.soap.Client.CloseIdleConnections()
 	return quote.Errors(2, soap, rest)
 }

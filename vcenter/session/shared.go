@@ -61,8 +61,7 @@ func (m sessionManager) ticket(ctx context.Context, accept *trust, timeout time.
 	req.Header.Set("Authorization", "Bearer "+m.token.Reveal())
 	req.Header.Set("User-Agent", userAgent)
 	t := &http.Transport{DisableKeepAlives: true}
-	prepare(t, accept.forManager(req.URL.Hostname()), timeout)
-	res, err := (&http.Client{Transport: t, CheckRedirect: sameOrigin}).Do(req)
+	res, err := (&http.Client{Transport: prepare(t, accept.forManager(req.URL.Hostname()), timeout)}).Do(req)
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
@@ -84,14 +83,6 @@ func (u statusError) Error() string {
 // managerRefused is the rejection that a status of a session manager is.
 func managerRefused(status statusError) error {
 	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): is it the one that was made for this daemon?", int(status), http.StatusText(int(status))))
-}
-
-// sameOrigin follows redirects that the token may go along with.
-func sameOrigin(req *http.Request, via []*http.Request) error {
-	if first := via[0].URL; req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || len(via) > 5 {
-		return errors.New("it redirects elsewhere, where the token is not sent")
-	}
-	return nil
 }
 
 // readTicket reads the session manager's answer.

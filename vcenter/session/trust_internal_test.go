@@ -26,9 +26,9 @@ func TestTrustIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newSOAPClient(&cfg, accept, time.Second)
-	defer c.CloseIdleConnections()
+	defer c.Client.CloseIdleConnections()
 	get := func() error {
-		c.CloseIdleConnections()
+		c.Client.CloseIdleConnections()
 		res, err := c.Get(c.URL().String())
 		if err == nil {
 			_ = res.Body.Close()

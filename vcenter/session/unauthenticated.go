@@ -29,13 +29,9 @@ func NewUnauthenticated(cfg *config.VCenter, timeout time.Duration) (*Unauthenti
 		return nil, err
 	}
 	t := &http.Transport{DisableKeepAlives: true}
-	prepare(t, accept.config(cfg.Server), timeout)
 	u := &Unauthenticated{
-		Client: &http.Client{
-			Transport: t, Timeout: timeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		URL: &url.URL{Scheme: "https", Host: hostPort(cfg), Path: vim25.Path},
+		Client: &http.Client{Transport: prepare(t, accept.config(cfg.Server), timeout), Timeout: timeout},
+		URL:    &url.URL{Scheme: "https", Host: hostPort(cfg), Path: vim25.Path},
 	}
 	u.Proxy, err = t.Proxy(&http.Request{URL: u.URL})
 	return u, err

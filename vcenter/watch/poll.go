@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/vcenter/faults"
+	"vzones/vcenter/session"
 )
 
 const (
@@ -33,11 +35,11 @@ type poller struct {
 	updates chan *types.UpdateSet
 }
 
-// run hands changes over page by page. Each page has a deadline of its own. That of the
+// run hands changes over page by page, smaller ones after one that is too large. Each page has a deadline of its own. That of the
 // first is longer: the server collects everything for it.
 func (p *poller) run(ctx context.Context) error {
 	seconds := int32(p.pollTime / time.Second)
-	version, first := "", true
+	version, first, page := "", true, int32(updatesPerPage)
 	for {
 		deadline := p.pollTime + p.timeout
 		if first {
@@ -47,8 +49,12 @@ func (p *poller) run(ctx context.Context) error {
 		res, err := methods.WaitForUpdatesEx(ctx, p.session.LongPoll(deadline), &types.WaitForUpdatesEx{
 			This:    p.collector,
 			Version: version,
-			Options: &types.WaitOptions{MaxWaitSeconds: &seconds, MaxObjectUpdates: updatesPerPage},
+			Options: &types.WaitOptions{MaxWaitSeconds: &seconds, MaxObjectUpdates: page},
 		})
+		if errors.Is(err, session.LargeAnswer) && page > 1 {
+			page /= 10
+			continue
+		}
 		if err != nil && faults.Gone(err) {
 			err = &faults.SessionLostError{Err: err} // the collector is the session's own
 		}

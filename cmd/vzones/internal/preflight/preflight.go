@@ -10,7 +10,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 	"time"
@@ -36,9 +35,6 @@ func Run(ctx context.Context, vcenters []config.VCenter, timeout time.Duration) 
 	_ = g.Wait()
 	return reports
 }
-
-// answerLimit is how many bytes of an answer are read.
-const answerLimit = 1 << 20
 
 // connect makes one request, of what a vCenter shows to everybody.
 func connect(ctx context.Context, cfg *config.VCenter, timeout time.Duration) Report {
@@ -95,7 +91,7 @@ func readVersion(res *http.Response) (string, error) {
 			Version string `xml:"version"`
 		} `xml:"namespace"`
 	}
-	if err := xml.NewDecoder(io.LimitReader(res.Body, answerLimit)).Decode(&versions); err != nil {
+	if err := xml.NewDecoder(res.Body).Decode(&versions); err != nil {
 		return "", errors.New("it does not answer as a vCenter does")
 	}
 	for _, n := range versions.Namespaces {

@@ -1,0 +1,175 @@
+package session_test
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+
+	"vzones/config"
+	"vzones/vcenter/credentials"
+	"vzones/vcenter/session"
+	"vzones/vcenter/vcentertest"
+)
+
+// A hostileAnswer is one call of a client, and how a server that is hostile answers it.
+type hostileAnswer struct {
+	// path and body are the beginning of the request's path and a part of its body.
+	path, body string
+	// byCertificate and byManager log in otherwise than with a password.
+	byCertificate, byManager bool
+	// opens reports whether the session is opened all the same.
+	opens bool
+	// call fails after the login, if that does not.
+	call func(*testing.T, *session.Session) error
+}
+
+func hostileAnswers() map[string]hostileAnswer {
+	tags := func(t *testing.T, s *session.Session) error { return readCategories(t.Context(), s) }
+	return map[string]hostileAnswer{
+		"before the login": {path: "/sdk", body: "RetrieveServiceContent"},
+		"the login":        {path: "/sdk", body: "<Login "},
+		"a SOAP call": {path: "/sdk", body: "CurrentTime", opens: true, call: func(t *testing.T, s *session.Session) error {
+			_, err := methods.GetCurrentTime(t.Context(), s.Client())
+			return err
+		}},
+		"the login to tagging": {path: "/api/session", opens: true, call: tags},
+		"a call of tagging":    {path: "/api/cis/tagging", opens: true, call: tags},
+		"the lookup service":   {path: vcentertest.LookupPath, byCertificate: true, opens: true},
+		"the token service":    {path: vcentertest.STSPath, byCertificate: true},
+		"the session manager":  {path: "/session", byManager: true},
+	}
+}
+
+// play has one call answered by a hostile server and returns its error.
+func (c *hostileAnswer) play(t *testing.T, answer func(http.ResponseWriter, *http.Request)) error {
+	t.Helper()
+	var f *vcentertest.Front
+	var cfg config.VCenter
+	if c.byCertificate {
+		f, cfg = vcentertest.WithTokens(t)
+	} else {
+		_, f, cfg = vcentertest.EastBehindFront(t)
+	}
+	creds := credentials.Credentials{User: cfg.User, Password: cfg.Password}
+	if c.byCertificate {
+		creds = vcentertest.ByCertificate(t, &cfg)
+	}
+	if c.byManager {
+		f, cfg = vcentertest.SessionManager(t, cfg)
+		creds = vcentertest.SharedBy(f)
+	}
+	cfg.Insecure = !c.byManager
+	f.Answer(func(w http.ResponseWriter, r *http.Request, body string) bool {
+		if !strings.HasPrefix(r.URL.Path, c.path) || !strings.Contains(body, c.body) {
+			return false
+		}
+		answer(w, r)
+		return true
+	})
+	s, err := open(t, &cfg, creds, 30*time.Second)
+	if (err == nil) != c.opens {
+		t.Fatalf("opened: %v", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer closing(t, s)
+	if c.call == nil {
+		return nil
+	}
+	return c.call(t, s)
+}
+
+// TestRedirectsAreNotFollowed: neither a password, a token nor a session's ID goes elsewhere, and no
+// answer of another server counts.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	requests := make(chan string, 100)
+	listen := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { requests <- r.URL.Path })
+	plain := httptest.NewServer(listen)
+	defer plain.Close()
+	encrypted := httptest.NewTLSServer(listen)
+	defer encrypted.Close()
+	for name, c := range hostileAnswers() {
+		for _, to := range []struct {
+			status int
+			url    string
+		}{{http.StatusFound, plain.URL}, {http.StatusTemporaryRedirect, encrypted.URL}, {http.StatusPermanentRedirect, ""}} {
+			t.Run(name+" to "+strings.Split(to.url+":itself", ":")[0], func(t *testing.T) {
+				at := to.url
+				err := c.play(t, func(w http.ResponseWriter, r *http.Request) {
+					if at == "" {
+						at = "https://" + r.Host
+					}
+					if r.URL.Path == "/elsewhere" {
+						requests <- r.URL.Path
+					}
+					w.Header().Set("Location", strings.Replace(at, "://", "://made-up-user:made-up@", 1)+"/elsewhere?made-up-query")
+					w.WriteHeader(to.status)
+				})
+				if c.opens && c.call == nil {
+					if err != nil {
+						t.Error(err)
+					}
+				} else if err == nil || !strings.Contains(err.Error(), "redirects to "+at+" ") || strings.Contains(err.Error(), "made-up") {
+					t.Errorf("%v", err)
+				}
+				for len(requests) > 0 {
+					t.Errorf("the request went to %s%s", to.url, <-requests)
+				}
+			})
+		}
+	}
+}
+
+// TestAnswersAreBounded after they were decompressed, whatever is called.
+func TestAnswersAreBounded(t *testing.T) {
+	const bomb = 64 << 20
+	for name, c := range hostileAnswers() {
+		for _, encoding := range []string{"gzip", ""} {
+			t.Run(name+" "+encoding, func(t *testing.T) {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				err := c.play(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Encoding", encoding)
+					out := io.Writer(w)
+					if encoding == "gzip" {
+						z := gzip.NewWriter(w)
+						defer z.Close()
+						out = z
+					}
+					filler := strings.Repeat(" ", 64<<10)
+					begin := `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>`
+					if strings.HasPrefix(r.URL.Path, "/api") {
+						begin = `["`
+					}
+					_, _ = io.WriteString(out, begin)
+					for range bomb / len(filler) {
+						if _, err := io.WriteString(out, filler); err != nil {
+							return
+						}
+					}
+				})
+				runtime.ReadMemStats(&after)
+				if c.opens && c.call == nil {
+					if err != nil {
+						t.Error(err)
+					}
+				} else if !errors.Is(err, session.LargeAnswer) && !c.byManager {
+					t.Errorf("%v", err)
+				}
+				// Buffers that double are allocated anew each time.
+				if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 100 {
+					t.Errorf("%d MiB were allocated", n)
+				}
+			})
+		}
+	}
+}
