@@ -31,6 +31,7 @@ func (f *facts) findings() []finding.Finding {
 	found = append(found, f.untagged(places)...)
 	found = append(found, f.conflicts(places)...)
 	found = append(found, nodes...)
+	found = append(found, f.byName()...)
 	found = append(found, f.machines()...)
 	found = append(found, f.affinity(places)...)
 	found = f.withoutDriver(found)

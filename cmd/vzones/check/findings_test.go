@@ -166,3 +166,27 @@ func TestCommandLine(t *testing.T) {
 		}
 	}
 }
+
+// TestByName: a Node without a UUID is found where names decide and there is a machine that no Node
+// has, whatever the Node says beside it.
+func TestByName(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*facts)
+		want   string
+	}{
+		"others' machines": {func(*facts) {}, "[VZ162 Node node-1]"},
+		"a provider ID":    {func(f *facts) { f.nodes[0].Node.Spec.ProviderID = "vsphere://42000000-0000-4000-8000-000000000001" }, "[VZ162 Node node-1]"},
+		"a UUID":           {func(f *facts) { f.nodes[0].Node.Status.NodeInfo.SystemUUID = "42000000-0000-4000-8000-000000000001" }, "[]"},
+		"not by name":      {func(f *facts) { f.config.MatchByName = false }, "[]"},
+		"its own machine":  {func(f *facts) { f.nodes[0].Place.Machine = &inventory.Machine{Ref: f.states[0].Snapshot.Ref("vm-1")} }, "[]"},
+		"a template":       {func(f *facts) { f.states[0].Snapshot.Index[inventory.UUID{1}][0].Template = true }, "[]"},
+	} {
+		f := of(nil)
+		f.config.MatchByName = true
+		f.states[0].Snapshot.Index = map[inventory.UUID][]inventory.Entry{{1}: {{ID: "vm-1"}}}
+		c.change(f)
+		if got := fmt.Sprint(ids(f.byName())); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -137,6 +138,36 @@ func (f *facts) isUnknownElsewhere(n *node) bool {
 		}
 	}
 	return false
+}
+
+// byName finds the Nodes without a system UUID, if there are machines beside those of Nodes.
+func (f *facts) byName() (found []finding.Finding) {
+	if !f.config.MatchByName {
+		return nil
+	}
+	own, others := map[topology.Ref]bool{}, 0
+	for i := range f.nodes {
+		if m := f.nodes[i].Place.Machine; m != nil {
+			own[m.Ref] = true
+		}
+	}
+	for i := range f.states {
+		if s := f.states[i].Snapshot; s != nil {
+			for _, e := range slices.Concat(slices.Collect(maps.Values(s.Index))...) {
+				if e.Eligible() && !own[s.Ref(e.ID)] {
+					others++
+				}
+			}
+		}
+	}
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && others > 0 {
+			found = append(found, finding.Finding{Kind: finding.NodeByName, VCenter: n.vcenterName(), Object: "Node " + n.name(),
+				Text: "the kubelet reports no system UUID, so that a Node of this name is looked for by it, among " + count(others, "machine") + " that no Node has"})
+		}
+	}
+	return found
 }
 
 // unreadable finds the machines of a vCenter that cannot be read, unless a Node's finding names them.

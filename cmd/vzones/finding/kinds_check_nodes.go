@@ -38,6 +38,9 @@ var (
 	MachineUnreadable = &Kind{"VZ161", Warning, "machines cannot be read",
 		"Each of them may be a Node's. While one of them may be, the absence of a machine is not confirmed.",
 		"Reconnect their hosts or datastores, or remove orphaned ones from the inventory."}
+	NodeByName = &Kind{"VZ162", Warning, "others' machines can pass for a Node's",
+		"A Node without a system UUID is looked for by its name, which a machine's owner and its guest choose. It gets that machine's zone, addresses and provider ID, for good.",
+		"Have the kubelet report the system UUID, or set nodes.matchByName to false."}
 	DiskUUIDOff = &Kind{"VZ165", Warning, "disk.enableUUID is off",
 		"The CSI driver finds no disk in the machine: Pods with volumes do not start there. Left out where the cluster does not have the driver.",
 		"Set disk.enableUUID to TRUE while the machine is off. In a cluster that never gets the CSI driver this does not matter."}
@@ -65,7 +68,7 @@ var (
 
 	checkNodes = []*Kind{
 		NodeUnplaced, NodeContradicts, NodesShareMachine, NodeAmbiguous, NodeNotFound, NodeOutside, NodeUnreadable, NodeWithoutUUID,
-		NodeWithoutAddress, AddressTaken, NodeUnknown, MachineUnreadable, DiskUUIDOff, ToolsNotRunning,
+		NodeWithoutAddress, AddressTaken, NodeUnknown, MachineUnreadable, NodeByName, DiskUUIDOff, ToolsNotRunning,
 		ControlPlaneShares, ZoneNodesShare, ZoneOnOneHost, RuleTogether, DRSOff, ControlPlaneFree, ConfigurationWarning,
 	}
 )

@@ -182,7 +182,7 @@ func (n *Nodes) Fields() []Field {
 		{Name: "skipDeletion", Into: &n.SkipDeletion, Variable: variableSkipDeletion, Ours: true, Default: false,
 			Doc: "Whether a Node stays whose machine is gone for certain."},
 		{Name: "matchByName", Into: &n.MatchByName, YAMLOnly: true, Default: true,
-			Doc: "Whether the machine of a Node without a usable system UUID and without a provider ID is looked for [by the Node's name](node.md#which-machine). Set it to `false` where others than the cluster's own people have machines in a vCenter: names are what they choose."},
+			Doc: "Whether the machine of a Node without a usable system UUID and without a provider ID is looked for [by the Node's name](node.md#which-machine). Set it to `false` where others than the cluster's own people have machines in a vCenter: one that they name so, or whose guest calls itself so, gives the Node its zone, addresses and provider ID, for good. [`vzones check`](findings.md#vz162) names the Nodes."},
 	}
 }
 
